@@ -1,0 +1,3 @@
+//! The `samestep` program.
+
+fn main() {}

@@ -1,0 +1,1 @@
+//! Sans-IO game networking protocol: connections, channels, acknowledgements, encryption, congestion control.

@@ -1,0 +1,1 @@
+//! Keeps one game simulation in step over any network.

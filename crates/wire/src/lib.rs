@@ -1,0 +1,1 @@
+//! Bit-level encoding for game networking: ranges, quantised floats, varints, delta coding.
