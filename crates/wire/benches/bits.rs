@@ -8,8 +8,8 @@ use std::time::Instant;
 
 use samestep_wire::{BitReader, BitWriter};
 
-const FIELDS: usize = 1 << 16;
-const RUNS: usize = 60;
+const FIELDS: usize = 1 << 12;
+const RUNS: usize = 2000;
 
 fn main() {
     let mut seed = 0x9e37_79b9_7f4a_7c15_u64;
@@ -20,9 +20,9 @@ fn main() {
         seed >> 32
     };
     let widths: Vec<u32> = (0..FIELDS).map(|_| 1 + (next() % 32) as u32).collect();
-    let values: Vec<u64> = widths
+    let values: Vec<u32> = widths
         .iter()
-        .map(|bits| next() & !(u64::MAX << bits))
+        .map(|bits| (next() & !(u64::MAX << bits)) as u32)
         .collect();
     let mut buffer = vec![0; FIELDS * 4 + 8];
 
@@ -59,19 +59,19 @@ fn best<T>(bytes: usize, mut run: impl FnMut() -> T) -> f64 {
     bytes as f64 / best / 1e9
 }
 
-fn pack_random(widths: &[u32], values: &[u64], buffer: &mut [u8]) -> usize {
+fn pack_random(widths: &[u32], values: &[u32], buffer: &mut [u8]) -> usize {
     let mut w = BitWriter::new(buffer);
     for (&bits, &value) in widths.iter().zip(values) {
-        w.write_bits(value, bits);
+        w.write_bits(u64::from(value), bits);
     }
     w.finish().expect("the buffer is large enough")
 }
 
-fn unpack_random(widths: &[u32], values: &[u64], bytes: &[u8]) -> u64 {
+fn unpack_random(widths: &[u32], values: &[u32], bytes: &[u8]) -> u64 {
     let mut r = BitReader::new(bytes);
     let mut wrong = 0;
     for (&bits, &value) in widths.iter().zip(values) {
-        wrong |= r.read_bits(bits).expect("every field was packed") ^ value;
+        wrong |= r.read_bits(bits).expect("every field was packed") ^ u64::from(value);
     }
     assert_eq!(wrong, 0);
     wrong
@@ -80,23 +80,23 @@ fn unpack_random(widths: &[u32], values: &[u64], bytes: &[u8]) -> u64 {
 /// Widths of a record, all different enough to keep every field off the byte boundary.
 const RECORD: [u32; 16] = [1, 7, 12, 32, 3, 17, 9, 21, 5, 28, 2, 14, 30, 11, 19, 6];
 
-fn pack_record(values: &[u64], buffer: &mut [u8]) -> usize {
+fn pack_record(values: &[u32], buffer: &mut [u8]) -> usize {
     let mut w = BitWriter::new(buffer);
     for record in values.chunks_exact(16) {
         for i in 0..16 {
-            w.write_bits(record[i], RECORD[i]);
+            w.write_bits(u64::from(record[i]), RECORD[i]);
         }
     }
     w.finish().expect("the buffer is large enough")
 }
 
-fn unpack_record(values: &[u64], bytes: &[u8]) -> u64 {
+fn unpack_record(values: &[u32], bytes: &[u8]) -> u64 {
     let mut r = BitReader::new(bytes);
     let mut wrong = 0;
     for record in values.chunks_exact(16) {
         for i in 0..16 {
             let value = r.read_bits(RECORD[i]).expect("every field was packed");
-            wrong |= value ^ record[i] & !(u64::MAX << RECORD[i]);
+            wrong |= value ^ u64::from(record[i]) & !(u64::MAX << RECORD[i]);
         }
     }
     assert_eq!(wrong, 0);

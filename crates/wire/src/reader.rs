@@ -28,36 +28,16 @@ impl<'a> BitReader<'a> {
     /// If `bits` exceeds 64.
     #[inline(always)]
     pub fn read_bits(&mut self, bits: u32) -> Result<u64, DecodeError> {
-        if bits <= 56
-            && let Some(rest) = self.bytes.get(self.at >> 3..)
-            && let Some((chunk, _)) = rest.split_first_chunk::<8>()
-        {
+        let byte = self.at >> 3;
+        let value = match self.bytes.get(byte..byte + 8) {
             // 7 + 56 bits lie within the eight bytes: no further check is needed.
-            let value = u64::from_le_bytes(*chunk) >> (self.at & 7) & !(u64::MAX << bits);
-            self.at += bits as usize;
-            Ok(value)
-        } else {
-            self.read_bits_near_end(bits)
-        }
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn read_bits_near_end(&mut self, bits: u32) -> Result<u64, DecodeError> {
-        assert!(bits <= 64, "a field has at most 64 bits, not {bits}");
-        if bits as usize > self.remaining_bits() {
-            return Err(DecodeError::Truncated);
-        }
-        let mut value = 0;
-        let mut done = 0;
-        while done < bits {
-            let skip = (self.at & 7) as u32;
-            let take = (8 - skip).min(bits - done);
-            let part = u64::from(self.bytes[self.at >> 3] >> skip) & !(u64::MAX << take);
-            value |= part << done;
-            done += take;
-            self.at += take as usize;
-        }
+            Some(chunk) if bits <= 56 => {
+                let chunk = chunk.try_into().expect("the chunk is eight bytes long");
+                u64::from_le_bytes(chunk) >> (self.at & 7) & !(u64::MAX << bits)
+            }
+            _ => bits_near_end(self.bytes, self.at, bits)?,
+        };
+        self.at += bits as usize;
         Ok(value)
     }
 
@@ -217,6 +197,27 @@ impl<'a> BitReader<'a> {
         self.depth -= 1;
         value
     }
+}
+
+/// Apart from the reader, so that it can stay in registers.
+#[cold]
+#[inline(never)]
+fn bits_near_end(bytes: &[u8], mut at: usize, bits: u32) -> Result<u64, DecodeError> {
+    assert!(bits <= 64, "a field has at most 64 bits, not {bits}");
+    if bits as usize > bytes.len() * 8 - at {
+        return Err(DecodeError::Truncated);
+    }
+    let mut value = 0;
+    let mut done = 0;
+    while done < bits {
+        let skip = (at & 7) as u32;
+        let take = (8 - skip).min(bits - done);
+        let part = u64::from(bytes[at >> 3] >> skip) & !(u64::MAX << take);
+        value |= part << done;
+        done += take;
+        at += take as usize;
+    }
+    Ok(value)
 }
 
 #[cfg(test)]

@@ -26,12 +26,10 @@ use crate::{EncodeError, MAX_DEPTH};
 pub struct BitWriter<'a> {
     /// Emptied on failure, so that the fast path needs no separate check.
     out: &'a mut [u8],
-    /// Whole bytes written.
+    /// Bits written.
     at: usize,
-    /// The bits after the last whole byte; those above `filled` are zero.
+    /// The 0 to 7 bits after the last whole byte; all above them are zero.
     acc: u64,
-    /// Bits in `acc`, 0 to 7 between calls.
-    filled: u32,
     error: Option<EncodeError>,
     depth: u32,
 }
@@ -45,7 +43,6 @@ impl<'a> BitWriter<'a> {
             out: &mut buffer[..len],
             at: 0,
             acc: 0,
-            filled: 0,
             error: None,
             depth: 0,
         }
@@ -67,50 +64,24 @@ impl<'a> BitWriter<'a> {
     /// At most 56 bits, so that they and up to 7 waiting ones fit the accumulator.
     #[inline(always)]
     fn put(&mut self, value: u64, bits: u32) {
-        let acc = self.acc | (value & !(u64::MAX << bits)) << self.filled;
-        let filled = self.filled + bits;
+        let waiting = (self.at & 7) as u32;
+        let acc = self.acc | (value & !(u64::MAX << bits)) << waiting;
+        let byte = self.at >> 3;
         // Always storing eight bytes beats a branch on "accumulator full", which mixed widths make unpredictable.
-        if let Some((slot, _)) = self
-            .out
-            .get_mut(self.at..)
-            .and_then(|rest| rest.split_first_chunk_mut::<8>())
-        {
-            *slot = acc.to_le_bytes();
-            self.at += (filled >> 3) as usize;
-            self.acc = acc >> (filled & !7);
-            self.filled = filled & 7;
-        } else {
-            self.put_near_end(acc, filled);
+        if let Some(slot) = self.out.get_mut(byte..byte + 8) {
+            slot.copy_from_slice(&acc.to_le_bytes());
+        } else if !put_near_end(self.out, byte, acc, waiting + bits) {
+            return self.fail(EncodeError::Overflow);
         }
+        self.at += bits as usize;
+        self.acc = acc >> ((waiting + bits) & 0x38);
     }
 
-    #[inline(never)]
+    #[inline]
     fn put_wide(&mut self, value: u64, bits: u32) {
         assert!(bits <= 64, "a field has at most 64 bits, not {bits}");
         self.put(value, 32);
         self.put(value >> 32, bits - 32);
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn put_near_end(&mut self, mut acc: u64, mut filled: u32) {
-        if self.error.is_some() {
-            return;
-        }
-        if filled as usize > (self.out.len() - self.at) * 8 {
-            return self.fail(EncodeError::Overflow);
-        }
-        while filled >= 8 {
-            self.out[self.at] = acc as u8;
-            self.at += 1;
-            acc >>= 8;
-            filled -= 8;
-        }
-        if filled > 0 {
-            self.out[self.at] = acc as u8;
-        }
-        self.acc = acc;
-        self.filled = filled;
     }
 
     /// Writes one bit, 1 for `true`.
@@ -164,13 +135,13 @@ impl<'a> BitWriter<'a> {
     /// Writes bytes at any bit position; a plain copy on a byte boundary.
     #[inline]
     pub fn write_bytes(&mut self, bytes: &[u8]) {
-        if self.filled > 0 {
+        if self.at & 7 != 0 {
             return self.write_bytes_unaligned(bytes);
         }
-        let room = self.at..self.at.saturating_add(bytes.len());
-        if let Some(slot) = self.out.get_mut(room) {
+        let byte = self.at >> 3;
+        if let Some(slot) = self.out.get_mut(byte..byte.saturating_add(bytes.len())) {
             slot.copy_from_slice(bytes);
-            self.at += bytes.len();
+            self.at += bytes.len() * 8;
         } else {
             self.fail(EncodeError::Overflow);
         }
@@ -190,13 +161,13 @@ impl<'a> BitWriter<'a> {
     /// Pads with zeros to the next byte boundary.
     #[inline]
     pub fn align(&mut self) {
-        self.put(0, self.filled.wrapping_neg() & 7);
+        self.put(0, (self.at.wrapping_neg() & 7) as u32);
     }
 
     /// Bits written so far; 0 after a failure.
     #[inline]
     pub fn bit_len(&self) -> usize {
-        self.at * 8 + self.filled as usize
+        self.at
     }
 
     /// Bits that still fit; 0 after a failure.
@@ -218,21 +189,19 @@ impl<'a> BitWriter<'a> {
     }
 
     /// Gives up: [`finish`](Self::finish) will report the first error that was given. For hand-written encoders whose value cannot be encoded.
-    #[cold]
-    #[inline(never)]
+    #[inline]
     pub fn fail(&mut self, error: EncodeError) {
         self.error.get_or_insert(error);
         self.out = &mut [];
         self.at = 0;
         self.acc = 0;
-        self.filled = 0;
     }
 
     /// Ends the stream and returns its length in bytes. The last byte is padded with zeros.
     #[inline]
     pub fn finish(self) -> Result<usize, EncodeError> {
         match self.error {
-            None => Ok(self.at + usize::from(self.filled > 0)),
+            None => Ok(self.at.div_ceil(8)),
             Some(error) => Err(error),
         }
     }
@@ -247,6 +216,18 @@ impl<'a> BitWriter<'a> {
         write(self);
         self.depth -= 1;
     }
+}
+
+/// Stores the low `bits` bits of `acc` from `byte` on, unless they do not fit. Apart from the writer, so that it can stay in registers.
+#[cold]
+#[inline(never)]
+fn put_near_end(out: &mut [u8], byte: usize, acc: u64, bits: u32) -> bool {
+    let bytes = bits.div_ceil(8) as usize;
+    let Some(slot) = out.get_mut(byte..byte + bytes) else {
+        return false;
+    };
+    slot.copy_from_slice(&acc.to_le_bytes()[..bytes]);
+    true
 }
 
 /// Bits that [`BitWriter::write_varint`] takes for `value`: 8 to 80.
