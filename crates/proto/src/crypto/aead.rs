@@ -1,0 +1,275 @@
+//! Authenticated encryption of packets, with keys that change by packet number.
+
+use std::fmt;
+
+use ring::aead;
+
+use super::{AEAD_TAG_BYTES, Cipher, OpenError, REKEY_SHIFT, mac};
+
+/// Encrypted mode: a chain of keys per direction.
+///
+/// The chain starts with the handshake's key of that direction. Of each link of the chain,
+/// `mac(link, "SStp-key")` is the packet key of its epoch and `mac(link, "SStpnext")` the next
+/// link; a link is forgotten once it has been used, so keys of the past cannot be found again.
+pub struct Aead {
+    send_epoch: u64,
+    send: aead::LessSafeKey,
+    send_chain: Chain,
+    /// The epoch of `receive`, the newest from which a packet was believed.
+    receive_epoch: u64,
+    receive: aead::LessSafeKey,
+    /// For packets that the network delayed across the change of keys.
+    receive_previous: Option<aead::LessSafeKey>,
+    /// Derived when a packet first claims the next epoch, and kept whether or not it was genuine:
+    /// forged numbers cost one derivation per epoch at most.
+    receive_next: Option<aead::LessSafeKey>,
+    receive_chain: Chain,
+}
+
+impl Aead {
+    pub(super) fn new(cipher: Cipher, send: &[u8; 32], receive: &[u8; 32]) -> Self {
+        let mut send_chain = Chain::new(cipher, send);
+        let mut receive_chain = Chain::new(cipher, receive);
+        Self {
+            send_epoch: 0,
+            send: send_chain.next_key(),
+            send_chain,
+            receive_epoch: 0,
+            receive: receive_chain.next_key(),
+            receive_previous: None,
+            receive_next: None,
+            receive_chain,
+        }
+    }
+
+    #[inline]
+    pub(super) fn seal(&mut self, packet_number: u64, packet: &mut [u8], header_len: usize) {
+        let epoch = packet_number >> REKEY_SHIFT;
+        assert!(
+            epoch >= self.send_epoch,
+            "packet numbers rise: the key of packet {packet_number} is gone"
+        );
+        while epoch > self.send_epoch {
+            self.send = self.send_chain.next_key();
+            self.send_epoch += 1;
+        }
+        let (header, rest) = packet.split_at_mut(header_len);
+        let (body, tag) = rest.split_at_mut(rest.len() - AEAD_TAG_BYTES);
+        let sealed = self
+            .send
+            .seal_in_place_separate_tag(nonce(packet_number), aead::Aad::from(header), body)
+            .expect("a packet is far below the cipher's limit of 64 GiB");
+        tag.copy_from_slice(sealed.as_ref());
+    }
+
+    #[inline]
+    pub(super) fn open(
+        &mut self,
+        packet_number: u64,
+        datagram: &mut [u8],
+        header_len: usize,
+    ) -> Result<(), OpenError> {
+        let epoch = packet_number >> REKEY_SHIFT;
+        let (header, sealed) = datagram.split_at_mut(header_len);
+        let (nonce, header) = (nonce(packet_number), aead::Aad::from(header));
+        let key = if epoch == self.receive_epoch {
+            &self.receive
+        } else if epoch < self.receive_epoch {
+            (self.receive_previous.as_ref())
+                .filter(|_| epoch + 1 == self.receive_epoch)
+                .ok_or(OpenError::TooOld)?
+        } else if epoch == self.receive_epoch + 1 {
+            self.receive_next
+                .get_or_insert_with(|| self.receive_chain.next_key())
+        } else {
+            return Err(OpenError::TooFar);
+        };
+        key.open_in_place(nonce, header, sealed)
+            .map_err(|_| OpenError::Forged)?;
+        if epoch > self.receive_epoch
+            && let Some(next) = self.receive_next.take()
+        {
+            self.receive_previous = Some(std::mem::replace(&mut self.receive, next));
+            self.receive_epoch = epoch;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Aead {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Aead")
+            .field("cipher", &self.send_chain.cipher)
+            .field("send_epoch", &self.send_epoch)
+            .field("receive_epoch", &self.receive_epoch)
+            .finish_non_exhaustive()
+    }
+}
+
+struct Chain {
+    cipher: Cipher,
+    link: [u8; 32],
+}
+
+impl Chain {
+    fn new(cipher: Cipher, start: &[u8; 32]) -> Self {
+        Self {
+            cipher,
+            link: *start,
+        }
+    }
+
+    fn next_key(&mut self) -> aead::LessSafeKey {
+        let algorithm = match self.cipher {
+            Cipher::Aes256Gcm => &aead::AES_256_GCM,
+            Cipher::ChaCha20Poly1305 => &aead::CHACHA20_POLY1305,
+        };
+        let bytes = mac(&self.link, b"SStp-key", &[]);
+        self.link = mac(&self.link, b"SStpnext", &[]);
+        let key =
+            aead::UnboundKey::new(algorithm, &bytes).expect("both ciphers take a key of 32 bytes");
+        aead::LessSafeKey::new(key)
+    }
+}
+
+#[inline]
+fn nonce(packet_number: u64) -> aead::Nonce {
+    let mut bytes = [0; aead::NONCE_LEN];
+    bytes[4..].copy_from_slice(&packet_number.to_le_bytes());
+    aead::Nonce::assume_unique_for_key(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{PacketCrypto, hex};
+    use super::*;
+
+    const HEADER: usize = 5;
+
+    const EPOCH: u64 = 1 << REKEY_SHIFT;
+
+    fn pair(cipher: Cipher) -> (PacketCrypto, PacketCrypto) {
+        (
+            PacketCrypto::aead(cipher, &[1; 32], &[2; 32]),
+            PacketCrypto::aead(cipher, &[2; 32], &[1; 32]),
+        )
+    }
+
+    fn sealed(from: &mut PacketCrypto, number: u64) -> Vec<u8> {
+        let mut bytes = vec![9; HEADER + 20 + AEAD_TAG_BYTES];
+        from.seal(number, &mut bytes, HEADER, 20);
+        bytes
+    }
+
+    #[test]
+    fn keys_change_without_a_word_even_when_packets_swap_around_the_change() {
+        for cipher in [Cipher::Aes256Gcm, Cipher::ChaCha20Poly1305] {
+            let (mut client, mut server) = pair(cipher);
+            for epoch in 1..5 {
+                let numbers: Vec<u64> = (EPOCH * epoch - 8..EPOCH * epoch + 8).collect();
+                let packets: Vec<_> = numbers
+                    .iter()
+                    .map(|n| (*n, sealed(&mut client, *n)))
+                    .collect();
+                // Every second one first, so new and old keys alternate.
+                let (odd, even): (Vec<_>, Vec<_>) =
+                    packets.into_iter().partition(|(n, _)| n % 2 == 1);
+                for (number, mut bytes) in odd.into_iter().rev().chain(even.into_iter().rev()) {
+                    assert_eq!(
+                        server.open(number, &mut bytes, HEADER),
+                        Ok(HEADER..HEADER + 20),
+                        "{number}"
+                    );
+                    assert_eq!(bytes[HEADER..HEADER + 20], [9; 20]);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn two_keys_back_is_too_old() {
+        let (mut client, mut server) = pair(Cipher::Aes256Gcm);
+        let mut old = sealed(&mut client, 0);
+        let mut first = sealed(&mut client, EPOCH);
+        let mut second = sealed(&mut client, EPOCH * 2);
+        assert!(server.open(EPOCH, &mut first, HEADER).is_ok());
+        assert!(server.open(0, &mut old.clone(), HEADER).is_ok());
+        assert!(server.open(EPOCH * 2, &mut second, HEADER).is_ok());
+        assert_eq!(server.open(0, &mut old, HEADER), Err(OpenError::TooOld));
+    }
+
+    #[test]
+    fn forged_numbers_neither_advance_the_keys_nor_cost_derivations() {
+        let (mut client, mut server) = pair(Cipher::Aes256Gcm);
+        let mut junk = sealed(&mut client, 5);
+        for number in [EPOCH, EPOCH + 1, EPOCH * 2 - 1] {
+            let opened = server.open(number, &mut junk.clone(), HEADER);
+            assert_eq!(opened, Err(OpenError::Forged));
+        }
+        for number in [EPOCH * 2, EPOCH * 1000, u64::MAX] {
+            let opened = server.open(number, &mut junk.clone(), HEADER);
+            assert_eq!(opened, Err(OpenError::TooFar));
+        }
+        let PacketCrypto::Aead(state) = &server else {
+            unreachable!("pair makes encrypted ends");
+        };
+        assert_eq!(state.receive_epoch, 0);
+        // The chain stands one link on: the key kept in `receive_next`.
+        let mut expected = Chain::new(Cipher::Aes256Gcm, &[1; 32]);
+        expected.next_key();
+        expected.next_key();
+        assert_eq!(state.receive_chain.link, expected.link);
+        // And the genuine traffic goes on, across the change too.
+        assert!(server.open(5, &mut junk, HEADER).is_ok());
+        let mut next = sealed(&mut client, EPOCH);
+        assert!(server.open(EPOCH, &mut next, HEADER).is_ok());
+    }
+
+    #[test]
+    #[should_panic(expected = "packet numbers rise")]
+    fn sealing_under_a_forgotten_key_panics() {
+        let (mut client, _) = pair(Cipher::Aes256Gcm);
+        sealed(&mut client, EPOCH);
+        sealed(&mut client, EPOCH - 1);
+    }
+
+    #[test]
+    fn the_sender_may_skip_epochs() {
+        let (mut client, _) = pair(Cipher::Aes256Gcm);
+        let (mut other, mut server) = pair(Cipher::Aes256Gcm);
+        for epoch in 1..4 {
+            let mut bytes = sealed(&mut other, EPOCH * epoch);
+            server.open(EPOCH * epoch, &mut bytes, HEADER).unwrap();
+        }
+        let mut bytes = sealed(&mut client, EPOCH * 4);
+        assert!(server.open(EPOCH * 4, &mut bytes, HEADER).is_ok());
+    }
+
+    #[test]
+    fn golden_aead_packets() {
+        let key: [u8; 32] = std::array::from_fn(|i| i as u8);
+        let cases = [
+            (
+                Cipher::Aes256Gcm,
+                42,
+                "80010203040f6779563abe29433d672b17e7a791c07f9dae17036f56fdf5",
+            ),
+            (
+                Cipher::ChaCha20Poly1305,
+                42,
+                "8001020304145b1179842fb1f3e74336c177060e2f9385a6c1f9ad126580",
+            ),
+            (
+                Cipher::Aes256Gcm,
+                EPOCH + 1,
+                "8001020304ec3e8ccde4707f33ed59055f5fd6074e7bddaa83e0e1212fac",
+            ),
+        ];
+        for (cipher, number, expected) in cases {
+            let mut bytes = [0; 5 + 9 + AEAD_TAG_BYTES];
+            bytes[..14].copy_from_slice(b"\x80\x01\x02\x03\x04encrypted");
+            PacketCrypto::aead(cipher, &key, &[0; 32]).seal(number, &mut bytes, 5, 9);
+            assert_eq!(hex(&bytes), expected, "{cipher:?} {number}");
+        }
+    }
+}
