@@ -1,0 +1,158 @@
+//! Thousands of random worlds, each from its own seed.
+
+mod protocol;
+mod weather;
+
+use std::any::Any;
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc;
+use std::thread;
+
+/// A family of random worlds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Suite {
+    /// Endpoints alone: connecting, every kind of channel, moving, closing, dying, through all weathers.
+    Protocol,
+}
+
+impl Suite {
+    /// All suites.
+    pub const ALL: [Suite; 1] = [Suite::Protocol];
+
+    /// The name used on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Suite::Protocol => "protocol",
+        }
+    }
+
+    /// The suite of that name.
+    pub fn named(name: &str) -> Option<Suite> {
+        Suite::ALL.into_iter().find(|suite| suite.name() == name)
+    }
+
+    /// Runs the world of one seed: the number of messages sent in it, and what went wrong.
+    pub fn run(self, seed: u64) -> (u64, Result<(), String>) {
+        match self {
+            Suite::Protocol => protocol::run(seed),
+        }
+    }
+}
+
+/// What a [`soak()`] found. Displays as one line.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SoakReport {
+    /// Worlds run.
+    pub worlds: u64,
+    /// Messages sent in all of them.
+    pub messages: u64,
+    /// The worlds in which a promise was broken, in order of their seeds.
+    pub failures: Vec<Failure>,
+}
+
+/// A world in which something went wrong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// The seed that replays it.
+    pub seed: u64,
+    /// When, who and what.
+    pub what: String,
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "seed {}: {}", self.seed, self.what)
+    }
+}
+
+impl fmt::Display for SoakReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} worlds, {} messages, {} failures",
+            self.worlds,
+            self.messages,
+            self.failures.len()
+        )
+    }
+}
+
+/// Runs `count` worlds with the seeds `base_seed`, `base_seed + 1`, … on all processors.
+///
+/// `progress` is called after every world with the report so far; its failures are in order of discovery, those of the
+/// returned report in order of seeds. A panic in a world is a failure of that world. Which thread runs a world makes no
+/// difference to it.
+pub fn soak(
+    suite: Suite,
+    base_seed: u64,
+    count: u64,
+    mut progress: impl FnMut(&SoakReport),
+) -> SoakReport {
+    let threads = thread::available_parallelism()
+        .map_or(1, usize::from)
+        .min(count.max(1) as usize);
+    let next = AtomicU64::new(0);
+    let (sender, results) = mpsc::channel();
+    let mut report = SoakReport::default();
+    thread::scope(|scope| {
+        for _ in 0..threads {
+            let (sender, next) = (sender.clone(), &next);
+            scope.spawn(move || {
+                loop {
+                    let index = next.fetch_add(1, Ordering::Relaxed);
+                    if index >= count {
+                        return;
+                    }
+                    let seed = base_seed.wrapping_add(index);
+                    let outcome = catch_unwind(AssertUnwindSafe(|| suite.run(seed)))
+                        .unwrap_or_else(|panic| (0, Err(format!("panicked: {}", words(&*panic)))));
+                    if sender.send((seed, outcome)).is_err() {
+                        return;
+                    }
+                }
+            });
+        }
+        drop(sender);
+        for (seed, (messages, outcome)) in results {
+            report.worlds += 1;
+            report.messages += messages;
+            report
+                .failures
+                .extend(outcome.err().map(|what| Failure { seed, what }));
+            progress(&report);
+        }
+    });
+    report
+        .failures
+        .sort_by_key(|failure| failure.seed.wrapping_sub(base_seed));
+    report
+}
+
+fn words(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    text.or_else(|| panic.downcast_ref::<&str>().copied())
+        .unwrap_or("without words")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn suites_are_found_by_name() {
+        assert_eq!(Suite::named("protocol"), Some(Suite::Protocol));
+        assert_eq!(Suite::named("weather"), None);
+    }
+
+    #[test]
+    fn a_world_replays_from_its_seed() {
+        assert_eq!(Suite::Protocol.run(11), Suite::Protocol.run(11));
+        let report = soak(Suite::Protocol, 11, 1, |_| ());
+        assert_eq!(
+            (report.worlds, report.messages),
+            (1, Suite::Protocol.run(11).0)
+        );
+    }
+}

@@ -1,0 +1,482 @@
+//! The `protocol` suite: endpoints that connect, talk, move, close, die and return through all weathers.
+
+use std::time::Duration;
+
+use samestep_netem::Rng;
+use samestep_proto::{
+    AcceptConfig, ChannelConfig, ChannelId, ChannelKind, Config, ConnectOptions, Event, Repair,
+    Security,
+};
+
+use super::weather::{Climate, fair};
+use crate::check::{Breach, Promise};
+use crate::stamp::{STAMP_BYTES, Tag};
+use crate::{NodeId, Referee, Wake, World};
+
+/// Messages each world sends at least.
+const MESSAGES: u64 = 1_000;
+/// How long the random part lasts at least.
+const ACTIVE: Duration = Duration::from_secs(30);
+/// A world that has not sent its messages by then makes no progress.
+const LONGEST: Duration = Duration::from_secs(120);
+/// How long after the weather clears everything must have arrived: time-outs of half-open connections included.
+const HEAL_BOUND: Duration = Duration::from_secs(15);
+/// Bytes a world sends at most, so that no seed takes much longer than the others.
+const BYTES: usize = 3_000_000;
+/// What an endpoint may hold beside what is queued: its own tables and those of its connections.
+const MEMORY_BASE: usize = 1 << 20;
+const MEMORY_PER_CONNECTION: usize = 512 << 10;
+
+/// Runs the world of `seed`: messages sent, and what went wrong.
+pub(super) fn run(seed: u64) -> (u64, Result<(), String>) {
+    let mut script = Script::new(seed);
+    let result = script.run();
+    (
+        script.referee.accepted(),
+        result.map_err(|breach| breach.to_string()),
+    )
+}
+
+/// Timer keys; those from `MEND` on end the separation of that index.
+const OPERATION: u64 = 0;
+const WEATHER: u64 = 1;
+const MEASURE: u64 = 2;
+const MEND: u64 = 16;
+
+enum Separation {
+    Pair(NodeId, NodeId),
+    Node(NodeId),
+}
+
+struct Script {
+    rng: Rng,
+    world: World,
+    referee: Referee,
+    climate: Climate,
+    channels: Vec<ChannelConfig>,
+    nodes: Vec<Member>,
+    /// Pairs that connect, in this direction.
+    routes: Vec<(NodeId, NodeId)>,
+    separations: Vec<Separation>,
+    password: Option<String>,
+    bytes_left: usize,
+    active: bool,
+}
+
+struct Member {
+    id: NodeId,
+    security: Security,
+    accepts: bool,
+}
+
+impl Script {
+    fn new(seed: u64) -> Script {
+        let mut rng = Rng::stream(seed, 1);
+        let climate = Climate::random(&mut rng);
+        let channels = random_channels(&mut rng);
+        let password = rng.chance(0.25).then(|| "open sesame".to_owned());
+        let base = Config {
+            game: "soak".into(),
+            version: 1,
+            channels: channels.clone(),
+            keep_alive: Duration::from_millis(rng.range(300..1_200)),
+            timeout: Duration::from_millis(rng.range(2_500..6_000)),
+            connect_timeout: Duration::from_millis(rng.range(1_500..4_000)),
+            ..Config::default()
+        };
+        let mut script = Script {
+            world: World::new(seed),
+            referee: Referee::new(rng.next_u64(), &channels, HEAL_BOUND),
+            climate,
+            channels,
+            nodes: Vec::new(),
+            routes: Vec::new(),
+            separations: Vec::new(),
+            password,
+            bytes_left: BYTES,
+            active: true,
+            rng,
+        };
+        script.populate(&base);
+        script
+    }
+
+    /// Two to sixteen nodes, more often few: a server with clients, or a mesh.
+    fn populate(&mut self, base: &Config) {
+        let rng = &mut self.rng;
+        let share = rng.f64();
+        let count = 2 + (share * share * 14.99) as usize;
+        let mesh = rng.chance(0.35);
+        let common = match rng.chance(0.5) {
+            true => Security::Encrypted,
+            false => Security::Plain,
+        };
+        let mixed = rng.chance(0.15);
+        for index in 0..count {
+            let security = match (mixed && rng.chance(0.3), common) {
+                (true, Security::Encrypted) => Security::Plain,
+                (true, Security::Plain) => Security::Encrypted,
+                (false, common) => common,
+            };
+            let accepts = mesh || index == 0;
+            let accept = accepts.then(|| AcceptConfig {
+                capacity: if rng.chance(0.1) { 1 + count / 2 } else { 64 },
+                password: self.password.clone(),
+                ..AcceptConfig::default()
+            });
+            let id = self.world.add_node(Config {
+                security,
+                accept,
+                ..base.clone()
+            });
+            self.nodes.push(Member {
+                id,
+                security,
+                accepts,
+            });
+        }
+        for (index, member) in self.nodes.iter().enumerate().skip(1) {
+            self.routes.push((member.id, self.nodes[0].id));
+            if mesh && index > 1 {
+                let other = rng.range(1..index as u64) as usize;
+                self.routes.push((member.id, self.nodes[other].id));
+            }
+        }
+    }
+
+    fn run(&mut self) -> Result<(), Breach> {
+        self.active_phase()?;
+        self.healing_phase()?;
+        self.closing_phase()
+    }
+
+    fn active_phase(&mut self) -> Result<(), Breach> {
+        self.change_weather();
+        for key in [OPERATION, WEATHER, MEASURE] {
+            self.world.set_timer(Duration::ZERO, key);
+        }
+        for index in 0..self.routes.len() {
+            self.connect(self.routes[index]);
+        }
+        let mut until = ACTIVE;
+        loop {
+            self.run_until(until)?;
+            if self.referee.accepted() >= MESSAGES {
+                return Ok(());
+            }
+            if until >= LONGEST {
+                let what = format!("only {} messages could be sent", self.referee.accepted());
+                return Err(Breach {
+                    at: self.world.now(),
+                    promise: Promise::Progress,
+                    what,
+                });
+            }
+            until += Duration::from_secs(1);
+        }
+    }
+
+    /// The weather clears; everything under way must settle.
+    fn healing_phase(&mut self) -> Result<(), Breach> {
+        self.active = false;
+        self.world.mend_all();
+        self.world.set_links(fair());
+        self.referee.on_healed(self.world.now());
+        while !self.referee.settled(self.world.now())? {
+            self.run_until(self.world.now() + Duration::from_millis(250))?;
+        }
+        // Late copies would show up now.
+        self.run_until(self.world.now() + Duration::from_secs(1))
+    }
+
+    /// Every open connection says a last word and closes: the word and the reason must arrive.
+    fn closing_phase(&mut self) -> Result<(), Breach> {
+        let tags: Vec<Tag> = self
+            .referee
+            .open()
+            .filter(|(_, side)| *side == 0)
+            .map(|(tag, _)| tag)
+            .collect();
+        for (index, tag) in tags.iter().enumerate() {
+            let side = self.rng.range(0..2) as usize;
+            for channel in 0..self.channels.len() as u8 {
+                let bytes = self.rng.range(STAMP_BYTES as u64..2_000) as usize;
+                let _ = self
+                    .referee
+                    .send(&mut self.world, *tag, side, ChannelId(channel), bytes);
+            }
+            self.referee.close(
+                &mut self.world,
+                *tag,
+                side,
+                index as u32,
+                &format!("good night {index}"),
+            );
+        }
+        self.run_until(self.world.now() + Duration::from_secs(4))?;
+        let now = self.world.now();
+        self.referee.finish(now, &tags)?;
+        for member in &self.nodes {
+            let open = self.world.endpoint(member.id).endpoint_stats().open;
+            if open > 0 {
+                let what = format!(
+                    "{} still counts {open} connections after all closed",
+                    member.id
+                );
+                return Err(Breach {
+                    at: now,
+                    promise: Promise::BoundedMemory,
+                    what,
+                });
+            }
+        }
+        Ok(())
+    }
+
+    fn run_until(&mut self, until: Duration) -> Result<(), Breach> {
+        while let Some(wake) = self.world.next(until) {
+            self.referee.on_wake(&wake)?;
+            match wake {
+                Wake::Timer { key: OPERATION, .. } if self.active => {
+                    self.operate();
+                    self.again(OPERATION, 0.05);
+                }
+                Wake::Timer { key: WEATHER, .. } if self.active => {
+                    self.change_weather();
+                    self.again(WEATHER, 4.0);
+                }
+                Wake::Timer { key: MEASURE, .. } => {
+                    self.measure()?;
+                    self.again(MEASURE, 1.0);
+                }
+                Wake::Timer { key, .. } if key >= MEND => {
+                    match self.separations[(key - MEND) as usize] {
+                        Separation::Pair(a, b) => self.world.mend(a, b),
+                        Separation::Node(node) => self.world.rejoin(node),
+                    }
+                }
+                Wake::Event {
+                    event: Event::Closed { .. },
+                    node,
+                    ..
+                } if self.active => {
+                    // Whoever connected tries again, sooner or later, through `operate`.
+                    let _ = node;
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn again(&mut self, key: u64, mean_s: f64) {
+        let wait = Duration::from_secs_f64(mean_s * self.rng.exponential());
+        self.world.set_timer(self.world.now() + wait, key);
+    }
+
+    /// One random thing that an application or its user does.
+    fn operate(&mut self) {
+        match self.rng.range(0..1000) {
+            0..900 => self.talk(),
+            900..950 => {
+                let route = self.pick_route();
+                self.connect(route);
+            }
+            950..962 => self.hang_up(),
+            962..970 => {
+                let node = self.pick_node();
+                self.world.roam(node);
+            }
+            970..978 => {
+                let node = self.pick_node();
+                self.world.rebind(node);
+            }
+            978..981 => {
+                let node = self.pick_node();
+                self.referee.restart(&mut self.world, node);
+            }
+            _ => self.separate(),
+        }
+    }
+
+    fn talk(&mut self) {
+        let ends = self.referee.open().count() as u64;
+        if ends == 0 {
+            let route = self.pick_route();
+            return self.connect(route);
+        }
+        let pick = self.rng.range(0..ends) as usize;
+        let Some((tag, side)) = self.referee.open().nth(pick) else {
+            return;
+        };
+        let burst = match self.rng.range(0..20) {
+            0 => self.rng.range(10..40),
+            1..6 => self.rng.range(3..10),
+            _ => self.rng.range(1..4),
+        };
+        let channel = self.rng.range(0..self.channels.len() as u64) as usize;
+        for _ in 0..burst {
+            let channel = match self.rng.chance(0.3) {
+                true => self.rng.range(0..self.channels.len() as u64) as usize,
+                false => channel,
+            };
+            let bytes = self.message_bytes(channel);
+            if bytes > self.bytes_left {
+                continue;
+            }
+            if self
+                .referee
+                .send(&mut self.world, tag, side, ChannelId(channel as u8), bytes)
+                .is_ok()
+            {
+                self.bytes_left -= bytes;
+            }
+        }
+    }
+
+    /// Mostly small, now and then a block; short ones without a stamp only where order identifies them.
+    fn message_bytes(&mut self, channel: usize) -> usize {
+        let ChannelConfig {
+            kind, max_message, ..
+        } = self.channels[channel];
+        let least = STAMP_BYTES as u64;
+        let bytes = match self.rng.range(0..1000) {
+            0..50 if kind.is_ordered() => self.rng.range(0..least),
+            0..450 => self.rng.range(least..64),
+            450..750 => self.rng.range(64..400),
+            750..940 => self.rng.range(400..3_000),
+            940..992 => self.rng.range(3_000..20_000),
+            _ => self.rng.range(20_000..300_000),
+        };
+        // Once the budget runs low only small ones are left, so that the number of messages is still reached.
+        let bytes = if self.bytes_left < 300_000 {
+            bytes.min(100)
+        } else {
+            bytes
+        };
+        (bytes as usize).min(max_message)
+    }
+
+    fn connect(&mut self, (from, to): (NodeId, NodeId)) {
+        if self.referee.is_connected(from, to) {
+            return;
+        }
+        let wrong = self.password.is_some() && self.rng.chance(0.1);
+        let password = if wrong {
+            Some("guess".to_owned())
+        } else {
+            self.password.clone()
+        };
+        let security = |node: NodeId| self.nodes[usize::from(node.0)].security;
+        let hopeless =
+            wrong || security(from) != security(to) || !self.nodes[usize::from(to.0)].accepts;
+        let options = ConnectOptions {
+            password,
+            ..ConnectOptions::default()
+        };
+        if let Ok(tag) = self.referee.connect(&mut self.world, from, to, options)
+            && hopeless
+        {
+            self.referee.expect_refusal(tag);
+        }
+    }
+
+    fn hang_up(&mut self) {
+        let ends = self.referee.open().count() as u64;
+        if ends == 0 {
+            return;
+        }
+        let pick = self.rng.range(0..ends) as usize;
+        let Some((tag, side)) = self.referee.open().nth(pick) else {
+            return;
+        };
+        let code = self.rng.next_u32();
+        let words = &"so long, and thanks for all the fish"[..self.rng.range(0..36) as usize];
+        match self.rng.chance(0.5) {
+            true => self.referee.close(&mut self.world, tag, side, code, words),
+            false => self.referee.abort(&mut self.world, tag, side, code, words),
+        }
+    }
+
+    /// Cuts off a pair, in one or both directions, or a node; now and then for longer than the time-out.
+    fn separate(&mut self) {
+        let (a, b) = self.pick_route();
+        let separation = match self.rng.range(0..4) {
+            0 => {
+                self.world.isolate(a);
+                Separation::Node(a)
+            }
+            1 => {
+                self.world.cut_one_way(a, b);
+                Separation::Pair(a, b)
+            }
+            2 => {
+                self.world.cut_one_way(b, a);
+                Separation::Pair(a, b)
+            }
+            _ => {
+                self.world.cut(a, b);
+                Separation::Pair(a, b)
+            }
+        };
+        let key = MEND + self.separations.len() as u64;
+        self.separations.push(separation);
+        self.again(key, 1.5);
+    }
+
+    fn change_weather(&mut self) {
+        let weather = self.climate.weather(&mut self.rng);
+        let (a, b) = self.pick_route();
+        match self.rng.range(0..3) {
+            0 => self.world.set_links(weather),
+            1 => self.world.set_link(a, b, weather),
+            _ => self.world.set_link(b, a, weather),
+        }
+    }
+
+    fn measure(&mut self) -> Result<(), Breach> {
+        for member in &self.nodes {
+            let endpoint = self.world.endpoint(member.id);
+            let open = endpoint.endpoint_stats().open as usize;
+            // Everything sent in this world may be queued, and once more at a receiver.
+            let limit = MEMORY_BASE + open * MEMORY_PER_CONNECTION + 2 * BYTES;
+            self.referee.set_memory_limit(member.id, limit);
+        }
+        self.referee.measure_memory(&self.world)
+    }
+
+    fn pick_node(&mut self) -> NodeId {
+        self.nodes[self.rng.range(0..self.nodes.len() as u64) as usize].id
+    }
+
+    fn pick_route(&mut self) -> (NodeId, NodeId) {
+        self.routes[self.rng.range(0..self.routes.len() as u64) as usize]
+    }
+}
+
+/// One channel of each kind, and some more with random settings.
+fn random_channels(rng: &mut Rng) -> Vec<ChannelConfig> {
+    const KINDS: [ChannelKind; 5] = [
+        ChannelKind::Unreliable,
+        ChannelKind::UnreliableSequenced,
+        ChannelKind::ReliableUnordered,
+        ChannelKind::ReliableOrdered,
+        ChannelKind::Redundant,
+    ];
+    let mut channels: Vec<ChannelConfig> = KINDS.into_iter().map(ChannelConfig::new).collect();
+    for _ in 0..rng.range(0..5) {
+        let mut channel =
+            ChannelConfig::new(KINDS[rng.range(0..5) as usize]).priority(rng.next_u32() as u8);
+        if channel.kind != ChannelKind::Redundant {
+            channel.repair =
+                [Repair::Coded, Repair::Repeat, Repair::Resend][rng.range(0..3) as usize];
+        }
+        channel.report = rng.chance(0.3);
+        if rng.chance(0.3) {
+            channel.max_message = 8_000;
+            channel.queue_limit = 16_000;
+        }
+        channels.push(channel);
+    }
+    channels
+}
