@@ -128,7 +128,8 @@ impl Referee {
         self.connections[tag.0 as usize].hopeless = true;
     }
 
-    /// Sends a message of this length over one side (0: the connecting, 1: the accepting) of a connection.
+    /// Sends a message of this length over one side (0: the connecting, 1: the accepting) of a connection, and returns
+    /// its bytes, which no other message has.
     pub fn send(
         &mut self,
         world: &mut World,
@@ -136,7 +137,7 @@ impl Referee {
         side: usize,
         channel: ChannelId,
         bytes: usize,
-    ) -> Result<(), SendError> {
+    ) -> Result<&[u8], SendError> {
         let connection = &mut self.connections[tag.0 as usize];
         let End::Open(id) = connection.ends[side] else {
             return Err(SendError::NotConnected);
@@ -148,7 +149,7 @@ impl Referee {
         flow.origin.on_sent(bytes);
         flow.exactly_once.on_sent();
         self.accepted += 1;
-        Ok(())
+        Ok(&self.payload)
     }
 
     /// Closes a connection from one side, after its reliable messages.

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use samestep_netem::{LinkConfig, LinkStats, Rng};
 use samestep_proto::{
-    ChannelId, Config, ConnectError, ConnectOptions, ConnectionId, Endpoint, Event, MessageId,
-    SendError,
+    ChannelId, CloseReason, Config, ConnectError, ConnectOptions, ConnectionId, Endpoint, Event,
+    MessageId, SendError,
 };
 
 use crate::agenda::Agenda;
@@ -166,6 +166,52 @@ impl World {
         let id = node.endpoint.connect(node.local(now), to, options)?;
         node.on_opened(id);
         Ok(id)
+    }
+
+    /// Connects two nodes and runs until both know: their ids for the connection, the caller's first. What else happens
+    /// meanwhile is in the [`log`](World::log).
+    pub fn join(
+        &mut self,
+        from: NodeId,
+        to: NodeId,
+        options: ConnectOptions,
+    ) -> Result<[ConnectionId; 2], CloseReason> {
+        let caller = self.address(from);
+        let own = self
+            .connect(from, to, options)
+            .expect("room for one more connection");
+        let (mut open, mut accepted) = (false, None);
+        while let Some(wake) = self.next(self.now + Duration::from_secs(60)) {
+            match &wake {
+                Wake::Event {
+                    node,
+                    event:
+                        Event::Connected {
+                            id, peer, incoming, ..
+                        },
+                    ..
+                } => {
+                    open |= *node == from && *id == own;
+                    accepted = match *node == to && *incoming && *peer == caller {
+                        true => Some(*id),
+                        false => accepted,
+                    };
+                }
+                Wake::Event {
+                    node,
+                    event: Event::Closed { id, reason },
+                    ..
+                } if *node == from && *id == own => {
+                    return Err(reason.clone());
+                }
+                _ => {}
+            }
+            self.log.push(wake);
+            if let (true, Some(theirs)) = (open, accepted) {
+                return Ok([own, theirs]);
+            }
+        }
+        panic!("{from} neither reached {to} nor gave up");
     }
 
     /// Sends a message. It leaves when the caller next asks for a wake.

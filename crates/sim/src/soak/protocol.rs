@@ -4,14 +4,13 @@ use std::time::Duration;
 
 use samestep_netem::Rng;
 use samestep_proto::{
-    AcceptConfig, ChannelConfig, ChannelId, ChannelKind, Config, ConnectOptions, Event, Repair,
-    Security,
+    AcceptConfig, ChannelConfig, ChannelId, ChannelKind, Config, ConnectOptions, Repair, Security,
 };
 
 use super::weather::{Climate, fair};
 use crate::check::{Breach, Promise};
 use crate::stamp::{STAMP_BYTES, Tag};
-use crate::{NodeId, Referee, Wake, World};
+use crate::{Attack, Hostile, NodeId, Referee, Wake, World};
 
 /// Messages each world sends at least.
 const MESSAGES: u64 = 1_000;
@@ -135,6 +134,11 @@ impl Script {
                 accepts,
             });
         }
+        if rng.chance(0.15) {
+            let target = self.nodes[rng.range(0..count as u64) as usize].id;
+            self.world
+                .add_attack(Attack::new(target, 40.0, &Hostile::ALL).until(ACTIVE));
+        }
         for (index, member) in self.nodes.iter().enumerate().skip(1) {
             self.routes.push((member.id, self.nodes[0].id));
             if mesh && index > 1 {
@@ -254,14 +258,6 @@ impl Script {
                         Separation::Pair(a, b) => self.world.mend(a, b),
                         Separation::Node(node) => self.world.rejoin(node),
                     }
-                }
-                Wake::Event {
-                    event: Event::Closed { .. },
-                    node,
-                    ..
-                } if self.active => {
-                    // Whoever connected tries again, sooner or later, through `operate`.
-                    let _ = node;
                 }
                 _ => {}
             }
