@@ -1,1 +1,50 @@
-//! The lab.
+//! The lab: plans in, figures out.
+//!
+//! A [`Plan`] is a TOML file that names an experiment, the conditions it runs under, the figures a source document
+//! published and what is expected to hold. [`run`] measures it, in virtual time unless told otherwise, and returns
+//! a [`RunResult`] with a row per case and metric: *published* (the document's figure), *theirs* (its algorithm as a
+//! configuration of our code) and *ours* (the default).
+//!
+//! Expectations hold for a plan's default run, whatever the seed. A run under other conditions (`--quick`, `--real`,
+//! `--set`) judges those whose case it has, and says so, but a miss does not fail it.
+//!
+//! What the lab does *not* do: it holds no networking of its own. Virtual time comes from `samestep-sim`, sockets
+//! from `samestep-transport`.
+//!
+//! ```
+//! use samestep_lab::{Plan, RunOptions, run};
+//!
+//! let plan = Plan::find("delivery")?;
+//! let sets = [("link.latency_ms", "20"), ("link.loss", "5%"), ("seconds", "5"), ("repeats", "1")];
+//! let sets = sets.map(|(key, value)| (key.to_string(), value.to_string())).to_vec();
+//! let result = run(&plan, &RunOptions { sets, ..RunOptions::default() })?;
+//! let row = &result.rows[0];
+//! assert_eq!((row.case.as_str(), row.metric.as_str()), ("20ms/5%/unreliable", "latency_mean"));
+//! assert!(row.ours.is_some_and(|ms| (20.0..21.0).contains(&ms)));
+//! # Ok::<(), samestep_lab::LabError>(())
+//! ```
+
+mod error;
+mod experiment;
+mod experiments;
+mod link;
+mod pair;
+mod parameters;
+mod plan;
+mod plot;
+mod real;
+mod report;
+mod run;
+mod stats;
+mod stream;
+mod table;
+
+pub use error::LabError;
+pub use experiment::{Csv, Experiment, Findings, Metric, Row, RunContext, experiment, experiments, seed_of};
+pub use parameters::{Case, Domain, Key, Value, plain};
+pub use plan::{Expectation, Op, Plan, Published};
+pub use plot::{Data, Plot};
+pub use report::html;
+pub use run::{Judgement, ResultRow, RunOptions, RunResult, run, save};
+pub use stats::{Samples, Sorted};
+pub use table::{number, render};

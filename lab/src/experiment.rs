@@ -1,0 +1,285 @@
+//! What an experiment is, and what it is handed to run.
+
+use std::fs::File;
+use std::io::{BufWriter, IsTerminal, Write};
+use std::path::PathBuf;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use crate::error::LabError;
+use crate::experiments as all;
+use crate::parameters::{Case, Key};
+use crate::plot::Plot;
+
+/// Code that measures something under the conditions of a case.
+pub trait Experiment: Sync {
+    /// The name plans use.
+    fn name(&self) -> &'static str;
+
+    /// What it can be told.
+    fn keys(&self) -> &'static [Key];
+
+    /// What it measures.
+    fn metrics(&self) -> &'static [Metric];
+
+    /// Names of rows that sum up several cases rather than being one.
+    fn summaries(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// True if it can also run over real sockets.
+    fn real(&self) -> bool {
+        false
+    }
+
+    /// Measures every case of the context.
+    fn run(&self, context: &RunContext) -> Result<Findings, LabError>;
+}
+
+/// Every experiment there is.
+pub fn experiments() -> &'static [&'static dyn Experiment] {
+    &[
+        &all::Delivery,
+        &all::Jitter,
+        &all::LossLatency,
+        &all::Block,
+        &all::Bottleneck,
+    ]
+}
+
+/// The experiment of that name.
+pub fn experiment(name: &str) -> Option<&'static dyn Experiment> {
+    experiments().iter().copied().find(|experiment| experiment.name() == name)
+}
+
+/// A quantity that is measured.
+#[derive(Clone, Copy, Debug)]
+pub struct Metric {
+    /// Its name. Never changes once published.
+    pub name: &'static str,
+    /// Its unit; empty for plain numbers.
+    pub unit: &'static str,
+    /// What it says.
+    pub what: &'static str,
+}
+
+impl Metric {
+    /// A metric; `what` completes the sentence "this is …".
+    pub const fn new(name: &'static str, unit: &'static str, what: &'static str) -> Metric {
+        Metric { name, unit, what }
+    }
+}
+
+/// One measured figure.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Row {
+    /// The case.
+    pub case: String,
+    /// The metric's name.
+    pub metric: &'static str,
+    /// The source document's algorithm, as a configuration of our code, where there is one.
+    pub theirs: Option<f64>,
+    /// Our default.
+    pub ours: Option<f64>,
+}
+
+/// What an experiment found.
+#[derive(Clone, Debug, Default)]
+pub struct Findings {
+    /// The figures, in the order of the table.
+    pub rows: Vec<Row>,
+    /// What to draw.
+    pub plots: Vec<Plot>,
+}
+
+impl Findings {
+    /// Adds a figure.
+    pub fn push(&mut self, case: &Case, metric: &'static str, theirs: Option<f64>, ours: Option<f64>) {
+        self.rows.push(Row { case: case.name.clone(), metric, theirs, ours });
+    }
+}
+
+/// What an experiment is handed: cases, seed, and where to write.
+pub struct RunContext {
+    /// The seed everything random follows from.
+    pub seed: u64,
+    /// True in the short variant.
+    pub quick: bool,
+    /// True over real sockets, false in virtual time.
+    pub real: bool,
+    /// The cases to measure.
+    pub cases: Vec<Case>,
+    /// The keys that `--set` named.
+    pub set: Vec<String>,
+    /// Where raw data goes; `None` writes none.
+    pub out: Option<PathBuf>,
+    /// Whether to say on stderr how far it is.
+    pub progress: bool,
+}
+
+impl RunContext {
+    /// Measures every repeat of every case, `repeats` of each, on all processors. The answers come back in the order
+    /// of the cases and do not depend on the number of processors: a repeat's seed follows from the run's seed and
+    /// its number alone, so all cases of one repeat meet the same randomness and differ only by what they are told.
+    pub fn measure<T: Send>(
+        &self,
+        measure: impl Fn(&Case, u64) -> Result<T, LabError> + Sync,
+    ) -> Result<Vec<(&Case, Vec<T>)>, LabError> {
+        let workers = thread::available_parallelism().map_or(1, usize::from);
+        self.measure_with(workers, measure)
+    }
+
+    /// The same with a given number of workers: over real sockets one, lest cases disturb each other.
+    pub fn measure_with<T: Send>(
+        &self,
+        workers: usize,
+        measure: impl Fn(&Case, u64) -> Result<T, LabError> + Sync,
+    ) -> Result<Vec<(&Case, Vec<T>)>, LabError> {
+        let jobs: Vec<(usize, u64)> = (0..self.cases.len())
+            .flat_map(|case| (0..self.cases[case].number("repeats") as u64).map(move |repeat| (case, repeat)))
+            .collect();
+        let next = AtomicUsize::new(0);
+        let done = Mutex::new(Vec::new());
+        thread::scope(|scope| {
+            for _ in 0..workers.min(jobs.len()) {
+                scope.spawn(|| {
+                    while let Some((case, repeat)) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
+                        let answer = measure(&self.cases[*case], seed_of(self.seed, *repeat));
+                        let failed = answer.is_err();
+                        let mut done = done.lock().expect("no worker panics with the lock");
+                        done.push(((*case, *repeat), answer));
+                        self.say(done.len(), jobs.len(), &self.cases[*case].name);
+                        if failed {
+                            next.store(jobs.len(), Ordering::Relaxed);
+                        }
+                    }
+                });
+            }
+        });
+        self.say(0, 0, "");
+        let mut done = done.into_inner().expect("no worker panics with the lock");
+        done.sort_by_key(|(job, _)| *job);
+        let mut all: Vec<(&Case, Vec<T>)> = self.cases.iter().map(|case| (case, Vec::new())).collect();
+        for ((case, _), answer) in done {
+            all[case].1.push(answer?);
+        }
+        Ok(all)
+    }
+
+    /// A raw data file in the output directory; `None` when none is written.
+    pub fn csv(&self, name: &str, header: &[&str]) -> Result<Option<Csv>, LabError> {
+        let Some(out) = &self.out else { return Ok(None) };
+        Csv::create(out.join(name), header).map(Some)
+    }
+
+    /// Redraws the progress line; `total` 0 wipes it.
+    fn say(&self, done: usize, total: usize, case: &str) {
+        let mut terminal = std::io::stderr();
+        if !self.progress || !terminal.is_terminal() {
+            return;
+        }
+        let text = if total == 0 { String::new() } else { format!("{done}/{total}  {case}") };
+        // A progress line that cannot be written is not worth failing for.
+        let _ = write!(terminal, "\r\x1b[2K{text}");
+        let _ = terminal.flush();
+    }
+}
+
+/// The seed of one repeat (SplitMix64 of seed and number): neighbouring seeds share nothing.
+pub fn seed_of(seed: u64, repeat: u64) -> u64 {
+    let mut z = seed.wrapping_add(repeat.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+/// A file of comma-separated values (RFC 4180).
+pub struct Csv {
+    path: PathBuf,
+    file: BufWriter<File>,
+}
+
+impl Csv {
+    /// Creates the file and writes its header.
+    pub fn create(path: PathBuf, header: &[&str]) -> Result<Csv, LabError> {
+        let file = File::create(&path).map_err(|error| LabError::file(&path, error))?;
+        let mut csv = Csv { path, file: BufWriter::new(file) };
+        csv.line(header)?;
+        Ok(csv)
+    }
+
+    /// Writes one line.
+    pub fn line<S: AsRef<str>>(&mut self, fields: &[S]) -> Result<(), LabError> {
+        let fields: Vec<_> = fields.iter().map(|field| quoted(field.as_ref())).collect();
+        writeln!(self.file, "{}", fields.join(",")).map_err(|error| LabError::file(&self.path, error))
+    }
+
+    /// Writes what is still buffered, so that a full disk is noticed.
+    pub fn finish(mut self) -> Result<PathBuf, LabError> {
+        self.file.flush().map_err(|error| LabError::file(&self.path, error))?;
+        Ok(self.path)
+    }
+}
+
+fn quoted(field: &str) -> String {
+    if field.contains([',', '"', '\n', '\r']) {
+        return format!("\"{}\"", field.replace('"', "\"\""));
+    }
+    field.to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::Plan;
+
+    fn context() -> RunContext {
+        let plan = Plan::find("delivery").unwrap();
+        let sets = [("repeats".to_string(), "3".to_string())];
+        let cases = plan.cases(true, &sets).unwrap();
+        RunContext { seed: 5, quick: true, real: false, cases, set: Vec::new(), out: None, progress: false }
+    }
+
+    #[test]
+    fn answers_come_in_the_order_of_the_cases_however_many_workers() {
+        let context = context();
+        let run = |workers| context.measure_with(workers, |case, seed| Ok((case.name.clone(), seed))).unwrap();
+        let alone = run(1);
+        assert_eq!(alone.len(), context.cases.len());
+        for (case, answers) in &alone {
+            assert!(answers.iter().all(|(name, _)| *name == case.name));
+            let seeds: Vec<_> = answers.iter().map(|(_, seed)| *seed).collect();
+            assert_eq!(seeds, [seed_of(5, 0), seed_of(5, 1), seed_of(5, 2)]);
+        }
+        let names = |run: &[(&Case, Vec<(String, u64)>)]| run.iter().map(|(_, a)| a.clone()).collect::<Vec<_>>();
+        assert_eq!(names(&alone), names(&run(4)));
+    }
+
+    #[test]
+    fn a_failing_case_fails_the_run() {
+        let failing = |case: &Case, _| -> Result<(), _> {
+            Err(LabError::Measurement { case: case.name.clone(), why: "no connection".into() })
+        };
+        assert!(context().measure(failing).err().unwrap().to_string().contains("no connection"));
+    }
+
+    #[test]
+    fn fields_with_commas_and_quotes_are_quoted() {
+        assert_eq!(quoted("plain"), "plain");
+        assert_eq!(quoted("a,b"), "\"a,b\"");
+        assert_eq!(quoted("say \"x\""), "\"say \"\"x\"\"\"");
+    }
+
+    #[test]
+    fn names_are_unique_and_stable_in_form() {
+        for experiment in experiments() {
+            let mut names: Vec<_> = experiment.metrics().iter().map(|metric| metric.name).collect();
+            names.sort();
+            names.dedup();
+            assert_eq!(names.len(), experiment.metrics().len());
+            assert!(names.iter().all(|name| name.chars().all(|c| c.is_ascii_lowercase() || c == '_' || c.is_ascii_digit())));
+            assert!(experiment.keys().iter().any(|key| key.name == "repeats"));
+        }
+    }
+}

@@ -1,0 +1,21 @@
+//! The experiments, one per file.
+
+mod block;
+mod bottleneck;
+mod delivery;
+mod jitter;
+mod loss_latency;
+
+pub use block::Block;
+pub use bottleneck::Bottleneck;
+pub use delivery::Delivery;
+pub use jitter::Jitter;
+pub use loss_latency::LossLatency;
+
+use crate::error::LabError;
+use crate::parameters::Case;
+
+/// Names the case in an error of a measurement.
+fn in_case(case: &Case) -> impl Fn(String) -> LabError + '_ {
+    |why| LabError::Measurement { case: case.name.clone(), why }
+}

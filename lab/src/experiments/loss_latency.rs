@@ -1,0 +1,170 @@
+//! Delivery latency and bytes on the wire of every channel kind under loss.
+
+use samestep_proto::{ChannelConfig, ChannelId, ChannelKind, Repair};
+
+use super::in_case;
+use crate::error::LabError;
+use crate::experiment::{Experiment, Findings, Metric, RunContext};
+use crate::link::{self, percent_label, some_jitter_label};
+use crate::pair::{KIND_NAMES, Pair, kind};
+use crate::parameters::{Case, Domain, Key, plain};
+use crate::plot::{Data, Plot};
+use crate::real;
+use crate::stats::Samples;
+use crate::stream::{self, StreamConfig, StreamLog};
+
+/// A steady stream of small messages. *Theirs* mends losses by sending again, as the source documents' libraries do.
+pub struct LossLatency;
+
+const KEYS: &[Key] = &[
+    link::PROFILE,
+    link::LATENCY_MS,
+    link::JITTER_MS.labelled(some_jitter_label),
+    link::JITTER,
+    link::LOSS.labelled(percent_label),
+    link::BURST_MS,
+    link::DUPLICATE,
+    link::REORDER,
+    link::RATE_KBPS,
+    link::QUEUE_MS,
+    Key::text("channel", "reliable-ordered", Domain::Choice(KIND_NAMES), "kind of channel").labelled(plain),
+    Key::number("rate_hz", 60.0, Domain::Number(0.1, 10_000.0), "messages per second"),
+    Key::number("message_bytes", 100.0, Domain::Whole(32, 60_000), "size of a message"),
+    link::SECONDS,
+    link::REPEATS,
+];
+
+const METRICS: &[Metric] = &[
+    Metric::new("latency_p50", "ms", "median time from the sending call to the receiving application"),
+    Metric::new("latency_p95", "ms", "its 95th percentile"),
+    Metric::new("latency_p99", "ms", "its 99th percentile"),
+    Metric::new("latency_max", "ms", "the longest"),
+    Metric::new("delivered", "%", "messages that arrived"),
+    Metric::new("wire_bytes", "B/s", "bytes on the wire in both directions: headers, tags, acks, IP and UDP"),
+    Metric::new("bytes_ratio", "x", "those bytes over the bytes of an unreliable channel under the same conditions"),
+];
+
+struct Measured {
+    ours: StreamLog,
+    theirs: Option<StreamLog>,
+    unreliable: StreamLog,
+}
+
+impl Experiment for LossLatency {
+    fn name(&self) -> &'static str {
+        "loss-latency"
+    }
+
+    fn keys(&self) -> &'static [Key] {
+        KEYS
+    }
+
+    fn metrics(&self) -> &'static [Metric] {
+        METRICS
+    }
+
+    fn real(&self) -> bool {
+        true
+    }
+
+    fn run(&self, context: &RunContext) -> Result<Findings, LabError> {
+        let measured = if context.real {
+            context.measure_with(context.cases.len().min(8), real_time)?
+        } else {
+            context.measure(virtual_time)?
+        };
+        let mut findings = Findings::default();
+        for (case, repeats) in &measured {
+            let seconds = case.number("seconds");
+            let reference: Vec<_> = repeats.iter().map(|repeat| &repeat.unreliable).collect();
+            let ours: Vec<_> = repeats.iter().map(|repeat| &repeat.ours).collect();
+            let theirs: Vec<_> = repeats.iter().filter_map(|repeat| repeat.theirs.as_ref()).collect();
+            let (ours, theirs) = (summary(&ours, &reference, seconds), summary(&theirs, &reference, seconds));
+            for (index, metric) in METRICS.iter().enumerate() {
+                findings.push(case, metric.name, theirs[index], ours[index]);
+            }
+        }
+        findings.plots = plots(&measured);
+        Ok(findings)
+    }
+}
+
+fn config(case: &Case) -> StreamConfig {
+    let interval = std::time::Duration::from_secs_f64(1.0 / case.number("rate_hz"));
+    let count = (case.number("seconds") * case.number("rate_hz")).ceil().max(1.0) as u32;
+    StreamConfig { channel: ChannelId(0), bytes: case.number("message_bytes") as usize, interval, count }
+}
+
+fn virtual_time(case: &Case, seed: u64) -> Result<Measured, LabError> {
+    let path = link::path(case)?;
+    let kind = kind(case.text("channel"));
+    let run = |channel: ChannelConfig| {
+        let reliable = channel.kind.is_reliable();
+        let mut pair = Pair::connect(&path, &[channel], None, seed).map_err(in_case(case))?;
+        stream::run(&mut pair, config(case), reliable, path.up.latency + path.down.latency).map_err(in_case(case))
+    };
+    let resends = matches!(kind, ChannelKind::ReliableUnordered | ChannelKind::ReliableOrdered);
+    let theirs = resends.then(|| run(ChannelConfig::new(kind).repair(Repair::Resend))).transpose()?;
+    let unreliable = run(ChannelConfig::new(ChannelKind::Unreliable))?;
+    Ok(Measured { ours: run(ChannelConfig::new(kind))?, theirs, unreliable })
+}
+
+fn real_time(case: &Case, seed: u64) -> Result<Measured, LabError> {
+    let path = link::path(case)?;
+    let run = |kind| real::stream_udp(&path, kind, config(case), seed).map_err(in_case(case));
+    let ours = run(kind(case.text("channel")))?;
+    Ok(Measured { ours, theirs: None, unreliable: run(ChannelKind::Unreliable)? })
+}
+
+fn summary(logs: &[&StreamLog], reference: &[&StreamLog], seconds: f64) -> [Option<f64>; 7] {
+    if logs.is_empty() {
+        return [None; 7];
+    }
+    let mut latencies = Samples::new();
+    logs.iter().for_each(|log| latencies.append(&log.latencies_ms()));
+    let sorted = latencies.sorted();
+    let bytes = |logs: &[&StreamLog]| logs.iter().map(|log| log.wire_bytes as f64).sum::<f64>();
+    let sent: u32 = logs.iter().map(|log| log.sent).sum();
+    [
+        sorted.percentile(50.0),
+        sorted.percentile(95.0),
+        sorted.percentile(99.0),
+        sorted.percentile(100.0),
+        Some(100.0 * latencies.len() as f64 / f64::from(sent)),
+        Some(bytes(logs) / (seconds * logs.len() as f64)),
+        Some(bytes(logs) / bytes(reference)),
+    ]
+}
+
+/// The tail of the latencies, one plot per condition.
+fn plots(measured: &[(&Case, Vec<Measured>)]) -> Vec<Plot> {
+    let condition = |case: &Case| case.name.rsplit_once('/').map_or("all", |(condition, _)| condition).to_string();
+    let mut conditions: Vec<String> = measured.iter().map(|(case, _)| condition(case)).collect();
+    conditions.dedup();
+    let tail = |logs: Vec<&StreamLog>| {
+        let mut latencies = Samples::new();
+        logs.iter().for_each(|log| latencies.append(&log.latencies_ms()));
+        latencies.sorted().tail(300)
+    };
+    let plot = |wanted: String| {
+        let mut lines = Vec::new();
+        for (case, repeats) in measured.iter().filter(|(case, _)| condition(case) == wanted) {
+            lines.push((case.text("channel").to_string(), tail(repeats.iter().map(|repeat| &repeat.ours).collect())));
+        }
+        for (_, repeats) in measured.iter().filter(|(case, _)| {
+            condition(case) == wanted && case.text("channel") == "reliable-ordered"
+        }) {
+            let theirs = tail(repeats.iter().filter_map(|repeat| repeat.theirs.as_ref()).collect());
+            lines.push(("reliable-ordered, resend only".into(), theirs));
+        }
+        Plot {
+            name: format!("tail-{}", wanted.replace('%', "").replace('/', "-")),
+            title: format!("Share of messages later than …, loss {wanted}"),
+            x: "ms".into(),
+            y: "share".into(),
+            log_y: true,
+            data: Data::Lines(lines),
+        }
+    };
+    conditions.into_iter().map(plot).collect()
+}

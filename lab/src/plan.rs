@@ -1,0 +1,320 @@
+//! A plan: which experiment to run, under which conditions, what was published and what must hold.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde::Deserialize;
+
+use crate::error::LabError;
+use crate::experiment::{Experiment, experiment, experiments};
+use crate::parameters::{Case, Choices, Key, Layers, Value, cases};
+
+/// The built-in plans, in the order they are listed and reported.
+const PLANS: [(&str, &str); 5] = [
+    ("delivery", include_str!("../plans/delivery.toml")),
+    ("jitter", include_str!("../plans/jitter.toml")),
+    ("loss-latency", include_str!("../plans/loss-latency.toml")),
+    ("block", include_str!("../plans/block.toml")),
+    ("bottleneck", include_str!("../plans/bottleneck.toml")),
+];
+
+/// One plan, checked against its experiment.
+pub struct Plan {
+    /// Its name, as `lab run` takes it.
+    pub name: String,
+    /// One line.
+    pub title: String,
+    /// Which document, table or figure the published values come from.
+    pub source: String,
+    /// What is done and what the cases mean.
+    pub description: String,
+    /// The code that measures.
+    pub experiment: &'static dyn Experiment,
+    /// Figures of the source document.
+    pub published: Vec<Published>,
+    /// What has to hold in the default run.
+    pub expectations: Vec<Expectation>,
+    layers: Layers,
+}
+
+/// A figure of the source document.
+#[derive(Clone, Debug, Deserialize, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub struct Published {
+    /// Which case it was measured in.
+    pub case: String,
+    /// Which metric.
+    pub metric: String,
+    /// The figure, in the metric's unit.
+    pub value: f64,
+}
+
+/// A promise about the default run of a plan.
+#[derive(Clone, Debug, Deserialize, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub struct Expectation {
+    /// Which case.
+    pub case: String,
+    /// Which metric.
+    pub metric: String,
+    /// How to compare.
+    pub op: Op,
+    /// With what.
+    pub value: f64,
+    /// Why it cannot be reached yet. A miss with a reason is shown but does not fail the run.
+    pub missed: Option<String>,
+}
+
+/// A comparison.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+pub enum Op {
+    /// At most.
+    #[serde(rename = "<=")]
+    AtMost,
+    /// At least.
+    #[serde(rename = ">=")]
+    AtLeast,
+    /// Exactly.
+    #[serde(rename = "==")]
+    Equal,
+}
+
+impl Op {
+    /// True if `ours op value` holds.
+    pub fn holds(self, ours: f64, value: f64) -> bool {
+        match self {
+            Op::AtMost => ours <= value,
+            Op::AtLeast => ours >= value,
+            Op::Equal => ours == value,
+        }
+    }
+
+    /// As written in a plan.
+    pub fn symbol(self) -> &'static str {
+        match self {
+            Op::AtMost => "<=",
+            Op::AtLeast => ">=",
+            Op::Equal => "==",
+        }
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PlanFile {
+    name: String,
+    title: String,
+    source: String,
+    description: String,
+    experiment: String,
+    #[serde(default)]
+    parameters: toml::Table,
+    #[serde(default)]
+    matrix: Vec<toml::Table>,
+    #[serde(default)]
+    quick: toml::Table,
+    #[serde(default)]
+    published: Vec<Published>,
+    #[serde(default)]
+    expect: Vec<Expectation>,
+}
+
+impl Plan {
+    /// The built-in plan of that name, or the one in the file of that path.
+    pub fn find(name: &str) -> Result<Plan, LabError> {
+        if let Some((name, text)) = PLANS.iter().find(|(known, _)| *known == name) {
+            return Plan::parse(name, text);
+        }
+        let path = Path::new(name);
+        if path.extension().is_some_and(|extension| extension == "toml") {
+            let text = std::fs::read_to_string(path).map_err(|error| LabError::file(path, error))?;
+            return Plan::parse(name, &text);
+        }
+        let known = PLANS.iter().map(|(name, _)| name.to_string()).collect();
+        Err(LabError::UnknownPlan { name: name.into(), known })
+    }
+
+    /// Every built-in plan.
+    pub fn all() -> Result<Vec<Plan>, LabError> {
+        PLANS.iter().map(|(name, text)| Plan::parse(name, text)).collect()
+    }
+
+    /// Reads a plan and checks it against its experiment; `origin` names it in errors.
+    pub fn parse(origin: &str, text: &str) -> Result<Plan, LabError> {
+        let bad = |why: String| LabError::BadPlan { plan: origin.into(), why };
+        let file: PlanFile = toml::from_str(text).map_err(|error| bad(error.to_string()))?;
+        let experiment = experiment(&file.experiment).ok_or_else(|| {
+            let known: Vec<_> = experiments().iter().map(|e| e.name()).collect();
+            bad(format!("there is no experiment \"{}\"; the experiments are {}", file.experiment, known.join(", ")))
+        })?;
+        let choices = |table: &toml::Table| choices(experiment.keys(), origin, table);
+        let layers = Layers {
+            plan: choices(&file.parameters)?,
+            matrices: file.matrix.iter().map(choices).collect::<Result<_, _>>()?,
+            quick: choices(&file.quick)?,
+            set: Choices::new(),
+        };
+        let plan = Plan {
+            name: file.name,
+            title: file.title,
+            source: file.source,
+            description: file.description.trim().to_string(),
+            experiment,
+            published: file.published,
+            expectations: file.expect,
+            layers,
+        };
+        plan.cases(false, &[])?;
+        plan.check_metrics().map_err(bad)?;
+        Ok(plan)
+    }
+
+    /// The cases of a run. `sets` are `key=value` pairs; a value may be a comma-separated list.
+    pub fn cases(&self, quick: bool, sets: &[(String, String)]) -> Result<Vec<Case>, LabError> {
+        let mut layers = self.layers.clone();
+        if !quick {
+            layers.quick.clear();
+        }
+        for (name, text) in sets {
+            let key = self.key(name)?;
+            let values = text.split(',').map(|text| key.domain.parse(name, text)).collect::<Result<_, _>>()?;
+            if layers.set.insert(key.name, values).is_some() {
+                return Err(LabError::Unsupported(format!("{name} is set twice; give several values as {name}=a,b")));
+            }
+        }
+        cases(self.experiment.keys(), &layers).map_err(|why| LabError::BadPlan { plan: self.name.clone(), why })
+    }
+
+    /// What a key is by default: the values over all cases, in order of appearance.
+    pub fn defaults(&self, key: &Key) -> Result<Vec<Value>, LabError> {
+        let mut values = Vec::new();
+        for case in self.cases(false, &[])? {
+            values.extend(case.value(key.name).filter(|value| !values.contains(*value)).cloned());
+        }
+        Ok(values)
+    }
+
+    fn key(&self, name: &str) -> Result<&'static Key, LabError> {
+        let keys = self.experiment.keys();
+        keys.iter().find(|key| key.name == name).ok_or_else(|| LabError::UnknownKey {
+            plan: self.name.clone(),
+            key: name.into(),
+            known: keys.iter().map(|key| key.name).collect(),
+        })
+    }
+
+    fn check_metrics(&self) -> Result<(), String> {
+        let metrics = self.experiment.metrics();
+        let published = self.published.iter().map(|figure| &figure.metric);
+        let expected = self.expectations.iter().map(|expectation| &expectation.metric);
+        for metric in published.chain(expected) {
+            if !metrics.iter().any(|known| known.name == metric) {
+                let known: Vec<_> = metrics.iter().map(|metric| metric.name).collect();
+                return Err(format!("there is no metric \"{metric}\"; the metrics are {}", known.join(", ")));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Reads `key = value` and `key = [values]`, with dotted keys as TOML nests them.
+fn choices(keys: &'static [Key], plan: &str, table: &toml::Table) -> Result<Choices, LabError> {
+    let mut flat = BTreeMap::new();
+    flatten("", table, &mut flat);
+    let mut choices = Choices::new();
+    for (name, value) in flat {
+        let key = keys.iter().find(|key| key.name == name).ok_or_else(|| LabError::UnknownKey {
+            plan: plan.into(),
+            key: name.clone(),
+            known: keys.iter().map(|key| key.name).collect(),
+        })?;
+        let values = match value {
+            toml::Value::Array(values) => values.iter().map(|value| scalar(key, value)).collect::<Result<_, _>>()?,
+            value => vec![scalar(key, value)?],
+        };
+        if values.is_empty() {
+            return Err(LabError::BadPlan { plan: plan.into(), why: format!("{name} has no values") });
+        }
+        choices.insert(key.name, values);
+    }
+    Ok(choices)
+}
+
+fn flatten<'a>(prefix: &str, table: &'a toml::Table, flat: &mut BTreeMap<String, &'a toml::Value>) {
+    for (name, value) in table {
+        let name = format!("{prefix}{name}");
+        match value {
+            toml::Value::Table(inner) => flatten(&format!("{name}."), inner, flat),
+            value => drop(flat.insert(name, value)),
+        }
+    }
+}
+
+fn scalar(key: &Key, value: &toml::Value) -> Result<Value, LabError> {
+    let value = match value {
+        toml::Value::Integer(number) => Value::Number(*number as f64),
+        toml::Value::Float(number) => Value::Number(*number),
+        toml::Value::String(text) => Value::Text(text.clone().into()),
+        other => {
+            let valid = key.domain.to_string();
+            return Err(LabError::BadValue { key: key.name.into(), value: other.type_str().into(), valid });
+        }
+    };
+    key.domain.check(key.name, value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_built_in_plan_loads_under_its_name() {
+        for (name, text) in PLANS {
+            let plan = Plan::parse(name, text).unwrap();
+            assert_eq!(plan.name, name);
+            assert!(!plan.title.is_empty() && !plan.source.is_empty() && !plan.description.is_empty());
+            assert!(!plan.cases(true, &[]).unwrap().is_empty());
+            let words = name.split('-').all(|word| word.chars().all(|c| c.is_ascii_lowercase()));
+            assert!(words, "plan names are lower-case words joined by hyphens");
+        }
+    }
+
+    #[test]
+    fn expectations_name_cases_that_exist() {
+        for plan in Plan::all().unwrap() {
+            let names: Vec<_> = plan.cases(false, &[]).unwrap().into_iter().map(|case| case.name).collect();
+            for case in plan.expectations.iter().map(|e| &e.case).chain(plan.published.iter().map(|p| &p.case)) {
+                let known = names.contains(case) || plan.experiment.summaries().contains(&case.as_str());
+                assert!(known, "{}: no case \"{case}\"", plan.name);
+            }
+        }
+    }
+
+    #[test]
+    fn unknown_names_are_answered_with_the_known_ones() {
+        let error = Plan::find("deliverie").err().unwrap().to_string();
+        assert!(error.contains("delivery") && error.contains("bottleneck"), "{error}");
+        let plan = Plan::find("delivery").unwrap();
+        let set = |key: &str, value: &str| plan.cases(false, &[(key.into(), value.into())]);
+        let error = set("link.lose", "0.1").err().unwrap().to_string();
+        assert!(error.contains("link.loss") && error.contains("repeats"), "{error}");
+        assert!(set("link.loss", "lots").is_err());
+        assert!(set("link.loss", "").is_err());
+        assert!(set("link.profile", "marsnet").err().unwrap().to_string().contains("lte"));
+    }
+
+    #[test]
+    fn a_plan_that_makes_no_sense_is_refused() {
+        let plan = |more: &str| {
+            let head = "name='x'\ntitle='x'\nsource='x'\ndescription='x'\nexperiment='delivery'\n";
+            Plan::parse("x.toml", &format!("{head}{more}")).err().map(|error| error.to_string())
+        };
+        assert_eq!(plan(""), None);
+        assert!(plan("[parameters]\nlink.lose=1").unwrap().contains("link.lose"));
+        assert!(plan("[parameters]\nlink.loss=7").unwrap().contains("from 0 to 1"));
+        assert!(plan("[parameters]\nlink.loss=[]").unwrap().contains("no values"));
+        assert!(plan("surprise=1").unwrap().contains("surprise"));
+        assert!(plan("[[expect]]\ncase='a'\nmetric='speed'\nop='<='\nvalue=1").unwrap().contains("speed"));
+        assert!(plan("[[expect]]\ncase='a'\nmetric='latency_mean'\nop='~'\nvalue=1").unwrap().contains("~"));
+    }
+}

@@ -1,0 +1,352 @@
+//! Running a plan: measure, judge, write down.
+
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+use crate::error::LabError;
+use crate::experiment::{Csv, RunContext};
+use crate::plan::{Expectation, Plan};
+use crate::plot::Plot;
+use crate::{report, table};
+
+/// How to run a plan.
+#[derive(Clone, Debug)]
+pub struct RunOptions {
+    /// The seed everything random follows from.
+    pub seed: u64,
+    /// The short variant.
+    pub quick: bool,
+    /// Over real sockets instead of in virtual time.
+    pub real: bool,
+    /// `key=value` pairs that overrule the plan.
+    pub sets: Vec<(String, String)>,
+    /// The directory that gets a directory per plan; `None` writes nothing.
+    pub out: Option<PathBuf>,
+    /// Whether to say on stderr how far it is.
+    pub progress: bool,
+}
+
+impl Default for RunOptions {
+    fn default() -> RunOptions {
+        RunOptions { seed: 1, quick: false, real: false, sets: Vec::new(), out: None, progress: false }
+    }
+}
+
+/// A finished run, in the shape of its JSON file.
+#[derive(Clone, Debug, Serialize)]
+pub struct RunResult {
+    /// The plan's name.
+    pub plan: String,
+    /// The seed.
+    pub seed: u64,
+    /// In what the run differed from the plan's default (`--quick`, `--real`, `--set`); absent if in nothing.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub changed: Vec<String>,
+    /// The figures.
+    pub rows: Vec<ResultRow>,
+    /// What was to hold.
+    pub expectations: Vec<Judgement>,
+    /// What to draw.
+    #[serde(skip)]
+    pub plots: Vec<Plot>,
+    /// Where files were written.
+    #[serde(skip)]
+    pub directory: Option<PathBuf>,
+}
+
+/// One figure, beside what was published and what the published algorithm gives.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ResultRow {
+    /// The case.
+    pub case: String,
+    /// The metric.
+    pub metric: String,
+    /// The metric's unit.
+    pub unit: String,
+    /// The source document's figure.
+    pub published: Option<f64>,
+    /// The document's algorithm as a configuration of our code.
+    pub theirs: Option<f64>,
+    /// Our default.
+    pub ours: Option<f64>,
+}
+
+impl ResultRow {
+    /// Ours relative to the published figure, or to theirs where none was published.
+    pub fn ratio(&self) -> Option<f64> {
+        let reference = self.published.or(self.theirs)?;
+        self.ours.map(|ours| ours / reference).filter(|ratio| ratio.is_finite())
+    }
+}
+
+/// An expectation beside what was measured.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Judgement {
+    /// The metric.
+    pub metric: String,
+    /// The case.
+    pub case: String,
+    /// The comparison.
+    pub op: &'static str,
+    /// What to compare with.
+    pub value: f64,
+    /// What was measured; `None` if this run did not have the case.
+    pub ours: Option<f64>,
+    /// Whether it holds; `None` if this run did not have the case.
+    pub ok: Option<bool>,
+    /// The known reason for missing it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub missed: Option<String>,
+    /// False if the run's conditions are not the plan's, so that a miss means nothing; otherwise absent from JSON.
+    #[serde(skip_serializing_if = "is_true")]
+    pub enforced: bool,
+}
+
+fn is_true(value: &bool) -> bool {
+    *value
+}
+
+impl Judgement {
+    /// True if this turns the run red: missed, under the plan's own conditions, for no known reason.
+    pub fn fails(&self) -> bool {
+        self.enforced && self.ok != Some(true) && self.missed.is_none()
+    }
+
+    /// One word for people.
+    pub fn verdict(&self) -> &'static str {
+        match (self.ok, self.missed.is_some(), self.enforced) {
+            (None, _, _) => "not measured in this run",
+            (Some(true), true, _) => "holds (still marked as missed)",
+            (Some(true), false, _) => "holds",
+            (Some(false), true, _) => "missed, known",
+            (Some(false), false, false) => "misses (other conditions)",
+            (Some(false), false, true) => "MISSED",
+        }
+    }
+}
+
+impl RunResult {
+    /// True unless an expectation is missed for no known reason.
+    pub fn ok(&self) -> bool {
+        !self.expectations.iter().any(Judgement::fails)
+    }
+
+    /// The result as JSON text.
+    pub fn to_json(&self) -> String {
+        serde_json::to_string_pretty(self).expect("strings and finite numbers serialise")
+    }
+}
+
+/// Runs a plan and writes rows.csv, result.json, plots and report.html into its directory.
+pub fn run(plan: &Plan, options: &RunOptions) -> Result<RunResult, LabError> {
+    let experiment = plan.experiment;
+    if options.real && !experiment.real() {
+        return Err(LabError::Unsupported(format!("plan {} runs in virtual time only: leave out --real", plan.name)));
+    }
+    let cases = plan.cases(options.quick, &options.sets)?;
+    let directory = options.out.as_ref().map(|out| out.join(&plan.name));
+    if let Some(directory) = &directory {
+        std::fs::create_dir_all(directory).map_err(|error| LabError::file(directory, error))?;
+    }
+    let changed = changes(plan, options, &cases)?;
+    let context = RunContext {
+        seed: options.seed,
+        quick: options.quick,
+        real: options.real,
+        cases,
+        set: options.sets.iter().map(|(key, _)| key.clone()).collect(),
+        out: directory.clone(),
+        progress: options.progress,
+    };
+    let findings = experiment.run(&context)?;
+    let bad = |why: String| LabError::BadPlan { plan: plan.name.clone(), why };
+    let mut rows = Vec::new();
+    for row in findings.rows {
+        let metric = experiment.metrics().iter().find(|metric| metric.name == row.metric);
+        let metric = metric.ok_or_else(|| bad(format!("the experiment measured an undeclared metric {}", row.metric)))?;
+        let published = plan.published.iter().find(|figure| figure.case == row.case && figure.metric == row.metric);
+        rows.push(ResultRow {
+            case: row.case,
+            metric: metric.name.into(),
+            unit: metric.unit.into(),
+            published: published.map(|figure| figure.value),
+            theirs: row.theirs.filter(|value| value.is_finite()),
+            ours: row.ours.filter(|value| value.is_finite()),
+        });
+    }
+    let find = |case: &str, metric: &str| rows.iter().find(|row| row.case == case && row.metric == metric);
+    let enforced = changed.is_empty();
+    if enforced {
+        // A figure nobody compares and a check that cannot fail are both mistakes in the plan.
+        let expected = plan.expectations.iter().map(|e| (&e.case, &e.metric));
+        for (case, metric) in plan.published.iter().map(|p| (&p.case, &p.metric)).chain(expected) {
+            find(case, metric).ok_or_else(|| bad(format!("nothing measured {metric} in a case \"{case}\"")))?;
+        }
+    }
+    let judge = |expectation: &Expectation| {
+        let row = find(&expectation.case, &expectation.metric);
+        let ours = row.and_then(|row| row.ours);
+        Judgement {
+            metric: expectation.metric.clone(),
+            case: expectation.case.clone(),
+            op: expectation.op.symbol(),
+            value: expectation.value,
+            ours,
+            // A row without a figure (nothing arrived) cannot hold.
+            ok: row.map(|_| ours.is_some_and(|ours| expectation.op.holds(ours, expectation.value))),
+            missed: expectation.missed.clone(),
+            enforced,
+        }
+    };
+    let expectations = plan.expectations.iter().map(judge).collect();
+    let result = RunResult {
+        plan: plan.name.clone(),
+        seed: options.seed,
+        changed,
+        rows,
+        expectations,
+        plots: findings.plots,
+        directory,
+    };
+    if let Some(directory) = &result.directory {
+        write(plan, &result, directory)?;
+    }
+    Ok(result)
+}
+
+/// In what the run differs from the plan's default; setting a key to the value it has anyway is no difference.
+fn changes(plan: &Plan, options: &RunOptions, cases: &[crate::Case]) -> Result<Vec<String>, LabError> {
+    let mut changed = Vec::new();
+    if options.quick {
+        changed.push("--quick".to_string());
+    }
+    if options.real {
+        changed.push("--real".to_string());
+    }
+    if !options.sets.is_empty() && plan.cases(options.quick, &[])? != cases {
+        changed.extend(options.sets.iter().map(|(key, value)| format!("{key}={value}")));
+    }
+    Ok(changed)
+}
+
+fn write(plan: &Plan, result: &RunResult, directory: &Path) -> Result<(), LabError> {
+    let mut csv = Csv::create(directory.join("rows.csv"), &["case", "metric", "unit", "published", "theirs", "ours", "ratio"])?;
+    for row in &result.rows {
+        let number = |value: Option<f64>| value.map(|value| value.to_string()).unwrap_or_default();
+        csv.line(&[
+            row.case.clone(),
+            row.metric.clone(),
+            row.unit.clone(),
+            number(row.published),
+            number(row.theirs),
+            number(row.ours),
+            number(row.ratio()),
+        ])?;
+    }
+    csv.finish()?;
+    save(&directory.join("result.json"), &result.to_json())?;
+    save(&directory.join("table.txt"), &table::render(result))?;
+    for plot in &result.plots {
+        save(&directory.join(format!("{}.svg", plot.name)), &plot.svg()?)?;
+    }
+    save(&directory.join("report.html"), &report::html(&[(plan, result)])?)
+}
+
+/// Writes a text file, with the path in the error.
+pub fn save(path: &Path, text: &str) -> Result<(), LabError> {
+    std::fs::write(path, text).map_err(|error| LabError::file(path, error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::Op;
+
+    fn judgement(ok: Option<bool>, missed: Option<&str>, enforced: bool) -> Judgement {
+        Judgement {
+            metric: "latency_p99".into(),
+            case: "5%/reliable-ordered".into(),
+            op: Op::AtMost.symbol(),
+            value: 67.5,
+            ours: ok.map(|ok| if ok { 60.0 } else { 70.0 }),
+            ok,
+            missed: missed.map(str::to_string),
+            enforced,
+        }
+    }
+
+    fn result(expectations: Vec<Judgement>) -> RunResult {
+        let row = ResultRow {
+            case: "5%/reliable-ordered".into(),
+            metric: "latency_p99".into(),
+            unit: "ms".into(),
+            published: None,
+            theirs: Some(120.0),
+            ours: Some(60.0),
+        };
+        RunResult {
+            plan: "loss-latency".into(),
+            seed: 3,
+            changed: Vec::new(),
+            rows: vec![row],
+            expectations,
+            plots: Vec::new(),
+            directory: None,
+        }
+    }
+
+    #[test]
+    fn only_an_unmarked_miss_under_the_plans_conditions_fails() {
+        assert!(!judgement(Some(true), None, true).fails());
+        assert!(judgement(Some(false), None, true).fails());
+        assert!(!judgement(Some(false), Some("not yet"), true).fails());
+        assert!(!judgement(Some(false), None, false).fails());
+        assert!(!judgement(None, None, false).fails());
+        assert!(judgement(None, None, true).fails(), "a check that cannot fail is no check");
+        assert!(result(vec![judgement(Some(true), None, true)]).ok());
+        assert!(!result(vec![judgement(Some(true), None, true), judgement(Some(false), None, true)]).ok());
+    }
+
+    #[test]
+    fn json_of_a_default_run_has_the_published_shape() {
+        let json = result(vec![judgement(Some(true), None, true)]).to_json();
+        let value: serde_json::Value = serde_json::from_str(&json).unwrap();
+        let expected = serde_json::json!({
+            "plan": "loss-latency",
+            "seed": 3,
+            "rows": [{
+                "case": "5%/reliable-ordered", "metric": "latency_p99", "unit": "ms",
+                "published": null, "theirs": 120.0, "ours": 60.0,
+            }],
+            "expectations": [{
+                "metric": "latency_p99", "case": "5%/reliable-ordered", "op": "<=", "value": 67.5,
+                "ours": 60.0, "ok": true,
+            }],
+        });
+        assert_eq!(value, expected);
+    }
+
+    #[test]
+    fn json_says_why_something_is_missed_and_when_it_is_not_enforced() {
+        let mut run = result(vec![judgement(Some(false), Some("too slow"), true), judgement(None, None, false)]);
+        run.changed = vec!["--quick".into()];
+        let value: serde_json::Value = serde_json::from_str(&run.to_json()).unwrap();
+        let [known, other] = [&value["expectations"][0], &value["expectations"][1]];
+        assert_eq!((&known["ok"], &known["missed"]), (&false.into(), &"too slow".into()));
+        assert_eq!(known.get("enforced"), None);
+        assert_eq!((&other["ok"], &other["ours"]), (&serde_json::Value::Null, &serde_json::Value::Null));
+        assert_eq!(other["enforced"], false);
+        assert_eq!(value["changed"][0], "--quick");
+    }
+
+    #[test]
+    fn ratio_prefers_what_was_published() {
+        let mut row = result(Vec::new()).rows.remove(0);
+        assert_eq!(row.ratio(), Some(0.5));
+        row.published = Some(30.0);
+        assert_eq!(row.ratio(), Some(2.0));
+        row.published = Some(0.0);
+        assert_eq!(row.ratio(), None);
+    }
+}

@@ -1,0 +1,166 @@
+//! The table on the terminal.
+
+use crate::run::{Judgement, ResultRow, RunResult};
+
+/// The run as text, at most 100 columns wide with the cases of the built-in plans.
+pub fn render(result: &RunResult) -> String {
+    let mut lines = vec![format!("{}  seed {}{}", result.plan, result.seed, conditions(result)), String::new()];
+    let header = ["case", "metric", "unit", "published", "theirs", "ours", "ratio"].map(String::from);
+    let mut table = vec![header.to_vec()];
+    let mut last_case = "";
+    for row in &result.rows {
+        let cells = cells(row);
+        // The case is written once per group: the eye finds it faster.
+        let case = if row.case == last_case { String::new() } else { row.case.clone() };
+        last_case = &row.case;
+        table.push(std::iter::once(case).chain(cells).collect());
+    }
+    lines.extend(aligned(&table, 3));
+    if !result.expectations.is_empty() {
+        lines.push(String::new());
+        let header = ["expected", "metric", "", "value", "ours", "verdict"].map(String::from);
+        let mut table = vec![header.to_vec()];
+        table.extend(result.expectations.iter().map(expectation));
+        lines.extend(aligned(&table, 3));
+        for judgement in &result.expectations {
+            if let Some(why) = &judgement.missed {
+                lines.push(format!("  {} {}: {why}", judgement.case, judgement.metric));
+            }
+        }
+        lines.push(String::new());
+        lines.push(closing(result));
+    }
+    lines.push(String::new());
+    lines.join("\n")
+}
+
+fn conditions(result: &RunResult) -> String {
+    if result.changed.is_empty() {
+        return String::new();
+    }
+    format!("  changed: {}", result.changed.join(" "))
+}
+
+/// One line that sums the expectations up.
+pub fn closing(result: &RunResult) -> String {
+    let all = result.expectations.len();
+    let holding = result.expectations.iter().filter(|e| e.ok == Some(true)).count();
+    let known = result.expectations.iter().filter(|e| e.ok == Some(false) && e.missed.is_some()).count();
+    let failing = result.expectations.iter().filter(|e| e.fails()).count();
+    let mut line = format!("expectations: {holding} of {all} hold");
+    if known > 0 {
+        line += &format!(", {known} missed for a known reason");
+    }
+    if failing > 0 {
+        line += &format!(", {failing} MISSED");
+    }
+    if !result.changed.is_empty() {
+        line += " (not enforced: the conditions are not the plan's)";
+    }
+    line
+}
+
+fn cells(row: &ResultRow) -> [String; 6] {
+    let shown = |value: Option<f64>| value.map_or("-".into(), number);
+    let ratio = row.ratio().map_or("-".into(), |ratio| format!("{ratio:.2}"));
+    [row.metric.clone(), row.unit.clone(), shown(row.published), shown(row.theirs), shown(row.ours), ratio]
+}
+
+fn expectation(judgement: &Judgement) -> Vec<String> {
+    vec![
+        judgement.case.clone(),
+        judgement.metric.clone(),
+        judgement.op.to_string(),
+        number(judgement.value),
+        judgement.ours.map_or("-".into(), number),
+        judgement.verdict().to_string(),
+    ]
+}
+
+/// A number as short as it can be read: five significant digits, no exponent, no needless zeros.
+pub fn number(value: f64) -> String {
+    let decimals = match value.abs() {
+        v if v >= 10_000.0 => 0,
+        v if v >= 1_000.0 => 1,
+        v if v >= 10.0 => 2,
+        v if v >= 1.0 => 3,
+        _ => 4,
+    };
+    let text = format!("{value:.decimals$}");
+    if !text.contains('.') {
+        return text;
+    }
+    text.trim_end_matches('0').trim_end_matches('.').to_string()
+}
+
+/// Columns as wide as they need to be; those from `numbers` on are right-aligned, except the last if it is prose.
+fn aligned(table: &[Vec<String>], numbers: usize) -> Vec<String> {
+    let columns = table[0].len();
+    let prose = table[0][columns - 1] == "verdict";
+    let width = |column: usize| table.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..columns).map(width).collect();
+    let line = |row: &Vec<String>| {
+        let cell = |column: usize| {
+            let (text, width) = (&row[column], widths[column]);
+            if column >= numbers && !(prose && column == columns - 1) {
+                format!("{text:>width$}")
+            } else {
+                format!("{text:<width$}")
+            }
+        };
+        (0..columns).map(cell).collect::<Vec<_>>().join("  ").trim_end().to_string()
+    };
+    let rule = widths.iter().map(|width| "-".repeat(*width)).collect::<Vec<_>>().join("  ");
+    std::iter::once(line(&table[0])).chain([rule]).chain(table[1..].iter().map(line)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_short() {
+        let shown = [0.0, 0.00004, 0.05, 1.0, 1.6512, 67.5, 215.004, 1059.06, 4904.3536, 123_456.7];
+        let expected = ["0", "0", "0.05", "1", "1.651", "67.5", "215", "1059.1", "4904.4", "123457"];
+        assert_eq!(shown.map(number), expected);
+        assert_eq!(number(-3.25), "-3.25");
+        assert_eq!(number(120.0), "120");
+    }
+
+    #[test]
+    fn the_table_fits_a_hundred_columns() {
+        let row = |metric: &str| ResultRow {
+            case: "5%/burst50ms/unreliable-sequenced".into(),
+            metric: metric.into(),
+            unit: "ms".into(),
+            published: Some(1059.06),
+            theirs: Some(333.333),
+            ours: Some(202.5),
+        };
+        let judgement = Judgement {
+            metric: "latency_p99".into(),
+            case: "5%/burst50ms/unreliable-sequenced".into(),
+            op: "<=",
+            value: 250.0,
+            ours: Some(260.0),
+            ok: Some(false),
+            missed: Some("the estimate rises too slowly".into()),
+            enforced: true,
+        };
+        let result = RunResult {
+            plan: "loss-latency".into(),
+            seed: 1,
+            changed: Vec::new(),
+            rows: vec![row("latency_p99"), row("bytes_ratio")],
+            expectations: vec![judgement],
+            plots: Vec::new(),
+            directory: None,
+        };
+        let text = render(&result);
+        assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+        assert_eq!(text.matches("5%/burst50ms/unreliable-sequenced").count(), 3, "{text}");
+        assert!(text.contains("missed, known"));
+        assert!(text.contains("the estimate rises too slowly"));
+        assert!(text.contains("0 of 1 hold, 1 missed for a known reason"));
+    }
+}
