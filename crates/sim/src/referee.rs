@@ -461,7 +461,11 @@ impl Referee {
 
     /// Sets how much memory a node's endpoint may hold.
     pub fn set_memory_limit(&mut self, node: NodeId, limit_bytes: usize) {
-        self.memory.insert(node, BoundedMemory::new(limit_bytes));
+        let memory = self
+            .memory
+            .entry(node)
+            .or_insert(BoundedMemory::new(limit_bytes));
+        memory.set_limit(limit_bytes);
     }
 
     /// Measures the memory of every node that has a limit.

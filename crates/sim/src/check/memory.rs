@@ -16,6 +16,11 @@ impl BoundedMemory {
         }
     }
 
+    /// Allows more or less from now on.
+    pub fn set_limit(&mut self, limit_bytes: usize) {
+        self.limit_bytes = limit_bytes;
+    }
+
     /// The endpoint holds this many bytes.
     pub fn on_measured(&mut self, bytes: usize) -> Result<(), String> {
         self.peak_bytes = self.peak_bytes.max(bytes);

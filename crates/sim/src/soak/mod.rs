@@ -36,7 +36,14 @@ impl Suite {
     /// Runs the world of one seed: the number of messages sent in it, and what went wrong.
     pub fn run(self, seed: u64) -> (u64, Result<(), String>) {
         match self {
-            Suite::Protocol => protocol::run(seed),
+            Suite::Protocol => protocol::run(seed, None),
+        }
+    }
+
+    /// Runs the world of one seed as [`run`](Suite::run) does, telling `trace` line by line what happens in it.
+    pub fn replay(self, seed: u64, trace: &mut dyn FnMut(String)) -> (u64, Result<(), String>) {
+        match self {
+            Suite::Protocol => protocol::run(seed, Some(trace)),
         }
     }
 }

@@ -27,8 +27,8 @@ const MEMORY_BASE: usize = 1 << 20;
 const MEMORY_PER_CONNECTION: usize = 512 << 10;
 
 /// Runs the world of `seed`: messages sent, and what went wrong.
-pub(super) fn run(seed: u64) -> (u64, Result<(), String>) {
-    let mut script = Script::new(seed);
+pub(super) fn run(seed: u64, trace: Option<&mut dyn FnMut(String)>) -> (u64, Result<(), String>) {
+    let mut script = Script::new(seed, trace);
     let result = script.run();
     (
         script.referee.accepted(),
@@ -47,7 +47,7 @@ enum Separation {
     Node(NodeId),
 }
 
-struct Script {
+struct Script<'t> {
     rng: Rng,
     world: World,
     referee: Referee,
@@ -60,6 +60,7 @@ struct Script {
     password: Option<String>,
     bytes_left: usize,
     active: bool,
+    trace: Option<&'t mut dyn FnMut(String)>,
 }
 
 struct Member {
@@ -68,8 +69,8 @@ struct Member {
     accepts: bool,
 }
 
-impl Script {
-    fn new(seed: u64) -> Script {
+impl<'t> Script<'t> {
+    fn new(seed: u64, trace: Option<&'t mut dyn FnMut(String)>) -> Script<'t> {
         let mut rng = Rng::stream(seed, 1);
         let climate = Climate::random(&mut rng);
         let channels = random_channels(&mut rng);
@@ -94,6 +95,7 @@ impl Script {
             password,
             bytes_left: BYTES,
             active: true,
+            trace,
             rng,
         };
         script.populate(&base);
@@ -112,7 +114,7 @@ impl Script {
         };
         let mixed = rng.chance(0.15);
         for index in 0..count {
-            let security = match (mixed && rng.chance(0.3), common) {
+            let security = match (mixed && index > 1 && rng.chance(0.3), common) {
                 (true, Security::Encrypted) => Security::Plain,
                 (true, Security::Plain) => Security::Encrypted,
                 (false, common) => common,
@@ -239,6 +241,7 @@ impl Script {
 
     fn run_until(&mut self, until: Duration) -> Result<(), Breach> {
         while let Some(wake) = self.world.next(until) {
+            self.trace(|| format!("{wake:?}"));
             self.referee.on_wake(&wake)?;
             match wake {
                 Wake::Timer { key: OPERATION, .. } if self.active => {
@@ -254,6 +257,7 @@ impl Script {
                     self.again(MEASURE, 1.0);
                 }
                 Wake::Timer { key, .. } if key >= MEND => {
+                    self.trace(|| format!("separation {} ends", key - MEND));
                     match self.separations[(key - MEND) as usize] {
                         Separation::Pair(a, b) => self.world.mend(a, b),
                         Separation::Node(node) => self.world.rejoin(node),
@@ -263,6 +267,16 @@ impl Script {
             }
         }
         Ok(())
+    }
+
+    /// Tells whoever watches what happens; a timer is told as what it does.
+    fn trace(&mut self, what: impl FnOnce() -> String) {
+        if let Some(trace) = &mut self.trace {
+            let what = what();
+            if !what.starts_with("Timer") {
+                trace(format!("{:.6} {what:.200}", self.world.now().as_secs_f64()));
+            }
+        }
     }
 
     fn again(&mut self, key: u64, mean_s: f64) {
@@ -281,14 +295,17 @@ impl Script {
             950..962 => self.hang_up(),
             962..970 => {
                 let node = self.pick_node();
-                self.world.roam(node);
+                let to = self.world.roam(node);
+                self.trace(|| format!("{node} moves to {to}"));
             }
             970..978 => {
                 let node = self.pick_node();
-                self.world.rebind(node);
+                let to = self.world.rebind(node);
+                self.trace(|| format!("{node} is now seen as {to}"));
             }
             978..981 => {
                 let node = self.pick_node();
+                self.trace(|| format!("{node} restarts"));
                 self.referee.restart(&mut self.world, node);
             }
             _ => self.separate(),
@@ -320,13 +337,16 @@ impl Script {
             if bytes > self.bytes_left {
                 continue;
             }
-            if self
-                .referee
-                .send(&mut self.world, tag, side, ChannelId(channel as u8), bytes)
-                .is_ok()
-            {
-                self.bytes_left -= bytes;
-            }
+            let sent =
+                self.referee
+                    .send(&mut self.world, tag, side, ChannelId(channel as u8), bytes);
+            let sent = sent.map(|_| self.bytes_left -= bytes);
+            self.trace(|| {
+                format!(
+                    "connection {} side {side} sends {bytes} bytes on channel {channel}: {sent:?}",
+                    tag.0
+                )
+            });
         }
     }
 
@@ -370,10 +390,11 @@ impl Script {
             password,
             ..ConnectOptions::default()
         };
-        if let Ok(tag) = self.referee.connect(&mut self.world, from, to, options)
-            && hopeless
-        {
-            self.referee.expect_refusal(tag);
+        if let Ok(tag) = self.referee.connect(&mut self.world, from, to, options) {
+            self.trace(|| format!("{from} connects to {to}: connection {}", tag.0));
+            if hopeless {
+                self.referee.expect_refusal(tag);
+            }
         }
     }
 
@@ -388,7 +409,14 @@ impl Script {
         };
         let code = self.rng.next_u32();
         let words = &"so long, and thanks for all the fish"[..self.rng.range(0..36) as usize];
-        match self.rng.chance(0.5) {
+        let graceful = self.rng.chance(0.5);
+        self.trace(|| {
+            format!(
+                "connection {} is closed by side {side}, graceful {graceful}",
+                tag.0
+            )
+        });
+        match graceful {
             true => self.referee.close(&mut self.world, tag, side, code, words),
             false => self.referee.abort(&mut self.world, tag, side, code, words),
         }
@@ -397,23 +425,17 @@ impl Script {
     /// Cuts off a pair, in one or both directions, or a node; now and then for longer than the time-out.
     fn separate(&mut self) {
         let (a, b) = self.pick_route();
-        let separation = match self.rng.range(0..4) {
-            0 => {
-                self.world.isolate(a);
-                Separation::Node(a)
-            }
-            1 => {
-                self.world.cut_one_way(a, b);
-                Separation::Pair(a, b)
-            }
-            2 => {
-                self.world.cut_one_way(b, a);
-                Separation::Pair(a, b)
-            }
-            _ => {
-                self.world.cut(a, b);
-                Separation::Pair(a, b)
-            }
+        let kind = self.rng.range(0..4);
+        self.trace(|| format!("{a} and {b} are separated, kind {kind}"));
+        match kind {
+            0 => self.world.isolate(a),
+            1 => self.world.cut_one_way(a, b),
+            2 => self.world.cut_one_way(b, a),
+            _ => self.world.cut(a, b),
+        }
+        let separation = match kind {
+            0 => Separation::Node(a),
+            _ => Separation::Pair(a, b),
         };
         let key = MEND + self.separations.len() as u64;
         self.separations.push(separation);
@@ -423,7 +445,9 @@ impl Script {
     fn change_weather(&mut self) {
         let weather = self.climate.weather(&mut self.rng);
         let (a, b) = self.pick_route();
-        match self.rng.range(0..3) {
+        let kind = self.rng.range(0..3);
+        self.trace(|| format!("weather {kind} of {a} and {b}: {weather}"));
+        match kind {
             0 => self.world.set_links(weather),
             1 => self.world.set_link(a, b, weather),
             _ => self.world.set_link(b, a, weather),
