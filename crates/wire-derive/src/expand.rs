@@ -1,6 +1,6 @@
 //! The implementation that the derive writes.
 
-use proc_macro2::{Ident, TokenStream};
+use proc_macro2::{Group, Ident, Span, TokenStream, TokenTree};
 use quote::{format_ident, quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{Data, DeriveInput, Error, Fields, Member, Path, Result, parse_quote};
@@ -105,7 +105,9 @@ impl Variant {
             let codec = format_ident!("CODEC_{}", constants.len());
             let made = attributes.codec(wire);
             if !attributes.is_skipped() {
-                let (ty, value) = (&made.ty, &made.value);
+                let attribute = field.attrs.iter().find(|a| a.path().is_ident("wire"));
+                let at = attribute.map_or(field.ty.span(), |a| a.path().span());
+                let (ty, value) = (located(made.ty.clone(), at), located(made.value, at));
                 constants.push(quote!(const #codec: #ty = #value;));
             }
             parts.push(Part {
@@ -114,7 +116,7 @@ impl Variant {
                 baseline: format_ident!("baseline_{i}"),
                 ty: field.ty.clone(),
                 codec,
-                codec_ty: made.ty,
+                codec_ty: located(made.ty, field.ty.span()),
                 skipped: attributes.is_skipped(),
             });
         }
@@ -218,12 +220,25 @@ impl Part {
         after: TokenStream,
     ) -> TokenStream {
         let (ty, codec, codec_ty) = (&self.ty, &self.codec, &self.codec_ty);
-        let method = Ident::new(method, proc_macro2::Span::call_site());
+        let method = Ident::new(method, Span::call_site());
         let call = quote_spanned! {ty.span()=>
             <#codec_ty as #wire::Codec<#ty>>::#method
         };
         quote!(#call(&#codec, #arguments) #after)
     }
+}
+
+/// The same tokens, but errors in them are shown at `span`.
+fn located(tokens: TokenStream, span: Span) -> TokenStream {
+    let locate = |mut token: TokenTree| {
+        if let TokenTree::Group(group) = &token {
+            let inner = located(group.stream(), span);
+            token = Group::new(group.delimiter(), inner).into();
+        }
+        token.set_span(token.span().located_at(span));
+        token
+    };
+    tokens.into_iter().map(locate).collect()
 }
 
 fn struct_body(it: &Variant, wire: &Path) -> TokenStream {

@@ -67,7 +67,7 @@ pub trait Wire: Clone {
 #[diagnostic::on_unimplemented(
     message = "this `wire` attribute does not apply to `{T}`",
     label = "`{Self}` cannot encode this",
-    note = "`range` is for integers, `range` with `precision` for floats, `varint` for integers, `max_len` for `String` and `Vec`; all of them also inside `Option`, `Box`, `Vec` and arrays"
+    note = "`range` is for integers, `range` with `precision` for floats, `varint` for integers, `max_len` for `String` and `Vec`; all of them also inside `Option`, `Box` and arrays"
 )]
 pub trait Codec<T> {
     /// As [`Wire::encode`].

@@ -25,6 +25,13 @@ impl<const MIN: i128, const MAX: i128> Range<MIN, MAX> {
     /// Bits that each value takes.
     pub const BITS: u32 = bits_for(Self::SPAN);
 
+    const fn assert_within(min: i128, max: i128) {
+        assert!(
+            MIN >= min && MAX <= max,
+            "the range is wider than the integer type"
+        );
+    }
+
     #[inline]
     fn write(offset: u64, w: &mut BitWriter<'_>) {
         if offset > Self::SPAN {
@@ -57,18 +64,14 @@ macro_rules! range_and_varint {
         impl<const MIN: i128, const MAX: i128> Codec<$int> for Range<MIN, MAX> {
             #[inline]
             fn encode(&self, value: &$int, w: &mut BitWriter<'_>) {
-                const {
-                    assert!(
-                        MIN >= <$int>::MIN as i128 && MAX <= <$int>::MAX as i128,
-                        "the range is wider than the integer type"
-                    );
-                }
+                const { Self::assert_within(<$int>::MIN as i128, <$int>::MAX as i128) }
                 // Wrapping: the offset of a value outside is greater than the span.
                 Self::write((*value as u64).wrapping_sub(MIN as u64), w);
             }
 
             #[inline]
             fn decode(&self, r: &mut BitReader<'_>) -> Result<$int, DecodeError> {
+                const { Self::assert_within(<$int>::MIN as i128, <$int>::MAX as i128) }
                 let offset = Self::check(r.read_bits(Self::BITS)?)?;
                 Ok((MIN as u64).wrapping_add(offset) as $int)
             }

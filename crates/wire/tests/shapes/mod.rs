@@ -111,6 +111,7 @@ pub struct Lists {
     #[wire(varint)]
     pub counts: Vec<u32>,
     #[wire(max_len = 4)]
+    #[allow(clippy::box_collection)]
     pub maybe: Option<Box<Vec<Option<u16>>>>,
     pub units: Vec<()>,
     #[wire(skip)]
