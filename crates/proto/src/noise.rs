@@ -14,11 +14,13 @@
 //! be changed on the way without making the exchange fail.
 
 use std::fmt;
+use std::sync::Arc;
 
 use snow::params::{CipherChoice, DHChoice, HashChoice, NoiseParams};
 use snow::resolvers::{CryptoResolver, DefaultResolver};
 use snow::{Builder, HandshakeState, types};
 
+use crate::crypto::same;
 use crate::handshake::password_key;
 use crate::rng::Random;
 
@@ -31,8 +33,7 @@ pub const MESSAGE_2_OVERHEAD_BYTES: usize = 96;
 /// A server's long-term X25519 key pair. Its public half is what a lobby hands out.
 #[derive(Clone)]
 pub struct StaticKey {
-    secret: [u8; 32],
-    public: [u8; 32],
+    pair: Arc<dyn types::Dh>,
 }
 
 impl StaticKey {
@@ -44,18 +45,16 @@ impl StaticKey {
     /// The key kept from an earlier run, so that clients recognise the server. Any 32 bytes will
     /// do; they must be secret and random.
     pub fn from_secret(secret: [u8; 32]) -> Self {
-        let mut dh = DefaultResolver
-            .resolve_dh(&DHChoice::Curve25519)
-            .expect("snow is built with X25519");
-        dh.set(&secret);
-        let mut public = [0; 32];
-        public.copy_from_slice(dh.pubkey());
-        Self { secret, public }
+        let mut pair = x25519();
+        pair.set(&secret);
+        Self { pair: pair.into() }
     }
 
     /// What clients may know.
     pub fn public(&self) -> [u8; 32] {
-        self.public
+        let mut public = [0; 32];
+        public.copy_from_slice(self.pair.pubkey());
+        public
     }
 }
 
@@ -120,7 +119,7 @@ impl Initiator {
         payload: &[u8],
     ) -> (Self, Vec<u8>) {
         let psk = password_key(password);
-        let mut builder = builder(random, &psk, server_key.is_some(), prologue);
+        let mut builder = builder(random, None, &psk, server_key.is_some(), prologue);
         if let Some(key) = server_key {
             builder = builder
                 .remote_public_key(key)
@@ -205,8 +204,8 @@ impl Responder {
     ) -> Result<(Self, Vec<u8>), HandshakeError> {
         let psk = password_key(password);
         let mut state = Box::new(
-            builder(random, &psk, known_key, prologue)
-                .local_private_key(&key.secret)
+            builder(random, Some(key), &psk, known_key, prologue)
+                .local_private_key(key.pair.privkey())
                 .expect("the server's key is set once")
                 .build_responder()
                 .expect("the pattern's keys are all there"),
@@ -218,7 +217,7 @@ impl Responder {
         payload.truncate(len);
         let responder = Self {
             state,
-            server_key: key.public,
+            server_key: key.public(),
         };
         Ok((responder, payload))
     }
@@ -250,6 +249,7 @@ impl fmt::Debug for Responder {
 
 fn builder<'a>(
     random: &mut Random,
+    key: Option<&StaticKey>,
     psk: &'a [u8; 32],
     known_key: bool,
     prologue: &'a [u8],
@@ -262,6 +262,7 @@ fn builder<'a>(
     let params: NoiseParams = name.parse().expect("snow knows both patterns");
     let resolver = Resolver {
         seed: random.bytes(),
+        key: key.cloned(),
     };
     Builder::with_resolver(params, Box::new(resolver))
         .prologue(prologue)
@@ -269,9 +270,16 @@ fn builder<'a>(
         .expect("prologue and pre-shared key are set once")
 }
 
-/// Snow's own primitives with our randomness.
+fn x25519() -> Box<dyn types::Dh> {
+    DefaultResolver
+        .resolve_dh(&DHChoice::Curve25519)
+        .expect("snow is built with X25519")
+}
+
+/// Snow's own primitives with our randomness and our long-term key.
 struct Resolver {
     seed: [u8; 32],
+    key: Option<StaticKey>,
 }
 
 impl CryptoResolver for Resolver {
@@ -280,7 +288,11 @@ impl CryptoResolver for Resolver {
     }
 
     fn resolve_dh(&self, choice: &DHChoice) -> Option<Box<dyn types::Dh>> {
-        DefaultResolver.resolve_dh(choice)
+        Some(Box::new(KeyPair {
+            own: DefaultResolver.resolve_dh(choice)?,
+            long_term: self.key.clone(),
+            is_long_term: false,
+        }))
     }
 
     fn resolve_hash(&self, choice: &HashChoice) -> Option<Box<dyn types::Hash>> {
@@ -289,6 +301,63 @@ impl CryptoResolver for Resolver {
 
     fn resolve_cipher(&self, choice: &CipherChoice) -> Option<Box<dyn types::Cipher>> {
         DefaultResolver.resolve_cipher(choice)
+    }
+}
+
+/// A key pair that knows the server's long-term one. Snow hands over only its secret half for
+/// each exchange, and to compute the public half again would cost as much as an exchange does
+/// up to the point where a stranger's message is thrown away.
+struct KeyPair {
+    own: Box<dyn types::Dh>,
+    long_term: Option<StaticKey>,
+    is_long_term: bool,
+}
+
+impl KeyPair {
+    fn pair(&self) -> &dyn types::Dh {
+        match &self.long_term {
+            Some(key) if self.is_long_term => &*key.pair,
+            _ => &*self.own,
+        }
+    }
+}
+
+impl types::Dh for KeyPair {
+    fn name(&self) -> &'static str {
+        self.own.name()
+    }
+
+    fn pub_len(&self) -> usize {
+        self.own.pub_len()
+    }
+
+    fn priv_len(&self) -> usize {
+        self.own.priv_len()
+    }
+
+    fn set(&mut self, secret: &[u8]) {
+        self.is_long_term =
+            (self.long_term.as_ref()).is_some_and(|key| same(key.pair.privkey(), secret));
+        if !self.is_long_term {
+            self.own.set(secret);
+        }
+    }
+
+    fn generate(&mut self, random: &mut dyn types::Random) -> Result<(), snow::Error> {
+        self.is_long_term = false;
+        self.own.generate(random)
+    }
+
+    fn pubkey(&self) -> &[u8] {
+        self.pair().pubkey()
+    }
+
+    fn privkey(&self) -> &[u8] {
+        self.pair().privkey()
+    }
+
+    fn dh(&self, public: &[u8], out: &mut [u8]) -> Result<(), snow::Error> {
+        self.pair().dh(public, out)
     }
 }
 
@@ -452,11 +521,7 @@ mod tests {
         let secret = [0x55; 64];
         let key = server().public();
         let (_, message) = Initiator::new(&mut random, None, Some(&key), PROLOGUE, &secret);
-        // Someone without the server's secret, but with its public key.
-        let stranger = StaticKey {
-            secret: [6; 32],
-            public: key,
-        };
+        let stranger = StaticKey::from_secret([6; 32]);
         let read = Responder::new(&mut random, &stranger, None, true, PROLOGUE, &message);
         assert!(read.is_err());
         let (_, message) = Initiator::new(&mut random, None, None, PROLOGUE, &secret);

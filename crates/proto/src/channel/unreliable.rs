@@ -1,0 +1,394 @@
+//! Messages sent once: plain and sequenced, in fragments when they do not fit a packet.
+
+use core::time::Duration;
+use std::collections::VecDeque;
+
+use crate::buffers::Buffers;
+use crate::config::{ChannelConfig, ChannelKind};
+use crate::id::ChannelId;
+use crate::inbox::Inbox;
+use crate::packet::{PacketWriter, expand_seq};
+use crate::sent::Carried;
+
+/// Incomplete messages kept per channel.
+const MAX_PARTIAL: usize = 8;
+/// A fragment smaller than this is not worth its header: the rest of the packet stays empty.
+const MIN_FRAGMENT: usize = 200;
+
+#[derive(Debug)]
+struct Outgoing {
+    id: u64,
+    at: Duration,
+    /// Bytes already sent in fragments.
+    offset: usize,
+    payload: Vec<u8>,
+}
+
+/// The sending side.
+#[derive(Debug)]
+pub struct UnreliableSender {
+    channel: u8,
+    sequenced: bool,
+    report: bool,
+    queue_limit: usize,
+    stale_after: Duration,
+    queue: VecDeque<Outgoing>,
+    queued: usize,
+    next_id: u64,
+}
+
+impl UnreliableSender {
+    /// For the channel at this index.
+    pub fn new(channel: u8, config: &ChannelConfig) -> Self {
+        Self {
+            channel,
+            sequenced: config.kind == ChannelKind::UnreliableSequenced,
+            report: config.report,
+            queue_limit: config.queue_limit,
+            stale_after: config.stale_after,
+            queue: VecDeque::new(),
+            queued: 0,
+            next_id: 0,
+        }
+    }
+
+    /// Queues a message; drops the oldest waiting ones if the queue is full. Returns its number and how many were dropped.
+    pub fn send(&mut self, now: Duration, payload: &[u8], buffers: &mut Buffers) -> (u64, u64) {
+        let mut dropped = 0;
+        while self.queued + payload.len() > self.queue_limit {
+            match self.queue.pop_front() {
+                Some(old) => self.discard(old, buffers),
+                None => break,
+            }
+            dropped += 1;
+        }
+        let id = self.next_id;
+        self.next_id += 1;
+        self.queued += payload.len();
+        self.queue.push_back(Outgoing {
+            id,
+            at: now,
+            offset: 0,
+            payload: buffers.copy(payload),
+        });
+        (id, dropped)
+    }
+
+    /// Drops what has waited too long; those partly sent are finished. Returns how many.
+    pub fn drop_stale(&mut self, now: Duration, buffers: &mut Buffers) -> u64 {
+        let mut dropped = 0;
+        while let Some(front) = self.queue.front()
+            && front.offset == 0
+            && now.saturating_sub(front.at) > self.stale_after
+            && let Some(old) = self.queue.pop_front()
+        {
+            self.discard(old, buffers);
+            dropped += 1;
+        }
+        dropped
+    }
+
+    /// Writes as much as fits.
+    pub fn fill(
+        &mut self,
+        w: &mut PacketWriter<'_>,
+        carried: &mut Vec<Carried>,
+        buffers: &mut Buffers,
+    ) {
+        while let Some(front) = self.queue.front_mut() {
+            let total = front.payload.len();
+            let seq = front.id as u16;
+            let whole = front.offset == 0
+                && w.try_message(self.channel, self.sequenced.then_some(seq), &front.payload);
+            if !whole {
+                // What would fit an empty packet waits for one; only what never fits is cut up.
+                let never_fits = total + 64 > crate::config::MIN_PACKET;
+                let room = w
+                    .fragment_room(total, front.offset)
+                    .min(total - front.offset);
+                if !(never_fits || front.offset > 0)
+                    || room < MIN_FRAGMENT.min(total - front.offset)
+                {
+                    return;
+                }
+                let part = &front.payload[front.offset..front.offset + room];
+                if !w.try_fragment(self.channel, seq, total, front.offset, part) {
+                    return;
+                }
+                front.offset += room;
+                if front.offset < total {
+                    return;
+                }
+            }
+            if self.report {
+                carried.push(Carried::Message {
+                    channel: self.channel,
+                    id: front.id,
+                });
+            }
+            if let Some(done) = self.queue.pop_front() {
+                self.discard(done, buffers);
+            }
+        }
+    }
+
+    /// Bytes waiting.
+    pub fn queued_bytes(&self) -> usize {
+        self.queued
+    }
+
+    /// Whether nothing waits.
+    pub fn is_idle(&self) -> bool {
+        self.queue.is_empty()
+    }
+
+    fn discard(&mut self, message: Outgoing, buffers: &mut Buffers) {
+        self.queued -= message.payload.len();
+        buffers.put(message.payload);
+    }
+}
+
+#[derive(Debug)]
+struct Partial {
+    seq: u16,
+    total: usize,
+    received: usize,
+    data: Vec<u8>,
+}
+
+/// The receiving side.
+#[derive(Debug)]
+pub struct UnreliableReceiver {
+    channel: ChannelId,
+    sequenced: bool,
+    max_message: usize,
+    /// Number of the next message expected, on sequenced channels.
+    next: u32,
+    partial: VecDeque<Partial>,
+}
+
+impl UnreliableReceiver {
+    /// For the channel at this index.
+    pub fn new(channel: u8, config: &ChannelConfig) -> Self {
+        Self {
+            channel: ChannelId(channel),
+            sequenced: config.kind == ChannelKind::UnreliableSequenced,
+            max_message: config.max_message,
+            next: 0,
+            partial: VecDeque::new(),
+        }
+    }
+
+    /// A whole message arrived. Returns how many messages were dropped as outdated.
+    pub fn on_message(
+        &mut self,
+        seq: Option<u16>,
+        payload: &[u8],
+        inbox: &mut Inbox,
+    ) -> Result<u64, &'static str> {
+        if payload.len() > self.max_message {
+            return Err("message longer than the channel allows");
+        }
+        if !self.is_current(seq) {
+            return Ok(1);
+        }
+        inbox.push(self.channel, payload);
+        Ok(0)
+    }
+
+    /// A part of a message arrived. Returns how many messages were dropped: outdated ones, and incomplete ones to make room.
+    pub fn on_fragment(
+        &mut self,
+        seq: u16,
+        total: usize,
+        offset: usize,
+        payload: &[u8],
+        inbox: &mut Inbox,
+    ) -> Result<u64, &'static str> {
+        let end = offset + payload.len();
+        if total > self.max_message || end > total || payload.is_empty() {
+            return Err("fragment outside its message");
+        }
+        let mut dropped = 0;
+        let position = match self
+            .partial
+            .iter()
+            .position(|p| p.seq == seq && p.total == total)
+        {
+            Some(position) => position,
+            None => {
+                if self.partial.len() == MAX_PARTIAL {
+                    self.partial.pop_front();
+                    dropped = 1;
+                }
+                self.partial.push_back(Partial {
+                    seq,
+                    total,
+                    received: 0,
+                    data: Vec::new(),
+                });
+                self.partial.len() - 1
+            }
+        };
+        let partial = &mut self.partial[position];
+        if partial.data.len() < end {
+            // Grows with what has arrived, not with what is announced.
+            partial.data.resize(end, 0);
+        }
+        partial.data[offset..end].copy_from_slice(payload);
+        partial.received += payload.len();
+        if partial.received >= total
+            && let Some(done) = self.partial.remove(position)
+        {
+            if self.is_current(self.sequenced.then_some(seq)) {
+                inbox.push_block(self.channel, done.data);
+            } else {
+                dropped += 1;
+            }
+        }
+        Ok(dropped)
+    }
+
+    /// Bytes held.
+    pub fn memory_bytes(&self) -> usize {
+        self.partial.iter().map(|p| p.data.capacity()).sum()
+    }
+
+    fn is_current(&mut self, seq: Option<u16>) -> bool {
+        let (true, Some(seq)) = (self.sequenced, seq) else {
+            return true;
+        };
+        let seq = expand_seq(self.next, seq);
+        let newer = seq.wrapping_sub(self.next) as i32 >= 0;
+        if newer {
+            self.next = seq.wrapping_add(1);
+        }
+        newer
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::{Frame, Frames};
+
+    fn transfer(kind: ChannelKind, messages: &[Vec<u8>], reverse: bool) -> (Vec<Vec<u8>>, u64) {
+        let config = ChannelConfig::new(kind);
+        let mut sender = UnreliableSender::new(0, &config);
+        let mut receiver = UnreliableReceiver::new(0, &config);
+        let (mut buffers, mut inbox) = (Buffers::default(), Inbox::default());
+        for message in messages {
+            sender.send(Duration::ZERO, message, &mut buffers);
+        }
+        let mut packets = Vec::new();
+        while !sender.is_idle() {
+            let mut packet = vec![0; 1150];
+            let mut w = PacketWriter::new(&mut packet);
+            sender.fill(&mut w, &mut Vec::new(), &mut buffers);
+            let len = w.finish();
+            assert!(len > 0);
+            packet.truncate(len);
+            packets.push(packet);
+        }
+        if reverse {
+            packets.reverse();
+        }
+        let mut dropped = 0;
+        for packet in &packets {
+            let mut frames = Frames::new(
+                packet,
+                0,
+                u32::from(kind == ChannelKind::UnreliableSequenced),
+            );
+            while let Some(frame) = frames.next().unwrap() {
+                dropped += match frame {
+                    Frame::Message { seq, payload, .. } => {
+                        receiver.on_message(seq, payload, &mut inbox).unwrap()
+                    }
+                    Frame::Fragment {
+                        seq,
+                        total,
+                        offset,
+                        payload,
+                        ..
+                    } => receiver
+                        .on_fragment(seq, total, offset, payload, &mut inbox)
+                        .unwrap(),
+                    _ => panic!(),
+                };
+            }
+        }
+        let mut got = Vec::new();
+        while let Some((_, payload)) = inbox.pop() {
+            got.push(payload.to_vec());
+        }
+        (got, dropped)
+    }
+
+    fn messages() -> Vec<Vec<u8>> {
+        [0, 1, 500, 1140, 1200, 5000, 60_000, 3]
+            .iter()
+            .map(|&n| (0..n).map(|i| (i * 7) as u8).collect())
+            .collect()
+    }
+
+    #[test]
+    fn any_size_arrives_whole() {
+        assert_eq!(
+            transfer(ChannelKind::Unreliable, &messages(), false),
+            (messages(), 0)
+        );
+        assert_eq!(
+            transfer(ChannelKind::UnreliableSequenced, &messages(), false),
+            (messages(), 0)
+        );
+        let mut got = transfer(ChannelKind::Unreliable, &messages(), true).0;
+        got.sort();
+        let mut sent = messages();
+        sent.sort();
+        assert_eq!(got, sent);
+    }
+
+    #[test]
+    fn sequenced_never_goes_back() {
+        let messages: Vec<Vec<u8>> = (0..20u8).map(|i| vec![i; 1000]).collect();
+        let (got, dropped) = transfer(ChannelKind::UnreliableSequenced, &messages, true);
+        assert_eq!((got, dropped), (vec![vec![19; 1000]], 19));
+    }
+
+    #[test]
+    fn full_and_stale_queues_drop_the_oldest() {
+        let mut config = ChannelConfig::new(ChannelKind::Unreliable);
+        config.queue_limit = 1000;
+        let mut sender = UnreliableSender::new(0, &config);
+        let mut buffers = Buffers::default();
+        let dropped: u64 = (0..20)
+            .map(|_| sender.send(Duration::ZERO, &[0; 100], &mut buffers).1)
+            .sum();
+        assert_eq!((dropped, sender.queued_bytes()), (10, 1000));
+        assert_eq!(
+            sender.drop_stale(Duration::from_millis(101), &mut buffers),
+            10
+        );
+        assert!(sender.is_idle());
+    }
+
+    #[test]
+    fn hostile_fragments_stay_small() {
+        let config = ChannelConfig::new(ChannelKind::Unreliable);
+        let mut receiver = UnreliableReceiver::new(0, &config);
+        let mut inbox = Inbox::default();
+        assert!(
+            receiver
+                .on_fragment(0, 1 << 29, 0, b"x", &mut inbox)
+                .is_err()
+        );
+        assert!(receiver.on_fragment(0, 10, 8, b"xyz", &mut inbox).is_err());
+        for seq in 0..1000 {
+            receiver
+                .on_fragment(seq, 60_000, 59_000, b"x", &mut inbox)
+                .unwrap();
+        }
+        assert!(receiver.memory_bytes() <= MAX_PARTIAL * 128 * 1024);
+    }
+}

@@ -1,0 +1,358 @@
+//! What both ends agree on, and what each decides for itself.
+
+use core::fmt;
+use core::time::Duration;
+use std::net::SocketAddr;
+
+use crate::crypto::Cipher;
+
+/// Largest number of channels a connection can have.
+pub const MAX_CHANNELS: usize = 32;
+
+/// Smallest [`Config::max_packet`] (and its default): fits the smallest MTU of the Internet with room for tunnels.
+pub const MIN_PACKET: usize = 1200;
+
+/// How a message travels on a channel.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ChannelKind {
+    /// Sent once; may be lost or arrive out of order, never twice.
+    Unreliable,
+    /// Sent once; what arrives later than something newer is dropped.
+    UnreliableSequenced,
+    /// Arrives exactly once, in any order.
+    ReliableUnordered,
+    /// Arrives exactly once, in the order sent.
+    ReliableOrdered,
+    /// Reliable and ordered, repeated verbatim in the next packets until acknowledged: for small messages such as
+    /// inputs, where one lost packet must not cost a round trip and decoding must stay trivial.
+    Redundant,
+}
+
+impl ChannelKind {
+    /// Whether everything accepted by `send` arrives.
+    pub fn is_reliable(self) -> bool {
+        !matches!(self, Self::Unreliable | Self::UnreliableSequenced)
+    }
+
+    /// Whether messages are delivered in the order they were sent.
+    pub fn is_ordered(self) -> bool {
+        matches!(self, Self::ReliableOrdered | Self::Redundant)
+    }
+}
+
+/// How a reliable channel mends losses.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Repair {
+    /// Linear combinations of the last messages ride in the following packets, as many as the measured loss asks for.
+    /// A lost packet costs one tick instead of a round trip, at 1.5–3 times the bytes (none on a clean link).
+    Coded,
+    /// The last unacknowledged messages are repeated verbatim. Costs more bytes than `Coded` for the same delay.
+    Repeat,
+    /// Only what is known to be lost is sent again: fewest bytes, at least a round trip of delay for each loss.
+    Resend,
+}
+
+/// One channel. Both ends must declare the same list; a difference is refused when connecting.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ChannelConfig {
+    /// How messages travel.
+    pub kind: ChannelKind,
+    /// Larger goes first when not everything fits. Default 100.
+    pub priority: u8,
+    /// Longest message in bytes; a longer one is an error to the sender. Default 64 KiB unreliable, 32 MiB reliable.
+    pub max_message: usize,
+    /// Bytes that may wait unsent. A reliable `send` beyond it is an error; an unreliable one drops the oldest waiting.
+    /// Default 256 KiB unreliable, 40 MiB reliable.
+    pub queue_limit: usize,
+    /// How losses are mended on a reliable channel. Default `Coded`, for `Redundant` it is `Repeat`.
+    pub repair: Repair,
+    /// Unreliable messages that could not leave for this long are dropped as stale. Default 100 ms.
+    pub stale_after: Duration,
+    /// Whether `poll_delivery` reports each message's fate. Default off: reports must be drained.
+    pub report: bool,
+}
+
+impl ChannelConfig {
+    /// A channel with the defaults of its kind.
+    pub fn new(kind: ChannelKind) -> Self {
+        let reliable = kind.is_reliable();
+        Self {
+            kind,
+            priority: 100,
+            max_message: if reliable { 32 << 20 } else { 64 << 10 },
+            queue_limit: if reliable { 40 << 20 } else { 256 << 10 },
+            repair: if kind == ChannelKind::Redundant {
+                Repair::Repeat
+            } else {
+                Repair::Coded
+            },
+            stale_after: Duration::from_millis(100),
+            report: false,
+        }
+    }
+
+    /// The same with another priority.
+    pub fn priority(mut self, priority: u8) -> Self {
+        self.priority = priority;
+        self
+    }
+
+    /// The same with another way of mending losses.
+    pub fn repair(mut self, repair: Repair) -> Self {
+        self.repair = repair;
+        self
+    }
+
+    /// The same with delivery reports.
+    pub fn report(mut self) -> Self {
+        self.report = true;
+        self
+    }
+}
+
+/// Whether packets are encrypted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Security {
+    /// Noise handshake, AEAD packets. Needs the `crypto` feature.
+    Encrypted,
+    /// Checksummed packets without secrecy: for trusted links and for transports that encrypt by themselves.
+    Plain,
+}
+
+/// Settings of an [`Endpoint`](crate::Endpoint), checked once in `new`.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// The game's name: ends of different games refuse each other.
+    pub game: String,
+    /// The game's version: ends with different versions refuse each other.
+    pub version: u32,
+    /// The channels, at most 32, identical on both ends.
+    pub channels: Vec<ChannelConfig>,
+    /// How incoming connections are treated; `None` (default) accepts none.
+    pub accept: Option<AcceptConfig>,
+    /// Encrypted by default; both ends must agree.
+    pub security: Security,
+    /// Cipher of connections this end opens. Default: the fastest on this processor.
+    pub cipher: Cipher,
+    /// Largest packet sent, in bytes of UDP payload. Default and minimum 1200.
+    pub max_packet: usize,
+    /// A packet goes out at least this often, so that both sides see the other is alive. Default 2.5 s.
+    pub keep_alive: Duration,
+    /// Silence after which a connection counts as lost. Default 10 s.
+    pub timeout: Duration,
+    /// How long `connect` tries. Default 5 s.
+    pub connect_timeout: Duration,
+    /// How long `close` waits for reliable messages to be acknowledged. Default 2 s.
+    pub close_timeout: Duration,
+    /// Longest delay of an acknowledgement. Default 20 ms. Smaller costs packets, larger slows loss detection.
+    pub ack_delay: Duration,
+    /// Bytes of received messages that may wait for `recv`; beyond it packets are refused until read. Default 64 MiB.
+    pub inbox_limit: usize,
+    /// Unix time in seconds at `now == 0`, to check the expiry of connect tokens.
+    pub unix_time_at_zero_s: u64,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            game: String::new(),
+            version: 0,
+            channels: Vec::new(),
+            accept: None,
+            security: if cfg!(feature = "crypto") {
+                Security::Encrypted
+            } else {
+                Security::Plain
+            },
+            cipher: Cipher::fastest(),
+            max_packet: MIN_PACKET,
+            keep_alive: Duration::from_millis(2500),
+            timeout: Duration::from_secs(10),
+            connect_timeout: Duration::from_secs(5),
+            close_timeout: Duration::from_secs(2),
+            ack_delay: Duration::from_millis(20),
+            inbox_limit: 64 << 20,
+            unix_time_at_zero_s: 0,
+        }
+    }
+}
+
+impl Config {
+    /// Settings for a game and version with one channel of each kind, in the order of [`ChannelKind`].
+    pub fn new(game: &str, version: u32) -> Self {
+        use ChannelKind::*;
+        let kinds = [
+            Unreliable,
+            UnreliableSequenced,
+            ReliableUnordered,
+            ReliableOrdered,
+            Redundant,
+        ];
+        Self {
+            game: game.into(),
+            version,
+            channels: kinds.into_iter().map(ChannelConfig::new).collect(),
+            ..Self::default()
+        }
+    }
+
+    /// The same, accepting up to `capacity` connections.
+    pub fn accepting(mut self, capacity: usize) -> Self {
+        self.accept = Some(AcceptConfig {
+            capacity,
+            ..AcceptConfig::default()
+        });
+        self
+    }
+
+    /// The same without encryption.
+    pub fn plain(mut self) -> Self {
+        self.security = Security::Plain;
+        self
+    }
+
+    pub(crate) fn check(&self) -> Result<(), ConfigError> {
+        if self.channels.is_empty() || self.channels.len() > MAX_CHANNELS {
+            return Err(ConfigError::Channels(self.channels.len()));
+        }
+        if !(MIN_PACKET..=65_000).contains(&self.max_packet) {
+            return Err(ConfigError::MaxPacket(self.max_packet));
+        }
+        if self.security == Security::Encrypted && cfg!(not(feature = "crypto")) {
+            return Err(ConfigError::NoCrypto);
+        }
+        if self.keep_alive.is_zero() || self.timeout <= self.keep_alive {
+            return Err(ConfigError::Timeout {
+                keep_alive: self.keep_alive,
+                timeout: self.timeout,
+            });
+        }
+        for (index, channel) in self.channels.iter().enumerate() {
+            if channel.max_message == 0 || channel.max_message > channel.queue_limit {
+                return Err(ConfigError::QueueLimit { channel: index });
+            }
+            if channel.max_message > 1 << 30 {
+                return Err(ConfigError::MaxMessage { channel: index });
+            }
+        }
+        if let Some(accept) = &self.accept
+            && (accept.capacity == 0 || accept.capacity > 60_000)
+        {
+            return Err(ConfigError::Capacity(accept.capacity));
+        }
+        Ok(())
+    }
+}
+
+/// How incoming connections are treated.
+#[derive(Clone, Debug)]
+pub struct AcceptConfig {
+    /// How many connections may be open at once. Default 64.
+    pub capacity: usize,
+    /// Password a client must know.
+    pub password: Option<String>,
+    /// Public key of the lobby: if set, only clients with a token it signed may connect. Needs the `crypto` feature.
+    pub lobby_key: Option<[u8; 32]>,
+    /// Addresses under which clients know this server; a token naming servers must name one of these.
+    pub public_addresses: Vec<SocketAddr>,
+    /// Key exchanges answered per second; more are ignored until the next second. Each costs about 0.2 ms of CPU.
+    /// Default 200.
+    pub handshakes_per_second: u32,
+    /// Connections from one IP address. Default 64: a household, a school, a LAN party behind one address.
+    pub per_address: usize,
+    /// Secret of the server's long-term key, to keep its identity over restarts; `None` makes a new one.
+    pub identity: Option<[u8; 32]>,
+}
+
+impl Default for AcceptConfig {
+    fn default() -> Self {
+        Self {
+            capacity: 64,
+            password: None,
+            lobby_key: None,
+            public_addresses: Vec::new(),
+            handshakes_per_second: 200,
+            per_address: 64,
+            identity: None,
+        }
+    }
+}
+
+/// What `connect` may bring along.
+#[derive(Clone, Debug, Default)]
+pub struct ConnectOptions {
+    /// The server's password, if it asks for one.
+    pub password: Option<String>,
+    /// The server's public key, if known: the connection fails unless the server owns it.
+    pub server_key: Option<[u8; 32]>,
+    /// A connect token from the lobby. Over an encrypted connection it needs `server_key`, so that nobody can read it on the way.
+    pub token: Option<Vec<u8>>,
+    /// Up to 256 bytes handed to the server's `Connected` event (a token's user data takes precedence).
+    pub user_data: Vec<u8>,
+}
+
+/// What is wrong with a [`Config`].
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum ConfigError {
+    /// The number of channels is not 1 to 32.
+    Channels(usize),
+    /// `max_packet` is not 1200 to 65000.
+    MaxPacket(usize),
+    /// Encryption asked for, but built without the `crypto` feature.
+    NoCrypto,
+    /// `timeout` must be longer than `keep_alive`, and that longer than zero.
+    Timeout {
+        /// As given.
+        keep_alive: Duration,
+        /// As given.
+        timeout: Duration,
+    },
+    /// A channel's `max_message` is zero or larger than its `queue_limit`.
+    QueueLimit {
+        /// Index of the channel.
+        channel: usize,
+    },
+    /// A channel's `max_message` is above 1 GiB.
+    MaxMessage {
+        /// Index of the channel.
+        channel: usize,
+    },
+    /// The capacity is not 1 to 60000.
+    Capacity(usize),
+}
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Channels(n) => write!(f, "{n} channels declared: declare 1 to {MAX_CHANNELS}"),
+            Self::MaxPacket(n) => write!(f, "max_packet is {n}: use {MIN_PACKET} to 65000 bytes"),
+            Self::NoCrypto => {
+                write!(
+                    f,
+                    "encryption needs the `crypto` feature of samestep-proto: enable it or set Security::Plain"
+                )
+            }
+            Self::Timeout {
+                keep_alive,
+                timeout,
+            } => {
+                write!(
+                    f,
+                    "timeout ({timeout:?}) must be longer than keep_alive ({keep_alive:?}), and that above zero"
+                )
+            }
+            Self::QueueLimit { channel } => {
+                write!(
+                    f,
+                    "channel {channel}: max_message must be at least 1 and at most queue_limit"
+                )
+            }
+            Self::MaxMessage { channel } => {
+                write!(f, "channel {channel}: max_message is above 1 GiB")
+            }
+            Self::Capacity(n) => write!(f, "capacity is {n}: use 1 to 60000"),
+        }
+    }
+}
+
+impl std::error::Error for ConfigError {}

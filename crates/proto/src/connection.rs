@@ -1,0 +1,582 @@
+//! One connection: packets in, packets out, and the timers between.
+
+mod close;
+mod path;
+mod timers;
+mod transmit;
+
+use core::fmt;
+use core::time::Duration;
+use std::collections::VecDeque;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+
+use crate::buffers::Buffers;
+use crate::channel::Channel;
+use crate::config::{ChannelKind, Config};
+use crate::congestion::{self, Congestion};
+use crate::crypto::PacketCrypto;
+use crate::event::{CloseReason, Delivery, Outcome, SendError};
+use crate::id::{ChannelId, MessageId, PacketNumber};
+use crate::inbox::Inbox;
+use crate::packet::{AckFrame, Frame, Frames, HEADER_BYTES, expand_u16};
+use crate::received::{Freshness, Received};
+use crate::rng::Random;
+use crate::rtt::{LossEstimate, Rtt};
+use crate::sent::{Carried, Fate, SentPackets};
+use crate::stats::Stats;
+use close::Closing;
+use path::PathCheck;
+
+/// Delivery reports kept for an owner that does not read them.
+const MAX_REPORTS: usize = 65_536;
+
+/// Where a connection is in its life.
+#[derive(Debug)]
+pub(crate) enum State {
+    /// Accepted, but the client has not yet shown that it holds the keys. Repeats of its request get this answer.
+    Unconfirmed { accept: Vec<u8>, until: Duration },
+    /// In use.
+    Open,
+    /// Closing once everything reliable has been acknowledged.
+    Flushing { until: Duration, closing: Closing },
+    /// Telling the other end.
+    Closing(Closing),
+    /// The other end closed; stays to acknowledge repeats of that.
+    Drained { until: Duration },
+    /// Over: the slot can be reused.
+    Gone,
+}
+
+/// One connection.
+pub(crate) struct Connection {
+    pub(crate) peer: SocketAddr,
+    /// For accepted connections, where they came from at first.
+    pub(crate) incoming_from: Option<IpAddr>,
+    /// The number the other end knows this connection by.
+    remote: u16,
+    pub(crate) state: State,
+    config: Arc<Config>,
+    crypto: PacketCrypto,
+    channels: Vec<Channel>,
+    /// Channel indices, highest priority first.
+    order: Vec<u8>,
+    /// Bit per channel whose messages carry a number.
+    sequenced: u32,
+    received: Received,
+    sent: SentPackets,
+    rtt: Rtt,
+    loss: LossEstimate,
+    congestion: Congestion,
+    inbox: Inbox,
+    buffers: Buffers,
+    last_received: Duration,
+    ping: bool,
+    /// Packets that may leave regardless of congestion, to find out whether anything arrives.
+    probes: u8,
+    probe_backoff: u32,
+    /// Acknowledgements sent since anything the other end will acknowledge.
+    quiet_acks: u32,
+    path: PathCheck,
+    /// A turn for long blocks even when other traffic would fill everything.
+    background_turn: u8,
+    reports: VecDeque<Delivery>,
+    stats: Stats,
+    carried: Vec<Carried>,
+    fates: Vec<Fate>,
+    /// What the owner has yet to learn.
+    pub(crate) closed: Option<CloseReason>,
+    pub(crate) moved: bool,
+    pub(crate) readable_announced: bool,
+    /// Timer bookkeeping of the endpoint.
+    pub(crate) timer: Option<Duration>,
+    pub(crate) queued: bool,
+}
+
+impl Connection {
+    pub(crate) fn new(
+        now: Duration,
+        config: &Arc<Config>,
+        peer: SocketAddr,
+        remote: u16,
+        crypto: PacketCrypto,
+        state: State,
+    ) -> Self {
+        let channels: Vec<Channel> = config
+            .channels
+            .iter()
+            .enumerate()
+            .map(|(i, c)| Channel::new(i as u8, c))
+            .collect();
+        let mut order: Vec<u8> = (0..channels.len() as u8).collect();
+        order.sort_by_key(|&i| {
+            let channel = &config.channels[usize::from(i)];
+            (
+                core::cmp::Reverse(channel.priority),
+                !channel.kind.is_reliable(),
+                i,
+            )
+        });
+        let sequenced = config
+            .channels
+            .iter()
+            .enumerate()
+            .filter(|(_, c)| c.kind == ChannelKind::UnreliableSequenced)
+            .fold(0, |bits, (i, _)| bits | 1 << i);
+        Self {
+            peer,
+            incoming_from: None,
+            remote,
+            state,
+            config: config.clone(),
+            channels,
+            order,
+            sequenced,
+            received: Received::new(),
+            sent: SentPackets::default(),
+            rtt: Rtt::new(),
+            loss: LossEstimate::new(),
+            congestion: Congestion::new(now, config.max_packet),
+            inbox: Inbox::default(),
+            buffers: Buffers::default(),
+            last_received: now,
+            // The first packet tells the other end that the handshake is done, and measures the round trip.
+            ping: true,
+            probes: 0,
+            probe_backoff: 0,
+            quiet_acks: 0,
+            path: PathCheck::default(),
+            background_turn: 0,
+            reports: VecDeque::new(),
+            stats: Stats {
+                encrypted: crypto.is_encrypted(),
+                ..Stats::default()
+            },
+            crypto,
+            carried: Vec::new(),
+            fates: Vec::new(),
+            closed: None,
+            moved: false,
+            readable_announced: false,
+            timer: None,
+            queued: false,
+        }
+    }
+
+    /// Queues a message.
+    pub(crate) fn send(
+        &mut self,
+        now: Duration,
+        channel: ChannelId,
+        payload: &[u8],
+    ) -> Result<MessageId, SendError> {
+        if !matches!(self.state, State::Open) {
+            return Err(SendError::NotConnected);
+        }
+        let index = usize::from(channel.0);
+        let limit = self
+            .config
+            .channels
+            .get(index)
+            .ok_or(SendError::UnknownChannel)?
+            .max_message;
+        if payload.len() > limit {
+            return Err(SendError::TooLong { limit });
+        }
+        let id = match &mut self.channels[index] {
+            Channel::Unreliable(sender, _) => {
+                let (id, dropped) = sender.send(now, payload, &mut self.buffers);
+                self.stats.messages_dropped += dropped;
+                id
+            }
+            Channel::Reliable(sender, _) => sender
+                .send(payload, &mut self.buffers)
+                .ok_or(SendError::QueueFull)?,
+        };
+        self.stats.messages_sent += 1;
+        Ok(MessageId(id))
+    }
+
+    /// The next received message.
+    pub(crate) fn recv(&mut self) -> Option<(ChannelId, &[u8])> {
+        if self.inbox.is_empty() {
+            self.readable_announced = false;
+            return None;
+        }
+        self.stats.messages_received += 1;
+        self.inbox.pop()
+    }
+
+    pub(crate) fn has_messages(&self) -> bool {
+        !self.inbox.is_empty()
+    }
+
+    pub(crate) fn poll_delivery(&mut self) -> Option<Delivery> {
+        self.reports.pop_front()
+    }
+
+    pub(crate) fn budget(&mut self, now: Duration) -> usize {
+        self.congestion.budget(now)
+    }
+
+    /// A datagram for this connection. Returns whether it was authentic and new.
+    pub(crate) fn handle_packet(
+        &mut self,
+        now: Duration,
+        from: SocketAddr,
+        low_number: u16,
+        datagram: &mut [u8],
+        random: &mut Random,
+    ) -> bool {
+        let number = expand_u16(self.received.expected(), low_number);
+        match self.received.check(number) {
+            Freshness::Fresh => {}
+            Freshness::Duplicate => {
+                self.stats.packets_duplicate += 1;
+                return false;
+            }
+            Freshness::TooOld => {
+                self.stats.refused.too_old += 1;
+                return false;
+            }
+        }
+        let Ok(body) = self.crypto.open(number, datagram, HEADER_BYTES) else {
+            self.stats.refused.forged += 1;
+            return false;
+        };
+        if self.inbox.waiting_bytes() > self.config.inbox_limit {
+            self.stats.refused.inbox_full += 1;
+            return false;
+        }
+        self.stats.packets_received += 1;
+        self.stats.bytes_received += datagram.len() as u64;
+        self.last_received = self.last_received.max(now);
+        if matches!(self.state, State::Unconfirmed { .. }) {
+            self.state = State::Open;
+        }
+        let newest = number >= self.received.expected();
+        let mut frames = Frames::new(&datagram[body], self.sent.next(), self.sequenced);
+        let mut eliciting = false;
+        loop {
+            match frames.next() {
+                Ok(None) => break,
+                Ok(Some(frame)) => {
+                    eliciting |= !matches!(frame, Frame::Ack(_) | Frame::Status { .. });
+                    if let Err(what) = self.on_frame(now, from, frame) {
+                        self.fail(what);
+                        return true;
+                    }
+                }
+                Err(_) => {
+                    self.stats.refused.malformed += 1;
+                    self.fail("a packet does not parse");
+                    return true;
+                }
+            }
+        }
+        self.received
+            .insert(now, number, eliciting, self.config.ack_delay);
+        self.detect_lost(now);
+        if newest && from != self.peer {
+            self.path.on_packet_from(now, from, random);
+        }
+        true
+    }
+
+    fn on_frame(
+        &mut self,
+        now: Duration,
+        from: SocketAddr,
+        frame: Frame<'_>,
+    ) -> Result<(), &'static str> {
+        match frame {
+            Frame::Ping => Ok(()),
+            Frame::Ack(ack) => self.on_ack(now, &ack),
+            Frame::Close { code, reason } => {
+                self.on_close(now, code, reason);
+                Ok(())
+            }
+            Frame::PathChallenge(value) => {
+                self.path.on_challenge(from, value);
+                Ok(())
+            }
+            Frame::PathResponse(value) => {
+                self.on_path_response(now, from, value);
+                Ok(())
+            }
+            Frame::Status { channel, next } => self.on_status(channel, next),
+            frame => self.on_content(frame),
+        }
+    }
+
+    /// Frames that bring messages.
+    fn on_content(&mut self, frame: Frame<'_>) -> Result<(), &'static str> {
+        // Late content of a connection this end has closed is nobody's.
+        let wanted = matches!(self.state, State::Open | State::Flushing { .. });
+        let Self {
+            channels,
+            buffers,
+            inbox,
+            stats,
+            ..
+        } = self;
+        if !wanted {
+            return Ok(());
+        }
+        let index = match frame {
+            Frame::Message { channel, .. }
+            | Frame::Fragment { channel, .. }
+            | Frame::Segment { channel, .. }
+            | Frame::Repair { channel, .. }
+            | Frame::Chunk { channel, .. } => usize::from(channel),
+            _ => return Ok(()),
+        };
+        let channel = channels.get_mut(index).ok_or("no such channel")?;
+        match (frame, channel) {
+            (Frame::Message { seq, payload, .. }, Channel::Unreliable(_, receiver)) => {
+                stats.messages_outdated += receiver.on_message(seq, payload, inbox)?;
+            }
+            (
+                Frame::Fragment {
+                    seq,
+                    total,
+                    offset,
+                    payload,
+                    ..
+                },
+                Channel::Unreliable(_, receiver),
+            ) => {
+                stats.messages_outdated +=
+                    receiver.on_fragment(seq, total, offset, payload, inbox)?;
+            }
+            (Frame::Segment { seq, payload, .. }, Channel::Reliable(_, receiver)) => {
+                let progress = receiver.on_segment(seq, payload, buffers, inbox)?;
+                stats.segments_duplicate += progress.duplicates;
+                stats.segments_recovered += progress.recovered;
+            }
+            (
+                Frame::Repair {
+                    first,
+                    count,
+                    key,
+                    payload,
+                    ..
+                },
+                Channel::Reliable(_, receiver),
+            ) => {
+                let progress = receiver.on_repair(first, count, key, payload, buffers, inbox)?;
+                stats.segments_recovered += progress.recovered;
+            }
+            (
+                Frame::Chunk {
+                    block,
+                    total,
+                    index: chunk,
+                    payload,
+                    ..
+                },
+                Channel::Reliable(_, receiver),
+            ) => {
+                receiver.on_chunk(block, total, chunk, payload, buffers, inbox)?;
+                let limit = self
+                    .config
+                    .inbox_limit
+                    .max(2 * self.config.channels[index].max_message);
+                if receiver.memory_bytes() > limit {
+                    return Err("too many unfinished blocks");
+                }
+            }
+            _ => return Err("content of the wrong kind for its channel"),
+        }
+        Ok(())
+    }
+
+    fn on_status(&mut self, channel: u8, next: u16) -> Result<(), &'static str> {
+        let Some(Channel::Reliable(sender, _)) = self.channels.get_mut(usize::from(channel)) else {
+            return Err("status of no reliable channel");
+        };
+        let newest = PacketNumber(self.sent.next().saturating_sub(1));
+        let reports = &mut self.reports;
+        let known = sender.on_status(next, &mut self.buffers, |message| {
+            report(reports, channel, message, newest, Outcome::Acked);
+        });
+        if known {
+            Ok(())
+        } else {
+            Err("status of segments never sent")
+        }
+    }
+
+    fn on_ack(&mut self, now: Duration, ack: &AckFrame) -> Result<(), &'static str> {
+        let mut fates = core::mem::take(&mut self.fates);
+        let summary = self
+            .sent
+            .on_ack(ack, &mut fates)
+            .ok_or("acknowledged what was never sent")?;
+        for _ in 0..summary.packets {
+            self.loss.on_packet(false);
+        }
+        for _ in 0..summary.late {
+            self.loss.on_late();
+        }
+        self.stats.packets_late += summary.late as u64;
+        self.stats.packets_lost -= (summary.late as u64).min(self.stats.packets_lost);
+        if let Some(largest) = summary.acks_seen {
+            self.received.on_ack_acked(largest);
+        }
+        if let Some((largest, sent_at)) = summary.newest {
+            self.probe_backoff = 0;
+            let elapsed = now.saturating_sub(sent_at);
+            let delay = Duration::from_micros(ack.delay_us.min(10_000_000));
+            if summary.newest_is_largest {
+                self.rtt.on_sample(elapsed, delay);
+            }
+            self.congestion.on_ack(
+                now,
+                &congestion::Ack {
+                    largest,
+                    sent_at,
+                    received_at_us: ack.received_at_us,
+                    ack_delay: delay,
+                    rtt: summary
+                        .newest_is_largest
+                        .then(|| elapsed.saturating_sub(delay)),
+                    newly_acked_bytes: summary.bytes,
+                    newly_acked_packets: summary.packets,
+                },
+            );
+            self.on_closing_acked();
+        }
+        self.settle(&mut fates);
+        self.fates = fates;
+        Ok(())
+    }
+
+    fn detect_lost(&mut self, now: Duration) {
+        let mut fates = core::mem::take(&mut self.fates);
+        let Self {
+            sent,
+            rtt,
+            loss,
+            congestion,
+            stats,
+            ..
+        } = self;
+        sent.detect_lost(now, rtt, &mut fates, |number, bytes| {
+            loss.on_packet(true);
+            stats.packets_lost += 1;
+            congestion.on_lost(now, number, bytes);
+        });
+        self.settle(&mut fates);
+        self.fates = fates;
+    }
+
+    /// Tells the channels what became of what they sent.
+    fn settle(&mut self, fates: &mut Vec<Fate>) {
+        let Self {
+            channels,
+            buffers,
+            reports,
+            ..
+        } = self;
+        for fate in fates.drain(..) {
+            let packet = PacketNumber(fate.packet);
+            match fate.carried {
+                Carried::Message { channel, id } => {
+                    let outcome = if fate.arrived {
+                        Outcome::Acked
+                    } else {
+                        Outcome::Lost
+                    };
+                    report(reports, channel, id, packet, outcome);
+                }
+                Carried::Segment { channel, seq } => {
+                    let Channel::Reliable(sender, _) = &mut channels[usize::from(channel)] else {
+                        continue;
+                    };
+                    if fate.arrived {
+                        sender.on_acked(seq, buffers, |id| {
+                            report(reports, channel, id, packet, Outcome::Acked)
+                        });
+                    } else {
+                        sender.on_lost(seq, fate.packet);
+                    }
+                }
+                Carried::Chunk {
+                    channel,
+                    block,
+                    index,
+                } => {
+                    let Channel::Reliable(sender, _) = &mut channels[usize::from(channel)] else {
+                        continue;
+                    };
+                    if !fate.arrived {
+                        sender.blocks.on_lost(block, index);
+                        continue;
+                    }
+                    let reported = sender.reports();
+                    sender.blocks.on_acked(block, index, |id| {
+                        if reported {
+                            report(reports, channel, id, packet, Outcome::Acked);
+                        }
+                    });
+                    sender.on_blocks_changed();
+                }
+            }
+        }
+    }
+
+    /// Everything there is to know about it now.
+    pub(crate) fn stats(&self) -> Stats {
+        Stats {
+            rtt: self.rtt.smoothed(),
+            rtt_min: self.rtt.min(),
+            jitter: self.rtt.deviation(),
+            loss: self.loss.fraction(),
+            bandwidth_bytes_per_s: self.congestion.bandwidth_bps() / 8,
+            window_bytes: self.congestion.window(),
+            in_flight_bytes: self.congestion.in_flight(),
+            queueing: self.congestion.queueing(),
+            queued_bytes: self.channels.iter().map(Channel::queued_bytes).sum(),
+            ..self.stats.clone()
+        }
+    }
+
+    /// Bytes held for this connection.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        let channels: usize = self.channels.iter().map(Channel::memory_bytes).sum();
+        size_of::<Self>()
+            + channels
+            + self.inbox.memory_bytes()
+            + self.buffers.memory_bytes()
+            + self.sent.len() * 64
+            + self.reports.len() * size_of::<Delivery>()
+    }
+}
+
+impl fmt::Debug for Connection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Connection")
+            .field("peer", &self.peer)
+            .field("state", &self.state)
+            .finish_non_exhaustive()
+    }
+}
+
+fn report(
+    reports: &mut VecDeque<Delivery>,
+    channel: u8,
+    id: u64,
+    packet: PacketNumber,
+    outcome: Outcome,
+) {
+    if reports.len() == MAX_REPORTS {
+        reports.pop_front();
+    }
+    reports.push_back(Delivery {
+        channel: ChannelId(channel),
+        message: MessageId(id),
+        packet,
+        outcome,
+    });
+}

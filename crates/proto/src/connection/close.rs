@@ -1,0 +1,114 @@
+//! The end of a connection: flushing, telling the other end until it knows, and making sure it could hear.
+
+use core::time::Duration;
+
+use crate::connection::{Connection, State};
+use crate::event::CloseReason;
+
+/// How often a close is sent before giving up.
+const CLOSE_SENDS: u8 = 8;
+/// Longest words of a close.
+const MAX_REASON: usize = 255;
+
+/// A close being sent.
+#[derive(Clone, Debug)]
+pub(crate) struct Closing {
+    pub(super) code: u32,
+    pub(super) reason: Vec<u8>,
+    pub(super) sends_left: u8,
+    pub(super) next_at: Duration,
+}
+
+impl Connection {
+    /// Closes after everything reliable has been acknowledged, or after the configured time.
+    pub(crate) fn close(&mut self, now: Duration, code: u32, reason: &str) {
+        let closing = Closing::new(now, code, reason);
+        match self.state {
+            State::Open => {
+                self.state = State::Flushing {
+                    until: now + self.config.close_timeout,
+                    closing,
+                };
+                self.check_flushed(now);
+            }
+            State::Unconfirmed { .. } => self.state = State::Closing(closing),
+            _ => {}
+        }
+    }
+
+    /// Closes at once; what was queued is lost.
+    pub(crate) fn abort(&mut self, now: Duration, code: u32, reason: &str) {
+        if matches!(
+            self.state,
+            State::Open | State::Unconfirmed { .. } | State::Flushing { .. }
+        ) {
+            self.state = State::Closing(Closing::new(now, code, reason));
+            self.closed = Some(CloseReason::Local);
+        }
+    }
+
+    /// Moves on when there is nothing left to flush.
+    pub(super) fn check_flushed(&mut self, now: Duration) {
+        let State::Flushing { until, closing } = &mut self.state else {
+            return;
+        };
+        if now >= *until || self.channels.iter().all(|c| c.is_settled()) {
+            closing.next_at = now;
+            self.state = State::Closing(closing.clone());
+            self.closed = Some(CloseReason::Local);
+        }
+    }
+
+    /// The other end acknowledged something sent while closing.
+    pub(super) fn on_closing_acked(&mut self) {
+        if let State::Closing(closing) = &self.state
+            && closing.sends_left < CLOSE_SENDS
+            && self.sent.outstanding() < usize::from(CLOSE_SENDS - closing.sends_left)
+        {
+            self.state = State::Gone;
+        }
+    }
+
+    /// The other end closes.
+    pub(super) fn on_close(&mut self, now: Duration, code: u32, reason: &[u8]) {
+        let linger = self.rtt.probe_after(self.config.ack_delay) * 3;
+        match self.state {
+            State::Drained { .. } | State::Gone => return,
+            // Both closed at once: each knows already.
+            State::Closing(_) => {}
+            _ => {
+                let reason = String::from_utf8_lossy(reason).into_owned();
+                self.closed = Some(CloseReason::Remote { code, reason });
+            }
+        }
+        self.state = State::Drained {
+            until: now + linger.max(Duration::from_secs(1)),
+        };
+    }
+
+    /// The other end broke the protocol, or is gone.
+    pub(super) fn fail(&mut self, what: &'static str) {
+        if !matches!(
+            self.state,
+            State::Closing(_) | State::Drained { .. } | State::Gone
+        ) {
+            self.closed = Some(CloseReason::Protocol(what));
+        }
+        self.state = State::Closing(Closing::new(self.last_received, u32::MAX, what));
+    }
+}
+
+impl Closing {
+    fn new(now: Duration, code: u32, reason: &str) -> Self {
+        let mut end = reason.len().min(MAX_REASON);
+        while !reason.is_char_boundary(end) {
+            end -= 1;
+        }
+        Self {
+            code,
+            reason: reason.as_bytes()[..end].to_vec(),
+            sends_left: CLOSE_SENDS,
+            next_at: now,
+        }
+    }
+}

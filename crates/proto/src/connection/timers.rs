@@ -1,0 +1,118 @@
+//! What happens when time passes.
+
+use core::time::Duration;
+
+use crate::channel::Channel;
+use crate::connection::{Connection, State};
+use crate::event::CloseReason;
+
+/// Longest wait between probes of a silent path.
+const MAX_PROBE_WAIT: Duration = Duration::from_secs(2);
+/// Packets presumed lost at a time when nothing at all is acknowledged.
+const SUSPECTS: usize = 2;
+
+impl Connection {
+    /// When `handle_timeout` has something to do.
+    pub(crate) fn next_timeout(&self, now: Duration) -> Option<Duration> {
+        let mut next = None;
+        let mut at_most = |at: Option<Duration>| {
+            next = match (next, at) {
+                (Some(a), Some(b)) => Some(core::cmp::min::<Duration>(a, b)),
+                (a, b) => a.or(b),
+            };
+        };
+        match &self.state {
+            State::Gone => return Some(Duration::ZERO),
+            State::Unconfirmed { until, .. } => return Some(*until),
+            State::Drained { until } => {
+                at_most(Some(*until));
+                at_most(self.received.due());
+                return next;
+            }
+            State::Closing(closing) => {
+                at_most(Some(closing.next_at));
+                return next;
+            }
+            State::Flushing { until, .. } => at_most(Some(*until)),
+            State::Open => {}
+        }
+        at_most(Some(self.last_received + self.config.timeout));
+        at_most(Some(self.sent.last_eliciting_at() + self.config.keep_alive));
+        at_most(self.received.due());
+        at_most(self.sent.loss_at());
+        at_most(self.probe_at());
+        at_most(self.path.next_at());
+        for channel in &self.channels {
+            if let Channel::Reliable(sender, _) = channel {
+                at_most(sender.flush_at());
+            }
+        }
+        if self
+            .channels
+            .iter()
+            .any(|c| c.wants() || c.wants_background())
+        {
+            at_most(self.congestion.next_send(now));
+        }
+        next
+    }
+
+    pub(crate) fn handle_timeout(&mut self, now: Duration) {
+        match &self.state {
+            State::Unconfirmed { until, .. } | State::Drained { until } => {
+                if *until <= now {
+                    self.state = State::Gone;
+                }
+                return;
+            }
+            State::Closing(closing) => {
+                if closing.sends_left == 0 && closing.next_at <= now {
+                    self.state = State::Gone;
+                }
+                return;
+            }
+            State::Gone => return,
+            State::Open | State::Flushing { .. } => {}
+        }
+        if now >= self.last_received + self.config.timeout {
+            self.closed = Some(match self.state {
+                State::Flushing { .. } => CloseReason::Local,
+                _ => CloseReason::TimedOut,
+            });
+            self.state = State::Gone;
+            return;
+        }
+        if self.sent.loss_at().is_some_and(|at| at <= now) {
+            self.detect_lost(now);
+        }
+        if self.probe_at().is_some_and(|at| at <= now) {
+            self.probe_backoff += 1;
+            self.probes = 1;
+            self.ping = true;
+            let mut fates = core::mem::take(&mut self.fates);
+            self.sent.suspects(SUSPECTS, &mut fates);
+            fates.retain(|f| !matches!(f.carried, crate::sent::Carried::Message { .. }));
+            self.settle(&mut fates);
+            self.fates = fates;
+        }
+        if now >= self.sent.last_eliciting_at() + self.config.keep_alive {
+            self.ping = true;
+        }
+        for channel in &mut self.channels {
+            if let Channel::Reliable(sender, _) = channel {
+                sender.handle_timeout(now);
+            }
+        }
+        self.check_flushed(now);
+    }
+
+    /// When to find out whether anything still arrives.
+    fn probe_at(&self) -> Option<Duration> {
+        if self.sent.outstanding() == 0 {
+            return None;
+        }
+        let wait = self.rtt.probe_after(self.config.ack_delay);
+        let wait = (wait * 2u32.pow(self.probe_backoff.min(10))).min(MAX_PROBE_WAIT.max(wait));
+        Some(self.sent.last_eliciting_at() + wait)
+    }
+}

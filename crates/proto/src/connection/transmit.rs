@@ -1,0 +1,211 @@
+//! Filling packets.
+
+use core::time::Duration;
+use std::net::SocketAddr;
+
+use crate::channel::Channel;
+use crate::connection::{Connection, State};
+use crate::packet::{HEADER_BYTES, PacketWriter, encode_header};
+use crate::sent::Carried;
+
+/// One packet in this many is offered to long blocks first, so that they advance beside any traffic.
+const BACKGROUND_TURN: u8 = 8;
+/// Acknowledgements with this many gaps want to be acknowledged themselves now and then, to become short again.
+const MANY_RANGES: usize = 4;
+/// How often.
+const QUIET_ACKS: u32 = 8;
+
+impl Connection {
+    /// Fills `buf` with the next packet due. Returns where it goes and its length.
+    pub(crate) fn poll_transmit(
+        &mut self,
+        now: Duration,
+        buf: &mut [u8],
+    ) -> Option<(SocketAddr, usize)> {
+        match self.state {
+            State::Unconfirmed { .. } | State::Gone => return None,
+            State::Closing(_) => return self.transmit_close(now, buf),
+            State::Drained { .. } => {
+                self.received.due().filter(|due| *due <= now)?;
+                return self.transmit(now, buf, false);
+            }
+            State::Open | State::Flushing { .. } => {}
+        }
+        if let Some((to, value, answer)) = self.path.poll(now, self.rtt.smoothed()) {
+            let len = self.write_packet(now, buf, |w, _| {
+                w.try_path(value, answer);
+            });
+            return Some((to, len));
+        }
+        self.drop_stale(now);
+        let content = self.probes > 0
+            || (self
+                .channels
+                .iter()
+                .any(|c| c.wants() || c.wants_background())
+                && self.congestion.budget(now) > 0);
+        let ack_due = self.received.due().is_some_and(|due| due <= now);
+        if content || ack_due || self.ping {
+            self.transmit(now, buf, content)
+        } else {
+            None
+        }
+    }
+
+    fn transmit(
+        &mut self,
+        now: Duration,
+        buf: &mut [u8],
+        content: bool,
+    ) -> Option<(SocketAddr, usize)> {
+        let number = self.sent.next();
+        let loss = self.loss.fraction();
+        let room = self.config.max_packet - HEADER_BYTES - self.crypto.overhead();
+        let mut w = PacketWriter::new(&mut buf[HEADER_BYTES..HEADER_BYTES + room]);
+        let mut acks = None;
+        let mut ranges = 0;
+        if self.received.is_pending()
+            && let Some(ack) = self.received.ack(now)
+            && w.try_ack(&ack)
+        {
+            acks = Some(ack.largest());
+            ranges = ack.ranges().len();
+            for (index, channel) in self.channels.iter_mut().enumerate() {
+                if let Channel::Reliable(_, receiver) = channel
+                    && let Some(next) = receiver.poll_status()
+                {
+                    w.try_status(index as u8, next);
+                }
+            }
+        }
+        let quiet = w.len();
+        if ranges >= MANY_RANGES && self.quiet_acks >= QUIET_ACKS {
+            w.try_ping();
+        }
+        let mut carried = core::mem::take(&mut self.carried);
+        carried.clear();
+        let mut resent = 0;
+        if content {
+            self.background_turn = (self.background_turn + 1) % BACKGROUND_TURN;
+            if self.background_turn == 0 {
+                resent += self.fill_background(&mut w, &mut carried);
+            }
+            for i in 0..self.order.len() {
+                let channel = &mut self.channels[usize::from(self.order[i])];
+                if channel.wants() {
+                    resent +=
+                        channel.fill(now, number, loss, &mut w, &mut carried, &mut self.buffers);
+                }
+            }
+            resent += self.fill_background(&mut w, &mut carried);
+        }
+        if w.len() == quiet && (self.ping || self.probes > 0) {
+            w.try_ping();
+        }
+        let eliciting = w.len() > quiet;
+        if w.is_empty() {
+            self.carried = carried;
+            return None;
+        }
+        let body = w.finish();
+        let len = self.seal(buf, body);
+        if eliciting {
+            self.ping = false;
+            self.probes = self.probes.saturating_sub(1);
+            self.quiet_acks = 0;
+        } else {
+            self.quiet_acks += 1;
+        }
+        self.record(now, len, eliciting, acks, &carried);
+        self.carried = carried;
+        if resent > 0 {
+            self.stats.packets_resent += 1;
+            self.stats.bytes_resent += resent as u64;
+        }
+        Some((self.peer, len))
+    }
+
+    fn fill_background(&mut self, w: &mut PacketWriter<'_>, carried: &mut Vec<Carried>) -> usize {
+        let mut resent = 0;
+        for i in 0..self.order.len() {
+            resent += self.channels[usize::from(self.order[i])].fill_background(w, carried);
+        }
+        resent
+    }
+
+    fn transmit_close(&mut self, now: Duration, buf: &mut [u8]) -> Option<(SocketAddr, usize)> {
+        let spacing = self
+            .rtt
+            .smoothed()
+            .clamp(Duration::from_millis(50), Duration::from_millis(500));
+        let State::Closing(closing) = &mut self.state else {
+            return None;
+        };
+        if closing.next_at > now || closing.sends_left == 0 {
+            return None;
+        }
+        closing.sends_left -= 1;
+        closing.next_at = now + spacing;
+        let (code, reason) = (closing.code, core::mem::take(&mut closing.reason));
+        let len = self.write_packet(now, buf, |w, connection| {
+            if let Some(ack) = connection.received.ack(now) {
+                w.try_ack(&ack);
+            }
+            w.try_close(code, &reason);
+        });
+        if let State::Closing(closing) = &mut self.state {
+            closing.reason = reason;
+        }
+        Some((self.peer, len))
+    }
+
+    /// A packet with only what `write` puts in.
+    fn write_packet(
+        &mut self,
+        now: Duration,
+        buf: &mut [u8],
+        write: impl FnOnce(&mut PacketWriter<'_>, &mut Self),
+    ) -> usize {
+        let room = self.config.max_packet - HEADER_BYTES - self.crypto.overhead();
+        let mut w = PacketWriter::new(&mut buf[HEADER_BYTES..HEADER_BYTES + room]);
+        write(&mut w, self);
+        let body = w.finish();
+        let len = self.seal(buf, body);
+        self.record(now, len, true, None, &[]);
+        len
+    }
+
+    fn seal(&mut self, buf: &mut [u8], body: usize) -> usize {
+        let number = self.sent.next();
+        encode_header(self.remote, number, buf);
+        self.crypto.seal(number, buf, HEADER_BYTES, body)
+    }
+
+    fn record(
+        &mut self,
+        now: Duration,
+        len: usize,
+        eliciting: bool,
+        acks: Option<u64>,
+        carried: &[Carried],
+    ) {
+        if eliciting {
+            let backlog = self
+                .channels
+                .iter()
+                .any(|c| c.wants() || c.wants_background());
+            self.congestion.on_sent(now, self.sent.next(), len, backlog);
+        }
+        self.sent.push(now, len, eliciting, acks, carried);
+        self.stats.packets_sent += 1;
+        self.stats.bytes_sent += len as u64;
+    }
+
+    fn drop_stale(&mut self, now: Duration) {
+        for channel in &mut self.channels {
+            if let Channel::Unreliable(sender, _) = channel {
+                self.stats.messages_dropped += sender.drop_stale(now, &mut self.buffers);
+            }
+        }
+    }
+}

@@ -1,0 +1,397 @@
+//! Accepting: the server's half of the handshake. Nothing is kept for a client before it has proven its address.
+
+use core::time::Duration;
+use std::collections::BTreeMap;
+use std::net::{IpAddr, SocketAddr};
+
+use crate::config::{AcceptConfig, Config, Security};
+use crate::connection::{Connection, State};
+use crate::cookie::CookieKey;
+use crate::crypto::{PacketCrypto, Side};
+use crate::endpoint::{Content, Endpoint, MAX_REPLIES};
+use crate::event::{CloseReason, Event};
+use crate::handshake::{
+    Accept, AcceptPayload, ClientNonce, Connect, ConnectPayload, Hello, PlainConnect, Protection,
+    Refuse, RefuseReason, Retry, game_hash, password_key,
+};
+use crate::id::ConnectionId;
+use crate::rng::Random;
+use crate::token::{self, UsedTokens};
+
+/// How long an accepted client may take to send its first packet.
+const CONFIRM_WITHIN: Duration = Duration::from_secs(5);
+
+/// Tokens remembered as used, about 100 bytes each.
+const MAX_USED_TOKENS: usize = 100_000;
+
+/// A client that was let in.
+#[derive(Debug)]
+struct Guest {
+    slot: u16,
+    nonce: ClientNonce,
+    user_data: Vec<u8>,
+}
+
+/// What accepting needs to remember.
+#[derive(Debug)]
+pub(super) struct Acceptor {
+    cookies: CookieKey,
+    #[cfg(feature = "crypto")]
+    key: crate::noise::StaticKey,
+    used_tokens: UsedTokens,
+    /// By address: the newest connection from there, confirmed or not.
+    guests: BTreeMap<SocketAddr, Guest>,
+    per_ip: BTreeMap<IpAddr, usize>,
+    /// Connections accepted that still hold a slot.
+    open: usize,
+    /// Key exchanges left in this second.
+    exchanges: u32,
+    second: u64,
+}
+
+impl Acceptor {
+    pub(super) fn new(config: &AcceptConfig, random: &mut Random) -> Self {
+        #[cfg(not(feature = "crypto"))]
+        let _ = config;
+        Self {
+            cookies: CookieKey::new(Duration::ZERO, random.fork()),
+            #[cfg(feature = "crypto")]
+            key: match config.identity {
+                Some(secret) => crate::noise::StaticKey::from_secret(secret),
+                None => crate::noise::StaticKey::generate(random),
+            },
+            used_tokens: UsedTokens::new(MAX_USED_TOKENS),
+            guests: BTreeMap::new(),
+            per_ip: BTreeMap::new(),
+            open: 0,
+            exchanges: 0,
+            second: u64::MAX,
+        }
+    }
+
+    pub(super) fn public_key(&self) -> Option<[u8; 32]> {
+        #[cfg(feature = "crypto")]
+        return Some(self.key.public());
+        #[cfg(not(feature = "crypto"))]
+        None
+    }
+
+    /// A slot was freed; if it was accepted here, its place is free again.
+    pub(super) fn on_gone(&mut self, slot: u16, incoming_from: Option<IpAddr>) {
+        let Some(ip) = incoming_from else { return };
+        self.open -= 1;
+        if let Some(count) = self.per_ip.get_mut(&ip) {
+            *count -= 1;
+            if *count == 0 {
+                self.per_ip.remove(&ip);
+            }
+        }
+        self.guests.retain(|_, guest| guest.slot != slot);
+    }
+
+    fn may_exchange(&mut self, now: Duration, per_second: u32) -> bool {
+        // Quarters of a second, so that a flood leaves gaps in which others get through.
+        let second = now.as_millis() as u64 / 250;
+        if second != self.second {
+            self.second = second;
+            self.exchanges = per_second.div_ceil(4);
+        }
+        let allowed = self.exchanges > 0;
+        self.exchanges = self.exchanges.saturating_sub(1);
+        allowed
+    }
+}
+
+impl Endpoint {
+    pub(super) fn refuse(&mut self, to: SocketAddr, nonce: ClientNonce, reason: RefuseReason) {
+        self.stats.refused += 1;
+        self.reply(to, Refuse { nonce, reason }.encode().to_vec());
+    }
+
+    fn reply(&mut self, to: SocketAddr, datagram: Vec<u8>) {
+        if self.replies.len() >= MAX_REPLIES {
+            self.stats.replies_dropped += 1;
+        } else {
+            self.replies.push_back((to, datagram));
+        }
+    }
+
+    pub(super) fn on_hello(&mut self, now: Duration, from: SocketAddr, hello: &Hello) {
+        let Some(acceptor) = &mut self.acceptor else {
+            self.stats.malformed += 1;
+            return;
+        };
+        self.stats.hellos += 1;
+        let encrypted = self.config.security == Security::Encrypted;
+        let refusal = if hello.game != game_hash(&self.config.game) {
+            Some(RefuseReason::Game)
+        } else if hello.version != self.config.version {
+            Some(RefuseReason::Version {
+                theirs: self.config.version,
+                ours: hello.version,
+            })
+        } else if hello.encrypted != encrypted {
+            Some(RefuseReason::Security { encrypted })
+        } else {
+            None
+        };
+        if let Some(reason) = refusal {
+            self.refuse(from, hello.nonce, reason);
+            return;
+        }
+        let accept = self.config.accept.as_ref();
+        let retry = Retry {
+            nonce: hello.nonce,
+            cookie: acceptor.cookies.issue(now, from, hello.nonce),
+            encrypted,
+            password: accept.is_some_and(|a| a.password.is_some()),
+            token: accept.is_some_and(|a| a.lobby_key.is_some()),
+        };
+        self.reply(from, retry.encode().to_vec());
+    }
+
+    pub(super) fn on_connect(&mut self, now: Duration, from: SocketAddr, connect: &Connect<'_>) {
+        let (Some(acceptor), Some(accept)) = (&mut self.acceptor, &self.config.accept) else {
+            self.stats.malformed += 1;
+            return;
+        };
+        let header = &connect.header;
+        let nonce = header.nonce;
+        if !acceptor.cookies.check(now, from, nonce, &header.cookie) {
+            self.stats.bad_cookies += 1;
+            return;
+        }
+        // The address is proven from here on.
+        if let Some(guest) = acceptor.guests.get(&from)
+            && guest.nonce == nonce
+        {
+            // A repeat: the answer was lost, or is on its way.
+            if let Content::Connection(connection) = &self.slots[usize::from(guest.slot)].content
+                && let State::Unconfirmed { accept, .. } = &connection.state
+            {
+                let again = accept.clone();
+                self.reply(from, again);
+            }
+            return;
+        }
+        let encrypted = self.config.security == Security::Encrypted;
+        let crowded = acceptor
+            .per_ip
+            .get(&from.ip())
+            .is_some_and(|n| *n >= accept.per_address);
+        let refusal = if header.game != game_hash(&self.config.game) {
+            Some(RefuseReason::Game)
+        } else if header.version != self.config.version {
+            Some(RefuseReason::Version {
+                theirs: self.config.version,
+                ours: header.version,
+            })
+        } else if header.channels != self.channels_hash {
+            Some(RefuseReason::Channels)
+        } else if matches!(header.protection, Protection::Encrypted { .. }) != encrypted {
+            Some(RefuseReason::Security { encrypted })
+        } else if acceptor.open >= accept.capacity || crowded {
+            Some(RefuseReason::Full)
+        } else {
+            match (&accept.password, header.password) {
+                (Some(_), false) => Some(RefuseReason::PasswordRequired),
+                (None, true) => Some(RefuseReason::PasswordUnneeded),
+                _ => None,
+            }
+        };
+        if let Some(reason) = refusal {
+            self.refuse(from, nonce, reason);
+            return;
+        }
+        if !acceptor.may_exchange(now, accept.handshakes_per_second) {
+            self.stats.handshakes_limited += 1;
+            return;
+        }
+        if let Err(reason) = self.admit(now, from, connect) {
+            self.stats.handshakes_failed += u64::from(reason == RefuseReason::Handshake);
+            self.refuse(from, nonce, reason);
+        }
+    }
+
+    /// Agrees on keys and takes a slot.
+    fn admit(
+        &mut self,
+        now: Duration,
+        from: SocketAddr,
+        connect: &Connect<'_>,
+    ) -> Result<(), RefuseReason> {
+        let config = self.config.clone();
+        let (Some(accept), Some(acceptor)) = (&config.accept, &mut self.acceptor) else {
+            return Err(RefuseReason::ShuttingDown);
+        };
+        let header = &connect.header;
+        let password = accept.password.as_deref();
+        let user_data;
+        // What is decided only now, when the payload can be read.
+        enum Pending {
+            Plain(u64),
+            #[cfg(feature = "crypto")]
+            Aead(crate::crypto::Cipher, crate::noise::Responder),
+        }
+        let pending = match header.protection {
+            Protection::Plain => {
+                let plain =
+                    PlainConnect::decode(connect.body).map_err(|_| RefuseReason::Handshake)?;
+                if password.is_some()
+                    && !plain.knows_password(&password_key(password), &header.cookie, header.nonce)
+                {
+                    return Err(RefuseReason::Password);
+                }
+                user_data = acceptor.check_token(now, &config, from, &plain.payload)?;
+                Pending::Plain(self.random.next_u64())
+            }
+            #[cfg(feature = "crypto")]
+            Protection::Encrypted { cipher, known_key } => {
+                let mut random = self.random.fork();
+                let (responder, payload) = crate::noise::Responder::new(
+                    &mut random,
+                    &acceptor.key,
+                    password,
+                    known_key,
+                    connect.prologue,
+                    connect.body,
+                )
+                .map_err(|_| RefuseReason::Handshake)?;
+                let payload =
+                    ConnectPayload::decode(&payload).map_err(|_| RefuseReason::Handshake)?;
+                user_data = acceptor.check_token(now, &config, from, &payload)?;
+                Pending::Aead(cipher, responder)
+            }
+            #[cfg(not(feature = "crypto"))]
+            Protection::Encrypted { .. } => {
+                return Err(RefuseReason::Security { encrypted: false });
+            }
+        };
+        let slot = self.take_slot().ok_or(RefuseReason::Full)?;
+        let (crypto, body) = match pending {
+            Pending::Plain(secret) => (
+                PacketCrypto::plain(Side::Server, secret),
+                AcceptPayload {
+                    cid: slot,
+                    secret: Some(secret),
+                }
+                .encode(),
+            ),
+            #[cfg(feature = "crypto")]
+            Pending::Aead(cipher, responder) => {
+                let (keys, message) = responder.finish(
+                    &AcceptPayload {
+                        cid: slot,
+                        secret: None,
+                    }
+                    .encode(),
+                );
+                (
+                    PacketCrypto::aead(cipher, &keys.send, &keys.receive),
+                    message,
+                )
+            }
+        };
+        let answer = Accept {
+            nonce: header.nonce,
+            body: &body,
+        }
+        .encode();
+        let state = State::Unconfirmed {
+            accept: answer.clone(),
+            until: now + CONFIRM_WITHIN,
+        };
+        let mut connection = Connection::new(now, &config, from, header.cid, crypto, state);
+        connection.incoming_from = Some(from.ip());
+        self.slots[usize::from(slot)].content = Content::Connection(Box::new(connection));
+        if let Some(acceptor) = &mut self.acceptor {
+            acceptor.open += 1;
+            *acceptor.per_ip.entry(from.ip()).or_insert(0) += 1;
+            let replaced = acceptor.guests.insert(
+                from,
+                Guest {
+                    slot,
+                    nonce: header.nonce,
+                    user_data,
+                },
+            );
+            if let Some(old) = replaced {
+                // The client at this address has started anew. Its cookie shows it is there, so the old one is not.
+                self.replace(old.slot);
+            }
+        }
+        self.reply(from, answer);
+        self.schedule(now, slot);
+        Ok(())
+    }
+
+    fn replace(&mut self, slot: u16) {
+        let place = &mut self.slots[usize::from(slot)];
+        let Content::Connection(connection) = &mut place.content else {
+            return;
+        };
+        let id = ConnectionId {
+            slot,
+            generation: place.generation,
+        };
+        let announced = !matches!(
+            connection.state,
+            State::Unconfirmed { .. } | State::Closing(_) | State::Drained { .. }
+        );
+        connection.state = State::Gone;
+        if announced {
+            self.events.push_back(Event::Closed {
+                id,
+                reason: CloseReason::Replaced,
+            });
+        }
+        self.after(slot);
+    }
+
+    /// The client's first packet shows that it holds the keys.
+    pub(super) fn confirm(&mut self, id: ConnectionId) {
+        let Content::Connection(connection) = &self.slots[usize::from(id.slot)].content else {
+            return;
+        };
+        let peer = connection.peer;
+        let guest = self
+            .acceptor
+            .as_mut()
+            .and_then(|a| a.guests.get_mut(&peer))
+            .filter(|g| g.slot == id.slot);
+        let user_data = guest
+            .map(|g| core::mem::take(&mut g.user_data))
+            .unwrap_or_default();
+        self.stats.accepted += 1;
+        self.events.push_back(Event::Connected {
+            id,
+            peer,
+            incoming: true,
+            user_data,
+        });
+    }
+}
+
+impl Acceptor {
+    /// Checks a connect token if the server wants one. Returns the data handed to the application.
+    fn check_token(
+        &mut self,
+        now: Duration,
+        config: &Config,
+        from: SocketAddr,
+        payload: &ConnectPayload<'_>,
+    ) -> Result<Vec<u8>, RefuseReason> {
+        let accept = config.accept.as_ref().ok_or(RefuseReason::ShuttingDown)?;
+        let Some(lobby_key) = &accept.lobby_key else {
+            return Ok(payload.user_data.to_vec());
+        };
+        if payload.token.is_empty() {
+            return Err(RefuseReason::TokenRequired);
+        }
+        let unix_s = config.unix_time_at_zero_s + now.as_secs();
+        let claims = token::verify(lobby_key, payload.token)?;
+        claims.check(unix_s, &accept.public_addresses, from.ip())?;
+        self.used_tokens.redeem(unix_s, &claims)?;
+        Ok(claims.user_data)
+    }
+}

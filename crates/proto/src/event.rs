@@ -1,0 +1,195 @@
+//! What an endpoint tells its owner, and the errors of its operations.
+
+use core::fmt;
+use std::net::SocketAddr;
+
+use crate::handshake::RefuseReason;
+use crate::id::{ChannelId, ConnectionId, MessageId, PacketNumber};
+
+/// Something happened to a connection.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Event {
+    /// A connection is open in both directions.
+    Connected {
+        /// Its id from now on (for outgoing ones, as returned by `connect`).
+        id: ConnectionId,
+        /// The other end's address.
+        peer: SocketAddr,
+        /// Whether the other end asked for it.
+        incoming: bool,
+        /// What the client brought along (or its token says); empty for outgoing connections.
+        user_data: Vec<u8>,
+    },
+    /// A connection ended, or never came about. The id is gone.
+    Closed {
+        /// Which one.
+        id: ConnectionId,
+        /// Why.
+        reason: CloseReason,
+    },
+    /// The other end has a new address and has proven it.
+    Moved {
+        /// Which one.
+        id: ConnectionId,
+        /// The new address.
+        to: SocketAddr,
+    },
+    /// Messages wait for `recv`. Given once until they have all been read.
+    Readable {
+        /// Which one.
+        id: ConnectionId,
+    },
+}
+
+/// Why a connection ended.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum CloseReason {
+    /// This end closed it.
+    Local,
+    /// The other end closed it, with its code and words.
+    Remote {
+        /// The application's code.
+        code: u32,
+        /// The application's words, at most 255 bytes.
+        reason: String,
+    },
+    /// Nothing was heard for the configured time.
+    TimedOut,
+    /// The server did not answer at all while connecting.
+    NoAnswer,
+    /// The server declined.
+    Refused(RefuseReason),
+    /// The server's key is not the expected one, or the exchange was tampered with.
+    Identity,
+    /// The same client connected anew from the same address.
+    Replaced,
+    /// The other end broke the protocol.
+    Protocol(&'static str),
+}
+
+impl fmt::Display for CloseReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Local => write!(f, "closed by this side"),
+            Self::Remote { code, reason } if reason.is_empty() => {
+                write!(f, "closed by the other side (code {code})")
+            }
+            Self::Remote { code, reason } => {
+                write!(f, "closed by the other side: {reason} (code {code})")
+            }
+            Self::TimedOut => write!(f, "nothing heard from the other side for too long"),
+            Self::NoAnswer => write!(
+                f,
+                "no answer: is the server running, and is its address and port right?"
+            ),
+            Self::Refused(reason) => write!(f, "refused: {reason}"),
+            Self::Identity => write!(f, "the server is not the one expected (its key differs)"),
+            Self::Replaced => write!(f, "the same client connected anew"),
+            Self::Protocol(what) => write!(f, "the other side broke the protocol: {what}"),
+        }
+    }
+}
+
+/// A received message, borrowed until the next call.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Message<'a> {
+    /// The channel it came on.
+    pub channel: ChannelId,
+    /// Its bytes.
+    pub payload: &'a [u8],
+}
+
+/// A datagram to hand to the transport.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Transmit {
+    /// Where it goes.
+    pub to: SocketAddr,
+    /// How many bytes of the buffer it fills.
+    pub len: usize,
+}
+
+/// The fate of a message sent on a channel with `report`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Delivery {
+    /// The channel.
+    pub channel: ChannelId,
+    /// The message, as returned by `send`.
+    pub message: MessageId,
+    /// The packet that carried it (the last of them, for one sent in several).
+    pub packet: PacketNumber,
+    /// Whether it arrived.
+    pub outcome: Outcome,
+}
+
+/// Whether a message arrived.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Outcome {
+    /// The other end has it.
+    Acked,
+    /// The packet is presumed lost (unreliable channels only; may rarely prove wrong later).
+    Lost,
+}
+
+/// Why `send` declined. Nothing was queued.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SendError {
+    /// No such connection, or it is closing.
+    NotConnected,
+    /// No such channel.
+    UnknownChannel,
+    /// Longer than the channel's `max_message`.
+    TooLong {
+        /// The channel's limit in bytes.
+        limit: usize,
+    },
+    /// The channel's queue is full: the other end or the network is slower than what is sent. Try later or send less.
+    QueueFull,
+}
+
+impl fmt::Display for SendError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotConnected => write!(f, "not connected"),
+            Self::UnknownChannel => write!(
+                f,
+                "no such channel: declare it in Config::channels on both ends"
+            ),
+            Self::TooLong { limit } => write!(
+                f,
+                "message longer than the channel's max_message of {limit} bytes"
+            ),
+            Self::QueueFull => write!(f, "the channel's queue is full: send less, or later"),
+        }
+    }
+}
+
+impl std::error::Error for SendError {}
+
+/// Why `connect` declined.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ConnectError {
+    /// All connection slots are in use.
+    TooManyConnections,
+    /// More than 256 bytes of user data.
+    UserDataTooLong,
+    /// A token is longer than 768 bytes.
+    TokenTooLong,
+    /// A token would be readable on the way: give the server's key too.
+    TokenWithoutKey,
+}
+
+impl fmt::Display for ConnectError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TooManyConnections => write!(f, "all connection slots are in use"),
+            Self::UserDataTooLong => write!(f, "user data is longer than 256 bytes"),
+            Self::TokenTooLong => write!(f, "the token is longer than 768 bytes"),
+            Self::TokenWithoutKey => write!(
+                f,
+                "a token needs the server's key, or it could be read on the way"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for ConnectError {}

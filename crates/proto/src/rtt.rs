@@ -1,0 +1,162 @@
+//! Round-trip estimates.
+
+use core::time::Duration;
+
+/// Assumed before the first measurement.
+const INITIAL: Duration = Duration::from_millis(150);
+
+/// Smoothed round trip, its deviation, and the lowest seen.
+#[derive(Debug)]
+pub struct Rtt {
+    smoothed: Option<Duration>,
+    deviation: Duration,
+    min: Duration,
+}
+
+impl Rtt {
+    /// Nothing measured.
+    pub fn new() -> Self {
+        Self {
+            smoothed: None,
+            deviation: INITIAL / 2,
+            min: Duration::MAX,
+        }
+    }
+
+    /// A packet was acknowledged `elapsed` after it left; the other end held the answer back for `delay`, which
+    /// is believed as far as it leaves no less than the lowest round trip.
+    pub fn on_sample(&mut self, elapsed: Duration, delay: Duration) {
+        let sample = match elapsed.checked_sub(delay) {
+            Some(rest) if rest >= self.min || self.smoothed.is_none() => rest,
+            Some(rest) if delay < Duration::from_millis(50) => rest,
+            _ => elapsed,
+        };
+        self.min = self.min.min(sample);
+        match self.smoothed {
+            None => {
+                self.smoothed = Some(sample);
+                self.deviation = sample / 2;
+            }
+            Some(smoothed) => {
+                let error = smoothed.abs_diff(sample);
+                self.deviation = (self.deviation * 3 + error) / 4;
+                self.smoothed = Some((smoothed * 7 + sample) / 8);
+            }
+        }
+    }
+
+    /// Smoothed round trip.
+    pub fn smoothed(&self) -> Duration {
+        self.smoothed.unwrap_or(INITIAL)
+    }
+
+    /// Lowest seen, or zero.
+    pub fn min(&self) -> Duration {
+        if self.min == Duration::MAX {
+            Duration::ZERO
+        } else {
+            self.min
+        }
+    }
+
+    /// Mean deviation.
+    pub fn deviation(&self) -> Duration {
+        self.deviation
+    }
+
+    /// How long after sending a packet is overdue, given that a later one was acknowledged.
+    pub fn overdue(&self) -> Duration {
+        self.smoothed()
+            + (self.deviation * 4).clamp(
+                Duration::from_millis(2),
+                self.smoothed().max(Duration::from_millis(10)),
+            )
+    }
+
+    /// How long to wait for any acknowledgement at all before probing.
+    pub fn probe_after(&self, ack_delay: Duration) -> Duration {
+        self.smoothed() + (self.deviation * 4).max(Duration::from_millis(2)) + ack_delay
+    }
+}
+
+/// How many packets are lost on the way out, as a fraction.
+#[derive(Debug)]
+pub struct LossEstimate {
+    fraction: f32,
+    samples: u32,
+}
+
+impl LossEstimate {
+    /// Memory in packets: about five seconds at 60 a second.
+    const MEMORY: u32 = 300;
+    /// Weight of the first assumption in packets.
+    const PRIOR: u32 = 20;
+
+    /// Assumes a bad link until it has shown better: the first messages matter.
+    pub fn new() -> Self {
+        Self {
+            fraction: 0.1,
+            samples: Self::PRIOR,
+        }
+    }
+
+    /// A packet's fate became known.
+    pub fn on_packet(&mut self, lost: bool) {
+        self.samples = (self.samples + 1).min(Self::MEMORY);
+        let target = if lost { 1.0 } else { 0.0 };
+        self.fraction += (target - self.fraction) / self.samples as f32;
+    }
+
+    /// A packet presumed lost arrived after all.
+    pub fn on_late(&mut self) {
+        self.fraction = (self.fraction - 1.0 / self.samples as f32).max(0.0);
+    }
+
+    /// The estimate.
+    pub fn fraction(&self) -> f32 {
+        self.fraction
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn follows_a_steady_round_trip() {
+        let mut rtt = Rtt::new();
+        for i in 0..100u32 {
+            rtt.on_sample(
+                Duration::from_millis(100) + Duration::from_micros(u64::from(i % 7) * 100),
+                Duration::ZERO,
+            );
+        }
+        assert!(
+            rtt.smoothed() > Duration::from_millis(100)
+                && rtt.smoothed() < Duration::from_millis(101)
+        );
+        assert!(rtt.overdue() < Duration::from_millis(104));
+    }
+
+    #[test]
+    fn a_lying_delay_is_not_believed() {
+        let mut rtt = Rtt::new();
+        rtt.on_sample(Duration::from_millis(100), Duration::ZERO);
+        rtt.on_sample(Duration::from_millis(100), Duration::from_millis(99));
+        assert_eq!(rtt.min(), Duration::from_millis(100));
+    }
+
+    #[test]
+    fn loss_converges_from_the_first_assumption() {
+        let mut loss = LossEstimate::new();
+        assert!(loss.fraction() > 0.05);
+        for _ in 0..3000 {
+            loss.on_packet(false);
+        }
+        assert!(loss.fraction() < 0.001);
+        for i in 0..3000 {
+            loss.on_packet(i % 5 == 0);
+        }
+        assert!((loss.fraction() - 0.2).abs() < 0.05);
+    }
+}
