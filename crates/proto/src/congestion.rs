@@ -1,14 +1,19 @@
 //! Congestion control: how fast to send so that the bottleneck stays busy and its queue short.
 //!
-//! One idea carries it: while the bottleneck has a queue, the receiver takes in data at exactly the bottleneck's rate, so `rate delivered ×
-//! (1 + (target − queue) / time)` steers the queue to the target without any search. Delivery and queue are read off the receiver's clock, so the way
-//! back does not matter; random loss does not either, for loss is no signal here. Three things are added:
+//! One idea carries it: while the bottleneck has a queue, the receiver takes in data at exactly the bottleneck's
+//! rate, so `rate delivered × (1 + (target − queue) / time)` steers the queue to the target without any search.
+//! Delivery and queue are read off the receiver's clock, so the way back does not matter; random loss does not
+//! either, for loss is no signal here. Three things are added:
 //!
-//! - a start that reads the bottleneck's rate from trains of packets ([`dispersion`]) instead of filling the queue to find it;
-//! - a drain now and then, so that the path's own delay is seen again and a standing queue is never taken for it ([`delay`]);
-//! - forbearance with senders that have little to send: what they deliver says nothing about the path, and jitter alone must not slow them.
+//! - a start that reads the bottleneck's rate from trains of packets ([`dispersion`]) instead of filling the queue
+//!   to find it;
+//! - a drain now and then, so that the path's own delay is seen again and a standing queue is never taken for it
+//!   ([`delay`]);
+//! - forbearance with senders that have little to send: what they deliver says nothing about the path, and jitter
+//!   alone must not slow them.
 //!
-//! The target grows with the time one packet takes, so flows with less than their share push harder than those with more: sharing is fair.
+//! The target grows with the time one packet takes, so flows with less than their share push harder than those with
+//! more: sharing is fair.
 
 mod delay;
 mod delivery;
@@ -28,19 +33,25 @@ use dispersion::Dispersion;
 
 /// What every datagram costs on the wire beyond its payload (IPv4 and UDP).
 const IP_UDP_OVERHEAD_BYTES: usize = 28;
-/// What a new connection may send in its first tenth of a second, and at once: enough for any game, and a train long enough to measure.
+/// What a new connection may send in its first tenth of a second, and at once: enough for any game, and a train
+/// long enough to measure.
 const INITIAL_PACKETS: f64 = 32.0;
 /// Queue to keep at the bottleneck, in seconds: this, and this share of one packet's time on it.
 const TARGET_S: f64 = 0.005;
 const TARGET_PACKETS: f64 = 0.7;
 const TARGET_PACKETS_MAX_S: f64 = 0.05;
-/// Loss that is sent over instead of being taken for less capacity. Higher would flood a bottleneck that drops instead of queueing.
+/// Loss that is sent over instead of being taken for less capacity. Higher would flood a bottleneck that drops
+/// instead of queueing.
 const MENDED_LOSS: f64 = 0.15;
-/// Never slower than this (bytes per second), nor than two packets a round trip: inputs get through whatever the path looks like.
+/// Loss beyond which nobody should try for more: it may well be our own doing.
+const HEAVY_LOSS: f64 = 0.1;
+/// Never slower than this (bytes per second), nor than two packets a round trip: inputs get through whatever the
+/// path looks like.
 const SLOWEST: f64 = 12_500.0;
 /// Packets remembered in flight; beyond it the oldest count as arrived.
 const RECORDS: usize = 1 << 16;
-/// How long the path's own delay may go unseen before the queue is drained to see it, and how long while it is in doubt.
+/// How long the path's own delay may go unseen before the queue is drained to see it, and how long while it is in
+/// doubt.
 const UNSEEN: Duration = Duration::from_secs(5);
 const UNSEEN_IN_DOUBT: Duration = Duration::from_secs(1);
 
@@ -85,6 +96,8 @@ pub struct Congestion {
     /// Round trips in a row without a queue worth mentioning.
     calm_rounds: u32,
     updated: Duration,
+    /// By then the rate tried at the start must have been delivered.
+    prove_by: Duration,
     /// The path's own delay turned out lower than believed: look again soon.
     doubt: bool,
 }
@@ -136,6 +149,7 @@ impl Congestion {
             round_end: 0,
             calm_rounds: 0,
             updated: now,
+            prove_by: Duration::MAX,
             doubt: true,
         }
     }
@@ -163,7 +177,7 @@ impl Congestion {
 
     /// A packet is believed lost. It may still turn up.
     pub fn on_lost(&mut self, _now: Duration, packet: u64, bytes: usize) {
-        self.loss.lost += (bytes + IP_UDP_OVERHEAD_BYTES) as f64;
+        self.loss.on_lost((bytes + IP_UDP_OVERHEAD_BYTES) as f64);
         if let Ok(at) = self.sent.binary_search_by_key(&packet, |sent| sent.packet)
             && !self.sent[at].lost
         {
@@ -177,8 +191,9 @@ impl Congestion {
         let bytes =
             (ack.newly_acked_bytes + ack.newly_acked_packets * IP_UDP_OVERHEAD_BYTES) as f64;
         self.delivery.count(bytes);
-        self.loss.acked += bytes;
-        // In flight is what left after the newest acknowledged packet; of older ones, what is missing is late or lost.
+        self.loss.on_acked(bytes);
+        // In flight is what left after the newest acknowledged packet; of older ones, what is missing is late or
+        // lost.
         let mut newest = None;
         while self
             .sent
@@ -251,8 +266,8 @@ impl Congestion {
         (self.rate * 8.0) as u64
     }
 
-    /// Bytes on the wire that may be unacknowledged. Pacing is what holds the rate; this stops a sender that no longer hears anything, so it leaves
-    /// room for acknowledgements that are held back and for jitter.
+    /// Bytes on the wire that may be unacknowledged. Pacing is what holds the rate; this stops a sender that no
+    /// longer hears anything, so it leaves room for acknowledgements that are held back and for jitter.
     pub fn window(&self) -> usize {
         let time = 1.25 * self.delay.rtt() + 0.06 + 4.0 * self.delay.noise();
         let packets = if self.phase == Phase::Startup {
@@ -275,9 +290,6 @@ impl Congestion {
 
     fn update(&mut self, now: Duration, acked: u64, reading: Reading) {
         let round = acked >= self.round_end;
-        if round {
-            self.loss.on_round();
-        }
         // Few samples cannot tell jitter from a queue at once: believe what lasts, or what stands out.
         let queue = match reading.dry {
             true => self
@@ -332,7 +344,8 @@ impl Congestion {
         self.pace(now);
     }
 
-    /// One step towards the bottleneck's rate per round trip: to what trains of packets show, with caution as long as that is vague.
+    /// One step towards the bottleneck's rate per round trip: to what trains of packets show, with caution as long
+    /// as that is vague.
     fn start(&mut self, now: Duration, round: bool, queue: f64, reading: Reading) {
         if queue > self.target() + self.delay.noise() {
             self.rate = self.rate.min(reading.delivered);
@@ -342,11 +355,20 @@ impl Congestion {
             }
             return;
         }
+        if !round {
+            return;
+        }
         // What was sent at the present rate must have arrived before it says anything about a higher one.
-        if !round || reading.delivered < 0.75 * self.rate {
+        if reading.delivered < 0.75 * self.rate {
+            if now > self.prove_by && !reading.dry {
+                // It does not arrive, and there is no queue either: this bottleneck drops.
+                self.rate = reading.delivered;
+                self.phase = Phase::Cruise;
+            }
             return;
         }
         self.round_end = self.next_packet;
+        self.prove_by = now + seconds(2.0 * self.delay.srtt() + 0.1);
         let Some(estimate) = self.dispersion.rate() else {
             if !reading.dry {
                 self.rate *= 2.0;
@@ -368,9 +390,10 @@ impl Congestion {
         let target = self.target();
         let reaction = self.delay.rtt() + self.delay.window();
         let mut gain = (target - queue) / (2.0 * (reaction + 0.02));
-        if self.calm_rounds > 1 {
-            // There is more to be had. Go for it, but so that overshooting would cost little more than the target again.
-            gain = (gain * f64::from(1u32 << self.calm_rounds.min(4))).min(1.5 * target / reaction);
+        if self.calm_rounds > 1 && self.loss.rate < HEAVY_LOSS {
+            // There is more to be had. Go for it, but so that overshooting would cost little more than the target
+            // again.
+            gain = (gain * f64::from(1u32 << self.calm_rounds.min(4))).min(target / reaction);
         }
         let lost = self.loss.rate.min(MENDED_LOSS) * (2.0 - queue / target).clamp(0.0, 1.0);
         let rate = reading.delivered / (1.0 - lost) * (1.0 + gain.clamp(-0.5, 0.25));
@@ -468,7 +491,7 @@ struct Reading {
     dry: bool,
 }
 
-/// Share of bytes lost, averaged over round trips.
+/// Share of bytes lost, averaged over some hundred packets.
 #[derive(Default)]
 struct LossRate {
     lost: f64,
@@ -477,12 +500,17 @@ struct LossRate {
 }
 
 impl LossRate {
-    fn on_round(&mut self) {
+    fn on_lost(&mut self, bytes: f64) {
+        self.lost += bytes;
+    }
+
+    fn on_acked(&mut self, bytes: f64) {
+        self.acked += bytes;
         let total = self.lost + self.acked;
-        if total > 0.0 {
+        if total > 64_000.0 {
             self.rate += (self.lost / total - self.rate) / 8.0;
+            (self.lost, self.acked) = (0.0, 0.0);
         }
-        (self.lost, self.acked) = (0.0, 0.0);
     }
 }
 

@@ -5,8 +5,8 @@ use std::time::Duration;
 /// Packets that leave this close to each other are back to back, as far as a bottleneck can tell.
 const BACK_TO_BACK: Duration = Duration::from_micros(200);
 
-/// Spreads packets at a rate, in bytes and seconds. It opens when the bucket is no longer in debt and closes when a burst is owed, so a packet is never
-/// cut to what happens to be left in the bucket.
+/// Spreads packets at a rate, in bytes and seconds. It opens when the bucket is no longer in debt and closes when a
+/// burst is owed, so a packet is never cut to what happens to be left in the bucket.
 pub(crate) struct Pacer {
     rate: f64,
     burst: Burst,

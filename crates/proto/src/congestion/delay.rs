@@ -9,8 +9,8 @@ const STANDING: Duration = Duration::from_millis(300);
 /// A sample within this many seconds of the path's own delay met no queue.
 const CLOSE: f64 = 0.002;
 
-/// Separates queueing from the path's own delay, all in seconds. The receiver's clock has an unknown offset, so only differences of delays mean
-/// anything. Jitter only ever adds, so of a few samples the lowest shows the queue.
+/// Separates queueing from the path's own delay, all in seconds. The receiver's clock has an unknown offset, so
+/// only differences of delays mean anything. Jitter only ever adds, so of a few samples the lowest shows the queue.
 pub(super) struct QueueDelay {
     base: Lowest,
     base_rtt: Lowest,

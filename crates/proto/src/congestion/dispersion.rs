@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use crate::pacing::Train;
 
-/// A line through (bytes apart in a train, seconds apart at the receiver): its slope is seconds per byte at the bottleneck, and the scatter around it
-/// tells how far to trust that, whatever the jitter. Packets are only compared with the first one known of their own train: what stood in the queue
-/// before is the same for all of them. Under jitter the packets reported first are the lucky ones, so the estimate errs to the slow, safe side.
+/// A line through (bytes apart in a train, seconds apart at the receiver): its slope is seconds per byte at the
+/// bottleneck, and the scatter around it tells how far to trust that, whatever the jitter. Packets are only
+/// compared with the first one known of their own train: what stood in the queue before is the same for all of
+/// them. Under jitter the packets reported first are the lucky ones, so the estimate errs to the slow, safe side.
 #[derive(Default)]
 pub(super) struct Dispersion {
     /// First packet known of the present train: the train's start, bytes ahead of it, when it arrived.

@@ -1,4 +1,5 @@
-//! A small discrete-event network for the tests: flows over one bottleneck, with the acknowledgement policy and the time-based loss detection of a connection.
+//! A small discrete-event network for the tests: flows over one bottleneck, with the acknowledgement policy and the
+//! time-based loss detection of a connection.
 
 use std::collections::{BinaryHeap, VecDeque};
 use std::time::Duration;
@@ -212,8 +213,9 @@ impl World {
             .push(std::cmp::Reverse((when, self.serial, event)));
     }
 
-    /// Runs until `end`, or until every block is done if `until_blocks`.
-    pub fn run(mut self, end: Duration, until_blocks: bool) -> Vec<Report> {
+    /// Runs until `end`, or until all blocks are done if there are any.
+    pub fn run(mut self, end: Duration) -> Vec<Report> {
+        let blocks = self.flows.iter().any(|f| f.app.block_bytes > 0);
         while let Some(std::cmp::Reverse((when, _, event))) = self.events.pop() {
             if when > end {
                 break;
@@ -230,7 +232,7 @@ impl World {
                 self.path.changes.remove(0);
             }
             self.handle(event);
-            if until_blocks
+            if blocks
                 && self
                     .flows
                     .iter()
