@@ -377,24 +377,29 @@ fn methods(
     min_bits: &TokenStream,
 ) -> TokenStream {
     quote! {
+        #[inline]
         fn encode(&self, w: &mut #wire::BitWriter<'_>) {
             #encode
         }
 
+        #[inline]
         fn decode(
             r: &mut #wire::BitReader<'_>,
         ) -> ::core::result::Result<Self, #wire::DecodeError> {
             #decode
         }
 
+        #[inline]
         fn same(&self, other: &Self) -> bool {
             #same
         }
 
+        #[inline]
         fn encode_delta(&self, baseline: &Self, w: &mut #wire::BitWriter<'_>) {
             #encode_delta
         }
 
+        #[inline]
         fn decode_delta(
             baseline: &Self,
             r: &mut #wire::BitReader<'_>,
@@ -402,6 +407,7 @@ fn methods(
             #decode_delta
         }
 
+        #[inline]
         fn min_bits() -> usize {
             #min_bits
         }

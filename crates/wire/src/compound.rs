@@ -120,7 +120,7 @@ impl<T: Clone, C: Codec<T>, const N: usize> Codec<[T; N]> for Inside<'_, C> {
 
     #[inline]
     fn min_bits(&self) -> usize {
-        N * self.0.min_bits()
+        N.saturating_mul(self.0.min_bits())
     }
 }
 
