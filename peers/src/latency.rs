@@ -50,6 +50,8 @@ pub fn measure(libraries: &[Library], seconds: u64) -> Result<Section, Box<dyn E
         .into_iter()
         .flat_map(|mode| libraries.iter().map(move |&library| (mode, library)))
         .filter(|(mode, library)| library.supports(*mode) && library.is_udp())
+        // The same as udp where nothing but the link matters.
+        .filter(|(_, library)| *library != Library::Transport)
         .collect();
     for loss in LOSSES {
         eprintln!("latency: {:.0} % loss, {seconds} s", loss * 100.0);

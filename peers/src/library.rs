@@ -16,6 +16,8 @@ use crate::{
 pub enum Library {
     /// Bare datagrams: no connection, no protocol. What the sockets alone cost, not a competitor.
     Udp,
+    /// Bare datagrams through Samestep's transport: what its sockets cost without its protocol.
+    Transport,
     /// Kernel TCP with a length before each message.
     Tcp,
     /// `rusty_enet`, the ENet protocol.
@@ -45,8 +47,9 @@ pub enum Mode {
 
 impl Library {
     /// All of them, in the order of the tables.
-    pub const ALL: [Library; 9] = [
+    pub const ALL: [Library; 10] = [
         Library::Udp,
+        Library::Transport,
         Library::Tcp,
         Library::Enet,
         Library::RenetBare,
@@ -61,6 +64,7 @@ impl Library {
     pub fn name(self) -> &'static str {
         match self {
             Library::Udp => "udp",
+            Library::Transport => "transport",
             Library::Tcp => "tcp",
             Library::Enet => "enet",
             Library::RenetBare => "renet-bare",
@@ -76,6 +80,7 @@ impl Library {
     pub fn encryption(self) -> &'static str {
         match self {
             Library::Udp => "none (no protocol at all: the floor)",
+            Library::Transport => "none (no protocol; Samestep's sockets alone)",
             Library::Tcp | Library::Enet | Library::RenetBare => "none",
             Library::Renet => {
                 "ChaCha20-Poly1305 per packet, header byte and sequence in clear; keys from a token under an all-zero key"
@@ -92,6 +97,7 @@ impl Library {
         matches!(
             self,
             Library::Udp
+                | Library::Transport
                 | Library::Tcp
                 | Library::Enet
                 | Library::RenetBare
@@ -103,7 +109,7 @@ impl Library {
     pub fn is_peer(self) -> bool {
         !matches!(
             self,
-            Library::Udp | Library::SamestepPlain | Library::Samestep
+            Library::Udp | Library::Transport | Library::SamestepPlain | Library::Samestep
         )
     }
 
@@ -114,13 +120,13 @@ impl Library {
 
     /// Whether it keeps connections at all.
     pub fn has_connections(self) -> bool {
-        self != Library::Udp
+        !matches!(self, Library::Udp | Library::Transport)
     }
 
     /// Whether it can do that mode.
     pub fn supports(self, mode: Mode) -> bool {
         match self {
-            Library::Udp => mode == Mode::Unreliable,
+            Library::Udp | Library::Transport => mode == Mode::Unreliable,
             Library::Tcp => mode == Mode::Reliable,
             _ => true,
         }
@@ -137,6 +143,7 @@ impl Library {
     ) -> Result<(), Box<dyn Error>> {
         match self {
             Library::Udp => udp::serve(control, service),
+            Library::Transport => samestep::serve_bare(control, service),
             Library::Tcp => tcp::serve(control, service),
             Library::Enet => enet::serve(control, mode, capacity, service),
             Library::RenetBare => renet::serve_bare(control, mode, service),
@@ -158,6 +165,7 @@ impl Library {
     ) -> Result<(), Box<dyn Error>> {
         match self {
             Library::Udp => udp::connect(control, server, load),
+            Library::Transport => samestep::connect_bare(control, server, load),
             Library::Tcp => tcp::connect(control, server, load),
             Library::Enet => enet::connect(control, mode, server, load),
             Library::RenetBare => renet::connect_bare(control, mode, server, load),

@@ -119,6 +119,16 @@ struct Flow {
     links: [Link; 2],
 }
 
+/// Ordered by arrival time; the number keeps those of one instant in the order they were sent.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct UnderWay {
+    at: Duration,
+    number: u64,
+    flow: usize,
+    direction: usize,
+    datagram: Vec<u8>,
+}
+
 const UP: usize = 0;
 const DOWN: usize = 1;
 const TIMER: Token = Token(usize::MAX);
@@ -129,8 +139,7 @@ struct Forwarder {
     routes: Vec<Route>,
     flows: Vec<Flow>,
     known: HashMap<(usize, SocketAddr), usize>,
-    /// Datagrams under way by arrival time; the number keeps those of one instant in order.
-    under_way: BinaryHeap<Reverse<(Duration, u64, usize, usize, Vec<u8>)>>,
+    under_way: BinaryHeap<Reverse<UnderWay>>,
     sent: u64,
     /// epoll counts milliseconds, the timer nanoseconds.
     timer: TimerFd,
@@ -243,17 +252,28 @@ impl Forwarder {
         let fate = links[direction].send(self.epoch.elapsed(), datagram.len());
         for at in fate.arrivals {
             self.sent += 1;
-            self.under_way
-                .push(Reverse((at, self.sent, flow, direction, datagram.to_vec())));
+            self.under_way.push(Reverse(UnderWay {
+                at,
+                number: self.sent,
+                flow,
+                direction,
+                datagram: datagram.to_vec(),
+            }));
         }
     }
 
     /// Sends on what has arrived and sets the timer to the next arrival.
     fn deliver(&mut self) -> Result<(), Box<dyn Error>> {
-        while let Some(Reverse((at, ..))) = self.under_way.peek()
-            && *at <= self.epoch.elapsed()
+        while let Some(Reverse(next)) = self.under_way.peek()
+            && next.at <= self.epoch.elapsed()
         {
-            let Some(Reverse((_, _, flow, direction, datagram))) = self.under_way.pop() else {
+            let Some(Reverse(UnderWay {
+                flow,
+                direction,
+                datagram,
+                ..
+            })) = self.under_way.pop()
+            else {
                 break;
             };
             let Flow {
@@ -271,7 +291,7 @@ impl Forwarder {
                 pending(sent)?;
             }
         }
-        let next = self.under_way.peek().map(|Reverse((at, ..))| *at);
+        let next = self.under_way.peek().map(|Reverse(next)| next.at);
         if next != self.alarm {
             if let Some(at) = next {
                 let wait = at

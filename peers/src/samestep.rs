@@ -1,24 +1,263 @@
-use crate::{
-    control::Control,
-    library::Mode,
-    load::{Load, Service},
+//! Samestep: an `Endpoint` over UDP for the server and for each client, called when a datagram or its timer says so.
+
+use std::{
+    error::Error,
+    net::SocketAddr,
+    sync::Arc,
+    time::{Duration, Instant},
 };
-use std::{error::Error, net::SocketAddr, sync::Arc};
+
+use samestep_proto::{
+    AcceptConfig, ChannelId, ChannelKind, Config, ConnectOptions, ConnectionId, Endpoint, Event,
+};
+use samestep_transport::{Poller, Transport, Udp, UdpConfig};
+
+use crate::{
+    control::{Control, PATIENCE},
+    library::Mode,
+    load::{Load, MAX_BYTES, Service},
+    sockets,
+};
+
+/// Room for the largest packet of the default settings.
+const PACKET_BYTES: usize = 1200;
+
+/// Echoes or records the messages of up to `capacity` clients.
 pub fn serve(
-    _: &Arc<Control>,
-    _: Mode,
-    _: usize,
-    _: bool,
-    _: Service,
+    control: &Arc<Control>,
+    mode: Mode,
+    capacity: usize,
+    encrypted: bool,
+    service: Service,
 ) -> Result<(), Box<dyn Error>> {
-    Err("not yet".into())
+    let mut config = config(encrypted);
+    // All clients come from one address, and all at once.
+    config.accept = Some(AcceptConfig {
+        capacity,
+        per_address: capacity,
+        handshakes_per_second: 100_000,
+        ..AcceptConfig::default()
+    });
+    let mut endpoint = Endpoint::new(config, [1; 32])?;
+    let mut transport = Udp::bind(sockets::ANY)?;
+    control.announce(transport.local_addr());
+    let channel = channel(mode);
+    let mut packet = [0; PACKET_BYTES];
+    while !control.is_stopped() {
+        let mut now = transport.now();
+        let until = endpoint
+            .poll_timeout()
+            .map_or(now + PATIENCE, |at| at.min(now + PATIENCE));
+        transport.wait(Some(until))?;
+        while let Some(datagram) = transport.recv()? {
+            endpoint.handle_datagram(datagram.at, datagram.from, datagram.bytes);
+        }
+        now = transport.now();
+        if endpoint.poll_timeout().is_some_and(|at| at <= now) {
+            endpoint.handle_timeout(now);
+        }
+        while let Some(event) = endpoint.poll_event() {
+            match event {
+                Event::Readable { id } => {
+                    while let Some(message) = endpoint.recv(id) {
+                        if service.handle(message.payload) {
+                            let mut echo = [0; MAX_BYTES];
+                            let echo = &mut echo[..message.payload.len()];
+                            echo.copy_from_slice(message.payload);
+                            endpoint.send(now, id, channel, echo)?;
+                        }
+                    }
+                }
+                Event::Closed { reason, .. } => {
+                    return Err(format!("a client left: {reason}").into());
+                }
+                Event::Connected { .. } | Event::Moved { .. } => {}
+            }
+        }
+        while let Some(transmit) = endpoint.poll_transmit(now, &mut packet) {
+            transport.send(transmit.to, &packet[..transmit.len])?;
+        }
+    }
+    Ok(())
 }
+
+/// Runs the clients, each with its own endpoint and socket.
 pub fn connect(
-    _: &Arc<Control>,
-    _: Mode,
-    _: SocketAddr,
-    _: bool,
-    _: Load,
+    control: &Arc<Control>,
+    mode: Mode,
+    server: SocketAddr,
+    encrypted: bool,
+    mut load: Load,
 ) -> Result<(), Box<dyn Error>> {
-    Err("not yet".into())
+    let mut poller = Poller::new()?;
+    let mut clients = Vec::new();
+    for index in 0..load.clients() {
+        let mut transport = Udp::with_config(sockets::ANY, &UdpConfig::client())?;
+        transport.connect(server)?;
+        poller.add(&transport, index as u64)?;
+        let mut seed = [2; 32];
+        seed[..8].copy_from_slice(&index.to_le_bytes());
+        let mut endpoint = Endpoint::new(config(encrypted), seed)?;
+        let id = endpoint.connect(transport.now(), server, ConnectOptions::default())?;
+        clients.push(Client {
+            transport,
+            endpoint,
+            id,
+            wake: Some(Duration::ZERO),
+        });
+    }
+    let channel = channel(mode);
+    let mut ready = Vec::new();
+    while !control.is_stopped() {
+        let now = samestep_transport::now();
+        let until = now + load.timeout(Instant::now());
+        let wake = clients.iter().filter_map(|client| client.wake).min();
+        ready.clear();
+        ready.extend(poller.wait(Some(wake.map_or(until, |at| at.min(until))))?);
+        for &index in &ready {
+            let index = index as usize;
+            clients[index].drive(control, channel, index, &mut load)?;
+        }
+        let now = samestep_transport::now();
+        for index in load.due(Instant::now()).to_vec() {
+            let mut buffer = [0; MAX_BYTES];
+            let Client { endpoint, id, .. } = &mut clients[index];
+            endpoint.send(now, *id, channel, load.write(index, &mut buffer))?;
+            clients[index].transmit(now)?;
+        }
+        for (index, client) in clients.iter_mut().enumerate() {
+            if client.wake.is_some_and(|at| at <= now) {
+                client.endpoint.handle_timeout(now);
+                client.drive(control, channel, index, &mut load)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+struct Client {
+    transport: Udp,
+    endpoint: Endpoint,
+    id: ConnectionId,
+    /// When the endpoint wants to be called although nothing came.
+    wake: Option<Duration>,
+}
+
+impl Client {
+    /// Takes what came, answers, and sends what has to be sent.
+    fn drive(
+        &mut self,
+        control: &Control,
+        channel: ChannelId,
+        index: usize,
+        load: &mut Load,
+    ) -> Result<(), Box<dyn Error>> {
+        while let Some(datagram) = self.transport.recv()? {
+            self.endpoint
+                .handle_datagram(datagram.at, datagram.from, datagram.bytes);
+        }
+        let now = self.transport.now();
+        while let Some(event) = self.endpoint.poll_event() {
+            match event {
+                Event::Readable { id } => {
+                    while let Some(message) = self.endpoint.recv(id) {
+                        if load.on_message(index, message.payload) {
+                            let mut buffer = [0; MAX_BYTES];
+                            self.endpoint
+                                .send(now, id, channel, load.write(index, &mut buffer))?;
+                        }
+                    }
+                }
+                Event::Connected { .. } => control.on_connected(),
+                Event::Closed { reason, .. } => {
+                    return Err(format!("the server left: {reason}").into());
+                }
+                Event::Moved { .. } => {}
+            }
+        }
+        self.transmit(now)
+    }
+
+    fn transmit(&mut self, now: Duration) -> Result<(), Box<dyn Error>> {
+        let mut packet = [0; PACKET_BYTES];
+        while let Some(transmit) = self.endpoint.poll_transmit(now, &mut packet) {
+            self.transport.send(transmit.to, &packet[..transmit.len])?;
+        }
+        self.transport.flush()?;
+        self.wake = self.endpoint.poll_timeout();
+        Ok(())
+    }
+}
+
+/// The default channels, one of each kind.
+fn config(encrypted: bool) -> Config {
+    let config = Config::new("peers", 1);
+    if encrypted { config } else { config.plain() }
+}
+
+fn channel(mode: Mode) -> ChannelId {
+    let kind = match mode {
+        Mode::Unreliable => ChannelKind::Unreliable,
+        Mode::Reliable => ChannelKind::ReliableOrdered,
+    };
+    let channels = Config::new("peers", 1).channels;
+    let index = channels.iter().position(|channel| channel.kind == kind);
+    ChannelId(index.expect("one channel of each kind") as u8)
+}
+
+/// Echoes datagrams over Samestep's transport without its protocol: what the protocol adds is the difference.
+pub fn serve_bare(control: &Arc<Control>, service: Service) -> Result<(), Box<dyn Error>> {
+    let mut transport = Udp::bind(sockets::ANY)?;
+    control.announce(transport.local_addr());
+    while !control.is_stopped() {
+        transport.wait(Some(transport.now() + PATIENCE))?;
+        while let Some(datagram) = transport.recv()? {
+            let mut echo = [0; MAX_BYTES];
+            let echo = &mut echo[..datagram.bytes.len()];
+            echo.copy_from_slice(datagram.bytes);
+            let from = datagram.from;
+            if service.handle(echo) {
+                transport.send(from, echo)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Runs the clients of [`serve_bare`].
+pub fn connect_bare(
+    control: &Arc<Control>,
+    server: SocketAddr,
+    mut load: Load,
+) -> Result<(), Box<dyn Error>> {
+    let mut poller = Poller::new()?;
+    let mut clients = Vec::new();
+    for index in 0..load.clients() {
+        let mut transport = Udp::with_config(sockets::ANY, &UdpConfig::client())?;
+        transport.connect(server)?;
+        poller.add(&transport, index as u64)?;
+        control.on_connected();
+        clients.push(transport);
+    }
+    let mut ready = Vec::new();
+    let mut buffer = [0; MAX_BYTES];
+    while !control.is_stopped() {
+        let until = samestep_transport::now() + load.timeout(Instant::now());
+        ready.clear();
+        ready.extend(poller.wait(Some(until))?);
+        for &index in &ready {
+            let index = index as usize;
+            while let Some(datagram) = clients[index].recv()? {
+                if load.on_message(index, datagram.bytes) {
+                    clients[index].send(server, load.write(index, &mut buffer))?;
+                }
+            }
+            clients[index].flush()?;
+        }
+        for index in load.due(Instant::now()).to_vec() {
+            clients[index].send(server, load.write(index, &mut buffer))?;
+            clients[index].flush()?;
+        }
+    }
+    Ok(())
 }
