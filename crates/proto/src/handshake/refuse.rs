@@ -124,7 +124,7 @@ pub enum RefuseReason {
 
 impl RefuseReason {
     /// All reasons without details, with their codes. Protocol is 1, Version 2, Security 14.
-    const CODES: [(u8, Self); 16] = [
+    const CODES: [(u8, Self); 15] = [
         (3, Self::Game),
         (4, Self::Full),
         (5, Self::Password),
@@ -140,7 +140,6 @@ impl RefuseReason {
         (16, Self::Busy),
         (17, Self::Handshake),
         (18, Self::ShuttingDown),
-        (0, Self::Unknown(0)),
     ];
 
     fn code(self) -> u8 {
