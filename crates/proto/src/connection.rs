@@ -413,11 +413,14 @@ impl Connection {
             .sent
             .on_ack(ack, &mut fates)
             .ok_or("acknowledged what was never sent")?;
-        for _ in 0..summary.packets {
+        for _ in 0..summary.packets - summary.late {
             self.loss.on_packet(false);
         }
         for _ in 0..summary.late {
             self.loss.on_late();
+        }
+        if let Some(sent_at) = summary.overtaken {
+            self.rtt.on_overtaken(now, now.saturating_sub(sent_at));
         }
         self.stats.packets_late += summary.late as u64;
         self.stats.packets_lost -= (summary.late as u64).min(self.stats.packets_lost);

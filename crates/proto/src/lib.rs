@@ -52,7 +52,10 @@ mod cookie;
 mod crypto;
 mod endpoint;
 mod event;
+#[cfg(not(fuzzing))]
 mod handshake;
+#[cfg(fuzzing)]
+pub mod handshake;
 mod id;
 mod inbox;
 #[cfg(feature = "crypto")]
@@ -81,3 +84,15 @@ pub use stats::{EndpointStats, Refused, Stats};
 #[cfg(feature = "crypto")]
 pub use token::TokenIssuer;
 pub use token::{TokenClaims, TokenError, TokenId};
+
+/// The decoders, for the fuzzers alone.
+#[cfg(fuzzing)]
+pub mod fuzzing {
+    pub use crate::buffers::Buffers;
+    pub use crate::channel::reliable_receive::ReliableReceiver;
+    pub use crate::channel::unreliable::UnreliableReceiver;
+    pub use crate::coding::{Decoder, coefficient, combine, repair_len};
+    pub use crate::inbox::Inbox;
+    pub use crate::packet::{Frame, Frames, decode_header};
+    pub use crate::token::verify;
+}

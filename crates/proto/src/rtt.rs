@@ -4,6 +4,8 @@ use core::time::Duration;
 
 /// Assumed before the first measurement.
 const INITIAL: Duration = Duration::from_millis(150);
+/// How long the worst reordering is remembered before it is believed to have lessened.
+const LATENESS_HOLD: Duration = Duration::from_secs(2);
 
 /// Smoothed round trip, its deviation, and the lowest seen.
 #[derive(Debug)]
@@ -11,6 +13,9 @@ pub struct Rtt {
     smoothed: Option<Duration>,
     deviation: Duration,
     min: Duration,
+    /// How much later than the round trip packets overtaken by others were acknowledged, lately.
+    lateness: Duration,
+    lateness_at: Duration,
 }
 
 impl Rtt {
@@ -20,6 +25,8 @@ impl Rtt {
             smoothed: None,
             deviation: INITIAL / 2,
             min: Duration::MAX,
+            lateness: Duration::ZERO,
+            lateness_at: Duration::ZERO,
         }
     }
 
@@ -64,13 +71,23 @@ impl Rtt {
         self.deviation
     }
 
+    /// A packet was acknowledged `elapsed` after it left, although later ones had been before: the path reorders.
+    pub fn on_overtaken(&mut self, now: Duration, elapsed: Duration) {
+        let late = elapsed.saturating_sub(self.smoothed());
+        if late >= self.lateness {
+            self.lateness = late;
+            self.lateness_at = now;
+        } else if now.saturating_sub(self.lateness_at) > LATENESS_HOLD {
+            self.lateness = (self.lateness + late) / 2;
+            self.lateness_at = now;
+        }
+    }
+
     /// How long after sending a packet is overdue, given that a later one was acknowledged.
     pub fn overdue(&self) -> Duration {
-        self.smoothed()
-            + (self.deviation * 4).clamp(
-                Duration::from_millis(2),
-                self.smoothed().max(Duration::from_millis(10)),
-            )
+        let spread = (self.deviation * 4).max(self.lateness * 5 / 4);
+        let most = self.smoothed().max(Duration::from_millis(10));
+        self.smoothed() + spread.clamp(Duration::from_millis(2), most)
     }
 
     /// How long to wait for any acknowledgement at all before probing.

@@ -77,6 +77,8 @@ pub struct AckSummary {
     pub packets: usize,
     /// Presumed lost, but they had arrived.
     pub late: usize,
+    /// When the oldest packet left that was acknowledged only after later ones.
+    pub overtaken: Option<Duration>,
     /// The highest acknowledgement of ours that the other end has seen.
     pub acks_seen: Option<u64>,
 }
@@ -156,19 +158,22 @@ impl SentPackets {
             for number in (low..=range.largest).rev() {
                 let index = (number - self.first) as usize;
                 let record = &mut self.records[index];
-                match record.state {
-                    State::Acked => continue,
-                    State::Lost => {
-                        summary.late += usize::from(record.eliciting);
-                        record.state = State::Acked;
+                let was = core::mem::replace(&mut record.state, State::Acked);
+                if was == State::Acked {
+                    continue;
+                }
+                if record.eliciting {
+                    summary.packets += 1;
+                    summary.bytes += record.bytes as usize;
+                    if self.largest_acked.is_some_and(|largest| number < largest) {
+                        summary.overtaken = Some(record.at);
                     }
+                }
+                match was {
+                    State::Acked => {}
+                    State::Lost => summary.late += usize::from(record.eliciting),
                     State::Outstanding => {
-                        record.state = State::Acked;
                         self.eliciting -= usize::from(record.eliciting);
-                        if record.eliciting {
-                            summary.packets += 1;
-                            summary.bytes += record.bytes as usize;
-                        }
                         if summary.newest.is_none() && record.eliciting {
                             summary.newest = Some((number, record.at));
                             summary.newest_is_largest = number == ack.largest();
@@ -332,7 +337,7 @@ mod tests {
             }]
         );
         let late = sent.on_ack(&ack(&[(9, 10)]), &mut fates).unwrap();
-        assert_eq!((late.late, late.packets), (1, 0));
+        assert_eq!((late.late, late.packets), (1, 1));
     }
 
     #[test]
