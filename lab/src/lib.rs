@@ -47,4 +47,4 @@ pub use plot::{Data, Plot};
 pub use report::html;
 pub use run::{Judgement, ResultRow, RunOptions, RunResult, run, save};
 pub use stats::{Samples, Sorted};
-pub use table::{number, render};
+pub use table::{closing, number, render};

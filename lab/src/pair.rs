@@ -18,8 +18,9 @@ pub struct Pair {
     pub id: ConnectionId,
 }
 
-/// The frame of the games that poll their network once a frame: 60 per second, as in the source documents.
-pub const FRAME: Duration = Duration::from_micros(16_667);
+/// The frame of games that look at their network once a frame. Not a divisor of the usual sending intervals: every phase
+/// between sending and polling occurs.
+pub const FRAME: Duration = Duration::from_micros(16_700);
 
 impl Pair {
     /// Connects a pair. With `poll` both ends look at their network only that often.

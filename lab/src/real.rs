@@ -1,6 +1,138 @@
-//! The same measurements over real sockets.
-use samestep_netem::Path;
-use samestep_proto::ChannelKind;
-use crate::stream::{StreamConfig, StreamLog};
-pub fn stream_udp(_: &Path, _: ChannelKind, _: StreamConfig, _: u64) -> Result<StreamLog, String> { Err("not yet".into()) }
-pub fn stream_tcp(_: &Path, _: ChannelKind, _: StreamConfig, _: u64) -> Result<StreamLog, String> { Err("not yet".into()) }
+//! The same streams over real sockets of this machine, through an impaired transport.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+use samestep::prelude::*;
+use samestep_netem::IP_UDP_OVERHEAD_BYTES;
+
+use crate::pair;
+use crate::stream::{Arrival, Stamp, StreamConfig, StreamLog};
+
+/// A stream over UDP.
+pub fn stream_udp(path: &Path, kind: ChannelKind, config: StreamConfig, seed: u64) -> Result<StreamLog, String> {
+    let bind = || Udp::bind(LOCALHOST).map_err(|error| format!("no UDP socket: {error}"));
+    stream(bind, bind, path, kind, config, seed)
+}
+
+/// A stream in datagrams framed on a TCP connection.
+pub fn stream_tcp(path: &Path, kind: ChannelKind, config: StreamConfig, seed: u64) -> Result<StreamLog, String> {
+    let listen = || Tcp::bind(LOCALHOST).map_err(|error| format!("no TCP socket: {error}"));
+    let connect = || Tcp::outgoing().map_err(|error| format!("no TCP socket: {error}"));
+    stream(listen, connect, path, kind, config, seed)
+}
+
+const LOCALHOST: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
+
+/// How long the receiver may hear nothing before it gives up on what is missing.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Sends from this thread to another one, through `path`; each makes its own transport, which need not be `Send`.
+fn stream<T: Transport>(
+    server: impl FnOnce() -> Result<T, String> + Send,
+    client: impl FnOnce() -> Result<T, String>,
+    path: &Path,
+    kind: ChannelKind,
+    stream: StreamConfig,
+    seed: u64,
+) -> Result<StreamLog, String> {
+    let config = pair::config(&[ChannelConfig::new(kind)]);
+    let reliable = kind.is_reliable();
+    let (tell, told) = mpsc::channel();
+    let (sent, received) = thread::scope(|scope| {
+        let accepting = config.clone().accepting(1);
+        let receiver = scope.spawn(move || {
+            let mut server = Driver::new(server()?, accepting).map_err(|error| error.to_string())?;
+            let _ = tell.send(server.local_addr());
+            receive(&mut server, &stream)
+        });
+        let sent = told.recv().map_err(|_| "the receiver did not start".to_string()).and_then(|to| {
+            let client = Impaired::new(client()?, path, seed).map_err(|error| error.to_string())?;
+            let client = Driver::new(client, config).map_err(|error| error.to_string())?;
+            send(client, to, &stream, reliable, path)
+        });
+        (sent, receiver.join().expect("the receiver does not panic"))
+    });
+    let arrivals = received?;
+    let (sent, wire_bytes) = sent?;
+    if reliable && arrivals.len() != sent as usize {
+        return Err(format!("{} of {sent} reliable messages arrived", arrivals.len()));
+    }
+    Ok(StreamLog { sent, arrivals, bytes: stream.bytes, wire_bytes })
+}
+
+/// Connects, sends on the beat of the clock, closes; returns messages sent and bytes on the wire in both directions.
+fn send<T: Transport>(
+    mut client: Driver<Impaired<T>>,
+    to: SocketAddr,
+    stream: &StreamConfig,
+    reliable: bool,
+    path: &Path,
+) -> Result<(u32, u64), String> {
+    let fail = |error: std::io::Error| format!("the sender's transport failed: {error}");
+    let id = client.connect(to, ConnectOptions::default()).map_err(|error| error.to_string())?;
+    loop {
+        match client.drive_for(Duration::from_secs(1)).map_err(fail)? {
+            Some(Event::Connected { .. }) => break,
+            Some(Event::Closed { reason, .. }) => return Err(format!("could not connect: {reason}")),
+            _ => {}
+        }
+    }
+    let before = wire_bytes(&client);
+    let start = client.now();
+    let mut message = vec![0x5a; stream.bytes];
+    for number in 0..stream.count {
+        let due = start + stream.interval * number;
+        while let Some(event) = client.drive(due).map_err(fail)? {
+            if let Event::Closed { reason, .. } = event {
+                return Err(format!("the connection closed: {reason}"));
+            }
+        }
+        Stamp::new(number, due, client.now(), client.endpoint(), id).write(&mut message);
+        match client.send(id, stream.channel, &message) {
+            Ok(_) => {}
+            Err(SendError::QueueFull) if !reliable => {}
+            Err(error) => return Err(format!("could not send: {error}")),
+        }
+    }
+    let rest = client.now() + Duration::from_secs(1) + path.up.latency + path.down.latency;
+    while client.drive(rest).map_err(fail)?.is_some() {}
+    let bytes = wire_bytes(&client) - before;
+    client.close(id, 0, "");
+    let patience = client.now() + PATIENCE;
+    loop {
+        match client.drive(patience).map_err(fail)? {
+            None | Some(Event::Closed { .. }) => return Ok((stream.count, bytes)),
+            Some(_) => {}
+        }
+    }
+}
+
+/// Takes what arrives until the sender closes, or nothing has been heard for too long.
+fn receive<T: Transport>(server: &mut Driver<T>, stream: &StreamConfig) -> Result<Vec<Arrival>, String> {
+    let mut arrivals = Vec::with_capacity(stream.count as usize);
+    let mut deadline = server.now() + PATIENCE * 3;
+    loop {
+        match server.drive(deadline).map_err(|error| format!("the receiver's transport failed: {error}"))? {
+            Some(Event::Readable { id }) => {
+                let received = server.now();
+                while let Some(message) = server.recv(id) {
+                    let stamp = Stamp::read(message.payload).ok_or("a message arrived cut short")?;
+                    arrivals.push(Arrival { stamp, received, processed: samestep::transport::now() });
+                }
+                deadline = received + PATIENCE.max(stream.interval * 4);
+            }
+            Some(Event::Closed { .. }) | None => return Ok(arrivals),
+            Some(_) => {}
+        }
+    }
+}
+
+/// Bytes the impaired link carried in both directions, IP and UDP headers included.
+fn wire_bytes<T: Transport>(client: &Driver<Impaired<T>>) -> u64 {
+    let stats = client.transport().link_stats();
+    let overhead = IP_UDP_OVERHEAD_BYTES as u64;
+    stats.up.bytes_sent + stats.down.bytes_sent + (stats.up.sent + stats.down.sent) * overhead
+}

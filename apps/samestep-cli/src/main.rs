@@ -1,3 +1,74 @@
 //! The `samestep` program.
 
-fn main() {}
+mod demo;
+mod lab;
+mod link;
+mod proxy;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// One game simulation, kept in step over any network.
+#[derive(Parser)]
+#[command(name = "samestep", version, max_term_width = 100)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// A host and three bots over real UDP through an impaired link, with a live table
+    Demo(demo::Arguments),
+    /// An impaired UDP relay in front of any program
+    Proxy(proxy::Arguments),
+    /// Experiments: plans, tables, plots, soak
+    #[command(subcommand)]
+    Lab(lab::Command),
+}
+
+/// 0 if all went well, 1 if something measured is not as it should be, 2 if the command makes no sense or failed.
+fn main() -> ExitCode {
+    let outcome = match Arguments::parse().command {
+        Command::Demo(arguments) => demo::run(&arguments),
+        Command::Proxy(arguments) => proxy::run(&arguments),
+        Command::Lab(command) => lab::run(command),
+    };
+    match outcome {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("samestep: {error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn durations_and_losses_are_read_as_people_write_them() {
+        let link = |arguments: &[&str]| {
+            let all = ["samestep", "demo"].iter().chain(arguments);
+            match Arguments::try_parse_from(all).map(|parsed| parsed.command) {
+                Ok(Command::Demo(demo)) => Ok(demo.link.path().unwrap().up),
+                Ok(_) => unreachable!("demo was asked for"),
+                Err(error) => Err(error.to_string()),
+            }
+        };
+        let plain = link(&["--latency", "30", "--loss", "0.1", "--jitter", "2"]).unwrap();
+        assert_eq!(plain, link(&["--latency", "30ms", "--loss", "10%", "--jitter", "2ms"]).unwrap());
+        assert!(link(&["--loss", "10"]).unwrap_err().contains("0 to 1"));
+        assert!(link(&["--latency", "soon"]).unwrap_err().contains("latency"));
+        assert!(link(&["--profile", "marsnet"]).unwrap_err().contains("lte"));
+    }
+}

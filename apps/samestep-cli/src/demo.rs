@@ -1,0 +1,421 @@
+//! `samestep demo`: a host and a few bots over real UDP through an impaired link, with a live table.
+
+use std::error::Error;
+use std::io::{ErrorKind, IsTerminal, Write};
+use std::net::{Ipv4Addr, SocketAddr};
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard};
+use std::thread;
+use std::time::Duration;
+
+use clap::Args;
+use samestep::prelude::*;
+use samestep::transport::now;
+use samestep_lab::Samples;
+
+use crate::link::LinkArguments;
+
+#[derive(Args)]
+pub struct Arguments {
+    /// How long to play
+    #[arg(long, value_name = "N", default_value_t = 20.0)]
+    seconds: f64,
+    /// How many bots
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u8).range(1..=32))]
+    bots: u8,
+    /// The host's port; another one is taken if this one is in use
+    #[arg(long, value_name = "PORT", default_value_t = 14242)]
+    port: u16,
+    #[command(flatten)]
+    pub link: LinkArguments,
+}
+
+/// What bots and host send each other: name, channel, bytes, time between two messages.
+struct Traffic {
+    name: &'static str,
+    channel: ChannelId,
+    bytes: usize,
+    interval: Duration,
+    reliable: bool,
+}
+
+/// Positions may get lost, inputs are repeated until they have arrived, events are reliable and in order.
+const TRAFFIC: [Traffic; 3] = [
+    Traffic { name: "state", channel: ChannelId(0), bytes: 64, interval: Duration::from_millis(50), reliable: false },
+    Traffic { name: "input", channel: ChannelId(1), bytes: 16, interval: Duration::from_micros(16_667), reliable: true },
+    Traffic { name: "event", channel: ChannelId(2), bytes: 100, interval: Duration::from_millis(100), reliable: true },
+];
+
+fn config() -> Config {
+    let kinds = [ChannelKind::UnreliableSequenced, ChannelKind::Redundant, ChannelKind::ReliableOrdered];
+    Config { channels: kinds.into_iter().map(ChannelConfig::new).collect(), ..Config::new("samestep-demo", 1) }
+}
+
+/// What the host knows of one bot.
+#[derive(Clone, Default)]
+struct Peer {
+    id: Option<ConnectionId>,
+    closed: Option<String>,
+    stats: Stats,
+    /// Counters a while ago, for rates: when, bytes sent, bytes received.
+    before: (Duration, u64, u64),
+    rates: (f64, f64),
+    channels: [Heard; 3],
+}
+
+/// What the host heard on one channel of one bot.
+#[derive(Clone, Default)]
+struct Heard {
+    next: u32,
+    arrived: u32,
+    disorder: u32,
+    recent_ms: std::collections::VecDeque<f64>,
+}
+
+/// Latencies the table's percentiles are taken over: about the last ten seconds of the fastest stream.
+const RECENT: usize = 600;
+
+impl Heard {
+    fn on_message(&mut self, number: u32, latency: Duration) {
+        self.disorder += u32::from(number < self.next);
+        self.next = number + 1;
+        self.arrived += 1;
+        if self.recent_ms.len() == RECENT {
+            self.recent_ms.pop_front();
+        }
+        self.recent_ms.push_back(latency.as_secs_f64() * 1e3);
+    }
+
+    fn percentiles(&self) -> String {
+        let sorted = self.recent_ms.iter().copied().collect::<Samples>().sorted();
+        match (sorted.percentile(50.0), sorted.percentile(95.0)) {
+            (Some(p50), Some(p95)) if p95 < 100.0 => format!("{p50:.1} / {p95:.1}"),
+            (Some(p50), Some(p95)) => format!("{p50:.0} / {p95:.0}"),
+            _ => "-".into(),
+        }
+    }
+}
+
+/// What the threads share.
+struct Board {
+    peers: Mutex<Vec<Peer>>,
+    /// Messages sent by each bot on each channel, and why it failed if it did.
+    bots: Mutex<Vec<Result<[u32; 3], String>>>,
+    stop: AtomicBool,
+}
+
+impl Board {
+    fn peers(&self) -> MutexGuard<'_, Vec<Peer>> {
+        self.peers.lock().expect("nobody panics with the lock")
+    }
+}
+
+pub fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
+    let mut path = Path::default();
+    for (key, value) in [("latency_ms", "50"), ("jitter_ms", "5"), ("loss", "5%")] {
+        path.set(key, value)?;
+    }
+    let path = arguments.link.path_from(path)?;
+    let bots = usize::from(arguments.bots);
+    let host = Driver::new(bind(arguments.port)?, config().accepting(bots))?;
+    let address = host.local_addr();
+    println!("host on {address} (UDP), {bots} bots, each way: {}", arguments.link.describe(&path));
+    println!("bots to host: {}", TRAFFIC.map(|t| format!("{} every {:.0} ms", t.name, t.interval.as_secs_f64() * 1e3)).join(", "));
+    println!();
+    let board = Board {
+        peers: Mutex::new(vec![Peer::default(); bots]),
+        bots: Mutex::new(vec![Ok([0; 3]); bots]),
+        stop: AtomicBool::new(false),
+    };
+    let seconds = Duration::from_secs_f64(arguments.seconds.clamp(0.1, 1e9));
+    let end = now() + seconds;
+    let seed = arguments.link.seed;
+    thread::scope(|scope| -> Result<(), Box<dyn Error>> {
+        let hosting = scope.spawn(|| play_host(host, &board));
+        for bot in 0..bots {
+            let (board, path) = (&board, &path);
+            scope.spawn(move || {
+                let played = play_bot(bot, address, path, seed.wrapping_add(bot as u64), end);
+                board.bots.lock().expect("nobody panics with the lock")[bot] = played;
+            });
+        }
+        watch(&board, end, seconds);
+        // The bots close by themselves; the host stays until it has heard that.
+        while board.peers().iter().any(|peer| peer.closed.is_none()) && now() < end + GRACE && !hosting.is_finished() {
+            thread::park_timeout(Duration::from_millis(20));
+        }
+        board.stop.store(true, Ordering::Relaxed);
+        hosting.join().expect("the host does not panic").map_err(|error| format!("the host's socket failed: {error}").into())
+    })?;
+    Ok(summary(&board))
+}
+
+/// How long the bots may take to close.
+const GRACE: Duration = Duration::from_secs(4);
+
+/// The wanted port, or any other if that one is in use: a demo should run.
+fn bind(port: u16) -> Result<Udp, String> {
+    let at = |port| Udp::bind(SocketAddr::new(Ipv4Addr::LOCALHOST.into(), port));
+    match at(port) {
+        Err(error) if error.kind() == ErrorKind::AddrInUse => {
+            println!("port {port} is in use, taking another one");
+            at(0).map_err(|error| format!("no UDP socket: {error}"))
+        }
+        bound => bound.map_err(|error| format!("no UDP socket on port {port}: {error}")),
+    }
+}
+
+fn play_host(mut host: Driver<Udp>, board: &Board) -> std::io::Result<()> {
+    let broadcast = Duration::from_millis(50);
+    let mut next = host.now();
+    let mut state = vec![0; 400];
+    while !board.stop.load(Ordering::Relaxed) {
+        while let Some(event) = host.drive(next)? {
+            let mut peers = board.peers();
+            match event {
+                Event::Connected { id, user_data, .. } => {
+                    if let Some(peer) = user_data.first().and_then(|bot| peers.get_mut(usize::from(*bot))) {
+                        *peer = Peer { id: Some(id), ..Peer::default() };
+                    }
+                }
+                Event::Closed { id, reason } => {
+                    if let Some(peer) = peers.iter_mut().find(|peer| peer.id == Some(id)) {
+                        peer.closed = Some(reason.to_string());
+                    }
+                }
+                Event::Readable { id } => {
+                    let mut peer = peers.iter_mut().find(|peer| peer.id == Some(id));
+                    while let Some(message) = host.recv(id) {
+                        let Some((number, sent)) = read_stamp(message.payload) else { continue };
+                        let channel = usize::from(message.channel.0);
+                        if let Some(heard) = peer.as_mut().and_then(|peer| peer.channels.get_mut(channel)) {
+                            heard.on_message(number, now().saturating_sub(sent));
+                        }
+                    }
+                }
+                Event::Moved { .. } => {}
+            }
+        }
+        next += broadcast;
+        for peer in board.peers().iter_mut().filter(|peer| peer.closed.is_none()) {
+            let Some(id) = peer.id else { continue };
+            write_stamp(&mut state, 0, host.now());
+            // A connection that is just closing takes no more; its event follows.
+            let _ = host.send(id, TRAFFIC[0].channel, &state);
+            if let Some(stats) = host.stats(id) {
+                peer.stats = stats;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Plays one bot; returns how many messages it sent on each channel.
+fn play_bot(bot: usize, host: SocketAddr, path: &Path, seed: u64, end: Duration) -> Result<[u32; 3], String> {
+    let words = |error: std::io::Error| format!("socket failed: {error}");
+    let socket = Udp::bind(SocketAddr::new(Ipv4Addr::LOCALHOST.into(), 0)).map_err(words)?;
+    let socket = Impaired::new(socket, path, seed).map_err(|error| error.to_string())?;
+    let mut driver = Driver::new(socket, config()).map_err(|error| error.to_string())?;
+    let options = ConnectOptions { user_data: vec![bot as u8], ..ConnectOptions::default() };
+    let id = driver.connect(host, options).map_err(|error| error.to_string())?;
+    let mut connected = false;
+    let mut sent = [0; 3];
+    let mut due = [driver.now(); 3];
+    let mut message = vec![0; 256];
+    loop {
+        let next = due.into_iter().min().expect("three streams").min(end);
+        match driver.drive(if connected { next } else { end }).map_err(words)? {
+            Some(Event::Connected { .. }) => {
+                connected = true;
+                due = [driver.now(); 3];
+            }
+            Some(Event::Closed { reason, .. }) => return Err(reason.to_string()),
+            Some(Event::Readable { id }) => while driver.recv(id).is_some() {},
+            Some(Event::Moved { .. }) => {}
+            None if driver.now() >= end => break,
+            None => {
+                for (stream, traffic) in TRAFFIC.iter().enumerate() {
+                    if due[stream] > driver.now() {
+                        continue;
+                    }
+                    write_stamp(&mut message, sent[stream], driver.now());
+                    if driver.send(id, traffic.channel, &message[..traffic.bytes]).is_ok() {
+                        sent[stream] += 1;
+                    }
+                    due[stream] += traffic.interval;
+                }
+            }
+        }
+    }
+    if !connected {
+        return Err("no connection in the given time".into());
+    }
+    driver.close(id, 0, "done");
+    while let Some(event) = driver.drive(end + GRACE).map_err(words)? {
+        match event {
+            Event::Closed { .. } => break,
+            Event::Readable { id } => while driver.recv(id).is_some() {},
+            _ => {}
+        }
+    }
+    Ok(sent)
+}
+
+fn write_stamp(message: &mut [u8], number: u32, at: Duration) {
+    message[..4].copy_from_slice(&number.to_le_bytes());
+    message[4..12].copy_from_slice(&(at.as_nanos() as u64).to_le_bytes());
+}
+
+fn read_stamp(message: &[u8]) -> Option<(u32, Duration)> {
+    let (number, rest) = message.split_first_chunk()?;
+    let at = rest.first_chunk()?;
+    Some((u32::from_le_bytes(*number), Duration::from_nanos(u64::from_le_bytes(*at))))
+}
+
+/// Redraws the table in place on a terminal; prints it every five seconds elsewhere.
+fn watch(board: &Board, end: Duration, seconds: Duration) {
+    let terminal = std::io::stdout().is_terminal();
+    let period = if terminal { Duration::from_millis(250) } else { Duration::from_secs(5).min(seconds / 2) };
+    let start = end - seconds;
+    let mut lines = 0;
+    let mut next = start + period;
+    loop {
+        let pause = next.min(end).saturating_sub(now());
+        thread::park_timeout(pause);
+        if now() < next && now() < end {
+            continue;
+        }
+        next += period;
+        let text = table(&mut board.peers(), now() - start, seconds);
+        let mut out = std::io::stdout().lock();
+        let up = if terminal && lines > 0 { format!("\x1b[{lines}A\x1b[J") } else { String::new() };
+        lines = text.lines().count();
+        // A closed pipe ends the watching, not the demo.
+        if write!(out, "{up}{text}").and_then(|()| out.flush()).is_err() || now() >= end {
+            return;
+        }
+    }
+}
+
+fn table(peers: &mut [Peer], elapsed: Duration, seconds: Duration) -> String {
+    let mut text = format!("{:.1} of {:.0} s\n", elapsed.min(seconds).as_secs_f64(), seconds.as_secs_f64());
+    text += &format!("{:<48} latency in ms, p50 / p95\n", "");
+    text += &format!(
+        "{:<6} {:>8} {:>8} {:>6} {:>8} {:>7}",
+        "peer", "rtt ms", "jitter", "loss", "out B/s", "in B/s"
+    );
+    for traffic in &TRAFFIC {
+        text += &format!("  {:>13}", traffic.name);
+    }
+    text += "\n";
+    for (number, peer) in peers.iter_mut().enumerate() {
+        peer.measure_rates(elapsed);
+        let state = match (&peer.id, &peer.closed) {
+            (None, _) => Some("connecting"),
+            (_, Some(reason)) => Some(reason.as_str()),
+            _ => None,
+        };
+        if let Some(state) = state {
+            text += &format!("bot {:<2} {state}\n", number + 1);
+            continue;
+        }
+        let ms = |time: Duration| format!("{:.1}", time.as_secs_f64() * 1e3);
+        let (loss, (sent, received)) = (peer.stats.loss * 100.0, peer.rates);
+        text += &format!(
+            "bot {:<2} {:>8} {:>8} {loss:>5.1}% {sent:>8.0} {received:>7.0}",
+            number + 1,
+            ms(peer.stats.rtt),
+            ms(peer.stats.jitter),
+        );
+        for heard in &peer.channels {
+            text += &format!("  {:>13}", heard.percentiles());
+        }
+        text += "\n";
+    }
+    text
+}
+
+impl Peer {
+    /// Rates over at least half a second, or they would flicker.
+    fn measure_rates(&mut self, at: Duration) {
+        let (before, sent, received) = self.before;
+        let time = at.saturating_sub(before);
+        if time < Duration::from_millis(500) {
+            return;
+        }
+        let rate = |bytes: u64, before: u64| bytes.saturating_sub(before) as f64 / time.as_secs_f64();
+        self.rates = (rate(self.stats.bytes_sent, sent), rate(self.stats.bytes_received, received));
+        self.before = (at, self.stats.bytes_sent, self.stats.bytes_received);
+    }
+}
+
+/// What arrived of what was sent; a reliable message that is missing or out of order fails the demo.
+fn summary(board: &Board) -> ExitCode {
+    let peers = board.peers();
+    let bots = board.bots.lock().expect("nobody panics with the lock");
+    let mut broken = false;
+    println!();
+    for (number, (peer, sent)) in peers.iter().zip(bots.iter()).enumerate() {
+        let sent = match sent {
+            Ok(sent) => sent,
+            Err(why) => {
+                println!("bot {}: {why}", number + 1);
+                broken = true;
+                continue;
+            }
+        };
+        let mut parts = Vec::new();
+        for ((traffic, heard), sent) in TRAFFIC.iter().zip(&peer.channels).zip(sent) {
+            broken |= traffic.reliable && (heard.arrived != *sent || heard.disorder > 0);
+            parts.push(format!("{} {} of {}", traffic.name, heard.arrived, sent));
+        }
+        println!("bot {}: {} arrived", number + 1, parts.join(", "));
+    }
+    match broken {
+        false => println!("every input and event arrived exactly once and in order"),
+        true => println!("NOT every input and event arrived"),
+    }
+    if broken { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_is_as_wide_as_its_heading() {
+        let mut driver = Driver::new(bind(0).unwrap(), config()).unwrap();
+        let id = driver.connect("127.0.0.1:1".parse().unwrap(), ConnectOptions::default()).unwrap();
+        let mut peer = Peer { id: Some(id), ..Peer::default() };
+        for channel in &mut peer.channels {
+            (0..100).for_each(|number| channel.on_message(number, Duration::from_millis(1000 + u64::from(number))));
+        }
+        peer.stats.rtt = Duration::from_millis(2100);
+        peer.rates = (123_456.0, 123_456.0);
+        peer.before.0 = Duration::from_secs(5);
+        let text = table(&mut [Peer::default(), peer], Duration::from_secs(5), Duration::from_secs(20));
+        let widths: Vec<_> = text.lines().map(|line| line.chars().count()).collect();
+        assert_eq!((widths[2], widths[4]), (94, 94), "{text}");
+        assert!(text.contains("connecting") && text.contains("1049 / 1094"), "{text}");
+    }
+
+    #[test]
+    fn order_and_latency_are_noticed() {
+        let mut heard = Heard::default();
+        for number in [0, 1, 3, 2] {
+            heard.on_message(number, Duration::from_millis(50));
+        }
+        assert_eq!((heard.arrived, heard.disorder), (4, 1));
+        assert_eq!(heard.percentiles(), "50.0 / 50.0");
+        assert_eq!(Heard::default().percentiles(), "-");
+    }
+
+    #[test]
+    fn stamps_survive() {
+        let mut message = [0; 16];
+        write_stamp(&mut message, 77, Duration::from_nanos(123_456_789_012));
+        assert_eq!(read_stamp(&message), Some((77, Duration::from_nanos(123_456_789_012))));
+        assert_eq!(read_stamp(&message[..11]), None);
+    }
+}

@@ -1,0 +1,222 @@
+//! `samestep lab`: list, run, report, soak.
+
+use std::error::Error;
+use std::io::{IsTerminal, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use clap::{Args, Subcommand};
+use samestep_lab::{Plan, RunOptions, RunResult};
+use samestep_sim::{SoakReport, Suite, soak};
+
+#[derive(Subcommand)]
+pub enum Command {
+    /// List the plans
+    List {
+        /// Also list each plan's metrics and the keys that --set accepts
+        #[arg(long)]
+        keys: bool,
+    },
+    /// Run one plan: table, CSV, JSON, plots; fails if an expectation is missed for no known reason
+    Run(RunArguments),
+    /// Run all plans and write one HTML report
+    Report {
+        /// Directory for the report and a directory per plan
+        #[arg(long, value_name = "DIR", default_value = "lab-out")]
+        out: PathBuf,
+        /// The short variant of every plan
+        #[arg(long)]
+        quick: bool,
+        /// The seed everything random follows from
+        #[arg(long, value_name = "N", default_value_t = 1)]
+        seed: u64,
+    },
+    /// Run random worlds and check every promise of the protocol
+    Soak(SoakArguments),
+}
+
+#[derive(Args)]
+pub struct RunArguments {
+    /// Name of a plan, or path of a .toml file
+    plan: String,
+    /// The short variant; expectations are shown but not enforced
+    #[arg(long)]
+    quick: bool,
+    /// Real sockets instead of virtual time; expectations are shown but not enforced
+    #[arg(long)]
+    real: bool,
+    /// The seed everything random follows from
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+    /// Overrule the plan; several values as key=a,b make a case each. Expectations are then shown but not enforced
+    #[arg(long, value_name = "KEY=VALUE", value_parser = pair)]
+    set: Vec<(String, String)>,
+    /// Short for --set seconds=N
+    #[arg(long, value_name = "N")]
+    seconds: Option<String>,
+    /// Directory that gets a directory for the plan
+    #[arg(long, value_name = "DIR", default_value = "lab-out")]
+    out: PathBuf,
+    /// Also write the result to this file, as JSON
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+}
+
+#[derive(Args)]
+pub struct SoakArguments {
+    /// Which family of worlds; all of them unless given
+    #[arg(long, value_name = "NAME", value_parser = suite)]
+    suite: Option<Suite>,
+    /// How many worlds
+    #[arg(long, value_name = "N")]
+    seeds: u64,
+    /// Seed of the first world; the next ones count up from it
+    #[arg(long, value_name = "B", default_value_t = 1)]
+    seed: u64,
+}
+
+fn pair(text: &str) -> Result<(String, String), String> {
+    let (key, value) = text.split_once('=').ok_or("write key=value, for example link.loss=5%")?;
+    Ok((key.trim().to_string(), value.trim().to_string()))
+}
+
+fn suite(name: &str) -> Result<Suite, String> {
+    let names = Suite::ALL.map(Suite::name).join(", ");
+    Suite::named(name).ok_or_else(|| format!("there is no suite \"{name}\"; the suites are {names}"))
+}
+
+pub fn run(command: Command) -> Result<ExitCode, Box<dyn Error>> {
+    match command {
+        Command::List { keys } => list(keys),
+        Command::Run(arguments) => run_plan(arguments),
+        Command::Report { out, quick, seed } => report(out, quick, seed),
+        Command::Soak(arguments) => run_soak(&arguments),
+    }
+}
+
+fn list(keys: bool) -> Result<ExitCode, Box<dyn Error>> {
+    let mut text = String::new();
+    for plan in Plan::all()? {
+        text += &format!("{:<14}{}\n", plan.name, plan.title);
+        if !keys {
+            text += &format!("{:<14}{}\n", "", plan.source);
+            continue;
+        }
+        text += "  metrics\n";
+        for metric in plan.experiment.metrics() {
+            text += &format!("    {:<20}{:<6}{}\n", metric.name, metric.unit, metric.what);
+        }
+        text += if plan.experiment.real() { "  keys (virtual time and --real)\n" } else { "  keys (virtual time only)\n" };
+        for key in plan.experiment.keys() {
+            let values: Vec<_> = plan.defaults(key)?.iter().map(ToString::to_string).collect();
+            text += &format!("    {:<20}{}\n", key.name, key.what);
+            let default = if values.is_empty() { "the profile's".to_string() } else { values.join(", ") };
+            text += &format!("    {:<20}default {default}; takes {}\n", "", key.domain);
+        }
+        text += "\n";
+    }
+    // A reader who has seen enough (`| head`) closes the pipe; that is no error.
+    let _ = std::io::stdout().write_all(text.as_bytes());
+    Ok(ExitCode::SUCCESS)
+}
+
+fn run_plan(arguments: RunArguments) -> Result<ExitCode, Box<dyn Error>> {
+    let plan = Plan::find(&arguments.plan)?;
+    let mut sets = arguments.set;
+    sets.extend(arguments.seconds.map(|seconds| ("seconds".to_string(), seconds)));
+    let options = RunOptions {
+        seed: arguments.seed,
+        quick: arguments.quick,
+        real: arguments.real,
+        sets,
+        out: Some(arguments.out),
+        progress: true,
+    };
+    let started = Instant::now();
+    let result = samestep_lab::run(&plan, &options)?;
+    if let Some(file) = &arguments.json {
+        samestep_lab::save(file, &result.to_json())?;
+    }
+    print!("{}", samestep_lab::render(&result));
+    println!("{}", written(&result, started.elapsed()));
+    Ok(verdict(result.ok()))
+}
+
+fn written(result: &RunResult, took: Duration) -> String {
+    let files = result.directory.as_ref().map(|directory| format!("; files in {}", directory.display())).unwrap_or_default();
+    format!("took {:.1} s{files}", took.as_secs_f64())
+}
+
+fn report(out: PathBuf, quick: bool, seed: u64) -> Result<ExitCode, Box<dyn Error>> {
+    let plans = Plan::all()?;
+    let mut results = Vec::new();
+    for plan in &plans {
+        let options = RunOptions { seed, quick, out: Some(out.clone()), progress: true, ..RunOptions::default() };
+        let started = Instant::now();
+        let result = samestep_lab::run(plan, &options)?;
+        println!("{:<14}{}", plan.name, samestep_lab::closing(&result));
+        println!("{:<14}{}", "", written(&result, started.elapsed()));
+        results.push(result);
+    }
+    let runs: Vec<_> = plans.iter().zip(&results).collect();
+    let page = out.join("index.html");
+    samestep_lab::save(&page, &samestep_lab::html(&runs)?)?;
+    println!("report: {}", page.display());
+    Ok(verdict(results.iter().all(RunResult::ok)))
+}
+
+fn run_soak(arguments: &SoakArguments) -> Result<ExitCode, Box<dyn Error>> {
+    let suites = arguments.suite.map_or(Suite::ALL.to_vec(), |suite| vec![suite]);
+    let mut all = SoakReport::default();
+    for suite in suites {
+        println!("suite {}, {} worlds from seed {}", suite.name(), arguments.seeds, arguments.seed);
+        let mut shown = Instant::now();
+        let mut reported = 0;
+        let terminal = std::io::stderr().is_terminal();
+        let every = if terminal { Duration::from_millis(200) } else { Duration::from_secs(10) };
+        let report = soak(suite, arguments.seed, arguments.seeds, |report| {
+            // A failure is worth knowing at once: the run may take an hour.
+            for failure in &report.failures[reported..] {
+                wipe(terminal);
+                println!("{failure}");
+            }
+            reported = report.failures.len();
+            if shown.elapsed() >= every {
+                shown = Instant::now();
+                progress(terminal, report, arguments.seeds);
+            }
+        });
+        wipe(terminal);
+        for failure in &report.failures {
+            println!(
+                "replay: samestep lab soak --suite {} --seeds 1 --seed {}",
+                suite.name(),
+                failure.seed
+            );
+        }
+        all.worlds += report.worlds;
+        all.messages += report.messages;
+        all.failures.extend(report.failures);
+    }
+    println!("worlds {}, messages {}, failures {}", all.worlds, all.messages, all.failures.len());
+    Ok(verdict(all.failures.is_empty()))
+}
+
+fn progress(terminal: bool, report: &SoakReport, of: u64) {
+    let line = format!("{}/{of} worlds, {} messages, {} failures", report.worlds, report.messages, report.failures.len());
+    match terminal {
+        true => eprint!("\r\x1b[2K{line}"),
+        false => eprintln!("{line}"),
+    }
+}
+
+fn wipe(terminal: bool) {
+    if terminal {
+        eprint!("\r\x1b[2K");
+    }
+}
+
+fn verdict(ok: bool) -> ExitCode {
+    if ok { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
