@@ -1,13 +1,14 @@
 use crate::{Datagram, TransportStats, clock};
 use quinn_udp::{BATCH_SIZE, RecvMeta, UdpSocketState};
+use std::cell::RefCell;
 use std::io::{self, IoSliceMut};
 use std::net::{SocketAddr, UdpSocket};
 use std::time::{Duration, SystemTime};
 
 /// The largest that arrives at once: one datagram, or a run of them joined by the kernel.
 const BUFFER_BYTES: usize = 65_536;
-/// Buffers lie a little further apart than a power of two, or their first bytes would all compete for the same few
-/// cache lines.
+/// Buffers lie a little further apart than a power of two, or their first bytes would all compete
+/// for the same few cache lines.
 const STRIDE_BYTES: usize = BUFFER_BYTES + 192;
 /// Reports about earlier datagrams read in a row before giving others a turn.
 const MAX_REPORTS: usize = 64;
@@ -15,36 +16,65 @@ const MAX_REPORTS: usize = 64;
 /// Reads datagrams in batches and hands them out one by one.
 #[derive(Debug)]
 pub(super) struct Incoming {
-    buffers: Vec<u8>,
     batch: usize,
-    metas: [RecvMeta; BATCH_SIZE],
+    /// What was read and is not yet handed out. Lent by the thread's pool: see [`Batch`].
+    lent: Option<Batch>,
     /// Buffers filled by the last read, the one being handed out, and how far.
     filled: usize,
     current: usize,
     offset: usize,
     /// The last read did not fill the batch: nothing was left to read then.
     drained: bool,
-    /// Both clocks at the last read, and when the socket was last known to be empty.
-    read_at: Duration,
-    read_at_wall: Duration,
-    empty_at: Duration,
+    times: ReadTimes,
+}
+
+/// Buffers for one read.
+///
+/// They are needed only from a read until everything is handed out, so the sockets of a thread share
+/// them: hundreds of sockets cost no memory while idle, and all use the same few cache lines.
+#[derive(Debug)]
+struct Batch {
+    bytes: Vec<u8>,
+    metas: Vec<RecvMeta>,
+}
+
+thread_local! {
+    static POOL: RefCell<Vec<Batch>> = const { RefCell::new(Vec::new()) };
+}
+
+impl Batch {
+    fn lend() -> Batch {
+        let pooled = POOL.with_borrow_mut(Vec::pop);
+        pooled.unwrap_or_else(|| Batch {
+            // Zeroed memory of this size comes from the system untouched: unused parts cost nothing.
+            bytes: vec![0; BATCH_SIZE * STRIDE_BYTES],
+            metas: vec![RecvMeta::default(); BATCH_SIZE],
+        })
+    }
+
+    fn give_back(self) {
+        POOL.with_borrow_mut(|pool| {
+            if pool.len() < 2 {
+                pool.push(self);
+            }
+        });
+    }
 }
 
 impl Incoming {
     pub(super) fn new(batch: usize) -> Incoming {
-        let batch = batch.clamp(1, BATCH_SIZE);
         Incoming {
-            // Zeroed memory of this size comes from the system untouched: unused parts cost nothing.
-            buffers: vec![0; batch * STRIDE_BYTES],
-            batch,
-            metas: [RecvMeta::default(); BATCH_SIZE],
+            batch: batch.clamp(1, BATCH_SIZE),
+            lent: None,
             filled: 0,
             current: 0,
             offset: 0,
             drained: false,
-            read_at: Duration::ZERO,
-            read_at_wall: Duration::ZERO,
-            empty_at: clock::now(),
+            times: ReadTimes {
+                wall: Duration::ZERO,
+                read: clock::now(),
+                empty: clock::now(),
+            },
         }
     }
 
@@ -59,17 +89,20 @@ impl Incoming {
         state: &UdpSocketState,
         stats: &mut TransportStats,
     ) -> io::Result<Option<Datagram<'_>>> {
-        if !self.has_more() {
-            // Saves the read that would only say that there is nothing.
-            if std::mem::take(&mut self.drained) {
-                return Ok(None);
-            }
+        // After a read that left nothing, the next would only say so.
+        if !self.has_more() && !std::mem::take(&mut self.drained) {
             self.read(socket, state, stats)?;
-            if !self.has_more() {
-                return Ok(None);
-            }
         }
-        let meta = self.metas[self.current];
+        if !self.has_more() {
+            if let Some(batch) = self.lent.take() {
+                batch.give_back();
+            }
+            return Ok(None);
+        }
+        let batch = self.lent.get_or_insert_with(Batch::lend);
+        let meta = &batch.metas[self.current];
+        let from = SocketAddr::new(meta.addr.ip().to_canonical(), meta.addr.port());
+        let at = self.times.arrival(meta.timestamp);
         let start = self.current * STRIDE_BYTES + self.offset;
         let left = meta.len - self.offset;
         let len = if meta.stride == 0 {
@@ -84,11 +117,8 @@ impl Incoming {
         }
         stats.received += 1;
         stats.bytes_received += len as u64;
-        Ok(Some(Datagram {
-            from: SocketAddr::new(meta.addr.ip().to_canonical(), meta.addr.port()),
-            at: self.arrival(meta.timestamp),
-            bytes: &mut self.buffers[start..start + len],
-        }))
+        let bytes = &mut batch.bytes[start..start + len];
+        Ok(Some(Datagram { from, at, bytes }))
     }
 
     fn read(
@@ -97,30 +127,26 @@ impl Incoming {
         state: &UdpSocketState,
         stats: &mut TransportStats,
     ) -> io::Result<()> {
-        if self.read_at > Duration::ZERO && self.filled < self.batch {
-            self.empty_at = self.read_at;
+        if self.filled < self.batch {
+            self.times.empty = self.times.read;
         }
         (self.filled, self.current, self.offset) = (0, 0, 0);
+        let batch = self.lent.get_or_insert_with(Batch::lend);
         for _ in 0..MAX_REPORTS {
-            let result = {
-                let mut chunks = self.buffers.chunks_exact_mut(STRIDE_BYTES);
-                let mut slices: [IoSliceMut<'_>; BATCH_SIZE] =
-                    std::array::from_fn(|_| match chunks.next() {
-                        Some(chunk) => IoSliceMut::new(&mut chunk[..BUFFER_BYTES]),
-                        None => IoSliceMut::new(&mut []),
-                    });
-                state.recv(socket.into(), &mut slices[..self.batch], &mut self.metas)
-            };
-            match result {
+            let mut chunks = batch.bytes.chunks_exact_mut(STRIDE_BYTES).take(self.batch);
+            let mut slices: [IoSliceMut<'_>; BATCH_SIZE] = std::array::from_fn(|_| {
+                let chunk = chunks.next().map(|chunk| &mut chunk[..BUFFER_BYTES]);
+                IoSliceMut::new(chunk.unwrap_or_default())
+            });
+            match state.recv(socket.into(), &mut slices[..self.batch], &mut batch.metas) {
                 Ok(filled) => {
                     self.filled = filled;
                     self.drained = filled < self.batch;
-                    self.read_at = clock::now();
-                    self.read_at_wall = wall_clock();
+                    self.times.read();
                     return Ok(());
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    self.read_at = clock::now();
+                    self.times.read();
                     return Ok(());
                 }
                 Err(error) if is_report(&error) => stats.errors_reported += 1,
@@ -129,23 +155,33 @@ impl Incoming {
         }
         Ok(())
     }
-
-    /// The kernel stamps with the wall clock, which may be set at any time. What it says is believed as far as it is possible:
-    /// not after the datagram was read, and not before the socket was last empty.
-    fn arrival(&self, stamp: Option<Duration>) -> Duration {
-        let age = stamp.map_or(Duration::ZERO, |stamp| {
-            self.read_at_wall.saturating_sub(stamp)
-        });
-        self.read_at
-            .saturating_sub(age)
-            .max(self.empty_at.min(self.read_at))
-    }
 }
 
-fn wall_clock() -> Duration {
-    SystemTime::now()
-        .duration_since(SystemTime::UNIX_EPOCH)
-        .unwrap_or_default()
+/// What is known about when the datagrams of a read arrived.
+#[derive(Debug)]
+struct ReadTimes {
+    /// The wall clock at the read, and just after it our own.
+    wall: Duration,
+    read: Duration,
+    /// Our clock when the socket was last known to be empty.
+    empty: Duration,
+}
+
+impl ReadTimes {
+    fn read(&mut self) {
+        // In this order a pause in between makes arrivals look later, never earlier than they were.
+        self.wall = SystemTime::now()
+            .duration_since(SystemTime::UNIX_EPOCH)
+            .unwrap_or_default();
+        self.read = clock::now();
+    }
+
+    /// The kernel stamps with the wall clock, which may be set at any time. What it says is believed as far as it is
+    /// possible: not after the datagram was read, and not before the socket was last empty.
+    fn arrival(&self, stamp: Option<Duration>) -> Duration {
+        let age = stamp.map_or(Duration::ZERO, |stamp| self.wall.saturating_sub(stamp));
+        self.read.saturating_sub(age).max(self.empty.min(self.read))
+    }
 }
 
 /// Whether an error speaks of a datagram sent earlier (an ICMP message came back), not of this socket.
@@ -168,26 +204,27 @@ mod tests {
     #[test]
     fn impossible_stamps_are_not_believed() {
         let seconds = Duration::from_secs;
-        let mut incoming = Incoming::new(1);
-        incoming.empty_at = seconds(90);
-        incoming.read_at = seconds(100);
-        incoming.read_at_wall = seconds(5000);
+        let times = ReadTimes {
+            wall: seconds(5000),
+            read: seconds(100),
+            empty: seconds(90),
+        };
         assert_eq!(
-            incoming.arrival(Some(seconds(4997))),
+            times.arrival(Some(seconds(4997))),
             seconds(97),
             "three seconds ago"
         );
-        assert_eq!(incoming.arrival(None), seconds(100), "no stamp");
+        assert_eq!(times.arrival(None), seconds(100), "no stamp");
         assert_eq!(
-            incoming.arrival(Some(seconds(6000))),
+            times.arrival(Some(seconds(6000))),
             seconds(100),
             "from the future"
         );
         assert_eq!(
-            incoming.arrival(Some(seconds(4000))),
+            times.arrival(Some(seconds(4000))),
             seconds(90),
-            "from before the socket was empty"
+            "before the socket was empty"
         );
-        assert_eq!(incoming.arrival(Some(seconds(0))), seconds(90));
+        assert_eq!(times.arrival(Some(seconds(0))), seconds(90));
     }
 }

@@ -59,23 +59,28 @@ fn a_dual_stack_socket_serves_both_families_by_their_own_addresses() {
 
 #[test]
 fn receive_times_are_those_of_arrival() {
+    const PAUSE: Duration = Duration::from_millis(20);
     let (mut a, mut b) = (local("127.0.0.1:0"), local("127.0.0.1:0"));
-    let before = clock::now();
-    a.send(b.local_addr(), b"x").unwrap();
-    a.flush().unwrap();
-    let sent = clock::now();
-    // Time passes between arrival and reading.
-    while clock::now() < sent + Duration::from_millis(50) {
-        a.wait(Some(sent + Duration::from_millis(50))).unwrap();
-    }
-    let (_, at, _) = receive(&mut b);
-    assert!(at >= before, "{at:?} before {before:?}");
-    if cfg!(target_os = "linux") {
+    // A busy machine may pause us at any point, but not every time.
+    let exact = (0..20).any(|_| {
+        let before = clock::now();
+        a.send(b.local_addr(), b"x").unwrap();
+        a.flush().unwrap();
+        let sent = clock::now();
+        // Time passes between arrival and reading.
+        while clock::now() < sent + PAUSE {
+            a.wait(Some(sent + PAUSE)).unwrap();
+        }
+        let (_, at, _) = receive(&mut b);
+        // The kernel keeps its two clocks together only to some microseconds.
         assert!(
-            at < sent + Duration::from_millis(40),
-            "{at:?}, sent at {sent:?}"
+            at + Duration::from_millis(1) >= before,
+            "{at:?}, sent after {before:?}"
         );
-    }
+        assert!(at <= clock::now());
+        at < sent + PAUSE / 2
+    });
+    assert!(exact || !cfg!(target_os = "linux"));
 }
 
 #[test]
