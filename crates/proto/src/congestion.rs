@@ -35,6 +35,8 @@ use dispersion::Dispersion;
 const IP_UDP_OVERHEAD_BYTES: usize = 28;
 /// What a new connection may send in its first tenth of a second, and at once: enough for any game, and a train
 /// long enough to measure.
+/// A burst so short that a single packet of any size ends it.
+const ONE_BY_ONE: f64 = 1.0;
 const INITIAL_PACKETS: f64 = 32.0;
 /// Queue to keep at the bottleneck, in seconds: this, and this share of one packet's time on it.
 const TARGET_S: f64 = 0.005;
@@ -444,12 +446,12 @@ impl Congestion {
             Phase::Drain { .. } => (
                 0.5 * self.rate,
                 Burst {
-                    paced: packet,
+                    paced: ONE_BY_ONE,
                     idle: packet,
                 },
             ),
             Phase::Cruise | Phase::Settle { .. } => {
-                let paced = (self.rate * 0.001).clamp(packet, 16.0 * packet);
+                let paced = (self.rate * 0.001).clamp(ONE_BY_ONE, 16.0 * packet);
                 (
                     self.rate,
                     Burst {
