@@ -61,7 +61,8 @@ pub struct Exchange {
     now: Duration,
     sides: [Side; 2],
     on_the_way: VecDeque<Datagram>,
-    loss: f64,
+    /// Fraction of packets lost.
+    pub loss: f64,
     luck: u64,
     /// Packets that have arrived.
     pub packets: u64,
@@ -71,7 +72,7 @@ pub struct Exchange {
 
 impl Exchange {
     /// A connected pair.
-    pub fn new(protection: Protection, loss: f64) -> Self {
+    pub fn new(protection: Protection) -> Self {
         let config = protection.config();
         let side = |config: Config, port: u16| Side {
             endpoint: Endpoint::new(config, [port as u8; 32]).expect("the settings are good"),
@@ -95,7 +96,6 @@ impl Exchange {
         while exchange.sides.iter().any(|side| side.id.is_none()) {
             exchange.tick();
         }
-        exchange.loss = loss;
         exchange
     }
 
