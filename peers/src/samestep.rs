@@ -103,20 +103,21 @@ pub fn connect(
             transport,
             endpoint,
             id,
-            wake: Some(Duration::ZERO),
+            wake: Duration::ZERO,
         });
     }
     let channel = channel(mode);
     let mut ready = Vec::new();
+    // No client wants to be called before this.
+    let mut wake = Duration::ZERO;
     while !control.is_stopped() {
         let now = samestep_transport::now();
-        let until = now + load.timeout(Instant::now());
-        let wake = clients.iter().filter_map(|client| client.wake).min();
         ready.clear();
-        ready.extend(poller.wait(Some(wake.map_or(until, |at| at.min(until))))?);
+        ready.extend(poller.wait(Some(wake.min(now + load.timeout(Instant::now()))))?);
         for &index in &ready {
             let index = index as usize;
             clients[index].drive(control, channel, index, &mut load)?;
+            wake = wake.min(clients[index].wake);
         }
         let now = samestep_transport::now();
         for index in load.due(Instant::now()).to_vec() {
@@ -124,12 +125,20 @@ pub fn connect(
             let Client { endpoint, id, .. } = &mut clients[index];
             endpoint.send(now, *id, channel, load.write(index, &mut buffer))?;
             clients[index].transmit(now)?;
+            wake = wake.min(clients[index].wake);
         }
-        for (index, client) in clients.iter_mut().enumerate() {
-            if client.wake.is_some_and(|at| at <= now) {
-                client.endpoint.handle_timeout(now);
-                client.drive(control, channel, index, &mut load)?;
+        if now >= wake {
+            for (index, client) in clients.iter_mut().enumerate() {
+                if now >= client.wake {
+                    client.endpoint.handle_timeout(now);
+                    client.respond(control, now, channel, index, &mut load)?;
+                }
             }
+            wake = clients
+                .iter()
+                .map(|client| client.wake)
+                .min()
+                .unwrap_or(Duration::MAX);
         }
     }
     Ok(())
@@ -140,11 +149,11 @@ struct Client {
     endpoint: Endpoint,
     id: ConnectionId,
     /// When the endpoint wants to be called although nothing came.
-    wake: Option<Duration>,
+    wake: Duration,
 }
 
 impl Client {
-    /// Takes what came, answers, and sends what has to be sent.
+    /// Takes what came, and does what follows from it.
     fn drive(
         &mut self,
         control: &Control,
@@ -156,7 +165,18 @@ impl Client {
             self.endpoint
                 .handle_datagram(datagram.at, datagram.from, datagram.bytes);
         }
-        let now = self.transport.now();
+        self.respond(control, self.transport.now(), channel, index, load)
+    }
+
+    /// Answers what the endpoint has received, and sends what has to be sent.
+    fn respond(
+        &mut self,
+        control: &Control,
+        now: Duration,
+        channel: ChannelId,
+        index: usize,
+        load: &mut Load,
+    ) -> Result<(), Box<dyn Error>> {
         while let Some(event) = self.endpoint.poll_event() {
             match event {
                 Event::Readable { id } => {
@@ -184,7 +204,7 @@ impl Client {
             self.transport.send(transmit.to, &packet[..transmit.len])?;
         }
         self.transport.flush()?;
-        self.wake = self.endpoint.poll_timeout();
+        self.wake = self.endpoint.poll_timeout().unwrap_or(Duration::MAX);
         Ok(())
     }
 }
