@@ -135,3 +135,18 @@ impl<T: Transport + ?Sized> Transport for Box<T> {
         (**self).stats()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn transports_can_move_to_another_thread() {
+        fn assert_send<T: Send>() {}
+        assert_send::<Udp>();
+        assert_send::<Tcp>();
+        assert_send::<Memory>();
+        assert_send::<Impaired<Udp>>();
+        assert_send::<Poller>();
+    }
+}

@@ -37,16 +37,18 @@ mod epoll {
     use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
     use rustix::event::{PollFd, PollFlags, Timespec};
     use rustix::fd::{AsFd, OwnedFd};
-    use std::fmt;
     use std::io;
+    use std::mem::MaybeUninit;
     use std::time::Duration;
 
     /// Waits for many sockets at once: a server's connections, or the clients of a benchmark.
     ///
     /// A socket is reported as long as it is readable (level-triggered). Closing a socket removes it.
+    #[derive(Debug)]
     pub struct Poller {
         epoll: OwnedFd,
-        events: Vec<Event>,
+        /// The keys of the sockets that are ready.
+        ready: Vec<u64>,
     }
 
     impl Poller {
@@ -57,7 +59,7 @@ mod epoll {
         pub fn new() -> io::Result<Poller> {
             Ok(Poller {
                 epoll: epoll::create(CreateFlags::CLOEXEC)?,
-                events: Vec::with_capacity(Poller::BATCH),
+                ready: Vec::with_capacity(Poller::BATCH),
             })
         }
 
@@ -98,7 +100,7 @@ mod epoll {
             &mut self,
             until: Option<Duration>,
         ) -> io::Result<impl Iterator<Item = u64> + '_> {
-            self.events.clear();
+            self.ready.clear();
             if until.is_none() {
                 self.look(None)?;
             } else {
@@ -106,28 +108,25 @@ mod epoll {
                 // nanoseconds on every kernel and epoll_wait milliseconds.
                 let at_once = timespec(Duration::ZERO);
                 self.look(Some(&at_once))?;
-                if self.events.is_empty() && clock::left(until) != Some(Duration::ZERO) {
+                if self.ready.is_empty() && clock::left(until) != Some(Duration::ZERO) {
                     poll_until(&mut [PollFd::new(&self.epoll, PollFlags::IN)], until)?;
                     self.look(Some(&at_once))?;
                 }
             }
-            Ok(self.events.iter().map(|event| event.data.u64()))
+            Ok(self.ready.iter().copied())
         }
 
         fn look(&mut self, timeout: Option<&Timespec>) -> io::Result<()> {
-            let events = rustix::buffer::spare_capacity(&mut self.events);
-            match epoll::wait(&self.epoll, events, timeout) {
-                Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
+            let mut events = [MaybeUninit::<Event>::uninit(); Poller::BATCH];
+            match epoll::wait(&self.epoll, &mut events, timeout) {
+                Ok((events, _)) => {
+                    self.ready
+                        .extend(events.iter().map(|event| event.data.u64()));
+                    Ok(())
+                }
+                Err(rustix::io::Errno::INTR) => Ok(()),
                 Err(error) => Err(error.into()),
             }
-        }
-    }
-
-    impl fmt::Debug for Poller {
-        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.debug_struct("Poller")
-                .field("epoll", &self.epoll)
-                .finish()
         }
     }
 }

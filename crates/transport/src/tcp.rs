@@ -1,7 +1,7 @@
 mod connection;
 
 use self::connection::{Connection, Progress};
-use crate::{Datagram, Poller, Transport, TransportStats, bind, clock};
+use crate::{Datagram, Poller, Transport, TransportStats, bind};
 use socket2::{Domain, Protocol, Socket, Type};
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
@@ -276,10 +276,6 @@ impl Transport for Tcp {
             self.poll(until)?;
         }
         Ok(())
-    }
-
-    fn now(&self) -> Duration {
-        clock::now()
     }
 
     fn stats(&self) -> TransportStats {

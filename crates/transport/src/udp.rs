@@ -90,7 +90,7 @@ impl Udp {
         })
     }
 
-    /// Talks to `peer` only from now on: the kernel drops what others send and spares a tenth of the cost of a round trip.
+    /// Talks to `peer` only from now on: the kernel drops what others send and spares 5 to 10 % of a round trip.
     /// Datagrams for anyone else are dropped.
     pub fn connect(&mut self, peer: SocketAddr) -> io::Result<()> {
         self.flush()?;

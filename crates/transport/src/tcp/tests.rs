@@ -1,4 +1,5 @@
 use super::*;
+use crate::clock;
 use std::io::{Read, Write};
 use std::net::TcpStream;
 

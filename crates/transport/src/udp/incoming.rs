@@ -10,6 +10,8 @@ const BUFFER_BYTES: usize = 65_536;
 /// Buffers lie a little further apart than a power of two, or their first bytes would all compete
 /// for the same few cache lines.
 const STRIDE_BYTES: usize = BUFFER_BYTES + 192;
+/// Datagrams a client reads at once.
+const FEW: usize = 4;
 /// Reports about earlier datagrams read in a row before giving others a turn.
 const MAX_REPORTS: usize = 64;
 
@@ -50,6 +52,21 @@ impl Batch {
             bytes: vec![0; BATCH_SIZE * STRIDE_BYTES],
             metas: vec![RecvMeta::default(); BATCH_SIZE],
         })
+    }
+
+    /// Reads up to `count` of at most `MAX` datagrams; preparing fewer is cheaper.
+    fn recv<const MAX: usize>(
+        &mut self,
+        count: usize,
+        socket: &UdpSocket,
+        state: &UdpSocketState,
+    ) -> io::Result<usize> {
+        let mut chunks = self.bytes.chunks_exact_mut(STRIDE_BYTES);
+        let mut slices: [IoSliceMut<'_>; MAX] = std::array::from_fn(|_| {
+            let chunk = chunks.next().map(|chunk| &mut chunk[..BUFFER_BYTES]);
+            IoSliceMut::new(chunk.unwrap_or_default())
+        });
+        state.recv(socket.into(), &mut slices[..count], &mut self.metas)
     }
 
     fn give_back(self) {
@@ -133,12 +150,11 @@ impl Incoming {
         (self.filled, self.current, self.offset) = (0, 0, 0);
         let batch = self.lent.get_or_insert_with(Batch::lend);
         for _ in 0..MAX_REPORTS {
-            let mut chunks = batch.bytes.chunks_exact_mut(STRIDE_BYTES).take(self.batch);
-            let mut slices: [IoSliceMut<'_>; BATCH_SIZE] = std::array::from_fn(|_| {
-                let chunk = chunks.next().map(|chunk| &mut chunk[..BUFFER_BYTES]);
-                IoSliceMut::new(chunk.unwrap_or_default())
-            });
-            match state.recv(socket.into(), &mut slices[..self.batch], &mut batch.metas) {
+            let result = match self.batch {
+                ..=FEW => batch.recv::<FEW>(self.batch, socket, state),
+                _ => batch.recv::<BATCH_SIZE>(self.batch, socket, state),
+            };
+            match result {
                 Ok(filled) => {
                     self.filled = filled;
                     self.drained = filled < self.batch;
