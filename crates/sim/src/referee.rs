@@ -251,7 +251,7 @@ impl Referee {
                     .map_err(|what| Breach {
                         at: *at,
                         promise: Promise::HonestReports,
-                        what: format!("{name}: {what}"),
+                        what: format!("{name}, {kind:?}: {what}"),
                     })
             }
         }
@@ -555,13 +555,13 @@ impl FlowChecks {
         Ok(())
     }
 
-    /// Whether a message that was acknowledged may be believed to have arrived: a sequenced one may also have been
-    /// dropped on arrival for a newer one.
+    /// Whether it may be believed that the other end has a message. On an ordered channel it may wait there for an
+    /// earlier one; a sequenced one may have been dropped for a newer one.
     fn has_arrived(&self, number: u32) -> bool {
         match self.kind {
-            ChannelKind::UnreliableSequenced => true,
             ChannelKind::Unreliable => self.at_most_once.has(number),
-            _ => self.exactly_once.has(number),
+            ChannelKind::ReliableUnordered => self.exactly_once.has(number),
+            _ => true,
         }
     }
 }

@@ -113,7 +113,7 @@ fn in_order_finds_two_messages_swapped() {
         );
     }
     assert_eq!(
-        play(Some(Broken::new(Fault::Swap).on_channel(UNRELIABLE))),
+        play(Some(Broken::new(Fault::Swap).on_channel(UNORDERED))),
         Ok(()),
         "allowed there"
     );

@@ -121,7 +121,10 @@ fn a_known_server_key_is_checked() {
     let mut world = World::new(5);
     let server = world.add_node(Config::new("game", 1).accepting(4));
     let client = world.add_node(Config::new("game", 1));
-    let key = world.endpoint(server).public_key();
+    let key = world
+        .endpoint(server)
+        .public_key()
+        .expect("a server that encrypts has a key");
     let with = |server_key| ConnectOptions {
         server_key: Some(server_key),
         ..ConnectOptions::default()

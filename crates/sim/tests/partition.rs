@@ -8,7 +8,7 @@ use samestep_sim::World;
 
 #[test]
 fn everything_reliable_arrives_soon_after_the_partition_heals() {
-    for (seed, seconds) in [(1, 1), (2, 3), (3, 6), (4, 8)] {
+    for (seed, seconds) in [(1, 1), (2, 3), (3, 5), (4, 7)] {
         let mut world = World::new(seed);
         let latency = Duration::from_millis(50);
         world.set_links(LinkConfig {

@@ -14,11 +14,15 @@ struct Stream {
     server: NodeId,
     client: NodeId,
     moves: Vec<(NodeId, Duration)>,
-    latest: Duration,
 }
 
-/// A client and a server that send each other a message every 20 ms for `seconds`, with `at_half` in the middle.
-fn stream(config: Config, loss: f64, seconds: u64, at_half: impl FnOnce(&mut Stream)) -> Stream {
+/// A client and a server that send each other a message every 20 ms for `seconds`, with `on_tick` before each.
+fn stream(
+    config: Config,
+    loss: f64,
+    seconds: u64,
+    mut on_tick: impl FnMut(u64, &mut Stream),
+) -> Stream {
     let mut world = World::new(1);
     let latency = Duration::from_millis(30);
     world.set_links(LinkConfig {
@@ -38,15 +42,11 @@ fn stream(config: Config, loss: f64, seconds: u64, at_half: impl FnOnce(&mut Str
         server,
         client,
         moves: Vec::new(),
-        latest: Duration::ZERO,
     };
     stream.run(1_000);
     let ticks = seconds * 50;
-    let mut at_half = Some(at_half);
     for tick in 0..ticks {
-        if tick == ticks / 2 {
-            at_half.take().unwrap()(&mut stream);
-        }
+        on_tick(tick, &mut stream);
         for side in 0..2 {
             stream
                 .referee
@@ -84,7 +84,6 @@ impl Stream {
                     );
                     self.moves.push((node, at));
                 }
-                Wake::Message(message) => self.latest = message.at,
                 _ => {}
             }
         }
@@ -95,9 +94,11 @@ impl Stream {
 fn a_client_at_a_new_address_is_followed_within_a_second() {
     for config in [Config::new("game", 1), Config::new("game", 1).plain()] {
         let mut moved_at = Duration::ZERO;
-        let stream = stream(config, 0.0, 4, |stream| {
-            moved_at = stream.world.now();
-            stream.world.roam(stream.client);
+        let stream = stream(config, 0.0, 4, |tick, stream| {
+            if tick == 100 {
+                moved_at = stream.world.now();
+                stream.world.roam(stream.client);
+            }
         });
         let (node, at) = stream.moves[0];
         assert_eq!((stream.moves.len(), node), (1, stream.server));
@@ -111,19 +112,20 @@ fn a_client_at_a_new_address_is_followed_within_a_second() {
 
 #[test]
 fn a_new_port_is_followed_too() {
-    let stream = stream(Config::new("game", 1), 0.1, 4, |stream| {
-        stream.world.rebind(stream.client);
+    let stream = stream(Config::new("game", 1), 0.1, 4, |tick, stream| {
+        if tick == 100 {
+            stream.world.rebind(stream.client);
+        }
     });
     assert_eq!(stream.moves.len(), 1);
 }
 
 #[test]
 fn moving_again_and_again_under_loss_loses_nothing() {
-    let stream = stream(Config::new("game", 1), 0.2, 4, |stream| {
-        for _ in 0..5 {
+    let stream = stream(Config::new("game", 1), 0.2, 6, |tick, stream| {
+        if tick % 50 == 25 {
             stream.world.roam(stream.client);
-            stream.run(700);
         }
     });
-    assert!(stream.moves.len() >= 5, "{:?}", stream.moves);
+    assert!(stream.moves.len() >= 6, "{:?}", stream.moves);
 }

@@ -2,24 +2,25 @@
 
 use super::Seen;
 
-/// One flow of a channel with delivery reports: each message is reported once, and acknowledged only if it arrived.
+/// One flow of a channel with delivery reports: a message is acknowledged only if it arrived, and once; it may be
+/// presumed lost before that, once, if the channel is unreliable.
 #[derive(Clone, Debug, Default)]
 pub struct HonestReports {
-    reported: Seen,
+    acked: Seen,
+    lost: Seen,
 }
 
 impl HonestReports {
     /// Message `number` was reported, as acknowledged or as lost; `arrived` is the truth.
     pub fn on_report(&mut self, number: u32, acked: bool, arrived: bool) -> Result<(), String> {
-        if !self.reported.insert(number) {
-            return Err(format!("message {number} was reported twice"));
-        }
-        match acked && !arrived {
-            true => Err(format!(
-                "message {number} was reported as arrived but had not"
-            )),
-            false => Ok(()),
-        }
+        let wrong = match acked {
+            true if !self.acked.insert(number) => "acknowledged twice",
+            true if !arrived => "acknowledged but had not arrived",
+            false if self.acked.contains(number) => "reported lost after it was acknowledged",
+            false if !self.lost.insert(number) => "reported lost twice",
+            _ => return Ok(()),
+        };
+        Err(format!("message {number} was {wrong}"))
     }
 }
 
@@ -32,7 +33,9 @@ mod tests {
         let mut reports = HonestReports::default();
         assert!(reports.on_report(0, true, true).is_ok());
         assert!(reports.on_report(1, false, true).is_ok());
+        assert!(reports.on_report(1, true, true).is_ok(), "it was only late");
+        assert!(reports.on_report(1, false, true).is_err());
         assert!(reports.on_report(2, true, false).is_err());
-        assert!(reports.on_report(1, true, true).is_err());
+        assert!(reports.on_report(0, true, true).is_err());
     }
 }

@@ -157,7 +157,31 @@ impl<'t> Script<'t> {
     }
 
     fn active_phase(&mut self) -> Result<(), Breach> {
-        self.change_weather();
+        for index in 0..self.nodes.len() {
+            let Member {
+                id,
+                security,
+                accepts,
+            } = self.nodes[index];
+            let address = self.world.address(id);
+            self.trace(|| format!("{id} at {address}: {security:?}, accepts {accepts}"));
+        }
+        for index in 0..self.channels.len() {
+            let ChannelConfig {
+                kind,
+                priority,
+                repair,
+                report,
+                max_message,
+                ..
+            } = self.channels[index];
+            self.trace(|| format!("channel {index}: {kind:?}, {repair:?}, priority {priority}, report {report}, up to {max_message}"));
+        }
+        // One world in ten starts with links without any delay, where everything happens in one instant.
+        if self.rng.chance(0.9) {
+            let weather = self.climate.weather(&mut self.rng);
+            self.world.set_links(weather);
+        }
         for key in [OPERATION, WEATHER, MEASURE] {
             self.world.set_timer(Duration::ZERO, key);
         }
