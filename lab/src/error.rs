@@ -59,7 +59,10 @@ pub enum LabError {
 
 impl LabError {
     pub(crate) fn file(path: &Path, error: std::io::Error) -> LabError {
-        LabError::File { path: path.to_path_buf(), error }
+        LabError::File {
+            path: path.to_path_buf(),
+            error,
+        }
     }
 }
 
@@ -67,11 +70,19 @@ impl fmt::Display for LabError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             LabError::UnknownPlan { name, known } => {
-                write!(f, "there is no plan \"{name}\"; the plans are {} (or give the path of a .toml file)", known.join(", "))
+                write!(
+                    f,
+                    "there is no plan \"{name}\"; the plans are {} (or give the path of a .toml file)",
+                    known.join(", ")
+                )
             }
             LabError::BadPlan { plan, why } => write!(f, "plan {plan}: {why}"),
             LabError::UnknownKey { plan, key, known } => {
-                write!(f, "plan {plan} has no key \"{key}\"; its keys are {}", known.join(", "))
+                write!(
+                    f,
+                    "plan {plan} has no key \"{key}\"; its keys are {}",
+                    known.join(", ")
+                )
             }
             LabError::BadValue { key, value, valid } => {
                 write!(f, "\"{value}\" is no value for {key}; valid is {valid}")

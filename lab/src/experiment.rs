@@ -10,6 +10,7 @@ use std::thread;
 use crate::error::LabError;
 use crate::experiments as all;
 use crate::parameters::{Case, Key};
+use crate::plan::Published;
 use crate::plot::Plot;
 
 /// Code that measures something under the conditions of a case.
@@ -50,7 +51,10 @@ pub fn experiments() -> &'static [&'static dyn Experiment] {
 
 /// The experiment of that name.
 pub fn experiment(name: &str) -> Option<&'static dyn Experiment> {
-    experiments().iter().copied().find(|experiment| experiment.name() == name)
+    experiments()
+        .iter()
+        .copied()
+        .find(|experiment| experiment.name() == name)
 }
 
 /// A quantity that is measured.
@@ -95,8 +99,19 @@ pub struct Findings {
 
 impl Findings {
     /// Adds a figure.
-    pub fn push(&mut self, case: &Case, metric: &'static str, theirs: Option<f64>, ours: Option<f64>) {
-        self.rows.push(Row { case: case.name.clone(), metric, theirs, ours });
+    pub fn push(
+        &mut self,
+        case: &Case,
+        metric: &'static str,
+        theirs: Option<f64>,
+        ours: Option<f64>,
+    ) {
+        self.rows.push(Row {
+            case: case.name.clone(),
+            metric,
+            theirs,
+            ours,
+        });
     }
 }
 
@@ -110,8 +125,8 @@ pub struct RunContext {
     pub real: bool,
     /// The cases to measure.
     pub cases: Vec<Case>,
-    /// The keys that `--set` named.
-    pub set: Vec<String>,
+    /// Figures of the source document, to be drawn beside ours.
+    pub published: Vec<Published>,
     /// Where raw data goes; `None` writes none.
     pub out: Option<PathBuf>,
     /// Whether to say on stderr how far it is.
@@ -137,14 +152,17 @@ impl RunContext {
         measure: impl Fn(&Case, u64) -> Result<T, LabError> + Sync,
     ) -> Result<Vec<(&Case, Vec<T>)>, LabError> {
         let jobs: Vec<(usize, u64)> = (0..self.cases.len())
-            .flat_map(|case| (0..self.cases[case].number("repeats") as u64).map(move |repeat| (case, repeat)))
+            .flat_map(|case| {
+                (0..self.cases[case].number("repeats") as u64).map(move |repeat| (case, repeat))
+            })
             .collect();
         let next = AtomicUsize::new(0);
         let done = Mutex::new(Vec::new());
         thread::scope(|scope| {
             for _ in 0..workers.min(jobs.len()) {
                 scope.spawn(|| {
-                    while let Some((case, repeat)) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    while let Some((case, repeat)) = jobs.get(next.fetch_add(1, Ordering::Relaxed))
+                    {
                         let answer = measure(&self.cases[*case], seed_of(self.seed, *repeat));
                         let failed = answer.is_err();
                         let mut done = done.lock().expect("no worker panics with the lock");
@@ -160,16 +178,28 @@ impl RunContext {
         self.say(0, 0, "");
         let mut done = done.into_inner().expect("no worker panics with the lock");
         done.sort_by_key(|(job, _)| *job);
-        let mut all: Vec<(&Case, Vec<T>)> = self.cases.iter().map(|case| (case, Vec::new())).collect();
+        let mut all: Vec<(&Case, Vec<T>)> =
+            self.cases.iter().map(|case| (case, Vec::new())).collect();
         for ((case, _), answer) in done {
             all[case].1.push(answer?);
         }
         Ok(all)
     }
 
+    /// The source document's figure for a case and metric.
+    pub fn published(&self, case: &Case, metric: &str) -> Option<f64> {
+        let figure = self
+            .published
+            .iter()
+            .find(|figure| figure.case == case.name && figure.metric == metric)?;
+        Some(figure.value)
+    }
+
     /// A raw data file in the output directory; `None` when none is written.
     pub fn csv(&self, name: &str, header: &[&str]) -> Result<Option<Csv>, LabError> {
-        let Some(out) = &self.out else { return Ok(None) };
+        let Some(out) = &self.out else {
+            return Ok(None);
+        };
         Csv::create(out.join(name), header).map(Some)
     }
 
@@ -179,7 +209,11 @@ impl RunContext {
         if !self.progress || !terminal.is_terminal() {
             return;
         }
-        let text = if total == 0 { String::new() } else { format!("{done}/{total}  {case}") };
+        let text = if total == 0 {
+            String::new()
+        } else {
+            format!("{done}/{total}  {case}")
+        };
         // A progress line that cannot be written is not worth failing for.
         let _ = write!(terminal, "\r\x1b[2K{text}");
         let _ = terminal.flush();
@@ -204,7 +238,10 @@ impl Csv {
     /// Creates the file and writes its header.
     pub fn create(path: PathBuf, header: &[&str]) -> Result<Csv, LabError> {
         let file = File::create(&path).map_err(|error| LabError::file(&path, error))?;
-        let mut csv = Csv { path, file: BufWriter::new(file) };
+        let mut csv = Csv {
+            path,
+            file: BufWriter::new(file),
+        };
         csv.line(header)?;
         Ok(csv)
     }
@@ -212,12 +249,15 @@ impl Csv {
     /// Writes one line.
     pub fn line<S: AsRef<str>>(&mut self, fields: &[S]) -> Result<(), LabError> {
         let fields: Vec<_> = fields.iter().map(|field| quoted(field.as_ref())).collect();
-        writeln!(self.file, "{}", fields.join(",")).map_err(|error| LabError::file(&self.path, error))
+        writeln!(self.file, "{}", fields.join(","))
+            .map_err(|error| LabError::file(&self.path, error))
     }
 
     /// Writes what is still buffered, so that a full disk is noticed.
     pub fn finish(mut self) -> Result<PathBuf, LabError> {
-        self.file.flush().map_err(|error| LabError::file(&self.path, error))?;
+        self.file
+            .flush()
+            .map_err(|error| LabError::file(&self.path, error))?;
         Ok(self.path)
     }
 }
@@ -232,19 +272,39 @@ fn quoted(field: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::Plan;
+    use crate::plan::{Plan, Variant};
 
     fn context() -> RunContext {
         let plan = Plan::find("delivery").unwrap();
         let sets = [("repeats".to_string(), "3".to_string())];
-        let cases = plan.cases(true, &sets).unwrap();
-        RunContext { seed: 5, quick: true, real: false, cases, set: Vec::new(), out: None, progress: false }
+        let cases = plan
+            .cases(
+                Variant {
+                    quick: true,
+                    real: false,
+                },
+                &sets,
+            )
+            .unwrap();
+        RunContext {
+            seed: 5,
+            quick: true,
+            real: false,
+            cases,
+            published: Vec::new(),
+            out: None,
+            progress: false,
+        }
     }
 
     #[test]
     fn answers_come_in_the_order_of_the_cases_however_many_workers() {
         let context = context();
-        let run = |workers| context.measure_with(workers, |case, seed| Ok((case.name.clone(), seed))).unwrap();
+        let run = |workers| {
+            context
+                .measure_with(workers, |case, seed| Ok((case.name.clone(), seed)))
+                .unwrap()
+        };
         let alone = run(1);
         assert_eq!(alone.len(), context.cases.len());
         for (case, answers) in &alone {
@@ -252,16 +312,28 @@ mod tests {
             let seeds: Vec<_> = answers.iter().map(|(_, seed)| *seed).collect();
             assert_eq!(seeds, [seed_of(5, 0), seed_of(5, 1), seed_of(5, 2)]);
         }
-        let names = |run: &[(&Case, Vec<(String, u64)>)]| run.iter().map(|(_, a)| a.clone()).collect::<Vec<_>>();
+        let names = |run: &[(&Case, Vec<(String, u64)>)]| {
+            run.iter().map(|(_, a)| a.clone()).collect::<Vec<_>>()
+        };
         assert_eq!(names(&alone), names(&run(4)));
     }
 
     #[test]
     fn a_failing_case_fails_the_run() {
         let failing = |case: &Case, _| -> Result<(), _> {
-            Err(LabError::Measurement { case: case.name.clone(), why: "no connection".into() })
+            Err(LabError::Measurement {
+                case: case.name.clone(),
+                why: "no connection".into(),
+            })
         };
-        assert!(context().measure(failing).err().unwrap().to_string().contains("no connection"));
+        assert!(
+            context()
+                .measure(failing)
+                .err()
+                .unwrap()
+                .to_string()
+                .contains("no connection")
+        );
     }
 
     #[test]
@@ -274,11 +346,18 @@ mod tests {
     #[test]
     fn names_are_unique_and_stable_in_form() {
         for experiment in experiments() {
-            let mut names: Vec<_> = experiment.metrics().iter().map(|metric| metric.name).collect();
+            let mut names: Vec<_> = experiment
+                .metrics()
+                .iter()
+                .map(|metric| metric.name)
+                .collect();
             names.sort();
             names.dedup();
             assert_eq!(names.len(), experiment.metrics().len());
-            assert!(names.iter().all(|name| name.chars().all(|c| c.is_ascii_lowercase() || c == '_' || c.is_ascii_digit())));
+            assert!(names.iter().all(|name| {
+                name.chars()
+                    .all(|c| c.is_ascii_lowercase() || c == '_' || c.is_ascii_digit())
+            }));
             assert!(experiment.keys().iter().any(|key| key.name == "repeats"));
         }
     }

@@ -17,5 +17,8 @@ use crate::parameters::Case;
 
 /// Names the case in an error of a measurement.
 fn in_case(case: &Case) -> impl Fn(String) -> LabError + '_ {
-    |why| LabError::Measurement { case: case.name.clone(), why }
+    |why| LabError::Measurement {
+        case: case.name.clone(),
+        why,
+    }
 }

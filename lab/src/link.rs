@@ -15,18 +15,36 @@ pub const PROFILE: Key = Key::text(
 .labelled(|value| Some(value.to_string()).filter(|name| name != "none"));
 
 /// Smallest one-way delay.
-pub const LATENCY_MS: Key =
-    Key::number("link.latency_ms", 0.0, Domain::Number(0.0, 60_000.0), "smallest one-way delay, in ms");
+pub const LATENCY_MS: Key = Key::number(
+    "link.latency_ms",
+    0.0,
+    Domain::Number(0.0, 60_000.0),
+    "smallest one-way delay, in ms",
+);
 
 /// Random delay on top.
-pub const JITTER_MS: Key =
-    Key::number("link.jitter_ms", 0.0, Domain::Number(0.0, 60_000.0), "random delay on top, in ms; its shape is link.jitter");
+pub const JITTER_MS: Key = Key::number(
+    "link.jitter_ms",
+    0.0,
+    Domain::Number(0.0, 60_000.0),
+    "random delay on top, in ms; its shape is link.jitter",
+);
 
 /// The shape of that delay.
-pub const JITTER: Key = Key::text("link.jitter", "uniform", Domain::Listed(distributions), "distribution of the jitter");
+pub const JITTER: Key = Key::text(
+    "link.jitter",
+    "uniform",
+    Domain::Listed(distributions),
+    "distribution of the jitter",
+);
 
 /// Share of datagrams lost.
-pub const LOSS: Key = Key::number("link.loss", 0.0, Domain::Share, "share of datagrams lost, in each direction");
+pub const LOSS: Key = Key::number(
+    "link.loss",
+    0.0,
+    Domain::Share,
+    "share of datagrams lost, in each direction",
+);
 
 /// Length of bursts of loss.
 pub const BURST_MS: Key = Key::number(
@@ -41,11 +59,20 @@ pub const BURST_MS: Key = Key::number(
 });
 
 /// Share of datagrams delivered twice.
-pub const DUPLICATE: Key = Key::number("link.duplicate", 0.0, Domain::Share, "share of datagrams delivered twice");
+pub const DUPLICATE: Key = Key::number(
+    "link.duplicate",
+    0.0,
+    Domain::Share,
+    "share of datagrams delivered twice",
+);
 
 /// Share of datagrams held back.
-pub const REORDER: Key =
-    Key::number("link.reorder", 0.0, Domain::Share, "share of datagrams held back by 20 ms, so that later ones overtake");
+pub const REORDER: Key = Key::number(
+    "link.reorder",
+    0.0,
+    Domain::Share,
+    "share of datagrams held back by 20 ms, so that later ones overtake",
+);
 
 /// Rate limit.
 pub const RATE_KBPS: Key = Key::number(
@@ -64,11 +91,20 @@ pub const QUEUE_MS: Key = Key::number(
 );
 
 /// How long one measurement lasts.
-pub const SECONDS: Key = Key::number("seconds", 60.0, Domain::Number(0.1, 100_000.0), "length of each measurement, in s");
+pub const SECONDS: Key = Key::number(
+    "seconds",
+    60.0,
+    Domain::Number(0.1, 100_000.0),
+    "length of each measurement, in s",
+);
 
 /// How often each measurement is repeated.
-pub const REPEATS: Key =
-    Key::number("repeats", 1.0, Domain::Whole(1, 10_000), "measurements per case, each with its own seed; judged together");
+pub const REPEATS: Key = Key::number(
+    "repeats",
+    1.0,
+    Domain::Whole(1, 10_000),
+    "measurements per case, each with its own seed; judged together",
+);
 
 /// Labels a latency.
 pub fn latency_label(value: &Value) -> Option<String> {
@@ -95,11 +131,16 @@ pub fn some_jitter_label(value: &Value) -> Option<String> {
 }
 
 fn profiles() -> Vec<&'static str> {
-    std::iter::once("none").chain(Profile::list().into_iter().map(|profile| profile.name)).collect()
+    std::iter::once("none")
+        .chain(Profile::list().into_iter().map(|profile| profile.name))
+        .collect()
 }
 
 fn distributions() -> Vec<&'static str> {
-    Distribution::ALL.iter().map(|distribution| distribution.name()).collect()
+    Distribution::ALL
+        .iter()
+        .map(|distribution| distribution.name())
+        .collect()
 }
 
 /// The path a case describes: its profile, changed by the link keys the case has.
@@ -108,10 +149,16 @@ pub fn path(case: &Case) -> Result<Path, LabError> {
     let mut set = |key: &Key, value: &Value| {
         let name = key.name.trim_start_matches("link.");
         path.set(name, &value.to_string())
-            .map_err(|error| LabError::Measurement { case: case.name.clone(), why: error.to_string() })
+            .map_err(|error| LabError::Measurement {
+                case: case.name.clone(),
+                why: error.to_string(),
+            })
     };
     // The profile first: it replaces everything before it.
-    for key in [PROFILE, LATENCY_MS, JITTER_MS, JITTER, LOSS, BURST_MS, DUPLICATE, REORDER, RATE_KBPS, QUEUE_MS] {
+    for key in [
+        PROFILE, LATENCY_MS, JITTER_MS, JITTER, LOSS, BURST_MS, DUPLICATE, REORDER, RATE_KBPS,
+        QUEUE_MS,
+    ] {
         match case.value(key.name) {
             Some(Value::Text(name)) if name == "none" => {}
             Some(value) => set(&key, value)?,
@@ -131,8 +178,15 @@ mod tests {
     use crate::plan::Plan;
 
     fn first(sets: &[(&str, &str)]) -> Case {
-        let sets: Vec<_> = sets.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
-        Plan::find("loss-latency").unwrap().cases(false, &sets).unwrap().remove(0)
+        let sets: Vec<_> = sets
+            .iter()
+            .map(|(key, value)| (key.to_string(), value.to_string()))
+            .collect();
+        Plan::find("loss-latency")
+            .unwrap()
+            .cases(Default::default(), &sets)
+            .unwrap()
+            .remove(0)
     }
 
     #[test]
@@ -150,9 +204,22 @@ mod tests {
         assert_eq!(link.latency, Duration::from_millis(30));
         assert_eq!(link.jitter.amount, Duration::from_millis(4));
         assert_eq!(link.jitter.distribution, Distribution::Exponential);
-        assert_eq!(link.loss, Loss::Burst { rate: 0.02, mean: Duration::from_millis(40) });
-        assert_eq!((link.rate_bps, link.queue), (Some(500_000), Duration::from_millis(70)));
-        assert!(case.name.starts_with("jitter4ms/2%/burst40ms/"), "{}", case.name);
+        assert_eq!(
+            link.loss,
+            Loss::Burst {
+                rate: 0.02,
+                mean: Duration::from_millis(40)
+            }
+        );
+        assert_eq!(
+            (link.rate_bps, link.queue),
+            (Some(500_000), Duration::from_millis(70))
+        );
+        assert!(
+            case.name.starts_with("jitter4ms/2%/burst40ms/"),
+            "{}",
+            case.name
+        );
     }
 
     #[test]
@@ -162,12 +229,16 @@ mod tests {
         assert_eq!(path(&case).unwrap(), lte.path());
         assert!(case.name.starts_with("lte/"), "{}", case.name);
         let changed = path(&first(&[("link.profile", "lte"), ("link.loss", "0.1")])).unwrap();
-        assert_eq!((changed.up.loss.rate(), changed.up.latency), (0.1, lte.up.latency));
+        assert_eq!(
+            (changed.up.loss.rate(), changed.up.latency),
+            (0.1, lte.up.latency)
+        );
     }
 
     #[test]
     fn percentages_read_well() {
-        let shown = [0.0, 0.005, 0.01, 0.05, 0.29, 1.0].map(|share| percent_label(&Value::Number(share)).unwrap());
+        let shown = [0.0, 0.005, 0.01, 0.05, 0.29, 1.0]
+            .map(|share| percent_label(&Value::Number(share)).unwrap());
         assert_eq!(shown, ["0%", "0.5%", "1%", "5%", "29%", "100%"]);
     }
 }

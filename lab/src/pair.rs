@@ -24,7 +24,12 @@ pub const FRAME: Duration = Duration::from_micros(16_700);
 
 impl Pair {
     /// Connects a pair. With `poll` both ends look at their network only that often.
-    pub fn connect(path: &Path, channels: &[ChannelConfig], poll: Option<Duration>, seed: u64) -> Result<Pair, String> {
+    pub fn connect(
+        path: &Path,
+        channels: &[ChannelConfig],
+        poll: Option<Duration>,
+        seed: u64,
+    ) -> Result<Pair, String> {
         let config = config(channels);
         let mut world = World::new(seed);
         let server = world.add_node(config.clone().accepting(1));
@@ -41,20 +46,34 @@ impl Pair {
         let mut open = 0;
         while open < 2 {
             match world.next(Duration::from_secs(120)) {
-                Some(Wake::Event { event: Event::Connected { .. }, .. }) => open += 1,
-                Some(Wake::Event { event: Event::Closed { reason, .. }, .. }) => {
+                Some(Wake::Event {
+                    event: Event::Connected { .. },
+                    ..
+                }) => open += 1,
+                Some(Wake::Event {
+                    event: Event::Closed { reason, .. },
+                    ..
+                }) => {
                     return Err(format!("could not connect: {reason}"));
                 }
                 Some(_) => {}
                 None => return Err("could not connect within two minutes".into()),
             }
         }
-        Ok(Pair { world, client, server, id })
+        Ok(Pair {
+            world,
+            client,
+            server,
+            id,
+        })
     }
 
     /// Bytes both ends have put on the wire so far, IP and UDP headers included.
     pub fn wire_bytes(&self) -> u64 {
-        [self.client, self.server].map(|node| self.world.traffic(node).wire_bytes_sent()).iter().sum()
+        [self.client, self.server]
+            .map(|node| self.world.traffic(node).wire_bytes_sent())
+            .iter()
+            .sum()
     }
 }
 
@@ -85,5 +104,9 @@ pub const KIND_NAMES: &[&str] = &[KINDS[0].0, KINDS[1].0, KINDS[2].0, KINDS[3].0
 /// # Panics
 /// If there is none: keys admit only the known names.
 pub fn kind(name: &str) -> ChannelKind {
-    KINDS.iter().find(|(known, _)| *known == name).expect("the key admits only known kinds").1
+    KINDS
+        .iter()
+        .find(|(known, _)| *known == name)
+        .expect("the key admits only known kinds")
+        .1
 }

@@ -44,7 +44,11 @@ impl Domain {
     /// Reads a value as written on the command line.
     pub fn parse(&self, key: &str, text: &str) -> Result<Value, LabError> {
         let text = text.trim();
-        let bad = || LabError::BadValue { key: key.into(), value: text.into(), valid: self.to_string() };
+        let bad = || LabError::BadValue {
+            key: key.into(),
+            value: text.into(),
+            valid: self.to_string(),
+        };
         if let Domain::Choice(_) | Domain::Listed(_) = self {
             return self.check(key, Value::Text(Cow::Owned(text.to_string())));
         }
@@ -70,7 +74,11 @@ impl Domain {
         if fits {
             return Ok(value);
         }
-        Err(LabError::BadValue { key: key.into(), value: value.to_string(), valid: self.to_string() })
+        Err(LabError::BadValue {
+            key: key.into(),
+            value: value.to_string(),
+            valid: self.to_string(),
+        })
     }
 }
 
@@ -122,18 +130,43 @@ pub struct Key {
 
 impl Key {
     /// A key whose value is a number and stays out of the case names.
-    pub const fn number(name: &'static str, default: f64, domain: Domain, what: &'static str) -> Key {
-        Key { name, what, domain, default: Initial::Number(default), label: None }
+    pub const fn number(
+        name: &'static str,
+        default: f64,
+        domain: Domain,
+        what: &'static str,
+    ) -> Key {
+        Key {
+            name,
+            what,
+            domain,
+            default: Initial::Number(default),
+            label: None,
+        }
     }
 
     /// A key whose value is a word and stays out of the case names.
-    pub const fn text(name: &'static str, default: &'static str, domain: Domain, what: &'static str) -> Key {
-        Key { name, what, domain, default: Initial::Text(default), label: None }
+    pub const fn text(
+        name: &'static str,
+        default: &'static str,
+        domain: Domain,
+        what: &'static str,
+    ) -> Key {
+        Key {
+            name,
+            what,
+            domain,
+            default: Initial::Text(default),
+            label: None,
+        }
     }
 
     /// The same key, shown in case names by `label`.
     pub const fn labelled(self, label: fn(&Value) -> Option<String>) -> Key {
-        Key { label: Some(label), ..self }
+        Key {
+            label: Some(label),
+            ..self
+        }
     }
 }
 
@@ -149,8 +182,8 @@ pub enum Source {
     Default,
     /// The plan.
     Plan,
-    /// The plan's quick variant.
-    Quick,
+    /// The plan's variant, quick or real.
+    Variant,
     /// `--set`.
     Set,
 }
@@ -219,6 +252,8 @@ pub struct Layers {
     pub matrices: Vec<Choices>,
     /// The quick variant's parameters; empty in a full run.
     pub quick: Choices,
+    /// The parameters of runs over real sockets; empty in virtual time.
+    pub real: Choices,
     /// What `--set` said.
     pub set: Choices,
 }
@@ -226,12 +261,21 @@ pub struct Layers {
 /// Every case of the plan, in the order of the keys, each only once.
 pub fn cases(keys: &[Key], layers: &Layers) -> Result<Vec<Case>, String> {
     let whole = [Choices::new()];
-    let matrices = if layers.matrices.is_empty() { &whole[..] } else { &layers.matrices };
+    let matrices = if layers.matrices.is_empty() {
+        &whole[..]
+    } else {
+        &layers.matrices
+    };
     let mut all: Vec<Case> = Vec::new();
     for matrix in matrices {
-        let dimensions: Vec<(&Key, Source, Vec<Value>)> =
-            keys.iter().map(|key| dimension(key, layers, matrix)).collect();
-        let count = dimensions.iter().map(|(_, _, values)| values.len()).product();
+        let dimensions: Vec<(&Key, Source, Vec<Value>)> = keys
+            .iter()
+            .map(|key| dimension(key, layers, matrix))
+            .collect();
+        let count = dimensions
+            .iter()
+            .map(|(_, _, values)| values.len())
+            .product();
         for index in 0..count {
             let case = case(&dimensions, index, count);
             match all.iter().find(|other| other.name == case.name) {
@@ -245,7 +289,13 @@ pub fn cases(keys: &[Key], layers: &Layers) -> Result<Vec<Case>, String> {
 }
 
 fn dimension<'a>(key: &'a Key, layers: &Layers, matrix: &Choices) -> (&'a Key, Source, Vec<Value>) {
-    let layers = [(Source::Set, &layers.set), (Source::Quick, &layers.quick), (Source::Plan, matrix), (Source::Plan, &layers.plan)];
+    let layers = [
+        (Source::Set, &layers.set),
+        (Source::Variant, &layers.quick),
+        (Source::Variant, &layers.real),
+        (Source::Plan, matrix),
+        (Source::Plan, &layers.plan),
+    ];
     for (source, choices) in layers {
         if let Some(values) = choices.get(key.name) {
             return (key, source, values.clone());
@@ -263,14 +313,18 @@ fn case(dimensions: &[(&Key, Source, Vec<Value>)], index: usize, count: usize) -
         chosen.push((*key, *source, &values[index / count], values.len() > 1));
         index %= count;
     }
-    let profile = chosen.iter().find(|(key, _, value, _)| key.name == "link.profile" && value.to_string() != "none");
+    let profile = chosen
+        .iter()
+        .find(|(key, _, value, _)| key.name == "link.profile" && value.to_string() != "none");
     let profile_source = profile.map(|(_, source, _, _)| *source);
     let mut names = Vec::new();
     let mut values = BTreeMap::new();
     for (key, source, value, spans) in chosen {
         // A profile replaces every other link setting except those chosen at least as deliberately.
         let link = key.name.starts_with("link.") && key.name != "link.profile";
-        if link && profile_source.is_some_and(|profile| source < profile || source == Source::Default) {
+        if link
+            && profile_source.is_some_and(|profile| source < profile || source == Source::Default)
+        {
             continue;
         }
         names.extend(match key.label {
@@ -279,7 +333,10 @@ fn case(dimensions: &[(&Key, Source, Vec<Value>)], index: usize, count: usize) -
         });
         values.insert(key.name, value.clone());
     }
-    Case { name: names.join("/"), values }
+    Case {
+        name: names.join("/"),
+        values,
+    }
 }
 
 #[cfg(test)]
@@ -296,7 +353,8 @@ mod tests {
 
     fn keys() -> Vec<Key> {
         vec![
-            Key::text("link.profile", "none", Domain::Choice(&["none", "lte"]), "").labelled(unless_none),
+            Key::text("link.profile", "none", Domain::Choice(&["none", "lte"]), "")
+                .labelled(unless_none),
             Key::number("link.latency_ms", 0.0, Domain::Number(0.0, 1e4), "").labelled(latency),
             Key::text("channel", "a", Domain::Choice(&["a", "b"]), "").labelled(plain),
             Key::number("seconds", 60.0, Domain::Whole(1, 100), ""),
@@ -308,30 +366,47 @@ mod tests {
     }
 
     fn words(values: &[&'static str]) -> Vec<Value> {
-        values.iter().copied().map(|v| Value::Text(v.into())).collect()
+        values
+            .iter()
+            .copied()
+            .map(|v| Value::Text(v.into()))
+            .collect()
     }
 
     fn names(layers: &Layers) -> Vec<String> {
-        cases(&keys(), layers).unwrap().into_iter().map(|case| case.name).collect()
+        cases(&keys(), layers)
+            .unwrap()
+            .into_iter()
+            .map(|case| case.name)
+            .collect()
     }
 
     #[test]
     fn cases_are_the_union_of_the_products() {
         let layers = Layers {
             matrices: vec![
-                Choices::from([("link.latency_ms", numbers(&[0.0, 200.0])), ("channel", words(&["a", "b"]))]),
+                Choices::from([
+                    ("link.latency_ms", numbers(&[0.0, 200.0])),
+                    ("channel", words(&["a", "b"])),
+                ]),
                 Choices::from([("link.latency_ms", numbers(&[200.0, 1000.0]))]),
             ],
             ..Layers::default()
         };
-        assert_eq!(names(&layers), ["0ms/a", "0ms/b", "200ms/a", "200ms/b", "1000ms/a"]);
+        assert_eq!(
+            names(&layers),
+            ["0ms/a", "0ms/b", "200ms/a", "200ms/b", "1000ms/a"]
+        );
     }
 
     #[test]
     fn set_replaces_a_dimension_in_every_matrix() {
         let layers = Layers {
             matrices: vec![
-                Choices::from([("link.latency_ms", numbers(&[0.0, 200.0])), ("channel", words(&["a", "b"]))]),
+                Choices::from([
+                    ("link.latency_ms", numbers(&[0.0, 200.0])),
+                    ("channel", words(&["a", "b"])),
+                ]),
                 Choices::from([("link.latency_ms", numbers(&[1000.0]))]),
             ],
             set: Choices::from([("link.latency_ms", numbers(&[7.0]))]),
@@ -342,7 +417,10 @@ mod tests {
 
     #[test]
     fn a_hidden_key_shows_once_it_spans_a_dimension() {
-        let layers = Layers { set: Choices::from([("seconds", numbers(&[1.0, 2.0]))]), ..Layers::default() };
+        let layers = Layers {
+            set: Choices::from([("seconds", numbers(&[1.0, 2.0]))]),
+            ..Layers::default()
+        };
         assert_eq!(names(&layers), ["0ms/a/seconds=1", "0ms/a/seconds=2"]);
     }
 
@@ -364,7 +442,16 @@ mod tests {
             Choices::from([("seconds", numbers(&[1.0]))]),
             Choices::from([("seconds", numbers(&[2.0]))]),
         ];
-        assert!(cases(&keys(), &Layers { matrices, ..Layers::default() }).is_err());
+        assert!(
+            cases(
+                &keys(),
+                &Layers {
+                    matrices,
+                    ..Layers::default()
+                }
+            )
+            .is_err()
+        );
     }
 
     #[test]
@@ -378,7 +465,12 @@ mod tests {
         assert!(whole.parse("repeats", "1.5").is_err());
         assert!(whole.parse("repeats", "0").is_err());
         assert_eq!(whole.parse("repeats", " 3").unwrap(), Value::Number(3.0));
-        let error = Domain::Choice(&["udp", "tcp"]).parse("transport", "ipx").unwrap_err();
-        assert_eq!(error.to_string(), "\"ipx\" is no value for transport; valid is udp, tcp");
+        let error = Domain::Choice(&["udp", "tcp"])
+            .parse("transport", "ipx")
+            .unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "\"ipx\" is no value for transport; valid is udp, tcp"
+        );
     }
 }

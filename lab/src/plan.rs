@@ -37,6 +37,15 @@ pub struct Plan {
     layers: Layers,
 }
 
+/// Which of a plan's variants to run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Variant {
+    /// The short one.
+    pub quick: bool,
+    /// The one for real sockets, where time is real too.
+    pub real: bool,
+}
+
 /// A figure of the source document.
 #[derive(Clone, Debug, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields)]
@@ -114,6 +123,8 @@ struct PlanFile {
     #[serde(default)]
     quick: toml::Table,
     #[serde(default)]
+    real: toml::Table,
+    #[serde(default)]
     published: Vec<Published>,
     #[serde(default)]
     expect: Vec<Expectation>,
@@ -126,32 +137,50 @@ impl Plan {
             return Plan::parse(name, text);
         }
         let path = Path::new(name);
-        if path.extension().is_some_and(|extension| extension == "toml") {
-            let text = std::fs::read_to_string(path).map_err(|error| LabError::file(path, error))?;
+        if path
+            .extension()
+            .is_some_and(|extension| extension == "toml")
+        {
+            let text =
+                std::fs::read_to_string(path).map_err(|error| LabError::file(path, error))?;
             return Plan::parse(name, &text);
         }
         let known = PLANS.iter().map(|(name, _)| name.to_string()).collect();
-        Err(LabError::UnknownPlan { name: name.into(), known })
+        Err(LabError::UnknownPlan {
+            name: name.into(),
+            known,
+        })
     }
 
     /// Every built-in plan.
     pub fn all() -> Result<Vec<Plan>, LabError> {
-        PLANS.iter().map(|(name, text)| Plan::parse(name, text)).collect()
+        PLANS
+            .iter()
+            .map(|(name, text)| Plan::parse(name, text))
+            .collect()
     }
 
     /// Reads a plan and checks it against its experiment; `origin` names it in errors.
     pub fn parse(origin: &str, text: &str) -> Result<Plan, LabError> {
-        let bad = |why: String| LabError::BadPlan { plan: origin.into(), why };
+        let bad = |why: String| LabError::BadPlan {
+            plan: origin.into(),
+            why,
+        };
         let file: PlanFile = toml::from_str(text).map_err(|error| bad(error.to_string()))?;
         let experiment = experiment(&file.experiment).ok_or_else(|| {
             let known: Vec<_> = experiments().iter().map(|e| e.name()).collect();
-            bad(format!("there is no experiment \"{}\"; the experiments are {}", file.experiment, known.join(", ")))
+            bad(format!(
+                "there is no experiment \"{}\"; the experiments are {}",
+                file.experiment,
+                known.join(", ")
+            ))
         })?;
         let choices = |table: &toml::Table| choices(experiment.keys(), origin, table);
         let layers = Layers {
             plan: choices(&file.parameters)?,
             matrices: file.matrix.iter().map(choices).collect::<Result<_, _>>()?,
             quick: choices(&file.quick)?,
+            real: choices(&file.real)?,
             set: Choices::new(),
         };
         let plan = Plan {
@@ -164,53 +193,80 @@ impl Plan {
             expectations: file.expect,
             layers,
         };
-        plan.cases(false, &[])?;
+        plan.cases(Variant::default(), &[])?;
         plan.check_metrics().map_err(bad)?;
         Ok(plan)
     }
 
     /// The cases of a run. `sets` are `key=value` pairs; a value may be a comma-separated list.
-    pub fn cases(&self, quick: bool, sets: &[(String, String)]) -> Result<Vec<Case>, LabError> {
+    pub fn cases(
+        &self,
+        variant: Variant,
+        sets: &[(String, String)],
+    ) -> Result<Vec<Case>, LabError> {
         let mut layers = self.layers.clone();
-        if !quick {
+        if !variant.quick {
             layers.quick.clear();
+        }
+        if !variant.real {
+            layers.real.clear();
         }
         for (name, text) in sets {
             let key = self.key(name)?;
-            let values = text.split(',').map(|text| key.domain.parse(name, text)).collect::<Result<_, _>>()?;
+            let values = text
+                .split(',')
+                .map(|text| key.domain.parse(name, text))
+                .collect::<Result<_, _>>()?;
             if layers.set.insert(key.name, values).is_some() {
-                return Err(LabError::Unsupported(format!("{name} is set twice; give several values as {name}=a,b")));
+                return Err(LabError::Unsupported(format!(
+                    "{name} is set twice; give several values as {name}=a,b"
+                )));
             }
         }
-        cases(self.experiment.keys(), &layers).map_err(|why| LabError::BadPlan { plan: self.name.clone(), why })
+        cases(self.experiment.keys(), &layers).map_err(|why| LabError::BadPlan {
+            plan: self.name.clone(),
+            why,
+        })
     }
 
     /// What a key is by default: the values over all cases, in order of appearance.
     pub fn defaults(&self, key: &Key) -> Result<Vec<Value>, LabError> {
         let mut values = Vec::new();
-        for case in self.cases(false, &[])? {
-            values.extend(case.value(key.name).filter(|value| !values.contains(*value)).cloned());
+        for case in self.cases(Variant::default(), &[])? {
+            values.extend(
+                case.value(key.name)
+                    .filter(|value| !values.contains(*value))
+                    .cloned(),
+            );
         }
         Ok(values)
     }
 
     fn key(&self, name: &str) -> Result<&'static Key, LabError> {
         let keys = self.experiment.keys();
-        keys.iter().find(|key| key.name == name).ok_or_else(|| LabError::UnknownKey {
-            plan: self.name.clone(),
-            key: name.into(),
-            known: keys.iter().map(|key| key.name).collect(),
-        })
+        keys.iter()
+            .find(|key| key.name == name)
+            .ok_or_else(|| LabError::UnknownKey {
+                plan: self.name.clone(),
+                key: name.into(),
+                known: keys.iter().map(|key| key.name).collect(),
+            })
     }
 
     fn check_metrics(&self) -> Result<(), String> {
         let metrics = self.experiment.metrics();
         let published = self.published.iter().map(|figure| &figure.metric);
-        let expected = self.expectations.iter().map(|expectation| &expectation.metric);
+        let expected = self
+            .expectations
+            .iter()
+            .map(|expectation| &expectation.metric);
         for metric in published.chain(expected) {
             if !metrics.iter().any(|known| known.name == metric) {
                 let known: Vec<_> = metrics.iter().map(|metric| metric.name).collect();
-                return Err(format!("there is no metric \"{metric}\"; the metrics are {}", known.join(", ")));
+                return Err(format!(
+                    "there is no metric \"{metric}\"; the metrics are {}",
+                    known.join(", ")
+                ));
             }
         }
         Ok(())
@@ -223,17 +279,26 @@ fn choices(keys: &'static [Key], plan: &str, table: &toml::Table) -> Result<Choi
     flatten("", table, &mut flat);
     let mut choices = Choices::new();
     for (name, value) in flat {
-        let key = keys.iter().find(|key| key.name == name).ok_or_else(|| LabError::UnknownKey {
-            plan: plan.into(),
-            key: name.clone(),
-            known: keys.iter().map(|key| key.name).collect(),
-        })?;
+        let key = keys
+            .iter()
+            .find(|key| key.name == name)
+            .ok_or_else(|| LabError::UnknownKey {
+                plan: plan.into(),
+                key: name.clone(),
+                known: keys.iter().map(|key| key.name).collect(),
+            })?;
         let values = match value {
-            toml::Value::Array(values) => values.iter().map(|value| scalar(key, value)).collect::<Result<_, _>>()?,
+            toml::Value::Array(values) => values
+                .iter()
+                .map(|value| scalar(key, value))
+                .collect::<Result<_, _>>()?,
             value => vec![scalar(key, value)?],
         };
         if values.is_empty() {
-            return Err(LabError::BadPlan { plan: plan.into(), why: format!("{name} has no values") });
+            return Err(LabError::BadPlan {
+                plan: plan.into(),
+                why: format!("{name} has no values"),
+            });
         }
         choices.insert(key.name, values);
     }
@@ -257,7 +322,11 @@ fn scalar(key: &Key, value: &toml::Value) -> Result<Value, LabError> {
         toml::Value::String(text) => Value::Text(text.clone().into()),
         other => {
             let valid = key.domain.to_string();
-            return Err(LabError::BadValue { key: key.name.into(), value: other.type_str().into(), valid });
+            return Err(LabError::BadValue {
+                key: key.name.into(),
+                value: other.type_str().into(),
+                valid,
+            });
         }
     };
     key.domain.check(key.name, value)
@@ -272,9 +341,24 @@ mod tests {
         for (name, text) in PLANS {
             let plan = Plan::parse(name, text).unwrap();
             assert_eq!(plan.name, name);
-            assert!(!plan.title.is_empty() && !plan.source.is_empty() && !plan.description.is_empty());
-            assert!(!plan.cases(true, &[]).unwrap().is_empty());
-            let words = name.split('-').all(|word| word.chars().all(|c| c.is_ascii_lowercase()));
+            assert!(
+                !plan.title.is_empty() && !plan.source.is_empty() && !plan.description.is_empty()
+            );
+            assert!(
+                !plan
+                    .cases(
+                        Variant {
+                            quick: true,
+                            real: true
+                        },
+                        &[]
+                    )
+                    .unwrap()
+                    .is_empty()
+            );
+            let words = name
+                .split('-')
+                .all(|word| word.chars().all(|c| c.is_ascii_lowercase()));
             assert!(words, "plan names are lower-case words joined by hyphens");
         }
     }
@@ -282,9 +366,20 @@ mod tests {
     #[test]
     fn expectations_name_cases_that_exist() {
         for plan in Plan::all().unwrap() {
-            let names: Vec<_> = plan.cases(false, &[]).unwrap().into_iter().map(|case| case.name).collect();
-            for case in plan.expectations.iter().map(|e| &e.case).chain(plan.published.iter().map(|p| &p.case)) {
-                let known = names.contains(case) || plan.experiment.summaries().contains(&case.as_str());
+            let names: Vec<_> = plan
+                .cases(Variant::default(), &[])
+                .unwrap()
+                .into_iter()
+                .map(|case| case.name)
+                .collect();
+            for case in plan
+                .expectations
+                .iter()
+                .map(|e| &e.case)
+                .chain(plan.published.iter().map(|p| &p.case))
+            {
+                let known =
+                    names.contains(case) || plan.experiment.summaries().contains(&case.as_str());
                 assert!(known, "{}: no case \"{case}\"", plan.name);
             }
         }
@@ -293,28 +388,63 @@ mod tests {
     #[test]
     fn unknown_names_are_answered_with_the_known_ones() {
         let error = Plan::find("deliverie").err().unwrap().to_string();
-        assert!(error.contains("delivery") && error.contains("bottleneck"), "{error}");
+        assert!(
+            error.contains("delivery") && error.contains("bottleneck"),
+            "{error}"
+        );
         let plan = Plan::find("delivery").unwrap();
-        let set = |key: &str, value: &str| plan.cases(false, &[(key.into(), value.into())]);
+        let set =
+            |key: &str, value: &str| plan.cases(Variant::default(), &[(key.into(), value.into())]);
         let error = set("link.lose", "0.1").err().unwrap().to_string();
-        assert!(error.contains("link.loss") && error.contains("repeats"), "{error}");
+        assert!(
+            error.contains("link.loss") && error.contains("repeats"),
+            "{error}"
+        );
         assert!(set("link.loss", "lots").is_err());
         assert!(set("link.loss", "").is_err());
-        assert!(set("link.profile", "marsnet").err().unwrap().to_string().contains("lte"));
+        assert!(
+            set("link.profile", "marsnet")
+                .err()
+                .unwrap()
+                .to_string()
+                .contains("lte")
+        );
     }
 
     #[test]
     fn a_plan_that_makes_no_sense_is_refused() {
         let plan = |more: &str| {
             let head = "name='x'\ntitle='x'\nsource='x'\ndescription='x'\nexperiment='delivery'\n";
-            Plan::parse("x.toml", &format!("{head}{more}")).err().map(|error| error.to_string())
+            Plan::parse("x.toml", &format!("{head}{more}"))
+                .err()
+                .map(|error| error.to_string())
         };
         assert_eq!(plan(""), None);
-        assert!(plan("[parameters]\nlink.lose=1").unwrap().contains("link.lose"));
-        assert!(plan("[parameters]\nlink.loss=7").unwrap().contains("from 0 to 1"));
-        assert!(plan("[parameters]\nlink.loss=[]").unwrap().contains("no values"));
+        assert!(
+            plan("[parameters]\nlink.lose=1")
+                .unwrap()
+                .contains("link.lose")
+        );
+        assert!(
+            plan("[parameters]\nlink.loss=7")
+                .unwrap()
+                .contains("from 0 to 1")
+        );
+        assert!(
+            plan("[parameters]\nlink.loss=[]")
+                .unwrap()
+                .contains("no values")
+        );
         assert!(plan("surprise=1").unwrap().contains("surprise"));
-        assert!(plan("[[expect]]\ncase='a'\nmetric='speed'\nop='<='\nvalue=1").unwrap().contains("speed"));
-        assert!(plan("[[expect]]\ncase='a'\nmetric='latency_mean'\nop='~'\nvalue=1").unwrap().contains("~"));
+        assert!(
+            plan("[[expect]]\ncase='a'\nmetric='speed'\nop='<='\nvalue=1")
+                .unwrap()
+                .contains("speed")
+        );
+        assert!(
+            plan("[[expect]]\ncase='a'\nmetric='latency_mean'\nop='~'\nvalue=1")
+                .unwrap()
+                .contains("~")
+        );
     }
 }

@@ -42,7 +42,7 @@ const COLOURS: [RGBColor; 6] = [
 /// Text, axes and grid; the report's style sheet replaces these exact colours on dark ground.
 const INK: RGBColor = RGBColor(0x33, 0x33, 0x34);
 const GRID: RGBColor = RGBColor(0xdd, 0xdd, 0xde);
-const SIZE: (u32, u32) = (760, 380);
+const SIZE: (u32, u32) = (900, 400);
 
 impl Plot {
     /// The drawing as SVG text. The ground stays transparent, the text uses the reader's fonts.
@@ -50,17 +50,21 @@ impl Plot {
         let mut svg = String::new();
         {
             let area = SVGBackend::with_string(&mut svg, SIZE).into_drawing_area();
-            self.draw(&area).map_err(|error| LabError::Unsupported(format!("plot {}: {error}", self.name)))?;
+            self.draw(&area)
+                .map_err(|error| LabError::Unsupported(format!("plot {}: {error}", self.name)))?;
         }
         Ok(svg)
     }
 
-    fn draw<DB: DrawingBackend>(&self, area: &DrawingArea<DB, plotters::coord::Shift>) -> Result<(), DrawingAreaErrorKind<DB::ErrorType>> {
+    fn draw<DB: DrawingBackend>(
+        &self,
+        area: &DrawingArea<DB, plotters::coord::Shift>,
+    ) -> Result<(), DrawingAreaErrorKind<DB::ErrorType>> {
         let (low, high) = self.heights();
         let (left, right) = self.breadth();
         let mut chart = ChartBuilder::on(area);
         chart
-            .caption(&self.title, ("sans-serif", 17).into_font().color(&INK))
+            .caption(&self.title, ("sans-serif", 19).into_font().color(&INK))
             .margin(10)
             .margin_right(20)
             .x_label_area_size(42)
@@ -77,13 +81,18 @@ impl Plot {
         }
     }
 
-    fn mesh<DB, Y>(&self, chart: &mut Chart<'_, DB, Y>) -> Result<(), DrawingAreaErrorKind<DB::ErrorType>>
+    fn mesh<DB, Y>(
+        &self,
+        chart: &mut Chart<'_, DB, Y>,
+    ) -> Result<(), DrawingAreaErrorKind<DB::ErrorType>>
     where
         DB: DrawingBackend,
         Y: Ranged<ValueType = f64> + plotters::coord::ranged1d::ValueFormatter<f64>,
     {
         let group = |x: &f64| match &self.data {
-            Data::Bars(groups, _) if x.fract() == 0.0 => groups.get(*x as usize).cloned().unwrap_or_default(),
+            Data::Bars(groups, _) if x.fract() == 0.0 => {
+                groups.get(*x as usize).cloned().unwrap_or_default()
+            }
             Data::Bars(..) => String::new(),
             Data::Lines(_) => crate::table::number(*x),
         };
@@ -91,7 +100,7 @@ impl Plot {
             Data::Bars(groups, _) => groups.len() * 2 + 1,
             Data::Lines(_) => 10,
         };
-        let small = ("sans-serif", 12).into_font().color(&INK);
+        let small = ("sans-serif", 13).into_font().color(&INK);
         chart
             .configure_mesh()
             .disable_x_mesh()
@@ -108,12 +117,18 @@ impl Plot {
             .draw()
     }
 
-    fn series<'a, DB, Y>(&self, chart: &mut Chart<'a, DB, Y>, floor: f64) -> Result<(), DrawingAreaErrorKind<DB::ErrorType>>
+    fn series<'a, DB, Y>(
+        &self,
+        chart: &mut Chart<'a, DB, Y>,
+        floor: f64,
+    ) -> Result<(), DrawingAreaErrorKind<DB::ErrorType>>
     where
         DB: DrawingBackend + 'a,
         Y: Ranged<ValueType = f64>,
     {
-        let swatch = |colour: RGBColor| move |(x, y)| Rectangle::new([(x, y - 5), (x + 12, y + 5)], colour.filled());
+        let swatch = |colour: RGBColor| {
+            move |(x, y)| Rectangle::new([(x, y - 5), (x + 12, y + 5)], colour.filled())
+        };
         match &self.data {
             Data::Lines(series) => {
                 for ((name, points), colour) in series.iter().zip(COLOURS.iter().cycle()) {
@@ -126,11 +141,18 @@ impl Plot {
             }
             Data::Bars(_, series) => {
                 let width = 0.8 / series.len().max(1) as f64;
-                for (index, ((name, heights), colour)) in series.iter().zip(COLOURS.iter().cycle()).enumerate() {
+                for (index, ((name, heights), colour)) in
+                    series.iter().zip(COLOURS.iter().cycle()).enumerate()
+                {
                     let start = -0.4 + index as f64 * width;
                     let bars = heights.iter().enumerate().filter_map(|(group, height)| {
                         let left = group as f64 + start;
-                        height.map(|height| Rectangle::new([(left, floor), (left + width * 0.92, height)], colour.filled()))
+                        height.map(|height| {
+                            Rectangle::new(
+                                [(left, floor), (left + width * 0.92, height)],
+                                colour.filled(),
+                            )
+                        })
                     });
                     chart.draw_series(bars)?.label(name).legend(swatch(*colour));
                 }
@@ -139,36 +161,53 @@ impl Plot {
         chart
             .configure_series_labels()
             .position(SeriesLabelPosition::UpperRight)
-            .label_font(("sans-serif", 12).into_font().color(&INK))
+            .label_font(("sans-serif", 13).into_font().color(&INK))
             .draw()
     }
 
     fn values(&self) -> Vec<f64> {
         match &self.data {
-            Data::Lines(series) => series.iter().flat_map(|(_, points)| points.iter().map(|(_, y)| *y)).collect(),
-            Data::Bars(_, series) => series.iter().flat_map(|(_, heights)| heights.iter().flatten().copied()).collect(),
+            Data::Lines(series) => series
+                .iter()
+                .flat_map(|(_, points)| points.iter().map(|(_, y)| *y))
+                .collect(),
+            Data::Bars(_, series) => series
+                .iter()
+                .flat_map(|(_, heights)| heights.iter().flatten().copied())
+                .collect(),
         }
     }
 
     /// The vertical axis: from zero, or in decades.
     fn heights(&self) -> (f64, f64) {
-        let positive: Vec<f64> = self.values().into_iter().filter(|v| v.is_finite() && *v > 0.0).collect();
+        let positive: Vec<f64> = self
+            .values()
+            .into_iter()
+            .filter(|v| v.is_finite() && *v > 0.0)
+            .collect();
         let high = positive.iter().copied().fold(f64::NAN, f64::max);
         let low = positive.iter().copied().fold(f64::NAN, f64::min);
         match (high.is_nan(), self.log_y) {
             (true, false) => (0.0, 1.0),
             (true, true) => (0.1, 1.0),
             (false, false) => (0.0, high * 1.15),
-            (false, true) => (10f64.powf(low.log10().floor()), (high * 2.0).max(low * 10.0)),
+            (false, true) => (
+                10f64.powf(low.log10().floor()),
+                (high * 2.0).max(low * 10.0),
+            ),
         }
     }
 
     fn breadth(&self) -> (f64, f64) {
         let points = match &self.data {
             Data::Bars(groups, _) => return (-0.5, groups.len() as f64 - 0.5),
-            Data::Lines(series) => series.iter().flat_map(|(_, points)| points.iter().map(|(x, _)| *x)),
+            Data::Lines(series) => series
+                .iter()
+                .flat_map(|(_, points)| points.iter().map(|(x, _)| *x)),
         };
-        let (low, high) = points.fold((f64::NAN, f64::NAN), |(low, high), x| (x.min(low), x.max(high)));
+        let (low, high) = points.fold((f64::NAN, f64::NAN), |(low, high), x| {
+            (x.min(low), x.max(high))
+        });
         match high > low {
             true => (low, high),
             false if low.is_nan() => (0.0, 1.0),
@@ -177,20 +216,34 @@ impl Plot {
     }
 }
 
-type Chart<'a, DB, Y> = ChartContext<'a, DB, Cartesian2d<plotters::coord::types::RangedCoordf64, Y>>;
+type Chart<'a, DB, Y> =
+    ChartContext<'a, DB, Cartesian2d<plotters::coord::types::RangedCoordf64, Y>>;
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn plot(data: Data, log_y: bool) -> Plot {
-        Plot { name: "p".into(), title: "Latency <by> loss".into(), x: "loss".into(), y: "ms".into(), log_y, data }
+        Plot {
+            name: "p".into(),
+            title: "Latency <by> loss".into(),
+            x: "loss".into(),
+            y: "ms".into(),
+            log_y,
+            data,
+        }
     }
 
     #[test]
     fn lines_and_bars_become_svg_with_text() {
-        let lines = Data::Lines(vec![("ours".into(), vec![(0.0, 1.0), (1.0, 2.0)]), ("theirs".into(), vec![(0.0, 9.0)])]);
-        let bars = Data::Bars(vec!["1%".into(), "5%".into()], vec![("ours".into(), vec![Some(60.0), None])]);
+        let lines = Data::Lines(vec![
+            ("ours".into(), vec![(0.0, 1.0), (1.0, 2.0)]),
+            ("theirs".into(), vec![(0.0, 9.0)]),
+        ]);
+        let bars = Data::Bars(
+            vec!["1%".into(), "5%".into()],
+            vec![("ours".into(), vec![Some(60.0), None])],
+        );
         for (data, word) in [(lines, "theirs"), (bars, "5%")] {
             for log_y in [false, true] {
                 let svg = plot(data.clone(), log_y).svg().unwrap();
@@ -206,6 +259,8 @@ mod tests {
             plot(data.clone(), true).svg().unwrap();
             plot(data, false).svg().unwrap();
         }
-        plot(Data::Lines(vec![("flat".into(), vec![(3.0, 0.0)])]), true).svg().unwrap();
+        plot(Data::Lines(vec![("flat".into(), vec![(3.0, 0.0)])]), true)
+            .svg()
+            .unwrap();
     }
 }

@@ -12,13 +12,23 @@ use crate::pair;
 use crate::stream::{Arrival, Stamp, StreamConfig, StreamLog};
 
 /// A stream over UDP.
-pub fn stream_udp(path: &Path, kind: ChannelKind, config: StreamConfig, seed: u64) -> Result<StreamLog, String> {
+pub fn stream_udp(
+    path: &Path,
+    kind: ChannelKind,
+    config: StreamConfig,
+    seed: u64,
+) -> Result<StreamLog, String> {
     let bind = || Udp::bind(LOCALHOST).map_err(|error| format!("no UDP socket: {error}"));
     stream(bind, bind, path, kind, config, seed)
 }
 
 /// A stream in datagrams framed on a TCP connection.
-pub fn stream_tcp(path: &Path, kind: ChannelKind, config: StreamConfig, seed: u64) -> Result<StreamLog, String> {
+pub fn stream_tcp(
+    path: &Path,
+    kind: ChannelKind,
+    config: StreamConfig,
+    seed: u64,
+) -> Result<StreamLog, String> {
     let listen = || Tcp::bind(LOCALHOST).map_err(|error| format!("no TCP socket: {error}"));
     let connect = || Tcp::outgoing().map_err(|error| format!("no TCP socket: {error}"));
     stream(listen, connect, path, kind, config, seed)
@@ -44,23 +54,36 @@ fn stream<T: Transport>(
     let (sent, received) = thread::scope(|scope| {
         let accepting = config.clone().accepting(1);
         let receiver = scope.spawn(move || {
-            let mut server = Driver::new(server()?, accepting).map_err(|error| error.to_string())?;
+            let mut server =
+                Driver::new(server()?, accepting).map_err(|error| error.to_string())?;
             let _ = tell.send(server.local_addr());
             receive(&mut server, &stream)
         });
-        let sent = told.recv().map_err(|_| "the receiver did not start".to_string()).and_then(|to| {
-            let client = Impaired::new(client()?, path, seed).map_err(|error| error.to_string())?;
-            let client = Driver::new(client, config).map_err(|error| error.to_string())?;
-            send(client, to, &stream, reliable, path)
-        });
+        let sent = told
+            .recv()
+            .map_err(|_| "the receiver did not start".to_string())
+            .and_then(|to| {
+                let client =
+                    Impaired::new(client()?, path, seed).map_err(|error| error.to_string())?;
+                let client = Driver::new(client, config).map_err(|error| error.to_string())?;
+                send(client, to, &stream, reliable, path)
+            });
         (sent, receiver.join().expect("the receiver does not panic"))
     });
     let arrivals = received?;
     let (sent, wire_bytes) = sent?;
     if reliable && arrivals.len() != sent as usize {
-        return Err(format!("{} of {sent} reliable messages arrived", arrivals.len()));
+        return Err(format!(
+            "{} of {sent} reliable messages arrived",
+            arrivals.len()
+        ));
     }
-    Ok(StreamLog { sent, arrivals, bytes: stream.bytes, wire_bytes })
+    Ok(StreamLog {
+        sent,
+        arrivals,
+        bytes: stream.bytes,
+        wire_bytes,
+    })
 }
 
 /// Connects, sends on the beat of the clock, closes; returns messages sent and bytes on the wire in both directions.
@@ -72,11 +95,15 @@ fn send<T: Transport>(
     path: &Path,
 ) -> Result<(u32, u64), String> {
     let fail = |error: std::io::Error| format!("the sender's transport failed: {error}");
-    let id = client.connect(to, ConnectOptions::default()).map_err(|error| error.to_string())?;
+    let id = client
+        .connect(to, ConnectOptions::default())
+        .map_err(|error| error.to_string())?;
     loop {
         match client.drive_for(Duration::from_secs(1)).map_err(fail)? {
             Some(Event::Connected { .. }) => break,
-            Some(Event::Closed { reason, .. }) => return Err(format!("could not connect: {reason}")),
+            Some(Event::Closed { reason, .. }) => {
+                return Err(format!("could not connect: {reason}"));
+            }
             _ => {}
         }
     }
@@ -111,16 +138,27 @@ fn send<T: Transport>(
 }
 
 /// Takes what arrives until the sender closes, or nothing has been heard for too long.
-fn receive<T: Transport>(server: &mut Driver<T>, stream: &StreamConfig) -> Result<Vec<Arrival>, String> {
+fn receive<T: Transport>(
+    server: &mut Driver<T>,
+    stream: &StreamConfig,
+) -> Result<Vec<Arrival>, String> {
     let mut arrivals = Vec::with_capacity(stream.count as usize);
     let mut deadline = server.now() + PATIENCE * 3;
     loop {
-        match server.drive(deadline).map_err(|error| format!("the receiver's transport failed: {error}"))? {
+        match server
+            .drive(deadline)
+            .map_err(|error| format!("the receiver's transport failed: {error}"))?
+        {
             Some(Event::Readable { id }) => {
                 let received = server.now();
                 while let Some(message) = server.recv(id) {
-                    let stamp = Stamp::read(message.payload).ok_or("a message arrived cut short")?;
-                    arrivals.push(Arrival { stamp, received, processed: samestep::transport::now() });
+                    let stamp =
+                        Stamp::read(message.payload).ok_or("a message arrived cut short")?;
+                    arrivals.push(Arrival {
+                        stamp,
+                        received,
+                        processed: samestep::transport::now(),
+                    });
                 }
                 deadline = received + PATIENCE.max(stream.interval * 4);
             }

@@ -20,7 +20,9 @@ pub fn html(runs: &[(&Plan, &RunResult)]) -> Result<String, LabError> {
         body += &section(plan, result)?;
     }
     let overview = if runs.len() > 1 {
-        format!("<div class=\"scroll\"><table><tr><th>plan</th><th></th><th>expectations</th></tr>\n{contents}</table></div>\n")
+        format!(
+            "<div class=\"scroll\"><table><tr><th>plan</th><th></th><th>expectations</th></tr>\n{contents}</table></div>\n"
+        )
     } else {
         String::new()
     };
@@ -43,7 +45,11 @@ fn section(plan: &Plan, result: &RunResult) -> Result<String, LabError> {
         escape(&plan.title),
         escape(&plan.source),
         result.seed,
-        if result.changed.is_empty() { String::new() } else { format!(" · {}", escape(&result.changed.join(" "))) },
+        if result.changed.is_empty() {
+            String::new()
+        } else {
+            format!(" · {}", escape(&result.changed.join(" ")))
+        },
     );
     for paragraph in plan.description.split("\n\n") {
         let _ = writeln!(text, "<p>{}</p>", escape(paragraph));
@@ -69,13 +75,18 @@ fn figures(row: &ResultRow, next: bool, named: bool) -> String {
         "<tr{}><td>{}</td><td>{}</td><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n ours\">{}</td>\
          <td class=\"n\">{}</td></tr>\n",
         if next { " class=\"next\"" } else { "" },
-        if named { escape(&row.case) } else { String::new() },
+        if named {
+            escape(&row.case)
+        } else {
+            String::new()
+        },
         escape(&row.metric),
         escape(&row.unit),
         shown(row.published),
         shown(row.theirs),
         shown(row.ours),
-        row.ratio().map_or("–".into(), |ratio| format!("{ratio:.2}")),
+        row.ratio()
+            .map_or("–".into(), |ratio| format!("{ratio:.2}")),
     )
 }
 
@@ -89,7 +100,11 @@ fn expectations(result: &RunResult) -> String {
         escape(&closing(result))
     );
     for judgement in &result.expectations {
-        let why = judgement.missed.as_deref().map(|why| format!(": {}", escape(why))).unwrap_or_default();
+        let why = judgement
+            .missed
+            .as_deref()
+            .map(|why| format!(": {}", escape(why)))
+            .unwrap_or_default();
         let _ = writeln!(
             text,
             "<tr><td>{}</td><td>{}</td><td>{}</td><td class=\"n\">{}</td><td class=\"n ours\">{}</td>\
@@ -116,8 +131,15 @@ fn class(judgement: &Judgement) -> &'static str {
 }
 
 fn verdict(result: &RunResult) -> (String, &'static str) {
-    let holding = result.expectations.iter().filter(|e| e.ok == Some(true)).count();
+    let holding = result
+        .expectations
+        .iter()
+        .filter(|e| e.ok == Some(true))
+        .count();
     let all = result.expectations.len();
+    if all == 0 {
+        return ("none".into(), "faint");
+    }
     let class = match (result.ok(), holding == all) {
         (false, _) => "bad",
         (true, true) => "good",
@@ -127,7 +149,10 @@ fn verdict(result: &RunResult) -> (String, &'static str) {
 }
 
 fn escape(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+    text.replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
+        .replace('"', "&quot;")
 }
 
 #[cfg(test)]
@@ -165,8 +190,14 @@ mod tests {
             directory: None,
         };
         let page = html(&[(&plan, &result)]).unwrap();
-        assert!(page.contains("1059.1") && page.contains("&lt;=") && page.contains("class=\"bad\">MISSED"));
+        assert!(
+            page.contains("1059.1")
+                && page.contains("&lt;=")
+                && page.contains("class=\"bad\">MISSED")
+        );
         assert!(page.contains("prefers-color-scheme"));
-        assert!(!page.contains("http://") && !page.contains("https://") && !page.contains("<script"));
+        assert!(
+            !page.contains("http://") && !page.contains("https://") && !page.contains("<script")
+        );
     }
 }

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::error::LabError;
 use crate::experiment::{Csv, RunContext};
-use crate::plan::{Expectation, Plan};
+use crate::plan::{Expectation, Plan, Variant};
 use crate::plot::Plot;
 use crate::{report, table};
 
@@ -29,7 +29,14 @@ pub struct RunOptions {
 
 impl Default for RunOptions {
     fn default() -> RunOptions {
-        RunOptions { seed: 1, quick: false, real: false, sets: Vec::new(), out: None, progress: false }
+        RunOptions {
+            seed: 1,
+            quick: false,
+            real: false,
+            sets: Vec::new(),
+            out: None,
+            progress: false,
+        }
     }
 }
 
@@ -76,7 +83,9 @@ impl ResultRow {
     /// Ours relative to the published figure, or to theirs where none was published.
     pub fn ratio(&self) -> Option<f64> {
         let reference = self.published.or(self.theirs)?;
-        self.ours.map(|ours| ours / reference).filter(|ratio| ratio.is_finite())
+        self.ours
+            .map(|ours| ours / reference)
+            .filter(|ratio| ratio.is_finite())
     }
 }
 
@@ -142,9 +151,16 @@ impl RunResult {
 pub fn run(plan: &Plan, options: &RunOptions) -> Result<RunResult, LabError> {
     let experiment = plan.experiment;
     if options.real && !experiment.real() {
-        return Err(LabError::Unsupported(format!("plan {} runs in virtual time only: leave out --real", plan.name)));
+        return Err(LabError::Unsupported(format!(
+            "plan {} runs in virtual time only: leave out --real",
+            plan.name
+        )));
     }
-    let cases = plan.cases(options.quick, &options.sets)?;
+    let variant = Variant {
+        quick: options.quick,
+        real: options.real,
+    };
+    let cases = plan.cases(variant, &options.sets)?;
     let directory = options.out.as_ref().map(|out| out.join(&plan.name));
     if let Some(directory) = &directory {
         std::fs::create_dir_all(directory).map_err(|error| LabError::file(directory, error))?;
@@ -155,17 +171,31 @@ pub fn run(plan: &Plan, options: &RunOptions) -> Result<RunResult, LabError> {
         quick: options.quick,
         real: options.real,
         cases,
-        set: options.sets.iter().map(|(key, _)| key.clone()).collect(),
+        published: plan.published.clone(),
         out: directory.clone(),
         progress: options.progress,
     };
     let findings = experiment.run(&context)?;
-    let bad = |why: String| LabError::BadPlan { plan: plan.name.clone(), why };
+    let bad = |why: String| LabError::BadPlan {
+        plan: plan.name.clone(),
+        why,
+    };
     let mut rows = Vec::new();
     for row in findings.rows {
-        let metric = experiment.metrics().iter().find(|metric| metric.name == row.metric);
-        let metric = metric.ok_or_else(|| bad(format!("the experiment measured an undeclared metric {}", row.metric)))?;
-        let published = plan.published.iter().find(|figure| figure.case == row.case && figure.metric == row.metric);
+        let metric = experiment
+            .metrics()
+            .iter()
+            .find(|metric| metric.name == row.metric);
+        let metric = metric.ok_or_else(|| {
+            bad(format!(
+                "the experiment measured an undeclared metric {}",
+                row.metric
+            ))
+        })?;
+        let published = plan
+            .published
+            .iter()
+            .find(|figure| figure.case == row.case && figure.metric == row.metric);
         rows.push(ResultRow {
             case: row.case,
             metric: metric.name.into(),
@@ -175,13 +205,22 @@ pub fn run(plan: &Plan, options: &RunOptions) -> Result<RunResult, LabError> {
             ours: row.ours.filter(|value| value.is_finite()),
         });
     }
-    let find = |case: &str, metric: &str| rows.iter().find(|row| row.case == case && row.metric == metric);
+    let find = |case: &str, metric: &str| {
+        rows.iter()
+            .find(|row| row.case == case && row.metric == metric)
+    };
     let enforced = changed.is_empty();
     if enforced {
         // A figure nobody compares and a check that cannot fail are both mistakes in the plan.
         let expected = plan.expectations.iter().map(|e| (&e.case, &e.metric));
-        for (case, metric) in plan.published.iter().map(|p| (&p.case, &p.metric)).chain(expected) {
-            find(case, metric).ok_or_else(|| bad(format!("nothing measured {metric} in a case \"{case}\"")))?;
+        for (case, metric) in plan
+            .published
+            .iter()
+            .map(|p| (&p.case, &p.metric))
+            .chain(expected)
+        {
+            find(case, metric)
+                .ok_or_else(|| bad(format!("nothing measured {metric} in a case \"{case}\"")))?;
         }
     }
     let judge = |expectation: &Expectation| {
@@ -216,7 +255,11 @@ pub fn run(plan: &Plan, options: &RunOptions) -> Result<RunResult, LabError> {
 }
 
 /// In what the run differs from the plan's default; setting a key to the value it has anyway is no difference.
-fn changes(plan: &Plan, options: &RunOptions, cases: &[crate::Case]) -> Result<Vec<String>, LabError> {
+fn changes(
+    plan: &Plan,
+    options: &RunOptions,
+    cases: &[crate::Case],
+) -> Result<Vec<String>, LabError> {
     let mut changed = Vec::new();
     if options.quick {
         changed.push("--quick".to_string());
@@ -224,14 +267,38 @@ fn changes(plan: &Plan, options: &RunOptions, cases: &[crate::Case]) -> Result<V
     if options.real {
         changed.push("--real".to_string());
     }
-    if !options.sets.is_empty() && plan.cases(options.quick, &[])? != cases {
-        changed.extend(options.sets.iter().map(|(key, value)| format!("{key}={value}")));
+    if !options.sets.is_empty()
+        && plan.cases(
+            Variant {
+                quick: options.quick,
+                real: options.real,
+            },
+            &[],
+        )? != cases
+    {
+        changed.extend(
+            options
+                .sets
+                .iter()
+                .map(|(key, value)| format!("{key}={value}")),
+        );
     }
     Ok(changed)
 }
 
 fn write(plan: &Plan, result: &RunResult, directory: &Path) -> Result<(), LabError> {
-    let mut csv = Csv::create(directory.join("rows.csv"), &["case", "metric", "unit", "published", "theirs", "ours", "ratio"])?;
+    let mut csv = Csv::create(
+        directory.join("rows.csv"),
+        &[
+            "case",
+            "metric",
+            "unit",
+            "published",
+            "theirs",
+            "ours",
+            "ratio",
+        ],
+    )?;
     for row in &result.rows {
         let number = |value: Option<f64>| value.map(|value| value.to_string()).unwrap_or_default();
         csv.line(&[
@@ -250,7 +317,10 @@ fn write(plan: &Plan, result: &RunResult, directory: &Path) -> Result<(), LabErr
     for plot in &result.plots {
         save(&directory.join(format!("{}.svg", plot.name)), &plot.svg()?)?;
     }
-    save(&directory.join("report.html"), &report::html(&[(plan, result)])?)
+    save(
+        &directory.join("report.html"),
+        &report::html(&[(plan, result)])?,
+    )
 }
 
 /// Writes a text file, with the path in the error.
@@ -303,9 +373,18 @@ mod tests {
         assert!(!judgement(Some(false), Some("not yet"), true).fails());
         assert!(!judgement(Some(false), None, false).fails());
         assert!(!judgement(None, None, false).fails());
-        assert!(judgement(None, None, true).fails(), "a check that cannot fail is no check");
+        assert!(
+            judgement(None, None, true).fails(),
+            "a check that cannot fail is no check"
+        );
         assert!(result(vec![judgement(Some(true), None, true)]).ok());
-        assert!(!result(vec![judgement(Some(true), None, true), judgement(Some(false), None, true)]).ok());
+        assert!(
+            !result(vec![
+                judgement(Some(true), None, true),
+                judgement(Some(false), None, true)
+            ])
+            .ok()
+        );
     }
 
     #[test]
@@ -329,13 +408,22 @@ mod tests {
 
     #[test]
     fn json_says_why_something_is_missed_and_when_it_is_not_enforced() {
-        let mut run = result(vec![judgement(Some(false), Some("too slow"), true), judgement(None, None, false)]);
+        let mut run = result(vec![
+            judgement(Some(false), Some("too slow"), true),
+            judgement(None, None, false),
+        ]);
         run.changed = vec!["--quick".into()];
         let value: serde_json::Value = serde_json::from_str(&run.to_json()).unwrap();
         let [known, other] = [&value["expectations"][0], &value["expectations"][1]];
-        assert_eq!((&known["ok"], &known["missed"]), (&false.into(), &"too slow".into()));
+        assert_eq!(
+            (&known["ok"], &known["missed"]),
+            (&false.into(), &"too slow".into())
+        );
         assert_eq!(known.get("enforced"), None);
-        assert_eq!((&other["ok"], &other["ours"]), (&serde_json::Value::Null, &serde_json::Value::Null));
+        assert_eq!(
+            (&other["ok"], &other["ours"]),
+            (&serde_json::Value::Null, &serde_json::Value::Null)
+        );
         assert_eq!(other["enforced"], false);
         assert_eq!(value["changed"][0], "--quick");
     }

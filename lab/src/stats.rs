@@ -86,7 +86,9 @@ impl Samples {
 
 impl FromIterator<f64> for Samples {
     fn from_iter<I: IntoIterator<Item = f64>>(values: I) -> Samples {
-        Samples { values: values.into_iter().collect() }
+        Samples {
+            values: values.into_iter().collect(),
+        }
     }
 }
 
@@ -100,7 +102,10 @@ impl Sorted {
     /// The smallest measurement that at least `percent` of all do not exceed (nearest rank): always a value that
     /// was really measured, so a tail cannot look better than it was.
     pub fn percentile(&self, percent: f64) -> Option<f64> {
-        assert!((0.0..=100.0).contains(&percent), "a percentile lies between 0 and 100");
+        assert!(
+            (0.0..=100.0).contains(&percent),
+            "a percentile lies between 0 and 100"
+        );
         if self.values.is_empty() {
             return None;
         }
@@ -115,7 +120,10 @@ impl Sorted {
         let step = (count / points.max(1)).max(1);
         // Every step-th value, but all of the last hundred: the tail is what one looks at.
         let shown = |index: &usize| index.is_multiple_of(step) || index + 100 >= count;
-        (0..count).filter(shown).map(|i| (self.values[i], 1.0 - i as f64 / count as f64)).collect()
+        (0..count)
+            .filter(shown)
+            .map(|i| (self.values[i], 1.0 - i as f64 / count as f64))
+            .collect()
     }
 }
 
@@ -125,7 +133,9 @@ mod tests {
 
     #[test]
     fn mean_and_spread() {
-        let samples: Samples = [2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0].into_iter().collect();
+        let samples: Samples = [2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0]
+            .into_iter()
+            .collect();
         assert_eq!(samples.mean(), Some(5.0));
         assert_eq!(samples.variance(), Some(4.0));
         assert_eq!(samples.std_dev(), Some(2.0));

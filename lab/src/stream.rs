@@ -43,17 +43,34 @@ impl Stamp {
     pub const BYTES: usize = 32;
 
     /// A stamp with what `endpoint` knows about its connection.
-    pub fn new(id: u32, created: Duration, sent: Duration, endpoint: &Endpoint, connection: ConnectionId) -> Stamp {
+    pub fn new(
+        id: u32,
+        created: Duration,
+        sent: Duration,
+        endpoint: &Endpoint,
+        connection: ConnectionId,
+    ) -> Stamp {
         let (latency, jitter, loss) = match endpoint.stats(connection) {
             Some(stats) => (stats.rtt / 2, stats.jitter, stats.loss),
             None => (Duration::ZERO, Duration::ZERO, 0.0),
         };
-        Stamp { id, created, sent, latency, jitter, loss }
+        Stamp {
+            id,
+            created,
+            sent,
+            latency,
+            jitter,
+            loss,
+        }
     }
 
     /// Writes the stamp in front of a message.
     pub fn write(&self, message: &mut [u8]) {
-        let micros = |time: Duration| u32::try_from(time.as_micros()).unwrap_or(u32::MAX).to_le_bytes();
+        let micros = |time: Duration| {
+            u32::try_from(time.as_micros())
+                .unwrap_or(u32::MAX)
+                .to_le_bytes()
+        };
         message[0..4].copy_from_slice(&self.id.to_le_bytes());
         message[4..12].copy_from_slice(&(self.created.as_nanos() as u64).to_le_bytes());
         message[12..20].copy_from_slice(&(self.sent.as_nanos() as u64).to_le_bytes());
@@ -65,7 +82,9 @@ impl Stamp {
     /// Reads the stamp of a message; `None` if it is too short to have one.
     pub fn read(message: &[u8]) -> Option<Stamp> {
         let (stamp, _) = message.split_first_chunk::<{ Stamp::BYTES }>()?;
-        let word = |at: usize| u32::from_le_bytes([stamp[at], stamp[at + 1], stamp[at + 2], stamp[at + 3]]);
+        let word = |at: usize| {
+            u32::from_le_bytes([stamp[at], stamp[at + 1], stamp[at + 2], stamp[at + 3]])
+        };
         let long = |at: usize| u64::from(word(at)) | u64::from(word(at + 4)) << 32;
         Some(Stamp {
             id: word(0),
@@ -105,12 +124,18 @@ pub struct StreamLog {
 impl StreamLog {
     /// Delivery latencies in ms: from the sending call to the receiving application.
     pub fn latencies_ms(&self) -> Samples {
-        self.arrivals.iter().map(|arrival| (arrival.processed - arrival.stamp.sent).as_secs_f64() * 1e3).collect()
+        self.arrivals
+            .iter()
+            .map(|arrival| (arrival.processed - arrival.stamp.sent).as_secs_f64() * 1e3)
+            .collect()
     }
 
     /// Times between one arrival and the next, in ms.
     pub fn spacings_ms(&self) -> Samples {
-        self.arrivals.windows(2).map(|pair| (pair[1].received - pair[0].received).as_secs_f64() * 1e3).collect()
+        self.arrivals
+            .windows(2)
+            .map(|pair| (pair[1].received - pair[0].received).as_secs_f64() * 1e3)
+            .collect()
     }
 }
 
@@ -130,8 +155,19 @@ impl Stream {
         let start = pair.world.now();
         pair.world.set_timer(start, key);
         // Filler that does not compress, in case anything on the way would.
-        let message = (0..config.bytes as u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
-        Stream { config, key, start, message, log: StreamLog { bytes: config.bytes, ..StreamLog::default() } }
+        let message = (0..config.bytes as u32)
+            .map(|i| (i.wrapping_mul(2_654_435_761) >> 24) as u8)
+            .collect();
+        Stream {
+            config,
+            key,
+            start,
+            message,
+            log: StreamLog {
+                bytes: config.bytes,
+                ..StreamLog::default()
+            },
+        }
     }
 
     /// When the last message leaves.
@@ -148,32 +184,49 @@ impl Stream {
     pub fn on_wake(&mut self, pair: &mut Pair, wake: &Wake) -> Result<(), String> {
         match wake {
             Wake::Timer { key, .. } if *key == self.key => self.send(pair),
-            Wake::Message(received) if received.node == pair.server && received.channel == self.config.channel => {
+            Wake::Message(received)
+                if received.node == pair.server && received.channel == self.config.channel =>
+            {
                 let stamp = Stamp::read(&received.payload).ok_or("a message arrived cut short")?;
                 if received.payload.len() != self.config.bytes {
                     return Err("a message arrived with another length".into());
                 }
-                self.log.arrivals.push(Arrival { stamp, received: received.at, processed: received.at });
+                self.log.arrivals.push(Arrival {
+                    stamp,
+                    received: received.at,
+                    processed: received.at,
+                });
                 Ok(())
             }
-            Wake::Event { event: samestep_proto::Event::Closed { reason, .. }, .. } => {
-                Err(format!("the connection closed: {reason}"))
-            }
+            Wake::Event {
+                event: samestep_proto::Event::Closed { reason, .. },
+                ..
+            } => Err(format!("the connection closed: {reason}")),
             _ => Ok(()),
         }
     }
 
     fn send(&mut self, pair: &mut Pair) -> Result<(), String> {
         let now = pair.world.now();
-        let stamp = Stamp::new(self.log.sent, now, now, pair.world.endpoint(pair.client), pair.id);
+        let stamp = Stamp::new(
+            self.log.sent,
+            now,
+            now,
+            pair.world.endpoint(pair.client),
+            pair.id,
+        );
         stamp.write(&mut self.message);
-        match pair.world.send(pair.client, pair.id, self.config.channel, &self.message) {
+        match pair
+            .world
+            .send(pair.client, pair.id, self.config.channel, &self.message)
+        {
             Ok(_) | Err(SendError::QueueFull) => {}
             Err(error) => return Err(format!("could not send: {error}")),
         }
         self.log.sent += 1;
         if self.log.sent < self.config.count {
-            pair.world.set_timer(self.start + self.config.interval * self.log.sent, self.key);
+            pair.world
+                .set_timer(self.start + self.config.interval * self.log.sent, self.key);
         }
         Ok(())
     }
@@ -181,7 +234,12 @@ impl Stream {
 
 /// Runs one stream alone. A reliable one must arrive completely; bytes are counted until everything sent has had the
 /// time to arrive and to be acknowledged once, the same span for every channel.
-pub fn run(pair: &mut Pair, config: StreamConfig, reliable: bool, latency: Duration) -> Result<StreamLog, String> {
+pub fn run(
+    pair: &mut Pair,
+    config: StreamConfig,
+    reliable: bool,
+    latency: Duration,
+) -> Result<StreamLog, String> {
     let before = pair.wire_bytes();
     let mut stream = Stream::start(pair, config, 0);
     let counted = stream.end() + Duration::from_secs(1) + latency * 2;
@@ -192,13 +250,21 @@ pub fn run(pair: &mut Pair, config: StreamConfig, reliable: bool, latency: Durat
         advance(pair, &mut stream, patience, true)?;
         if !stream.complete() {
             let missing = config.count as usize - stream.log.arrivals.len();
-            return Err(format!("{missing} of {} reliable messages never arrived", config.count));
+            return Err(format!(
+                "{missing} of {} reliable messages never arrived",
+                config.count
+            ));
         }
     }
     Ok(stream.log)
 }
 
-fn advance(pair: &mut Pair, stream: &mut Stream, until: Duration, until_complete: bool) -> Result<(), String> {
+fn advance(
+    pair: &mut Pair,
+    stream: &mut Stream,
+    until: Duration,
+    until_complete: bool,
+) -> Result<(), String> {
     while !(until_complete && stream.complete()) {
         match pair.world.next(until) {
             Some(wake) => stream.on_wake(pair, &wake)?,
@@ -235,14 +301,37 @@ mod tests {
     #[test]
     fn a_perfect_link_delivers_everything_after_its_latency() {
         let latency = Duration::from_millis(40);
-        let path = Path::symmetric(LinkConfig { latency, ..LinkConfig::default() });
-        let mut pair = Pair::connect(&path, &[ChannelConfig::new(ChannelKind::ReliableOrdered)], None, 3).unwrap();
-        let config =
-            StreamConfig { channel: ChannelId(0), bytes: 100, interval: Duration::from_millis(20), count: 50 };
+        let path = Path::symmetric(LinkConfig {
+            latency,
+            ..LinkConfig::default()
+        });
+        let mut pair = Pair::connect(
+            &path,
+            &[ChannelConfig::new(ChannelKind::ReliableOrdered)],
+            None,
+            3,
+        )
+        .unwrap();
+        let config = StreamConfig {
+            channel: ChannelId(0),
+            bytes: 100,
+            interval: Duration::from_millis(20),
+            count: 50,
+        };
         let log = run(&mut pair, config, true, latency).unwrap();
         assert_eq!((log.sent, log.arrivals.len()), (50, 50));
-        assert!(log.latencies_ms().values().iter().all(|ms| (ms - 40.0).abs() < 1e-6));
-        assert!(log.spacings_ms().values().iter().all(|ms| (ms - 20.0).abs() < 1e-6));
+        assert!(
+            log.latencies_ms()
+                .values()
+                .iter()
+                .all(|ms| (ms - 40.0).abs() < 1e-6)
+        );
+        assert!(
+            log.spacings_ms()
+                .values()
+                .iter()
+                .all(|ms| (ms - 20.0).abs() < 1e-6)
+        );
         assert!(log.wire_bytes > 50 * (100 + 28));
     }
 }

@@ -4,14 +4,35 @@ use crate::run::{Judgement, ResultRow, RunResult};
 
 /// The run as text, at most 100 columns wide with the cases of the built-in plans.
 pub fn render(result: &RunResult) -> String {
-    let mut lines = vec![format!("{}  seed {}{}", result.plan, result.seed, conditions(result)), String::new()];
-    let header = ["case", "metric", "unit", "published", "theirs", "ours", "ratio"].map(String::from);
+    let mut lines = vec![
+        format!(
+            "{}  seed {}{}",
+            result.plan,
+            result.seed,
+            conditions(result)
+        ),
+        String::new(),
+    ];
+    let header = [
+        "case",
+        "metric",
+        "unit",
+        "published",
+        "theirs",
+        "ours",
+        "ratio",
+    ]
+    .map(String::from);
     let mut table = vec![header.to_vec()];
     let mut last_case = "";
     for row in &result.rows {
         let cells = cells(row);
         // The case is written once per group: the eye finds it faster.
-        let case = if row.case == last_case { String::new() } else { row.case.clone() };
+        let case = if row.case == last_case {
+            String::new()
+        } else {
+            row.case.clone()
+        };
         last_case = &row.case;
         table.push(std::iter::once(case).chain(cells).collect());
     }
@@ -20,7 +41,12 @@ pub fn render(result: &RunResult) -> String {
         lines.push(String::new());
         let header = ["expected", "metric", "", "value", "ours", "verdict"].map(String::from);
         let mut table = vec![header.to_vec()];
-        table.extend(result.expectations.iter().map(expectation));
+        // What another run measures is not worth a line in this one.
+        let judged = result
+            .expectations
+            .iter()
+            .filter(|e| e.ok.is_some() || e.enforced);
+        table.extend(judged.map(expectation));
         lines.extend(aligned(&table, 3));
         for judgement in &result.expectations {
             if let Some(why) = &judgement.missed {
@@ -44,8 +70,19 @@ fn conditions(result: &RunResult) -> String {
 /// One line that sums the expectations up.
 pub fn closing(result: &RunResult) -> String {
     let all = result.expectations.len();
-    let holding = result.expectations.iter().filter(|e| e.ok == Some(true)).count();
-    let known = result.expectations.iter().filter(|e| e.ok == Some(false) && e.missed.is_some()).count();
+    if all == 0 {
+        return "no expectations".into();
+    }
+    let holding = result
+        .expectations
+        .iter()
+        .filter(|e| e.ok == Some(true))
+        .count();
+    let known = result
+        .expectations
+        .iter()
+        .filter(|e| e.ok == Some(false) && e.missed.is_some())
+        .count();
     let failing = result.expectations.iter().filter(|e| e.fails()).count();
     let mut line = format!("expectations: {holding} of {all} hold");
     if known > 0 {
@@ -53,6 +90,14 @@ pub fn closing(result: &RunResult) -> String {
     }
     if failing > 0 {
         line += &format!(", {failing} MISSED");
+    }
+    let absent = result
+        .expectations
+        .iter()
+        .filter(|e| e.ok.is_none())
+        .count();
+    if absent > 0 {
+        line += &format!(", {absent} not measured in this run");
     }
     if !result.changed.is_empty() {
         line += " (not enforced: the conditions are not the plan's)";
@@ -62,8 +107,17 @@ pub fn closing(result: &RunResult) -> String {
 
 fn cells(row: &ResultRow) -> [String; 6] {
     let shown = |value: Option<f64>| value.map_or("-".into(), number);
-    let ratio = row.ratio().map_or("-".into(), |ratio| format!("{ratio:.2}"));
-    [row.metric.clone(), row.unit.clone(), shown(row.published), shown(row.theirs), shown(row.ours), ratio]
+    let ratio = row
+        .ratio()
+        .map_or("-".into(), |ratio| format!("{ratio:.2}"));
+    [
+        row.metric.clone(),
+        row.unit.clone(),
+        shown(row.published),
+        shown(row.theirs),
+        shown(row.ours),
+        ratio,
+    ]
 }
 
 fn expectation(judgement: &Judgement) -> Vec<String> {
@@ -97,7 +151,13 @@ pub fn number(value: f64) -> String {
 fn aligned(table: &[Vec<String>], numbers: usize) -> Vec<String> {
     let columns = table[0].len();
     let prose = table[0][columns - 1] == "verdict";
-    let width = |column: usize| table.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+    let width = |column: usize| {
+        table
+            .iter()
+            .map(|row| row[column].chars().count())
+            .max()
+            .unwrap_or(0)
+    };
     let widths: Vec<usize> = (0..columns).map(width).collect();
     let line = |row: &Vec<String>| {
         let cell = |column: usize| {
@@ -108,10 +168,22 @@ fn aligned(table: &[Vec<String>], numbers: usize) -> Vec<String> {
                 format!("{text:<width$}")
             }
         };
-        (0..columns).map(cell).collect::<Vec<_>>().join("  ").trim_end().to_string()
+        (0..columns)
+            .map(cell)
+            .collect::<Vec<_>>()
+            .join("  ")
+            .trim_end()
+            .to_string()
     };
-    let rule = widths.iter().map(|width| "-".repeat(*width)).collect::<Vec<_>>().join("  ");
-    std::iter::once(line(&table[0])).chain([rule]).chain(table[1..].iter().map(line)).collect()
+    let rule = widths
+        .iter()
+        .map(|width| "-".repeat(*width))
+        .collect::<Vec<_>>()
+        .join("  ");
+    std::iter::once(line(&table[0]))
+        .chain([rule])
+        .chain(table[1..].iter().map(line))
+        .collect()
 }
 
 #[cfg(test)]
@@ -120,8 +192,12 @@ mod tests {
 
     #[test]
     fn numbers_are_short() {
-        let shown = [0.0, 0.00004, 0.05, 1.0, 1.6512, 67.5, 215.004, 1059.06, 4904.3536, 123_456.7];
-        let expected = ["0", "0", "0.05", "1", "1.651", "67.5", "215", "1059.1", "4904.4", "123457"];
+        let shown = [
+            0.0, 0.00004, 0.05, 1.0, 1.6512, 67.5, 215.004, 1059.06, 4904.3536, 123_456.7,
+        ];
+        let expected = [
+            "0", "0", "0.05", "1", "1.651", "67.5", "215", "1059.1", "4904.4", "123457",
+        ];
         assert_eq!(shown.map(number), expected);
         assert_eq!(number(-3.25), "-3.25");
         assert_eq!(number(120.0), "120");
@@ -157,8 +233,15 @@ mod tests {
             directory: None,
         };
         let text = render(&result);
-        assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
-        assert_eq!(text.matches("5%/burst50ms/unreliable-sequenced").count(), 3, "{text}");
+        assert!(
+            text.lines().all(|line| line.chars().count() <= 100),
+            "{text}"
+        );
+        assert_eq!(
+            text.matches("5%/burst50ms/unreliable-sequenced").count(),
+            3,
+            "{text}"
+        );
         assert!(text.contains("missed, known"));
         assert!(text.contains("the estimate rises too slowly"));
         assert!(text.contains("0 of 1 hold, 1 missed for a known reason"));

@@ -42,14 +42,39 @@ struct Traffic {
 
 /// Positions may get lost, inputs are repeated until they have arrived, events are reliable and in order.
 const TRAFFIC: [Traffic; 3] = [
-    Traffic { name: "state", channel: ChannelId(0), bytes: 64, interval: Duration::from_millis(50), reliable: false },
-    Traffic { name: "input", channel: ChannelId(1), bytes: 16, interval: Duration::from_micros(16_667), reliable: true },
-    Traffic { name: "event", channel: ChannelId(2), bytes: 100, interval: Duration::from_millis(100), reliable: true },
+    Traffic {
+        name: "state",
+        channel: ChannelId(0),
+        bytes: 64,
+        interval: Duration::from_millis(50),
+        reliable: false,
+    },
+    Traffic {
+        name: "input",
+        channel: ChannelId(1),
+        bytes: 16,
+        interval: Duration::from_micros(16_667),
+        reliable: true,
+    },
+    Traffic {
+        name: "event",
+        channel: ChannelId(2),
+        bytes: 100,
+        interval: Duration::from_millis(100),
+        reliable: true,
+    },
 ];
 
 fn config() -> Config {
-    let kinds = [ChannelKind::UnreliableSequenced, ChannelKind::Redundant, ChannelKind::ReliableOrdered];
-    Config { channels: kinds.into_iter().map(ChannelConfig::new).collect(), ..Config::new("samestep-demo", 1) }
+    let kinds = [
+        ChannelKind::UnreliableSequenced,
+        ChannelKind::Redundant,
+        ChannelKind::ReliableOrdered,
+    ];
+    Config {
+        channels: kinds.into_iter().map(ChannelConfig::new).collect(),
+        ..Config::new("samestep-demo", 1)
+    }
 }
 
 /// What the host knows of one bot.
@@ -120,8 +145,16 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
     let bots = usize::from(arguments.bots);
     let host = Driver::new(bind(arguments.port)?, config().accepting(bots))?;
     let address = host.local_addr();
-    println!("host on {address} (UDP), {bots} bots, each way: {}", arguments.link.describe(&path));
-    println!("bots to host: {}", TRAFFIC.map(|t| format!("{} every {:.0} ms", t.name, t.interval.as_secs_f64() * 1e3)).join(", "));
+    println!(
+        "host on {address} (UDP), {bots} bots, each way: {}",
+        arguments.link.describe(&path)
+    );
+    println!(
+        "bots to host: {}",
+        TRAFFIC
+            .map(|t| format!("{} every {:.0} ms", t.name, t.interval.as_secs_f64() * 1e3))
+            .join(", ")
+    );
     println!();
     let board = Board {
         peers: Mutex::new(vec![Peer::default(); bots]),
@@ -142,11 +175,17 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
         }
         watch(&board, end, seconds);
         // The bots close by themselves; the host stays until it has heard that.
-        while board.peers().iter().any(|peer| peer.closed.is_none()) && now() < end + GRACE && !hosting.is_finished() {
+        while board.peers().iter().any(|peer| peer.closed.is_none())
+            && now() < end + GRACE
+            && !hosting.is_finished()
+        {
             thread::park_timeout(Duration::from_millis(20));
         }
         board.stop.store(true, Ordering::Relaxed);
-        hosting.join().expect("the host does not panic").map_err(|error| format!("the host's socket failed: {error}").into())
+        hosting
+            .join()
+            .expect("the host does not panic")
+            .map_err(|error| format!("the host's socket failed: {error}").into())
     })?;
     Ok(summary(&board))
 }
@@ -175,8 +214,14 @@ fn play_host(mut host: Driver<Udp>, board: &Board) -> std::io::Result<()> {
             let mut peers = board.peers();
             match event {
                 Event::Connected { id, user_data, .. } => {
-                    if let Some(peer) = user_data.first().and_then(|bot| peers.get_mut(usize::from(*bot))) {
-                        *peer = Peer { id: Some(id), ..Peer::default() };
+                    if let Some(peer) = user_data
+                        .first()
+                        .and_then(|bot| peers.get_mut(usize::from(*bot)))
+                    {
+                        *peer = Peer {
+                            id: Some(id),
+                            ..Peer::default()
+                        };
                     }
                 }
                 Event::Closed { id, reason } => {
@@ -187,9 +232,14 @@ fn play_host(mut host: Driver<Udp>, board: &Board) -> std::io::Result<()> {
                 Event::Readable { id } => {
                     let mut peer = peers.iter_mut().find(|peer| peer.id == Some(id));
                     while let Some(message) = host.recv(id) {
-                        let Some((number, sent)) = read_stamp(message.payload) else { continue };
+                        let Some((number, sent)) = read_stamp(message.payload) else {
+                            continue;
+                        };
                         let channel = usize::from(message.channel.0);
-                        if let Some(heard) = peer.as_mut().and_then(|peer| peer.channels.get_mut(channel)) {
+                        if let Some(heard) = peer
+                            .as_mut()
+                            .and_then(|peer| peer.channels.get_mut(channel))
+                        {
                             heard.on_message(number, now().saturating_sub(sent));
                         }
                     }
@@ -198,7 +248,11 @@ fn play_host(mut host: Driver<Udp>, board: &Board) -> std::io::Result<()> {
             }
         }
         next += broadcast;
-        for peer in board.peers().iter_mut().filter(|peer| peer.closed.is_none()) {
+        for peer in board
+            .peers()
+            .iter_mut()
+            .filter(|peer| peer.closed.is_none())
+        {
             let Some(id) = peer.id else { continue };
             write_stamp(&mut state, 0, host.now());
             // A connection that is just closing takes no more; its event follows.
@@ -212,20 +266,34 @@ fn play_host(mut host: Driver<Udp>, board: &Board) -> std::io::Result<()> {
 }
 
 /// Plays one bot; returns how many messages it sent on each channel.
-fn play_bot(bot: usize, host: SocketAddr, path: &Path, seed: u64, end: Duration) -> Result<[u32; 3], String> {
+fn play_bot(
+    bot: usize,
+    host: SocketAddr,
+    path: &Path,
+    seed: u64,
+    end: Duration,
+) -> Result<[u32; 3], String> {
     let words = |error: std::io::Error| format!("socket failed: {error}");
     let socket = Udp::bind(SocketAddr::new(Ipv4Addr::LOCALHOST.into(), 0)).map_err(words)?;
     let socket = Impaired::new(socket, path, seed).map_err(|error| error.to_string())?;
     let mut driver = Driver::new(socket, config()).map_err(|error| error.to_string())?;
-    let options = ConnectOptions { user_data: vec![bot as u8], ..ConnectOptions::default() };
-    let id = driver.connect(host, options).map_err(|error| error.to_string())?;
+    let options = ConnectOptions {
+        user_data: vec![bot as u8],
+        ..ConnectOptions::default()
+    };
+    let id = driver
+        .connect(host, options)
+        .map_err(|error| error.to_string())?;
     let mut connected = false;
     let mut sent = [0; 3];
     let mut due = [driver.now(); 3];
     let mut message = vec![0; 256];
     loop {
         let next = due.into_iter().min().expect("three streams").min(end);
-        match driver.drive(if connected { next } else { end }).map_err(words)? {
+        match driver
+            .drive(if connected { next } else { end })
+            .map_err(words)?
+        {
             Some(Event::Connected { .. }) => {
                 connected = true;
                 due = [driver.now(); 3];
@@ -240,7 +308,10 @@ fn play_bot(bot: usize, host: SocketAddr, path: &Path, seed: u64, end: Duration)
                         continue;
                     }
                     write_stamp(&mut message, sent[stream], driver.now());
-                    if driver.send(id, traffic.channel, &message[..traffic.bytes]).is_ok() {
+                    if driver
+                        .send(id, traffic.channel, &message[..traffic.bytes])
+                        .is_ok()
+                    {
                         sent[stream] += 1;
                     }
                     due[stream] += traffic.interval;
@@ -270,13 +341,20 @@ fn write_stamp(message: &mut [u8], number: u32, at: Duration) {
 fn read_stamp(message: &[u8]) -> Option<(u32, Duration)> {
     let (number, rest) = message.split_first_chunk()?;
     let at = rest.first_chunk()?;
-    Some((u32::from_le_bytes(*number), Duration::from_nanos(u64::from_le_bytes(*at))))
+    Some((
+        u32::from_le_bytes(*number),
+        Duration::from_nanos(u64::from_le_bytes(*at)),
+    ))
 }
 
 /// Redraws the table in place on a terminal; prints it every five seconds elsewhere.
 fn watch(board: &Board, end: Duration, seconds: Duration) {
     let terminal = std::io::stdout().is_terminal();
-    let period = if terminal { Duration::from_millis(250) } else { Duration::from_secs(5).min(seconds / 2) };
+    let period = if terminal {
+        Duration::from_millis(250)
+    } else {
+        Duration::from_secs(5).min(seconds / 2)
+    };
     let start = end - seconds;
     let mut lines = 0;
     let mut next = start + period;
@@ -289,17 +367,29 @@ fn watch(board: &Board, end: Duration, seconds: Duration) {
         next += period;
         let text = table(&mut board.peers(), now() - start, seconds);
         let mut out = std::io::stdout().lock();
-        let up = if terminal && lines > 0 { format!("\x1b[{lines}A\x1b[J") } else { String::new() };
+        let up = if terminal && lines > 0 {
+            format!("\x1b[{lines}A\x1b[J")
+        } else {
+            String::new()
+        };
         lines = text.lines().count();
         // A closed pipe ends the watching, not the demo.
-        if write!(out, "{up}{text}").and_then(|()| out.flush()).is_err() || now() >= end {
+        if write!(out, "{up}{text}")
+            .and_then(|()| out.flush())
+            .is_err()
+            || now() >= end
+        {
             return;
         }
     }
 }
 
 fn table(peers: &mut [Peer], elapsed: Duration, seconds: Duration) -> String {
-    let mut text = format!("{:.1} of {:.0} s\n", elapsed.min(seconds).as_secs_f64(), seconds.as_secs_f64());
+    let mut text = format!(
+        "{:.1} of {:.0} s\n",
+        elapsed.min(seconds).as_secs_f64(),
+        seconds.as_secs_f64()
+    );
     text += &format!("{:<48} latency in ms, p50 / p95\n", "");
     text += &format!(
         "{:<6} {:>8} {:>8} {:>6} {:>8} {:>7}",
@@ -344,8 +434,12 @@ impl Peer {
         if time < Duration::from_millis(500) {
             return;
         }
-        let rate = |bytes: u64, before: u64| bytes.saturating_sub(before) as f64 / time.as_secs_f64();
-        self.rates = (rate(self.stats.bytes_sent, sent), rate(self.stats.bytes_received, received));
+        let rate =
+            |bytes: u64, before: u64| bytes.saturating_sub(before) as f64 / time.as_secs_f64();
+        self.rates = (
+            rate(self.stats.bytes_sent, sent),
+            rate(self.stats.bytes_received, received),
+        );
         self.before = (at, self.stats.bytes_sent, self.stats.bytes_received);
     }
 }
@@ -376,7 +470,11 @@ fn summary(board: &Board) -> ExitCode {
         false => println!("every input and event arrived exactly once and in order"),
         true => println!("NOT every input and event arrived"),
     }
-    if broken { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+    if broken {
+        ExitCode::FAILURE
+    } else {
+        ExitCode::SUCCESS
+    }
 }
 
 #[cfg(test)]
@@ -386,18 +484,32 @@ mod tests {
     #[test]
     fn a_row_is_as_wide_as_its_heading() {
         let mut driver = Driver::new(bind(0).unwrap(), config()).unwrap();
-        let id = driver.connect("127.0.0.1:1".parse().unwrap(), ConnectOptions::default()).unwrap();
-        let mut peer = Peer { id: Some(id), ..Peer::default() };
+        let id = driver
+            .connect("127.0.0.1:1".parse().unwrap(), ConnectOptions::default())
+            .unwrap();
+        let mut peer = Peer {
+            id: Some(id),
+            ..Peer::default()
+        };
         for channel in &mut peer.channels {
-            (0..100).for_each(|number| channel.on_message(number, Duration::from_millis(1000 + u64::from(number))));
+            (0..100).for_each(|number| {
+                channel.on_message(number, Duration::from_millis(1000 + u64::from(number)))
+            });
         }
         peer.stats.rtt = Duration::from_millis(2100);
         peer.rates = (123_456.0, 123_456.0);
         peer.before.0 = Duration::from_secs(5);
-        let text = table(&mut [Peer::default(), peer], Duration::from_secs(5), Duration::from_secs(20));
+        let text = table(
+            &mut [Peer::default(), peer],
+            Duration::from_secs(5),
+            Duration::from_secs(20),
+        );
         let widths: Vec<_> = text.lines().map(|line| line.chars().count()).collect();
         assert_eq!((widths[2], widths[4]), (94, 94), "{text}");
-        assert!(text.contains("connecting") && text.contains("1049 / 1094"), "{text}");
+        assert!(
+            text.contains("connecting") && text.contains("1049 / 1094"),
+            "{text}"
+        );
     }
 
     #[test]
@@ -415,7 +527,10 @@ mod tests {
     fn stamps_survive() {
         let mut message = [0; 16];
         write_stamp(&mut message, 77, Duration::from_nanos(123_456_789_012));
-        assert_eq!(read_stamp(&message), Some((77, Duration::from_nanos(123_456_789_012))));
+        assert_eq!(
+            read_stamp(&message),
+            Some((77, Duration::from_nanos(123_456_789_012)))
+        );
         assert_eq!(read_stamp(&message[..11]), None);
     }
 }

@@ -77,13 +77,16 @@ pub struct SoakArguments {
 }
 
 fn pair(text: &str) -> Result<(String, String), String> {
-    let (key, value) = text.split_once('=').ok_or("write key=value, for example link.loss=5%")?;
+    let (key, value) = text
+        .split_once('=')
+        .ok_or("write key=value, for example link.loss=5%")?;
     Ok((key.trim().to_string(), value.trim().to_string()))
 }
 
 fn suite(name: &str) -> Result<Suite, String> {
     let names = Suite::ALL.map(Suite::name).join(", ");
-    Suite::named(name).ok_or_else(|| format!("there is no suite \"{name}\"; the suites are {names}"))
+    Suite::named(name)
+        .ok_or_else(|| format!("there is no suite \"{name}\"; the suites are {names}"))
 }
 
 pub fn run(command: Command) -> Result<ExitCode, Box<dyn Error>> {
@@ -107,11 +110,23 @@ fn list(keys: bool) -> Result<ExitCode, Box<dyn Error>> {
         for metric in plan.experiment.metrics() {
             text += &format!("    {:<20}{:<6}{}\n", metric.name, metric.unit, metric.what);
         }
-        text += if plan.experiment.real() { "  keys (virtual time and --real)\n" } else { "  keys (virtual time only)\n" };
+        text += if plan.experiment.real() {
+            "  keys (virtual time and --real)\n"
+        } else {
+            "  keys (virtual time only)\n"
+        };
         for key in plan.experiment.keys() {
-            let values: Vec<_> = plan.defaults(key)?.iter().map(ToString::to_string).collect();
+            let values: Vec<_> = plan
+                .defaults(key)?
+                .iter()
+                .map(ToString::to_string)
+                .collect();
             text += &format!("    {:<20}{}\n", key.name, key.what);
-            let default = if values.is_empty() { "the profile's".to_string() } else { values.join(", ") };
+            let default = if values.is_empty() {
+                "the profile's".to_string()
+            } else {
+                values.join(", ")
+            };
             text += &format!("    {:<20}default {default}; takes {}\n", "", key.domain);
         }
         text += "\n";
@@ -124,7 +139,11 @@ fn list(keys: bool) -> Result<ExitCode, Box<dyn Error>> {
 fn run_plan(arguments: RunArguments) -> Result<ExitCode, Box<dyn Error>> {
     let plan = Plan::find(&arguments.plan)?;
     let mut sets = arguments.set;
-    sets.extend(arguments.seconds.map(|seconds| ("seconds".to_string(), seconds)));
+    sets.extend(
+        arguments
+            .seconds
+            .map(|seconds| ("seconds".to_string(), seconds)),
+    );
     let options = RunOptions {
         seed: arguments.seed,
         quick: arguments.quick,
@@ -144,7 +163,11 @@ fn run_plan(arguments: RunArguments) -> Result<ExitCode, Box<dyn Error>> {
 }
 
 fn written(result: &RunResult, took: Duration) -> String {
-    let files = result.directory.as_ref().map(|directory| format!("; files in {}", directory.display())).unwrap_or_default();
+    let files = result
+        .directory
+        .as_ref()
+        .map(|directory| format!("; files in {}", directory.display()))
+        .unwrap_or_default();
     format!("took {:.1} s{files}", took.as_secs_f64())
 }
 
@@ -152,7 +175,13 @@ fn report(out: PathBuf, quick: bool, seed: u64) -> Result<ExitCode, Box<dyn Erro
     let plans = Plan::all()?;
     let mut results = Vec::new();
     for plan in &plans {
-        let options = RunOptions { seed, quick, out: Some(out.clone()), progress: true, ..RunOptions::default() };
+        let options = RunOptions {
+            seed,
+            quick,
+            out: Some(out.clone()),
+            progress: true,
+            ..RunOptions::default()
+        };
         let started = Instant::now();
         let result = samestep_lab::run(plan, &options)?;
         println!("{:<14}{}", plan.name, samestep_lab::closing(&result));
@@ -167,14 +196,25 @@ fn report(out: PathBuf, quick: bool, seed: u64) -> Result<ExitCode, Box<dyn Erro
 }
 
 fn run_soak(arguments: &SoakArguments) -> Result<ExitCode, Box<dyn Error>> {
-    let suites = arguments.suite.map_or(Suite::ALL.to_vec(), |suite| vec![suite]);
+    let suites = arguments
+        .suite
+        .map_or(Suite::ALL.to_vec(), |suite| vec![suite]);
     let mut all = SoakReport::default();
     for suite in suites {
-        println!("suite {}, {} worlds from seed {}", suite.name(), arguments.seeds, arguments.seed);
+        println!(
+            "suite {}, {} worlds from seed {}",
+            suite.name(),
+            arguments.seeds,
+            arguments.seed
+        );
         let mut shown = Instant::now();
         let mut reported = 0;
         let terminal = std::io::stderr().is_terminal();
-        let every = if terminal { Duration::from_millis(200) } else { Duration::from_secs(10) };
+        let every = if terminal {
+            Duration::from_millis(200)
+        } else {
+            Duration::from_secs(10)
+        };
         let report = soak(suite, arguments.seed, arguments.seeds, |report| {
             // A failure is worth knowing at once: the run may take an hour.
             for failure in &report.failures[reported..] {
@@ -199,12 +239,22 @@ fn run_soak(arguments: &SoakArguments) -> Result<ExitCode, Box<dyn Error>> {
         all.messages += report.messages;
         all.failures.extend(report.failures);
     }
-    println!("worlds {}, messages {}, failures {}", all.worlds, all.messages, all.failures.len());
+    println!(
+        "worlds {}, messages {}, failures {}",
+        all.worlds,
+        all.messages,
+        all.failures.len()
+    );
     Ok(verdict(all.failures.is_empty()))
 }
 
 fn progress(terminal: bool, report: &SoakReport, of: u64) {
-    let line = format!("{}/{of} worlds, {} messages, {} failures", report.worlds, report.messages, report.failures.len());
+    let line = format!(
+        "{}/{of} worlds, {} messages, {} failures",
+        report.worlds,
+        report.messages,
+        report.failures.len()
+    );
     match terminal {
         true => eprint!("\r\x1b[2K{line}"),
         false => eprintln!("{line}"),
@@ -218,5 +268,9 @@ fn wipe(terminal: bool) {
 }
 
 fn verdict(ok: bool) -> ExitCode {
-    if ok { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    if ok {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    }
 }

@@ -40,17 +40,23 @@ pub struct LinkArguments {
 }
 
 /// Accepts what the link model understands for this key, and its words where it does not.
-fn setting(key: &'static str) -> impl Fn(&str) -> Result<String, String> + Clone + Send + Sync + 'static {
+fn setting(
+    key: &'static str,
+) -> impl Fn(&str) -> Result<String, String> + Clone + Send + Sync + 'static {
     move |text| {
         let text = seconds_as_ms(key, text);
         let mut path = Path::default();
-        path.set(key, &text).map(|()| text).map_err(|error| error.to_string())
+        path.set(key, &text)
+            .map(|()| text)
+            .map_err(|error| error.to_string())
     }
 }
 
 /// `1.5s` for keys in milliseconds; everything else as it is.
 fn seconds_as_ms(key: &str, text: &str) -> String {
-    let seconds = text.strip_suffix('s').filter(|text| key.ends_with("_ms") && !text.ends_with('m'));
+    let seconds = text
+        .strip_suffix('s')
+        .filter(|text| key.ends_with("_ms") && !text.ends_with('m'));
     match seconds.and_then(|text| text.parse::<f64>().ok()) {
         Some(seconds) => (seconds * 1e3).to_string(),
         None => text.to_string(),
@@ -86,7 +92,11 @@ impl LinkArguments {
 
     /// One line about the path for people.
     pub fn describe(&self, path: &Path) -> String {
-        let name = self.profile.as_ref().map(|name| format!("{name}: ")).unwrap_or_default();
+        let name = self
+            .profile
+            .as_ref()
+            .map(|name| format!("{name}: "))
+            .unwrap_or_default();
         if path.up == path.down {
             return format!("{name}{}", line(&path.up));
         }
@@ -100,7 +110,11 @@ fn line(link: &LinkConfig) -> String {
 
 /// The named profiles, a line each.
 pub fn profiles() -> String {
-    let width = Profile::list().iter().map(|profile| profile.name.len()).max().unwrap_or(0);
+    let width = Profile::list()
+        .iter()
+        .map(|profile| profile.name.len())
+        .max()
+        .unwrap_or(0);
     let line = |profile: &Profile| format!("{:width$}  {}\n", profile.name, profile.description);
     Profile::list().iter().map(line).collect()
 }

@@ -66,9 +66,16 @@ mod tests {
             }
         };
         let plain = link(&["--latency", "30", "--loss", "0.1", "--jitter", "2"]).unwrap();
-        assert_eq!(plain, link(&["--latency", "30ms", "--loss", "10%", "--jitter", "2ms"]).unwrap());
+        assert_eq!(
+            plain,
+            link(&["--latency", "30ms", "--loss", "10%", "--jitter", "2ms"]).unwrap()
+        );
         assert!(link(&["--loss", "10"]).unwrap_err().contains("0 to 1"));
-        assert!(link(&["--latency", "soon"]).unwrap_err().contains("latency"));
+        assert!(
+            link(&["--latency", "soon"])
+                .unwrap_err()
+                .contains("latency")
+        );
         assert!(link(&["--profile", "marsnet"]).unwrap_err().contains("lte"));
     }
 }

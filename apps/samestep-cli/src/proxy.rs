@@ -50,7 +50,9 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
         arguments.link.describe(&path)
     );
     let start = now();
-    let end = arguments.seconds.map(|seconds| start + Duration::from_secs_f64(seconds.clamp(0.0, 1e9)));
+    let end = arguments
+        .seconds
+        .map(|seconds| start + Duration::from_secs_f64(seconds.clamp(0.0, 1e9)));
     let mut tick = start + SECOND;
     let mut before = Counters::default();
     while end.is_none_or(|end| now() < end) {
@@ -58,8 +60,16 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
         if now() >= tick {
             tick += SECOND;
             let total = relay.counters();
-            if !arguments.quiet && total.up.datagrams + total.down.datagrams > before.up.datagrams + before.down.datagrams {
-                println!("clients {}  up {}  down {}", relay.clients.len(), total.up.since(&before.up), total.down.since(&before.down));
+            if !arguments.quiet
+                && total.up.datagrams + total.down.datagrams
+                    > before.up.datagrams + before.down.datagrams
+            {
+                println!(
+                    "clients {}  up {}  down {}",
+                    relay.clients.len(),
+                    total.up.since(&before.up),
+                    total.down.since(&before.down)
+                );
             }
             before = total;
         }
@@ -80,8 +90,12 @@ fn address(text: &str) -> Result<SocketAddr, String> {
 }
 
 fn resolve(text: &str) -> Result<SocketAddr, String> {
-    let mut found = text.to_socket_addrs().map_err(|error| format!("\"{text}\" is no host:port: {error}"))?;
-    found.next().ok_or_else(|| format!("\"{text}\" has no address"))
+    let mut found = text
+        .to_socket_addrs()
+        .map_err(|error| format!("\"{text}\" is no host:port: {error}"))?;
+    found
+        .next()
+        .ok_or_else(|| format!("\"{text}\" has no address"))
 }
 
 /// Longest silence before a client's socket is given up; NATs do the same.
@@ -151,7 +165,12 @@ impl Flow {
 impl std::fmt::Display for Flow {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let dropped = 100.0 * self.dropped as f64 / self.datagrams.max(1) as f64;
-        write!(f, "{} datagrams, {:.1} kB, {dropped:.1} % dropped", self.datagrams, self.bytes as f64 / 1e3)
+        write!(
+            f,
+            "{} datagrams, {:.1} kB, {dropped:.1} % dropped",
+            self.datagrams,
+            self.bytes as f64 / 1e3
+        )
     }
 }
 
@@ -166,16 +185,25 @@ struct Pending {
 }
 
 impl Relay {
-    fn new(listen: SocketAddr, forward: SocketAddr, path: Path, seed: u64) -> Result<Relay, String> {
+    fn new(
+        listen: SocketAddr,
+        forward: SocketAddr,
+        path: Path,
+        seed: u64,
+    ) -> Result<Relay, String> {
         let listener = socket(listen).map_err(|error| match error.kind() {
             ErrorKind::AddrInUse => {
-                format!("cannot listen on {listen}: another program does; choose another with --listen")
+                format!(
+                    "cannot listen on {listen}: another program does; choose another with --listen"
+                )
             }
             _ => format!("cannot listen on {listen}: {error}"),
         })?;
         path.links(seed).map_err(|error| error.to_string())?;
         let mut poller = Poller::new().map_err(|error| error.to_string())?;
-        poller.add(&listener, LISTENER).map_err(|error| error.to_string())?;
+        poller
+            .add(&listener, LISTENER)
+            .map_err(|error| error.to_string())?;
         Ok(Relay {
             listener,
             forward,
@@ -193,7 +221,9 @@ impl Relay {
     }
 
     fn local_addr(&self) -> SocketAddr {
-        self.listener.local_addr().expect("a bound socket has an address")
+        self.listener
+            .local_addr()
+            .expect("a bound socket has an address")
     }
 
     /// Sends what is due, waits until something is or arrives, at most until `until`, and takes in what has arrived.
@@ -203,7 +233,11 @@ impl Relay {
         let until = [due, until].into_iter().flatten().min();
         let ready: Vec<u64> = self.poller.wait(until)?.collect();
         for key in ready {
-            if key == LISTENER { self.hear_clients()? } else { self.hear_program(key) }
+            if key == LISTENER {
+                self.hear_clients()?
+            } else {
+                self.hear_program(key)
+            }
         }
         self.send_due();
         Ok(())
@@ -226,7 +260,9 @@ impl Relay {
 
     fn hear_program(&mut self, key: u64) {
         loop {
-            let Some(client) = self.clients.get_mut(&key) else { return };
+            let Some(client) = self.clients.get_mut(&key) else {
+                return;
+            };
             match client.socket.recv(&mut self.buffer) {
                 Ok(bytes) => self.carry(key, false, bytes),
                 Err(error) if is_from_network(&error) => {}
@@ -244,22 +280,40 @@ impl Relay {
         if self.clients.len() >= CLIENT_LIMIT {
             return Ok(None);
         }
-        let any = if self.forward.is_ipv4() { IpAddr::from(Ipv4Addr::UNSPECIFIED) } else { Ipv6Addr::UNSPECIFIED.into() };
+        let any = if self.forward.is_ipv4() {
+            IpAddr::from(Ipv4Addr::UNSPECIFIED)
+        } else {
+            Ipv6Addr::UNSPECIFIED.into()
+        };
         let socket = socket(SocketAddr::new(any, 0))?;
         socket.connect(self.forward)?;
         let key = self.next_key;
         self.next_key += 1;
         self.poller.add(&socket, key)?;
-        let (up, down) = self.path.links(self.seed.wrapping_add(key)).map_err(io::Error::other)?;
-        let client = Client { address, socket, up, down, heard: now(), counters: Counters::default() };
+        let (up, down) = self
+            .path
+            .links(self.seed.wrapping_add(key))
+            .map_err(io::Error::other)?;
+        let client = Client {
+            address,
+            socket,
+            up,
+            down,
+            heard: now(),
+            counters: Counters::default(),
+        };
         self.clients.insert(key, client);
         self.keys.insert(address, key);
         Ok(Some(key))
     }
 
     fn forget_idle(&mut self) {
-        let idle: Vec<u64> =
-            self.clients.iter().filter(|(_, client)| now() > client.heard + IDLE).map(|(key, _)| *key).collect();
+        let idle: Vec<u64> = self
+            .clients
+            .iter()
+            .filter(|(_, client)| now() > client.heard + IDLE)
+            .map(|(key, _)| *key)
+            .collect();
         for key in idle {
             if let Some(client) = self.clients.remove(&key) {
                 self.keys.remove(&client.address);
@@ -274,7 +328,9 @@ impl Relay {
     fn carry(&mut self, key: u64, up: bool, bytes: usize) {
         let now = now();
         let full = self.pending.len() >= PENDING_LIMIT;
-        let Some(client) = self.clients.get_mut(&key) else { return };
+        let Some(client) = self.clients.get_mut(&key) else {
+            return;
+        };
         client.heard = now;
         let (link, flow) = match up {
             true => (&mut client.up, &mut client.counters.up),
@@ -293,15 +349,29 @@ impl Relay {
                 let bit = (draw % (bytes.len() as u64 * 8)) as usize;
                 bytes[bit / 8] ^= 1 << (bit % 8);
             }
-            self.pending.push(Reverse(Pending { due, order: self.next_order, client: key, up, bytes }));
+            self.pending.push(Reverse(Pending {
+                due,
+                order: self.next_order,
+                client: key,
+                up,
+                bytes,
+            }));
             self.next_order += 1;
         }
     }
 
     fn send_due(&mut self) {
-        while self.pending.peek().is_some_and(|Reverse(pending)| pending.due <= now()) {
-            let Some(Reverse(pending)) = self.pending.pop() else { return };
-            let Some(client) = self.clients.get(&pending.client) else { continue };
+        while self
+            .pending
+            .peek()
+            .is_some_and(|Reverse(pending)| pending.due <= now())
+        {
+            let Some(Reverse(pending)) = self.pending.pop() else {
+                return;
+            };
+            let Some(client) = self.clients.get(&pending.client) else {
+                continue;
+            };
             // A datagram that the system will not take is lost, as on any network.
             let _ = match pending.up {
                 true => client.socket.send(&pending.bytes),
@@ -327,7 +397,10 @@ fn socket(address: SocketAddr) -> io::Result<UdpSocket> {
 }
 
 fn is_from_network(error: &io::Error) -> bool {
-    matches!(error.kind(), ErrorKind::ConnectionRefused | ErrorKind::ConnectionReset | ErrorKind::Interrupted)
+    matches!(
+        error.kind(),
+        ErrorKind::ConnectionRefused | ErrorKind::ConnectionReset | ErrorKind::Interrupted
+    )
 }
 
 #[cfg(test)]
@@ -338,16 +411,26 @@ mod tests {
 
     fn blocking() -> UdpSocket {
         let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
-        socket.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+        socket
+            .set_read_timeout(Some(Duration::from_secs(10)))
+            .unwrap();
         socket
     }
 
     #[test]
     fn datagrams_pass_both_ways_after_the_latency() {
         let program = blocking();
-        let path = Path::symmetric(LinkConfig { latency: Duration::from_millis(30), ..LinkConfig::default() });
-        let mut relay =
-            Relay::new("127.0.0.1:0".parse().unwrap(), program.local_addr().unwrap(), path, 1).unwrap();
+        let path = Path::symmetric(LinkConfig {
+            latency: Duration::from_millis(30),
+            ..LinkConfig::default()
+        });
+        let mut relay = Relay::new(
+            "127.0.0.1:0".parse().unwrap(),
+            program.local_addr().unwrap(),
+            path,
+            1,
+        )
+        .unwrap();
         let at = relay.local_addr();
         std::thread::scope(|scope| {
             let talk = scope.spawn(move || {
@@ -369,7 +452,14 @@ mod tests {
             }
         });
         let total = relay.counters();
-        assert_eq!((total.up.datagrams, total.down.datagrams, relay.clients.len()), (2, 2, 2));
+        assert_eq!(
+            (
+                total.up.datagrams,
+                total.down.datagrams,
+                relay.clients.len()
+            ),
+            (2, 2, 2)
+        );
     }
 
     #[test]
@@ -385,7 +475,10 @@ mod tests {
     fn addresses_are_read_as_people_write_them() {
         assert_eq!(address("14242").unwrap(), "0.0.0.0:14242".parse().unwrap());
         assert_eq!(address(":14242").unwrap(), "0.0.0.0:14242".parse().unwrap());
-        assert_eq!(address("127.0.0.1:5").unwrap(), "127.0.0.1:5".parse().unwrap());
+        assert_eq!(
+            address("127.0.0.1:5").unwrap(),
+            "127.0.0.1:5".parse().unwrap()
+        );
         assert!(address("nowhere").unwrap_err().contains("host:port"));
     }
 }

@@ -6,8 +6,8 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use samestep_proto::{
-    ChannelId, Config, ConfigError, ConnectError, ConnectOptions, ConnectionId, Endpoint, Event, Message, MessageId,
-    SendError, Stats,
+    ChannelId, Config, ConfigError, ConnectError, ConnectOptions, ConnectionId, Endpoint, Event,
+    Message, MessageId, SendError, Stats,
 };
 use samestep_transport::Transport;
 
@@ -28,15 +28,24 @@ impl<T: Transport> Driver<T> {
     /// A driver whose endpoint is seeded by the operating system.
     pub fn new(transport: T, config: Config) -> Result<Driver<T>, DriverError> {
         let mut seed = [0; 32];
-        getrandom::fill(&mut seed).map_err(|error| DriverError::Io(io::Error::other(error.to_string())))?;
+        getrandom::fill(&mut seed)
+            .map_err(|error| DriverError::Io(io::Error::other(error.to_string())))?;
         Driver::with_seed(transport, config, seed)
     }
 
     /// A driver with a seed of your own. Whoever knows the seed knows the keys: for tests and measurements only.
-    pub fn with_seed(transport: T, config: Config, seed: [u8; 32]) -> Result<Driver<T>, DriverError> {
+    pub fn with_seed(
+        transport: T,
+        config: Config,
+        seed: [u8; 32],
+    ) -> Result<Driver<T>, DriverError> {
         let packet = vec![0; config.max_packet];
         let endpoint = Endpoint::new(config, seed).map_err(DriverError::Config)?;
-        Ok(Driver { endpoint, transport, packet })
+        Ok(Driver {
+            endpoint,
+            transport,
+            packet,
+        })
     }
 
     /// Runs until an event has come, and returns it, or until the [clock](Driver::now) reaches `until`, with `None`.
@@ -58,7 +67,10 @@ impl<T: Transport> Driver<T> {
                 return Ok(None);
             }
             if !heard {
-                let next = self.endpoint.poll_timeout().map_or(until, |at| at.min(until));
+                let next = self
+                    .endpoint
+                    .poll_timeout()
+                    .map_or(until, |at| at.min(until));
                 self.transport.wait(Some(next))?;
             }
         }
@@ -72,7 +84,10 @@ impl<T: Transport> Driver<T> {
     fn receive(&mut self) -> io::Result<bool> {
         for count in 0..READ_LIMIT {
             match self.transport.recv()? {
-                Some(datagram) => self.endpoint.handle_datagram(datagram.at, datagram.from, datagram.bytes),
+                Some(datagram) => {
+                    self.endpoint
+                        .handle_datagram(datagram.at, datagram.from, datagram.bytes)
+                }
                 None => return Ok(count > 0),
             }
         }
@@ -81,19 +96,30 @@ impl<T: Transport> Driver<T> {
 
     fn transmit(&mut self, now: Duration) -> io::Result<()> {
         while let Some(transmit) = self.endpoint.poll_transmit(now, &mut self.packet) {
-            self.transport.send(transmit.to, &self.packet[..transmit.len])?;
+            self.transport
+                .send(transmit.to, &self.packet[..transmit.len])?;
         }
         self.transport.flush()
     }
 
     /// Begins to connect; an event tells how it ends.
-    pub fn connect(&mut self, to: SocketAddr, options: ConnectOptions) -> Result<ConnectionId, ConnectError> {
+    pub fn connect(
+        &mut self,
+        to: SocketAddr,
+        options: ConnectOptions,
+    ) -> Result<ConnectionId, ConnectError> {
         self.endpoint.connect(self.transport.now(), to, options)
     }
 
     /// Queues a message; it leaves with the next [`drive`](Driver::drive).
-    pub fn send(&mut self, to: ConnectionId, channel: ChannelId, message: &[u8]) -> Result<MessageId, SendError> {
-        self.endpoint.send(self.transport.now(), to, channel, message)
+    pub fn send(
+        &mut self,
+        to: ConnectionId,
+        channel: ChannelId,
+        message: &[u8],
+    ) -> Result<MessageId, SendError> {
+        self.endpoint
+            .send(self.transport.now(), to, channel, message)
     }
 
     /// The next message of a connection, in the order in which messages became deliverable.
@@ -176,7 +202,9 @@ mod tests {
         let (a, b) = Memory::pair();
         let server = Driver::with_seed(a, Config::new("test", 1).accepting(2), [1; 32]).unwrap();
         let mut client = Driver::with_seed(b, Config::new("test", 1), [2; 32]).unwrap();
-        let id = client.connect(server.local_addr(), ConnectOptions::default()).unwrap();
+        let id = client
+            .connect(server.local_addr(), ConnectOptions::default())
+            .unwrap();
         (server, client, id)
     }
 
@@ -206,7 +234,13 @@ mod tests {
             }
         };
         assert_eq!(received, (0..100).collect::<Vec<_>>());
-        assert_eq!(reason, CloseReason::Remote { code: 7, reason: "done".into() });
+        assert_eq!(
+            reason,
+            CloseReason::Remote {
+                code: 7,
+                reason: "done".into()
+            }
+        );
     }
 
     #[test]
@@ -221,7 +255,16 @@ mod tests {
     #[test]
     fn a_configuration_nobody_can_use_is_refused() {
         let (a, _) = Memory::pair();
-        let error = Driver::with_seed(a, Config { channels: Vec::new(), ..Config::new("test", 1) }, [0; 32]).err().unwrap();
+        let error = Driver::with_seed(
+            a,
+            Config {
+                channels: Vec::new(),
+                ..Config::new("test", 1)
+            },
+            [0; 32],
+        )
+        .err()
+        .unwrap();
         assert!(error.to_string().contains("channels"), "{error}");
     }
 }

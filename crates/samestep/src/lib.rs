@@ -52,8 +52,8 @@ pub mod prelude {
     pub use crate::{Driver, DriverError};
     pub use samestep_netem::{LinkConfig, Path, Profile};
     pub use samestep_proto::{
-        AcceptConfig, ChannelConfig, ChannelId, ChannelKind, CloseReason, Config, ConnectOptions, ConnectionId, Event,
-        Message, Repair, Security, SendError, Stats,
+        AcceptConfig, ChannelConfig, ChannelId, ChannelKind, CloseReason, Config, ConnectOptions,
+        ConnectionId, Event, Message, Repair, Security, SendError, Stats,
     };
     pub use samestep_transport::{Impaired, Memory, Tcp, Transport, Udp};
 }

@@ -29,20 +29,56 @@ const KEYS: &[Key] = &[
     link::REORDER,
     link::RATE_KBPS,
     link::QUEUE_MS,
-    Key::number("block_mib", 16.0, Domain::Number(0.001, 32.0), "size of the block, in MiB"),
-    Key::number("rate_hz", 60.0, Domain::Number(1.0, 10_000.0), "messages of the stream per second"),
-    Key::number("message_bytes", 100.0, Domain::Whole(32, 1_000), "size of a message of the stream"),
-    Key::number("seconds", 10.0, Domain::Number(1.0, 1_000.0), "how long the stream runs alone first, in s"),
+    Key::number(
+        "block_mib",
+        16.0,
+        Domain::Number(0.001, 32.0),
+        "size of the block, in MiB",
+    ),
+    Key::number(
+        "rate_hz",
+        60.0,
+        Domain::Number(1.0, 10_000.0),
+        "messages of the stream per second",
+    ),
+    Key::number(
+        "message_bytes",
+        100.0,
+        Domain::Whole(32, 1_000),
+        "size of a message of the stream",
+    ),
+    Key::number(
+        "seconds",
+        10.0,
+        Domain::Number(1.0, 1_000.0),
+        "how long the stream runs alone first, in s",
+    ),
     link::REPEATS,
 ];
 
 const METRICS: &[Metric] = &[
-    Metric::new("block_seconds", "s", "from sending the block to having all of it, the slowest of the repeats"),
+    Metric::new(
+        "block_seconds",
+        "s",
+        "from sending the block to having all of it, the slowest of the repeats",
+    ),
     Metric::new("block_seconds_mean", "s", "the same, mean of the repeats"),
-    Metric::new("stream_p99_idle", "ms", "p99 latency of the stream before the block"),
-    Metric::new("stream_p99_busy", "ms", "p99 latency of the stream during the transfer"),
+    Metric::new(
+        "stream_p99_idle",
+        "ms",
+        "p99 latency of the stream before the block",
+    ),
+    Metric::new(
+        "stream_p99_busy",
+        "ms",
+        "p99 latency of the stream during the transfer",
+    ),
     Metric::new("stream_p99_added", "ms", "the difference of the two"),
-    Metric::new("wire_ratio", "x", "bytes on the wire during the transfer over the bytes of the block"),
+    Metric::new(
+        "wire_ratio",
+        "x",
+        "bytes on the wire during the transfer over the bytes of the block",
+    ),
 ];
 
 struct Measured {
@@ -71,19 +107,27 @@ impl Experiment for Block {
     }
 
     fn run(&self, context: &RunContext) -> Result<Findings, LabError> {
-        let measured = context.measure(|case, seed| virtual_time(case, seed).map_err(in_case(case)))?;
+        let measured =
+            context.measure(|case, seed| virtual_time(case, seed).map_err(in_case(case)))?;
         let mut findings = Findings::default();
         let mut lines = Vec::new();
         for (case, repeats) in &measured {
-            let times: Samples = repeats.iter().map(|repeat| repeat.block.as_secs_f64()).collect();
+            let times: Samples = repeats
+                .iter()
+                .map(|repeat| repeat.block.as_secs_f64())
+                .collect();
             let (mut idle, mut busy) = (Samples::new(), Samples::new());
             for repeat in repeats {
                 idle.append(&repeat.idle);
                 busy.append(&repeat.busy);
             }
-            let (idle, busy) = (idle.sorted().percentile(99.0), busy.sorted().percentile(99.0));
+            let (idle, busy) = (
+                idle.sorted().percentile(99.0),
+                busy.sorted().percentile(99.0),
+            );
             let bytes: u64 = repeats.iter().map(|repeat| repeat.wire_bytes).sum();
-            let ratio = bytes as f64 / (case.number("block_mib") * 1_048_576.0 * repeats.len() as f64);
+            let ratio =
+                bytes as f64 / (case.number("block_mib") * 1_048_576.0 * repeats.len() as f64);
             let added = idle.zip(busy).map(|(idle, busy)| busy - idle);
             let figures = [times.max(), times.mean(), idle, busy, added, Some(ratio)];
             for (metric, ours) in METRICS.iter().zip(figures) {
@@ -106,23 +150,41 @@ impl Experiment for Block {
 fn virtual_time(case: &Case, seed: u64) -> Result<Measured, String> {
     let path = link::path(case).map_err(|error| error.to_string())?;
     // The game's own traffic goes first: a block is background.
-    let channels = [ChannelConfig::new(ChannelKind::Unreliable), ChannelConfig::new(ChannelKind::ReliableOrdered).priority(10)];
+    let channels = [
+        ChannelConfig::new(ChannelKind::Unreliable),
+        ChannelConfig::new(ChannelKind::ReliableOrdered).priority(10),
+    ];
     let mut pair = Pair::connect(&path, &channels, None, seed)?;
     let interval = Duration::from_secs_f64(1.0 / case.number("rate_hz"));
     let bytes = case.number("message_bytes") as usize;
-    let mut stream = Stream::start(&mut pair, StreamConfig { channel: STREAM, bytes, interval, count: u32::MAX }, 0);
+    let mut stream = Stream::start(
+        &mut pair,
+        StreamConfig {
+            channel: STREAM,
+            bytes,
+            interval,
+            count: u32::MAX,
+        },
+        0,
+    );
     let start = pair.world.now() + case.seconds("seconds");
     while let Some(wake) = pair.world.next(start) {
         stream.on_wake(&mut pair, &wake)?;
     }
-    let block: Vec<u8> = (0..(case.number("block_mib") * 1_048_576.0) as u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
+    let block: Vec<u8> = (0..(case.number("block_mib") * 1_048_576.0) as u32)
+        .map(|i| (i.wrapping_mul(2_654_435_761) >> 24) as u8)
+        .collect();
     let before = pair.wire_bytes();
-    pair.world.send(pair.client, pair.id, BLOCK, &block).map_err(|error| format!("could not send the block: {error}"))?;
+    pair.world
+        .send(pair.client, pair.id, BLOCK, &block)
+        .map_err(|error| format!("could not send the block: {error}"))?;
     let patience = start + Duration::from_secs(600);
     let done = loop {
         match pair.world.next(patience) {
             None => return Err("the block did not arrive within ten minutes".into()),
-            Some(Wake::Message(received)) if received.node == pair.server && received.channel == BLOCK => {
+            Some(Wake::Message(received))
+                if received.node == pair.server && received.channel == BLOCK =>
+            {
                 if received.payload != block {
                     return Err("the block arrived damaged".into());
                 }
@@ -137,16 +199,26 @@ fn virtual_time(case: &Case, seed: u64) -> Result<Measured, String> {
     while let Some(wake) = pair.world.next(rest) {
         stream.on_wake(&mut pair, &wake)?;
     }
-    let mut measured =
-        Measured { block: done - start, idle: Samples::new(), busy: Samples::new(), wire_bytes, trace: Vec::new() };
+    let mut measured = Measured {
+        block: done - start,
+        idle: Samples::new(),
+        busy: Samples::new(),
+        wire_bytes,
+        trace: Vec::new(),
+    };
     for arrival in &stream.log.arrivals {
-        let (sent, latency) = (arrival.stamp.sent, (arrival.processed - arrival.stamp.sent).as_secs_f64() * 1e3);
+        let (sent, latency) = (
+            arrival.stamp.sent,
+            (arrival.processed - arrival.stamp.sent).as_secs_f64() * 1e3,
+        );
         if sent < start && arrival.processed < start {
             measured.idle.push(latency);
         } else if sent >= start && sent < done {
             measured.busy.push(latency);
         }
-        measured.trace.push((sent.as_secs_f64() - start.as_secs_f64(), latency));
+        measured
+            .trace
+            .push((sent.as_secs_f64() - start.as_secs_f64(), latency));
     }
     measured.trace.retain(|(at, _)| *at > -1.0);
     Ok(measured)

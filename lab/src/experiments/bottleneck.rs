@@ -31,19 +31,45 @@ const KEYS: &[Key] = &[
     link::REORDER,
     link::RATE_KBPS,
     link::QUEUE_MS,
-    Key::number("offered_kbps", 2_000.0, Domain::Number(1.0, 1e6), "message bytes offered, in kbit/s"),
-    Key::number("message_bytes", 1_000.0, Domain::Whole(32, 60_000), "size of a message"),
+    Key::number(
+        "offered_kbps",
+        2_000.0,
+        Domain::Number(1.0, 1e6),
+        "message bytes offered, in kbit/s",
+    ),
+    Key::number(
+        "message_bytes",
+        1_000.0,
+        Domain::Whole(32, 60_000),
+        "size of a message",
+    ),
     link::SECONDS,
     link::REPEATS,
 ];
 
 const METRICS: &[Metric] = &[
-    Metric::new("goodput", "%", "bytes of messages that arrived, of what the link could carry in that time"),
+    Metric::new(
+        "goodput",
+        "%",
+        "bytes of messages that arrived, of what the link could carry in that time",
+    ),
     Metric::new("link_use", "%", "the same with every header counted"),
-    Metric::new("queue_p95", "ms", "95th percentile of the time a datagram waits in the link's queue"),
+    Metric::new(
+        "queue_p95",
+        "ms",
+        "95th percentile of the time a datagram waits in the link's queue",
+    ),
     Metric::new("queue_max", "ms", "the longest wait"),
-    Metric::new("queue_dropped", "%", "datagrams dropped because the queue was full"),
-    Metric::new("latency_p95", "ms", "95th percentile from the sending call to the receiving application"),
+    Metric::new(
+        "queue_dropped",
+        "%",
+        "datagrams dropped because the queue was full",
+    ),
+    Metric::new(
+        "latency_p95",
+        "ms",
+        "95th percentile from the sending call to the receiving application",
+    ),
 ];
 
 struct Measured {
@@ -73,7 +99,8 @@ impl Experiment for Bottleneck {
     }
 
     fn run(&self, context: &RunContext) -> Result<Findings, LabError> {
-        let measured = context.measure(|case, seed| virtual_time(case, seed).map_err(in_case(case)))?;
+        let measured =
+            context.measure(|case, seed| virtual_time(case, seed).map_err(in_case(case)))?;
         let mut findings = Findings::default();
         let mut lines = Vec::new();
         for (case, repeats) in &measured {
@@ -89,7 +116,10 @@ impl Experiment for Bottleneck {
                 Some(100.0 * sum(|repeat| repeat.used_bytes) / capacity),
                 queued.sorted().percentile(95.0),
                 queued.max(),
-                Some(100.0 * sum(|repeat| repeat.dropped as f64) / sum(|repeat| repeat.datagrams as f64)),
+                Some(
+                    100.0 * sum(|repeat| repeat.dropped as f64)
+                        / sum(|repeat| repeat.datagrams as f64),
+                ),
                 latencies.sorted().percentile(95.0),
             ];
             for (metric, ours) in METRICS.iter().zip(figures) {
@@ -99,7 +129,10 @@ impl Experiment for Bottleneck {
         }
         // The corners of the matrix: all cases in one plot would hide each other.
         let last = lines.len().saturating_sub(1);
-        let shown = lines.into_iter().enumerate().filter(|(index, _)| *index == 0 || *index == last);
+        let shown = lines
+            .into_iter()
+            .enumerate()
+            .filter(|(index, _)| *index == 0 || *index == last);
         findings.plots.push(Plot {
             name: "queue".into(),
             title: "Time in the link's queue".into(),
@@ -114,15 +147,35 @@ impl Experiment for Bottleneck {
 
 fn virtual_time(case: &Case, seed: u64) -> Result<Measured, String> {
     let path = link::path(case).map_err(|error| error.to_string())?;
-    let rate_bps = path.up.rate_bps.ok_or("a bottleneck needs a rate: set link.rate_kbps")?;
-    let mut pair = Pair::connect(&path, &[ChannelConfig::new(ChannelKind::Unreliable)], None, seed)?;
+    let rate_bps = path
+        .up
+        .rate_bps
+        .ok_or("a bottleneck needs a rate: set link.rate_kbps")?;
+    let mut pair = Pair::connect(
+        &path,
+        &[ChannelConfig::new(ChannelKind::Unreliable)],
+        None,
+        seed,
+    )?;
     pair.world.watch_link(pair.client, pair.server);
     let bytes = case.number("message_bytes") as usize;
-    let interval = Duration::from_secs_f64(bytes as f64 * 8.0 / (case.number("offered_kbps") * 1e3));
-    let count = (case.number("seconds") / interval.as_secs_f64()).ceil().max(1.0) as u32;
+    let interval =
+        Duration::from_secs_f64(bytes as f64 * 8.0 / (case.number("offered_kbps") * 1e3));
+    let count = (case.number("seconds") / interval.as_secs_f64())
+        .ceil()
+        .max(1.0) as u32;
     let start = pair.world.now();
     let before = pair.world.link_stats(pair.client, pair.server);
-    let mut stream = Stream::start(&mut pair, StreamConfig { channel: ChannelId(0), bytes, interval, count }, 0);
+    let mut stream = Stream::start(
+        &mut pair,
+        StreamConfig {
+            channel: ChannelId(0),
+            bytes,
+            interval,
+            count,
+        },
+        0,
+    );
     let end = start + case.seconds("seconds");
     // What is sent in the last moment counts if it arrives when a link without a queue would have brought it.
     let counted = end + path.up.latency;
@@ -131,10 +184,15 @@ fn virtual_time(case: &Case, seed: u64) -> Result<Measured, String> {
     }
     let after = pair.world.link_stats(pair.client, pair.server);
     let passages = pair.world.passages(pair.client, pair.server);
-    let passed: Vec<_> = passages.iter().filter(|p| p.at >= start && p.at < end && p.arrived.is_some()).collect();
+    let passed: Vec<_> = passages
+        .iter()
+        .filter(|p| p.at >= start && p.at < end && p.arrived.is_some())
+        .collect();
     let wait_ms = |wait: Duration| wait.as_secs_f64() * 1e3;
     let overhead = samestep_netem::IP_UDP_OVERHEAD_BYTES as f64;
-    let in_time = passed.iter().filter(|p| p.arrived.is_some_and(|at| at <= counted));
+    let in_time = passed
+        .iter()
+        .filter(|p| p.arrived.is_some_and(|at| at <= counted));
     Ok(Measured {
         capacity_bytes: rate_bps as f64 / 8.0 * case.number("seconds"),
         good_bytes: (stream.log.arrivals.len() * bytes) as f64,
@@ -143,6 +201,10 @@ fn virtual_time(case: &Case, seed: u64) -> Result<Measured, String> {
         datagrams: after.sent - before.sent,
         dropped: after.dropped_queue - before.dropped_queue,
         latencies_ms: stream.log.latencies_ms(),
-        trace: passed.iter().step_by(7).map(|p| ((p.at - start).as_secs_f64(), wait_ms(p.queued))).collect(),
+        trace: passed
+            .iter()
+            .step_by(7)
+            .map(|p| ((p.at - start).as_secs_f64(), wait_ms(p.queued)))
+            .collect(),
     })
 }

@@ -1,6 +1,6 @@
 //! Mean delivery latency of position messages by delivery method, minimum latency and loss (Sublockus, tables 1–3).
 
-use samestep_proto::{ChannelConfig, ChannelId, ChannelKind, Repair};
+use samestep_proto::{ChannelConfig, ChannelId, Repair};
 
 use super::in_case;
 use crate::error::LabError;
@@ -18,7 +18,7 @@ use crate::stream::{self, StreamConfig, StreamLog};
 pub struct Delivery;
 
 const KEYS: &[Key] = &[
-    Key::text("transport", "udp", Domain::Choice(&["udp", "tcp"]), "what carries the datagrams; tcp needs --real")
+    Key::text("transport", "udp", Domain::Choice(&["udp", "tcp"]), "what carries the datagrams; tcp needs --real, and the link loses datagrams before TCP sees them")
         .labelled(|value| Some(value.to_string()).filter(|name| name != "udp")),
     link::PROFILE,
     link::LATENCY_MS.labelled(latency_label),
@@ -38,16 +38,19 @@ const KEYS: &[Key] = &[
 ];
 
 const METRICS: &[Metric] = &[
-    Metric::new("latency_mean", "ms", "mean time from the sending call to the receiving application"),
+    Metric::new(
+        "latency_mean",
+        "ms",
+        "mean time from the sending call to the receiving application",
+    ),
     Metric::new("latency_p99", "ms", "its 99th percentile"),
     Metric::new("delivered", "%", "messages that arrived"),
 ];
 
-const CSV: [&str; 16] = [
+const CSV: [&str; 15] = [
     "transport",
     "minimum_latency_ms",
     "loss",
-    "repeat",
     "message_id",
     "message_type",
     "created_ms",
@@ -85,8 +88,15 @@ impl Experiment for Delivery {
     }
 
     fn run(&self, context: &RunContext) -> Result<Findings, LabError> {
-        if !context.real && context.cases.iter().any(|case| case.text("transport") == "tcp") {
-            return Err(LabError::Unsupported("transport=tcp needs real sockets: add --real".into()));
+        if !context.real
+            && context
+                .cases
+                .iter()
+                .any(|case| case.text("transport") == "tcp")
+        {
+            return Err(LabError::Unsupported(
+                "transport=tcp needs real sockets: add --real".into(),
+            ));
         }
         let measured = if context.real {
             // Every case waits for a real clock, so they run side by side; the load of each is a few packets a second.
@@ -103,15 +113,22 @@ impl Experiment for Delivery {
                 findings.push(case, metric.name, theirs[index], ours[index]);
             }
         }
-        findings.plots = plots(&measured);
+        findings.plots = plots(context, &measured);
         Ok(findings)
     }
 }
 
 fn config(case: &Case) -> StreamConfig {
     let interval = case.millis("interval_ms");
-    let count = (case.seconds("seconds").as_secs_f64() / interval.as_secs_f64()).ceil().max(1.0) as u32;
-    StreamConfig { channel: ChannelId(0), bytes: case.number("message_bytes") as usize, interval, count }
+    let count = (case.seconds("seconds").as_secs_f64() / interval.as_secs_f64())
+        .ceil()
+        .max(1.0) as u32;
+    StreamConfig {
+        channel: ChannelId(0),
+        bytes: case.number("message_bytes") as usize,
+        interval,
+        count,
+    }
 }
 
 fn virtual_time(case: &Case, seed: u64) -> Result<Measured, LabError> {
@@ -119,11 +136,20 @@ fn virtual_time(case: &Case, seed: u64) -> Result<Measured, LabError> {
     let kind = kind(case.text("channel"));
     let run = |channel: ChannelConfig, poll| {
         let mut pair = Pair::connect(&path, &[channel], poll, seed)?;
-        stream::run(&mut pair, config(case), kind.is_reliable(), path.up.latency + path.down.latency)
+        stream::run(
+            &mut pair,
+            config(case),
+            kind.is_reliable(),
+            path.up.latency + path.down.latency,
+        )
     };
     let ours = run(ChannelConfig::new(kind), None).map_err(in_case(case))?;
-    let theirs = run(ChannelConfig::new(kind).repair(Repair::Resend), Some(FRAME)).map_err(in_case(case))?;
-    Ok(Measured { ours, theirs: Some(theirs) })
+    let theirs =
+        run(ChannelConfig::new(kind).repair(Repair::Resend), Some(FRAME)).map_err(in_case(case))?;
+    Ok(Measured {
+        ours,
+        theirs: Some(theirs),
+    })
 }
 
 fn real_time(case: &Case, seed: u64) -> Result<Measured, LabError> {
@@ -134,7 +160,10 @@ fn real_time(case: &Case, seed: u64) -> Result<Measured, LabError> {
         "tcp" => real::stream_tcp(&path, kind, stream, seed),
         _ => real::stream_udp(&path, kind, stream, seed),
     };
-    Ok(Measured { ours: ours.map_err(in_case(case))?, theirs: None })
+    Ok(Measured {
+        ours: ours.map_err(in_case(case))?,
+        theirs: None,
+    })
 }
 
 /// Mean, p99 and share delivered over all repeats.
@@ -147,22 +176,48 @@ fn summary<'a>(logs: impl Iterator<Item = &'a StreamLog>) -> [Option<f64>; 3] {
         arrived += log.arrivals.len();
     }
     let delivered = (sent > 0).then(|| 100.0 * arrived as f64 / sent as f64);
-    [latencies.mean(), latencies.sorted().percentile(99.0), delivered]
+    [
+        latencies.mean(),
+        latencies.sorted().percentile(99.0),
+        delivered,
+    ]
 }
 
-/// A line per message with what their log held; messages that never arrived have empty times.
-fn write_messages(context: &RunContext, measured: &[(&Case, Vec<Measured>)]) -> Result<(), LabError> {
-    let Some(mut csv) = context.csv("messages.csv", &CSV)? else { return Ok(()) };
+/// A line per message of the first repeat, with what their log held; messages that never arrived have empty times.
+fn write_messages(
+    context: &RunContext,
+    measured: &[(&Case, Vec<Measured>)],
+) -> Result<(), LabError> {
+    let Some(mut csv) = context.csv("messages.csv", &CSV)? else {
+        return Ok(());
+    };
     let ms = |time: std::time::Duration| format!("{:.3}", time.as_secs_f64() * 1e3);
     for (case, repeats) in measured {
-        let latency = case.number_if_given("link.latency_ms").map(|ms| ms.to_string()).unwrap_or_default();
-        let loss = case.number_if_given("link.loss").map(|loss| loss.to_string()).unwrap_or_default();
-        for (number, repeat) in repeats.iter().enumerate() {
-            for (name, log) in [("ours", Some(&repeat.ours)), ("theirs", repeat.theirs.as_ref())] {
+        let latency = case
+            .number_if_given("link.latency_ms")
+            .map(|ms| ms.to_string())
+            .unwrap_or_default();
+        let loss = case
+            .number_if_given("link.loss")
+            .map(|loss| loss.to_string())
+            .unwrap_or_default();
+        if let Some(repeat) = repeats.first() {
+            for (name, log) in [
+                ("ours", Some(&repeat.ours)),
+                ("theirs", repeat.theirs.as_ref()),
+            ] {
                 let Some(log) = log else { continue };
                 let mut lost = vec![true; log.sent as usize];
-                let head = [case.text("transport").to_string(), latency.clone(), loss.clone(), number.to_string()];
-                let tail = [log.bytes.to_string(), case.text("channel").to_string(), name.to_string()];
+                let head = [
+                    case.text("transport").to_string(),
+                    latency.clone(),
+                    loss.clone(),
+                ];
+                let tail = [
+                    log.bytes.to_string(),
+                    case.text("channel").to_string(),
+                    name.to_string(),
+                ];
                 for arrival in &log.arrivals {
                     let stamp = &arrival.stamp;
                     lost[stamp.id as usize] = false;
@@ -192,34 +247,59 @@ fn write_messages(context: &RunContext, measured: &[(&Case, Vec<Measured>)]) -> 
 }
 
 /// A bar chart per minimum latency, as in the source.
-fn plots(measured: &[(&Case, Vec<Measured>)]) -> Vec<Plot> {
-    let latency = |case: &Case| case.number_if_given("link.latency_ms").map_or("profile".into(), |ms| format!("{ms}ms"));
+fn plots(context: &RunContext, measured: &[(&Case, Vec<Measured>)]) -> Vec<Plot> {
+    let latency = |case: &Case| {
+        case.number_if_given("link.latency_ms")
+            .map_or("profile".into(), |ms| format!("{ms}ms"))
+    };
     let mut minima: Vec<String> = Vec::new();
     for (case, _) in measured {
         if !minima.contains(&latency(case)) {
             minima.push(latency(case));
         }
     }
-    let reliable = |name: &str| kind(name) != ChannelKind::Unreliable;
     let plot = |minimum: String| {
-        let cases: Vec<_> = measured.iter().filter(|(case, _)| latency(case) == minimum).collect();
-        let strip = |name: &str| name.trim_start_matches(&format!("{minimum}/")).to_string();
-        let groups = cases.iter().map(|(case, _)| strip(&case.name).replacen("reliable", "r.", 1)).collect();
-        let ours = cases.iter().map(|(_, repeats)| summary(repeats.iter().map(|r| &r.ours))[0]).collect();
-        let theirs = |(case, repeats): &&(&Case, Vec<Measured>)| {
-            let mean = summary(repeats.iter().filter_map(|r| r.theirs.as_ref()))[0];
-            mean.filter(|_| reliable(case.text("channel")))
+        let cases: Vec<_> = measured
+            .iter()
+            .filter(|(case, _)| latency(case) == minimum)
+            .collect();
+        let label = |case: &Case| {
+            let rest = case
+                .name
+                .replace(&format!("{minimum}/"), "")
+                .replace('/', " ");
+            rest.replace("reliable", "rel.")
+                .replace("unordered", "unord.")
+                .replace("ordered", "ord.")
         };
+        let ours = |repeats: &[Measured]| summary(repeats.iter().map(|repeat| &repeat.ours))[0];
+        let theirs = |repeats: &[Measured]| {
+            summary(repeats.iter().filter_map(|repeat| repeat.theirs.as_ref()))[0]
+        };
+        let bars = vec![
+            (
+                "ours".into(),
+                cases.iter().map(|(_, repeats)| ours(repeats)).collect(),
+            ),
+            (
+                "theirs: resend, polled".into(),
+                cases.iter().map(|(_, repeats)| theirs(repeats)).collect(),
+            ),
+            (
+                "published".into(),
+                cases
+                    .iter()
+                    .map(|(case, _)| context.published(case, "latency_mean"))
+                    .collect(),
+            ),
+        ];
         Plot {
             name: format!("latency-{minimum}"),
-            title: format!("Mean delivery latency, minimum latency {minimum}"),
-            x: "loss / delivery method".into(),
+            title: format!("Mean delivery latency, minimum {minimum}"),
+            x: "loss and delivery method".into(),
             y: "ms".into(),
             log_y: false,
-            data: Data::Bars(
-                groups,
-                vec![("ours".into(), ours), ("theirs (resend, polled)".into(), cases.iter().map(theirs).collect())],
-            ),
+            data: Data::Bars(cases.iter().map(|(case, _)| label(case)).collect(), bars),
         }
     };
     minima.into_iter().map(plot).collect()
@@ -230,15 +310,30 @@ mod tests {
     use crate::{Plan, RunOptions, run};
 
     fn set(pairs: &[(&str, &str)]) -> RunOptions {
-        let sets = pairs.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
-        RunOptions { sets, ..RunOptions::default() }
+        let sets = pairs
+            .iter()
+            .map(|(key, value)| (key.to_string(), value.to_string()))
+            .collect();
+        RunOptions {
+            sets,
+            ..RunOptions::default()
+        }
     }
 
     #[test]
     fn a_clean_link_costs_its_latency_and_polling_a_frame_more() {
-        let options = set(&[("link.latency_ms", "200"), ("link.loss", "0"), ("seconds", "10"), ("repeats", "1")]);
+        let options = set(&[
+            ("link.latency_ms", "200"),
+            ("link.loss", "0"),
+            ("seconds", "10"),
+            ("repeats", "1"),
+        ]);
         let result = run(&Plan::find("delivery").unwrap(), &options).unwrap();
-        for row in result.rows.iter().filter(|row| row.metric == "latency_mean") {
+        for row in result
+            .rows
+            .iter()
+            .filter(|row| row.metric == "latency_mean")
+        {
             assert!((row.ours.unwrap() - 200.0).abs() < 0.5, "{row:?}");
             assert!((201.0..240.0).contains(&row.theirs.unwrap()), "{row:?}");
         }
@@ -247,7 +342,12 @@ mod tests {
 
     #[test]
     fn tcp_in_virtual_time_is_refused() {
-        let error = run(&Plan::find("delivery").unwrap(), &set(&[("transport", "tcp")])).err().unwrap();
+        let error = run(
+            &Plan::find("delivery").unwrap(),
+            &set(&[("transport", "tcp")]),
+        )
+        .err()
+        .unwrap();
         assert!(error.to_string().contains("--real"), "{error}");
     }
 }

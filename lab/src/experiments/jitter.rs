@@ -1,8 +1,5 @@
 //! Spacing of messages on arrival by sending interval and kind of link (GNAT, 6.1).
 
-use std::time::Duration;
-
-use samestep_netem::Path;
 use samestep_proto::{ChannelConfig, ChannelId, ChannelKind};
 
 use super::in_case;
@@ -28,26 +25,57 @@ const KEYS: &[Key] = &[
     link::BURST_MS,
     link::RATE_KBPS,
     link::QUEUE_MS,
-    Key::number("interval_ms", 64.0, Domain::Number(0.5, 60_000.0), "time between two messages, in ms")
-        .labelled(|value| Some(format!("every-{value}ms"))),
-    Key::number("message_bytes", 64.0, Domain::Whole(32, 60_000), "size of a message"),
-    Key::number("messages", 5_001.0, Domain::Whole(10, 10_000_000), "messages per series"),
+    Key::number(
+        "interval_ms",
+        64.0,
+        Domain::Number(0.5, 60_000.0),
+        "time between two messages, in ms",
+    )
+    .labelled(|value| Some(format!("every-{value}ms"))),
+    Key::number(
+        "message_bytes",
+        64.0,
+        Domain::Whole(32, 60_000),
+        "size of a message",
+    ),
+    Key::number(
+        "messages",
+        5_001.0,
+        Domain::Whole(10, 10_000_000),
+        "messages per series",
+    ),
     Key::number(
         "seconds",
         0.0,
         Domain::Number(0.0, 100_000.0),
-        "longest series, in s; 0 for no limit, with --real for 60 s",
+        "longest series, in s; 0 for no limit",
     ),
     link::REPEATS,
 ];
 
 const METRICS: &[Metric] = &[
-    Metric::new("spacing_std_dev", "ms", "standard deviation of the time between two arrivals"),
+    Metric::new(
+        "spacing_std_dev",
+        "ms",
+        "standard deviation of the time between two arrivals",
+    ),
     Metric::new("spacing_variance", "ms²", "its variance"),
-    Metric::new("within_1ms", "%", "spacings at most 1 ms off the sending interval"),
-    Metric::new("within_2ms", "%", "spacings at most 2 ms off the sending interval"),
+    Metric::new(
+        "within_1ms",
+        "%",
+        "spacings at most 1 ms off the sending interval",
+    ),
+    Metric::new(
+        "within_2ms",
+        "%",
+        "spacings at most 2 ms off the sending interval",
+    ),
     Metric::new("messages", "", "messages that arrived"),
-    Metric::new("variance_ratio", "x", "variance on Wi-Fi over variance on Ethernet, intervals up to 250 ms"),
+    Metric::new(
+        "variance_ratio",
+        "x",
+        "variance on Wi-Fi over variance on Ethernet, intervals up to 250 ms",
+    ),
 ];
 
 /// The row that compares the two kinds of link.
@@ -75,11 +103,19 @@ impl Experiment for Jitter {
     }
 
     fn run(&self, context: &RunContext) -> Result<Findings, LabError> {
-        let measured = if context.real { localhost(context)? } else { in_virtual_time(context)? };
+        let measured = if context.real {
+            localhost(context)?
+        } else {
+            in_virtual_time(context)?
+        };
         let mut findings = Findings::default();
         for (name, interval_ms, log) in &measured {
             let spacings = log.spacings_ms();
-            let percent = |width| spacings.share_within(*interval_ms, width).map(|share| 100.0 * share);
+            let percent = |width| {
+                spacings
+                    .share_within(*interval_ms, width)
+                    .map(|share| 100.0 * share)
+            };
             let figures = [
                 spacings.std_dev(),
                 spacings.variance(),
@@ -88,11 +124,21 @@ impl Experiment for Jitter {
                 Some(log.arrivals.len() as f64),
             ];
             for (metric, ours) in METRICS.iter().zip(figures) {
-                findings.rows.push(Row { case: name.clone(), metric: metric.name, theirs: None, ours });
+                findings.rows.push(Row {
+                    case: name.clone(),
+                    metric: metric.name,
+                    theirs: None,
+                    ours,
+                });
             }
         }
         if let Some(ratio) = comparison(&measured) {
-            let row = Row { case: COMPARISON.into(), metric: "variance_ratio", theirs: None, ours: Some(ratio) };
+            let row = Row {
+                case: COMPARISON.into(),
+                metric: "variance_ratio",
+                theirs: None,
+                ours: Some(ratio),
+            };
             findings.rows.push(row);
         }
         write_spacings(context, &measured)?;
@@ -104,52 +150,64 @@ impl Experiment for Jitter {
 /// A series: its name, its interval in ms, its messages.
 type Series = (String, f64, StreamLog);
 
-fn config(case: &Case, limit: Duration) -> StreamConfig {
-    let interval = case.millis("interval_ms");
-    let fitting = (limit.as_secs_f64() / interval.as_secs_f64()).ceil().max(2.0);
-    let count = case.number("messages").min(if limit.is_zero() { f64::INFINITY } else { fitting });
-    StreamConfig { channel: ChannelId(0), bytes: case.number("message_bytes") as usize, interval, count: count as u32 }
+fn config(case: &Case) -> StreamConfig {
+    let (interval, limit) = (case.millis("interval_ms"), case.number("seconds"));
+    let fitting = if limit == 0.0 {
+        f64::INFINITY
+    } else {
+        (limit / interval.as_secs_f64()).ceil().max(2.0)
+    };
+    let count = case.number("messages").min(fitting) as u32;
+    StreamConfig {
+        channel: ChannelId(0),
+        bytes: case.number("message_bytes") as usize,
+        interval,
+        count,
+    }
 }
 
 fn in_virtual_time(context: &RunContext) -> Result<Vec<Series>, LabError> {
     let measured = context.measure(|case, seed| {
         let path = link::path(case)?;
         let channels = [ChannelConfig::new(ChannelKind::Unreliable)];
-        let stream = config(case, case.seconds("seconds"));
         let mut pair = Pair::connect(&path, &channels, None, seed).map_err(in_case(case))?;
-        stream::run(&mut pair, stream, false, path.up.latency + path.down.latency).map_err(in_case(case))
+        stream::run(
+            &mut pair,
+            config(case),
+            false,
+            path.up.latency + path.down.latency,
+        )
+        .map_err(in_case(case))
     })?;
-    let series = |(case, repeats): (&Case, Vec<StreamLog>)| (case.name.clone(), case.number("interval_ms"), joined(repeats));
+    let series = |(case, repeats): (&Case, Vec<StreamLog>)| {
+        (
+            case.name.clone(),
+            case.number("interval_ms"),
+            joined(repeats),
+        )
+    };
     Ok(measured.into_iter().map(series).collect())
 }
 
 /// All intervals at the same time, as they would disturb each other on one machine.
 fn localhost(context: &RunContext) -> Result<Vec<Series>, LabError> {
-    // The plan's profiles stand for links that localhost does not have; a link that was asked for does apply.
-    let impaired = context.set.iter().any(|key| key.starts_with("link."));
-    let mut series: Vec<(String, &Case, Path)> = Vec::new();
-    for case in &context.cases {
-        let (name, path) = match impaired {
-            true => (format!("localhost/{}", case.name), link::path(case)?),
-            false => (format!("localhost/every-{}ms", case.number("interval_ms")), Path::default()),
-        };
-        if !series.iter().any(|(other, _, _)| *other == name) {
-            series.push((name, case, path));
-        }
-    }
-    let run = |case: &Case, path: &Path| {
-        let limit = Some(case.seconds("seconds")).filter(|limit| !limit.is_zero());
-        let stream = config(case, limit.unwrap_or(Duration::from_secs(60)));
-        real::stream_udp(path, ChannelKind::Unreliable, stream, context.seed).map_err(in_case(case))
+    let measured = context.measure_with(context.cases.len(), |case, seed| {
+        real::stream_udp(
+            &link::path(case)?,
+            ChannelKind::Unreliable,
+            config(case),
+            seed,
+        )
+        .map_err(in_case(case))
+    })?;
+    let series = |(case, repeats): (&Case, Vec<StreamLog>)| {
+        (
+            format!("localhost/{}", case.name),
+            case.number("interval_ms"),
+            joined(repeats),
+        )
     };
-    std::thread::scope(|scope| {
-        let threads: Vec<_> = series.iter().map(|(_, case, path)| scope.spawn(move || run(case, path))).collect();
-        let finished = series.iter().zip(threads).map(|((name, case, _), thread)| {
-            let log = thread.join().expect("a series does not panic")?;
-            Ok((name.clone(), case.number("interval_ms"), log))
-        });
-        finished.collect()
-    })
+    Ok(measured.into_iter().map(series).collect())
 }
 
 fn joined(repeats: Vec<StreamLog>) -> StreamLog {
@@ -164,11 +222,18 @@ fn joined(repeats: Vec<StreamLog>) -> StreamLog {
 /// Mean over the shorter intervals; the source leaves out 500 and 1000 ms, where one lost packet outweighs the rest.
 fn comparison(measured: &[Series]) -> Option<f64> {
     let mut ratios = Samples::new();
-    for (name, _, wifi) in measured.iter().filter(|(_, interval, _)| *interval <= 250.0) {
-        let Some(rest) = name.strip_prefix("wifi/") else { continue };
+    for (name, _, wifi) in measured
+        .iter()
+        .filter(|(_, interval, _)| *interval <= 250.0)
+    {
+        let Some(rest) = name.strip_prefix("wifi/") else {
+            continue;
+        };
         let twin = format!("ethernet/{rest}");
         let ethernet = measured.iter().find(|(name, _, _)| *name == twin);
-        let Some((_, _, ethernet)) = ethernet else { continue };
+        let Some((_, _, ethernet)) = ethernet else {
+            continue;
+        };
         let variance = |log: &StreamLog| log.spacings_ms().variance();
         if let (Some(wifi), Some(ethernet)) = (variance(wifi), variance(ethernet)) {
             ratios.push(wifi / ethernet);
@@ -178,14 +243,23 @@ fn comparison(measured: &[Series]) -> Option<f64> {
 }
 
 fn write_spacings(context: &RunContext, measured: &[Series]) -> Result<(), LabError> {
-    let Some(mut csv) = context.csv("spacings.csv", &["case", "number", "message_id", "spacing_ms"])? else {
+    let Some(mut csv) = context.csv(
+        "spacings.csv",
+        &["case", "number", "message_id", "spacing_ms"],
+    )?
+    else {
         return Ok(());
     };
     for (name, _, log) in measured {
         for (number, pair) in log.arrivals.windows(2).enumerate() {
             let spacing = (pair[1].received - pair[0].received).as_secs_f64() * 1e3;
             let id = pair[1].stamp.id.to_string();
-            csv.line(&[name.clone(), number.to_string(), id, format!("{spacing:.4}")])?;
+            csv.line(&[
+                name.clone(),
+                number.to_string(),
+                id,
+                format!("{spacing:.4}"),
+            ])?;
         }
     }
     csv.finish().map(|_| ())
@@ -195,27 +269,53 @@ fn plots(measured: &[Series]) -> Vec<Plot> {
     let mut intervals: Vec<f64> = measured.iter().map(|(_, interval, _)| *interval).collect();
     intervals.sort_by(f64::total_cmp);
     intervals.dedup();
-    let kind = |name: &str| name.rsplit_once('/').map_or("link", |(kind, _)| kind).to_string();
+    let kind = |name: &str| {
+        name.rsplit_once('/')
+            .map_or("link", |(kind, _)| kind)
+            .to_string()
+    };
     let mut kinds: Vec<String> = measured.iter().map(|(name, _, _)| kind(name)).collect();
     kinds.dedup();
     let variance = |of: &str, at: f64| {
-        let series = measured.iter().find(|(name, interval, _)| kind(name) == of && *interval == at)?;
+        let series = measured
+            .iter()
+            .find(|(name, interval, _)| kind(name) == of && *interval == at)?;
         series.2.spacings_ms().variance()
     };
-    let bars = kinds.iter().map(|kind| (kind.clone(), intervals.iter().map(|at| variance(kind, *at)).collect())).collect();
+    let bars = kinds
+        .iter()
+        .map(|kind| {
+            (
+                kind.clone(),
+                intervals.iter().map(|at| variance(kind, *at)).collect(),
+            )
+        })
+        .collect();
     let mut plots = vec![Plot {
         name: "variance".into(),
         title: "Variance of the spacing on arrival".into(),
         x: "sending interval, ms".into(),
         y: "ms²".into(),
         log_y: true,
-        data: Data::Bars(intervals.iter().map(|interval| crate::table::number(*interval)).collect(), bars),
+        data: Data::Bars(
+            intervals
+                .iter()
+                .map(|interval| crate::table::number(*interval))
+                .collect(),
+            bars,
+        ),
     }];
     // The source shows the first few hundred spacings of three intervals; one is enough to see the shape.
     if let Some(interval) = intervals.iter().copied().find(|interval| *interval >= 64.0) {
         let line = |(name, _, log): &Series| {
             let spacings = log.spacings_ms();
-            let points = spacings.values().iter().take(400).enumerate().map(|(i, ms)| (i as f64, *ms)).collect();
+            let points = spacings
+                .values()
+                .iter()
+                .take(400)
+                .enumerate()
+                .map(|(i, ms)| (i as f64, *ms))
+                .collect();
             (name.clone(), points)
         };
         plots.push(Plot {
@@ -224,7 +324,13 @@ fn plots(measured: &[Series]) -> Vec<Plot> {
             x: "message".into(),
             y: "ms".into(),
             log_y: false,
-            data: Data::Lines(measured.iter().filter(|(_, at, _)| *at == interval).map(line).collect()),
+            data: Data::Lines(
+                measured
+                    .iter()
+                    .filter(|(_, at, _)| *at == interval)
+                    .map(line)
+                    .collect(),
+            ),
         });
     }
     plots

@@ -27,21 +27,49 @@ const KEYS: &[Key] = &[
     link::REORDER,
     link::RATE_KBPS,
     link::QUEUE_MS,
-    Key::text("channel", "reliable-ordered", Domain::Choice(KIND_NAMES), "kind of channel").labelled(plain),
-    Key::number("rate_hz", 60.0, Domain::Number(0.1, 10_000.0), "messages per second"),
-    Key::number("message_bytes", 100.0, Domain::Whole(32, 60_000), "size of a message"),
+    Key::text(
+        "channel",
+        "reliable-ordered",
+        Domain::Choice(KIND_NAMES),
+        "kind of channel",
+    )
+    .labelled(plain),
+    Key::number(
+        "rate_hz",
+        60.0,
+        Domain::Number(0.1, 10_000.0),
+        "messages per second",
+    ),
+    Key::number(
+        "message_bytes",
+        100.0,
+        Domain::Whole(32, 60_000),
+        "size of a message",
+    ),
     link::SECONDS,
     link::REPEATS,
 ];
 
 const METRICS: &[Metric] = &[
-    Metric::new("latency_p50", "ms", "median time from the sending call to the receiving application"),
+    Metric::new(
+        "latency_p50",
+        "ms",
+        "median time from the sending call to the receiving application",
+    ),
     Metric::new("latency_p95", "ms", "its 95th percentile"),
     Metric::new("latency_p99", "ms", "its 99th percentile"),
     Metric::new("latency_max", "ms", "the longest"),
     Metric::new("delivered", "%", "messages that arrived"),
-    Metric::new("wire_bytes", "B/s", "bytes on the wire in both directions: headers, tags, acks, IP and UDP"),
-    Metric::new("bytes_ratio", "x", "those bytes over the bytes of an unreliable channel under the same conditions"),
+    Metric::new(
+        "wire_bytes",
+        "B/s",
+        "bytes on the wire in both directions: headers, tags, acks, IP and UDP",
+    ),
+    Metric::new(
+        "bytes_ratio",
+        "x",
+        "those bytes over the bytes of an unreliable channel under the same conditions",
+    ),
 ];
 
 struct Measured {
@@ -78,8 +106,14 @@ impl Experiment for LossLatency {
             let seconds = case.number("seconds");
             let reference: Vec<_> = repeats.iter().map(|repeat| &repeat.unreliable).collect();
             let ours: Vec<_> = repeats.iter().map(|repeat| &repeat.ours).collect();
-            let theirs: Vec<_> = repeats.iter().filter_map(|repeat| repeat.theirs.as_ref()).collect();
-            let (ours, theirs) = (summary(&ours, &reference, seconds), summary(&theirs, &reference, seconds));
+            let theirs: Vec<_> = repeats
+                .iter()
+                .filter_map(|repeat| repeat.theirs.as_ref())
+                .collect();
+            let (ours, theirs) = (
+                summary(&ours, &reference, seconds),
+                summary(&theirs, &reference, seconds),
+            );
             for (index, metric) in METRICS.iter().enumerate() {
                 findings.push(case, metric.name, theirs[index], ours[index]);
             }
@@ -91,8 +125,15 @@ impl Experiment for LossLatency {
 
 fn config(case: &Case) -> StreamConfig {
     let interval = std::time::Duration::from_secs_f64(1.0 / case.number("rate_hz"));
-    let count = (case.number("seconds") * case.number("rate_hz")).ceil().max(1.0) as u32;
-    StreamConfig { channel: ChannelId(0), bytes: case.number("message_bytes") as usize, interval, count }
+    let count = (case.number("seconds") * case.number("rate_hz"))
+        .ceil()
+        .max(1.0) as u32;
+    StreamConfig {
+        channel: ChannelId(0),
+        bytes: case.number("message_bytes") as usize,
+        interval,
+        count,
+    }
 }
 
 fn virtual_time(case: &Case, seed: u64) -> Result<Measured, LabError> {
@@ -101,19 +142,38 @@ fn virtual_time(case: &Case, seed: u64) -> Result<Measured, LabError> {
     let run = |channel: ChannelConfig| {
         let reliable = channel.kind.is_reliable();
         let mut pair = Pair::connect(&path, &[channel], None, seed).map_err(in_case(case))?;
-        stream::run(&mut pair, config(case), reliable, path.up.latency + path.down.latency).map_err(in_case(case))
+        stream::run(
+            &mut pair,
+            config(case),
+            reliable,
+            path.up.latency + path.down.latency,
+        )
+        .map_err(in_case(case))
     };
-    let resends = matches!(kind, ChannelKind::ReliableUnordered | ChannelKind::ReliableOrdered);
-    let theirs = resends.then(|| run(ChannelConfig::new(kind).repair(Repair::Resend))).transpose()?;
+    let resends = matches!(
+        kind,
+        ChannelKind::ReliableUnordered | ChannelKind::ReliableOrdered
+    );
+    let theirs = resends
+        .then(|| run(ChannelConfig::new(kind).repair(Repair::Resend)))
+        .transpose()?;
     let unreliable = run(ChannelConfig::new(ChannelKind::Unreliable))?;
-    Ok(Measured { ours: run(ChannelConfig::new(kind))?, theirs, unreliable })
+    Ok(Measured {
+        ours: run(ChannelConfig::new(kind))?,
+        theirs,
+        unreliable,
+    })
 }
 
 fn real_time(case: &Case, seed: u64) -> Result<Measured, LabError> {
     let path = link::path(case)?;
     let run = |kind| real::stream_udp(&path, kind, config(case), seed).map_err(in_case(case));
     let ours = run(kind(case.text("channel")))?;
-    Ok(Measured { ours, theirs: None, unreliable: run(ChannelKind::Unreliable)? })
+    Ok(Measured {
+        ours,
+        theirs: None,
+        unreliable: run(ChannelKind::Unreliable)?,
+    })
 }
 
 fn summary(logs: &[&StreamLog], reference: &[&StreamLog], seconds: f64) -> [Option<f64>; 7] {
@@ -121,7 +181,8 @@ fn summary(logs: &[&StreamLog], reference: &[&StreamLog], seconds: f64) -> [Opti
         return [None; 7];
     }
     let mut latencies = Samples::new();
-    logs.iter().for_each(|log| latencies.append(&log.latencies_ms()));
+    logs.iter()
+        .for_each(|log| latencies.append(&log.latencies_ms()));
     let sorted = latencies.sorted();
     let bytes = |logs: &[&StreamLog]| logs.iter().map(|log| log.wire_bytes as f64).sum::<f64>();
     let sent: u32 = logs.iter().map(|log| log.sent).sum();
@@ -138,23 +199,40 @@ fn summary(logs: &[&StreamLog], reference: &[&StreamLog], seconds: f64) -> [Opti
 
 /// The tail of the latencies, one plot per condition.
 fn plots(measured: &[(&Case, Vec<Measured>)]) -> Vec<Plot> {
-    let condition = |case: &Case| case.name.rsplit_once('/').map_or("all", |(condition, _)| condition).to_string();
+    let condition = |case: &Case| {
+        case.name
+            .rsplit_once('/')
+            .map_or("all", |(condition, _)| condition)
+            .to_string()
+    };
     let mut conditions: Vec<String> = measured.iter().map(|(case, _)| condition(case)).collect();
     conditions.dedup();
     let tail = |logs: Vec<&StreamLog>| {
         let mut latencies = Samples::new();
-        logs.iter().for_each(|log| latencies.append(&log.latencies_ms()));
+        logs.iter()
+            .for_each(|log| latencies.append(&log.latencies_ms()));
         latencies.sorted().tail(300)
     };
     let plot = |wanted: String| {
         let mut lines = Vec::new();
-        for (case, repeats) in measured.iter().filter(|(case, _)| condition(case) == wanted) {
-            lines.push((case.text("channel").to_string(), tail(repeats.iter().map(|repeat| &repeat.ours).collect())));
+        for (case, repeats) in measured
+            .iter()
+            .filter(|(case, _)| condition(case) == wanted)
+        {
+            lines.push((
+                case.text("channel").to_string(),
+                tail(repeats.iter().map(|repeat| &repeat.ours).collect()),
+            ));
         }
         for (_, repeats) in measured.iter().filter(|(case, _)| {
             condition(case) == wanted && case.text("channel") == "reliable-ordered"
         }) {
-            let theirs = tail(repeats.iter().filter_map(|repeat| repeat.theirs.as_ref()).collect());
+            let theirs = tail(
+                repeats
+                    .iter()
+                    .filter_map(|repeat| repeat.theirs.as_ref())
+                    .collect(),
+            );
             lines.push(("reliable-ordered, resend only".into(), theirs));
         }
         Plot {
