@@ -22,9 +22,10 @@ const LONGEST: Duration = Duration::from_secs(120);
 const HEAL_BOUND: Duration = Duration::from_secs(15);
 /// Bytes a world sends at most, so that no seed takes much longer than the others.
 const BYTES: usize = 3_000_000;
-/// What an endpoint may hold beside what is queued: its own tables and those of its connections.
-const MEMORY_BASE: usize = 1 << 20;
-const MEMORY_PER_CONNECTION: usize = 512 << 10;
+/// What an endpoint may hold: everything the world sends, and tables.
+const MEMORY: usize = BYTES + (1 << 20);
+/// What an endpoint may hold once all its connections are closed.
+const MEMORY_IDLE: usize = 64 << 10;
 
 /// Runs the world of `seed`: messages sent, and what went wrong.
 pub(super) fn run(seed: u64, trace: Option<&mut dyn FnMut(String)>) -> (u64, Result<(), String>) {
@@ -58,6 +59,7 @@ struct Script<'t> {
     routes: Vec<(NodeId, NodeId)>,
     separations: Vec<Separation>,
     password: Option<String>,
+    timeout: Duration,
     bytes_left: usize,
     active: bool,
     trace: Option<&'t mut dyn FnMut(String)>,
@@ -93,6 +95,7 @@ impl<'t> Script<'t> {
             routes: Vec::new(),
             separations: Vec::new(),
             password,
+            timeout: base.timeout,
             bytes_left: BYTES,
             active: true,
             trace,
@@ -130,6 +133,7 @@ impl<'t> Script<'t> {
                 accept,
                 ..base.clone()
             });
+            self.referee.set_memory_limit(id, MEMORY);
             self.nodes.push(Member {
                 id,
                 security,
@@ -215,8 +219,9 @@ impl<'t> Script<'t> {
         while !self.referee.settled(self.world.now())? {
             self.run_until(self.world.now() + Duration::from_millis(250))?;
         }
-        // Late copies would show up now.
-        self.run_until(self.world.now() + Duration::from_secs(1))
+        // Late copies would show up now, and ends that lost each other by both moving at once time out.
+        self.run_until(self.world.now() + self.timeout + Duration::from_secs(1))?;
+        self.referee.settled(self.world.now()).map(|_| ())
     }
 
     /// Every open connection says a last word and closes: the word and the reason must arrive.
@@ -248,9 +253,10 @@ impl<'t> Script<'t> {
         self.referee.finish(now, &tags)?;
         for member in &self.nodes {
             let open = self.world.endpoint(member.id).endpoint_stats().open;
-            if open > 0 {
+            let bytes = self.world.memory_bytes(member.id);
+            if open > 0 || bytes > MEMORY_IDLE {
                 let what = format!(
-                    "{} still counts {open} connections after all closed",
+                    "{} holds {open} connections and {bytes} bytes after all closed",
                     member.id
                 );
                 return Err(Breach {
@@ -277,7 +283,7 @@ impl<'t> Script<'t> {
                     self.again(WEATHER, 4.0);
                 }
                 Wake::Timer { key: MEASURE, .. } => {
-                    self.measure()?;
+                    self.referee.measure_memory(&self.world)?;
                     self.again(MEASURE, 1.0);
                 }
                 Wake::Timer { key, .. } if key >= MEND => {
@@ -476,17 +482,6 @@ impl<'t> Script<'t> {
             1 => self.world.set_link(a, b, weather),
             _ => self.world.set_link(b, a, weather),
         }
-    }
-
-    fn measure(&mut self) -> Result<(), Breach> {
-        for member in &self.nodes {
-            let endpoint = self.world.endpoint(member.id);
-            let open = endpoint.endpoint_stats().open as usize;
-            // Everything sent in this world may be queued, and once more at a receiver.
-            let limit = MEMORY_BASE + open * MEMORY_PER_CONNECTION + 2 * BYTES;
-            self.referee.set_memory_limit(member.id, limit);
-        }
-        self.referee.measure_memory(&self.world)
     }
 
     fn pick_node(&mut self) -> NodeId {
