@@ -257,11 +257,18 @@ impl Connection {
         let newest = number >= self.received.expected();
         let mut frames = Frames::new(&datagram[body], self.sent.next(), self.sequenced);
         let mut eliciting = false;
+        // Late content of a connection this end has closed is nobody's, and must not be acknowledged.
+        let wanted = matches!(self.state, State::Open | State::Flushing { .. });
+        let mut ignored = false;
         loop {
             match frames.next() {
                 Ok(None) => break,
                 Ok(Some(frame)) => {
                     eliciting |= !matches!(frame, Frame::Ack(_) | Frame::Status { .. });
+                    if !wanted && frame.is_content() {
+                        ignored = true;
+                        continue;
+                    }
                     if let Err(what) = self.on_frame(now, from, frame) {
                         self.fail(what);
                         return true;
@@ -274,8 +281,10 @@ impl Connection {
                 }
             }
         }
-        self.received
-            .insert(now, number, eliciting, self.config.ack_delay);
+        if !ignored {
+            self.received
+                .insert(now, number, eliciting, self.config.ack_delay);
+        }
         self.detect_lost(now);
         if newest && from != self.peer {
             self.path.on_packet_from(now, from, random);
@@ -311,8 +320,6 @@ impl Connection {
 
     /// Frames that bring messages.
     fn on_content(&mut self, frame: Frame<'_>) -> Result<(), &'static str> {
-        // Late content of a connection this end has closed is nobody's.
-        let wanted = matches!(self.state, State::Open | State::Flushing { .. });
         let Self {
             channels,
             buffers,
@@ -320,9 +327,6 @@ impl Connection {
             stats,
             ..
         } = self;
-        if !wanted {
-            return Ok(());
-        }
         let index = match frame {
             Frame::Message { channel, .. }
             | Frame::Fragment { channel, .. }
@@ -492,6 +496,13 @@ impl Connection {
                         Outcome::Lost
                     };
                     report(reports, channel, id, packet, outcome);
+                }
+                Carried::Fragment { channel, id } => {
+                    if let Channel::Unreliable(sender, _) = &mut channels[usize::from(channel)]
+                        && let Some(outcome) = sender.on_part_settled(id, fate.arrived)
+                    {
+                        report(reports, channel, id, packet, outcome);
+                    }
                 }
                 Carried::Segment { channel, seq } => {
                     let Channel::Reliable(sender, _) = &mut channels[usize::from(channel)] else {

@@ -100,12 +100,6 @@ pub enum Datagram<'a> {
 }
 
 impl<'a> Datagram<'a> {
-    /// Whether a datagram claims to be part of a handshake (data packets have bit 7 of the first
-    /// byte set).
-    pub fn is_handshake(datagram: &[u8]) -> bool {
-        matches!(datagram.first(), Some(HELLO..=REFUSE))
-    }
-
     /// Takes a datagram apart; nothing is allocated or believed yet.
     pub fn decode(datagram: &'a [u8]) -> Result<Self, DecodeError> {
         let (content, checksum) = datagram.split_last_chunk().ok_or(DecodeError::Foreign)?;
@@ -634,15 +628,6 @@ mod tests {
         retry[5] = 9;
         close(&mut retry);
         assert_eq!(Datagram::decode(&retry), Err(DecodeError::Malformed));
-    }
-
-    #[test]
-    fn data_packets_are_not_handshakes() {
-        assert!(samples().iter().all(|bytes| Datagram::is_handshake(bytes)));
-        assert!(!Datagram::is_handshake(&[]));
-        for first in 0x80..=0xFF {
-            assert!(!Datagram::is_handshake(&[first, 1, 2]));
-        }
     }
 
     #[test]

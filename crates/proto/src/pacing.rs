@@ -54,6 +54,8 @@ impl Pacer {
     pub(crate) fn set(&mut self, now: Duration, rate: f64, burst: Burst) {
         self.refill(now);
         (self.rate, self.burst) = (rate, burst);
+        // What was within the longer burst may be beyond the shorter one.
+        self.open &= self.credit > -self.burst.paced;
     }
 
     /// Bytes that may leave now; 0 while closed.

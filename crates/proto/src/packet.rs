@@ -259,6 +259,20 @@ pub enum Frame<'a> {
     },
 }
 
+impl Frame<'_> {
+    /// Whether it brings messages or parts of them.
+    pub fn is_content(&self) -> bool {
+        matches!(
+            self,
+            Self::Message { .. }
+                | Self::Fragment { .. }
+                | Self::Segment { .. }
+                | Self::Repair { .. }
+                | Self::Chunk { .. }
+        )
+    }
+}
+
 /// Why a packet could not be parsed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum FrameError {

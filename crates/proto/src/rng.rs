@@ -35,6 +35,7 @@ impl Random {
     }
 
     /// The next 32 bits of the stream.
+    #[cfg(test)]
     pub fn next_u32(&mut self) -> u32 {
         self.stream.next_u32()
     }

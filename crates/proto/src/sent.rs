@@ -16,7 +16,14 @@ pub enum Carried {
         /// Number.
         seq: u32,
     },
-    /// The last part of an unreliable message on a channel with reports.
+    /// A part of an unreliable message on a channel with reports.
+    Fragment {
+        /// Channel.
+        channel: u8,
+        /// Number of the message.
+        id: u64,
+    },
+    /// An unreliable message on a channel with reports.
     Message {
         /// Channel.
         channel: u8,
@@ -181,7 +188,16 @@ impl SentPackets {
                     }
                 }
                 summary.acks_seen = summary.acks_seen.max(record.acks);
+                let first = fates.len();
                 self.report(index, true, fates);
+                if was == State::Lost {
+                    // A message of which a part was lost has been given up as a whole.
+                    let mut position = 0;
+                    fates.retain(|fate| {
+                        position += 1;
+                        position <= first || !matches!(fate.carried, Carried::Fragment { .. })
+                    });
+                }
             }
         }
         self.largest_acked = self.largest_acked.max(Some(ack.largest()));

@@ -252,15 +252,20 @@ impl ReliableSender {
         let seq = self.base.wrapping_add(self.segments.len() as u32);
         let mut payload = buffers.take();
         let first_message = self.pending.front().map_or(0, |p| p.id);
-        let mut messages = 0;
+        let mut messages = 0u32;
         while let Some(next) = self.pending.front()
             && payload.len() + next.encoded_len() <= room
+            && next.id == first_message + u64::from(messages)
+            && (next.block.is_none() || payload.is_empty())
             && let Some(message) = self.pending.pop_front()
         {
             match message.block {
                 Some(block) => {
+                    // Alone in its segment: the segment's fate is not the message's.
                     write_varint(&mut payload, u64::from(block) << 1 | 1);
                     self.block_refs.push_back((seq, block));
+                    buffers.put(message.payload);
+                    break;
                 }
                 None => {
                     write_varint(&mut payload, (message.payload.len() as u64) << 1);

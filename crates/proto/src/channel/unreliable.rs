@@ -5,13 +5,16 @@ use std::collections::VecDeque;
 
 use crate::buffers::Buffers;
 use crate::config::{ChannelConfig, ChannelKind};
+use crate::event::Outcome;
 use crate::id::ChannelId;
 use crate::inbox::Inbox;
 use crate::packet::{PacketWriter, expand_seq};
 use crate::sent::Carried;
 
 /// Incomplete messages kept per channel.
-const MAX_PARTIAL: usize = 8;
+const MAX_PARTIAL: usize = 32;
+/// Messages in several packets whose fate is awaited; of more, the oldest go unreported.
+const MAX_SCATTERED: usize = 256;
 /// A fragment smaller than this is not worth its header: the rest of the packet stays empty.
 const MIN_FRAGMENT: usize = 200;
 
@@ -24,6 +27,17 @@ struct Outgoing {
     payload: Vec<u8>,
 }
 
+/// A message sent in several packets whose fate is to be reported.
+#[derive(Debug)]
+struct Scattered {
+    id: u64,
+    /// Parts under way.
+    parts: u32,
+    all_sent: bool,
+    /// A part is lost, and that has been said.
+    lost: bool,
+}
+
 /// The sending side.
 #[derive(Debug)]
 pub struct UnreliableSender {
@@ -33,6 +47,7 @@ pub struct UnreliableSender {
     queue_limit: usize,
     stale_after: Duration,
     queue: VecDeque<Outgoing>,
+    scattered: VecDeque<Scattered>,
     queued: usize,
     next_id: u64,
 }
@@ -47,6 +62,7 @@ impl UnreliableSender {
             queue_limit: config.queue_limit,
             stale_after: config.stale_after,
             queue: VecDeque::new(),
+            scattered: VecDeque::new(),
             queued: 0,
             next_id: 0,
         }
@@ -116,11 +132,18 @@ impl UnreliableSender {
                     return;
                 }
                 front.offset += room;
-                if front.offset < total {
+                let (id, all_sent) = (front.id, front.offset == total);
+                if self.report {
+                    self.on_part_sent(id, all_sent);
+                    carried.push(Carried::Fragment {
+                        channel: self.channel,
+                        id,
+                    });
+                }
+                if !all_sent {
                     return;
                 }
-            }
-            if self.report {
+            } else if self.report {
                 carried.push(Carried::Message {
                     channel: self.channel,
                     id: front.id,
@@ -140,6 +163,44 @@ impl UnreliableSender {
     /// Whether nothing waits.
     pub fn is_idle(&self) -> bool {
         self.queue.is_empty()
+    }
+
+    fn on_part_sent(&mut self, id: u64, all_sent: bool) {
+        match self.scattered.back_mut().filter(|s| s.id == id) {
+            Some(scattered) => {
+                scattered.parts += 1;
+                scattered.all_sent = all_sent;
+            }
+            None => {
+                if self.scattered.len() == MAX_SCATTERED {
+                    self.scattered.pop_front();
+                }
+                self.scattered.push_back(Scattered {
+                    id,
+                    parts: 1,
+                    all_sent,
+                    lost: false,
+                });
+            }
+        }
+    }
+
+    /// The fate of one part of a message. Returns that of the whole once it is decided.
+    pub fn on_part_settled(&mut self, id: u64, arrived: bool) -> Option<Outcome> {
+        let position = self.scattered.iter().position(|s| s.id == id)?;
+        let scattered = &mut self.scattered[position];
+        scattered.parts -= 1;
+        let said = scattered.lost;
+        scattered.lost |= !arrived;
+        let complete = scattered.parts == 0 && scattered.all_sent;
+        if complete {
+            self.scattered.remove(position);
+        }
+        match (arrived, said) {
+            (_, true) => None,
+            (false, false) => Some(Outcome::Lost),
+            (true, false) => complete.then_some(Outcome::Acked),
+        }
     }
 
     fn discard(&mut self, message: Outgoing, buffers: &mut Buffers) {

@@ -9,6 +9,10 @@ use crate::rtt::Rtt;
 
 /// Challenges sent to a new address before giving up.
 const TRIES: u8 = 6;
+/// Time between challenges is a round trip, but at least this.
+const SPACING: Duration = Duration::from_millis(50);
+/// An address that did not answer is challenged again after this long.
+const PAUSE: Duration = Duration::from_secs(2);
 
 #[derive(Debug)]
 struct Candidate {
@@ -33,17 +37,22 @@ impl PathCheck {
         address: SocketAddr,
         random: &mut Random,
     ) {
-        let known = self
-            .candidate
-            .as_ref()
-            .is_some_and(|c| c.address == address && c.tries > 0);
-        if !known {
-            self.candidate = Some(Candidate {
-                address,
-                value: random.next_u64(),
-                tries: TRIES,
-                next_at: now,
-            });
+        match &mut self.candidate {
+            // The value stays: an answer to any of the challenges will do.
+            Some(candidate) if candidate.address == address => {
+                if candidate.tries == 0 && now >= candidate.next_at + PAUSE {
+                    candidate.tries = TRIES;
+                    candidate.next_at = now;
+                }
+            }
+            _ => {
+                self.candidate = Some(Candidate {
+                    address,
+                    value: random.next_u64(),
+                    tries: TRIES,
+                    next_at: now,
+                });
+            }
         }
     }
 
@@ -52,7 +61,7 @@ impl PathCheck {
         self.answer = Some((from, value));
     }
 
-    /// A challenge or answer to send: address, value, whether it is an answer.
+    /// A challenge or answer to send: address, value, whether it is an answer. `spacing`: the round trip.
     pub(super) fn poll(
         &mut self,
         now: Duration,
@@ -66,7 +75,7 @@ impl PathCheck {
             .as_mut()
             .filter(|c| c.tries > 0 && c.next_at <= now)?;
         candidate.tries -= 1;
-        candidate.next_at = now + spacing;
+        candidate.next_at = now + spacing.max(SPACING);
         Some((candidate.address, candidate.value, false))
     }
 

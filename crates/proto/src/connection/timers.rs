@@ -5,6 +5,7 @@ use core::time::Duration;
 use crate::channel::Channel;
 use crate::connection::{Connection, State};
 use crate::event::CloseReason;
+use crate::sent::Carried;
 
 /// Longest wait between probes of a silent path.
 const MAX_PROBE_WAIT: Duration = Duration::from_secs(2);
@@ -91,7 +92,7 @@ impl Connection {
             self.ping = true;
             let mut fates = core::mem::take(&mut self.fates);
             self.sent.suspects(SUSPECTS, &mut fates);
-            fates.retain(|f| !matches!(f.carried, crate::sent::Carried::Message { .. }));
+            fates.retain(|f| matches!(f.carried, Carried::Segment { .. } | Carried::Chunk { .. }));
             self.settle(&mut fates);
             self.fates = fates;
         }

@@ -196,6 +196,9 @@ impl Endpoint {
             match (&accept.password, header.password) {
                 (Some(_), false) => Some(RefuseReason::PasswordRequired),
                 (None, true) => Some(RefuseReason::PasswordUnneeded),
+                _ if accept.lobby_key.is_some() && !header.token => {
+                    Some(RefuseReason::TokenRequired)
+                }
                 _ => None,
             }
         };
