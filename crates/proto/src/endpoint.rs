@@ -463,10 +463,11 @@ impl Endpoint {
 
     fn free_slot(&mut self, slot: u16) {
         let place = &mut self.slots[usize::from(slot)];
-        if let Content::Connection(connection) = &place.content
-            && let Some(acceptor) = &mut self.acceptor
-        {
-            acceptor.on_gone(slot, connection.incoming_from);
+        if let Content::Connection(connection) = &place.content {
+            self.stats.open -= 1;
+            if let Some(acceptor) = &mut self.acceptor {
+                acceptor.on_gone(slot, connection.incoming_from);
+            }
         }
         place.content = Content::Free;
         place.generation += 1;

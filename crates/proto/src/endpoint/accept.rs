@@ -307,6 +307,7 @@ impl Endpoint {
         let mut connection = Connection::new(now, &config, from, header.cid, crypto, state);
         connection.incoming_from = Some(from.ip());
         self.slots[usize::from(slot)].content = Content::Connection(Box::new(connection));
+        self.stats.open += 1;
         if let Some(acceptor) = &mut self.acceptor {
             acceptor.open += 1;
             *acceptor.per_ip.entry(from.ip()).or_insert(0) += 1;

@@ -259,6 +259,7 @@ impl Endpoint {
         let connection = Connection::new(now, &config, from, payload.cid, crypto, State::Open);
         let place = &mut self.slots[usize::from(slot)];
         place.content = Content::Connection(Box::new(connection));
+        self.stats.open += 1;
         let id = ConnectionId {
             slot,
             generation: place.generation,
