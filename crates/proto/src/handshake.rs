@@ -632,16 +632,8 @@ mod tests {
 
     #[test]
     fn golden_datagrams() {
-        assert_eq!(
-            hex(&hello().encode()),
-            "0153537470018877665544332211d5043541454bf88705000000010000000000000000000000\
-             0000000000000000000000000000000000000000000034e47255"
-        );
-        assert_eq!(
-            hex(&retry().encode()),
-            "0253537470018877665544332211000102030405060708090a0b0c0d0e0f1011121303905385\
-             22"
-        );
+        assert_eq!(hex(&hello().encode()), crate::golden::vector("hello"));
+        assert_eq!(hex(&retry().encode()), crate::golden::vector("retry"));
         let plain = PlainConnect {
             proof: password_proof(
                 &password_key(Some("open sesame")),
@@ -654,13 +646,7 @@ mod tests {
             },
         };
         let bytes = connect(Protection::Plain).datagram(&plain.encode());
-        assert_eq!(
-            hex(&bytes),
-            "03535374700188776655443322110707070707070707070707070707070707070707d5043541\
-             454bf88705000000cdab0000000000000202011700a0bc5848d0a04c04f6b54826e7d38c6303\
-             0061646100000000000000000000000000000000000000000000000000000000000000000000\
-             000000000000000000001f614633"
-        );
+        assert_eq!(hex(&bytes), crate::golden::vector("connect_plain"));
         let payload = AcceptPayload {
             cid: 0x0304,
             secret: Some(0x0123_4567_89AB_CDEF),
@@ -669,9 +655,6 @@ mod tests {
             nonce: NONCE,
             body: &payload.encode(),
         };
-        assert_eq!(
-            hex(&accept.encode()),
-            "04535374700188776655443322110a000403efcdab89674523018fab5d61"
-        );
+        assert_eq!(hex(&accept.encode()), crate::golden::vector("accept_plain"));
     }
 }

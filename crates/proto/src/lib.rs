@@ -52,6 +52,8 @@ mod cookie;
 mod crypto;
 mod endpoint;
 mod event;
+#[cfg(test)]
+mod golden;
 #[cfg(not(fuzzing))]
 mod handshake;
 #[cfg(fuzzing)]

@@ -661,24 +661,19 @@ mod tests {
             (
                 false,
                 [
-                    "ca61c6620c3ebe44e997e0d6aa4d2ea408d2e1272a5e19c4942f4d3a29f9ac15eddc6010cedd\
-                     b15068ddd35360bb6a6a799caddc2c",
-                    "00c58baa279c58dfd06d4d6862d06e9cc51074e9b088651802c32d7d2439512fcd724d250ecd\
-                     5618fdf09576b8c057557fe055ae251e6ab679520bc0694010c34b43e8e95acf2cad72d63223\
-                     24f6aa54ae1aefb8ec0808a85d50eaf755298babd19ca8a97ca23c",
-                    "aa5dcec106f322e145dcfd87827dbd5ac6881b28e79cad2044b4db4f2ad172bf",
-                    "66552135cee758f18d375033d08509c35f3f6836f9af7424d9b3fec08a90441f",
+                    crate::golden::vector("noise_nx_message_1"),
+                    crate::golden::vector("noise_nx_message_2"),
+                    crate::golden::vector("noise_nx_client_to_server"),
+                    crate::golden::vector("noise_nx_server_to_client"),
                 ],
             ),
             (
                 true,
                 [
-                    "ca61c6620c3ebe44e997e0d6aa4d2ea408d2e1272a5e19c4942f4d3a29f9ac152236ababd8e3\
-                     1981c4cbd15ad4f00d67be9f6046de",
-                    "00c58baa279c58dfd06d4d6862d06e9cc51074e9b088651802c32d7d2439512fc4f057cb3239\
-                     7dd96926a9444f90b5428baecd51a7ae48",
-                    "d8a6353ccd76956965f115f891838dbd5766eb85fe77183ca8f63d1b1e0c6e4b",
-                    "67241cd4c64ce396dbd65e820661815db8141d66945d68ec6c2328cf80a32305",
+                    crate::golden::vector("noise_nk_message_1"),
+                    crate::golden::vector("noise_nk_message_2"),
+                    crate::golden::vector("noise_nk_client_to_server"),
+                    crate::golden::vector("noise_nk_server_to_client"),
                 ],
             ),
         ];
@@ -700,8 +695,8 @@ mod tests {
         assert_eq!(
             [ephemeral(1), ephemeral(2)],
             [
-                "b066b2f2c8b84002dd7319a2c023597bcebd2d2f63eca4c43a9d2db47cf71740",
-                "f2ae8d74fe56ba8436762917bd7a7de153ea3c514fdabc6bc74175e6eea36abe"
+                crate::golden::vector("noise_client_ephemeral"),
+                crate::golden::vector("noise_server_ephemeral")
             ]
         );
     }

@@ -680,6 +680,48 @@ mod tests {
     }
 
     #[test]
+    fn frames_are_as_the_standard_says() {
+        type Write = fn(&mut PacketWriter<'_>) -> bool;
+        let frames: [(&str, Write); 12] = [
+            ("frame.ping", |w| w.try_ping()),
+            ("frame.close", |w| w.try_close(7, b"bye")),
+            ("frame.challenge", |w| w.try_path(9, false)),
+            ("frame.response", |w| w.try_path(9, true)),
+            ("frame.message", |w| w.try_message(0, None, b"hi")),
+            ("frame.sequenced", |w| w.try_message(1, Some(5), b"hi")),
+            ("frame.fragment", |w| {
+                w.try_fragment(0, 3, 5000, 1000, b"part")
+            }),
+            ("frame.segment", |w| {
+                w.try_segment(3, 70_001, &[4, b'h', b'i'])
+            }),
+            ("frame.repair", |w| w.try_repair(3, 70_000, 5, 200, b"mix")),
+            ("frame.chunk", |w| w.try_chunk(2, 1, 1 << 20, 77, b"piece")),
+            ("frame.status", |w| w.try_status(3, 70_005)),
+            ("frame.ack", |w| {
+                let mut ack = AckFrame::new(77, 1234);
+                for (largest, len) in [(70_000, 3), (69_990, 1), (69_980, 200)] {
+                    ack.push(AckRange { largest, len });
+                }
+                w.try_ack(&ack)
+            }),
+        ];
+        for (name, write) in frames {
+            let mut buffer = [0; 100];
+            let mut w = PacketWriter::new(&mut buffer);
+            assert!(write(&mut w));
+            let len = w.finish();
+            assert_eq!(
+                crate::crypto::hex(&buffer[..len]),
+                crate::golden::vector(name),
+                "{name}"
+            );
+            let mut frames = Frames::new(&buffer[..len], 70_010, 1 << 1);
+            assert!(frames.next().unwrap().is_some() && frames.next().unwrap().is_none());
+        }
+    }
+
+    #[test]
     fn nothing_is_written_without_room() {
         let mut buffer = [0; 10];
         let mut w = PacketWriter::new(&mut buffer);

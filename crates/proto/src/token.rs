@@ -580,14 +580,11 @@ mod tests {
         fn golden_token() {
             assert_eq!(
                 hex(&issuer().public_key()),
-                "03a107bff3ce10be1d70dd18e74bc09967e4d6309ba50d5f1ddc8664125531b8"
+                crate::golden::vector("token_lobby_key")
             );
             assert_eq!(
                 hex(&issuer().issue(&claims()).unwrap()),
-                "01aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa00943577000000000204c0000201a00f062001\
-                 0db8000000000000000000000001a00f0104c6336407030061646187807433185bedaa5e\
-                 7619e796765fe4e74d905bdc017ff69f11d038f2453aeadaac64f7dd222ca359c70dd474\
-                 65ce53f3e0d7b6747293c21e91265d5263960a"
+                crate::golden::vector("token")
             );
         }
     }

@@ -10,6 +10,8 @@ use crate::sent::Carried;
 
 /// One packet in this many is offered to long blocks first, so that they advance beside any traffic.
 const BACKGROUND_TURN: u8 = 8;
+/// Packets whose fate is open: with more, 16 bits of a packet number would be ambiguous.
+const MAX_UNSETTLED: usize = 30_000;
 /// Acknowledgements with this many gaps want to be acknowledged themselves now and then, to become short again.
 const MANY_RANGES: usize = 4;
 /// How often.
@@ -43,7 +45,8 @@ impl Connection {
                 .channels
                 .iter()
                 .any(|c| c.wants() || c.wants_background())
-                && self.congestion.budget(now) > 0);
+                && self.congestion.budget(now) > 0
+                && self.sent.len() < MAX_UNSETTLED);
         let ack_due = self.received.due().is_some_and(|due| due <= now);
         if content || ack_due || self.ping {
             self.transmit(now, buf, content)

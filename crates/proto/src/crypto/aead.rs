@@ -249,20 +249,16 @@ mod tests {
     fn golden_aead_packets() {
         let key: [u8; 32] = std::array::from_fn(|i| i as u8);
         let cases = [
-            (
-                Cipher::Aes256Gcm,
-                42,
-                "80010203040f6779563abe29433d672b17e7a791c07f9dae17036f56fdf5",
-            ),
+            (Cipher::Aes256Gcm, 42, crate::golden::vector("packet_aes")),
             (
                 Cipher::ChaCha20Poly1305,
                 42,
-                "8001020304145b1179842fb1f3e74336c177060e2f9385a6c1f9ad126580",
+                crate::golden::vector("packet_chacha"),
             ),
             (
                 Cipher::Aes256Gcm,
                 EPOCH + 1,
-                "8001020304ec3e8ccde4707f33ed59055f5fd6074e7bddaa83e0e1212fac",
+                crate::golden::vector("packet_aes_second_key"),
             ),
         ];
         for (cipher, number, expected) in cases {

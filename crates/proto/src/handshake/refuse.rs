@@ -316,9 +316,6 @@ mod tests {
             nonce: ClientNonce(0x1122_3344_5566_7788),
             reason: RefuseReason::Version { theirs: 7, ours: 5 },
         };
-        assert_eq!(
-            hex(&refuse.encode()),
-            "055353747001887766554433221102000700000005000000746cebf0"
-        );
+        assert_eq!(hex(&refuse.encode()), crate::golden::vector("refuse"));
     }
 }
