@@ -1,0 +1,183 @@
+//! The receiving sides of channels, fed with content no sender would send: refused or delivered, in bounded memory.
+#![no_main]
+
+use arbitrary::Arbitrary;
+use libfuzzer_sys::fuzz_target;
+use samestep_proto::fuzzing::{Buffers, Inbox, ReliableReceiver, UnreliableReceiver};
+use samestep_proto::{ChannelConfig, ChannelKind, Repair};
+
+const MAX_MESSAGE: usize = 20_000;
+
+#[derive(Arbitrary, Debug)]
+enum Op<'a> {
+    Message {
+        seq: Option<u16>,
+        payload: &'a [u8],
+    },
+    Fragment {
+        seq: u8,
+        total: u16,
+        offset: u16,
+        payload: &'a [u8],
+    },
+    Segment {
+        seq: u16,
+        payload: &'a [u8],
+    },
+    /// A segment with well-formed messages, or references to blocks.
+    Items {
+        seq: u16,
+        messages: Vec<Result<&'a [u8], u8>>,
+    },
+    Repair {
+        first: u16,
+        count: u8,
+        key: u8,
+        payload: &'a [u8],
+    },
+    Chunk {
+        block: u8,
+        total: u16,
+        index: u8,
+        fill: u8,
+    },
+    RawChunk {
+        block: u32,
+        total: u32,
+        index: u32,
+        payload: &'a [u8],
+    },
+    Read,
+}
+
+fn segment(items: &[Result<&[u8], u8>]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for item in items {
+        match item {
+            Ok(payload) if payload.len() < 64 => {
+                bytes.push(payload.len() as u8 * 2);
+                bytes.extend_from_slice(payload);
+            }
+            Ok(_) => {}
+            Err(block) => bytes.push(block % 64 * 2 + 1),
+        }
+    }
+    bytes
+}
+
+fn unreliable(kind: ChannelKind, ops: &[Op<'_>]) {
+    let mut config = ChannelConfig::new(kind);
+    config.max_message = MAX_MESSAGE;
+    let mut receiver = UnreliableReceiver::new(0, &config);
+    let mut inbox = Inbox::default();
+    for op in ops {
+        let fate = match *op {
+            Op::Message { seq, payload } => {
+                let seq = seq.filter(|_| kind == ChannelKind::UnreliableSequenced);
+                receiver.on_message(seq, payload, &mut inbox)
+            }
+            Op::Fragment {
+                seq,
+                total,
+                offset,
+                payload,
+            } => receiver.on_fragment(
+                u16::from(seq),
+                usize::from(total),
+                usize::from(offset),
+                payload,
+                &mut inbox,
+            ),
+            _ => {
+                while inbox.pop().is_some() {}
+                Ok(0)
+            }
+        };
+        if fate.is_err() {
+            return;
+        }
+        // Eight unfinished messages; a buffer grows by doubling.
+        assert!(receiver.memory_bytes() <= 8 * 2 * MAX_MESSAGE);
+    }
+    while let Some((_, message)) = inbox.pop() {
+        assert!(message.len() <= MAX_MESSAGE);
+    }
+}
+
+fn reliable(kind: ChannelKind, repair: Repair, ops: &[Op<'_>]) {
+    let mut config = ChannelConfig::new(kind).repair(repair);
+    config.max_message = MAX_MESSAGE;
+    let mut receiver = ReliableReceiver::new(0, &config);
+    let (mut buffers, mut inbox) = (Buffers::default(), Inbox::default());
+    for op in ops {
+        let (buffers, inbox) = (&mut buffers, &mut inbox);
+        let fate = match op {
+            Op::Segment { seq, payload } if payload.len() <= 1100 => {
+                receiver.on_segment(*seq, payload, buffers, inbox).map(drop)
+            }
+            Op::Items { seq, messages } => receiver
+                .on_segment(*seq, &segment(messages), buffers, inbox)
+                .map(drop),
+            Op::Repair {
+                first,
+                count,
+                key,
+                payload,
+            } => receiver
+                .on_repair(*first, usize::from(*count), *key, payload, buffers, inbox)
+                .map(drop),
+            Op::Chunk {
+                block,
+                total,
+                index,
+                fill,
+            } => {
+                let total = usize::from(*total) % (MAX_MESSAGE + 1);
+                let from = usize::from(*index) * 1100;
+                let len = total.saturating_sub(from).min(1100);
+                let payload = vec![*fill; len];
+                receiver.on_chunk(
+                    u32::from(*block),
+                    total,
+                    u32::from(*index),
+                    &payload,
+                    buffers,
+                    inbox,
+                )
+            }
+            Op::RawChunk {
+                block,
+                total,
+                index,
+                payload,
+            } => receiver.on_chunk(*block, *total as usize, *index, payload, buffers, inbox),
+            _ => {
+                while inbox.pop().is_some() {}
+                Ok(())
+            }
+        };
+        if fate.is_err() {
+            return;
+        }
+        let _ = receiver.poll_status();
+        // A window of segments, and the blocks a connection lets be unfinished.
+        assert!(receiver.memory_bytes() <= 1100 * 2 * 1024 + 256 * (MAX_MESSAGE + 64) + (64 << 10));
+    }
+    while let Some((_, message)) = inbox.pop() {
+        assert!(message.len() <= MAX_MESSAGE);
+    }
+}
+
+fuzz_target!(|input: (u8, Vec<Op<'_>>)| {
+    let (which, ops) = input;
+    use ChannelKind::*;
+    match which % 7 {
+        0 => unreliable(Unreliable, &ops),
+        1 => unreliable(UnreliableSequenced, &ops),
+        2 => reliable(ReliableUnordered, Repair::Coded, &ops),
+        3 => reliable(ReliableUnordered, Repair::Resend, &ops),
+        4 => reliable(ReliableOrdered, Repair::Coded, &ops),
+        5 => reliable(ReliableOrdered, Repair::Resend, &ops),
+        _ => reliable(Redundant, Repair::Repeat, &ops),
+    }
+});
