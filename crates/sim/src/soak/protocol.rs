@@ -4,13 +4,14 @@ use std::time::Duration;
 
 use samestep_netem::Rng;
 use samestep_proto::{
-    AcceptConfig, ChannelConfig, ChannelId, ChannelKind, Config, ConnectOptions, Repair, Security,
+    AcceptConfig, ChannelConfig, ChannelId, ChannelKind, Cipher, Config, ConnectOptions, Repair,
+    Security,
 };
 
 use super::weather::{Climate, fair};
 use crate::check::{Breach, Promise};
 use crate::stamp::{STAMP_BYTES, Tag};
-use crate::{Attack, Hostile, NodeId, Referee, Wake, World};
+use crate::{Attack, Hostile, NodeId, Pace, Referee, Wake, World};
 
 /// Messages each world sends at least.
 const MESSAGES: u64 = 1_000;
@@ -131,8 +132,18 @@ impl<'t> Script<'t> {
             let id = self.world.add_node(Config {
                 security,
                 accept,
+                cipher: if rng.chance(0.8) {
+                    Cipher::Aes256Gcm
+                } else {
+                    Cipher::ChaCha20Poly1305
+                },
+                max_packet: [1200, 1200, 1200, 1350, 4000][rng.range(0..5) as usize],
                 ..base.clone()
             });
+            if rng.chance(0.15) {
+                let period = Duration::from_micros(rng.range(4_000..34_000));
+                self.world.set_pace(id, Pace::Frames { period });
+            }
             self.referee.set_memory_limit(id, MEMORY);
             self.nodes.push(Member {
                 id,
@@ -390,7 +401,9 @@ impl<'t> Script<'t> {
             0..50 if kind.is_ordered() => self.rng.range(0..least),
             0..450 => self.rng.range(least..64),
             450..750 => self.rng.range(64..400),
-            750..940 => self.rng.range(400..3_000),
+            750..920 => self.rng.range(400..3_000),
+            // Around the size of a packet.
+            920..940 => self.rng.range(1_050..1_250),
             940..992 => self.rng.range(3_000..20_000),
             _ => self.rng.range(20_000..300_000),
         };
