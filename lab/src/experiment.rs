@@ -200,6 +200,7 @@ impl RunContext {
         let Some(out) = &self.out else {
             return Ok(None);
         };
+        std::fs::create_dir_all(out).map_err(|error| LabError::file(out, error))?;
         Csv::create(out.join(name), header).map(Some)
     }
 

@@ -174,3 +174,31 @@ fn wire_bytes<T: Transport>(client: &Driver<Impaired<T>>) -> u64 {
     let overhead = IP_UDP_OVERHEAD_BYTES as u64;
     stats.up.bytes_sent + stats.down.bytes_sent + (stats.up.sent + stats.down.sent) * overhead
 }
+
+#[cfg(test)]
+mod tests {
+    use samestep_netem::Loss;
+
+    use super::*;
+
+    #[test]
+    fn reliable_messages_cross_a_lossy_link_over_udp_and_tcp() {
+        let path = Path::symmetric(LinkConfig {
+            latency: Duration::from_millis(2),
+            loss: Loss::Bernoulli(0.2),
+            ..LinkConfig::default()
+        });
+        let config = StreamConfig {
+            channel: ChannelId(0),
+            bytes: 64,
+            interval: Duration::from_millis(2),
+            count: 50,
+        };
+        for stream in [stream_udp, stream_tcp] {
+            let log = stream(&path, ChannelKind::ReliableOrdered, config, 1).unwrap();
+            let ids: Vec<_> = log.arrivals.iter().map(|arrival| arrival.stamp.id).collect();
+            assert_eq!(ids, (0..50).collect::<Vec<_>>());
+            assert!(log.wire_bytes > 50 * 64);
+        }
+    }
+}

@@ -162,9 +162,6 @@ pub fn run(plan: &Plan, options: &RunOptions) -> Result<RunResult, LabError> {
     };
     let cases = plan.cases(variant, &options.sets)?;
     let directory = options.out.as_ref().map(|out| out.join(&plan.name));
-    if let Some(directory) = &directory {
-        std::fs::create_dir_all(directory).map_err(|error| LabError::file(directory, error))?;
-    }
     let changed = changes(plan, options, &cases)?;
     let context = RunContext {
         seed: options.seed,
@@ -287,6 +284,7 @@ fn changes(
 }
 
 fn write(plan: &Plan, result: &RunResult, directory: &Path) -> Result<(), LabError> {
+    std::fs::create_dir_all(directory).map_err(|error| LabError::file(directory, error))?;
     let mut csv = Csv::create(
         directory.join("rows.csv"),
         &[

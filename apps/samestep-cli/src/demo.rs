@@ -12,9 +12,9 @@ use std::time::Duration;
 use clap::Args;
 use samestep::prelude::*;
 use samestep::transport::now;
-use samestep_lab::Samples;
 
 use crate::link::LinkArguments;
+use crate::scoreboard::{Peer, table};
 
 #[derive(Args)]
 pub struct Arguments {
@@ -74,51 +74,6 @@ fn config() -> Config {
     Config {
         channels: kinds.into_iter().map(ChannelConfig::new).collect(),
         ..Config::new("samestep-demo", 1)
-    }
-}
-
-/// What the host knows of one bot.
-#[derive(Clone, Default)]
-struct Peer {
-    id: Option<ConnectionId>,
-    closed: Option<String>,
-    stats: Stats,
-    /// Counters a while ago, for rates: when, bytes sent, bytes received.
-    before: (Duration, u64, u64),
-    rates: (f64, f64),
-    channels: [Heard; 3],
-}
-
-/// What the host heard on one channel of one bot.
-#[derive(Clone, Default)]
-struct Heard {
-    next: u32,
-    arrived: u32,
-    disorder: u32,
-    recent_ms: std::collections::VecDeque<f64>,
-}
-
-/// Latencies the table's percentiles are taken over: about the last ten seconds of the fastest stream.
-const RECENT: usize = 600;
-
-impl Heard {
-    fn on_message(&mut self, number: u32, latency: Duration) {
-        self.disorder += u32::from(number < self.next);
-        self.next = number + 1;
-        self.arrived += 1;
-        if self.recent_ms.len() == RECENT {
-            self.recent_ms.pop_front();
-        }
-        self.recent_ms.push_back(latency.as_secs_f64() * 1e3);
-    }
-
-    fn percentiles(&self) -> String {
-        let sorted = self.recent_ms.iter().copied().collect::<Samples>().sorted();
-        match (sorted.percentile(50.0), sorted.percentile(95.0)) {
-            (Some(p50), Some(p95)) if p95 < 100.0 => format!("{p50:.1} / {p95:.1}"),
-            (Some(p50), Some(p95)) => format!("{p50:.0} / {p95:.0}"),
-            _ => "-".into(),
-        }
     }
 }
 
@@ -218,10 +173,7 @@ fn play_host(mut host: Driver<Udp>, board: &Board) -> std::io::Result<()> {
                         .first()
                         .and_then(|bot| peers.get_mut(usize::from(*bot)))
                     {
-                        *peer = Peer {
-                            id: Some(id),
-                            ..Peer::default()
-                        };
+                        *peer = Peer::new(id);
                     }
                 }
                 Event::Closed { id, reason } => {
@@ -356,6 +308,7 @@ fn watch(board: &Board, end: Duration, seconds: Duration) {
         Duration::from_secs(5).min(seconds / 2)
     };
     let start = end - seconds;
+    let names = [TRAFFIC[0].name, TRAFFIC[1].name, TRAFFIC[2].name];
     let mut lines = 0;
     let mut next = start + period;
     loop {
@@ -365,7 +318,7 @@ fn watch(board: &Board, end: Duration, seconds: Duration) {
             continue;
         }
         next += period;
-        let text = table(&mut board.peers(), now() - start, seconds);
+        let text = table(&mut board.peers(), names, now() - start, seconds);
         let mut out = std::io::stdout().lock();
         let up = if terminal && lines > 0 {
             format!("\x1b[{lines}A\x1b[J")
@@ -381,66 +334,6 @@ fn watch(board: &Board, end: Duration, seconds: Duration) {
         {
             return;
         }
-    }
-}
-
-fn table(peers: &mut [Peer], elapsed: Duration, seconds: Duration) -> String {
-    let mut text = format!(
-        "{:.1} of {:.0} s\n",
-        elapsed.min(seconds).as_secs_f64(),
-        seconds.as_secs_f64()
-    );
-    text += &format!("{:<48} latency in ms, p50 / p95\n", "");
-    text += &format!(
-        "{:<6} {:>8} {:>8} {:>6} {:>8} {:>7}",
-        "peer", "rtt ms", "jitter", "loss", "out B/s", "in B/s"
-    );
-    for traffic in &TRAFFIC {
-        text += &format!("  {:>13}", traffic.name);
-    }
-    text += "\n";
-    for (number, peer) in peers.iter_mut().enumerate() {
-        peer.measure_rates(elapsed);
-        let state = match (&peer.id, &peer.closed) {
-            (None, _) => Some("connecting"),
-            (_, Some(reason)) => Some(reason.as_str()),
-            _ => None,
-        };
-        if let Some(state) = state {
-            text += &format!("bot {:<2} {state}\n", number + 1);
-            continue;
-        }
-        let ms = |time: Duration| format!("{:.1}", time.as_secs_f64() * 1e3);
-        let (loss, (sent, received)) = (peer.stats.loss * 100.0, peer.rates);
-        text += &format!(
-            "bot {:<2} {:>8} {:>8} {loss:>5.1}% {sent:>8.0} {received:>7.0}",
-            number + 1,
-            ms(peer.stats.rtt),
-            ms(peer.stats.jitter),
-        );
-        for heard in &peer.channels {
-            text += &format!("  {:>13}", heard.percentiles());
-        }
-        text += "\n";
-    }
-    text
-}
-
-impl Peer {
-    /// Rates over at least half a second, or they would flicker.
-    fn measure_rates(&mut self, at: Duration) {
-        let (before, sent, received) = self.before;
-        let time = at.saturating_sub(before);
-        if time < Duration::from_millis(500) {
-            return;
-        }
-        let rate =
-            |bytes: u64, before: u64| bytes.saturating_sub(before) as f64 / time.as_secs_f64();
-        self.rates = (
-            rate(self.stats.bytes_sent, sent),
-            rate(self.stats.bytes_received, received),
-        );
-        self.before = (at, self.stats.bytes_sent, self.stats.bytes_received);
     }
 }
 
@@ -480,48 +373,6 @@ fn summary(board: &Board) -> ExitCode {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_row_is_as_wide_as_its_heading() {
-        let mut driver = Driver::new(bind(0).unwrap(), config()).unwrap();
-        let id = driver
-            .connect("127.0.0.1:1".parse().unwrap(), ConnectOptions::default())
-            .unwrap();
-        let mut peer = Peer {
-            id: Some(id),
-            ..Peer::default()
-        };
-        for channel in &mut peer.channels {
-            (0..100).for_each(|number| {
-                channel.on_message(number, Duration::from_millis(1000 + u64::from(number)))
-            });
-        }
-        peer.stats.rtt = Duration::from_millis(2100);
-        peer.rates = (123_456.0, 123_456.0);
-        peer.before.0 = Duration::from_secs(5);
-        let text = table(
-            &mut [Peer::default(), peer],
-            Duration::from_secs(5),
-            Duration::from_secs(20),
-        );
-        let widths: Vec<_> = text.lines().map(|line| line.chars().count()).collect();
-        assert_eq!((widths[2], widths[4]), (94, 94), "{text}");
-        assert!(
-            text.contains("connecting") && text.contains("1049 / 1094"),
-            "{text}"
-        );
-    }
-
-    #[test]
-    fn order_and_latency_are_noticed() {
-        let mut heard = Heard::default();
-        for number in [0, 1, 3, 2] {
-            heard.on_message(number, Duration::from_millis(50));
-        }
-        assert_eq!((heard.arrived, heard.disorder), (4, 1));
-        assert_eq!(heard.percentiles(), "50.0 / 50.0");
-        assert_eq!(Heard::default().percentiles(), "-");
-    }
 
     #[test]
     fn stamps_survive() {

@@ -4,6 +4,8 @@ mod demo;
 mod lab;
 mod link;
 mod proxy;
+mod relay;
+mod scoreboard;
 
 use std::process::ExitCode;
 
