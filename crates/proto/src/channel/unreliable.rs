@@ -72,7 +72,9 @@ impl UnreliableSender {
     pub fn send(&mut self, now: Duration, payload: &[u8], buffers: &mut Buffers) -> (u64, u64) {
         let mut dropped = 0;
         while self.queued + payload.len() > self.queue_limit {
-            match self.queue.pop_front() {
+            // What is half sent is finished, or its first half would have been sent for nothing.
+            let oldest = usize::from(self.queue.front().is_some_and(|m| m.offset > 0));
+            match self.queue.remove(oldest) {
                 Some(old) => self.discard(old, buffers),
                 None => break,
             }

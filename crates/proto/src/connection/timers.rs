@@ -3,6 +3,7 @@
 use core::time::Duration;
 
 use crate::channel::Channel;
+use crate::connection::transmit::MAX_UNSETTLED;
 use crate::connection::{Connection, State};
 use crate::event::CloseReason;
 use crate::sent::Carried;
@@ -52,6 +53,7 @@ impl Connection {
             .channels
             .iter()
             .any(|c| c.wants() || c.wants_background())
+            && self.sent.len() < MAX_UNSETTLED
         {
             at_most(self.congestion.next_send(now));
         }

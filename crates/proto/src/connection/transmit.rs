@@ -11,7 +11,7 @@ use crate::sent::Carried;
 /// One packet in this many is offered to long blocks first, so that they advance beside any traffic.
 const BACKGROUND_TURN: u8 = 8;
 /// Packets whose fate is open: with more, 16 bits of a packet number would be ambiguous.
-const MAX_UNSETTLED: usize = 30_000;
+pub(super) const MAX_UNSETTLED: usize = 30_000;
 /// Acknowledgements with this many gaps want to be acknowledged themselves now and then, to become short again.
 const MANY_RANGES: usize = 4;
 /// How often.
