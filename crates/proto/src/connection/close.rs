@@ -7,6 +7,9 @@ use crate::event::CloseReason;
 
 /// How often a close is sent before giving up.
 const CLOSE_SENDS: u8 = 8;
+/// How long a closed connection stays to acknowledge repetitions of the close.
+const LINGER_AT_LEAST: Duration = Duration::from_secs(1);
+const LINGER_AT_MOST: Duration = Duration::from_secs(2);
 /// Longest words of a close.
 const MAX_REASON: usize = 255;
 
@@ -82,7 +85,7 @@ impl Connection {
             }
         }
         self.state = State::Drained {
-            until: now + linger.max(Duration::from_secs(1)),
+            until: now + linger.clamp(LINGER_AT_LEAST, LINGER_AT_MOST),
         };
     }
 
