@@ -262,6 +262,8 @@ impl<'t> Script<'t> {
         self.run_until(self.world.now() + Duration::from_secs(4))?;
         let now = self.world.now();
         self.referee.finish(now, &tags)?;
+        // Closed connections linger to answer repeats, longer where the round trip was long.
+        self.run_until(now + Duration::from_secs(10))?;
         for member in &self.nodes {
             let open = self.world.endpoint(member.id).endpoint_stats().open;
             let bytes = self.world.memory_bytes(member.id);
