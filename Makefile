@@ -1,0 +1,64 @@
+# Everything a newcomer needs: `make play` to see it, `make test` to check it. Each sets up what it needs and says so.
+
+CARGO ?= cargo
+SAMESTEP = $(CARGO) run --quiet --release -p samestep-cli --
+PLANS = delivery jitter loss-latency block bottleneck hostile
+
+.PHONY: help play test setup lint unit lab-plans doc bench soak fuzz peers report
+
+help:
+	@echo "make play    watch a host and three bots over real UDP through an impaired link"
+	@echo "make test    format, lints, all tests (2,000 seeded worlds among them), the lab's plans"
+	@echo "make report  run every plan of the lab and write lab-out/report.html"
+	@echo "make bench   speed of the bit packer, the protocol and the transports; allocations per packet"
+	@echo "make soak    20,000 seeded worlds (about half an hour)"
+	@echo "make fuzz    every fuzz target for a minute (installs cargo-fuzz)"
+	@echo "make peers   the same work by other libraries, side by side (large build)"
+	@echo "make doc     the API documentation"
+
+play: setup
+	@echo "==> building the samestep program (a few minutes the first time)"
+	@$(CARGO) build --release -p samestep-cli
+	@$(SAMESTEP) demo
+
+test: setup lint unit doc lab-plans
+	@echo "==> all checks passed"
+
+setup:
+	@scripts/setup
+
+lint:
+	@echo "==> format"
+	@$(CARGO) fmt --all --check
+	@echo "==> lints, warnings are errors"
+	@$(CARGO) clippy --workspace --all-targets -- -D warnings
+	@echo "==> lints of the protocol without cryptography, as built for browsers"
+	@$(CARGO) clippy -p samestep-proto --no-default-features -- -D warnings
+
+unit:
+	@echo "==> tests: units, behaviours, documentation examples, 2,000 seeded worlds"
+	@$(CARGO) test --workspace
+
+doc:
+	@echo "==> documentation"
+	@RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --quiet
+
+lab-plans:
+	@echo "==> lab: every plan in virtual time, its expectations checked"
+	@$(CARGO) build --release -p samestep-cli
+	@for plan in $(PLANS); do echo "--> $$plan"; $(SAMESTEP) lab run $$plan --out lab-out/$$plan || exit 1; done
+
+report: setup
+	@$(SAMESTEP) lab report --out lab-out
+
+bench: setup
+	@$(CARGO) bench -p samestep-wire -p samestep-proto -p samestep-transport
+
+soak: setup
+	@$(SAMESTEP) lab soak --seeds 20000
+
+fuzz: setup
+	@fuzz/run 60
+
+peers: setup
+	@cd peers && $(CARGO) run --release -- all
