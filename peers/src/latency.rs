@@ -1,6 +1,7 @@
 //! One-way latency of a 60 Hz stream through a link that loses packets.
 
 use std::{
+    collections::BTreeMap,
     error::Error,
     net::UdpSocket,
     sync::Arc,
@@ -42,6 +43,7 @@ pub fn measure(libraries: &[Library], seconds: u64) -> Result<Section, Box<dyn E
             "max ms",
             "delivered",
             "bytes/message",
+            "× unreliable",
             "packets/message",
         ],
     );
@@ -60,6 +62,7 @@ pub fn measure(libraries: &[Library], seconds: u64) -> Result<Section, Box<dyn E
             loss: Loss::Bernoulli(loss),
             ..LinkConfig::default()
         };
+        let mut unreliable = BTreeMap::new();
         for ((mode, library), outcome) in cases.iter().zip(run(&cases, &link, total)?) {
             let mut row = vec![
                 format!("{:.0} %", loss * 100.0),
@@ -83,6 +86,13 @@ pub fn measure(libraries: &[Library], seconds: u64) -> Result<Section, Box<dyn E
                         sorted.len() as f64 / total as f64 * 100.0
                     ));
                     row.push(format!("{:.0}", traffic.bytes as f64 / total as f64));
+                    if *mode == Mode::Unreliable {
+                        unreliable.insert(*library, traffic.bytes);
+                    }
+                    let ratio = unreliable
+                        .get(library)
+                        .map(|&bytes| traffic.bytes as f64 / bytes as f64);
+                    row.push(ratio.map_or("-".into(), |ratio| format!("{ratio:.2}")));
                     row.push(format!("{:.2}", traffic.packets as f64 / total as f64));
                 }
                 Err(error) => row.push(error),

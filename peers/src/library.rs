@@ -76,6 +76,12 @@ impl Library {
         }
     }
 
+    /// Whether `name` means this library: its own name, or that of its family.
+    pub fn is_named(self, name: &str) -> bool {
+        let rest = self.name().strip_prefix(name);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
+    }
+
     /// What is encrypted, in the words of the table.
     pub fn encryption(self) -> &'static str {
         match self {

@@ -49,7 +49,7 @@ struct Arguments {
     /// Rounds of `pingpong`; libraries take turns within a round.
     #[arg(long, global = true, default_value_t = 5)]
     rounds: usize,
-    /// Only libraries whose name contains this; may be repeated.
+    /// Only this library, with its variants; may be repeated.
     #[arg(long, global = true)]
     only: Vec<String>,
     /// Where the tables are written; by default RESULTS.md beside the program's sources, and only by `all`.
@@ -93,11 +93,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let libraries: Vec<Library> = Library::ALL
         .into_iter()
         .filter(|library| {
-            arguments.only.is_empty()
-                || arguments
-                    .only
-                    .iter()
-                    .any(|name| library.name().contains(name))
+            arguments.only.is_empty() || arguments.only.iter().any(|name| library.is_named(name))
         })
         .collect();
     let mut report = Report::new(&libraries);

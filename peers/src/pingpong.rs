@@ -109,8 +109,8 @@ pub fn measure(
                  clients are one thread each, in processes of their own on a core of their own; {rounds} rounds of {seconds} s in \
                  which the libraries take turns. Medians of the rounds; CPU time (user and system, by getrusage) of both sides."
             ),
-            "Everything is driven by readiness (epoll). Renet's netcode server can only be asked for the packets of all clients at \
-             once, and its acknowledgements travel in packets of their own. ENet and renet are also called every 100 ms for their timers."
+            "Everything is driven by readiness (epoll). Renet does not say which clients have messages, and its netcode server can only be asked for the \
+             packets of all clients at once; its acknowledgements travel in packets of their own. ENet and renet are also called every 100 ms for their timers."
                 .into(),
             "udp is no library but bare datagrams: what the sockets alone cost, without connections, acknowledgements or checks."
                 .into(),

@@ -44,39 +44,56 @@ pub fn serve(
     let channel = channel(mode);
     let mut packet = [0; PACKET_BYTES];
     while !control.is_stopped() {
-        let mut now = transport.now();
+        let now = transport.now();
         let until = endpoint
             .poll_timeout()
             .map_or(now + PATIENCE, |at| at.min(now + PATIENCE));
         transport.wait(Some(until))?;
+        let mut now = transport.now();
+        // Answered one by one: each connection is done with while it is in the processor's cache.
         while let Some(datagram) = transport.recv()? {
+            now = now.max(datagram.at);
             endpoint.handle_datagram(datagram.at, datagram.from, datagram.bytes);
+            let to = (&mut transport, &mut packet);
+            respond(&mut endpoint, to, now, channel, &service)?;
         }
-        now = transport.now();
         if endpoint.poll_timeout().is_some_and(|at| at <= now) {
             endpoint.handle_timeout(now);
+            let to = (&mut transport, &mut packet);
+            respond(&mut endpoint, to, now, channel, &service)?;
         }
-        while let Some(event) = endpoint.poll_event() {
-            match event {
-                Event::Readable { id } => {
-                    while let Some(message) = endpoint.recv(id) {
-                        if service.handle(message.payload) {
-                            let mut echo = [0; MAX_BYTES];
-                            let echo = &mut echo[..message.payload.len()];
-                            echo.copy_from_slice(message.payload);
-                            endpoint.send(now, id, channel, echo)?;
-                        }
+    }
+    Ok(())
+}
+
+/// Answers what the server's endpoint has received, and sends what has to be sent.
+fn respond(
+    endpoint: &mut Endpoint,
+    (transport, packet): (&mut Udp, &mut [u8; PACKET_BYTES]),
+    now: Duration,
+    channel: ChannelId,
+    service: &Service,
+) -> Result<(), Box<dyn Error>> {
+    while let Some(event) = endpoint.poll_event() {
+        match event {
+            Event::Readable { id } => {
+                while let Some(message) = endpoint.recv(id) {
+                    if service.handle(message.payload) {
+                        let mut echo = [0; MAX_BYTES];
+                        let echo = &mut echo[..message.payload.len()];
+                        echo.copy_from_slice(message.payload);
+                        endpoint.send(now, id, channel, echo)?;
                     }
                 }
-                Event::Closed { reason, .. } => {
-                    return Err(format!("a client left: {reason}").into());
-                }
-                Event::Connected { .. } | Event::Moved { .. } => {}
             }
+            Event::Closed { reason, .. } => {
+                return Err(format!("a client left: {reason}").into());
+            }
+            Event::Connected { .. } | Event::Moved { .. } => {}
         }
-        while let Some(transmit) = endpoint.poll_transmit(now, &mut packet) {
-            transport.send(transmit.to, &packet[..transmit.len])?;
-        }
+    }
+    while let Some(transmit) = endpoint.poll_transmit(now, packet) {
+        transport.send(transmit.to, &packet[..transmit.len])?;
     }
     Ok(())
 }

@@ -45,7 +45,10 @@ pub fn serve(control: &Arc<Control>, service: Service) -> Result<(), Box<dyn Err
                 continue;
             }
             let connection = &mut connections[event.token().0];
-            connection.fill()?;
+            // A client that has gone away says nothing more; whether it left too early is for it to say.
+            if connection.fill().is_err() {
+                continue;
+            }
             while let Some(message) = connection.next() {
                 if service.handle(&message) {
                     connection.send(&message)?;
