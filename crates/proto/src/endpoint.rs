@@ -172,7 +172,7 @@ impl Endpoint {
         let unconfirmed = matches!(connection.state, State::Unconfirmed { .. });
         if connection.handle_packet(now, from, low, datagram, &mut self.random) {
             if unconfirmed {
-                self.confirm(id);
+                self.confirm(now, id);
             }
             self.after(number);
         }

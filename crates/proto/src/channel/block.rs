@@ -342,7 +342,7 @@ mod tests {
             sender.fill(true, &mut w, &mut carried);
             let len = w.finish();
             step += 1;
-            let lost = step % 5 == 0;
+            let lost = step.is_multiple_of(5);
             let mut frames = Frames::new(&packet[..len], 0, 0);
             while let Some(Frame::Chunk {
                 block,

@@ -1,7 +1,7 @@
 //! Accepting: the server's half of the handshake. Nothing is kept for a client before it has proven its address.
 
 use core::time::Duration;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::net::{IpAddr, SocketAddr};
 
 use crate::config::{AcceptConfig, Config, Security};
@@ -20,6 +20,9 @@ use crate::token::{self, UsedTokens};
 
 /// How long an accepted client may take to send its first packet.
 const CONFIRM_WITHIN: Duration = Duration::from_secs(5);
+
+/// Accepted clients that have yet to confirm; of more, the oldest are forgotten.
+const MAX_UNCONFIRMED: usize = 256;
 
 /// Tokens remembered as used, about 100 bytes each.
 const MAX_USED_TOKENS: usize = 100_000;
@@ -42,11 +45,33 @@ pub(super) struct Acceptor {
     /// By address: the newest connection from there, confirmed or not.
     guests: BTreeMap<SocketAddr, Guest>,
     per_ip: BTreeMap<IpAddr, usize>,
-    /// Connections accepted that still hold a slot.
-    open: usize,
-    /// Key exchanges left in this second.
-    exchanges: u32,
-    second: u64,
+    /// Confirmed connections that still hold a slot.
+    confirmed: usize,
+    /// Slots of those that have yet to show that they hold the keys, oldest first. They take no one's place.
+    unconfirmed: VecDeque<u16>,
+    exchanges: Exchanges,
+}
+
+/// Key exchanges that may be answered: a bucket, so small that a flood of them never holds others up for long.
+#[derive(Debug)]
+struct Exchanges {
+    left: f64,
+    at: Duration,
+}
+
+impl Exchanges {
+    const AT_ONCE: f64 = 8.0;
+
+    fn take(&mut self, now: Duration, per_second: u32) -> bool {
+        let elapsed = now.saturating_sub(self.at).as_secs_f64();
+        self.at = self.at.max(now);
+        self.left = (self.left + elapsed * f64::from(per_second)).min(Self::AT_ONCE);
+        let allowed = self.left >= 1.0;
+        if allowed {
+            self.left -= 1.0;
+        }
+        allowed
+    }
 }
 
 impl Acceptor {
@@ -63,9 +88,12 @@ impl Acceptor {
             used_tokens: UsedTokens::new(MAX_USED_TOKENS),
             guests: BTreeMap::new(),
             per_ip: BTreeMap::new(),
-            open: 0,
-            exchanges: 0,
-            second: u64::MAX,
+            confirmed: 0,
+            unconfirmed: VecDeque::new(),
+            exchanges: Exchanges {
+                left: Exchanges::AT_ONCE,
+                at: Duration::ZERO,
+            },
         }
     }
 
@@ -79,7 +107,12 @@ impl Acceptor {
     /// A slot was freed; if it was accepted here, its place is free again.
     pub(super) fn on_gone(&mut self, slot: u16, incoming_from: Option<IpAddr>) {
         let Some(ip) = incoming_from else { return };
-        self.open -= 1;
+        match self.unconfirmed.iter().position(|s| *s == slot) {
+            Some(position) => {
+                self.unconfirmed.remove(position);
+            }
+            None => self.confirmed -= 1,
+        }
         if let Some(count) = self.per_ip.get_mut(&ip) {
             *count -= 1;
             if *count == 0 {
@@ -87,18 +120,6 @@ impl Acceptor {
             }
         }
         self.guests.retain(|_, guest| guest.slot != slot);
-    }
-
-    fn may_exchange(&mut self, now: Duration, per_second: u32) -> bool {
-        // Quarters of a second, so that a flood leaves gaps in which others get through.
-        let second = now.as_millis() as u64 / 250;
-        if second != self.second {
-            self.second = second;
-            self.exchanges = per_second.div_ceil(4);
-        }
-        let allowed = self.exchanges > 0;
-        self.exchanges = self.exchanges.saturating_sub(1);
-        allowed
     }
 }
 
@@ -190,7 +211,7 @@ impl Endpoint {
             Some(RefuseReason::Channels)
         } else if matches!(header.protection, Protection::Encrypted { .. }) != encrypted {
             Some(RefuseReason::Security { encrypted })
-        } else if acceptor.open >= accept.capacity || crowded {
+        } else if acceptor.confirmed >= accept.capacity || crowded {
             Some(RefuseReason::Full)
         } else {
             match (&accept.password, header.password) {
@@ -206,7 +227,7 @@ impl Endpoint {
             self.refuse(from, nonce, reason);
             return;
         }
-        if !acceptor.may_exchange(now, accept.handshakes_per_second) {
+        if !acceptor.exchanges.take(now, accept.handshakes_per_second) {
             self.stats.handshakes_limited += 1;
             return;
         }
@@ -270,6 +291,11 @@ impl Endpoint {
                 return Err(RefuseReason::Security { encrypted: false });
             }
         };
+        if acceptor.unconfirmed.len() >= MAX_UNCONFIRMED
+            && let Some(&oldest) = acceptor.unconfirmed.front()
+        {
+            self.free_slot(oldest);
+        }
         let slot = self.take_slot().ok_or(RefuseReason::Full)?;
         let (crypto, body) = match pending {
             Pending::Plain(secret) => (
@@ -309,7 +335,7 @@ impl Endpoint {
         self.slots[usize::from(slot)].content = Content::Connection(Box::new(connection));
         self.stats.open += 1;
         if let Some(acceptor) = &mut self.acceptor {
-            acceptor.open += 1;
+            acceptor.unconfirmed.push_back(slot);
             *acceptor.per_ip.entry(from.ip()).or_insert(0) += 1;
             let replaced = acceptor.guests.insert(
                 from,
@@ -321,7 +347,7 @@ impl Endpoint {
             );
             if let Some(old) = replaced {
                 // The client at this address has started anew. Its cookie shows it is there, so the old one is not.
-                self.replace(old.slot);
+                self.replace(old.slot, from);
             }
         }
         self.reply(from, answer);
@@ -329,11 +355,15 @@ impl Endpoint {
         Ok(())
     }
 
-    fn replace(&mut self, slot: u16) {
+    /// Ends a connection whose client has gone, unless it has moved on from `address`.
+    fn replace(&mut self, slot: u16, address: SocketAddr) {
         let place = &mut self.slots[usize::from(slot)];
         let Content::Connection(connection) = &mut place.content else {
             return;
         };
+        if connection.peer != address {
+            return;
+        }
         let id = ConnectionId {
             slot,
             generation: place.generation,
@@ -352,20 +382,36 @@ impl Endpoint {
         self.after(slot);
     }
 
+    /// Closes a connection the application never heard of.
+    fn turn_away(&mut self, now: Duration, slot: u16) {
+        if let Content::Connection(connection) = &mut self.slots[usize::from(slot)].content {
+            connection.abort(now, 0, "the server is full: try again later");
+            connection.closed = None;
+        }
+    }
+
     /// The client's first packet shows that it holds the keys.
-    pub(super) fn confirm(&mut self, id: ConnectionId) {
+    pub(super) fn confirm(&mut self, now: Duration, id: ConnectionId) {
         let Content::Connection(connection) = &self.slots[usize::from(id.slot)].content else {
             return;
         };
         let peer = connection.peer;
-        let guest = self
-            .acceptor
-            .as_mut()
-            .and_then(|a| a.guests.get_mut(&peer))
-            .filter(|g| g.slot == id.slot);
+        let capacity = self.config.accept.as_ref().map_or(0, |a| a.capacity);
+        let Some(acceptor) = &mut self.acceptor else {
+            return;
+        };
+        acceptor.unconfirmed.retain(|slot| *slot != id.slot);
+        acceptor.confirmed += 1;
+        let full = acceptor.confirmed > capacity;
+        let guest = acceptor.guests.get_mut(&peer).filter(|g| g.slot == id.slot);
         let user_data = guest
             .map(|g| core::mem::take(&mut g.user_data))
             .unwrap_or_default();
+        if full {
+            // Several confirmed at once for the last place.
+            self.turn_away(now, id.slot);
+            return;
+        }
         self.stats.accepted += 1;
         self.events.push_back(Event::Connected {
             id,
