@@ -238,7 +238,10 @@ impl Endpoint {
                 }
             }
             #[cfg(not(feature = "crypto"))]
-            return;
+            {
+                let _ = attempt;
+                return;
+            }
         } else {
             let secret = AcceptPayload::decode(accept.body)
                 .ok()
