@@ -160,7 +160,10 @@ impl Plot {
         }
         chart
             .configure_series_labels()
-            .position(SeriesLabelPosition::UpperRight)
+            .position(match self.data {
+                Data::Lines(_) => SeriesLabelPosition::UpperRight,
+                Data::Bars(..) => SeriesLabelPosition::UpperLeft,
+            })
             .label_font(("sans-serif", 13).into_font().color(&INK))
             .draw()
     }
@@ -190,6 +193,8 @@ impl Plot {
         match (high.is_nan(), self.log_y) {
             (true, false) => (0.0, 1.0),
             (true, true) => (0.1, 1.0),
+            // Bars need more room above them for the legend.
+            (false, false) if matches!(self.data, Data::Bars(..)) => (0.0, high * 1.3),
             (false, false) => (0.0, high * 1.15),
             (false, true) => (
                 10f64.powf(low.log10().floor()),

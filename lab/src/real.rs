@@ -196,7 +196,11 @@ mod tests {
         };
         for stream in [stream_udp, stream_tcp] {
             let log = stream(&path, ChannelKind::ReliableOrdered, config, 1).unwrap();
-            let ids: Vec<_> = log.arrivals.iter().map(|arrival| arrival.stamp.id).collect();
+            let ids: Vec<_> = log
+                .arrivals
+                .iter()
+                .map(|arrival| arrival.stamp.id)
+                .collect();
             assert_eq!(ids, (0..50).collect::<Vec<_>>());
             assert!(log.wire_bytes > 50 * 64);
         }
