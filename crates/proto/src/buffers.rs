@@ -2,6 +2,8 @@
 
 /// Buffers kept for reuse.
 const KEPT: usize = 1024;
+/// Room of a new one: most messages fit, so that buffers seldom grow.
+const NEW: usize = 256;
 /// Larger ones are freed instead.
 const LARGEST_KEPT: usize = 4096;
 
@@ -14,7 +16,7 @@ pub struct Buffers {
 impl Buffers {
     /// An empty buffer.
     pub fn take(&mut self) -> Vec<u8> {
-        self.free.pop().unwrap_or_default()
+        self.free.pop().unwrap_or_else(|| Vec::with_capacity(NEW))
     }
 
     /// A buffer with these bytes.

@@ -136,6 +136,14 @@ impl Row {
         found
     }
 
+    /// The oldest unknown.
+    fn oldest(&self) -> Option<u32> {
+        (0..COLUMNS as u32)
+            .rev()
+            .map(|back| self.newest.wrapping_sub(back))
+            .find(|&seq| self.factors[Self::column(seq)] != 0)
+    }
+
     /// `self += factor · other`.
     fn add(&mut self, factor: u8, other: &Row) {
         if other.data.len() > self.data.len() {
@@ -143,10 +151,13 @@ impl Row {
         }
         add_scaled(&mut self.data, factor, &other.data);
         add_scaled(&mut self.factors, factor, &other.factors);
-        if other.newest.wrapping_sub(self.newest) as i32 > 0 {
-            self.newest = other.newest;
-        }
+        self.newest = later(self.newest, other.newest);
     }
+}
+
+/// The later of two numbers that wrap.
+fn later(a: u32, b: u32) -> u32 {
+    if b.wrapping_sub(a) as i32 > 0 { b } else { a }
 }
 
 /// Collects repairs until they can be solved.
@@ -206,9 +217,21 @@ impl Decoder {
 
     /// Brings a row into the reduced matrix.
     fn eliminate(&mut self, mut row: Row) {
-        // Rows too far behind share columns with newer segments: give them up.
-        let newest = row.newest;
-        self.forget(|other| newest.wrapping_sub(other.newest) as i32 >= MAX_SPAN as i32);
+        // Rows that reach too far back share columns with newer segments: give them up.
+        let newest = self
+            .rows
+            .iter()
+            .map(|other| other.newest)
+            .fold(row.newest, later);
+        let behind = |row: &Row| {
+            row.oldest()
+                .is_some_and(|oldest| newest.wrapping_sub(oldest) >= COLUMNS as u32)
+        };
+        if behind(&row) {
+            self.spare.push(row);
+            return;
+        }
+        self.forget(behind);
         for i in 0..self.rows.len() {
             let factor = row.factors[self.rows[i].pivot];
             if factor != 0 {
@@ -433,6 +456,34 @@ mod tests {
         decoder.on_known(7, &all[7]);
         assert_eq!(decoder.poll_restored(&mut out), Some(3));
         assert_eq!(out, all[3]);
+    }
+
+    #[test]
+    fn a_late_repair_does_not_meet_newer_ones() {
+        let all = segments(130);
+        let mut decoder = Decoder::default();
+        let known = |lost: [u32; 2]| {
+            let all = &all;
+            move |s: u32| (!lost.contains(&s)).then(|| all[s as usize].as_slice())
+        };
+        decoder.insert(1, 100, 12, &repair(1, 100, &all, 12), known([101, 105]));
+        // Segments 37 and 41 would share the columns of 101 and 105.
+        for key in 2..5 {
+            decoder.insert(key, 30, 12, &repair(key, 30, &all, 12), known([37, 41]));
+        }
+        let mut out = Vec::new();
+        while let Some(seq) = decoder.poll_restored(&mut out) {
+            assert_eq!(out, all[seq as usize]);
+        }
+        decoder.insert(9, 100, 12, &repair(9, 100, &all, 12), known([101, 105]));
+        let mut restored = Vec::new();
+        while let Some(seq) = decoder.poll_restored(&mut out) {
+            assert_eq!(out, all[seq as usize]);
+            restored.push(seq);
+            decoder.on_known(seq, &out);
+        }
+        restored.sort_unstable();
+        assert_eq!(restored, [101, 105]);
     }
 
     #[test]
