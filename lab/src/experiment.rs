@@ -46,6 +46,7 @@ pub fn experiments() -> &'static [&'static dyn Experiment] {
         &all::LossLatency,
         &all::Block,
         &all::Bottleneck,
+        &all::Hostile,
     ]
 }
 

@@ -3,12 +3,14 @@
 mod block;
 mod bottleneck;
 mod delivery;
+mod hostile;
 mod jitter;
 mod loss_latency;
 
 pub use block::Block;
 pub use bottleneck::Bottleneck;
 pub use delivery::Delivery;
+pub use hostile::Hostile;
 pub use jitter::Jitter;
 pub use loss_latency::LossLatency;
 

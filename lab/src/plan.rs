@@ -10,12 +10,13 @@ use crate::experiment::{Experiment, experiment, experiments};
 use crate::parameters::{Case, Choices, Key, Layers, Value, cases};
 
 /// The built-in plans, in the order they are listed and reported.
-const PLANS: [(&str, &str); 5] = [
+const PLANS: [(&str, &str); 6] = [
     ("delivery", include_str!("../plans/delivery.toml")),
     ("jitter", include_str!("../plans/jitter.toml")),
     ("loss-latency", include_str!("../plans/loss-latency.toml")),
     ("block", include_str!("../plans/block.toml")),
     ("bottleneck", include_str!("../plans/bottleneck.toml")),
+    ("hostile", include_str!("../plans/hostile.toml")),
 ];
 
 /// One plan, checked against its experiment.

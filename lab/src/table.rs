@@ -47,13 +47,18 @@ pub fn render(result: &RunResult) -> String {
             .iter()
             .filter(|e| e.ok.is_some() || e.enforced);
         table.extend(judged.map(expectation));
-        lines.extend(aligned(&table, 3));
+        if table.len() > 1 {
+            lines.extend(aligned(&table, 3));
+            lines.push(String::new());
+        }
         for judgement in &result.expectations {
             if let Some(why) = &judgement.missed {
-                lines.push(format!("  {} {}: {why}", judgement.case, judgement.metric));
+                lines.push(format!(
+                    "known: {} {}: {why}",
+                    judgement.case, judgement.metric
+                ));
             }
         }
-        lines.push(String::new());
         lines.push(closing(result));
     }
     lines.push(String::new());
