@@ -57,3 +57,8 @@ pub mod prelude {
     };
     pub use samestep_transport::{Impaired, Memory, Tcp, Transport, Udp};
 }
+
+/// The README's example is compiled and run like the others.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;
