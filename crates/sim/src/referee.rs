@@ -1,20 +1,20 @@
 //! Watches a whole world and holds it to the protocol's promises.
 
+mod flow;
+
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use samestep_proto::{
     ChannelConfig, ChannelId, ChannelKind, CloseReason, ConnectError, ConnectOptions, ConnectionId,
-    Event, Outcome, SendError,
+    Event, Outcome, RefuseReason, SendError,
 };
 
-use crate::check::{
-    AtMostOnce, BoundedMemory, Breach, CloseReasons, ExactlyOnce, HonestReports, InOrder,
-    NeverBack, Origin, Progress, Promise,
-};
-use crate::stamp::{Flow, Tag};
+use crate::check::{BoundedMemory, Breach, CloseReasons, Progress, Promise};
+use crate::stamp::Tag;
 use crate::wake::{Received, Wake};
 use crate::{NodeId, World};
+use flow::FlowChecks;
 
 /// Makes and recognises every message of a world and feeds all checkers.
 ///
@@ -54,17 +54,6 @@ enum End {
     Closed,
     /// The process died.
     Dead,
-}
-
-struct FlowChecks {
-    kind: ChannelKind,
-    flow: Flow,
-    origin: Origin,
-    at_most_once: AtMostOnce,
-    exactly_once: ExactlyOnce,
-    in_order: InOrder,
-    never_back: NeverBack,
-    reports: HonestReports,
 }
 
 impl Referee {
@@ -354,6 +343,13 @@ impl Referee {
                 if matches!(before, End::Open(_)) && matches!(reason, CloseReason::Local) {
                     return broken(format!("{node}: connection {} closed by itself", tag.0));
                 }
+                // A server may find out that it is full only after the client connected: then it closes by itself.
+                let full = RefuseReason::Full.to_string();
+                let turned_away =
+                    matches!(reason, CloseReason::Remote { reason, .. } if *reason == full);
+                if turned_away && side == 0 && connection.ends[1] == End::Unknown {
+                    return Ok(());
+                }
                 let what = |what| {
                     (
                         Promise::CloseReasons,
@@ -489,79 +485,5 @@ impl Referee {
             .map(BoundedMemory::peak_bytes)
             .max()
             .unwrap_or(0)
-    }
-}
-
-impl Connection {
-    /// The checks of what `side` sends on a channel.
-    fn flow(
-        &mut self,
-        key: u64,
-        kind: ChannelKind,
-        tag: Tag,
-        side: usize,
-        channel: ChannelId,
-    ) -> &mut FlowChecks {
-        let [from, to] = [self.nodes[side], self.nodes[1 - side]];
-        self.flows.entry((side, channel)).or_insert_with(|| {
-            let flow = Flow {
-                tag,
-                from,
-                to,
-                channel,
-            };
-            FlowChecks {
-                kind,
-                flow,
-                origin: Origin::new(key, flow),
-                at_most_once: AtMostOnce::default(),
-                exactly_once: ExactlyOnce::default(),
-                in_order: InOrder::default(),
-                never_back: NeverBack::default(),
-                reports: HonestReports::default(),
-            }
-        })
-    }
-}
-
-impl FlowChecks {
-    fn on_received(&mut self, payload: &[u8]) -> Result<(), (Promise, String)> {
-        let due = self.kind.is_ordered().then(|| self.in_order.due());
-        let named = |promise| move |what| (promise, what);
-        let number = self
-            .origin
-            .on_received(payload, due)
-            .map_err(named(Promise::NothingFromStrangers))?;
-        match self.kind.is_reliable() {
-            true => self
-                .exactly_once
-                .on_received(number)
-                .map_err(named(Promise::ExactlyOnce))?,
-            false => self
-                .at_most_once
-                .on_received(number)
-                .map_err(named(Promise::AtMostOnce))?,
-        }
-        if self.kind.is_ordered() {
-            self.in_order
-                .on_received(number)
-                .map_err(named(Promise::InOrder))?;
-        }
-        if self.kind == ChannelKind::UnreliableSequenced {
-            self.never_back
-                .on_received(number)
-                .map_err(named(Promise::NeverBack))?;
-        }
-        Ok(())
-    }
-
-    /// Whether it may be believed that the other end has a message. On an ordered channel it may wait there for an
-    /// earlier one; a sequenced one may have been dropped for a newer one.
-    fn has_arrived(&self, number: u32) -> bool {
-        match self.kind {
-            ChannelKind::Unreliable => self.at_most_once.has(number),
-            ChannelKind::ReliableUnordered => self.exactly_once.has(number),
-            _ => true,
-        }
     }
 }

@@ -71,20 +71,15 @@ impl Stream {
         let until = self.world.now() + Duration::from_millis(ms);
         while let Some(wake) = self.world.next(until) {
             self.referee.on_wake(&wake).unwrap();
-            match wake {
-                Wake::Event {
-                    at,
-                    node,
-                    event: Event::Moved { to, .. },
-                } => {
-                    assert!(
-                        [self.server, self.client]
-                            .iter()
-                            .any(|node| self.world.address(*node) == to)
-                    );
-                    self.moves.push((node, at));
-                }
-                _ => {}
+            if let Wake::Event {
+                at,
+                node,
+                event: Event::Moved { to, .. },
+            } = wake
+            {
+                let ends = [self.server, self.client];
+                assert!(ends.iter().any(|node| self.world.address(*node) == to));
+                self.moves.push((node, at));
             }
         }
     }
