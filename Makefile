@@ -46,7 +46,7 @@ doc:
 lab-plans:
 	@echo "==> lab: every plan in virtual time, its expectations checked"
 	@$(CARGO) build --release -p samestep-cli
-	@for plan in $(PLANS); do echo "--> $$plan"; $(SAMESTEP) lab run $$plan --out lab-out/$$plan || exit 1; done
+	@for plan in $(PLANS); do echo "--> $$plan"; $(SAMESTEP) lab run $$plan --out lab-out || exit 1; done
 
 report: setup
 	@$(SAMESTEP) lab report --out lab-out

@@ -185,16 +185,14 @@ impl ReliableSender {
         if self.repair != Repair::Resend && loss >= NEGLIGIBLE_LOSS && (fresh || self.flush_now) {
             // What is in this packet would be lost with it: only earlier segments gain from a repair here.
             let covered = if fresh { before } else { self.segments.len() };
-            self.credit += repairs_per_packet(loss);
-            let wrote = match self.repair {
-                Repair::Repeat => self.fill_repeats(packet, covered, w, carried),
-                _ => self.fill_repairs(covered, w),
+            resent += match self.repair {
+                Repair::Repeat => self.fill_repeats(packet, loss, covered, w, carried),
+                _ => {
+                    self.credit += repairs_per_packet(loss);
+                    self.fill_repairs(covered, w)
+                }
             };
-            resent += wrote;
             self.schedule_flush(now, loss);
-        }
-        if self.flush_now && !fresh && resent == 0 && w.is_empty() {
-            self.credit = 0.0;
         }
         self.flush_now = false;
         resent
@@ -347,23 +345,25 @@ impl ReliableSender {
         wrote
     }
 
-    /// Verbatim repeats of the last segments before index `covered`, the least protected first.
+    /// Verbatim repeats of the last segments before index `covered` that are not yet protected enough, newest first.
     fn fill_repeats(
         &mut self,
         packet: u64,
+        loss: f32,
         covered: usize,
         w: &mut PacketWriter<'_>,
         carried: &mut Vec<Carried>,
     ) -> usize {
         let mut wrote = 0;
+        let wanted = protections_wanted(loss);
         let from = covered.saturating_sub(SPAN);
         for index in (from..covered).rev() {
             let seq = self.base.wrapping_add(index as u32);
             let segment = &mut self.segments[index];
-            if segment.acked || segment.last_packet == packet {
+            if segment.acked || segment.last_packet == packet || segment.protections >= wanted {
                 continue;
             }
-            if self.credit < 1.0 || !w.try_segment(self.channel, seq, &segment.payload) {
+            if !w.try_segment(self.channel, seq, &segment.payload) {
                 break;
             }
             segment.protections = segment.protections.saturating_add(1);
@@ -373,9 +373,7 @@ impl ReliableSender {
                 seq,
             });
             wrote += segment.payload.len();
-            self.credit -= 1.0;
         }
-        self.credit = self.credit.min(4.0);
         wrote
     }
 
