@@ -13,6 +13,9 @@ const ROUNDS: usize = 40;
 const UNRELIABLE: ChannelId = ChannelId(0);
 const RELIABLE: ChannelId = ChannelId(3);
 
+/// A name and the settings that go with it.
+type Protection = (&'static str, fn() -> Config);
+
 struct Pair {
     now: Duration,
     client: Endpoint,
@@ -98,7 +101,7 @@ fn with(cipher: Cipher) -> Config {
 }
 
 fn main() {
-    let protections: [(&str, fn() -> Config); 3] = [
+    let protections: [Protection; 3] = [
         ("plain", || Config::new("throughput", 1).plain()),
         ("AES-256-GCM", || with(Cipher::Aes256Gcm)),
         ("ChaCha20-Poly1305", || with(Cipher::ChaCha20Poly1305)),
