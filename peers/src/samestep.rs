@@ -21,6 +21,8 @@ use crate::{
 
 /// Room for the largest packet of the default settings.
 const PACKET_BYTES: usize = 1200;
+/// Clients that connect at the same time.
+const AT_ONCE: usize = 64;
 
 /// Echoes or records the messages of up to `capacity` clients.
 pub fn serve(
@@ -108,26 +110,18 @@ pub fn connect(
 ) -> Result<(), Box<dyn Error>> {
     let mut poller = Poller::new()?;
     let mut clients = Vec::new();
-    for index in 0..load.clients() {
-        let mut transport = Udp::with_config(sockets::ANY, &UdpConfig::client())?;
-        transport.connect(server)?;
-        poller.add(&transport, index as u64)?;
-        let mut seed = [2; 32];
-        seed[..8].copy_from_slice(&index.to_le_bytes());
-        let mut endpoint = Endpoint::new(config(encrypted), seed)?;
-        let id = endpoint.connect(transport.now(), server, ConnectOptions::default())?;
-        clients.push(Client {
-            transport,
-            endpoint,
-            id,
-            wake: Duration::ZERO,
-        });
-    }
     let channel = channel(mode);
     let mut ready = Vec::new();
     // No client wants to be called before this.
     let mut wake = Duration::ZERO;
     while !control.is_stopped() {
+        // In waves: a server forgets the oldest of too many strangers that knock at once.
+        while clients.len() < load.clients() && clients.len() < control.connected() + AT_ONCE {
+            let client = Client::new(server, encrypted, clients.len())?;
+            poller.add(&client.transport, clients.len() as u64)?;
+            clients.push(client);
+            wake = Duration::ZERO;
+        }
         let now = samestep_transport::now();
         ready.clear();
         ready.extend(poller.wait(Some(wake.min(now + load.timeout(Instant::now()))))?);
@@ -170,6 +164,21 @@ struct Client {
 }
 
 impl Client {
+    fn new(server: SocketAddr, encrypted: bool, index: usize) -> Result<Client, Box<dyn Error>> {
+        let mut transport = Udp::with_config(sockets::ANY, &UdpConfig::client())?;
+        transport.connect(server)?;
+        let mut seed = [2; 32];
+        seed[..8].copy_from_slice(&index.to_le_bytes());
+        let mut endpoint = Endpoint::new(config(encrypted), seed)?;
+        let id = endpoint.connect(transport.now(), server, ConnectOptions::default())?;
+        Ok(Client {
+            transport,
+            endpoint,
+            id,
+            wake: Duration::ZERO,
+        })
+    }
+
     /// Takes what came, and does what follows from it.
     fn drive(
         &mut self,
