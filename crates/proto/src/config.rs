@@ -68,7 +68,8 @@ pub struct ChannelConfig {
     pub repair: Repair,
     /// Unreliable messages that could not leave for this long are dropped as stale. Default 100 ms.
     pub stale_after: Duration,
-    /// Whether `poll_delivery` reports each message's fate. Default off: reports must be drained.
+    /// Whether `poll_delivery` reports the fate of each message that left (one dropped before, as stale or because the
+    /// queue was full, is not reported). Default off: reports must be drained.
     pub report: bool,
 }
 

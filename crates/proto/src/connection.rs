@@ -207,6 +207,12 @@ impl Connection {
         self.inbox.pop()
     }
 
+    /// Keeps from the application what it must not hear of.
+    pub(crate) fn forget(&mut self) {
+        self.closed = None;
+        self.inbox = Inbox::default();
+    }
+
     pub(crate) fn has_messages(&self) -> bool {
         !self.inbox.is_empty()
     }
@@ -269,7 +275,7 @@ impl Connection {
                         ignored = true;
                         continue;
                     }
-                    if let Err(what) = self.on_frame(now, from, frame) {
+                    if let Err(what) = self.on_frame(now, from, number, frame) {
                         self.fail(what);
                         return true;
                     }
@@ -296,6 +302,7 @@ impl Connection {
         &mut self,
         now: Duration,
         from: SocketAddr,
+        packet: u64,
         frame: Frame<'_>,
     ) -> Result<(), &'static str> {
         match frame {
@@ -314,12 +321,12 @@ impl Connection {
                 Ok(())
             }
             Frame::Status { channel, next } => self.on_status(channel, next),
-            frame => self.on_content(frame),
+            frame => self.on_content(packet, frame),
         }
     }
 
     /// Frames that bring messages.
-    fn on_content(&mut self, frame: Frame<'_>) -> Result<(), &'static str> {
+    fn on_content(&mut self, packet: u64, frame: Frame<'_>) -> Result<(), &'static str> {
         let Self {
             channels,
             buffers,
@@ -351,7 +358,7 @@ impl Connection {
                 Channel::Unreliable(_, receiver),
             ) => {
                 stats.messages_outdated +=
-                    receiver.on_fragment(seq, total, offset, payload, inbox)?;
+                    receiver.on_fragment(packet, seq, total, offset, payload, inbox)?;
             }
             (Frame::Segment { seq, payload, .. }, Channel::Reliable(_, receiver)) => {
                 let progress = receiver.on_segment(seq, payload, buffers, inbox)?;

@@ -38,6 +38,8 @@ pub struct Endpoint {
     random: Random,
     slots: Vec<Slot>,
     free: VecDeque<u16>,
+    /// Slots of attempts to connect.
+    connecting: Vec<u16>,
     acceptor: Option<Acceptor>,
     /// Slots that may have something to send.
     ready: VecDeque<u16>,
@@ -78,6 +80,7 @@ impl Endpoint {
             random,
             slots: Vec::new(),
             free: VecDeque::new(),
+            connecting: Vec::new(),
             acceptor,
             ready: VecDeque::new(),
             timers: BinaryHeap::new(),
@@ -109,6 +112,7 @@ impl Endpoint {
         let slot = self.take_slot().ok_or(ConnectError::TooManyConnections)?;
         let place = &mut self.slots[usize::from(slot)];
         place.content = Content::Connecting(Box::new(attempt));
+        self.connecting.push(slot);
         let id = ConnectionId {
             slot,
             generation: place.generation,
@@ -122,6 +126,11 @@ impl Endpoint {
     pub fn handle_datagram(&mut self, now: Duration, from: SocketAddr, datagram: &mut [u8]) {
         if !self.bans.is_empty() && self.is_banned(now, from.ip()) {
             self.stats.banned += 1;
+            if let Ok(Datagram::Hello(hello)) = Datagram::decode(datagram)
+                && self.acceptor.is_some()
+            {
+                self.refuse(from, hello.nonce, RefuseReason::Banned);
+            }
             return;
         }
         if let Some((number, low)) = decode_header(datagram) {
@@ -469,6 +478,7 @@ impl Endpoint {
                 acceptor.on_gone(slot, connection.incoming_from);
             }
         }
+        self.connecting.retain(|other| *other != slot);
         place.content = Content::Free;
         place.generation += 1;
         self.free.push_back(slot);

@@ -1,6 +1,6 @@
 //! Blocks: messages too long for a segment, cut into chunks and sent beside everything else.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use crate::packet::PacketWriter;
 use crate::sent::Carried;
@@ -192,18 +192,17 @@ impl BlockSender {
     }
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Incoming {
     total: usize,
-    data: Vec<u8>,
-    received: Vec<u64>,
-    count: u32,
+    /// Kept apart until all are there: memory follows what has arrived, not what is announced.
+    chunks: BTreeMap<u32, Box<[u8]>>,
     taken: bool,
 }
 
 impl Incoming {
     fn is_complete(&self) -> bool {
-        self.total > 0 && self.count == chunks(self.total)
+        self.total > 0 && self.chunks.len() == chunks(self.total) as usize
     }
 }
 
@@ -248,18 +247,11 @@ impl BlockReceiver {
         if total == 0 || total > self.max_message || from >= total {
             return Err("chunk outside its block");
         }
-        let to = (from + CHUNK_BYTES).min(total);
-        if payload.len() != to - from {
+        if payload.len() != CHUNK_BYTES.min(total - from) {
             return Err("chunk of a wrong length");
         }
         while self.blocks.len() <= position {
-            self.blocks.push_back(Incoming {
-                total: 0,
-                data: Vec::new(),
-                received: Vec::new(),
-                count: 0,
-                taken: false,
-            });
+            self.blocks.push_back(Incoming::default());
         }
         let block = &mut self.blocks[position];
         if block.total == 0 {
@@ -267,22 +259,11 @@ impl BlockReceiver {
         } else if block.total != total {
             return Err("block changed its length");
         }
-        let word = index as usize / 64;
-        if word >= block.received.len() {
-            block.received.resize(word + 1, 0);
-        }
-        let bit = 1 << (index % 64);
-        if block.taken || block.received[word] & bit != 0 {
+        if block.taken || block.chunks.contains_key(&index) {
             return Ok(false);
         }
-        if block.data.len() < to {
-            // Grows with what has arrived, not with what is announced.
-            self.bytes += to - block.data.len();
-            block.data.resize(to, 0);
-        }
-        block.data[from..to].copy_from_slice(payload);
-        block.received[word] |= bit;
-        block.count += 1;
+        block.chunks.insert(index, payload.into());
+        self.bytes += payload.len();
         Ok(block.is_complete())
     }
 
@@ -295,8 +276,11 @@ impl BlockReceiver {
             return None;
         }
         block.taken = true;
-        self.bytes -= block.data.len();
-        let data = core::mem::take(&mut block.data);
+        self.bytes -= block.total;
+        let mut data = Vec::with_capacity(block.total);
+        for chunk in core::mem::take(&mut block.chunks).into_values() {
+            data.extend_from_slice(&chunk);
+        }
         while self.blocks.front().is_some_and(|b| b.taken) {
             self.blocks.pop_front();
             self.first = self.first.wrapping_add(1);
@@ -306,12 +290,8 @@ impl BlockReceiver {
 
     /// Bytes held.
     pub fn memory_bytes(&self) -> usize {
-        self.bytes
-            + self
-                .blocks
-                .iter()
-                .map(|b| b.received.len() * 8)
-                .sum::<usize>()
+        let chunks: usize = self.blocks.iter().map(|b| b.chunks.len()).sum();
+        self.bytes + chunks * 32
     }
 }
 

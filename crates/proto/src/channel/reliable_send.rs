@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 
 use crate::buffers::Buffers;
 use crate::channel::block::BlockSender;
+use crate::channel::unreliable::MESSAGE_OVERHEAD;
 use crate::coding;
 use crate::config::{ChannelConfig, Repair};
 use crate::packet::{PacketWriter, expand_seq, varint_len};
@@ -108,7 +109,8 @@ impl ReliableSender {
 
     /// Queues a message; `None` if the queue is full.
     pub fn send(&mut self, payload: &[u8], buffers: &mut Buffers) -> Option<u64> {
-        if self.queued_bytes() + payload.len() > self.queue_limit {
+        let queued = self.queued_bytes();
+        if queued > 0 && queued + payload.len() + MESSAGE_OVERHEAD > self.queue_limit {
             return None;
         }
         let id = self.next_message;
@@ -123,7 +125,7 @@ impl ReliableSender {
                 });
             }
         } else {
-            self.queued += payload.len();
+            self.queued += payload.len() + MESSAGE_OVERHEAD;
             self.pending.push_back(Pending {
                 id,
                 payload: buffers.copy(payload),
@@ -268,7 +270,7 @@ impl ReliableSender {
                 None => {
                     write_varint(&mut payload, (message.payload.len() as u64) << 1);
                     payload.extend_from_slice(&message.payload);
-                    self.queued -= message.payload.len();
+                    self.queued -= message.payload.len() + MESSAGE_OVERHEAD;
                 }
             }
             messages += 1;

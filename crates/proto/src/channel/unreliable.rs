@@ -9,8 +9,11 @@ use crate::event::Outcome;
 use crate::id::ChannelId;
 use crate::inbox::Inbox;
 use crate::packet::{PacketWriter, expand_seq};
+use crate::received::REPLAY_WINDOW;
 use crate::sent::Carried;
 
+/// What a message costs its queue beside its bytes: empty ones take room too.
+pub const MESSAGE_OVERHEAD: usize = 16;
 /// Incomplete messages kept per channel.
 const MAX_PARTIAL: usize = 32;
 /// Messages in several packets whose fate is awaited; of more, the oldest go unreported.
@@ -71,7 +74,8 @@ impl UnreliableSender {
     /// Queues a message; drops the oldest waiting ones if the queue is full. Returns its number and how many were dropped.
     pub fn send(&mut self, now: Duration, payload: &[u8], buffers: &mut Buffers) -> (u64, u64) {
         let mut dropped = 0;
-        while self.queued + payload.len() > self.queue_limit {
+        let cost = payload.len() + MESSAGE_OVERHEAD;
+        while self.queued + cost > self.queue_limit {
             // What is half sent is finished, or its first half would have been sent for nothing.
             let oldest = usize::from(self.queue.front().is_some_and(|m| m.offset > 0));
             match self.queue.remove(oldest) {
@@ -82,7 +86,7 @@ impl UnreliableSender {
         }
         let id = self.next_id;
         self.next_id += 1;
-        self.queued += payload.len();
+        self.queued += cost;
         self.queue.push_back(Outgoing {
             id,
             at: now,
@@ -206,13 +210,15 @@ impl UnreliableSender {
     }
 
     fn discard(&mut self, message: Outgoing, buffers: &mut Buffers) {
-        self.queued -= message.payload.len();
+        self.queued -= message.payload.len() + MESSAGE_OVERHEAD;
         buffers.put(message.payload);
     }
 }
 
 #[derive(Debug)]
 struct Partial {
+    /// Number of the packet that brought its first part.
+    begun: u64,
     seq: u16,
     total: usize,
     received: usize,
@@ -260,8 +266,11 @@ impl UnreliableReceiver {
     }
 
     /// A part of a message arrived. Returns how many messages were dropped: outdated ones, and incomplete ones to make room.
+    ///
+    /// `packet`: the number of the packet that carried it.
     pub fn on_fragment(
         &mut self,
+        packet: u64,
         seq: u16,
         total: usize,
         offset: usize,
@@ -272,7 +281,11 @@ impl UnreliableReceiver {
         if total > self.max_message || end > total || payload.is_empty() {
             return Err("fragment outside its message");
         }
-        let mut dropped = 0;
+        // The missing parts of older ones would be refused, and their numbers come round.
+        let before = self.partial.len();
+        self.partial
+            .retain(|p| packet.abs_diff(p.begun) <= REPLAY_WINDOW);
+        let mut dropped = (before - self.partial.len()) as u64;
         let position = match self
             .partial
             .iter()
@@ -282,9 +295,10 @@ impl UnreliableReceiver {
             None => {
                 if self.partial.len() == MAX_PARTIAL {
                     self.partial.pop_front();
-                    dropped = 1;
+                    dropped += 1;
                 }
                 self.partial.push_back(Partial {
+                    begun: packet,
                     seq,
                     total,
                     received: 0,
@@ -301,6 +315,7 @@ impl UnreliableReceiver {
         partial.data[offset..end].copy_from_slice(payload);
         partial.received += payload.len();
         if partial.received >= total
+            && partial.data.len() == total
             && let Some(done) = self.partial.remove(position)
         {
             if self.is_current(self.sequenced.then_some(seq)) {
@@ -375,7 +390,7 @@ mod tests {
                         payload,
                         ..
                     } => receiver
-                        .on_fragment(seq, total, offset, payload, &mut inbox)
+                        .on_fragment(0, seq, total, offset, payload, &mut inbox)
                         .unwrap(),
                     _ => panic!(),
                 };
@@ -422,13 +437,13 @@ mod tests {
     #[test]
     fn full_and_stale_queues_drop_the_oldest() {
         let mut config = ChannelConfig::new(ChannelKind::Unreliable);
-        config.queue_limit = 1000;
+        config.queue_limit = 1160;
         let mut sender = UnreliableSender::new(0, &config);
         let mut buffers = Buffers::default();
         let dropped: u64 = (0..20)
             .map(|_| sender.send(Duration::ZERO, &[0; 100], &mut buffers).1)
             .sum();
-        assert_eq!((dropped, sender.queued_bytes()), (10, 1000));
+        assert_eq!((dropped, sender.queued_bytes()), (10, 1160));
         assert_eq!(
             sender.drop_stale(Duration::from_millis(101), &mut buffers),
             10
@@ -443,13 +458,17 @@ mod tests {
         let mut inbox = Inbox::default();
         assert!(
             receiver
-                .on_fragment(0, 1 << 29, 0, b"x", &mut inbox)
+                .on_fragment(0, 0, 1 << 29, 0, b"x", &mut inbox)
                 .is_err()
         );
-        assert!(receiver.on_fragment(0, 10, 8, b"xyz", &mut inbox).is_err());
+        assert!(
+            receiver
+                .on_fragment(0, 0, 10, 8, b"xyz", &mut inbox)
+                .is_err()
+        );
         for seq in 0..1000 {
             receiver
-                .on_fragment(seq, 60_000, 59_000, b"x", &mut inbox)
+                .on_fragment(0, seq, 60_000, 59_000, b"x", &mut inbox)
                 .unwrap();
         }
         assert!(receiver.memory_bytes() <= MAX_PARTIAL * 128 * 1024);

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 /// The path's own delay is the lowest of the last one to two of these.
-const BASE_MEMORY: Duration = Duration::from_secs(10);
+const BASE_MEMORY: Duration = Duration::from_secs(6);
 /// Likewise for a queue that lasts.
 const STANDING: Duration = Duration::from_millis(300);
 /// A sample within this many seconds of the path's own delay met no queue.

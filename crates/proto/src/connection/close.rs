@@ -45,8 +45,10 @@ impl Connection {
             self.state,
             State::Open | State::Unconfirmed { .. } | State::Flushing { .. }
         ) {
+            // Of one that never confirmed, the application has not heard.
+            let announced = !matches!(self.state, State::Unconfirmed { .. });
+            self.closed = announced.then_some(CloseReason::Local);
             self.state = State::Closing(Closing::new(now, code, reason));
-            self.closed = Some(CloseReason::Local);
         }
     }
 
@@ -91,12 +93,14 @@ impl Connection {
 
     /// The other end broke the protocol, or is gone.
     pub(super) fn fail(&mut self, what: &'static str) {
-        if !matches!(
+        if matches!(
             self.state,
             State::Closing(_) | State::Drained { .. } | State::Gone
         ) {
-            self.closed = Some(CloseReason::Protocol(what));
+            // It is ending already, and must not begin to end anew.
+            return;
         }
+        self.closed = Some(CloseReason::Protocol(what));
         self.state = State::Closing(Closing::new(self.last_received, u32::MAX, what));
     }
 }

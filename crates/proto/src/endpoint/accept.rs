@@ -386,7 +386,7 @@ impl Endpoint {
     fn turn_away(&mut self, now: Duration, slot: u16) {
         if let Content::Connection(connection) = &mut self.slots[usize::from(slot)].content {
             connection.abort(now, 0, "the server is full: try again later");
-            connection.closed = None;
+            connection.forget();
         }
     }
 

@@ -124,15 +124,16 @@ impl Endpoint {
 
     /// The attempt an answer belongs to. Answers repeat the nonce, so a stranger cannot make them up.
     fn attempt(&mut self, from: SocketAddr, nonce: ClientNonce) -> Option<(u16, &mut Attempt)> {
-        self.slots
-            .iter_mut()
-            .enumerate()
-            .find_map(|(slot, place)| match &mut place.content {
-                Content::Connecting(attempt) if attempt.nonce == nonce && attempt.to == from => {
-                    Some((slot as u16, &mut **attempt))
-                }
-                _ => None,
-            })
+        let slot = self.connecting.iter().copied().find(|slot| {
+            matches!(
+                &self.slots[usize::from(*slot)].content,
+                Content::Connecting(attempt) if attempt.nonce == nonce && attempt.to == from
+            )
+        })?;
+        match &mut self.slots[usize::from(slot)].content {
+            Content::Connecting(attempt) => Some((slot, attempt)),
+            _ => None,
+        }
     }
 
     pub(super) fn on_retry(&mut self, now: Duration, from: SocketAddr, retry: &Retry) {
@@ -262,6 +263,7 @@ impl Endpoint {
         let connection = Connection::new(now, &config, from, payload.cid, crypto, State::Open);
         let place = &mut self.slots[usize::from(slot)];
         place.content = Content::Connection(Box::new(connection));
+        self.connecting.retain(|other| *other != slot);
         self.stats.open += 1;
         let id = ConnectionId {
             slot,
