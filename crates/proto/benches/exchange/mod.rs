@@ -177,7 +177,9 @@ impl Exchange {
     }
 
     fn deliver(&mut self) {
-        while let Some(mut datagram) = self.on_the_way.pop_front_if(|d| d.at <= self.now) {
+        while self.on_the_way.front().is_some_and(|d| d.at <= self.now)
+            && let Some(mut datagram) = self.on_the_way.pop_front()
+        {
             self.packets += 1;
             let from = self.sides[1 - datagram.to].address;
             self.sides[datagram.to].endpoint.handle_datagram(
