@@ -43,6 +43,8 @@ impl Report {
         };
         let cores = std::thread::available_parallelism().map_or(0, usize::from);
         let kernel = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+        // Other programs make figures worse and ratios uncertain: the reader should know.
+        let load = fs::read_to_string("/proc/loadavg").unwrap_or_default();
         let preamble = vec![
             format!("Date: {}", date(SystemTime::now())),
             format!(
@@ -51,6 +53,10 @@ impl Report {
                 cores,
                 field("cpu MHz").unwrap_or("?".into()),
                 kernel.trim()
+            ),
+            format!(
+                "Load average when it began: {}",
+                load.split(' ').next().unwrap_or("?")
             ),
             format!("Versions: {}", versions()),
         ];
