@@ -1,6 +1,7 @@
 //! The same streams over real sockets of this machine, through an impaired transport.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
@@ -51,13 +52,14 @@ fn stream<T: Transport>(
     let config = pair::config(&[ChannelConfig::new(kind)]);
     let reliable = kind.is_reliable();
     let (tell, told) = mpsc::channel();
+    let left = &AtomicBool::new(false);
     let (sent, received) = thread::scope(|scope| {
         let accepting = config.clone().accepting(1);
         let receiver = scope.spawn(move || {
             let mut server =
                 Driver::new(server()?, accepting).map_err(|error| error.to_string())?;
             let _ = tell.send(server.local_addr());
-            receive(&mut server, &stream)
+            receive(&mut server, &stream, left)
         });
         let sent = told
             .recv()
@@ -68,6 +70,7 @@ fn stream<T: Transport>(
                 let client = Driver::new(client, config).map_err(|error| error.to_string())?;
                 send(client, to, &stream, reliable, path)
             });
+        left.store(true, Ordering::Relaxed);
         (sent, receiver.join().expect("the receiver does not panic"))
     });
     let arrivals = received?;
@@ -129,26 +132,26 @@ fn send<T: Transport>(
     let bytes = wire_bytes(&client) - before;
     client.close(id, 0, "");
     let patience = client.now() + PATIENCE;
-    loop {
-        match client.drive(patience).map_err(fail)? {
-            None | Some(Event::Closed { .. }) => return Ok((stream.count, bytes)),
-            Some(_) => {}
+    while let Some(event) = client.drive(patience).map_err(fail)? {
+        if let Event::Closed { .. } = event {
+            break;
         }
     }
+    client.finish(patience).map_err(fail)?;
+    Ok((stream.count, bytes))
 }
 
 /// Takes what arrives until the sender closes, or nothing has been heard for too long.
 fn receive<T: Transport>(
     server: &mut Driver<T>,
     stream: &StreamConfig,
+    sender_left: &AtomicBool,
 ) -> Result<Vec<Arrival>, String> {
+    let words = |error: std::io::Error| format!("the receiver's transport failed: {error}");
     let mut arrivals = Vec::with_capacity(stream.count as usize);
     let mut deadline = server.now() + PATIENCE * 3;
     loop {
-        match server
-            .drive(deadline)
-            .map_err(|error| format!("the receiver's transport failed: {error}"))?
-        {
+        match server.drive(deadline).map_err(words)? {
             Some(Event::Readable { id }) => {
                 let received = server.now();
                 while let Some(message) = server.recv(id) {
@@ -162,10 +165,17 @@ fn receive<T: Transport>(
                 }
                 deadline = received + PATIENCE.max(stream.interval * 4);
             }
-            Some(Event::Closed { .. }) | None => return Ok(arrivals),
+            Some(Event::Closed { .. }) => break,
+            None => return Ok(arrivals),
             Some(_) => {}
         }
     }
+    // The answer to the sender's farewell may get lost: stay to repeat it.
+    let leave = server.now() + PATIENCE;
+    while !sender_left.load(Ordering::Relaxed) && server.now() < leave {
+        server.drive_for(Duration::from_millis(5)).map_err(words)?;
+    }
+    Ok(arrivals)
 }
 
 /// Bytes the impaired link carried in both directions, IP and UDP headers included.

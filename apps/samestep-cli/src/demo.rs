@@ -282,6 +282,7 @@ fn play_bot(
             _ => {}
         }
     }
+    driver.finish(end + GRACE).map_err(words)?;
     Ok(sent)
 }
 

@@ -81,6 +81,21 @@ impl<T: Transport> Driver<T> {
         self.drive(self.now() + time)
     }
 
+    /// Drives until nothing is left to be said, at most until `until`, and forgets the events of that time.
+    ///
+    /// Call it after the last [`close`](Driver::close): a farewell can get lost like any packet and is repeated until
+    /// the other end has answered. An endpoint with open connections is never finished and takes all the time.
+    pub fn finish(&mut self, until: Duration) -> io::Result<()> {
+        while self.endpoint.poll_timeout().is_some() && self.now() < until {
+            let next = self
+                .endpoint
+                .poll_timeout()
+                .map_or(until, |at| at.min(until));
+            self.drive(next)?;
+        }
+        Ok(())
+    }
+
     fn receive(&mut self) -> io::Result<bool> {
         for count in 0..READ_LIMIT {
             match self.transport.recv()? {
@@ -127,7 +142,8 @@ impl<T: Transport> Driver<T> {
         self.endpoint.recv(from)
     }
 
-    /// Closes a connection once its reliable messages have arrived; keep driving until its `Closed` event.
+    /// Closes a connection once its reliable messages have arrived. Its `Closed` event says when that is so; call
+    /// [`finish`](Driver::finish) before dropping the driver, or the other end may have to wait for its time-out.
     pub fn close(&mut self, id: ConnectionId, code: u32, reason: &str) {
         self.endpoint.close(self.transport.now(), id, code, reason);
     }
@@ -241,6 +257,34 @@ mod tests {
                 reason: "done".into()
             }
         );
+    }
+
+    #[test]
+    fn finish_stays_until_the_other_end_knows() {
+        let (mut server, mut client, id) = pair();
+        let (tell, told) = std::sync::mpsc::channel();
+        let client = std::thread::spawn(move || {
+            while !matches!(
+                client.drive_for(MOMENT).unwrap(),
+                Some(Event::Connected { .. })
+            ) {}
+            client.close(id, 0, "bye");
+            let late = client.now() + Duration::from_secs(60);
+            client.finish(late).unwrap();
+            tell.send(client.now() < late).unwrap();
+        });
+        while !matches!(
+            server.drive_for(MOMENT).unwrap(),
+            Some(Event::Closed { .. })
+        ) {}
+        let in_time = loop {
+            server.drive_for(MOMENT).unwrap();
+            if let Ok(in_time) = told.try_recv() {
+                break in_time;
+            }
+        };
+        assert!(in_time);
+        client.join().unwrap();
     }
 
     #[test]
