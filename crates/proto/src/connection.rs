@@ -59,6 +59,10 @@ pub(crate) struct Connection {
     config: Arc<Config>,
     crypto: PacketCrypto,
     channels: Vec<Channel>,
+    /// Bit per channel that has sent something not yet settled: the others need not be looked at.
+    active: u32,
+    /// Bit per channel that may have a status to tell.
+    telling: u32,
     /// Channel indices, highest priority first.
     order: Vec<u8>,
     /// Bit per channel whose messages carry a number.
@@ -130,6 +134,8 @@ impl Connection {
             state,
             config: config.clone(),
             channels,
+            active: 0,
+            telling: 0,
             order,
             sequenced,
             received: Received::new(),
@@ -193,6 +199,7 @@ impl Connection {
                 .send(payload, &mut self.buffers)
                 .ok_or(SendError::QueueFull)?,
         };
+        self.active |= 1 << index;
         self.stats.messages_sent += 1;
         Ok(MessageId(id))
     }
@@ -332,6 +339,7 @@ impl Connection {
             buffers,
             inbox,
             stats,
+            telling,
             ..
         } = self;
         let index = match frame {
@@ -343,6 +351,7 @@ impl Connection {
             _ => return Ok(()),
         };
         let channel = channels.get_mut(index).ok_or("no such channel")?;
+        *telling |= 1 << index;
         match (frame, channel) {
             (Frame::Message { seq, payload, .. }, Channel::Unreliable(_, receiver)) => {
                 stats.messages_outdated += receiver.on_message(seq, payload, inbox)?;
@@ -600,4 +609,13 @@ fn report(
         packet,
         outcome,
     });
+}
+
+/// The positions of the bits that are set.
+fn bits(mut mask: u32) -> impl Iterator<Item = usize> {
+    core::iter::from_fn(move || {
+        let index = (mask != 0).then(|| mask.trailing_zeros() as usize)?;
+        mask &= mask - 1;
+        Some(index)
+    })
 }

@@ -81,8 +81,10 @@ pub struct AckFrame {
     pub received_at_us: u32,
     /// How long the receiver waited since then, in microseconds.
     pub delay_us: u64,
-    ranges: [AckRange; MAX_ACK_RANGES],
-    count: usize,
+    largest: u64,
+    /// How far below `largest` each range begins, and its length. Acknowledgements travel by value: small matters.
+    ranges: [(u16, u16); MAX_ACK_RANGES],
+    count: u8,
 }
 
 impl AckFrame {
@@ -91,29 +93,55 @@ impl AckFrame {
         Self {
             received_at_us,
             delay_us,
-            ranges: [AckRange { largest: 0, len: 0 }; MAX_ACK_RANGES],
+            largest: 0,
+            ranges: [(0, 0); MAX_ACK_RANGES],
             count: 0,
         }
     }
 
     /// Adds a lower range. Returns whether there was room.
     pub fn push(&mut self, range: AckRange) -> bool {
-        let room = self.count < MAX_ACK_RANGES;
+        if self.count == 0 {
+            self.largest = range.largest;
+        }
+        let below = u16::try_from(self.largest - range.largest);
+        let (Ok(below), Ok(len)) = (below, u16::try_from(range.len)) else {
+            return false;
+        };
+        let room = usize::from(self.count) < MAX_ACK_RANGES;
         if room {
-            self.ranges[self.count] = range;
+            self.ranges[usize::from(self.count)] = (below, len);
             self.count += 1;
         }
         room
     }
 
     /// From high to low.
-    pub fn ranges(&self) -> &[AckRange] {
-        &self.ranges[..self.count]
+    pub fn ranges(&self) -> impl ExactSizeIterator<Item = AckRange> {
+        self.ranges[..usize::from(self.count)]
+            .iter()
+            .map(|&(below, len)| AckRange {
+                largest: self.largest - u64::from(below),
+                len: u64::from(len),
+            })
+    }
+
+    /// From high to low: how many packets are missing before each range but the first (less one), and its length (less one).
+    fn gaps(&self) -> impl Iterator<Item = (u64, u64)> {
+        self.ranges[..usize::from(self.count)]
+            .windows(2)
+            .map(|pair| {
+                let ((above, len), (below, next)) = (pair[0], pair[1]);
+                (
+                    u64::from(below) - u64::from(above) - (u64::from(len) - 1),
+                    u64::from(next) - 1,
+                )
+            })
     }
 
     /// Highest packet acknowledged.
     pub fn largest(&self) -> u64 {
-        self.ranges[0].largest
+        self.largest
     }
 
     /// Writes it. Must hold at least one range.
@@ -122,22 +150,20 @@ impl AckFrame {
         w.write_u16(self.largest() as u16);
         w.write_u32(self.received_at_us);
         w.write_varint(self.delay_us);
-        w.write_u8((self.count - 1) as u8);
-        w.write_varint(self.ranges[0].len - 1);
-        for pair in self.ranges().windows(2) {
-            let gap = pair[0].largest - (pair[0].len - 1) - pair[1].largest;
+        w.write_u8(self.count - 1);
+        w.write_varint(u64::from(self.ranges[0].1) - 1);
+        for (gap, len) in self.gaps() {
             w.write_varint(gap - 2);
-            w.write_varint(pair[1].len - 1);
+            w.write_varint(len);
         }
     }
 
     /// Most bytes it can take.
     pub fn encoded_len(&self) -> usize {
         let mut bytes =
-            1 + 2 + 4 + varint_len(self.delay_us) + 1 + varint_len(self.ranges[0].len - 1);
-        for pair in self.ranges().windows(2) {
-            let gap = pair[0].largest - (pair[0].len - 1) - pair[1].largest;
-            bytes += varint_len(gap - 2) + varint_len(pair[1].len - 1);
+            1 + 2 + 4 + varint_len(self.delay_us) + 1 + varint_len(u64::from(self.ranges[0].1) - 1);
+        for (gap, len) in self.gaps() {
+            bytes += varint_len(gap - 2) + varint_len(len);
         }
         bytes
     }
@@ -157,7 +183,9 @@ impl AckFrame {
             if range.len > range.largest.saturating_add(1) {
                 return Err(FrameError::Malformed);
             }
-            ack.push(range);
+            if !ack.push(range) {
+                return Err(FrameError::Malformed);
+            }
             if i < more {
                 let below = range.largest + 1 - range.len;
                 let gap = r.read_varint()?.saturating_add(2);

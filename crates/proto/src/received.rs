@@ -190,7 +190,6 @@ mod tests {
             .ack(DELAY)
             .unwrap()
             .ranges()
-            .iter()
             .map(|r| (r.largest, r.len))
             .collect()
     }

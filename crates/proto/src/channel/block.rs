@@ -142,6 +142,9 @@ impl BlockSender {
 
     /// The next chunk to send: lost ones first, oldest block first.
     fn candidate(&self, background: bool) -> Option<(usize, u32)> {
+        if self.blocks.is_empty() {
+            return None;
+        }
         let fits = |b: &Outgoing| (b.data.len() > BACKGROUND_BYTES) == background;
         let reach = (self.fresh + 1).min(self.blocks.len()).min(WINDOW_BLOCKS);
         for (position, block) in self.blocks.iter().take(reach).enumerate() {

@@ -6,7 +6,7 @@ use samestep_wire::BitReader;
 
 use crate::buffers::Buffers;
 use crate::channel::block::BlockReceiver;
-use crate::channel::reliable_send::WINDOW;
+use crate::channel::reliable_send::{SPAN, WINDOW};
 use crate::coding::{Decoder, MAX_SPAN};
 use crate::config::{ChannelConfig, Repair};
 use crate::id::ChannelId;
@@ -282,7 +282,7 @@ impl ReliableReceiver {
         if !self.ordered {
             self.cursor = self.next;
         }
-        let history = if self.coded { MAX_SPAN as u32 } else { 0 };
+        let history = if self.coded { SPAN as u32 } else { 0 };
         while self.cursor.wrapping_sub(self.start) > history {
             if let Some(Some(old)) = self.slots.pop_front() {
                 buffers.put(old);

@@ -19,7 +19,7 @@ pub const MAX_SEGMENT: usize = 1100;
 /// Segments that may be under way.
 pub const WINDOW: u32 = 1024;
 /// Segments a repair combines at most.
-const SPAN: usize = 12;
+pub const SPAN: usize = 12;
 /// A repair follows the last message after this long if no other packet carried one.
 const FLUSH_AFTER: Duration = Duration::from_millis(20);
 /// Below this loss, repairs cost more than they save.

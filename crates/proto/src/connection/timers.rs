@@ -4,7 +4,7 @@ use core::time::Duration;
 
 use crate::channel::Channel;
 use crate::connection::transmit::MAX_UNSETTLED;
-use crate::connection::{Connection, State};
+use crate::connection::{Connection, State, bits};
 use crate::event::CloseReason;
 use crate::sent::Carried;
 
@@ -44,17 +44,12 @@ impl Connection {
         at_most(self.sent.loss_at());
         at_most(self.probe_at());
         at_most(self.path.next_at());
-        for channel in &self.channels {
-            if let Channel::Reliable(sender, _) = channel {
+        for index in bits(self.active) {
+            if let Channel::Reliable(sender, _) = &self.channels[index] {
                 at_most(sender.flush_at());
             }
         }
-        if self
-            .channels
-            .iter()
-            .any(|c| c.wants() || c.wants_background())
-            && self.sent.len() < MAX_UNSETTLED
-        {
+        if self.wants() && self.sent.len() < MAX_UNSETTLED {
             at_most(self.congestion.next_send(now));
         }
         next
@@ -101,8 +96,8 @@ impl Connection {
         if now >= self.sent.last_eliciting_at() + self.config.keep_alive {
             self.ping = true;
         }
-        for channel in &mut self.channels {
-            if let Channel::Reliable(sender, _) = channel {
+        for index in bits(self.active) {
+            if let Channel::Reliable(sender, _) = &mut self.channels[index] {
                 sender.handle_timeout(now);
             }
         }

@@ -4,7 +4,7 @@ use core::time::Duration;
 use std::net::SocketAddr;
 
 use crate::channel::Channel;
-use crate::connection::{Connection, State};
+use crate::connection::{Connection, State, bits};
 use crate::packet::{HEADER_BYTES, PacketWriter, encode_header};
 use crate::sent::Carried;
 
@@ -40,13 +40,9 @@ impl Connection {
             return Some((to, len));
         }
         self.drop_stale(now);
+        self.retire();
         let content = self.probes > 0
-            || (self
-                .channels
-                .iter()
-                .any(|c| c.wants() || c.wants_background())
-                && self.congestion.budget(now) > 0
-                && self.sent.len() < MAX_UNSETTLED);
+            || (self.wants() && self.congestion.budget(now) > 0 && self.sent.len() < MAX_UNSETTLED);
         let ack_due = self.received.due().is_some_and(|due| due <= now);
         if content || ack_due || self.ping {
             self.transmit(now, buf, content)
@@ -73,11 +69,16 @@ impl Connection {
         {
             acks = Some(ack.largest());
             ranges = ack.ranges().len();
-            for (index, channel) in self.channels.iter_mut().enumerate() {
-                if let Channel::Reliable(_, receiver) = channel
-                    && let Some(next) = receiver.poll_status()
-                {
-                    w.try_status(index as u8, next);
+            for index in bits(self.telling) {
+                let status = match &mut self.channels[index] {
+                    Channel::Reliable(_, receiver) => receiver.poll_status(),
+                    Channel::Unreliable(..) => None,
+                };
+                match status {
+                    Some(next) => {
+                        w.try_status(index as u8, next);
+                    }
+                    None => self.telling &= !(1 << index),
                 }
             }
         }
@@ -94,6 +95,9 @@ impl Connection {
                 resent += self.fill_background(&mut w, &mut carried);
             }
             for i in 0..self.order.len() {
+                if self.active & 1 << self.order[i] == 0 {
+                    continue;
+                }
                 let channel = &mut self.channels[usize::from(self.order[i])];
                 if channel.wants() {
                     resent +=
@@ -131,7 +135,9 @@ impl Connection {
     fn fill_background(&mut self, w: &mut PacketWriter<'_>, carried: &mut Vec<Carried>) -> usize {
         let mut resent = 0;
         for i in 0..self.order.len() {
-            resent += self.channels[usize::from(self.order[i])].fill_background(w, carried);
+            if self.active & 1 << self.order[i] != 0 {
+                resent += self.channels[usize::from(self.order[i])].fill_background(w, carried);
+            }
         }
         resent
     }
@@ -193,10 +199,7 @@ impl Connection {
         carried: &[Carried],
     ) {
         if eliciting {
-            let backlog = self
-                .channels
-                .iter()
-                .any(|c| c.wants() || c.wants_background());
+            let backlog = self.wants();
             self.congestion.on_sent(now, self.sent.next(), len, backlog);
         }
         self.sent.push(now, len, eliciting, acks, carried);
@@ -204,9 +207,23 @@ impl Connection {
         self.stats.bytes_sent += len as u64;
     }
 
+    /// Whether a channel has something to send.
+    pub(super) fn wants(&self) -> bool {
+        bits(self.active).any(|i| self.channels[i].wants() || self.channels[i].wants_background())
+    }
+
+    /// Forgets the channels that are done.
+    fn retire(&mut self) {
+        for index in bits(self.active) {
+            if self.channels[index].is_settled() {
+                self.active &= !(1 << index);
+            }
+        }
+    }
+
     fn drop_stale(&mut self, now: Duration) {
-        for channel in &mut self.channels {
-            if let Channel::Unreliable(sender, _) = channel {
+        for index in bits(self.active) {
+            if let Channel::Unreliable(sender, _) = &mut self.channels[index] {
                 self.stats.messages_dropped += sender.drop_stale(now, &mut self.buffers);
             }
         }

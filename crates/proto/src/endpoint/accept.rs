@@ -21,8 +21,8 @@ use crate::token::{self, UsedTokens};
 /// How long an accepted client may take to send its first packet.
 const CONFIRM_WITHIN: Duration = Duration::from_secs(5);
 
-/// Accepted clients that have yet to confirm; of more, the oldest are forgotten.
-const MAX_UNCONFIRMED: usize = 256;
+/// Accepted clients that have yet to confirm; of more (or of twice the capacity) the oldest are forgotten.
+const MAX_UNCONFIRMED: usize = 1024;
 
 /// Tokens remembered as used, about 100 bytes each.
 const MAX_USED_TOKENS: usize = 100_000;
@@ -291,7 +291,7 @@ impl Endpoint {
                 return Err(RefuseReason::Security { encrypted: false });
             }
         };
-        if acceptor.unconfirmed.len() >= MAX_UNCONFIRMED
+        if acceptor.unconfirmed.len() >= MAX_UNCONFIRMED.max(2 * accept.capacity)
             && let Some(&oldest) = acceptor.unconfirmed.front()
         {
             self.free_slot(oldest);

@@ -51,7 +51,6 @@ fn one_address_has_its_own_limit() {
 }
 
 #[test]
-#[ignore = "known gap: a banned client is ignored instead of told"]
 fn a_banned_address_is_cut_off_and_told_until_the_ban_ends() {
     let mut pair = Pair::connected(config());
     let (now, address) = (pair.now, pair[CLIENT].address);
