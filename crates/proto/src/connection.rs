@@ -214,10 +214,11 @@ impl Connection {
         self.inbox.pop()
     }
 
-    /// Keeps from the application what it must not hear of.
+    /// Keeps from the application what it must not hear of, and from the other end that it had arrived.
     pub(crate) fn forget(&mut self) {
         self.closed = None;
         self.inbox = Inbox::default();
+        self.received = Received::new();
     }
 
     pub(crate) fn has_messages(&self) -> bool {

@@ -17,6 +17,7 @@ mod independence;
 mod keep_alive;
 mod mismatch;
 mod passwords;
+mod path_change;
 mod priorities;
 mod rekeying;
 mod replay;

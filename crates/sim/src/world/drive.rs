@@ -23,6 +23,10 @@ impl World {
             Happening::Due(id) => {
                 let now = self.now;
                 let node = &mut self.nodes[id.index()];
+                // Overtaken by an earlier one, which has seen to what comes next.
+                if node.scheduled != Some(at) {
+                    return;
+                }
                 node.scheduled = None;
                 if node.deadline.is_some_and(|deadline| deadline <= now) {
                     node.on_due(now, SPIN_LIMIT);
