@@ -6,7 +6,7 @@ use crate::connection::{Connection, State};
 use crate::event::CloseReason;
 
 /// How often a close is sent before giving up.
-const CLOSE_SENDS: u8 = 8;
+const CLOSE_SENDS: u8 = 14;
 /// How long a closed connection stays to acknowledge repetitions of the close.
 const LINGER_AT_LEAST: Duration = Duration::from_secs(1);
 const LINGER_AT_MOST: Duration = Duration::from_secs(2);

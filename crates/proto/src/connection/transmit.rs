@@ -146,7 +146,7 @@ impl Connection {
         let spacing = self
             .rtt
             .smoothed()
-            .clamp(Duration::from_millis(50), Duration::from_millis(500));
+            .clamp(Duration::from_millis(50), Duration::from_millis(250));
         let State::Closing(closing) = &mut self.state else {
             return None;
         };
