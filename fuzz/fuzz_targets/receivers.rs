@@ -15,6 +15,8 @@ enum Op<'a> {
         payload: &'a [u8],
     },
     Fragment {
+        /// Packets since the last one.
+        later: u8,
         seq: u8,
         total: u16,
         offset: u16,
@@ -70,6 +72,7 @@ fn unreliable(kind: ChannelKind, ops: &[Op<'_>]) {
     config.max_message = MAX_MESSAGE;
     let mut receiver = UnreliableReceiver::new(0, &config);
     let mut inbox = Inbox::default();
+    let mut packet = 0;
     for op in ops {
         let fate = match *op {
             Op::Message { seq, payload } => {
@@ -77,17 +80,22 @@ fn unreliable(kind: ChannelKind, ops: &[Op<'_>]) {
                 receiver.on_message(seq, payload, &mut inbox)
             }
             Op::Fragment {
+                later,
                 seq,
                 total,
                 offset,
                 payload,
-            } => receiver.on_fragment(
-                u16::from(seq),
-                usize::from(total),
-                usize::from(offset),
-                payload,
-                &mut inbox,
-            ),
+            } => {
+                packet += u64::from(later) * 8;
+                receiver.on_fragment(
+                    packet,
+                    u16::from(seq),
+                    usize::from(total),
+                    usize::from(offset),
+                    payload,
+                    &mut inbox,
+                )
+            }
             _ => {
                 while inbox.pop().is_some() {}
                 Ok(0)
@@ -96,8 +104,8 @@ fn unreliable(kind: ChannelKind, ops: &[Op<'_>]) {
         if fate.is_err() {
             return;
         }
-        // Eight unfinished messages; a buffer grows by doubling.
-        assert!(receiver.memory_bytes() <= 8 * 2 * MAX_MESSAGE);
+        // 32 unfinished messages; a buffer grows by doubling.
+        assert!(receiver.memory_bytes() <= 32 * 2 * MAX_MESSAGE);
     }
     while let Some((_, message)) = inbox.pop() {
         assert!(message.len() <= MAX_MESSAGE);
