@@ -205,10 +205,6 @@ pub fn varint_len(value: u64) -> usize {
 
 /// A part of a packet, as received.
 #[derive(Clone, PartialEq, Eq, Debug)]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "one lives on the stack at a time; boxing would allocate per packet"
-)]
 pub enum Frame<'a> {
     /// Asks for an acknowledgement.
     Ping,
