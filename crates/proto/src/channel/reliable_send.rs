@@ -437,12 +437,9 @@ impl ReliableSender {
         if ahead as usize > self.segments.len() {
             return false;
         }
-        for _ in 0..ahead {
-            let before = self.base;
-            self.on_acked(before, buffers, &mut done);
-            if self.base == next {
-                break;
-            }
+        // One step may go further than one segment, past `next` even, where later ones were acknowledged before.
+        while next.wrapping_sub(self.base) as i32 > 0 {
+            self.on_acked(self.base, buffers, &mut done);
         }
         true
     }
@@ -513,4 +510,67 @@ fn write_varint(into: &mut Vec<u8>, mut value: u64) {
         value >>= 7;
     }
     into.push(value as u8);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::ChannelKind;
+
+    fn sender_with(segments: u64) -> (ReliableSender, Buffers) {
+        let config = ChannelConfig::new(ChannelKind::ReliableOrdered);
+        let (mut sender, mut buffers) = (ReliableSender::new(0, &config), Buffers::default());
+        for packet in 0..segments {
+            sender.send(b"message", &mut buffers).unwrap();
+            let mut bytes = [0; 1200];
+            let mut w = PacketWriter::new(&mut bytes);
+            let mut carried = Vec::new();
+            sender.fill(
+                Duration::ZERO,
+                packet,
+                0.1,
+                &mut w,
+                &mut carried,
+                &mut buffers,
+            );
+            assert!(w.finish() > 0);
+        }
+        (sender, buffers)
+    }
+
+    #[test]
+    fn a_status_settles_nothing_beyond_it() {
+        let (mut sender, mut buffers) = sender_with(6);
+        for seq in [1, 2] {
+            sender.on_acked(seq, &mut buffers, |_| ());
+        }
+        // Segment 0 was restored; 1 and 2 were known. 3, 4 and 5 are still under way.
+        assert!(sender.on_status(1, &mut buffers, |_| ()));
+        assert_eq!((sender.base, sender.segments.len()), (3, 3));
+        assert!(sender.on_status(2, &mut buffers, |_| ()));
+        assert_eq!(sender.segments.len(), 3);
+        assert!(
+            !sender.on_status(7, &mut buffers, |_| ()),
+            "7 was never sent"
+        );
+    }
+
+    #[test]
+    fn lost_segments_are_sent_again_until_acknowledged() {
+        let (mut sender, mut buffers) = sender_with(3);
+        sender.on_lost(1, 1);
+        assert!(sender.wants());
+        let mut bytes = [0; 1200];
+        let mut w = PacketWriter::new(&mut bytes);
+        let mut carried = Vec::new();
+        sender.fill(Duration::ZERO, 9, 0.0, &mut w, &mut carried, &mut buffers);
+        assert_eq!(carried, [Carried::Segment { channel: 0, seq: 1 }]);
+        // The first packet's fate no longer matters: another carries it now.
+        sender.on_lost(1, 1);
+        assert!(!sender.wants());
+        for seq in 0..3 {
+            sender.on_acked(seq, &mut buffers, |_| ());
+        }
+        assert!(sender.is_idle());
+    }
 }
