@@ -85,7 +85,7 @@ pub use id::{ChannelId, ConnectionId, MessageId, PacketNumber};
 pub use stats::{EndpointStats, Refused, Stats};
 #[cfg(feature = "crypto")]
 pub use token::TokenIssuer;
-pub use token::{TokenClaims, TokenError, TokenId};
+pub use token::{MAX_TOKEN_ADDRESSES, TokenClaims, TokenError, TokenId};
 
 /// The decoders, for the fuzzers alone.
 #[cfg(fuzzing)]

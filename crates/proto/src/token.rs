@@ -119,7 +119,7 @@ impl TokenClaims {
         Ok(out)
     }
 
-    /// Reads the part of a token that is signed, without regard to who wrote it: see [`verify`].
+    /// Reads the part of a token that is signed, without regard to who wrote it: see `verify`.
     pub fn decode(bytes: &[u8]) -> Result<Self, TokenError> {
         Self::read(bytes).ok_or(TokenError::Malformed)
     }

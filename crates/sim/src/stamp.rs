@@ -64,7 +64,7 @@ pub fn write(key: u64, flow: Flow, number: u32, bytes: usize, out: &mut Vec<u8>)
     }
 }
 
-/// What a stamp claims; to be believed only once the whole message equals what [`write`] makes of it.
+/// What a stamp claims; to be believed only once the whole message equals what [`write()`] makes of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Claim {
     /// The connection.

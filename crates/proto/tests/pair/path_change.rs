@@ -3,7 +3,7 @@
 use crate::world::*;
 
 #[test]
-#[ignore = "known gap: the path's own delay is remembered for up to 20 s"]
+#[ignore = "known gap: the path's own delay is remembered for up to 12 s"]
 fn a_longer_route_starves_nobody() {
     let mut pair = Pair::over(config(), latency(10), 1);
     let play = |pair: &mut Pair, seconds: usize| {
