@@ -7,12 +7,17 @@ use samestep_proto::CloseReason;
 pub struct CloseReasons {
     said: [Option<(u32, String)>; 2],
     told: [Option<CloseReason>; 2],
+    /// Closed when the peer had already given the connection up: nobody was left to hear it.
+    unheard: [bool; 2],
 }
 
 impl CloseReasons {
     /// End `side` (0 or 1) closed with a code and words. Only the first time counts.
     pub fn on_close(&mut self, side: usize, code: u32, words: &str) {
-        self.said[side].get_or_insert_with(|| (code, words.to_owned()));
+        if self.said[side].is_none() {
+            self.unheard[side] = self.told[1 - side].is_some();
+            self.said[side] = Some((code, words.to_owned()));
+        }
     }
 
     /// Whether end `side` has closed.
@@ -47,6 +52,9 @@ impl CloseReasons {
             let (Some((code, words)), None) = (&self.said[side], &self.said[1 - side]) else {
                 continue;
             };
+            if self.unheard[side] {
+                continue;
+            }
             match &self.told[1 - side] {
                 Some(CloseReason::Remote { .. }) => {}
                 other => {
@@ -77,6 +85,14 @@ mod tests {
         assert!(close.clone().on_closed(1, &CloseReason::Local).is_err());
         assert!(close.on_closed(1, &remote(7, "enough")).is_ok());
         assert!(close.on_closed(0, &CloseReason::Local).is_ok());
+        assert!(close.finish().is_ok());
+    }
+
+    #[test]
+    fn words_to_a_peer_that_is_gone_need_not_arrive() {
+        let mut close = CloseReasons::default();
+        assert!(close.on_closed(1, &CloseReason::TimedOut).is_ok());
+        close.on_close(0, 7, "enough");
         assert!(close.finish().is_ok());
     }
 }
