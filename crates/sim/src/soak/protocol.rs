@@ -238,11 +238,12 @@ impl<'t> Script<'t> {
 
     /// Every open connection says a last word and closes: the word and the reason must arrive.
     fn closing_phase(&mut self) -> Result<(), Breach> {
-        let tags: Vec<Tag> = self
-            .referee
-            .open()
-            .filter(|(_, side)| *side == 0)
-            .map(|(tag, _)| tag)
+        // An end whose peer has given up just before does not know it yet: nothing is owed between them.
+        let open: Vec<(Tag, usize)> = self.referee.open().collect();
+        let tags: Vec<Tag> = open
+            .iter()
+            .filter(|(tag, side)| *side == 0 && open.contains(&(*tag, 1)))
+            .map(|(tag, _)| *tag)
             .collect();
         for (index, tag) in tags.iter().enumerate() {
             let side = self.rng.range(0..2) as usize;
