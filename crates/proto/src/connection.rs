@@ -17,6 +17,7 @@ use crate::config::{ChannelKind, Config};
 use crate::congestion::{self, Congestion};
 use crate::crypto::PacketCrypto;
 use crate::event::{CloseReason, Delivery, Outcome, SendError};
+use crate::exchange::{Exchange, Exchanges};
 use crate::id::{ChannelId, MessageId, PacketNumber};
 use crate::inbox::Inbox;
 use crate::packet::{AckFrame, Frame, Frames, HEADER_BYTES, expand_u16};
@@ -85,6 +86,7 @@ pub(crate) struct Connection {
     /// A turn for long blocks even when other traffic would fill everything.
     background_turn: u8,
     reports: VecDeque<Delivery>,
+    exchanges: Exchanges,
     stats: Stats,
     carried: Vec<Carried>,
     fates: Vec<Fate>,
@@ -154,6 +156,7 @@ impl Connection {
             path: PathCheck::default(),
             background_turn: 0,
             reports: VecDeque::new(),
+            exchanges: Exchanges::default(),
             stats: Stats {
                 encrypted: crypto.is_encrypted(),
                 ..Stats::default()
@@ -227,6 +230,15 @@ impl Connection {
 
     pub(crate) fn poll_delivery(&mut self) -> Option<Delivery> {
         self.reports.pop_front()
+    }
+
+    pub(crate) fn poll_exchange(&mut self) -> Option<Exchange> {
+        self.exchanges.pop()
+    }
+
+    /// Sends something that will be acknowledged, soon.
+    pub(crate) fn ping(&mut self) {
+        self.ping = true;
     }
 
     pub(crate) fn budget(&mut self, now: Duration) -> usize {
@@ -454,6 +466,12 @@ impl Connection {
             let delay = Duration::from_micros(ack.delay_us.min(10_000_000));
             if summary.newest_is_largest {
                 self.rtt.on_sample(elapsed, delay);
+                self.exchanges.push(Exchange {
+                    sent_at,
+                    received_at_us: ack.received_at_us,
+                    held: delay,
+                    returned_at: now,
+                });
             }
             self.congestion.on_ack(
                 now,

@@ -12,6 +12,7 @@ use std::sync::Arc;
 use crate::config::{Config, ConfigError, ConnectOptions};
 use crate::connection::{Connection, State};
 use crate::event::{CloseReason, ConnectError, Delivery, Event, Message, SendError, Transmit};
+use crate::exchange::Exchange;
 use crate::handshake::{Datagram, DecodeError, RefuseReason, hash64};
 use crate::id::{ChannelId, ConnectionId, MessageId};
 use crate::packet::decode_header;
@@ -292,6 +293,25 @@ impl Endpoint {
     /// The next known fate of a message sent on a channel with `report`.
     pub fn poll_delivery(&mut self, of: ConnectionId) -> Option<Delivery> {
         self.connection(of)?.poll_delivery()
+    }
+
+    /// The next pair of times at which a packet and its acknowledgement passed both ends, oldest first. Only the last
+    /// few are kept.
+    pub fn poll_exchange(&mut self, of: ConnectionId) -> Option<Exchange> {
+        self.connection(of)?.poll_exchange()
+    }
+
+    /// Sends a packet that the other end acknowledges, to measure the way or the other end's clock. Anything sent
+    /// anyway does the same.
+    pub fn ping(&mut self, id: ConnectionId) {
+        let Some(connection) = self.connection(id) else {
+            return;
+        };
+        connection.ping();
+        if !connection.queued {
+            connection.queued = true;
+            self.ready.push_back(id.slot);
+        }
     }
 
     /// Closes a connection once everything reliable has arrived (or `close_timeout` has passed), giving the other end a

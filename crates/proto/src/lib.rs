@@ -52,6 +52,7 @@ mod cookie;
 mod crypto;
 mod endpoint;
 mod event;
+mod exchange;
 #[cfg(test)]
 mod golden;
 #[cfg(not(fuzzing))]
@@ -60,6 +61,7 @@ mod handshake;
 pub mod handshake;
 mod id;
 mod inbox;
+mod machine;
 #[cfg(feature = "crypto")]
 mod noise;
 mod pacing;
@@ -80,8 +82,10 @@ pub use endpoint::Endpoint;
 pub use event::{
     CloseReason, ConnectError, Delivery, Event, Message, Outcome, SendError, Transmit,
 };
+pub use exchange::Exchange;
 pub use handshake::RefuseReason;
 pub use id::{ChannelId, ConnectionId, MessageId, PacketNumber};
+pub use machine::Machine;
 pub use stats::{EndpointStats, Refused, Stats};
 #[cfg(feature = "crypto")]
 pub use token::TokenIssuer;

@@ -1,0 +1,5 @@
+//! The common clock.
+
+/// How the common time is kept.
+#[derive(Clone, Debug, Default)]
+pub struct ClockConfig {}

@@ -1,0 +1,1 @@
+//! Finding rooms in the local network.

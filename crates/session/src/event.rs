@@ -1,0 +1,242 @@
+//! What a session tells its game.
+
+use core::fmt;
+use core::time::Duration;
+
+use samestep_proto::CloseReason;
+use samestep_wire::Wire;
+
+use crate::id::{MessageKind, PeerId, PlayerId, RequestId, Ticket};
+
+/// Something happened in the room, or to this program's part in it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum SessionEvent {
+    /// Accepted: the room is known. Loading begins, or, without an initial state, [`InSync`](Self::InSync) follows.
+    Joined {
+        /// This program's id.
+        me: PeerId,
+    },
+    /// Somebody joins through this program and needs the game's state: call `provide_state`.
+    StateWanted {
+        /// Who.
+        peer: PeerId,
+    },
+    /// The game's state as it was when this program joined. Load it, then call `loaded`.
+    InitialState {
+        /// What the other end gave to `provide_state`.
+        state: Vec<u8>,
+    },
+    /// This program takes part fully.
+    InSync,
+    /// The connection is lost; trying to come back.
+    Reconnecting {
+        /// Why it was lost, in words.
+        why: String,
+    },
+    /// A mesh: this program hears too few of the others to go on. Stop the game; `InSync` follows when it is back.
+    Frozen,
+    /// Somebody was accepted and loads.
+    PeerJoined {
+        /// Who.
+        peer: PeerId,
+    },
+    /// Somebody takes part fully: newly, or again.
+    PeerInSync {
+        /// Who.
+        peer: PeerId,
+    },
+    /// Somebody vanished; the place is kept for a while.
+    PeerAway {
+        /// Who.
+        peer: PeerId,
+    },
+    /// Somebody is gone for good.
+    PeerLeft {
+        /// Who.
+        peer: PeerId,
+        /// Why.
+        reason: LeaveReason,
+    },
+    /// A place is taken.
+    PlayerJoined {
+        /// Which.
+        player: PlayerId,
+    },
+    /// A place is free.
+    PlayerLeft {
+        /// Which.
+        player: PlayerId,
+    },
+    /// Names, colours, readiness or settings have changed: look at the room.
+    RoomChanged,
+    /// What somebody owned has another owner now, the same everywhere: look at `Room::owner_of`.
+    OwnersChanged,
+    /// The authority is somebody else now.
+    AuthorityChanged {
+        /// Who.
+        authority: PeerId,
+    },
+    /// The game will begin at this time of the common clock.
+    Starting {
+        /// Session time.
+        at: Duration,
+    },
+    /// It begins now.
+    Started,
+    /// The game is over, as agreed.
+    Ended {
+        /// The agreed result.
+        result: Vec<u8>,
+    },
+    /// Back in the set-up phase for another game.
+    Rematch,
+    /// A message.
+    Message {
+        /// Who sent it.
+        from: PeerId,
+        /// Its type.
+        kind: MessageKind,
+        /// Its content.
+        payload: Vec<u8>,
+    },
+    /// To the authority: somebody asks for an action. Answer with `resolve`.
+    Request {
+        /// To answer with.
+        ticket: Ticket,
+        /// The type of action.
+        kind: MessageKind,
+        /// Its content.
+        payload: Vec<u8>,
+    },
+    /// An action takes place: exactly once on every peer, in the same order everywhere.
+    Command {
+        /// Its place in the room's log.
+        index: u64,
+        /// Who asked for it.
+        from: PeerId,
+        /// The request it answers, if this program asked.
+        request: Option<RequestId>,
+        /// The type of action.
+        kind: MessageKind,
+        /// What the authority made of it.
+        payload: Vec<u8>,
+    },
+    /// The authority denied an action this program asked for.
+    Denied {
+        /// Which.
+        request: RequestId,
+        /// The type of action.
+        kind: MessageKind,
+        /// Why, as the authority put it; empty if the session ended before it could be decided.
+        reason: Vec<u8>,
+    },
+    /// An unconfirmed action takes place.
+    Acted {
+        /// Whose.
+        from: PeerId,
+        /// The request, if it is this program's own.
+        request: Option<RequestId>,
+        /// The type of action.
+        kind: MessageKind,
+        /// Its content.
+        payload: Vec<u8>,
+    },
+    /// Somebody has acted: does that make sense? Answer with `judge`, or it goes no further.
+    Check {
+        /// To answer with.
+        ticket: Ticket,
+        /// The type of action.
+        kind: MessageKind,
+        /// Its content.
+        payload: Vec<u8>,
+    },
+    /// An action of this program did not pass the check: take it back.
+    Rejected {
+        /// Which.
+        request: RequestId,
+        /// The type of action.
+        kind: MessageKind,
+        /// Why, as the judge put it.
+        reason: Vec<u8>,
+    },
+    /// This program's part is over.
+    Left {
+        /// Why.
+        reason: LeaveReason,
+    },
+}
+
+/// Where a session is in its life.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum State {
+    /// Looking for the room, or for a way back into it.
+    Connecting,
+    /// Accepted; the initial state is arriving.
+    Loading,
+    /// Taking part.
+    InSync,
+    /// Member of a mesh that hears too few of the others.
+    Frozen,
+    /// Over.
+    Left(LeaveReason),
+}
+
+/// Why somebody left a room, or did not get in.
+#[derive(Clone, PartialEq, Eq, Debug, Wire)]
+pub enum LeaveReason {
+    /// Wanted to, with these words.
+    Left(#[wire(max_len = 255)] String),
+    /// Was sent away.
+    Kicked(#[wire(max_len = 255)] String),
+    /// Was sent away and may not come back.
+    Banned(#[wire(max_len = 255)] String),
+    /// Nothing was heard any more.
+    Silent,
+    /// Loading took too long.
+    LoadingTooLong,
+    /// The room was closed.
+    RoomClosed(#[wire(max_len = 255)] String),
+    /// The room is full.
+    Full,
+    /// The host could not be reached, or refused: in words.
+    NotReached(#[wire(max_len = 255)] String),
+    /// The room is a mesh and the role is not, or the other way round.
+    WrongTopology,
+}
+
+impl LeaveReason {
+    pub(crate) fn of_close(reason: &CloseReason) -> Self {
+        Self::NotReached(shorten(&reason.to_string()))
+    }
+}
+
+/// At most 255 bytes, ending between characters.
+pub(crate) fn shorten(words: &str) -> String {
+    let mut end = words.len().min(255);
+    while !words.is_char_boundary(end) {
+        end -= 1;
+    }
+    words[..end].to_owned()
+}
+
+impl fmt::Display for LeaveReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let with = |f: &mut fmt::Formatter<'_>, what: &str, words: &str| match words {
+            "" => f.write_str(what),
+            words => write!(f, "{what}: {words}"),
+        };
+        match self {
+            Self::Left(words) => with(f, "left", words),
+            Self::Kicked(words) => with(f, "kicked", words),
+            Self::Banned(words) => with(f, "banned", words),
+            Self::Silent => f.write_str("fell silent"),
+            Self::LoadingTooLong => f.write_str("loading took too long"),
+            Self::RoomClosed(words) => with(f, "the room was closed", words),
+            Self::Full => f.write_str("the room is full"),
+            Self::NotReached(words) => f.write_str(words),
+            Self::WrongTopology => f.write_str(
+                "this room is of the other kind: a host's room is joined as a client, a mesh as a peer",
+            ),
+        }
+    }
+}

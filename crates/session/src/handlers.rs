@@ -1,0 +1,1 @@
+//! Handlers for messages and actions.

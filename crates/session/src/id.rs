@@ -1,0 +1,68 @@
+//! The names of things: peers, players, entities, requests.
+
+use core::fmt;
+
+use samestep_wire::Wire;
+
+pub use samestep_sync::{Owner, PeerId, PlayerId};
+
+/// A name for something that is the same thing everywhere.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash, Wire)]
+pub enum NetworkId {
+    /// Fixed by the game's data: a building of the map, a type of unit.
+    Static(#[wire(varint)] u32),
+    /// Given out while playing, by the peer that made the thing; needs no asking, as every peer counts for itself.
+    Dynamic {
+        /// Who gave it out.
+        by: PeerId,
+        /// That peer's how-manieth.
+        #[wire(varint)]
+        number: u32,
+    },
+    /// A peer's own.
+    Connection(PeerId),
+}
+
+impl fmt::Display for NetworkId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Static(number) => write!(f, "static {number}"),
+            Self::Dynamic { by, number } => write!(f, "dynamic {}.{number}", by.0),
+            Self::Connection(peer) => write!(f, "connection {}", peer.0),
+        }
+    }
+}
+
+/// An action asked for by this peer.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash, Wire)]
+pub struct RequestId(#[wire(varint)] pub u32);
+
+/// An action the authority has been asked to decide about: whose, and which.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
+pub struct Ticket {
+    /// Who asks.
+    pub peer: PeerId,
+    /// Its number for it.
+    pub request: RequestId,
+}
+
+/// Which type of message a payload is. Numbers from 0xFF00 are the library's own.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash, Wire)]
+pub struct MessageKind(pub u16);
+
+impl MessageKind {
+    /// Updates of [`Synced`](samestep_sync::Synced) fields.
+    pub const SHARED: MessageKind = MessageKind(0xFF00);
+    /// The first number that belongs to the library.
+    pub const FIRST_RESERVED: u16 = 0xFF00;
+}
+
+/// What a peer proves itself with when it comes back. Keep it to return after a restart; tell it to nobody.
+#[derive(Clone, Copy, PartialEq, Eq, Wire)]
+pub struct RejoinSecret(pub [u8; 16]);
+
+impl fmt::Debug for RejoinSecret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("RejoinSecret(..)")
+    }
+}

@@ -1,0 +1,1 @@
+//! Messages that mean something.

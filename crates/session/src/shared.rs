@@ -1,0 +1,1 @@
+//! Structs of shared fields in a session.
