@@ -3,7 +3,8 @@
 //! A [`World`] holds nodes (an `Endpoint` each, with an address and a clock of its own) and a link for every ordered
 //! pair of them. It carries real datagrams, impaired as the links say, and returns what applications would notice, one
 //! [`Wake`] at a time; the caller plays all the applications. A [`Referee`] makes and recognises the messages and
-//! checks the promises listed in [`check::Promise`]. [`soak()`] runs thousands of random worlds.
+//! checks the promises listed in [`check::Promise`]. A [`Fleet`] is a world of machines of any kind, sessions above all.
+//! [`soak()`] runs thousands of random worlds.
 //!
 //! It does *not* read a clock or use a socket: everything follows from a seed, so whatever happened once can
 //! be watched again. The soak runner alone uses threads, one world in each: worlds share nothing.
@@ -42,6 +43,7 @@ mod agenda;
 mod attack;
 mod broken;
 pub mod check;
+mod fleet;
 mod network;
 mod node;
 mod referee;
@@ -52,6 +54,7 @@ mod world;
 
 pub use attack::{Attack, Hostile};
 pub use broken::{Broken, Fault};
+pub use fleet::{Fleet, ReceiveTime};
 pub use network::Passage;
 pub use node::{NodeId, Pace, Traffic};
 pub use referee::Referee;

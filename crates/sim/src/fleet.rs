@@ -1,0 +1,349 @@
+//! Many machines of any kind (endpoints, sessions) in virtual time.
+
+mod drive;
+mod watch;
+
+use std::collections::{BTreeMap, VecDeque};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::time::Duration;
+
+use samestep_netem::{LinkConfig, LinkStats, Rng};
+use samestep_proto::Machine;
+
+use crate::agenda::Agenda;
+use crate::network::Network;
+use crate::node::{NodeId, Pace, Traffic};
+use watch::Watch;
+
+/// Programs that talk over links with delays, losses and cuts, driven by what happens rather than by polling.
+///
+/// Each node has an address and a clock of its own, which starts anywhere and may drift; a [`Machine`] lives at it, or
+/// none (not started yet, crashed). Everything follows from the seed.
+///
+/// ```
+/// use samestep_netem::LinkConfig;
+/// use samestep_proto::{Config, ConnectOptions, Endpoint, Event};
+/// use samestep_sim::Fleet;
+/// use std::time::Duration;
+///
+/// let mut fleet = Fleet::new(7);
+/// let latency = Duration::from_millis(20);
+/// fleet.set_links(LinkConfig { latency, ..LinkConfig::default() });
+/// let [server, client] = [fleet.add_node(), fleet.add_node()];
+/// let config = Config::new("example", 1);
+/// fleet.start(server, |_, seed| Endpoint::new(config.clone().accepting(8), seed).unwrap());
+/// fleet.start(client, |_, seed| Endpoint::new(config.clone(), seed).unwrap());
+/// let to = fleet.address(server);
+/// fleet.with(client, |now, endpoint| endpoint.connect(now, to, ConnectOptions::default())).unwrap()?;
+/// let (at, node, event) = fleet.next(Duration::from_secs(1)).expect("somebody connects");
+/// assert!(matches!(event, Event::Connected { .. }));
+/// assert!(node == client && at < Duration::from_millis(200));
+/// # Ok::<(), samestep_proto::ConnectError>(())
+/// ```
+pub struct Fleet<M: Machine> {
+    rng: Rng,
+    now: Duration,
+    nodes: Vec<Node<M>>,
+    routes: BTreeMap<SocketAddr, NodeId>,
+    network: Network,
+    agenda: Agenda<Happening>,
+    ready: VecDeque<(Duration, NodeId, M::Event)>,
+    dirty: Vec<NodeId>,
+    packet: Vec<u8>,
+    unroutable: u64,
+}
+
+/// What a datagram's receive time is at a node that reads once a frame.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ReceiveTime {
+    /// When it arrived: the operating system stamps it.
+    #[default]
+    Arrival,
+    /// When the program came round to reading it.
+    Reading,
+}
+
+struct Node<M> {
+    machine: Option<M>,
+    address: SocketAddr,
+    watch: Watch,
+    pace: Pace,
+    receive_time: ReceiveTime,
+    dirty: bool,
+    /// When the machine wants to be woken, in world time.
+    deadline: Option<Duration>,
+    /// The earliest entry for this node in the agenda.
+    scheduled: Option<Duration>,
+    /// Datagrams that wait for the next frame, with the world time of their arrival.
+    socket: VecDeque<(Duration, NodeId, Vec<u8>)>,
+    traffic: Traffic,
+    /// Counts changes of pace: frames of an earlier one do not happen.
+    frames: u32,
+    spins: u32,
+    spun_at: Duration,
+}
+
+enum Happening {
+    Arrival {
+        from: NodeId,
+        to: NodeId,
+        bytes: Vec<u8>,
+    },
+    Due(NodeId),
+    Frame(NodeId, u32),
+}
+
+impl<M: Machine> Fleet<M> {
+    /// An empty world whose every random choice follows from `seed`. Links are perfect until set otherwise.
+    pub fn new(seed: u64) -> Self {
+        let mut rng = Rng::new(seed);
+        let network = Network::new(rng.next_u64());
+        Fleet {
+            rng,
+            now: Duration::ZERO,
+            nodes: Vec::new(),
+            routes: BTreeMap::new(),
+            network,
+            agenda: Agenda::new(),
+            ready: VecDeque::new(),
+            dirty: Vec::new(),
+            packet: Vec::new(),
+            unroutable: 0,
+        }
+    }
+
+    /// True world time. No node knows it.
+    pub fn now(&self) -> Duration {
+        self.now
+    }
+
+    /// Adds an address with a clock that shows anything, where nothing runs yet: see [`start`](Fleet::start).
+    pub fn add_node(&mut self) -> NodeId {
+        let id = NodeId(self.nodes.len() as u16);
+        let address = address(id);
+        let shown = Duration::from_nanos(self.rng.next_u64() % 1_000_000_000_000);
+        self.nodes.push(Node {
+            machine: None,
+            address,
+            watch: Watch::new(self.now, shown),
+            pace: Pace::Immediate,
+            receive_time: ReceiveTime::default(),
+            dirty: false,
+            deadline: None,
+            scheduled: None,
+            socket: VecDeque::new(),
+            traffic: Traffic::default(),
+            frames: 0,
+            spins: 0,
+            spun_at: Duration::ZERO,
+        });
+        self.routes.insert(address, id);
+        id
+    }
+
+    /// Starts a program at a node, in the place of any that ran there; `make` gets the node's time and a seed.
+    pub fn start(&mut self, node: NodeId, make: impl FnOnce(Duration, [u8; 32]) -> M) {
+        let mut seed = [0; 32];
+        self.rng.fill(&mut seed);
+        self.kill(node);
+        let machine = make(self.local(node), seed);
+        self.packet
+            .resize(self.packet.len().max(machine.max_packet()), 0);
+        self.nodes[node.index()].machine = Some(machine);
+        self.touch(node);
+    }
+
+    /// A node's program vanishes without a word, and with it what it had not told yet.
+    pub fn kill(&mut self, node: NodeId) -> Option<M> {
+        let place = &mut self.nodes[node.index()];
+        place.socket.clear();
+        place.deadline = None;
+        self.ready.retain(|(_, of, _)| *of != node);
+        place.machine.take()
+    }
+
+    /// Whether a program runs at a node.
+    pub fn is_running(&self, node: NodeId) -> bool {
+        self.nodes[node.index()].machine.is_some()
+    }
+
+    /// Does something with a node's machine at the node's time; `None` where nothing runs. What it wants to send leaves
+    /// when the caller next asks for an event.
+    pub fn with<T>(&mut self, node: NodeId, act: impl FnOnce(Duration, &mut M) -> T) -> Option<T> {
+        let local = self.local(node);
+        self.touch(node);
+        let machine = self.nodes[node.index()].machine.as_mut()?;
+        Some(act(local, machine))
+    }
+
+    /// A node's machine, to look at.
+    pub fn machine(&self, node: NodeId) -> Option<&M> {
+        self.nodes[node.index()].machine.as_ref()
+    }
+
+    /// What a node's own clock shows now.
+    pub fn local(&self, node: NodeId) -> Duration {
+        self.nodes[node.index()].watch.local(self.now)
+    }
+
+    /// Lets a node's clock show something else from now on.
+    pub fn set_clock(&mut self, node: NodeId, shown: Duration) {
+        let watch = &mut self.nodes[node.index()].watch;
+        let ppm = watch.drift_ppm();
+        *watch = Watch::new(self.now, shown);
+        watch.set_drift(self.now, ppm);
+        self.touch(node);
+    }
+
+    /// Lets a node's clock run fast (or slow) by this many millionths from now on.
+    pub fn set_drift(&mut self, node: NodeId, ppm: f64) {
+        self.nodes[node.index()].watch.set_drift(self.now, ppm);
+        self.touch(node);
+    }
+
+    /// When a node's machine is driven; [`Pace::Immediate`] unless set. Frames begin at a random phase.
+    pub fn set_pace(&mut self, node: NodeId, pace: Pace, receive_time: ReceiveTime) {
+        let phase = self.rng.f64();
+        let place = &mut self.nodes[node.index()];
+        place.pace = pace;
+        place.receive_time = receive_time;
+        place.frames += 1;
+        if let Pace::Frames { period } = pace {
+            let first = self.now + period.mul_f64(phase);
+            self.agenda.add(first, Happening::Frame(node, place.frames));
+        }
+        self.touch(node);
+    }
+
+    /// Configures every link, present and future, in both directions.
+    pub fn set_links(&mut self, config: LinkConfig) {
+        self.network.set_all(config);
+    }
+
+    /// Configures the link from one node to another, in this direction only.
+    pub fn set_link(&mut self, from: NodeId, to: NodeId, config: LinkConfig) {
+        self.network.set(from, to, config);
+    }
+
+    /// Loses everything between two nodes, in both directions, until [`mend`](Fleet::mend).
+    pub fn cut(&mut self, a: NodeId, b: NodeId) {
+        self.network.cut(a, b);
+        self.network.cut(b, a);
+    }
+
+    /// Loses everything in one direction only.
+    pub fn cut_one_way(&mut self, from: NodeId, to: NodeId) {
+        self.network.cut(from, to);
+    }
+
+    /// Undoes [`cut`](Fleet::cut) and [`cut_one_way`](Fleet::cut_one_way).
+    pub fn mend(&mut self, a: NodeId, b: NodeId) {
+        self.network.mend(a, b);
+        self.network.mend(b, a);
+    }
+
+    /// Cuts a node off from all others until [`rejoin`](Fleet::rejoin).
+    pub fn isolate(&mut self, node: NodeId) {
+        self.network.isolate(node);
+    }
+
+    /// Undoes [`isolate`](Fleet::isolate).
+    pub fn rejoin(&mut self, node: NodeId) {
+        self.network.rejoin(node);
+    }
+
+    /// Cuts every link between the two groups that `on_one_side` makes.
+    pub fn split(&mut self, on_one_side: impl Fn(NodeId) -> bool) {
+        for a in self.nodes() {
+            for b in self.nodes() {
+                if on_one_side(a) != on_one_side(b) {
+                    self.network.cut(a, b);
+                }
+            }
+        }
+    }
+
+    /// Undoes every cut, split and isolation.
+    pub fn mend_all(&mut self) {
+        self.network.mend_all();
+    }
+
+    /// A node's address.
+    pub fn address(&self, node: NodeId) -> SocketAddr {
+        self.nodes[node.index()].address
+    }
+
+    /// The node at an address.
+    pub fn node_at(&self, address: SocketAddr) -> Option<NodeId> {
+        self.routes.get(&address).copied()
+    }
+
+    /// All nodes, in the order in which they were added.
+    pub fn nodes(&self) -> impl Iterator<Item = NodeId> + use<M> {
+        (0..self.nodes.len() as u16).map(NodeId)
+    }
+
+    /// What a node has sent to and received from the network.
+    pub fn traffic(&self, node: NodeId) -> Traffic {
+        self.nodes[node.index()].traffic
+    }
+
+    /// What has been sent and received on the way from one node to another; what a cut swallowed is not counted.
+    pub fn traffic_between(&self, from: NodeId, to: NodeId) -> Traffic {
+        let stats = self.link_stats(from, to);
+        Traffic {
+            datagrams_sent: stats.sent,
+            bytes_sent: stats.bytes_sent,
+            datagrams_received: stats.delivered,
+            bytes_received: stats.bytes_delivered,
+        }
+    }
+
+    /// Counters of the link from one node to another.
+    pub fn link_stats(&self, from: NodeId, to: NodeId) -> LinkStats {
+        self.network.stats(from, to)
+    }
+
+    /// Datagrams sent to addresses where no node is.
+    pub fn unroutable(&self) -> u64 {
+        self.unroutable
+    }
+
+    /// Runs until a machine has an event, at most until world time `until`, and returns it with its time and node.
+    ///
+    /// `None` means that the world has reached `until` and nothing else happens before it.
+    pub fn next(&mut self, until: Duration) -> Option<(Duration, NodeId, M::Event)> {
+        loop {
+            if let Some(event) = self.ready.pop_front() {
+                return Some(event);
+            }
+            self.drive_dirty();
+            if !self.ready.is_empty() {
+                continue;
+            }
+            match self.agenda.next_at() {
+                Some(at) if at <= until => self.advance(),
+                _ => {
+                    self.now = self.now.max(until);
+                    return None;
+                }
+            }
+        }
+    }
+
+    fn touch(&mut self, id: NodeId) {
+        let node = &mut self.nodes[id.index()];
+        if !std::mem::replace(&mut node.dirty, true) {
+            self.dirty.push(id);
+        }
+    }
+}
+
+/// 10.0.x.y with a port of the node's own.
+fn address(node: NodeId) -> SocketAddr {
+    let [x, y] = node.0.to_be_bytes();
+    SocketAddr::new(
+        IpAddr::V4(Ipv4Addr::new(10, 0, x, y.wrapping_add(1))),
+        40_000 + node.0 % 20_000,
+    )
+}
