@@ -12,3 +12,6 @@ mod shared;
 pub use config::{Fairness, JoinTo, Profile, Role, SessionConfig, SetupError, Silence, StartRule};
 pub use event::{LeaveReason, SessionEvent, State};
 pub use id::{MessageKind, NetworkId, Owner, PeerId, PlayerId, RejoinSecret, RequestId, Ticket};
+pub use message::{Action, Delivery, Message};
+/// The encoding of what is sent, as the derives of this crate find it.
+pub use samestep_wire as wire;
