@@ -1,0 +1,217 @@
+use core::time::Duration;
+use std::collections::{BTreeMap, VecDeque};
+use std::net::SocketAddr;
+
+use super::{
+    Announcement, AnnouncementError, Answer, DatagramError, Nonce, Query, ResponderId, check_name,
+};
+
+/// Looks for rooms in the local network and keeps the list of them.
+#[derive(Debug)]
+pub struct Finder {
+    config: FinderConfig,
+    /// Where the next nonce comes from.
+    random: u64,
+    next_query: Option<Duration>,
+    /// The last queries: answers to anything else are not believed.
+    asked: VecDeque<(Nonce, Duration)>,
+    rooms: BTreeMap<ResponderId, Found>,
+    stats: FinderStats,
+}
+
+/// Settings of a [`Finder`].
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct FinderConfig {
+    /// Which game; empty for any. Default empty.
+    pub game: String,
+    /// Time between two queries. Default 500 ms.
+    pub every: Duration,
+    /// A room that has not answered for so long is forgotten: several queries may get lost. Default 3 s.
+    pub forget_after: Duration,
+    /// Rooms in the list; further ones are not taken up. Default 256.
+    pub rooms: usize,
+    /// Rooms of one machine, so that a liar among the machines cannot fill the list. Default 32.
+    pub rooms_per_machine: usize,
+}
+
+impl Default for FinderConfig {
+    fn default() -> Self {
+        Self {
+            game: String::new(),
+            every: Duration::from_millis(500),
+            forget_after: Duration::from_secs(3),
+            rooms: 256,
+            rooms_per_machine: 32,
+        }
+    }
+}
+
+impl FinderConfig {
+    /// Looks for rooms of one game only.
+    pub fn for_game(game: &str) -> Self {
+        Self {
+            game: game.into(),
+            ..Self::default()
+        }
+    }
+}
+
+/// A room that answered.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Found {
+    /// Where to join.
+    pub address: SocketAddr,
+    /// What it says about itself.
+    pub announcement: Announcement,
+    /// The shortest round trip seen.
+    pub round_trip: Duration,
+    /// When it answered last.
+    pub heard_at: Duration,
+}
+
+impl Finder {
+    /// Queries whose answers are still taken.
+    const ASKED: usize = 8;
+
+    /// Begins to look with the first [`poll_query`](Finder::poll_query). Choose `seed` at random.
+    pub fn new(config: FinderConfig, seed: u64) -> Result<Self, AnnouncementError> {
+        check_name(&config.game)?;
+        Ok(Self {
+            config,
+            random: seed,
+            next_query: None,
+            asked: VecDeque::new(),
+            rooms: BTreeMap::new(),
+            stats: FinderStats::default(),
+        })
+    }
+
+    /// Fills the beginning of `buf`, which holds at least [`QUERY_BYTES`](super::QUERY_BYTES), with a query for everyone in the
+    /// network if it is time for one.
+    pub fn poll_query(&mut self, now: Duration, buf: &mut [u8]) -> Option<usize> {
+        if self.next_query.is_some_and(|at| now < at) {
+            return None;
+        }
+        self.next_query = Some(now + self.config.every);
+        let nonce = self.next_nonce();
+        let query = Query {
+            game: self.config.game.clone(),
+        };
+        let len = query.encode_datagram(nonce, buf)?;
+        if self.asked.len() == Self::ASKED {
+            self.asked.pop_front();
+        }
+        self.asked.push_back((nonce, now));
+        Some(len)
+    }
+
+    /// Takes a datagram that arrived; says whether the list has changed (round trips aside).
+    pub fn handle_answer(&mut self, now: Duration, from: SocketAddr, datagram: &[u8]) -> bool {
+        let (nonce, answer) = match Answer::decode_datagram(datagram) {
+            Ok(answer) => answer,
+            Err(DatagramError::Malformed) => {
+                self.stats.malformed += 1;
+                return false;
+            }
+            Err(DatagramError::Version(_)) => {
+                self.stats.other_version += 1;
+                return false;
+            }
+        };
+        let asked = self.asked.iter().find(|(asked, _)| *asked == nonce);
+        let Some(round_trip) = asked.map(|(_, at)| now.saturating_sub(*at)) else {
+            self.stats.unasked += 1;
+            return false;
+        };
+        let address = SocketAddr::new(from.ip(), answer.announcement.port);
+        let found = Found {
+            address,
+            announcement: answer.announcement,
+            round_trip,
+            heard_at: now,
+        };
+        let Some(known) = self.rooms.get_mut(&answer.responder) else {
+            return self.take_up(answer.responder, found);
+        };
+        let silent = now.saturating_sub(known.heard_at) > self.config.every * 2;
+        let better = known.address.ip().is_loopback() && !address.ip().is_loopback();
+        if known.address == address {
+            let changed = known.announcement != found.announcement;
+            let round_trip = known.round_trip.min(round_trip);
+            *known = Found {
+                round_trip,
+                ..found
+            };
+            changed
+        } else if silent || better {
+            // Another way to the same room: taken if the old one has died, or was good on this machine alone.
+            *known = found;
+            true
+        } else {
+            false
+        }
+    }
+
+    fn take_up(&mut self, responder: ResponderId, found: Found) -> bool {
+        let ip = found.address.ip();
+        let neighbours = self.rooms.values().filter(|room| room.address.ip() == ip);
+        if self.rooms.len() >= self.config.rooms
+            || neighbours.count() >= self.config.rooms_per_machine
+        {
+            self.stats.no_room += 1;
+            return false;
+        }
+        self.rooms.insert(responder, found);
+        true
+    }
+
+    /// Forgets rooms that have not answered for long; says whether there were any.
+    pub fn handle_timeout(&mut self, now: Duration) -> bool {
+        let before = self.rooms.len();
+        let limit = self.config.forget_after;
+        self.rooms
+            .retain(|_, room| now.saturating_sub(room.heard_at) < limit);
+        self.rooms.len() < before
+    }
+
+    /// When [`poll_query`](Finder::poll_query) or [`handle_timeout`](Finder::handle_timeout) wants to be called next.
+    pub fn poll_timeout(&self) -> Duration {
+        let stale = self
+            .rooms
+            .values()
+            .map(|room| room.heard_at + self.config.forget_after);
+        stale.fold(self.next_query.unwrap_or_default(), Duration::min)
+    }
+
+    /// The rooms, in an order that does not change with time.
+    pub fn rooms(&self) -> impl Iterator<Item = &Found> {
+        self.rooms.values()
+    }
+
+    /// What it has heard so far.
+    pub fn stats(&self) -> FinderStats {
+        self.stats
+    }
+
+    /// SplitMix64. Everyone in the network sees the nonces anyway; they only have to differ between seekers.
+    fn next_nonce(&mut self) -> Nonce {
+        self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.random;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        Nonce(z ^ (z >> 31))
+    }
+}
+
+/// Counters of a [`Finder`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct FinderStats {
+    /// Answers nobody asked for, or far too late.
+    pub unasked: u64,
+    /// Rooms that did not fit the list.
+    pub no_room: u64,
+    /// Answers of another version of this exchange: somebody needs an update.
+    pub other_version: u64,
+    /// Datagrams that are no answers.
+    pub malformed: u64,
+}
