@@ -9,6 +9,7 @@
 //! - [`Memory`]: between the threads of one process, for tests.
 //! - [`Impaired`]: any of them behind two [`samestep_netem`] links.
 //! - [`Poller`]: waiting for many sockets at once.
+//! - [`LanListener`] and [`LanSeeker`]: reaching everyone in the local network; no transports, but the way to find one's peer.
 //!
 //! ```
 //! use samestep_transport::{Transport, Udp};
@@ -29,6 +30,7 @@
 
 mod bind;
 mod clock;
+mod discovery;
 mod impaired;
 mod memory;
 mod poller;
@@ -36,6 +38,7 @@ mod tcp;
 mod udp;
 
 pub use clock::now;
+pub use discovery::{DISCOVERY_GROUP, DISCOVERY_PORT, LanListener, LanSeeker};
 pub use impaired::{Impaired, ImpairedStats};
 pub use memory::{Hub, Memory};
 pub use poller::Poller;
