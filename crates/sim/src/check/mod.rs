@@ -1,26 +1,32 @@
-//! Checkers for the promises of the protocol.
+//! Checkers for the promises of the protocol and of sessions.
 //!
 //! Each is a small type that is told what was sent, received or closed and says what is wrong with it. The
 //! [`Referee`](crate::Referee) feeds them from a whole world; `tests/broken.rs` shows that each one finds its fault.
 
+mod actions;
 mod close;
 mod delivery;
+mod life;
 mod memory;
 mod origin;
 mod progress;
 mod report;
+mod room;
 
+pub use actions::{Action, ConfirmedActions, Part, UnconfirmedActions};
 pub use close::CloseReasons;
 pub use delivery::{AtMostOnce, ExactlyOnce, InOrder, NeverBack};
+pub use life::Life;
 pub use memory::BoundedMemory;
 pub use origin::Origin;
 pub use progress::Progress;
 pub use report::HonestReports;
+pub use room::{Agreement, RoomView, no_ghosts, same_place};
 
 use std::fmt;
 use std::time::Duration;
 
-/// What the protocol promises.
+/// What the protocol and sessions promise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Promise {
     /// An unreliable message arrives at most once.
@@ -43,6 +49,20 @@ pub enum Promise {
     LifeCycle,
     /// A message reported as acknowledged did arrive, and is reported once.
     HonestReports,
+    /// Sessions that have come equally far in a room's log see the same room, and soon all have come equally far.
+    Agreement,
+    /// Who returns in time is who it was and plays where it played.
+    Places,
+    /// Nobody is listed who is gone, and nobody is there unlisted.
+    NoGhosts,
+    /// Of a room that falls apart one part goes on at most, under one authority.
+    OneGame,
+    /// A session's events tell a life that makes sense.
+    SessionLife,
+    /// A confirmed action takes place once at everyone, or is denied once.
+    Confirmed,
+    /// An unconfirmed action takes place at once where it is done, then once everywhere or is taken back.
+    Unconfirmed,
 }
 
 /// A broken promise.
