@@ -1,0 +1,207 @@
+//! The delays of one direction, lately, and their floor.
+
+use std::collections::VecDeque;
+
+/// One direction's differences between sending and receiving clock, each the delay of a packet plus or minus the
+/// clocks' offset. Times and values are seconds.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Window {
+    samples: VecDeque<Sample>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Sample {
+    at: f64,
+    value: f64,
+}
+
+/// What the window says about the smallest delay.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Floor {
+    /// Mean of the lowest values: steadier than the minimum, which never settles when jitter is bell-shaped.
+    pub(crate) value: f64,
+    /// Expected error of that mean.
+    pub(crate) error: f64,
+    /// The value that a quarter of the samples exceed.
+    pub(crate) upper: f64,
+    /// The one that half of them exceed.
+    pub(crate) median: f64,
+    /// How many samples there were.
+    pub(crate) samples: usize,
+}
+
+/// How values change with the clocks' rates: from the time of a sample to another.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Slope {
+    /// The time to which values are carried.
+    pub(crate) to: f64,
+    /// Seconds per second.
+    pub(crate) rate: f64,
+}
+
+impl Slope {
+    fn carry(self, sample: &Sample) -> f64 {
+        sample.value + self.rate * (self.to - sample.at)
+    }
+}
+
+impl Window {
+    /// Samples kept at most; those who feed it keep them apart so that they span the time they want.
+    const LIMIT: usize = 1024;
+
+    pub(crate) fn push(&mut self, at: f64, value: f64) {
+        if self.samples.len() == Self::LIMIT {
+            self.samples.pop_front();
+        }
+        self.samples.push_back(Sample { at, value });
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.samples.len()
+    }
+
+    /// Forgets what is older than `since`, but keeps the last `least` unless they are older than `latest`.
+    pub(crate) fn forget(&mut self, since: f64, least: usize, latest: f64) {
+        while let Some(first) = self.samples.front() {
+            let old = first.at < since && self.samples.len() > least;
+            if !old && first.at >= latest {
+                break;
+            }
+            self.samples.pop_front();
+        }
+    }
+
+    /// Forgets everything from before `since`.
+    pub(crate) fn forget_before(&mut self, since: f64) {
+        self.samples.retain(|sample| sample.at >= since);
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.samples.clear();
+    }
+
+    /// The floor of the samples taken in `from..until`, none of them below `least`. `scratch` saves an allocation.
+    pub(crate) fn floor(
+        &self,
+        scratch: &mut Vec<f64>,
+        slope: Slope,
+        (from, until): (f64, f64),
+        least: f64,
+    ) -> Option<Floor> {
+        scratch.clear();
+        let taken = self
+            .samples
+            .iter()
+            .filter(|sample| (from..until).contains(&sample.at));
+        scratch.extend(
+            taken
+                .map(|sample| slope.carry(sample))
+                .filter(|value| *value >= least),
+        );
+        let samples = scratch.len();
+        if samples == 0 {
+            return None;
+        }
+        // A tenth of many, but up to eight of few: the mean of one or two says little.
+        let lowest = (samples / 10).max((samples / 3).min(8)).max(1);
+        scratch.sort_unstable_by(f64::total_cmp);
+        let value = scratch[..lowest].iter().sum::<f64>() / lowest as f64;
+        let spread = (scratch[lowest - 1] - value).max(scratch[lowest / 2] - scratch[0]);
+        Some(Floor {
+            value,
+            error: spread / (lowest as f64).sqrt(),
+            upper: scratch[samples * 3 / 4],
+            median: scratch[samples / 2],
+            samples,
+        })
+    }
+
+    /// The smallest of the last `count` samples or of those since `since`, whichever are more, and the time of the first of them.
+    pub(crate) fn recent_least(
+        &self,
+        slope: Slope,
+        since: f64,
+        count: usize,
+    ) -> Option<(f64, f64)> {
+        if self.samples.len() < count {
+            return None;
+        }
+        let mut least = f64::INFINITY;
+        let mut first = f64::INFINITY;
+        for (taken, sample) in self.samples.iter().rev().enumerate() {
+            if taken >= count && sample.at < since {
+                break;
+            }
+            least = least.min(slope.carry(sample));
+            first = first.min(sample.at);
+        }
+        Some((least, first))
+    }
+
+    /// How many samples since `since` lie below `bound`, and the time of the first of them.
+    pub(crate) fn below(&self, slope: Slope, since: f64, bound: f64) -> (usize, f64) {
+        let mut found = (0, f64::INFINITY);
+        for sample in self.samples.iter().rev() {
+            if sample.at < since {
+                break;
+            }
+            if slope.carry(sample) < bound {
+                found = (found.0 + 1, found.1.min(sample.at));
+            }
+        }
+        found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const STILL: Slope = Slope { to: 0.0, rate: 0.0 };
+    const ALWAYS: (f64, f64) = (f64::NEG_INFINITY, f64::INFINITY);
+
+    #[test]
+    fn the_floor_is_the_mean_of_the_lowest_tenth() {
+        let mut window = Window::default();
+        for i in 0..200 {
+            window.push(f64::from(i), f64::from((i * 37) % 200));
+        }
+        let floor = window
+            .floor(&mut Vec::new(), STILL, ALWAYS, f64::NEG_INFINITY)
+            .unwrap();
+        assert_eq!(
+            (floor.value, floor.median, floor.upper),
+            (9.5, 100.0, 150.0)
+        );
+        let least = window.recent_least(STILL, 199.0, 3).unwrap();
+        assert_eq!(least, (89.0, 197.0));
+    }
+
+    #[test]
+    fn drift_is_taken_out() {
+        let mut window = Window::default();
+        for i in 0..100 {
+            window.push(f64::from(i), 5.0 + 1e-3 * f64::from(i));
+        }
+        let slope = Slope {
+            to: 100.0,
+            rate: 1e-3,
+        };
+        let floor = window
+            .floor(&mut Vec::new(), slope, ALWAYS, f64::NEG_INFINITY)
+            .unwrap();
+        assert!((floor.value - 5.1).abs() < 1e-9 && floor.error < 1e-9);
+    }
+
+    #[test]
+    fn the_last_samples_outlive_their_time_but_not_for_ever() {
+        let mut window = Window::default();
+        for i in 0..100 {
+            window.push(f64::from(i), 0.0);
+        }
+        window.forget(95.0, 20, 10.0);
+        assert_eq!(window.len(), 20);
+        window.forget(95.0, 20, 90.0);
+        assert_eq!(window.len(), 10);
+    }
+}
