@@ -35,3 +35,10 @@ pub enum Owner {
     /// This peer; once it has left, somebody the room falls back to.
     Peer(PeerId),
 }
+
+impl Owner {
+    /// Whoever plays in this place.
+    pub const fn player(number: u16) -> Owner {
+        Owner::Player(PlayerId(number))
+    }
+}

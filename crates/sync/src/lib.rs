@@ -1,5 +1,115 @@
-//! State that stays the same everywhere.
+//! State that stays the same everywhere: values with one owner that everyone sees.
+//!
+//! A [`Synced<T>`] is read like a `T`. Its owner sets it; everywhere else it follows. A struct of such fields derives
+//! [`SharedFields`](derive@SharedFields) and is kept the same in all programs by a [`Replicator`] in each:
+//!
+//! ```
+//! use samestep_sync::{Owner, PeerId, Replicator, SharedFields, Synced, View};
+//!
+//! #[derive(Default, SharedFields)]
+//! struct Match {
+//!     #[shared(owner = authority)]
+//!     seconds_left: Synced<u32>,
+//!     #[shared(owner = player(1))]
+//!     answer: Synced<String>,
+//! }
+//!
+//! // Two programs in a room: peer 0 is the authority, peer 1 plays as player 1.
+//! let owner_of = |owner| match owner {
+//!     Owner::Authority => Some(PeerId(0)),
+//!     _ => Some(PeerId(1)),
+//! };
+//! let view = |me: u16, other: &'static [PeerId]| View {
+//!     me: PeerId(me),
+//!     authority: PeerId(0),
+//!     others: other,
+//!     is_mesh: false,
+//!     term: 1,
+//!     owner_of: &owner_of,
+//! };
+//! let (host_view, guest_view) = (view(0, &[PeerId(1)]), view(1, &[PeerId(0)]));
+//! let (mut host, mut guest) = (Match::default(), Match::default());
+//! let (mut at_host, mut at_guest) = (Replicator::new(&mut host)?, Replicator::new(&mut guest)?);
+//!
+//! host.seconds_left.set(90)?;
+//! guest.answer.set("42".into())?;
+//! // A session carries the bytes; here they go straight across until both have fallen silent.
+//! loop {
+//!     if let Some((_, bytes)) = at_guest.poll(&mut guest, &guest_view) {
+//!         at_host.handle(&mut host, &host_view, PeerId(1), &bytes);
+//!     } else if let Some((_, bytes)) = at_host.poll(&mut host, &host_view) {
+//!         at_guest.handle(&mut guest, &guest_view, PeerId(0), &bytes);
+//!     } else {
+//!         break;
+//!     }
+//! }
+//! assert_eq!(*guest.seconds_left, 90);
+//! assert_eq!(*host.answer, "42");
+//! assert!(host.answer.set("43".into()).is_err()); // it is the guest's
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # What it does not do
+//!
+//! It sends nothing and knows no rooms: a [`View`] says who is there and who owns what, and a session carries the bytes.
+//! Only the newest value of a field counts; what must not be skipped is a message.
+#![no_std]
 
+extern crate alloc;
+// The derive names this crate by its own name, also in here.
+extern crate self as samestep_sync;
+
+mod fields;
 mod id;
+mod replicator;
+mod synced;
 
+pub use fields::{SharedField, SharedFields, Stamp};
 pub use id::{Owner, PeerId, PlayerId};
+pub use replicator::{Recipient, Replicator, View};
+/// Derives [`SharedFields`](trait@SharedFields) for a struct.
+///
+/// Every field must be shared, a [`Synced`], an array of them, or a struct that derives this as well, or be skipped:
+///
+/// | `#[shared(…)]` | |
+/// |---|---|
+/// | `owner = authority` | the host, or the leader of a mesh |
+/// | `owner = player(1)` | whoever plays in that place; any constant expression |
+/// | `owner = each_player` | for arrays: the first belongs to player 0, the next to player 1, and so on |
+/// | `skip` | not shared |
+///
+/// Without an owner a field keeps the one it was made with. `#[shared(crate = path::to::samestep_sync)]` on the struct is
+/// for crates that re-export this one.
+///
+/// ```
+/// use samestep_sync::{SharedFields, Synced};
+///
+/// #[derive(Default, SharedFields)]
+/// struct Race {
+///     #[shared(owner = authority)]
+///     laps: Synced<u8>,
+///     #[shared(owner = each_player)]
+///     positions: [Synced<(f32, f32)>; 4],
+///     #[shared(skip)]
+///     camera: (f32, f32),
+/// }
+/// ```
+///
+/// What is neither shared nor skipped does not compile:
+///
+/// ```compile_fail
+/// #[derive(samestep_sync::SharedFields)]
+/// struct Race {
+///     laps: samestep_sync::Synced<u8>,
+///     camera: (f32, f32),
+/// }
+/// ```
+pub use samestep_sync_derive::SharedFields;
+pub use samestep_wire::Wire;
+pub use synced::{SetError, Synced};
+
+/// The trait [`SharedFields`](trait@SharedFields) without its derive, for crates that export a derive of their own.
+#[doc(hidden)]
+pub mod traits {
+    pub use crate::fields::SharedFields;
+}

@@ -1,0 +1,113 @@
+//! Structs as lists of shared fields.
+
+use samestep_wire::{BitReader, BitWriter, DecodeError};
+
+use crate::id::{Owner, PeerId};
+use crate::synced::Synced;
+use samestep_wire::Wire;
+
+/// Something that consists of shared fields: a [`Synced`], an array, or a struct that derives it.
+///
+/// The fields, their types and their order must be the same in all programs: they are told apart by counting.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not shared",
+    label = "neither `Synced<…>` nor a struct of such fields",
+    note = "wrap it in `Synced<…>`, or leave it out with `#[shared(skip)]`"
+)]
+pub trait SharedFields {
+    /// Visits every field, always in the same order.
+    fn for_each(&mut self, visit: &mut dyn FnMut(&mut dyn SharedField));
+
+    /// Gives fields the owners that the declaration of the struct names. Called once, when the struct becomes shared.
+    fn declare_owners(&mut self) {}
+}
+
+impl<T: Wire> SharedFields for Synced<T> {
+    fn for_each(&mut self, visit: &mut dyn FnMut(&mut dyn SharedField)) {
+        visit(self);
+    }
+}
+
+impl<P: SharedFields, const N: usize> SharedFields for [P; N] {
+    fn for_each(&mut self, visit: &mut dyn FnMut(&mut dyn SharedField)) {
+        for part in self {
+            part.for_each(visit);
+        }
+    }
+
+    fn declare_owners(&mut self) {
+        for part in self {
+            part.declare_owners();
+        }
+    }
+}
+
+/// One shared field, whatever its type. [`Synced`] implements it; a program has no use for it.
+pub trait SharedField {
+    /// Who may change it.
+    fn owner(&self) -> Owner;
+
+    /// Names another owner. All programs must name the same.
+    fn set_owner(&mut self, owner: Owner);
+
+    #[doc(hidden)]
+    fn mark(&mut self) -> &mut Mark;
+
+    #[doc(hidden)]
+    fn encode(&self, w: &mut BitWriter<'_>);
+
+    /// Reads a value and takes it, or only reads past it.
+    #[doc(hidden)]
+    fn decode(&mut self, r: &mut BitReader<'_>, take: bool) -> Result<(), DecodeError>;
+}
+
+/// How new a value is: the later one wins.
+///
+/// Within a term a field has one owner, who counts. The heir of a field speaks in a later term than whoever it has
+/// inherited from, so nothing said before can win over it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+pub struct Stamp {
+    /// The room's number for who owns what; it rises whenever that changes.
+    pub term: u64,
+    /// How often the value was set in this term.
+    pub count: u64,
+}
+
+impl Stamp {
+    pub(crate) fn next(self, term: u64) -> Stamp {
+        if term > self.term {
+            return Stamp { term, count: 1 };
+        }
+        Stamp {
+            term: self.term,
+            count: self.count.saturating_add(1),
+        }
+    }
+}
+
+/// What is known about a field beside its value.
+#[doc(hidden)]
+#[derive(Clone, Debug, Default)]
+pub struct Mark {
+    pub stamp: Stamp,
+    pub access: Access,
+    /// Set here and not yet stamped.
+    pub set: bool,
+    /// To be said again under a new stamp, because it has come to us.
+    pub claim: bool,
+    /// Stamped and to be told the others; where it came from, to spare them the echo.
+    pub untold: Option<PeerId>,
+    /// Changed by somebody else since the program asked.
+    pub changed: bool,
+}
+
+/// Whether the program may set a field.
+#[doc(hidden)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Access {
+    /// Not in a room yet: everybody fills in what is to be known at the beginning.
+    #[default]
+    Unbound,
+    Mine,
+    Others,
+}

@@ -1,0 +1,621 @@
+//! Keeps one struct of shared fields the same in all programs of a room.
+
+use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
+use alloc::vec;
+use alloc::vec::Vec;
+
+use samestep_wire::{BitReader, BitWriter, DecodeError, EncodeError};
+
+use crate::fields::{Access, Mark, SharedField, SharedFields};
+use crate::id::{Owner, PeerId};
+
+/// One program's part in keeping a struct of [`Synced`](crate::Synced) fields the same everywhere.
+///
+/// The struct is handed to every call and must always be the same. [`poll`](Replicator::poll) gives what is to be sent, reliably,
+/// and [`handle`](Replicator::handle) takes what came. In a hosted room owners tell the authority, which checks that the
+/// field is theirs and passes it on; in a mesh owners tell everyone.
+///
+/// Who is new, or was away, asks the authority for everything (and in a mesh the members for what is theirs), and says
+/// nothing before it has got it: so it neither overwrites what the room knows nor counts from where it has been before. Whoever
+/// comes to own a field says its value again in the new term, so that all agree however far the owner before was heard.
+#[derive(Debug)]
+pub struct Replicator {
+    /// The view that the fields' access was worked out from.
+    seen: Option<(u64, PeerId, PeerId, bool)>,
+    /// Whether we know what the room knows.
+    complete: bool,
+    /// The authority that we asked.
+    asked: Option<PeerId>,
+    /// Who asked us.
+    wanted_by: BTreeSet<PeerId>,
+    /// What was said in a term that we do not know of yet.
+    held: BTreeMap<PeerId, Held>,
+    out: VecDeque<(Recipient, Vec<u8>)>,
+    changed: bool,
+    refused: u64,
+}
+
+/// The room as a program sees it at this moment.
+#[derive(Clone, Copy)]
+pub struct View<'a> {
+    /// This program.
+    pub me: PeerId,
+    /// The host, or the leader of a mesh.
+    pub authority: PeerId,
+    /// Everyone else in the room.
+    pub others: &'a [PeerId],
+    /// Whether everyone talks to everyone, or all to the authority.
+    pub is_mesh: bool,
+    /// Rises whenever somebody comes to own something; the same everywhere for the same owners.
+    pub term: u64,
+    /// Who owns what; the same everywhere in the same term.
+    pub owner_of: &'a dyn Fn(Owner) -> Option<PeerId>,
+}
+
+/// Whom a message is for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Recipient {
+    /// Everyone else in the room.
+    Others,
+    /// One of them.
+    Peer(PeerId),
+}
+
+/// Bytes kept per peer until we know the term they were said in.
+const HELD_LIMIT: usize = 256 << 10;
+
+#[derive(Debug, Default)]
+struct Held {
+    messages: Vec<Vec<u8>>,
+    bytes: usize,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// Some fields.
+    Update = 0,
+    /// All fields, for who asked.
+    Everything = 1,
+    /// Asks for everything.
+    Question = 2,
+}
+
+impl Replicator {
+    /// Begins to share `fields`, with the owners that their declaration names. Refuses values that cannot be sent.
+    pub fn new<S: SharedFields + ?Sized>(fields: &mut S) -> Result<Replicator, EncodeError> {
+        fields.declare_owners();
+        fields.for_each(&mut |field| field.mark().access = Access::Unbound);
+        let replicator = Replicator {
+            seen: None,
+            complete: false,
+            asked: None,
+            wanted_by: BTreeSet::new(),
+            held: BTreeMap::new(),
+            out: VecDeque::new(),
+            changed: false,
+            refused: 0,
+        };
+        encode(fields, Kind::Everything, 0, &|_| true)?;
+        Ok(replicator)
+    }
+
+    /// Takes what `from` sent. What is malformed, or not for `from` to say, changes nothing.
+    pub fn handle<S: SharedFields + ?Sized>(
+        &mut self,
+        fields: &mut S,
+        view: &View<'_>,
+        from: PeerId,
+        message: &[u8],
+    ) {
+        self.on_view(fields, view);
+        if from != view.me {
+            self.take(fields, view, from, message);
+        }
+    }
+
+    /// The next message to send; call until `None`. Of a field that was set several times only the last value goes out.
+    pub fn poll<S: SharedFields + ?Sized>(
+        &mut self,
+        fields: &mut S,
+        view: &View<'_>,
+    ) -> Option<(Recipient, Vec<u8>)> {
+        if self.out.is_empty() {
+            self.on_view(fields, view);
+            self.fill(fields, view);
+        }
+        self.out.pop_front()
+    }
+
+    /// We were cut off: what was on its way, in both directions, may be lost. Asks for everything again and says again
+    /// what is ours.
+    pub fn on_interruption<S: SharedFields + ?Sized>(&mut self, fields: &mut S) {
+        self.complete = false;
+        self.asked = None;
+        self.held.clear();
+        self.out.clear();
+        self.wanted_by.clear();
+        fields.for_each(&mut |field| {
+            let mark = field.mark();
+            mark.claim = mark.access == Access::Mine;
+            mark.untold = None;
+        });
+    }
+
+    /// Whether we have got what the room knows.
+    pub fn is_complete(&self) -> bool {
+        self.complete
+    }
+
+    /// Whether somebody else has changed a field since this was asked last.
+    pub fn take_changed(&mut self) -> bool {
+        core::mem::take(&mut self.changed)
+    }
+
+    /// Messages that were malformed, or tried to set what was not their sender's. Who has lost a field and does not know
+    /// it yet causes some too.
+    pub fn refused(&self) -> u64 {
+        self.refused
+    }
+
+    /// Works out anew who owns what, if the room has changed.
+    fn on_view<S: SharedFields + ?Sized>(&mut self, fields: &mut S, view: &View<'_>) {
+        let seen = Some((view.term, view.me, view.authority, view.is_mesh));
+        if self.seen == seen {
+            return;
+        }
+        // What is ours before and after may have been somebody else's in a term that we missed.
+        let missed = self
+            .seen
+            .is_none_or(|(term, ..)| view.term.saturating_sub(term) > 1);
+        self.seen = seen;
+        fields.for_each(&mut |field| {
+            let is_mine = (view.owner_of)(field.owner()) == Some(view.me);
+            let mark = field.mark();
+            if is_mine {
+                mark.claim |= missed || mark.access != Access::Mine;
+                mark.access = Access::Mine;
+            } else {
+                (mark.access, mark.set, mark.claim) = (Access::Others, false, false);
+            }
+        });
+        for (from, held) in core::mem::take(&mut self.held) {
+            for message in held.messages {
+                self.take(fields, view, from, &message);
+            }
+        }
+    }
+
+    fn take<S: SharedFields + ?Sized>(
+        &mut self,
+        fields: &mut S,
+        view: &View<'_>,
+        from: PeerId,
+        message: &[u8],
+    ) {
+        let mut r = BitReader::new(message);
+        let Ok((kind, term)) = decode_header(&mut r) else {
+            self.refused += 1;
+            return;
+        };
+        if term > view.term {
+            self.hold(from, message);
+            return;
+        }
+        if kind == Kind::Question {
+            if view.is_mesh || view.authority == view.me {
+                self.wanted_by.insert(from);
+            }
+            return;
+        }
+        let ok = self.take_values(fields, view, from, term, &mut r);
+        if ok.is_err() || r.finish().is_err() {
+            self.refused += 1;
+            return;
+        }
+        // Who has not asked yet has not asked the others either, and may have missed something of theirs.
+        if kind == Kind::Everything && from == view.authority && self.asked == Some(from) {
+            self.complete = true;
+        }
+    }
+
+    fn take_values<S: SharedFields + ?Sized>(
+        &mut self,
+        fields: &mut S,
+        view: &View<'_>,
+        from: PeerId,
+        term: u64,
+        r: &mut BitReader<'_>,
+    ) -> Result<(), DecodeError> {
+        let mut left = r.read_varint()?;
+        let mut skip = if left > 0 { r.read_varint()? } else { 0 };
+        let mut result = Ok(());
+        fields.for_each(&mut |field| {
+            if left == 0 || result.is_err() {
+                return;
+            }
+            if skip > 0 {
+                skip -= 1;
+                return;
+            }
+            result = self.take_value(field, view, from, term, r);
+            left -= 1;
+            if left > 0 && result.is_ok() {
+                match r.read_varint() {
+                    Ok(gap) => skip = gap,
+                    Err(error) => result = Err(error),
+                }
+            }
+        });
+        match left {
+            0 => result,
+            _ => Err(DecodeError::OutOfRange),
+        }
+    }
+
+    fn take_value(
+        &mut self,
+        field: &mut dyn SharedField,
+        view: &View<'_>,
+        from: PeerId,
+        term: u64,
+        r: &mut BitReader<'_>,
+    ) -> Result<(), DecodeError> {
+        let stamp = decode_stamp(r, term)?;
+        let is_owner = (view.owner_of)(field.owner()) == Some(from);
+        let speaks = match (view.is_mesh, view.authority == view.me) {
+            (true, _) => is_owner || (!self.complete && from == view.authority),
+            (false, true) => is_owner,
+            // Never from the owner itself: what the authority has not checked does not count.
+            (false, false) => from == view.authority,
+        };
+        let mark = field.mark();
+        let is_mine = mark.access == Access::Mine;
+        if !speaks || (is_mine && self.complete) {
+            self.refused += u64::from(!speaks);
+            return field.decode(r, false);
+        }
+        let is_first = !self.complete && from == view.authority && stamp == mark.stamp;
+        if stamp < mark.stamp || (stamp == mark.stamp && !is_first) {
+            return field.decode(r, false);
+        }
+        if is_mine && mark.set {
+            // Set here meanwhile: stays, and will be said again with a later stamp than this.
+            field.decode(r, false)?;
+            field.mark().stamp = stamp;
+            return Ok(());
+        }
+        let before = core::mem::take(&mut mark.changed);
+        field.decode(r, true)?;
+        let mark = field.mark();
+        self.changed |= mark.changed;
+        mark.changed |= before;
+        mark.stamp = stamp;
+        if !view.is_mesh && view.authority == view.me {
+            mark.untold = Some(from);
+        }
+        Ok(())
+    }
+
+    /// Keeps a message until we know its term. A peer that says too much loses it, and we ask for everything instead.
+    fn hold(&mut self, from: PeerId, message: &[u8]) {
+        let held = self.held.entry(from).or_default();
+        if held.bytes + message.len() > HELD_LIMIT {
+            *held = Held::default();
+            (self.complete, self.asked) = (false, None);
+            return;
+        }
+        // Empty messages count too.
+        held.bytes += message.len().max(64);
+        held.messages.push(message.to_vec());
+    }
+
+    /// Puts into `out` what is to be said.
+    fn fill<S: SharedFields + ?Sized>(&mut self, fields: &mut S, view: &View<'_>) {
+        let is_authority = view.authority == view.me;
+        if is_authority && !self.complete {
+            self.complete = true;
+            self.wanted_by.extend(view.others);
+        }
+        // The authority of a mesh needs no permission to speak, but may have missed something like anybody else.
+        let asks = !self.complete || (is_authority && view.is_mesh && self.asked.is_none());
+        if asks && self.asked != Some(view.authority) {
+            self.asked = Some(view.authority);
+            let to = match view.is_mesh {
+                true => Recipient::Others,
+                false => Recipient::Peer(view.authority),
+            };
+            self.say(fields, to, Kind::Question, view.term, &|_| false);
+        }
+        if !self.complete {
+            return;
+        }
+
+        // Those whose news are told, to spare each the echo of its own.
+        let mut sources = BTreeSet::new();
+        fields.for_each(&mut |field| {
+            let mark = field.mark();
+            if mark.access == Access::Mine && (mark.set || mark.claim) {
+                mark.stamp = mark.stamp.next(view.term);
+                (mark.set, mark.claim) = (false, false);
+                mark.untold = Some(view.me);
+            }
+            sources.extend(mark.untold);
+        });
+        let has_others = !view.others.is_empty();
+        if view.is_mesh || (is_authority && sources.iter().all(|&source| source == view.me)) {
+            if has_others && !sources.is_empty() {
+                let pick = |mark: &Mark| mark.untold.is_some();
+                self.say(fields, Recipient::Others, Kind::Update, view.term, &pick);
+            }
+        } else if is_authority {
+            for &peer in view.others {
+                if sources.iter().any(|&source| source != peer) {
+                    let pick = |mark: &Mark| mark.untold.is_some_and(|source| source != peer);
+                    self.say(
+                        fields,
+                        Recipient::Peer(peer),
+                        Kind::Update,
+                        view.term,
+                        &pick,
+                    );
+                }
+            }
+        } else if sources.contains(&view.me) {
+            let pick = |mark: &Mark| mark.untold == Some(view.me);
+            let to = Recipient::Peer(view.authority);
+            self.say(fields, to, Kind::Update, view.term, &pick);
+        }
+        if !sources.is_empty() {
+            fields.for_each(&mut |field| field.mark().untold = None);
+        }
+
+        for peer in core::mem::take(&mut self.wanted_by) {
+            let to = Recipient::Peer(peer);
+            if is_authority {
+                self.say(fields, to, Kind::Everything, view.term, &|_| true);
+            } else if view.is_mesh {
+                let pick = |mark: &Mark| mark.access == Access::Mine;
+                self.say(fields, to, Kind::Update, view.term, &pick);
+            }
+        }
+    }
+
+    fn say<S: SharedFields + ?Sized>(
+        &mut self,
+        fields: &mut S,
+        to: Recipient,
+        kind: Kind,
+        term: u64,
+        pick: &dyn Fn(&Mark) -> bool,
+    ) {
+        let bytes = encode(fields, kind, term, pick)
+            .expect("a value that was checked when set, or decoded, can be encoded");
+        self.out.push_back((to, bytes));
+    }
+}
+
+fn decode_header(r: &mut BitReader<'_>) -> Result<(Kind, u64), DecodeError> {
+    let kind = match r.read_bits(2)? {
+        0 => Kind::Update,
+        1 => Kind::Everything,
+        2 => Kind::Question,
+        _ => return Err(DecodeError::UnknownVariant),
+    };
+    Ok((kind, r.read_varint()?))
+}
+
+fn decode_stamp(r: &mut BitReader<'_>, term: u64) -> Result<crate::Stamp, DecodeError> {
+    let back = r.read_varint()?;
+    Ok(crate::Stamp {
+        term: term.checked_sub(back).ok_or(DecodeError::OutOfRange)?,
+        count: r.read_varint()?,
+    })
+}
+
+/// Kind, term, number of fields, then for each: fields skipped before it, its stamp, its value.
+fn encode<S: SharedFields + ?Sized>(
+    fields: &mut S,
+    kind: Kind,
+    term: u64,
+    pick: &dyn Fn(&Mark) -> bool,
+) -> Result<Vec<u8>, EncodeError> {
+    let mut picked = 0;
+    fields.for_each(&mut |field| picked += u64::from(pick(field.mark())));
+    let mut buffer = vec![0; 128];
+    loop {
+        let mut w = BitWriter::new(&mut buffer);
+        w.write_bits(kind as u64, 2);
+        w.write_varint(term);
+        if kind != Kind::Question {
+            w.write_varint(picked);
+        }
+        let mut skipped = 0;
+        fields.for_each(&mut |field| {
+            let mark = field.mark();
+            if kind == Kind::Question || !pick(mark) {
+                skipped += 1;
+                return;
+            }
+            let stamp = mark.stamp;
+            w.write_varint(skipped);
+            w.write_varint(term.saturating_sub(stamp.term));
+            w.write_varint(stamp.count);
+            field.encode(&mut w);
+            skipped = 0;
+        });
+        match w.finish() {
+            Ok(len) => {
+                buffer.truncate(len);
+                return Ok(buffer);
+            }
+            Err(EncodeError::Overflow) => buffer.resize(buffer.len() * 4, 0),
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::string::String;
+
+    use super::*;
+    use crate::{SharedFields, Synced};
+
+    #[derive(Default, SharedFields)]
+    struct Two {
+        #[shared(owner = authority)]
+        host: Synced<u8>,
+        #[shared(owner = player(1))]
+        guest: Synced<String>,
+    }
+
+    const HOST: PeerId = PeerId(0);
+    const GUEST: PeerId = PeerId(1);
+
+    fn owner_of(owner: Owner) -> Option<PeerId> {
+        Some(if owner == Owner::Authority {
+            HOST
+        } else {
+            GUEST
+        })
+    }
+
+    fn view(me: PeerId) -> View<'static> {
+        View {
+            me,
+            authority: HOST,
+            others: if me == HOST { &[GUEST] } else { &[HOST] },
+            is_mesh: false,
+            term: 3,
+            owner_of: &owner_of,
+        }
+    }
+
+    struct Side {
+        me: PeerId,
+        fields: Two,
+        replicator: Replicator,
+    }
+
+    impl Side {
+        fn new(me: PeerId) -> Side {
+            let mut fields = Two::default();
+            let replicator = Replicator::new(&mut fields).unwrap();
+            Side {
+                me,
+                fields,
+                replicator,
+            }
+        }
+
+        fn poll(&mut self) -> Option<Vec<u8>> {
+            let said = self.replicator.poll(&mut self.fields, &view(self.me));
+            said.map(|(_, bytes)| bytes)
+        }
+
+        fn handle(&mut self, from: PeerId, bytes: &[u8]) {
+            let view = view(self.me);
+            self.replicator.handle(&mut self.fields, &view, from, bytes);
+        }
+    }
+
+    fn talk(host: &mut Side, guest: &mut Side) {
+        loop {
+            if let Some(bytes) = host.poll() {
+                guest.handle(HOST, &bytes);
+            } else if let Some(bytes) = guest.poll() {
+                host.handle(GUEST, &bytes);
+            } else {
+                return;
+            }
+        }
+    }
+
+    fn pair() -> (Side, Side) {
+        let (mut host, mut guest) = (Side::new(HOST), Side::new(GUEST));
+        talk(&mut host, &mut guest);
+        (host, guest)
+    }
+
+    #[test]
+    fn only_the_last_value_is_sent_and_it_is_small() {
+        let (mut host, mut guest) = pair();
+        for value in 1..=50 {
+            host.fields.host.set(value).unwrap();
+        }
+        let bytes = host.poll().unwrap();
+        assert_eq!(bytes.len(), 7, "six bytes and two bits around one of value");
+        assert_eq!(host.poll(), None);
+        guest.handle(HOST, &bytes);
+        assert_eq!(*guest.fields.host, 50);
+        assert!(guest.fields.host.take_changed() && guest.replicator.take_changed());
+        assert!(!guest.fields.host.take_changed() && !guest.replicator.take_changed());
+        assert_eq!(guest.poll(), None, "nobody echoes");
+    }
+
+    #[test]
+    fn a_newcomer_takes_what_the_room_knows_unless_it_has_set_its_own() {
+        let (mut host, mut guest) = pair();
+        guest.fields.guest.set("known".into()).unwrap();
+        talk(&mut host, &mut guest);
+        let mut again = Side::new(GUEST);
+        talk(&mut host, &mut again);
+        assert_eq!(*again.fields.guest, "known");
+        let mut again = Side::new(GUEST);
+        again.fields.guest.set("mine".into()).unwrap();
+        again.fields.host.set(9).unwrap();
+        talk(&mut host, &mut again);
+        assert_eq!((*again.fields.host, *host.fields.host), (0, 0));
+        assert_eq!(*host.fields.guest, "mine");
+    }
+
+    #[test]
+    fn nobody_sets_what_is_not_theirs() {
+        let (mut host, mut guest) = pair();
+        // A guest that believes to be the host.
+        let mut liar = Side::new(HOST);
+        liar.fields.host.set(66).unwrap();
+        while let Some(bytes) = liar.poll() {
+            host.handle(GUEST, &bytes);
+        }
+        assert_eq!(*host.fields.host, 0);
+        assert!(host.replicator.refused() > 0);
+        // One that goes round the host.
+        guest.fields.guest.set("unchecked".into()).unwrap();
+        let bytes = guest.poll().unwrap();
+        let mut other = Side::new(PeerId(2));
+        other.replicator.complete = true;
+        other.handle(GUEST, &bytes);
+        assert_eq!(*other.fields.guest, "");
+    }
+
+    #[test]
+    fn any_bytes_are_survived() {
+        let (mut host, mut guest) = pair();
+        guest
+            .fields
+            .guest
+            .set("something long enough".into())
+            .unwrap();
+        let bytes = guest.poll().unwrap();
+        for bit in 0..bytes.len() * 8 {
+            let mut bytes = bytes.clone();
+            bytes[bit / 8] ^= 1 << (bit % 8);
+            host.handle(GUEST, &bytes);
+            host.handle(GUEST, &bytes[..bit / 8]);
+            assert_eq!(*host.fields.host, 0);
+        }
+    }
+
+    #[test]
+    fn what_was_said_too_early_is_kept_up_to_a_limit() {
+        let (_, mut guest) = pair();
+        let mut early = vec![0; 1000];
+        early[0] = 0b1111_1100; // An update of term 63.
+        for _ in 0..1000 {
+            guest.handle(HOST, &early);
+            assert!(guest.replicator.held[&HOST].bytes <= HELD_LIMIT);
+        }
+        assert!(!guest.replicator.is_complete(), "asks again instead");
+    }
+}

@@ -1,0 +1,208 @@
+//! A value with one owner that everyone sees.
+
+use core::fmt;
+use core::ops::Deref;
+
+use samestep_wire::{BitReader, BitWriter, DecodeError, EncodeError, Wire, encode_to_vec};
+
+use crate::fields::{Access, Mark, SharedField};
+use crate::id::{Owner, PlayerId};
+
+/// A value that one program sets and all see.
+///
+/// It reads like a `T`. Only its owner may [`set`](Synced::set) it; the others get the newest value by themselves. Values in
+/// between may be skipped: what must arrive one by one is a message.
+///
+/// ```
+/// use samestep_sync::{Owner, Synced};
+///
+/// let mut score = Synced::new(0);
+/// score.update(|points| *points += 10)?;
+/// assert_eq!(*score, 10);
+/// assert_eq!(score.owner(), Owner::Authority);
+/// # Ok::<(), samestep_sync::SetError>(())
+/// ```
+///
+/// Before it is shared anybody may set it. If it then turns out to be ours, the others get that value; else we get theirs.
+#[derive(Clone)]
+pub struct Synced<T> {
+    value: T,
+    owner: Owner,
+    mark: Mark,
+}
+
+impl<T: Wire> Synced<T> {
+    /// A value that the authority sets: the host, or the leader of a mesh.
+    pub fn new(value: T) -> Synced<T> {
+        Synced::owned_by(Owner::Authority, value)
+    }
+
+    /// A value with this owner. If the owner leaves, the room names an heir, and the heir's value stays.
+    pub fn owned_by(owner: Owner, value: T) -> Synced<T> {
+        Synced {
+            value,
+            owner,
+            mark: Mark::default(),
+        }
+    }
+
+    /// Sets it for everyone.
+    pub fn set(&mut self, value: T) -> Result<(), SetError> {
+        if !self.is_mine() {
+            return Err(SetError::NotYours(self.owner));
+        }
+        // As long as the room may know another value, the same as here is a change too.
+        let is_certain = self.mark.access == Access::Mine && !self.mark.claim;
+        if !is_certain || !value.same(&self.value) {
+            encode_to_vec(&value).map_err(SetError::Unsendable)?;
+            self.mark.set = true;
+        }
+        self.value = value;
+        Ok(())
+    }
+
+    /// Changes it for everyone.
+    pub fn update(&mut self, change: impl FnOnce(&mut T)) -> Result<(), SetError> {
+        if !self.is_mine() {
+            return Err(SetError::NotYours(self.owner));
+        }
+        let mut value = self.value.clone();
+        change(&mut value);
+        self.set(value)
+    }
+
+    /// Who may set it.
+    pub fn owner(&self) -> Owner {
+        self.owner
+    }
+
+    /// Whether this program may set it now.
+    pub fn is_mine(&self) -> bool {
+        self.mark.access != Access::Others
+    }
+
+    /// Whether somebody else has set it since this was asked last.
+    pub fn take_changed(&mut self) -> bool {
+        core::mem::take(&mut self.mark.changed)
+    }
+}
+
+impl<T> Deref for Synced<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.value
+    }
+}
+
+impl<T: Wire + Default> Default for Synced<T> {
+    fn default() -> Synced<T> {
+        Synced::new(T::default())
+    }
+}
+
+impl<T: fmt::Debug> fmt::Debug for Synced<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.value.fmt(f)
+    }
+}
+
+impl<T: fmt::Display> fmt::Display for Synced<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.value.fmt(f)
+    }
+}
+
+impl<T: Wire> SharedField for Synced<T> {
+    fn owner(&self) -> Owner {
+        self.owner
+    }
+
+    fn set_owner(&mut self, owner: Owner) {
+        self.owner = owner;
+    }
+
+    fn mark(&mut self) -> &mut Mark {
+        &mut self.mark
+    }
+
+    fn encode(&self, w: &mut BitWriter<'_>) {
+        self.value.encode(w);
+    }
+
+    fn decode(&mut self, r: &mut BitReader<'_>, take: bool) -> Result<(), DecodeError> {
+        let value = T::decode(r)?;
+        if take {
+            self.mark.changed |= !value.same(&self.value);
+            self.value = value;
+        }
+        Ok(())
+    }
+}
+
+/// Why a value could not be set.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SetError {
+    /// It belongs to somebody else.
+    NotYours(Owner),
+    /// The value breaks the limits of its type, so that the others could not be told.
+    Unsendable(EncodeError),
+}
+
+impl fmt::Display for SetError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            SetError::NotYours(owner) => {
+                f.write_str("this value belongs to ")?;
+                match owner {
+                    Owner::Authority => f.write_str("the host")?,
+                    Owner::Player(PlayerId(n)) => write!(f, "player {n}")?,
+                    Owner::Peer(peer) => peer.fmt(f)?,
+                }
+                f.write_str(": send the owner a message and let it set the value")
+            }
+            SetError::Unsendable(error) => write!(f, "this value cannot be sent: {error}"),
+        }
+    }
+}
+
+impl core::error::Error for SetError {}
+
+#[cfg(test)]
+mod tests {
+    use alloc::string::{String, ToString};
+
+    use super::*;
+
+    #[test]
+    fn setting_what_is_there_already_is_not_a_change() {
+        let mut value = Synced::new(3u8);
+        value.mark.access = Access::Mine;
+        value.set(3).unwrap();
+        assert!(!value.mark.set);
+        value.update(|v| *v += 1).unwrap();
+        assert!(value.mark.set);
+        assert_eq!(*value, 4);
+    }
+
+    #[test]
+    fn only_the_owner_sets() {
+        let mut value = Synced::owned_by(Owner::Player(PlayerId(2)), String::from("x"));
+        value.mark.access = Access::Others;
+        let error = value.set("y".into()).unwrap_err();
+        assert!(error.to_string().contains("player 2"), "{error}");
+        assert!(value.update(|v| v.clear()).is_err());
+        assert_eq!(*value, "x");
+    }
+
+    #[test]
+    fn what_nobody_could_be_told_is_not_set() {
+        #[derive(Clone, Debug, PartialEq, Wire)]
+        struct Percent(#[wire(range = 0..=100)] u8);
+
+        let mut value = Synced::new(Percent(1));
+        let error = value.set(Percent(101)).unwrap_err();
+        assert_eq!(error, SetError::Unsendable(EncodeError::OutOfRange));
+        assert_eq!(*value, Percent(1));
+    }
+}
