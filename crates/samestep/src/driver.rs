@@ -1,4 +1,4 @@
-//! The loop between an endpoint and a transport.
+//! The loop between a machine without IO and a transport.
 
 use std::fmt;
 use std::io;
@@ -6,92 +6,76 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use samestep_proto::{
-    ChannelId, Config, ConfigError, ConnectError, ConnectOptions, ConnectionId, Endpoint, Event,
+    ChannelId, Config, ConfigError, ConnectError, ConnectOptions, ConnectionId, Endpoint, Machine,
     Message, MessageId, SendError, Stats,
 };
 use samestep_transport::Transport;
 
-/// Runs an endpoint over a transport: sends what is due, reads on arrival, keeps the endpoint's timers.
+/// Runs a machine over a transport: sends what is due, reads on arrival, keeps its timers.
 ///
-/// Whatever [`send`](Driver::send) was given between two calls of [`drive`](Driver::drive) leaves together at the
-/// beginning of the next one. A game calls `drive` until its next tick is due, a server until it has something to do.
-pub struct Driver<T> {
-    endpoint: Endpoint,
+/// The machine is an [`Endpoint`], or anything else that talks without doing IO, such as a session. Whatever it was given to
+/// say between two calls of [`drive`](Driver::drive) leaves together at the beginning of the next one. A game calls `drive`
+/// until its next tick is due, a server until it has something to do.
+pub struct Driver<T, M = Endpoint> {
+    machine: M,
     transport: T,
     packet: Vec<u8>,
 }
 
-/// Datagrams read before what they caused is sent: a flood must not keep the endpoint from answering.
+/// Datagrams read before what they caused is sent: a flood must not keep the machine from answering.
 const READ_LIMIT: u32 = 256;
 
-impl<T: Transport> Driver<T> {
-    /// A driver whose endpoint is seeded by the operating system.
-    pub fn new(transport: T, config: Config) -> Result<Driver<T>, DriverError> {
-        let mut seed = [0; 32];
-        getrandom::fill(&mut seed)
-            .map_err(|error| DriverError::Io(io::Error::other(error.to_string())))?;
-        Driver::with_seed(transport, config, seed)
-    }
-
-    /// A driver with a seed of your own. Whoever knows the seed knows the keys: for tests and measurements only.
-    pub fn with_seed(
-        transport: T,
-        config: Config,
-        seed: [u8; 32],
-    ) -> Result<Driver<T>, DriverError> {
-        let packet = vec![0; config.max_packet];
-        let endpoint = Endpoint::new(config, seed).map_err(DriverError::Config)?;
-        Ok(Driver {
-            endpoint,
+impl<T: Transport, M: Machine> Driver<T, M> {
+    /// Drives `machine` over `transport`, whose [clock](Driver::now) is the machine's from now on.
+    pub fn over(transport: T, machine: M) -> Driver<T, M> {
+        Driver {
+            packet: vec![0; machine.max_packet()],
+            machine,
             transport,
-            packet,
-        })
+        }
     }
 
     /// Runs until an event has come, and returns it, or until the [clock](Driver::now) reaches `until`, with `None`.
     ///
     /// What has arrived is read and what is due is sent at least once, also if `until` has passed. An error means that the
     /// transport is unusable; trouble on the network is none.
-    pub fn drive(&mut self, until: Duration) -> io::Result<Option<Event>> {
+    pub fn drive(&mut self, until: Duration) -> io::Result<Option<M::Event>> {
         loop {
             let heard = self.receive()?;
             let now = self.transport.now();
-            if self.endpoint.poll_timeout().is_some_and(|at| at <= now) {
-                self.endpoint.handle_timeout(now);
+            if self.machine.poll_timeout().is_some_and(|at| at <= now) {
+                self.machine.handle_timeout(now);
             }
             self.transmit(now)?;
-            if let Some(event) = self.endpoint.poll_event() {
+            if let Some(event) = self.machine.poll_event() {
                 return Ok(Some(event));
             }
             if now >= until {
                 return Ok(None);
             }
             if !heard {
-                let next = self
-                    .endpoint
-                    .poll_timeout()
-                    .map_or(until, |at| at.min(until));
+                let next = self.machine.poll_timeout();
+                let next = next.map_or(until, |at| at.min(until));
                 self.transport.wait(Some(next))?;
             }
         }
     }
 
     /// Like [`drive`](Driver::drive) for this long from now.
-    pub fn drive_for(&mut self, time: Duration) -> io::Result<Option<Event>> {
+    pub fn drive_for(&mut self, time: Duration) -> io::Result<Option<M::Event>> {
         self.drive(self.now() + time)
     }
 
     /// Drives until nothing is left to be said, at most until `until`, and forgets the events of that time.
     ///
-    /// Call it after the last [`close`](Driver::close): a farewell can get lost like any packet and is repeated until
-    /// the other end has answered. An endpoint with open connections is never finished and takes all the time.
+    /// Call it after the last farewell (`close` of an endpoint, `leave` of a session): it can get lost like any packet and
+    /// is repeated until the other end has answered. A machine with open connections is never finished and takes all the
+    /// time.
     pub fn finish(&mut self, until: Duration) -> io::Result<()> {
-        while self.endpoint.poll_timeout().is_some() && self.now() < until {
-            let next = self
-                .endpoint
-                .poll_timeout()
-                .map_or(until, |at| at.min(until));
-            self.drive(next)?;
+        while let Some(next) = self.machine.poll_timeout()
+            && self.now() < until
+        {
+            self.drive(next.min(until))?;
         }
         Ok(())
     }
@@ -100,7 +84,7 @@ impl<T: Transport> Driver<T> {
         for count in 0..READ_LIMIT {
             match self.transport.recv()? {
                 Some(datagram) => {
-                    self.endpoint
+                    self.machine
                         .handle_datagram(datagram.at, datagram.from, datagram.bytes)
                 }
                 None => return Ok(count > 0),
@@ -110,47 +94,11 @@ impl<T: Transport> Driver<T> {
     }
 
     fn transmit(&mut self, now: Duration) -> io::Result<()> {
-        while let Some(transmit) = self.endpoint.poll_transmit(now, &mut self.packet) {
+        while let Some(transmit) = self.machine.poll_transmit(now, &mut self.packet) {
             self.transport
                 .send(transmit.to, &self.packet[..transmit.len])?;
         }
         self.transport.flush()
-    }
-
-    /// Begins to connect; an event tells how it ends.
-    pub fn connect(
-        &mut self,
-        to: SocketAddr,
-        options: ConnectOptions,
-    ) -> Result<ConnectionId, ConnectError> {
-        self.endpoint.connect(self.transport.now(), to, options)
-    }
-
-    /// Queues a message; it leaves with the next [`drive`](Driver::drive).
-    pub fn send(
-        &mut self,
-        to: ConnectionId,
-        channel: ChannelId,
-        message: &[u8],
-    ) -> Result<MessageId, SendError> {
-        self.endpoint
-            .send(self.transport.now(), to, channel, message)
-    }
-
-    /// The next message of a connection, in the order in which messages became deliverable.
-    pub fn recv(&mut self, from: ConnectionId) -> Option<Message<'_>> {
-        self.endpoint.recv(from)
-    }
-
-    /// Closes a connection once its reliable messages have arrived. Its `Closed` event says when that is so; call
-    /// [`finish`](Driver::finish) before dropping the driver, or the other end may have to wait for its time-out.
-    pub fn close(&mut self, id: ConnectionId, code: u32, reason: &str) {
-        self.endpoint.close(self.transport.now(), id, code, reason);
-    }
-
-    /// Counters and estimates of a connection.
-    pub fn stats(&self, id: ConnectionId) -> Option<Stats> {
-        self.endpoint.stats(id)
     }
 
     /// The clock all times refer to: the transport's.
@@ -163,14 +111,14 @@ impl<T: Transport> Driver<T> {
         self.transport.local_addr()
     }
 
-    /// The endpoint, for what the driver has no call for.
-    pub fn endpoint(&self) -> &Endpoint {
-        &self.endpoint
+    /// What is driven.
+    pub fn machine(&self) -> &M {
+        &self.machine
     }
 
-    /// The endpoint, for what the driver has no call for. Give it [`now`](Driver::now) as time.
-    pub fn endpoint_mut(&mut self) -> &mut Endpoint {
-        &mut self.endpoint
+    /// What is driven. Give it [`now`](Driver::now) as time.
+    pub fn machine_mut(&mut self) -> &mut M {
+        &mut self.machine
     }
 
     /// The transport.
@@ -182,6 +130,76 @@ impl<T: Transport> Driver<T> {
     pub fn transport_mut(&mut self) -> &mut T {
         &mut self.transport
     }
+}
+
+impl<T: Transport> Driver<T> {
+    /// A driver whose endpoint is seeded by the operating system.
+    pub fn new(transport: T, config: Config) -> Result<Driver<T>, DriverError> {
+        Driver::with_seed(transport, config, seed()?)
+    }
+
+    /// A driver with a seed of your own. Whoever knows the seed knows the keys: for tests and measurements only.
+    pub fn with_seed(
+        transport: T,
+        config: Config,
+        seed: [u8; 32],
+    ) -> Result<Driver<T>, DriverError> {
+        let endpoint = Endpoint::new(config, seed).map_err(DriverError::Config)?;
+        Ok(Driver::over(transport, endpoint))
+    }
+
+    /// Begins to connect; an event tells how it ends.
+    pub fn connect(
+        &mut self,
+        to: SocketAddr,
+        options: ConnectOptions,
+    ) -> Result<ConnectionId, ConnectError> {
+        self.machine.connect(self.transport.now(), to, options)
+    }
+
+    /// Queues a message; it leaves with the next [`drive`](Driver::drive).
+    pub fn send(
+        &mut self,
+        to: ConnectionId,
+        channel: ChannelId,
+        message: &[u8],
+    ) -> Result<MessageId, SendError> {
+        self.machine
+            .send(self.transport.now(), to, channel, message)
+    }
+
+    /// The next message of a connection, in the order in which messages became deliverable.
+    pub fn recv(&mut self, from: ConnectionId) -> Option<Message<'_>> {
+        self.machine.recv(from)
+    }
+
+    /// Closes a connection once its reliable messages have arrived. Its `Closed` event says when that is so; call
+    /// [`finish`](Driver::finish) before dropping the driver, or the other end may have to wait for its time-out.
+    pub fn close(&mut self, id: ConnectionId, code: u32, reason: &str) {
+        self.machine.close(self.transport.now(), id, code, reason);
+    }
+
+    /// Counters and estimates of a connection.
+    pub fn stats(&self, id: ConnectionId) -> Option<Stats> {
+        self.machine.stats(id)
+    }
+
+    /// The endpoint, for what the driver has no call for.
+    pub fn endpoint(&self) -> &Endpoint {
+        &self.machine
+    }
+
+    /// The endpoint, for what the driver has no call for. Give it [`now`](Driver::now) as time.
+    pub fn endpoint_mut(&mut self) -> &mut Endpoint {
+        &mut self.machine
+    }
+}
+
+/// The one place where keys come from the system.
+pub(crate) fn seed() -> io::Result<[u8; 32]> {
+    let mut seed = [0; 32];
+    getrandom::fill(&mut seed).map_err(|error| io::Error::other(error.to_string()))?;
+    Ok(seed)
 }
 
 /// Why a driver could not be made.
@@ -204,9 +222,15 @@ impl fmt::Display for DriverError {
 
 impl std::error::Error for DriverError {}
 
+impl From<io::Error> for DriverError {
+    fn from(error: io::Error) -> DriverError {
+        DriverError::Io(error)
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use samestep_proto::CloseReason;
+    use samestep_proto::{CloseReason, Event};
     use samestep_transport::Memory;
 
     use super::*;
