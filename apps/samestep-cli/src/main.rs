@@ -1,8 +1,15 @@
 //! The `samestep` program.
 
+mod address;
+mod announce;
+#[allow(dead_code, unused_imports)]
+mod console;
 mod demo;
+mod discover;
+mod failure;
 mod lab;
 mod link;
+mod ping;
 mod proxy;
 mod relay;
 mod scoreboard;
@@ -10,6 +17,8 @@ mod scoreboard;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+
+use crate::failure::{Failure, Kind};
 
 /// One game simulation, kept in step over any network.
 #[derive(Parser)]
@@ -21,6 +30,12 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
+    /// List the rooms in the local network
+    #[command(after_help = failure::codes())]
+    Discover(discover::Arguments),
+    /// Measure round trips to a room, without joining it
+    #[command(after_help = failure::codes())]
+    Ping(ping::Arguments),
     /// A host and three bots over real UDP through an impaired link, with a live table
     Demo(demo::Arguments),
     /// An impaired UDP relay in front of any program
@@ -30,9 +45,16 @@ enum Command {
     Lab(lab::Command),
 }
 
-/// 0 if all went well, 1 if something measured is not as it should be, 2 if the command makes no sense or failed.
+/// The game of the rooms, as far as the protocol is concerned.
+const GAME: &str = "samestep-console";
+/// Its version, which those in a room have in common.
+const VERSION: u32 = 1;
+
+/// 0 if all went well, 1 if something measured is not as it should be, else why it failed: see [`failure::Kind`].
 fn main() -> ExitCode {
     let outcome = match Arguments::parse().command {
+        Command::Discover(arguments) => discover::run(&arguments),
+        Command::Ping(arguments) => ping::run(&arguments),
         Command::Demo(arguments) => demo::run(&arguments),
         Command::Proxy(arguments) => proxy::run(&arguments),
         Command::Lab(command) => lab::run(command),
@@ -41,7 +63,8 @@ fn main() -> ExitCode {
         Ok(code) => code,
         Err(error) => {
             eprintln!("samestep: {error}");
-            ExitCode::from(2)
+            let kind = error.downcast_ref().map(|failure: &Failure| failure.kind);
+            ExitCode::from(kind.unwrap_or(Kind::Other).code())
         }
     }
 }

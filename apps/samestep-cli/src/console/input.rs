@@ -1,0 +1,130 @@
+//! Lines from a terminal or a pipe, and the wish to stop.
+
+use std::io::{BufRead, IsTerminal};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread;
+
+use rustyline::error::ReadlineError;
+use rustyline::{DefaultEditor, ExternalPrinter};
+
+use super::screen::{Plain, Print};
+
+/// What came in.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Input {
+    Line(String),
+    /// No more lines: the end of a file, or Ctrl-D.
+    End,
+    /// Ctrl-C, or another program's request to stop.
+    Interrupt,
+}
+
+/// Where lines come from, and where to print so that a half-typed line stays whole.
+pub struct Terminal {
+    pub input: Receiver<Input>,
+    pub out: Box<dyn Print>,
+    /// Whether people look at it.
+    pub interactive: bool,
+    _restore: Restore,
+}
+
+impl Terminal {
+    /// Begins to read standard input, on a thread: a terminal with line editing (unless `plain`), anything else line by line.
+    pub fn open(plain: bool) -> Terminal {
+        let restore = Restore::new();
+        let (sender, input) = channel();
+        let stopper = sender.clone();
+        // Without it Ctrl-C ends the program the hard way, which is better than not starting.
+        let _ = ctrlc::set_handler(move || drop(stopper.send(Input::Interrupt)));
+        let interactive =
+            !plain && std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
+        let edited = interactive.then(|| edit(&sender)).flatten();
+        let out = edited.unwrap_or_else(|| {
+            thread::spawn(move || read(&sender));
+            Box::new(Plain)
+        });
+        Terminal {
+            input,
+            out,
+            interactive,
+            _restore: restore,
+        }
+    }
+}
+
+fn read(to: &Sender<Input>) {
+    for line in std::io::stdin().lock().lines() {
+        let Ok(line) = line else { break };
+        if to.send(Input::Line(line)).is_err() {
+            return;
+        }
+    }
+    let _ = to.send(Input::End);
+}
+
+struct Edited<P>(P);
+
+impl<P: ExternalPrinter> Print for Edited<P> {
+    fn print(&mut self, text: String) -> bool {
+        self.0.print(text).is_ok()
+    }
+}
+
+/// Reads edited lines; `None` if the terminal cannot do that.
+fn edit(to: &Sender<Input>) -> Option<Box<dyn Print>> {
+    let mut editor = DefaultEditor::new().ok()?;
+    let printer = editor.create_external_printer().ok()?;
+    let to = to.clone();
+    thread::spawn(move || {
+        loop {
+            let input = match editor.readline("> ") {
+                Ok(line) => {
+                    let _ = editor.add_history_entry(&line);
+                    Input::Line(line)
+                }
+                Err(ReadlineError::Interrupted) => Input::Interrupt,
+                Err(_) => Input::End,
+            };
+            let last = !matches!(input, Input::Line(_));
+            if to.send(input).is_err() || last {
+                return;
+            }
+        }
+    });
+    Some(Box::new(Edited(printer)))
+}
+
+/// Gives the terminal back as it was: the program may end while a line is being edited.
+#[cfg(unix)]
+struct Restore(Option<rustix::termios::Termios>);
+
+#[cfg(unix)]
+impl Restore {
+    fn new() -> Restore {
+        Restore(rustix::termios::tcgetattr(std::io::stdin()).ok())
+    }
+}
+
+#[cfg(unix)]
+impl Drop for Restore {
+    fn drop(&mut self) {
+        use rustix::termios::{OptionalActions, tcgetattr, tcsetattr};
+        let Some(before) = &self.0 else { return };
+        let stdin = std::io::stdin();
+        if tcgetattr(&stdin).is_ok_and(|now| now.local_modes != before.local_modes) {
+            let _ = tcsetattr(&stdin, OptionalActions::Now, before);
+            // What was half typed stays above.
+            println!();
+        }
+    }
+}
+
+#[cfg(not(unix))]
+struct Restore;
+
+#[cfg(not(unix))]
+impl Restore {
+    fn new() -> Restore {
+        Restore
+    }
+}

@@ -1,0 +1,114 @@
+//! What is printed: lines for people, or JSON for scripts.
+
+use std::io::Write;
+
+use serde_json::Value;
+
+/// Where lines go.
+pub struct Screen {
+    out: Box<dyn Print>,
+    json: bool,
+    /// Colours, on a terminal.
+    colours: bool,
+}
+
+/// Something that can show a text of whole lines.
+pub trait Print {
+    /// Whether it could.
+    fn print(&mut self, text: String) -> bool;
+}
+
+/// Standard output.
+pub struct Plain;
+
+impl Print for Plain {
+    fn print(&mut self, text: String) -> bool {
+        let mut out = std::io::stdout().lock();
+        out.write_all(text.as_bytes())
+            .and_then(|()| out.flush())
+            .is_ok()
+    }
+}
+
+impl Screen {
+    pub fn new(out: Box<dyn Print>, json: bool, colours: bool) -> Screen {
+        Screen { out, json, colours }
+    }
+
+    /// Says something: `words` to people, `json` to scripts. A screen that is gone is not worth ending a session for.
+    pub fn say(&mut self, words: impl AsRef<str>, json: Value) {
+        let text = match self.json {
+            true => format!("{json}\n"),
+            false => {
+                let words = words.as_ref();
+                format!("{words}{}", if words.ends_with('\n') { "" } else { "\n" })
+            }
+        };
+        self.out.print(text);
+    }
+
+    /// A name in its player's colour.
+    pub fn coloured(&self, name: &str, [red, green, blue]: [u8; 3]) -> String {
+        match self.colours {
+            true => format!("\x1b[38;2;{red};{green};{blue}m{name}\x1b[0m"),
+            false => name.to_string(),
+        }
+    }
+}
+
+/// What others wrote, without what could play tricks on a terminal.
+pub fn printable(text: &str) -> String {
+    let harmless = |character: char| {
+        let turns = matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+        if character.is_control() || turns {
+            '\u{fffd}'
+        } else {
+            character
+        }
+    };
+    text.chars().map(harmless).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::{Sender, channel};
+
+    use serde_json::json;
+
+    use super::*;
+
+    impl Print for Sender<String> {
+        fn print(&mut self, text: String) -> bool {
+            self.send(text).is_ok()
+        }
+    }
+
+    #[test]
+    fn people_and_scripts_read_different_things() {
+        let (sender, lines) = channel();
+        let mut people = Screen::new(Box::new(sender.clone()), false, false);
+        people.say("Ada: hi", json!({"event": "chat"}));
+        people.say("two\nlines\n", json!({"event": "table"}));
+        let mut script = Screen::new(Box::new(sender.clone()), true, true);
+        script.say("Ada: hi", json!({"event": "chat", "text": "hi\n"}));
+        let lines: Vec<_> = lines.try_iter().collect();
+        assert_eq!(
+            lines,
+            [
+                "Ada: hi\n",
+                "two\nlines\n",
+                "{\"event\":\"chat\",\"text\":\"hi\\n\"}\n"
+            ]
+        );
+        assert_eq!(people.coloured("Ada", [1, 2, 3]), "Ada");
+        assert!(script.coloured("Ada", [1, 2, 3]).contains("1;2;3mAda"));
+    }
+
+    #[test]
+    fn tricks_are_shown_as_such() {
+        assert_eq!(
+            printable("a\x1b[2Jb\u{202e}c é"),
+            "a\u{fffd}[2Jb\u{fffd}c é"
+        );
+    }
+}

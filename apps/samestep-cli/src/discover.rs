@@ -1,0 +1,189 @@
+//! `samestep discover`: the rooms in the local network.
+
+use std::error::Error;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::Args;
+use samestep::transport::{DISCOVERY_PORT, LanSeeker, now};
+use samestep_session::discovery::{Finder, FinderConfig, Found, QUERY_BYTES, Topology};
+use serde_json::json;
+
+use crate::announce::random;
+use crate::failure::{Failure, Kind};
+
+#[derive(Args)]
+pub struct Arguments {
+    /// How long to look
+    #[arg(long, value_name = "N", default_value_t = 2.0)]
+    seconds: f64,
+    /// Only rooms of this game
+    #[arg(long, value_name = "NAME")]
+    game: Option<String>,
+    /// One line of JSON for each room
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    port: PortArgument,
+}
+
+/// Where rooms are found.
+#[derive(Args, Clone, Copy)]
+pub struct PortArgument {
+    /// The port on which rooms in the local network are found
+    #[arg(long, value_name = "PORT", default_value_t = DISCOVERY_PORT)]
+    pub discovery_port: u16,
+}
+
+pub fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
+    let time = Duration::from_secs_f64(arguments.seconds.clamp(0.05, 1e6));
+    let game = arguments.game.as_deref().unwrap_or_default();
+    let rooms = search(arguments.port.discovery_port, game, time, |_| false)?;
+    if arguments.json {
+        for room in &rooms {
+            println!("{}", as_json(room));
+        }
+    } else if !rooms.is_empty() {
+        print!("{}", table(&rooms));
+    }
+    if rooms.is_empty() {
+        return Err(nobody(arguments.port.discovery_port).into());
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The rooms that answer within `time`, or until `enough` says so.
+pub fn search(
+    port: u16,
+    game: &str,
+    time: Duration,
+    enough: impl Fn(&Finder) -> bool,
+) -> Result<Vec<Found>, Box<dyn Error>> {
+    let config = FinderConfig {
+        // A short search should not depend on a single query.
+        every: Duration::from_millis(500).min(time / 4),
+        // What has answered once is listed.
+        forget_after: time * 2,
+        ..FinderConfig::for_game(game)
+    };
+    let mut finder = Finder::new(config, random()?)?;
+    let mut seeker = LanSeeker::new(port)?;
+    let end = now() + time;
+    let mut query = [0; QUERY_BYTES];
+    while now() < end && !enough(&finder) {
+        if let Some(len) = finder.poll_query(now(), &mut query) {
+            seeker
+                .send_to_all(&query[..len])
+                .map_err(|error| format!("nothing can be sent to the local network: {error}"))?;
+        }
+        while let Some(answer) = seeker.recv()? {
+            finder.handle_answer(answer.at, answer.from, answer.bytes);
+        }
+        if enough(&finder) {
+            break;
+        }
+        seeker.wait(Some(finder.poll_timeout().min(end)))?;
+    }
+    let mut rooms: Vec<Found> = finder.rooms().cloned().collect();
+    rooms.sort_by_key(|room| room.address);
+    Ok(rooms)
+}
+
+/// No room answered.
+pub fn nobody(port: u16) -> Failure {
+    let words = format!(
+        "no room found in the local network (port {port}). Is one open (samestep host), and does a firewall let UDP through? \
+         A room elsewhere is joined by its address: samestep join ADDRESS"
+    );
+    Failure::new(Kind::NobodyThere, words)
+}
+
+/// The rooms for people.
+pub fn table(rooms: &[Found]) -> String {
+    let width = |of: fn(&Found) -> usize, heading: &str| {
+        let longest = rooms.iter().map(of).max().unwrap_or(0);
+        longest.max(heading.len())
+    };
+    let addresses = width(|room| room.address.to_string().len(), "address");
+    let names = width(|room| room.announcement.room.chars().count(), "room");
+    let mut text = format!(
+        "{:<addresses$}  {:>10}  {:>10}  {:<6}  {:<names$}  game\n",
+        "address", "round trip", "players", "kind", "room"
+    );
+    for room in rooms {
+        let about = &room.announcement;
+        text += &format!(
+            "{:<addresses$}  {:>7.1} ms  {:>10}  {:<6}  {:<names$}  {} {}{}\n",
+            room.address.to_string(),
+            room.round_trip.as_secs_f64() * 1e3,
+            format!("{} of {}", about.players, about.capacity),
+            topology(about.topology),
+            about.room,
+            about.game,
+            about.version,
+            if about.password { ", password" } else { "" },
+        );
+    }
+    text
+}
+
+fn topology(topology: Topology) -> &'static str {
+    match topology {
+        Topology::Hosted => "hosted",
+        Topology::Mesh => "mesh",
+    }
+}
+
+fn as_json(room: &Found) -> serde_json::Value {
+    let about = &room.announcement;
+    json!({
+        "address": room.address.to_string(),
+        "room": about.room,
+        "game": about.game,
+        "version": about.version,
+        "players": about.players,
+        "capacity": about.capacity,
+        "password": about.password,
+        "kind": topology(about.topology),
+        "round_trip_ms": room.round_trip.as_secs_f64() * 1e3,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use samestep_session::discovery::Announcement;
+
+    use super::*;
+
+    #[test]
+    fn columns_are_as_wide_as_what_is_in_them() {
+        let room = |name: &str, address: &str| Found {
+            address: address.parse().unwrap(),
+            announcement: Announcement {
+                room: name.into(),
+                game: "g".into(),
+                version: 1,
+                players: 2,
+                capacity: 16,
+                password: true,
+                topology: Topology::Mesh,
+                port: 1,
+            },
+            round_trip: Duration::from_micros(340),
+            heard_at: Duration::ZERO,
+        };
+        let text = table(&[
+            room("café", "10.0.0.1:1"),
+            room("a long name", "192.168.100.100:14242"),
+        ]);
+        let starts: Vec<_> = text
+            .lines()
+            .map(|line| line.chars().count() - line.rsplit("  ").next().unwrap().chars().count())
+            .collect();
+        assert!(starts.iter().all(|start| *start == starts[0]), "{text}");
+        assert!(
+            text.contains("0.3 ms") && text.contains("2 of 16"),
+            "{text}"
+        );
+    }
+}

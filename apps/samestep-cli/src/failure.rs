@@ -1,0 +1,95 @@
+//! Why a command did not do what was asked: in words for people, as an exit code for scripts.
+
+use std::error::Error;
+use std::fmt;
+use std::io;
+
+/// What went wrong, with the words to print.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    pub kind: Kind,
+    words: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// The command makes no sense, or something nobody expected.
+    Other,
+    NobodyThere,
+    Version,
+    Password,
+    Full,
+    PortTaken,
+    Unresolved,
+    RoomClosed,
+    Kicked,
+    Lost,
+}
+
+impl Kind {
+    const ALL: [(Kind, &'static str); 10] = [
+        (
+            Kind::Other,
+            "the command makes no sense, or failed otherwise",
+        ),
+        (Kind::NobodyThere, "nobody there"),
+        (Kind::Version, "another version, or another game"),
+        (Kind::Password, "wrong or missing password"),
+        (Kind::Full, "the room is full"),
+        (Kind::PortTaken, "the port is taken"),
+        (Kind::Unresolved, "the name has no address"),
+        (Kind::RoomClosed, "the room was closed"),
+        (Kind::Kicked, "kicked or banned"),
+        (Kind::Lost, "the connection was lost"),
+    ];
+
+    /// The exit code. 0 is success, 1 means that something measured is not as it should be.
+    pub fn code(self) -> u8 {
+        2 + self as u8
+    }
+}
+
+/// The list of exit codes, for the help.
+pub fn codes() -> String {
+    let lines = Kind::ALL.map(|(kind, words)| format!("  {:>2}  {words}", kind.code()));
+    format!("Exit codes:\n   0  all went well\n{}", lines.join("\n"))
+}
+
+impl Failure {
+    pub fn new(kind: Kind, words: impl Into<String>) -> Failure {
+        Failure {
+            kind,
+            words: words.into(),
+        }
+    }
+
+    /// Of a socket that could not be opened; the transport's words say why.
+    pub fn of_bind(error: io::Error) -> Failure {
+        let kind = match error.kind() {
+            io::ErrorKind::AddrInUse => Kind::PortTaken,
+            _ => Kind::Other,
+        };
+        Failure::new(kind, error.to_string())
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.words)
+    }
+}
+
+impl Error for Failure {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_count_from_two_and_are_all_explained() {
+        for (at, (kind, _)) in Kind::ALL.into_iter().enumerate() {
+            assert_eq!(usize::from(kind.code()), at + 2);
+        }
+        assert!(codes().contains("   5  wrong or missing password"));
+    }
+}
