@@ -134,7 +134,7 @@ impl Clock {
         else {
             return;
         };
-        probes.on_exchange(now);
+        probes.on_exchange(now, exchange.sent_at);
         if !filter.on_exchange(&exchange) || !filter.is_fixed() {
             return;
         }
@@ -264,9 +264,9 @@ impl Probes {
             };
     }
 
-    fn on_exchange(&mut self, now: Duration) {
+    fn on_exchange(&mut self, now: Duration, sent_at: Duration) {
         if self.over {
-            self.next = self.next.max(now + self.interval);
+            self.next = self.next.max(sent_at + self.interval);
             return;
         }
         self.burst_left = self.burst_left.saturating_sub(1);

@@ -5,7 +5,7 @@ use core::time::Duration;
 use super::Exchange;
 use super::drift::Drift;
 use super::slew::SlewConfig;
-use super::window::{Floor, Slope, Window};
+use super::window::{Floor, Slope, Suspect, Window};
 
 /// Settings of our own way to keep time.
 ///
@@ -60,6 +60,7 @@ pub(crate) struct Filter {
     error: f64,
     drift: Drift,
     last_point: f64,
+    last_comparison: f64,
     last_sample: f64,
     last_exchange: f64,
     exchanges: u64,
@@ -108,6 +109,7 @@ impl Filter {
             error: f64::INFINITY,
             drift: Drift::new(),
             last_point: f64::NEG_INFINITY,
+            last_comparison: f64::NEG_INFINITY,
             last_sample: f64::NEG_INFINITY,
             last_exchange: f64::NEG_INFINITY,
             exchanges: 0,
@@ -193,13 +195,6 @@ impl Filter {
         self.learning.is_some()
     }
 
-    /// The other clock's time of a moment on ours.
-    #[cfg(test)]
-    pub(crate) fn remote(&self, now: Duration) -> Duration {
-        let nanos = now.as_nanos() as i128 + self.anchor + (self.offset(now) * 1e9) as i128;
-        Duration::from_nanos(nanos.max(0) as u64)
-    }
-
     fn local(&self, at: Duration) -> f64 {
         if at >= self.begun {
             (at - self.begun).as_secs_f64()
@@ -259,8 +254,7 @@ impl Filter {
             self.offset = self.coasted(now);
             self.at = now;
             self.keep_possible(now);
-            let enough = self.up.len().min(self.down.len()) >= 2 * Self::RISEN;
-            if now < learning.until || !enough {
+            if now < learning.until || !self.learned(now, learning) {
                 return true;
             }
             self.settle(now, learning);
@@ -277,35 +271,62 @@ impl Filter {
             self.fixed = Some(now);
             self.last_point = now;
         }
-        let round_trip = up.value + down.value;
-        match self.best {
-            Some((best, asymmetry)) if asymmetry != self.asymmetry && best <= round_trip => {}
-            _ => self.best = Some((round_trip, self.asymmetry)),
-        }
+        self.compare_with_best(now, &up, &down);
         if now >= self.last_point + Self::POINT {
             self.measure_drift(now);
         }
         true
     }
 
+    /// Remembers the smallest round trip, and returns to its asymmetry when it is back.
+    fn compare_with_best(&mut self, now: f64, up: &Floor, down: &Floor) {
+        let round_trip = up.value + down.value;
+        match self.best {
+            Some((best, asymmetry)) if now > Self::YOUNG => {
+                let noise = 3.0 * up.error.hypot(down.error) + Self::JUMP;
+                if asymmetry == self.asymmetry {
+                    self.best = Some((best.min(round_trip), asymmetry));
+                } else if round_trip < best - noise {
+                    self.best = Some((round_trip, self.asymmetry));
+                } else if round_trip < best + noise {
+                    self.drift.shift((self.asymmetry - asymmetry) / 2.0);
+                    self.asymmetry = asymmetry;
+                    self.offset = (up.value - down.value - asymmetry) / 2.0;
+                }
+            }
+            _ => self.best = Some((round_trip, self.asymmetry)),
+        }
+    }
+
+    /// Whether the delays since a change of route are known well enough.
+    fn learned(&self, now: f64, learning: Learning) -> bool {
+        let samples = self.up.len().min(self.down.len());
+        let exact = self
+            .floors
+            .is_some_and(|(up, down)| up.error.hypot(down.error) < 5e-4);
+        let long = now > learning.until + 1.5 * self.config.learning.as_secs_f64();
+        samples >= 2 * Self::RISEN && (exact || long)
+    }
+
     /// The floors of both directions.
     fn measure(&mut self, now: f64) -> Option<(Floor, Floor)> {
         let (there, back) = self.slopes(now);
         let always = (f64::NEG_INFINITY, f64::INFINITY);
-        let (least_up, least_down) = match self.floors {
-            Some((up, down)) if self.settled(now) => {
-                let moved = self.drift.rate() * (now - self.at);
-                (
-                    up.value + moved - too_low(&up),
-                    down.value - moved - too_low(&down),
-                )
-            }
-            _ => (f64::NEG_INFINITY, f64::NEG_INFINITY),
-        };
-        let up = self.up.floor(&mut self.scratch, there, always, least_up)?;
+        let share = Window::share(self.up.len().min(self.down.len()));
+        let (mut suspect_up, mut suspect_down) = (Suspect::NONE, Suspect::NONE);
+        if let Some((up, down)) = self.floors.filter(|_| self.settled(now)) {
+            let moved = self.drift.rate() * (now - self.at);
+            let since = now - Self::RECENT;
+            let suspect = |below| Suspect { since, below };
+            suspect_up = suspect(up.value + moved - too_low(&up));
+            suspect_down = suspect(down.value - moved - too_low(&down));
+        }
+        let up = self
+            .up
+            .floor(&mut self.scratch, there, always, suspect_up, share)?;
         let down = self
             .down
-            .floor(&mut self.scratch, back, always, least_down)?;
+            .floor(&mut self.scratch, back, always, suspect_down, share)?;
         Some((up, down))
     }
 
@@ -323,10 +344,16 @@ impl Filter {
         };
         let moved = self.drift.rate() * (now - self.at);
         let (there, back) = self.slopes(now);
-        let jumps = [
-            jump(&self.up, there, &up, moved, now),
-            jump(&self.down, back, &down, -moved, now),
+        let scratch = &mut self.scratch;
+        let mut jumps = [
+            jump(&self.up, scratch, there, &up, moved, now),
+            jump(&self.down, scratch, back, &down, -moved, now),
         ];
+        if now >= self.last_comparison + 0.5 {
+            self.last_comparison = now;
+            jumps[0] = jumps[0].or_else(|| shift(&self.up, scratch, there, now));
+            jumps[1] = jumps[1].or_else(|| shift(&self.down, scratch, back, now));
+        }
         if jumps.iter().all(Option::is_none) {
             return;
         }
@@ -352,10 +379,10 @@ impl Filter {
     /// While coasting, delays must not seem negative.
     fn keep_possible(&mut self, now: f64) {
         let (there, back) = self.slopes(now);
-        if let Some((least, _)) = self.up.recent_least(there, now - 1.0, 1) {
+        if let Some(least) = self.up.recent_least(there, now - 1.0, 1) {
             self.offset = self.offset.min(least);
         }
-        if let Some((least, _)) = self.down.recent_least(back, now - 1.0, 1) {
+        if let Some(least) = self.down.recent_least(back, now - 1.0, 1) {
             self.offset = self.offset.max(-least);
         }
         if self.floors.is_none() {
@@ -379,11 +406,13 @@ impl Filter {
         };
         let offset = self.coasted(now);
         let round_trip = up.value + down.value;
-        let noise = 3.0 * up.error.hypot(down.error) + Self::JUMP;
         let (longer_up, longer_down) = (
             up.value - offset - learning.before.0,
             down.value + offset - learning.before.1,
         );
+        let noise = (3.0 * up.error.hypot(down.error))
+            .min((longer_up.abs() + longer_down.abs()) / 8.0)
+            + Self::JUMP;
         let continuous = up.value - down.value - 2.0 * offset;
         let asymmetry = match self.best {
             Some((best, asymmetry)) if (round_trip - best).abs() <= noise => asymmetry,
@@ -402,14 +431,18 @@ impl Filter {
         let span = (self.last_point, f64::INFINITY);
         let middle = (self.last_point + now) / 2.0;
         let rate = self.drift.rate();
-        let low = f64::NEG_INFINITY;
         let there = Slope { to: middle, rate };
         let back = Slope {
             to: middle,
             rate: -rate,
         };
-        let up = self.up.floor(&mut self.scratch, there, span, low);
-        let down = self.down.floor(&mut self.scratch, back, span, low);
+        let share = Window::share(self.up.count(span).min(self.down.count(span)));
+        let up = self
+            .up
+            .floor(&mut self.scratch, there, span, Suspect::NONE, share);
+        let down = self
+            .down
+            .floor(&mut self.scratch, back, span, Suspect::NONE, share);
         self.last_point = now;
         let (Some(up), Some(down)) = (up, down) else {
             return;
@@ -431,16 +464,39 @@ fn too_low(floor: &Floor) -> f64 {
 }
 
 /// When a direction's delays jumped, if they did. `moved` is the floor's drift since it was measured.
-fn jump(window: &Window, slope: Slope, floor: &Floor, moved: f64, now: f64) -> Option<f64> {
+fn jump(
+    window: &Window,
+    scratch: &mut Vec<f64>,
+    slope: Slope,
+    floor: &Floor,
+    moved: f64,
+    now: f64,
+) -> Option<f64> {
     let since = now - Filter::RECENT;
-    let low = floor.value + moved - too_low(floor);
-    let (count, first) = window.below(slope, since, low);
+    let value = floor.value + moved;
+    let (count, first) = window.below(slope, since, value - too_low(floor));
     if count >= 3 {
         return Some(first);
     }
-    let high = (floor.upper + moved).max(floor.value + moved + Filter::JUMP);
-    let (least, first) = window.recent_least(slope, since, Filter::RISEN)?;
-    (least > high).then_some(first)
+    let high = (floor.upper + moved).max(value + Filter::JUMP);
+    let least = window.recent_least(slope, since, Filter::RISEN)?;
+    (least > high).then(|| window.risen(scratch, slope, since, value))
+}
+
+/// When a direction's floor moved by less than its jitter, if it did: the floors of the last seconds and of the time before
+/// tell, where single delays do not.
+fn shift(window: &Window, scratch: &mut Vec<f64>, slope: Slope, now: f64) -> Option<f64> {
+    let recent = (now - 2.0 * Filter::RECENT, f64::INFINITY);
+    let before = (f64::NEG_INFINITY, now - 2.5 * Filter::RECENT);
+    let samples = window.count(recent);
+    if samples < 2 * Filter::RISEN || window.count(before) < samples {
+        return None;
+    }
+    let share = Window::share(samples);
+    let new = window.floor(scratch, slope, recent, Suspect::NONE, share)?;
+    let old = window.floor(scratch, slope, before, Suspect::NONE, share)?;
+    let chance = 5.0 * new.error.hypot(old.error) + 2.0 * Filter::JUMP;
+    ((new.value - old.value).abs() > chance).then_some(recent.0)
 }
 
 /// The two directions have changed by the same amount in opposite ways: that is no route, that is a clock.

@@ -39,6 +39,20 @@ pub(crate) struct Slope {
     pub(crate) rate: f64,
 }
 
+/// The latest samples, when they are far below the floor, count only once there are enough of them to tell a change.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Suspect {
+    pub(crate) since: f64,
+    pub(crate) below: f64,
+}
+
+impl Suspect {
+    pub(crate) const NONE: Self = Self {
+        since: f64::INFINITY,
+        below: f64::NEG_INFINITY,
+    };
+}
+
 impl Slope {
     fn carry(self, sample: &Sample) -> f64 {
         sample.value + self.rate * (self.to - sample.at)
@@ -80,62 +94,87 @@ impl Window {
         self.samples.clear();
     }
 
-    /// The floor of the samples taken in `from..until`, none of them below `least`. `scratch` saves an allocation.
+    /// The share of the samples to take for the lowest: a fifth of many, but up to eight of few, as the mean of one or two
+    /// says little. Floors are compared only when they are of the same share.
+    pub(crate) fn share(samples: usize) -> f64 {
+        let lowest = (samples / 5).max((samples / 3).min(8)).max(1);
+        lowest as f64 / samples.max(1) as f64 + 1e-9
+    }
+
+    /// How many samples there are in `from..until`.
+    pub(crate) fn count(&self, (from, until): (f64, f64)) -> usize {
+        let within = |sample: &&Sample| (from..until).contains(&sample.at);
+        self.samples.iter().filter(within).count()
+    }
+
+    /// The floor of the samples taken in `from..until`. `scratch` saves an allocation.
     pub(crate) fn floor(
         &self,
         scratch: &mut Vec<f64>,
         slope: Slope,
         (from, until): (f64, f64),
-        least: f64,
+        suspect: Suspect,
+        share: f64,
     ) -> Option<Floor> {
         scratch.clear();
         let taken = self
             .samples
             .iter()
             .filter(|sample| (from..until).contains(&sample.at));
-        scratch.extend(
-            taken
-                .map(|sample| slope.carry(sample))
-                .filter(|value| *value >= least),
-        );
+        let trusted = taken
+            .filter(|sample| sample.at < suspect.since || slope.carry(sample) >= suspect.below);
+        scratch.extend(trusted.map(|sample| slope.carry(sample)));
         let samples = scratch.len();
         if samples == 0 {
             return None;
         }
-        // A tenth of many, but up to eight of few: the mean of one or two says little.
-        let lowest = (samples / 10).max((samples / 3).min(8)).max(1);
+        let lowest = ((samples as f64 * share) as usize).clamp(1, samples);
         scratch.sort_unstable_by(f64::total_cmp);
         let value = scratch[..lowest].iter().sum::<f64>() / lowest as f64;
-        let spread = (scratch[lowest - 1] - value).max(scratch[lowest / 2] - scratch[0]);
+        // The spread among the lowest, and that of where they end.
+        let edge = scratch[lowest - 1] - value;
+        let squares = scratch[..lowest].iter().map(|v| (v - value) * (v - value));
+        let variance = squares.sum::<f64>() / lowest as f64 + (1.0 - share) * edge * edge;
         Some(Floor {
             value,
-            error: spread / (lowest as f64).sqrt(),
+            error: (variance / lowest as f64).sqrt(),
             upper: scratch[samples * 3 / 4],
             median: scratch[samples / 2],
             samples,
         })
     }
 
-    /// The smallest of the last `count` samples or of those since `since`, whichever are more, and the time of the first of them.
-    pub(crate) fn recent_least(
-        &self,
-        slope: Slope,
-        since: f64,
-        count: usize,
-    ) -> Option<(f64, f64)> {
+    /// The smallest of the last `count` samples or of those since `since`, whichever are more.
+    pub(crate) fn recent_least(&self, slope: Slope, since: f64, count: usize) -> Option<f64> {
         if self.samples.len() < count {
             return None;
         }
-        let mut least = f64::INFINITY;
-        let mut first = f64::INFINITY;
-        for (taken, sample) in self.samples.iter().rev().enumerate() {
-            if taken >= count && sample.at < since {
-                break;
-            }
-            least = least.min(slope.carry(sample));
-            first = first.min(sample.at);
-        }
-        Some((least, first))
+        let recent = self.samples.iter().rev().enumerate();
+        let recent = recent.take_while(|(taken, sample)| *taken < count || sample.at >= since);
+        recent
+            .map(|(_, sample)| slope.carry(sample))
+            .reduce(f64::min)
+    }
+
+    /// When the values rose to what they are since `since`: after the last that was not half as far above `floor` as most are
+    /// now. A few before that may have been high by chance.
+    pub(crate) fn risen(
+        &self,
+        scratch: &mut Vec<f64>,
+        slope: Slope,
+        since: f64,
+        floor: f64,
+    ) -> f64 {
+        let recent = self.samples.iter().filter(|s| s.at >= since);
+        scratch.clear();
+        scratch.extend(recent.map(|s| slope.carry(s)));
+        scratch.sort_unstable_by(f64::total_cmp);
+        let Some(level) = scratch.get(scratch.len() / 2) else {
+            return since;
+        };
+        let half = (floor + level) / 2.0;
+        let below = self.samples.iter().filter(|s| slope.carry(s) < half);
+        below.map(|s| s.at + 1e-6).fold(f64::NEG_INFINITY, f64::max)
     }
 
     /// How many samples since `since` lie below `bound`, and the time of the first of them.
@@ -167,14 +206,14 @@ mod tests {
             window.push(f64::from(i), f64::from((i * 37) % 200));
         }
         let floor = window
-            .floor(&mut Vec::new(), STILL, ALWAYS, f64::NEG_INFINITY)
+            .floor(&mut Vec::new(), STILL, ALWAYS, Suspect::NONE, 0.1)
             .unwrap();
         assert_eq!(
             (floor.value, floor.median, floor.upper),
             (9.5, 100.0, 150.0)
         );
-        let least = window.recent_least(STILL, 199.0, 3).unwrap();
-        assert_eq!(least, (89.0, 197.0));
+        assert_eq!(window.recent_least(STILL, 199.0, 3), Some(89.0));
+        assert_eq!(window.below(STILL, 190.0, 130.0), (7, 190.0));
     }
 
     #[test]
@@ -188,7 +227,7 @@ mod tests {
             rate: 1e-3,
         };
         let floor = window
-            .floor(&mut Vec::new(), slope, ALWAYS, f64::NEG_INFINITY)
+            .floor(&mut Vec::new(), slope, ALWAYS, Suspect::NONE, 0.1)
             .unwrap();
         assert!((floor.value - 5.1).abs() < 1e-9 && floor.error < 1e-9);
     }
