@@ -41,24 +41,34 @@ impl<T: Transport, M: Machine> Driver<T, M> {
     /// transport is unusable; trouble on the network is none.
     pub fn drive(&mut self, until: Duration) -> io::Result<Option<M::Event>> {
         loop {
-            let heard = self.receive()?;
-            let now = self.transport.now();
-            if self.machine.poll_timeout().is_some_and(|at| at <= now) {
-                self.machine.handle_timeout(now);
-            }
-            self.transmit(now)?;
-            if let Some(event) = self.machine.poll_event() {
-                return Ok(Some(event));
-            }
-            if now >= until {
-                return Ok(None);
-            }
-            if !heard {
-                let next = self.machine.poll_timeout();
-                let next = next.map_or(until, |at| at.min(until));
-                self.transport.wait(Some(next))?;
+            let (event, now) = self.round(until)?;
+            if event.is_some() || now >= until {
+                return Ok(event);
             }
         }
+    }
+
+    /// Reads what has arrived, sends what is due, and returns the next event. If nothing was there, waits until something
+    /// arrives, a timer is due or the [clock](Driver::now) reaches `until`, and returns `None`.
+    pub fn drive_once(&mut self, until: Duration) -> io::Result<Option<M::Event>> {
+        Ok(self.round(until)?.0)
+    }
+
+    /// One round, and when it read the clock.
+    fn round(&mut self, until: Duration) -> io::Result<(Option<M::Event>, Duration)> {
+        let heard = self.receive()?;
+        let now = self.transport.now();
+        if self.machine.poll_timeout().is_some_and(|at| at <= now) {
+            self.machine.handle_timeout(now);
+        }
+        self.transmit(now)?;
+        let event = self.machine.poll_event();
+        if event.is_none() && !heard && now < until {
+            let next = self.machine.poll_timeout();
+            let next = next.map_or(until, |at| at.min(until));
+            self.transport.wait(Some(next))?;
+        }
+        Ok((event, now))
     }
 
     /// Like [`drive`](Driver::drive) for this long from now.

@@ -39,8 +39,10 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod address;
 mod driver;
 
+pub use address::{AddressError, DEFAULT_PORT, resolve};
 pub use driver::{Driver, DriverError};
 pub use samestep_netem as netem;
 pub use samestep_proto as proto;

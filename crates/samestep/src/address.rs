@@ -1,0 +1,122 @@
+//! Addresses as people write them.
+
+use std::fmt;
+use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
+
+/// The port used where none is named.
+pub const DEFAULT_PORT: u16 = 14242;
+
+/// Finds the address that somebody wrote: `"example.org:14242"`, `"192.168.0.7"`, `"[::1]:5000"`, `"::1"`. Without a port it
+/// is [`DEFAULT_PORT`]. Names are looked up, which may take seconds.
+pub fn resolve(written: &str) -> Result<SocketAddr, AddressError> {
+    let written = written.trim();
+    if let Ok(address) = written.parse::<SocketAddr>() {
+        return check(written, address);
+    }
+    let bare = written.trim_start_matches('[').trim_end_matches(']');
+    if let Ok(ip) = bare.parse::<IpAddr>() {
+        return Ok(SocketAddr::new(ip, DEFAULT_PORT));
+    }
+    let (name, port) = match written.rsplit_once(':') {
+        Some((name, port)) => match port.parse() {
+            Ok(port) => (name, port),
+            Err(_) => return Err(AddressError::Malformed(written.into())),
+        },
+        None => (written, DEFAULT_PORT),
+    };
+    if name.is_empty() || name.contains([':', '/', ' ']) {
+        return Err(AddressError::Malformed(written.into()));
+    }
+    let unknown = |why: String| AddressError::Unknown {
+        name: name.into(),
+        why,
+    };
+    let mut found: Vec<SocketAddr> = (name, port)
+        .to_socket_addrs()
+        .map_err(|error| unknown(plain(&error.to_string())))?
+        .collect();
+    // Where a name has both, hosts behind home routers are more often reached over IPv4.
+    found.sort_by_key(SocketAddr::is_ipv6);
+    let address = found
+        .first()
+        .ok_or_else(|| unknown("it has no address".into()))?;
+    check(written, *address)
+}
+
+/// The resolver's words without what the standard library puts before them.
+fn plain(words: &str) -> String {
+    let before = "failed to lookup address information: ";
+    words.strip_prefix(before).unwrap_or(words).to_lowercase()
+}
+
+fn check(written: &str, address: SocketAddr) -> Result<SocketAddr, AddressError> {
+    match address.port() {
+        0 => Err(AddressError::Malformed(written.into())),
+        _ => Ok(address),
+    }
+}
+
+/// Why an address leads nowhere.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum AddressError {
+    /// It is no address.
+    Malformed(String),
+    /// Nobody knows the name.
+    Unknown {
+        /// The name.
+        name: String,
+        /// What the system says.
+        why: String,
+    },
+}
+
+impl fmt::Display for AddressError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            AddressError::Malformed(written) => write!(
+                f,
+                "\"{written}\" is no address: write name:port or address:port, such as example.org:{DEFAULT_PORT}"
+            ),
+            AddressError::Unknown { name, why } => write!(
+                f,
+                "nobody knows where \"{name}\" is ({why}): check the spelling, or use its IP address"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for AddressError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_port_may_be_left_out() {
+        assert_eq!(resolve("10.0.0.1").unwrap(), ([10, 0, 0, 1], 14242).into());
+        assert_eq!(resolve(" 10.0.0.1:5 ").unwrap(), ([10, 0, 0, 1], 5).into());
+        assert_eq!(resolve("::1").unwrap().to_string(), "[::1]:14242");
+        assert_eq!(resolve("[::1]").unwrap().to_string(), "[::1]:14242");
+        assert_eq!(resolve("[::1]:5").unwrap().to_string(), "[::1]:5");
+        assert_eq!(resolve("localhost:5").unwrap().port(), 5);
+    }
+
+    #[test]
+    fn what_is_no_address_is_explained() {
+        for written in [
+            "",
+            ":5",
+            "host:port",
+            "a b",
+            "http://x",
+            "1.2.3.4:0",
+            "a:b:5",
+        ] {
+            let error = resolve(written).unwrap_err().to_string();
+            assert!(error.contains("is no address"), "{written}: {error}");
+        }
+        let error = resolve("no-such-name.invalid").unwrap_err().to_string();
+        assert!(error.contains("no-such-name.invalid"), "{error}");
+        assert!(error.contains("spelling"), "{error}");
+    }
+}
