@@ -63,6 +63,7 @@ mod fields;
 mod id;
 mod replicator;
 mod synced;
+mod update;
 
 pub use fields::{SharedField, SharedFields, Stamp};
 pub use id::{Owner, PeerId, PlayerId};

@@ -1,13 +1,13 @@
 //! Keeps one struct of shared fields the same in all programs of a room.
 
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
-use alloc::vec;
 use alloc::vec::Vec;
 
-use samestep_wire::{BitReader, BitWriter, DecodeError, EncodeError};
+use samestep_wire::{BitReader, DecodeError, EncodeError};
 
 use crate::fields::{Access, Mark, SharedField, SharedFields};
 use crate::id::{Owner, PeerId};
+use crate::update::{Kind, decode_header, decode_stamp, encode};
 
 /// One program's part in keeping a struct of [`Synced`](crate::Synced) fields the same everywhere.
 ///
@@ -68,16 +68,6 @@ const HELD_LIMIT: usize = 256 << 10;
 struct Held {
     messages: Vec<Vec<u8>>,
     bytes: usize,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    /// Some fields.
-    Update = 0,
-    /// All fields, for who asked.
-    Everything = 1,
-    /// Asks for everything.
-    Question = 2,
 }
 
 impl Replicator {
@@ -198,7 +188,11 @@ impl Replicator {
             return;
         };
         if term > view.term {
-            self.hold(from, message);
+            // Nobody in a host's room knows more of it than the host.
+            match view.authority == view.me && !view.is_mesh {
+                true => self.refused += 1,
+                false => self.hold(from, message),
+            }
             return;
         }
         if kind == Kind::Question {
@@ -394,228 +388,5 @@ impl Replicator {
     }
 }
 
-fn decode_header(r: &mut BitReader<'_>) -> Result<(Kind, u64), DecodeError> {
-    let kind = match r.read_bits(2)? {
-        0 => Kind::Update,
-        1 => Kind::Everything,
-        2 => Kind::Question,
-        _ => return Err(DecodeError::UnknownVariant),
-    };
-    Ok((kind, r.read_varint()?))
-}
-
-fn decode_stamp(r: &mut BitReader<'_>, term: u64) -> Result<crate::Stamp, DecodeError> {
-    let back = r.read_varint()?;
-    Ok(crate::Stamp {
-        term: term.checked_sub(back).ok_or(DecodeError::OutOfRange)?,
-        count: r.read_varint()?,
-    })
-}
-
-/// Kind, term, number of fields, then for each: fields skipped before it, its stamp, its value.
-fn encode<S: SharedFields + ?Sized>(
-    fields: &mut S,
-    kind: Kind,
-    term: u64,
-    pick: &dyn Fn(&Mark) -> bool,
-) -> Result<Vec<u8>, EncodeError> {
-    let mut picked = 0;
-    fields.for_each(&mut |field| picked += u64::from(pick(field.mark())));
-    let mut buffer = vec![0; 128];
-    loop {
-        let mut w = BitWriter::new(&mut buffer);
-        w.write_bits(kind as u64, 2);
-        w.write_varint(term);
-        if kind != Kind::Question {
-            w.write_varint(picked);
-        }
-        let mut skipped = 0;
-        fields.for_each(&mut |field| {
-            let mark = field.mark();
-            if kind == Kind::Question || !pick(mark) {
-                skipped += 1;
-                return;
-            }
-            let stamp = mark.stamp;
-            w.write_varint(skipped);
-            w.write_varint(term.saturating_sub(stamp.term));
-            w.write_varint(stamp.count);
-            field.encode(&mut w);
-            skipped = 0;
-        });
-        match w.finish() {
-            Ok(len) => {
-                buffer.truncate(len);
-                return Ok(buffer);
-            }
-            Err(EncodeError::Overflow) => buffer.resize(buffer.len() * 4, 0),
-            Err(error) => return Err(error),
-        }
-    }
-}
-
 #[cfg(test)]
-mod tests {
-    use alloc::string::String;
-
-    use super::*;
-    use crate::{SharedFields, Synced};
-
-    #[derive(Default, SharedFields)]
-    struct Two {
-        #[shared(owner = authority)]
-        host: Synced<u8>,
-        #[shared(owner = player(1))]
-        guest: Synced<String>,
-    }
-
-    const HOST: PeerId = PeerId(0);
-    const GUEST: PeerId = PeerId(1);
-
-    fn owner_of(owner: Owner) -> Option<PeerId> {
-        Some(if owner == Owner::Authority {
-            HOST
-        } else {
-            GUEST
-        })
-    }
-
-    fn view(me: PeerId) -> View<'static> {
-        View {
-            me,
-            authority: HOST,
-            others: if me == HOST { &[GUEST] } else { &[HOST] },
-            is_mesh: false,
-            term: 3,
-            owner_of: &owner_of,
-        }
-    }
-
-    struct Side {
-        me: PeerId,
-        fields: Two,
-        replicator: Replicator,
-    }
-
-    impl Side {
-        fn new(me: PeerId) -> Side {
-            let mut fields = Two::default();
-            let replicator = Replicator::new(&mut fields).unwrap();
-            Side {
-                me,
-                fields,
-                replicator,
-            }
-        }
-
-        fn poll(&mut self) -> Option<Vec<u8>> {
-            let said = self.replicator.poll(&mut self.fields, &view(self.me));
-            said.map(|(_, bytes)| bytes)
-        }
-
-        fn handle(&mut self, from: PeerId, bytes: &[u8]) {
-            let view = view(self.me);
-            self.replicator.handle(&mut self.fields, &view, from, bytes);
-        }
-    }
-
-    fn talk(host: &mut Side, guest: &mut Side) {
-        loop {
-            if let Some(bytes) = host.poll() {
-                guest.handle(HOST, &bytes);
-            } else if let Some(bytes) = guest.poll() {
-                host.handle(GUEST, &bytes);
-            } else {
-                return;
-            }
-        }
-    }
-
-    fn pair() -> (Side, Side) {
-        let (mut host, mut guest) = (Side::new(HOST), Side::new(GUEST));
-        talk(&mut host, &mut guest);
-        (host, guest)
-    }
-
-    #[test]
-    fn only_the_last_value_is_sent_and_it_is_small() {
-        let (mut host, mut guest) = pair();
-        for value in 1..=50 {
-            host.fields.host.set(value).unwrap();
-        }
-        let bytes = host.poll().unwrap();
-        assert_eq!(bytes.len(), 7, "six bytes and two bits around one of value");
-        assert_eq!(host.poll(), None);
-        guest.handle(HOST, &bytes);
-        assert_eq!(*guest.fields.host, 50);
-        assert!(guest.fields.host.take_changed() && guest.replicator.take_changed());
-        assert!(!guest.fields.host.take_changed() && !guest.replicator.take_changed());
-        assert_eq!(guest.poll(), None, "nobody echoes");
-    }
-
-    #[test]
-    fn a_newcomer_takes_what_the_room_knows_unless_it_has_set_its_own() {
-        let (mut host, mut guest) = pair();
-        guest.fields.guest.set("known".into()).unwrap();
-        talk(&mut host, &mut guest);
-        let mut again = Side::new(GUEST);
-        talk(&mut host, &mut again);
-        assert_eq!(*again.fields.guest, "known");
-        let mut again = Side::new(GUEST);
-        again.fields.guest.set("mine".into()).unwrap();
-        again.fields.host.set(9).unwrap();
-        talk(&mut host, &mut again);
-        assert_eq!((*again.fields.host, *host.fields.host), (0, 0));
-        assert_eq!(*host.fields.guest, "mine");
-    }
-
-    #[test]
-    fn nobody_sets_what_is_not_theirs() {
-        let (mut host, mut guest) = pair();
-        // A guest that believes to be the host.
-        let mut liar = Side::new(HOST);
-        liar.fields.host.set(66).unwrap();
-        while let Some(bytes) = liar.poll() {
-            host.handle(GUEST, &bytes);
-        }
-        assert_eq!(*host.fields.host, 0);
-        assert!(host.replicator.refused() > 0);
-        // One that goes round the host.
-        guest.fields.guest.set("unchecked".into()).unwrap();
-        let bytes = guest.poll().unwrap();
-        let mut other = Side::new(PeerId(2));
-        other.replicator.complete = true;
-        other.handle(GUEST, &bytes);
-        assert_eq!(*other.fields.guest, "");
-    }
-
-    #[test]
-    fn any_bytes_are_survived() {
-        let (mut host, mut guest) = pair();
-        guest
-            .fields
-            .guest
-            .set("something long enough".into())
-            .unwrap();
-        let bytes = guest.poll().unwrap();
-        for bit in 0..bytes.len() * 8 {
-            let mut bytes = bytes.clone();
-            bytes[bit / 8] ^= 1 << (bit % 8);
-            host.handle(GUEST, &bytes);
-            host.handle(GUEST, &bytes[..bit / 8]);
-            assert_eq!(*host.fields.host, 0);
-        }
-    }
-
-    #[test]
-    fn what_was_said_too_early_is_kept_up_to_a_limit() {
-        let (_, mut guest) = pair();
-        let mut early = vec![0; 1000];
-        early[0] = 0b1111_1100; // An update of term 63.
-        for _ in 0..1000 {
-            guest.handle(HOST, &early);
-            assert!(guest.replicator.held[&HOST].bytes <= HELD_LIMIT);
-        }
-        assert!(!guest.replicator.is_complete(), "asks again instead");
-    }
-}
+mod tests;
