@@ -7,15 +7,20 @@
 mod cycle;
 mod drift;
 mod filter;
+mod mesh;
 mod slew;
+mod solve;
 #[cfg(test)]
 mod trial;
+#[cfg(test)]
+mod trial_mesh;
 mod window;
 
 use core::time::Duration;
 
 pub use cycle::{CycleConfig, CycleMessage, CycleSample, CycleServer, Gate, Messages};
 pub use filter::FilterConfig;
+pub use mesh::{MeshClock, MeshOffset, MeshReport};
 pub use slew::SlewConfig;
 
 use cycle::Cycles;

@@ -308,11 +308,24 @@ impl Filter {
         samples >= 2 * Self::RISEN && (exact || long)
     }
 
+    /// How far back to look: as far as the unknown part of the drift does less harm than more samples do good.
+    fn span(&self) -> f64 {
+        let Some((up, down)) = self.floors.filter(|_| self.learning.is_none()) else {
+            return f64::INFINITY;
+        };
+        let longest = self.config.window.as_secs_f64();
+        let error = up.error.hypot(down.error) / 2.0;
+        (2.0 * error / self.drift.error()).clamp(Self::POINT, longest.max(Self::POINT))
+    }
+
     /// The floors of both directions.
     fn measure(&mut self, now: f64) -> Option<(Floor, Floor)> {
         let (there, back) = self.slopes(now);
-        let always = (f64::NEG_INFINITY, f64::INFINITY);
-        let share = Window::share(self.up.len().min(self.down.len()));
+        let mut span = (now - self.span(), f64::INFINITY);
+        if self.up.count(span).min(self.down.count(span)) < 2 * Self::RISEN {
+            span.0 = f64::NEG_INFINITY;
+        }
+        let share = Window::share(self.up.count(span).min(self.down.count(span)));
         let (mut suspect_up, mut suspect_down) = (Suspect::NONE, Suspect::NONE);
         if let Some((up, down)) = self.floors.filter(|_| self.settled(now)) {
             let moved = self.drift.rate() * (now - self.at);
@@ -323,10 +336,10 @@ impl Filter {
         }
         let up = self
             .up
-            .floor(&mut self.scratch, there, always, suspect_up, share)?;
+            .floor(&mut self.scratch, there, span, suspect_up, share)?;
         let down = self
             .down
-            .floor(&mut self.scratch, back, always, suspect_down, share)?;
+            .floor(&mut self.scratch, back, span, suspect_down, share)?;
         Some((up, down))
     }
 

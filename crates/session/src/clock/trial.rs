@@ -382,3 +382,31 @@ fn loss_duplicates_and_reordering_do_no_harm() {
     );
     assert!(usable <= 1.5 && worst <= 2.0, "{usable} s, {worst} ms");
 }
+
+/// A machine that slept, or a virtual one that was moved: no route explains it.
+#[test]
+fn a_jump_of_the_other_clock_is_followed() {
+    let lag = ms(20.0);
+    for jump_ms in [15.0, 80.0, 600_000.0] {
+        let mut clock = Clock::new(Duration::ZERO, &ClockConfig::default());
+        for i in 0..600 {
+            let sent_at = ms(f64::from(i) * 100.0);
+            let jumped = if i >= 200 {
+                ms(jump_ms)
+            } else {
+                Duration::ZERO
+            };
+            let received_at = sent_at + lag + jumped;
+            let exchange = Exchange {
+                sent_at,
+                received_at,
+                answered_at: received_at,
+                returned_at: sent_at + 2 * lag,
+            };
+            clock.on_exchange(exchange.returned_at, exchange);
+        }
+        let now = Duration::from_secs(60);
+        let off = clock.time(now).unwrap().as_secs_f64() - (now + ms(jump_ms)).as_secs_f64();
+        assert!(off.abs() < 1e-3, "jump of {jump_ms} ms: {off} s");
+    }
+}
