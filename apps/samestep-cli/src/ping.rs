@@ -14,7 +14,7 @@ use samestep::proto::{Endpoint, RefuseReason};
 use samestep::transport::now;
 use samestep_lab::Samples;
 
-use crate::address::{DEFAULT_PORT, any_port, resolve};
+use crate::address::{any_port, resolve};
 use crate::failure::{Failure, Kind};
 use crate::link::LinkArguments;
 use crate::{GAME, VERSION};
@@ -37,7 +37,7 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
-    let to = resolve(&arguments.address, DEFAULT_PORT)?;
+    let to = resolve(&arguments.address)?;
     let mut socket = Udp::bind(any_port(to)).map_err(Failure::of_bind)?;
     socket.connect(to)?;
     let path = arguments.link.path()?;

@@ -1,7 +1,9 @@
 //! Lines from a terminal or a pipe, and the wish to stop.
 
 use std::io::{BufRead, IsTerminal};
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 
 use rustyline::error::ReadlineError;
@@ -15,8 +17,6 @@ pub enum Input {
     Line(String),
     /// No more lines: the end of a file, or Ctrl-D.
     End,
-    /// Ctrl-C, or another program's request to stop.
-    Interrupt,
 }
 
 /// Where lines come from, and where to print so that a half-typed line stays whole.
@@ -25,20 +25,25 @@ pub struct Terminal {
     pub out: Box<dyn Print>,
     /// Whether people look at it.
     pub interactive: bool,
+    interrupted: Arc<AtomicBool>,
     _restore: Restore,
 }
+
+/// Lines read ahead; whoever writes faster than they are carried out has to wait.
+const AHEAD: usize = 64;
 
 impl Terminal {
     /// Begins to read standard input, on a thread: a terminal with line editing (unless `plain`), anything else line by line.
     pub fn open(plain: bool) -> Terminal {
         let restore = Restore::new();
-        let (sender, input) = channel();
-        let stopper = sender.clone();
+        let (sender, input) = sync_channel(AHEAD);
+        let interrupted = Arc::new(AtomicBool::new(false));
+        let flag = Arc::clone(&interrupted);
         // Without it Ctrl-C ends the program the hard way, which is better than not starting.
-        let _ = ctrlc::set_handler(move || drop(stopper.send(Input::Interrupt)));
+        let _ = ctrlc::set_handler(move || flag.store(true, Ordering::Relaxed));
         let interactive =
             !plain && std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
-        let edited = interactive.then(|| edit(&sender)).flatten();
+        let edited = interactive.then(|| edit(&sender, &interrupted)).flatten();
         let out = edited.unwrap_or_else(|| {
             thread::spawn(move || read(&sender));
             Box::new(Plain)
@@ -47,12 +52,18 @@ impl Terminal {
             input,
             out,
             interactive,
+            interrupted,
             _restore: restore,
         }
     }
+
+    /// Whether somebody pressed Ctrl-C, or another program asked this one to stop.
+    pub fn is_interrupted(&self) -> bool {
+        self.interrupted.load(Ordering::Relaxed)
+    }
 }
 
-fn read(to: &Sender<Input>) {
+fn read(to: &SyncSender<Input>) {
     for line in std::io::stdin().lock().lines() {
         let Ok(line) = line else { break };
         if to.send(Input::Line(line)).is_err() {
@@ -71,10 +82,10 @@ impl<P: ExternalPrinter> Print for Edited<P> {
 }
 
 /// Reads edited lines; `None` if the terminal cannot do that.
-fn edit(to: &Sender<Input>) -> Option<Box<dyn Print>> {
+fn edit(to: &SyncSender<Input>, interrupted: &Arc<AtomicBool>) -> Option<Box<dyn Print>> {
     let mut editor = DefaultEditor::new().ok()?;
     let printer = editor.create_external_printer().ok()?;
-    let to = to.clone();
+    let (to, interrupted) = (to.clone(), Arc::clone(interrupted));
     thread::spawn(move || {
         loop {
             let input = match editor.readline("> ") {
@@ -82,10 +93,13 @@ fn edit(to: &Sender<Input>) -> Option<Box<dyn Print>> {
                     let _ = editor.add_history_entry(&line);
                     Input::Line(line)
                 }
-                Err(ReadlineError::Interrupted) => Input::Interrupt,
+                Err(ReadlineError::Interrupted) => {
+                    interrupted.store(true, Ordering::Relaxed);
+                    return;
+                }
                 Err(_) => Input::End,
             };
-            let last = !matches!(input, Input::Line(_));
+            let last = input == Input::End;
             if to.send(input).is_err() || last {
                 return;
             }
