@@ -82,6 +82,7 @@ impl<T: Transport, M: Machine> Driver<T, M> {
     /// is repeated until the other end has answered. A machine with open connections is never finished and takes all the
     /// time.
     pub fn finish(&mut self, until: Duration) -> io::Result<()> {
+        self.drive(Duration::ZERO)?;
         while let Some(next) = self.machine.poll_timeout()
             && self.now() < until
         {
