@@ -3,7 +3,7 @@
 use core::fmt;
 use core::time::Duration;
 
-use samestep_proto::CloseReason;
+use samestep_proto::{CloseReason, RefuseReason};
 use samestep_wire::Wire;
 
 use crate::id::{MessageKind, PeerId, PlayerId, RequestId, Ticket};
@@ -121,6 +121,13 @@ pub enum SessionEvent {
         /// What the authority made of it.
         payload: Vec<u8>,
     },
+    /// An action this program asked for took place while it was away: its effect is in the state it has been given.
+    Included {
+        /// Which.
+        request: RequestId,
+        /// The type of action.
+        kind: MessageKind,
+    },
     /// The authority denied an action this program asked for.
     Denied {
         /// Which.
@@ -198,6 +205,10 @@ pub enum LeaveReason {
     RoomClosed(#[wire(max_len = 255)] String),
     /// The room is full.
     Full,
+    /// The password is not the room's: in words.
+    WrongPassword(#[wire(max_len = 255)] String),
+    /// Another game, or another version of it: in words.
+    WrongVersion(#[wire(max_len = 255)] String),
     /// The host could not be reached, or refused: in words.
     NotReached(#[wire(max_len = 255)] String),
     /// The room is a mesh and the role is not, or the other way round.
@@ -206,7 +217,21 @@ pub enum LeaveReason {
 
 impl LeaveReason {
     pub(crate) fn of_close(reason: &CloseReason) -> Self {
-        Self::NotReached(shorten(&reason.to_string()))
+        match reason {
+            CloseReason::Refused(
+                why @ (RefuseReason::Password
+                | RefuseReason::PasswordRequired
+                | RefuseReason::PasswordUnneeded),
+            ) => Self::WrongPassword(shorten(&why.to_string())),
+            CloseReason::Refused(RefuseReason::Full) => Self::Full,
+            CloseReason::Refused(RefuseReason::Banned) => Self::Banned(String::new()),
+            CloseReason::Refused(
+                why @ (RefuseReason::Version { .. }
+                | RefuseReason::Game
+                | RefuseReason::Protocol { .. }),
+            ) => Self::WrongVersion(shorten(&why.to_string())),
+            reason => Self::NotReached(shorten(&reason.to_string())),
+        }
     }
 }
 
@@ -233,7 +258,9 @@ impl fmt::Display for LeaveReason {
             Self::LoadingTooLong => f.write_str("loading took too long"),
             Self::RoomClosed(words) => with(f, "the room was closed", words),
             Self::Full => f.write_str("the room is full"),
-            Self::NotReached(words) => f.write_str(words),
+            Self::NotReached(words) | Self::WrongVersion(words) | Self::WrongPassword(words) => {
+                f.write_str(words)
+            }
             Self::WrongTopology => f.write_str(
                 "this room is of the other kind: a host's room is joined as a client, a mesh as a peer",
             ),

@@ -1,0 +1,379 @@
+//! The room: what everyone in it agrees on.
+
+mod change;
+mod names;
+
+use core::time::Duration;
+
+use samestep_wire::Wire;
+
+use crate::address::Address;
+use crate::config::Profile;
+use crate::id::{NetworkId, Owner, PeerId, PlayerId};
+pub(crate) use change::{Change, Newcomer};
+pub(crate) use names::distinct;
+
+/// Who is here, who plays where, what was agreed, and how far the game is: the same for every member.
+///
+/// Nobody changes it by hand. Members propose, the authority puts the changes in order, and every member applies the
+/// same changes in the same order.
+#[derive(Clone, PartialEq, Eq, Debug, Wire)]
+pub struct Room {
+    #[wire(max_len = 64)]
+    name: String,
+    mesh: bool,
+    pub(crate) rules: Rules,
+    authority: PeerId,
+    survivor: PeerId,
+    #[wire(varint)]
+    next_peer: u16,
+    peers: Vec<PeerInfo>,
+    players: Vec<PlayerInfo>,
+    settings: Settings,
+    phase: Phase,
+    things: Vec<Thing>,
+    #[wire(varint)]
+    owners_term: u64,
+    #[wire(varint)]
+    games: u32,
+}
+
+/// What the opener of a room decided for all who come.
+#[derive(Clone, PartialEq, Eq, Debug, Wire)]
+pub(crate) struct Rules {
+    #[wire(varint)]
+    pub(crate) capacity: u16,
+    #[wire(varint)]
+    pub(crate) spectators: u16,
+    pub(crate) initial_state: bool,
+    /// Players needed if the game begins once all are ready.
+    pub(crate) start_with: Option<u16>,
+    #[wire(varint)]
+    pub(crate) load_grace_us: u64,
+    #[wire(varint)]
+    pub(crate) rejoin_grace_us: u64,
+    #[wire(varint)]
+    pub(crate) countdown_us: u64,
+    /// How long a member of a mesh may be silent; `None` waits.
+    pub(crate) drop_after_us: Option<u64>,
+}
+
+/// How a peer takes part.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Wire)]
+pub enum PeerKind {
+    /// Opened the room and decides for all.
+    Host,
+    /// Plays in a host's room.
+    Client,
+    /// Watches.
+    Spectator,
+    /// Member of a mesh.
+    Member,
+}
+
+/// Whether a peer is here.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Wire)]
+pub enum Presence {
+    /// Accepted; its initial state is on the way.
+    Loading,
+    /// Taking part.
+    InSync,
+    /// Vanished; its place is kept for a while.
+    Away,
+}
+
+/// One program taking part.
+#[derive(Clone, PartialEq, Eq, Debug, Wire)]
+pub struct PeerInfo {
+    /// Its id.
+    pub id: PeerId,
+    /// How it takes part.
+    pub kind: PeerKind,
+    /// Whether it is here.
+    pub presence: Presence,
+    /// Where it can be reached; only in a mesh.
+    pub(crate) address: Option<Address>,
+    /// The key it proves itself with when others connect to it.
+    pub(crate) key: Option<[u8; 32]>,
+    /// What its rejoin secret hashes to.
+    pub(crate) secret_hash: [u8; 16],
+    /// The log's index at which it joined or came back: later ones belong to a later life.
+    #[wire(varint)]
+    pub(crate) since: u64,
+    /// The member it joined through.
+    pub(crate) sponsor: PeerId,
+    /// The last of its proposals that became a change.
+    #[wire(varint)]
+    pub(crate) settled: u32,
+    /// Says the game is over, and how; a hash of the result.
+    pub(crate) end_vote: Option<u64>,
+}
+
+/// One place in the game.
+#[derive(Clone, PartialEq, Eq, Debug, Wire)]
+pub struct PlayerInfo {
+    /// Its id.
+    pub id: PlayerId,
+    /// The program it plays on.
+    pub peer: PeerId,
+    /// Name and colour, different from everybody else's.
+    pub profile: Profile,
+    /// Ready to begin with the settings as they are.
+    pub ready: bool,
+}
+
+/// What is agreed before a game.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Wire)]
+pub struct Settings {
+    /// The map.
+    #[wire(max_len = 255)]
+    pub map: String,
+    /// The mode.
+    #[wire(max_len = 255)]
+    pub mode: String,
+    /// Whatever else the game wants to agree on.
+    #[wire(max_len = 255)]
+    pub values: Vec<(String, String)>,
+}
+
+/// How far the game is.
+#[derive(Clone, PartialEq, Eq, Debug, Wire)]
+pub enum Phase {
+    /// Settings are agreed on, players get ready.
+    SetUp,
+    /// The game begins, or began, at this time of the common clock.
+    Playing {
+        /// Session time in microseconds.
+        #[wire(varint)]
+        at_us: u64,
+    },
+    /// Over, with a result all know.
+    Ended {
+        /// As agreed.
+        result: Vec<u8>,
+    },
+}
+
+impl Phase {
+    /// When the game begins or began, in session time.
+    pub fn start(&self) -> Option<Duration> {
+        match self {
+            Self::Playing { at_us } => Some(Duration::from_micros(*at_us)),
+            _ => None,
+        }
+    }
+}
+
+/// Something that has a network id.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Wire)]
+pub struct Thing {
+    /// Its name.
+    pub id: NetworkId,
+    /// What it is, in the game's own numbers.
+    #[wire(varint)]
+    pub kind: u16,
+    /// Whose it is.
+    pub owner: Owner,
+}
+
+impl Room {
+    pub(crate) fn new(name: &str, mesh: bool, rules: Rules) -> Self {
+        Self {
+            name: name.into(),
+            mesh,
+            rules,
+            authority: PeerId(0),
+            survivor: PeerId(0),
+            next_peer: 0,
+            peers: Vec::new(),
+            players: Vec::new(),
+            settings: Settings::default(),
+            phase: Phase::SetUp,
+            things: Vec::new(),
+            owners_term: 0,
+            games: 0,
+        }
+    }
+
+    /// The room's name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Whether everyone talks to everyone.
+    pub fn is_mesh(&self) -> bool {
+        self.mesh
+    }
+
+    /// Players the room holds.
+    pub fn capacity(&self) -> usize {
+        usize::from(self.rules.capacity)
+    }
+
+    /// Who puts changes in order: the host, or the leader of a mesh.
+    pub fn authority(&self) -> PeerId {
+        self.authority
+    }
+
+    /// Who goes on if the members fall into two equal parts.
+    pub fn survivor(&self) -> PeerId {
+        self.survivor
+    }
+
+    /// All peers, also those whose place is only kept, by id.
+    pub fn peers(&self) -> &[PeerInfo] {
+        &self.peers
+    }
+
+    /// A peer.
+    pub fn peer(&self, id: PeerId) -> Option<&PeerInfo> {
+        let at = self.peers.binary_search_by_key(&id, |p| p.id).ok()?;
+        Some(&self.peers[at])
+    }
+
+    pub(crate) fn peer_mut(&mut self, id: PeerId) -> Option<&mut PeerInfo> {
+        let at = self.peers.binary_search_by_key(&id, |p| p.id).ok()?;
+        Some(&mut self.peers[at])
+    }
+
+    /// Peers that are here: loading or in sync.
+    pub fn present(&self) -> impl Iterator<Item = &PeerInfo> {
+        self.peers.iter().filter(|p| p.presence != Presence::Away)
+    }
+
+    /// Whether a peer is here.
+    pub fn is_present(&self, id: PeerId) -> bool {
+        self.peer(id).is_some_and(|p| p.presence != Presence::Away)
+    }
+
+    /// All players, by id.
+    pub fn players(&self) -> &[PlayerInfo] {
+        &self.players
+    }
+
+    /// A player.
+    pub fn player(&self, id: PlayerId) -> Option<&PlayerInfo> {
+        let at = self.players.binary_search_by_key(&id, |p| p.id).ok()?;
+        Some(&self.players[at])
+    }
+
+    /// A peer's players.
+    pub fn players_of(&self, peer: PeerId) -> impl Iterator<Item = &PlayerInfo> {
+        self.players.iter().filter(move |p| p.peer == peer)
+    }
+
+    /// What is agreed for the next game.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// How far the game is.
+    pub fn phase(&self) -> &Phase {
+        &self.phase
+    }
+
+    /// How many games have ended in this room.
+    pub fn games(&self) -> u32 {
+        self.games
+    }
+
+    /// The things that were given a network id while playing.
+    pub fn things(&self) -> &[Thing] {
+        &self.things
+    }
+
+    /// Which peer may change what this owner owns: the same answer on every member with the same room.
+    ///
+    /// What belongs to somebody who is not here falls to one of those who are in sync: to the host in a host's room, in a
+    /// mesh to the members in turn, so that the loss of one burdens all.
+    pub fn owner_of(&self, owner: Owner) -> Option<PeerId> {
+        let (wanted, turn) = match owner {
+            Owner::Authority => (Some(self.authority), 0),
+            Owner::Player(player) => (self.player(player).map(|p| p.peer), player.0),
+            Owner::Peer(peer) => (Some(peer), peer.0),
+        };
+        if let Some(peer) = wanted.filter(|peer| self.is_present(*peer)) {
+            return Some(peer);
+        }
+        if !self.mesh {
+            return Some(self.authority);
+        }
+        let heirs: Vec<PeerId> = self
+            .peers
+            .iter()
+            .filter(|p| p.presence == Presence::InSync)
+            .map(|p| p.id)
+            .collect();
+        let heir = usize::from(turn).checked_rem(heirs.len())?;
+        Some(heirs[heir])
+    }
+
+    /// Rises whenever somebody comes or goes, so that words of an earlier owner can be told from those of a later.
+    pub fn owners_term(&self) -> u64 {
+        self.owners_term
+    }
+
+    /// Members whose acknowledgement counts: the host alone, or all of a mesh that are in sync.
+    pub(crate) fn voters(&self) -> Vec<PeerId> {
+        if !self.mesh {
+            return vec![self.authority];
+        }
+        self.peers
+            .iter()
+            .filter(|p| p.presence == Presence::InSync)
+            .map(|p| p.id)
+            .collect()
+    }
+
+    /// How many more players fit.
+    pub(crate) fn free_places(&self) -> usize {
+        self.capacity().saturating_sub(self.players.len())
+    }
+
+    pub(crate) fn free_spectator_places(&self) -> usize {
+        let taken = self
+            .peers
+            .iter()
+            .filter(|p| p.kind == PeerKind::Spectator)
+            .count();
+        usize::from(self.rules.spectators).saturating_sub(taken)
+    }
+
+    /// The lowest places nobody has, for `count` newcomers.
+    pub(crate) fn lowest_free(&self, count: usize) -> Vec<PlayerId> {
+        (0..u16::MAX)
+            .map(PlayerId)
+            .filter(|id| self.player(*id).is_none())
+            .take(count)
+            .collect()
+    }
+
+    pub(crate) fn next_peer(&self) -> PeerId {
+        PeerId(self.next_peer)
+    }
+
+    /// Whether everyone who plays is ready, and there are enough.
+    pub(crate) fn all_ready(&self) -> bool {
+        self.rules.start_with.is_some_and(|least| {
+            self.phase == Phase::SetUp
+                && self.players.len() >= usize::from(least).max(1)
+                && self
+                    .players
+                    .iter()
+                    .all(|p| p.ready && self.is_present(p.peer))
+        })
+    }
+
+    /// The result that more than half of those in sync agree on, if they do.
+    pub(crate) fn agreed_end(&self) -> Option<u64> {
+        let here: Vec<&PeerInfo> = self
+            .peers
+            .iter()
+            .filter(|p| p.presence == Presence::InSync && p.kind != PeerKind::Spectator)
+            .collect();
+        here.iter().filter_map(|p| p.end_vote).find(|vote| {
+            let votes = here.iter().filter(|p| p.end_vote == Some(*vote)).count();
+            votes * 2 > here.len()
+        })
+    }
+}

@@ -1,0 +1,355 @@
+//! The ways in which a room changes.
+
+use samestep_wire::Wire;
+
+use crate::address::Address;
+use crate::config::Profile;
+use crate::event::LeaveReason;
+use crate::id::{MessageKind, NetworkId, Owner, PeerId, PlayerId};
+use crate::room::{PeerInfo, PeerKind, Phase, PlayerInfo, Presence, Room, Settings, Thing};
+
+/// One change. Applied by every member, in the same order.
+#[derive(Clone, PartialEq, Eq, Debug, Wire)]
+pub(crate) enum Change {
+    /// Somebody is accepted and begins to load.
+    Joined(Newcomer),
+    /// Somebody whose place was kept is back and loads again.
+    Returned {
+        peer: PeerId,
+        sponsor: PeerId,
+        sponsor_address: Option<Address>,
+        address: Option<Address>,
+        key: Option<[u8; 32]>,
+    },
+    /// Somebody has loaded.
+    InSync { peer: PeerId },
+    /// Somebody vanished; the place is kept.
+    Away { peer: PeerId },
+    /// Somebody is gone for good.
+    Left { peer: PeerId, reason: LeaveReason },
+    /// Name or colour.
+    Profile { player: PlayerId, profile: Profile },
+    /// Ready, or no longer.
+    Ready { player: PlayerId, ready: bool },
+    /// New settings: nobody is ready for these yet.
+    Settings(Settings),
+    /// The game will begin.
+    Start {
+        #[wire(varint)]
+        at_us: u64,
+    },
+    /// Somebody says the game is over.
+    EndVote { peer: PeerId, vote: u64 },
+    /// The game is over.
+    End { result: Vec<u8> },
+    /// Back to the set-up.
+    Rematch,
+    /// Somebody else puts changes in order from here on.
+    Authority { peer: PeerId },
+    /// Who goes on of two equal parts.
+    Survivor { peer: PeerId },
+    /// Something has a name.
+    Named(Thing),
+    /// And no longer.
+    Unnamed { id: NetworkId },
+    /// A confirmed action.
+    Command {
+        from: PeerId,
+        kind: MessageKind,
+        #[wire(max_len = 65_536)]
+        payload: Vec<u8>,
+    },
+    /// The room is closed.
+    Closed {
+        #[wire(max_len = 255)]
+        words: String,
+    },
+}
+
+/// Somebody who is accepted.
+#[derive(Clone, PartialEq, Eq, Debug, Wire)]
+pub(crate) struct Newcomer {
+    pub(crate) peer: PeerId,
+    pub(crate) kind: PeerKind,
+    pub(crate) sponsor: PeerId,
+    /// Where the sponsor was reached.
+    pub(crate) sponsor_address: Option<Address>,
+    pub(crate) address: Option<Address>,
+    pub(crate) key: Option<[u8; 32]>,
+    pub(crate) secret_hash: [u8; 16],
+    #[wire(max_len = 64)]
+    pub(crate) players: Vec<(PlayerId, Profile)>,
+}
+
+impl Change {
+    /// Whether it changes whose acknowledgements count.
+    pub(crate) fn changes_voters(&self, room: &Room) -> bool {
+        match self {
+            Self::InSync { .. } => true,
+            Self::Away { peer } | Self::Left { peer, .. } => room
+                .peer(*peer)
+                .is_some_and(|p| p.presence == Presence::InSync),
+            _ => false,
+        }
+    }
+}
+
+impl Room {
+    /// Applies a change that the log gives this index. What does not fit the room changes nothing: a change is decided
+    /// before others it then follows.
+    pub(crate) fn apply(&mut self, index: u64, change: &Change) {
+        match change {
+            Change::Joined(newcomer) => self.add(index, newcomer),
+            Change::Returned {
+                peer,
+                sponsor,
+                sponsor_address,
+                address,
+                key,
+            } => {
+                self.learn_address(*sponsor, *sponsor_address);
+                if let Some(info) = self.peer_mut(*peer) {
+                    info.presence = Presence::Loading;
+                    info.sponsor = *sponsor;
+                    info.address = *address;
+                    info.key = *key;
+                    info.since = index;
+                    self.owners_term = index;
+                }
+            }
+            Change::InSync { peer } => self.set_presence(index, *peer, Presence::InSync),
+            Change::Away { peer } => {
+                self.set_presence(index, *peer, Presence::Away);
+                self.set_ready(|p| p.peer == *peer, false);
+            }
+            Change::Left { peer, .. } => {
+                self.peers.retain(|p| p.id != *peer);
+                self.players.retain(|p| p.peer != *peer);
+                self.owners_term = index;
+                self.keep_survivor();
+            }
+            Change::Profile { player, profile } => {
+                if let Some(info) = self.players.iter_mut().find(|p| p.id == *player) {
+                    info.profile = profile.clone();
+                }
+            }
+            Change::Ready { player, ready } => self.set_ready(|p| p.id == *player, *ready),
+            Change::Settings(settings) => {
+                self.settings = settings.clone();
+                self.set_ready(|_| true, false);
+            }
+            Change::Start { at_us } => self.phase = Phase::Playing { at_us: *at_us },
+            Change::EndVote { peer, vote } => {
+                if let Some(info) = self.peer_mut(*peer) {
+                    info.end_vote = Some(*vote);
+                }
+            }
+            Change::End { result } => {
+                self.games += 1;
+                self.phase = Phase::Ended {
+                    result: result.clone(),
+                };
+                self.begin_anew();
+            }
+            Change::Rematch => {
+                self.phase = Phase::SetUp;
+                self.begin_anew();
+            }
+            Change::Authority { peer } => {
+                self.authority = *peer;
+                // Ties go to who leads, so that no other half can believe it leads too.
+                self.survivor = *peer;
+                self.owners_term = index;
+            }
+            Change::Survivor { peer } => {
+                self.survivor = *peer;
+                self.keep_survivor();
+            }
+            Change::Named(thing) => match self.things.binary_search_by_key(&thing.id, |t| t.id) {
+                Ok(at) => self.things[at] = *thing,
+                Err(at) => self.things.insert(at, *thing),
+            },
+            Change::Unnamed { id } => self.things.retain(|t| t.id != *id),
+            Change::Command { .. } | Change::Closed { .. } => {}
+        }
+    }
+
+    fn add(&mut self, index: u64, newcomer: &Newcomer) {
+        if self.peer(newcomer.peer).is_some() {
+            return;
+        }
+        self.learn_address(newcomer.sponsor, newcomer.sponsor_address);
+        self.next_peer = self.next_peer.max(newcomer.peer.0 + 1);
+        self.owners_term = index;
+        let at = self.peers.partition_point(|p| p.id < newcomer.peer);
+        self.peers.insert(
+            at,
+            PeerInfo {
+                id: newcomer.peer,
+                kind: newcomer.kind,
+                presence: Presence::Loading,
+                address: newcomer.address,
+                key: newcomer.key,
+                secret_hash: newcomer.secret_hash,
+                since: index,
+                sponsor: newcomer.sponsor,
+                settled: 0,
+                end_vote: None,
+            },
+        );
+        for (id, profile) in &newcomer.players {
+            let at = self.players.partition_point(|p| p.id < *id);
+            self.players.insert(
+                at,
+                PlayerInfo {
+                    id: *id,
+                    peer: newcomer.peer,
+                    profile: profile.clone(),
+                    ready: false,
+                },
+            );
+        }
+    }
+
+    /// Who opened a mesh learns its own address from those who reached it.
+    fn learn_address(&mut self, peer: PeerId, address: Option<Address>) {
+        if self.mesh
+            && let Some(info) = self.peer_mut(peer)
+        {
+            info.address = info.address.or(address);
+        }
+    }
+
+    fn set_presence(&mut self, index: u64, peer: PeerId, presence: Presence) {
+        if let Some(info) = self.peer_mut(peer) {
+            info.presence = presence;
+            self.owners_term = index;
+            self.keep_survivor();
+        }
+    }
+
+    fn set_ready(&mut self, whose: impl Fn(&PlayerInfo) -> bool, ready: bool) {
+        for player in self.players.iter_mut().filter(|p| whose(p)) {
+            player.ready = ready;
+        }
+    }
+
+    fn begin_anew(&mut self) {
+        self.set_ready(|_| true, false);
+        for peer in &mut self.peers {
+            peer.end_vote = None;
+        }
+    }
+
+    /// Who breaks ties must be able to.
+    fn keep_survivor(&mut self) {
+        let able = self
+            .peer(self.survivor)
+            .is_some_and(|p| p.presence == Presence::InSync);
+        if !able {
+            self.survivor = self.authority;
+        }
+    }
+}
+
+impl Thing {
+    /// A thing made by a peer. It stays on record as the owner when it leaves; [`Room::owner_of`] finds the heir.
+    pub(crate) fn of(peer: PeerId, id: NetworkId, kind: u16) -> Self {
+        Self {
+            id,
+            kind,
+            owner: Owner::Peer(peer),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::room::Rules;
+
+    fn room(mesh: bool, peers: u16) -> Room {
+        let mut room = Room::new(
+            "test",
+            mesh,
+            Rules {
+                capacity: 8,
+                spectators: 2,
+                initial_state: false,
+                start_with: Some(2),
+                load_grace_us: 0,
+                rejoin_grace_us: 0,
+                countdown_us: 0,
+                drop_after_us: None,
+            },
+        );
+        for n in 0..peers {
+            let newcomer = Newcomer {
+                peer: PeerId(n),
+                kind: PeerKind::Member,
+                sponsor: PeerId(0),
+                sponsor_address: None,
+                address: None,
+                key: None,
+                secret_hash: [0; 16],
+                players: vec![(PlayerId(n), Profile::named("x"))],
+            };
+            room.apply(u64::from(2 * n) + 1, &Change::Joined(newcomer));
+            room.apply(u64::from(2 * n) + 2, &Change::InSync { peer: PeerId(n) });
+        }
+        room
+    }
+
+    #[test]
+    fn what_the_dropped_owned_falls_to_those_who_are_here() {
+        let mut room = room(true, 4);
+        let owners: Vec<Owner> = (0..4).map(|n| Owner::Player(PlayerId(n))).collect();
+        room.apply(20, &Change::Away { peer: PeerId(1) });
+        assert_eq!(room.owners_term(), 20);
+        for owner in &owners {
+            assert!(room.is_present(room.owner_of(*owner).unwrap()));
+        }
+        assert_eq!(room.owner_of(owners[2]), Some(PeerId(2)));
+        room.apply(21, &Change::InSync { peer: PeerId(1) });
+        assert_eq!(room.owner_of(owners[1]), Some(PeerId(1)));
+    }
+
+    #[test]
+    fn a_hosts_room_falls_back_to_the_host() {
+        let mut room = room(false, 3);
+        let left = Change::Left {
+            peer: PeerId(2),
+            reason: LeaveReason::Silent,
+        };
+        room.apply(20, &left);
+        assert_eq!(room.owner_of(Owner::Player(PlayerId(2))), Some(PeerId(0)));
+        assert_eq!(room.lowest_free(2), [PlayerId(2), PlayerId(3)]);
+    }
+
+    #[test]
+    fn new_settings_want_everybodys_consent_again() {
+        let mut room = room(false, 2);
+        for n in 0..2 {
+            let player = PlayerId(n);
+            room.apply(
+                9,
+                &Change::Ready {
+                    player,
+                    ready: true,
+                },
+            );
+        }
+        assert!(room.all_ready());
+        room.apply(10, &Change::Settings(Settings::default()));
+        assert!(!room.all_ready());
+    }
+
+    #[test]
+    fn who_breaks_ties_is_always_here() {
+        let mut room = room(true, 3);
+        room.apply(20, &Change::Survivor { peer: PeerId(2) });
+        assert_eq!(room.survivor(), PeerId(2));
+        room.apply(21, &Change::Away { peer: PeerId(2) });
+        assert_eq!(room.survivor(), PeerId(0));
+    }
+}

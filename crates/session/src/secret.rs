@@ -1,0 +1,53 @@
+//! Secrets, and what may be shown of them.
+
+use blake2::digest::consts::U16;
+use blake2::{Blake2s, Blake2s256, Digest};
+
+use crate::id::RejoinSecret;
+
+/// Keys that follow from one seed.
+pub(crate) struct Secrets {
+    seed: [u8; 32],
+    count: u64,
+}
+
+impl Secrets {
+    pub(crate) fn new(seed: [u8; 32]) -> Self {
+        Self { seed, count: 0 }
+    }
+
+    pub(crate) fn next(&mut self) -> [u8; 32] {
+        self.count += 1;
+        Blake2s256::new()
+            .chain_update(b"samestep session")
+            .chain_update(self.seed)
+            .chain_update(self.count.to_le_bytes())
+            .finalize()
+            .into()
+    }
+
+    pub(crate) fn next_16(&mut self) -> [u8; 16] {
+        let mut half = [0; 16];
+        half.copy_from_slice(&self.next()[..16]);
+        half
+    }
+}
+
+/// What the room knows of a rejoin secret.
+pub(crate) fn hash(secret: &RejoinSecret) -> [u8; 16] {
+    Blake2s::<U16>::new()
+        .chain_update(b"samestep rejoin")
+        .chain_update(secret.0)
+        .finalize()
+        .into()
+}
+
+/// Tells results apart.
+pub(crate) fn hash_result(result: &[u8]) -> u64 {
+    let hash: [u8; 16] = Blake2s::<U16>::new()
+        .chain_update(b"samestep result")
+        .chain_update(result)
+        .finalize()
+        .into();
+    u64::from_le_bytes(hash[..8].try_into().expect("eight of sixteen bytes"))
+}

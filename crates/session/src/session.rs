@@ -1,0 +1,479 @@
+//! One program's part in a room.
+
+mod action;
+mod admit;
+mod agree;
+mod carry;
+mod contact;
+mod elect;
+mod hear;
+mod life;
+mod propose;
+mod setup;
+mod tick;
+mod time;
+
+use core::time::Duration;
+use std::collections::{BTreeMap, VecDeque};
+use std::net::SocketAddr;
+
+use samestep_proto::{
+    AcceptConfig, ChannelConfig, ChannelId, ChannelKind, Config, ConnectionId, Endpoint, Machine,
+    Transmit,
+};
+
+use crate::config::{Role, SessionConfig, SetupError, Silence, StartRule};
+use crate::event::{SessionEvent, State};
+use crate::id::{Owner, PeerId, PlayerId, RejoinSecret};
+use crate::log::{Entry, Log, Position};
+use crate::room::{Change, Newcomer, PeerKind, Room, Rules};
+use crate::secret::Secrets;
+use action::Acts;
+pub use action::Verdict;
+use admit::Admissions;
+pub use carry::{SendError, To};
+use contact::Contact;
+pub use contact::{PeerRoute, PeerStats};
+use elect::Ballot;
+use propose::{Askers, Proposals};
+use time::Timekeeper;
+
+/// The session's own messages: agreed order before everything else.
+const CONTROL: ChannelId = ChannelId(5);
+/// The game's state on its way to who joins: after everything else.
+const BULK: ChannelId = ChannelId(6);
+/// What may get lost.
+const UNRELIABLE: ChannelId = ChannelId(0);
+
+/// One program's part in a room: a server, a hosting player, a client, a spectator or a member of a mesh.
+///
+/// It does no IO: drive it like an [`Endpoint`], which it contains. Hand over datagrams and the time, send what
+/// [`poll_transmit`](Self::poll_transmit) gives, read [`poll_event`](Self::poll_event). `now` must be the same clock
+/// throughout and not run backwards.
+///
+/// ```
+/// use core::time::Duration;
+/// use samestep_session::{JoinTo, Role, Session, SessionConfig, SessionEvent};
+///
+/// let (here, there) = ("10.0.0.1:1".parse()?, "10.0.0.2:2".parse()?);
+/// let now = Duration::ZERO;
+/// let config = SessionConfig::new("example", 1);
+/// let mut host = Session::new(now, config.clone().player("Ann"), Role::Host, [1; 32])?;
+/// let join = Role::Client(JoinTo::new(here));
+/// let mut client = Session::new(now, config.player("Bo"), join, [2; 32])?;
+///
+/// let mut buf = [0; 1200];
+/// for step in 0..10 {
+///     let now = Duration::from_millis(step);
+///     while let Some(sent) = client.poll_transmit(now, &mut buf) {
+///         host.handle_datagram(now, there, &mut buf[..sent.len]);
+///     }
+///     while let Some(sent) = host.poll_transmit(now, &mut buf) {
+///         client.handle_datagram(now, here, &mut buf[..sent.len]);
+///     }
+/// }
+/// let events: Vec<_> = core::iter::from_fn(|| client.poll_event()).collect();
+/// assert!(events.contains(&SessionEvent::InSync));
+/// let names: Vec<_> = client.room().players().iter().map(|p| &p.profile.name).collect();
+/// assert_eq!(names, ["Ann", "Bo"]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Session {
+    endpoint: Endpoint,
+    config: SessionConfig,
+    role: Role,
+    secret: RejoinSecret,
+    state: State,
+    me: Option<PeerId>,
+    room: Room,
+    log: Log,
+    /// The present reign, and who reigns, as far as known.
+    term: u32,
+    leader: Option<PeerId>,
+    ballot: Ballot,
+    contacts: BTreeMap<PeerId, Contact>,
+    connections: BTreeMap<ConnectionId, OtherEnd>,
+    admissions: Admissions,
+    proposals: Proposals,
+    askers: Askers,
+    acts: Acts,
+    time: Timekeeper,
+    /// Proof of membership of a mesh.
+    key: [u8; 16],
+    /// Since when somebody has been away or loading, on this program's clock.
+    since: BTreeMap<PeerId, Duration>,
+    /// Until when a lost connection is tried again, and when next.
+    retry: Option<Retry>,
+    /// Game messages that came before the state they follow.
+    early: Option<VecDeque<SessionEvent>>,
+    /// What came before the welcome it follows.
+    unwelcomed: Vec<(ConnectionId, ChannelId, Vec<u8>)>,
+    /// How far the log is contained in the state that was loaded.
+    state_holds: u64,
+    /// Members' voluntary changes that wait for another to become certain.
+    wishes: VecDeque<(PeerId, Change)>,
+    started: bool,
+    events: VecDeque<SessionEvent>,
+    wake: Option<Duration>,
+    next_beat: Duration,
+    next_thing: u32,
+    sequenced: u32,
+    malformed: u64,
+}
+
+/// Who is at the other end of a connection.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum OtherEnd {
+    /// Somebody who has not said.
+    Stranger { until: Duration },
+    /// The member this program wants to join through.
+    Sponsor,
+    /// Somebody whose admission is being decided.
+    Newcomer { secret_hash: [u8; 16] },
+    /// A member of a mesh this program is connecting to.
+    Dialled(PeerId),
+    /// A peer of the room.
+    Peer(PeerId),
+    /// Nobody we listen to any more.
+    Gone,
+}
+
+/// A lost connection to the room.
+#[derive(Clone, Debug)]
+struct Retry {
+    until: Duration,
+    next: Duration,
+    /// Which of the known addresses is tried next.
+    turn: usize,
+    why: String,
+}
+
+impl Session {
+    /// Opens a room or begins to join one; [`InSync`](SessionEvent::InSync) or [`Left`](SessionEvent::Left) tells how that
+    /// ends. Keys and secrets follow from `seed`: take it from the operating system, or from a test's seed.
+    pub fn new(
+        now: Duration,
+        config: SessionConfig,
+        role: Role,
+        seed: [u8; 32],
+    ) -> Result<Self, SetupError> {
+        config.check(&role)?;
+        let mut secrets = Secrets::new(seed);
+        let endpoint = Endpoint::new(protocol(&config, &role), secrets.next())
+            .map_err(SetupError::Protocol)?;
+        let own = RejoinSecret(secrets.next_16());
+        let secret = role.join().and_then(|join| join.rejoin).unwrap_or(own);
+        let key = secrets.next_16();
+        let room = Room::new(&config.room_name, role.is_mesh(), rules(&config));
+        let time = Timekeeper::new(now, &config.clock, &role);
+        let mut session = Self {
+            endpoint,
+            role,
+            secret,
+            state: State::Connecting,
+            me: None,
+            room,
+            log: Log::after(Position::default()),
+            term: 0,
+            leader: None,
+            ballot: Ballot::default(),
+            contacts: BTreeMap::new(),
+            connections: BTreeMap::new(),
+            admissions: Admissions::default(),
+            proposals: Proposals::default(),
+            askers: Askers::default(),
+            acts: Acts::default(),
+            time,
+            key,
+            since: BTreeMap::new(),
+            retry: None,
+            early: None,
+            unwelcomed: Vec::new(),
+            state_holds: 0,
+            wishes: VecDeque::new(),
+            started: false,
+            events: VecDeque::new(),
+            wake: Some(now),
+            next_beat: now,
+            next_thing: 0,
+            sequenced: 0,
+            malformed: 0,
+            config,
+        };
+        match session.role.join() {
+            None => session.open(now),
+            Some(join) => {
+                let address = join.address;
+                session
+                    .dial_home(now, address)
+                    .map_err(SetupError::Connect)?;
+            }
+        }
+        Ok(session)
+    }
+
+    /// The first to be in the room.
+    fn open(&mut self, now: Duration) {
+        let me = PeerId(0);
+        self.me = Some(me);
+        self.term = 1;
+        self.leader = Some(me);
+        self.room.apply(0, &Change::Authority { peer: me });
+        let names: Vec<_> = self.config.players.clone();
+        let mut players = Vec::new();
+        for (at, asked) in names.iter().enumerate() {
+            let mut room = self.room.clone();
+            let newcomer = self.newcomer(me, players.clone());
+            room.apply(0, &Change::Joined(newcomer));
+            let profile = crate::room::distinct(asked, room.players().iter());
+            players.push((PlayerId(at as u16), profile));
+        }
+        let newcomer = self.newcomer(me, players);
+        for change in [Change::Joined(newcomer), Change::InSync { peer: me }] {
+            self.log.append(Entry {
+                term: self.term,
+                origin: None,
+                change,
+            });
+        }
+        self.time.open(now, me);
+        self.commit(now, u64::MAX);
+    }
+
+    fn newcomer(&self, peer: PeerId, players: Vec<(PlayerId, crate::config::Profile)>) -> Newcomer {
+        Newcomer {
+            peer,
+            kind: self.kind(),
+            sponsor: peer,
+            sponsor_address: None,
+            address: None,
+            key: self.endpoint.public_key(),
+            secret_hash: crate::secret::hash(&self.secret),
+            players,
+        }
+    }
+
+    fn kind(&self) -> PeerKind {
+        match self.role {
+            Role::Host => PeerKind::Host,
+            Role::Client(_) => PeerKind::Client,
+            Role::Spectator(_) => PeerKind::Spectator,
+            Role::Introducer | Role::Peer(_) => PeerKind::Member,
+        }
+    }
+
+    /// Takes a datagram that arrived at `now`. It is decrypted in place.
+    pub fn handle_datagram(&mut self, now: Duration, from: SocketAddr, datagram: &mut [u8]) {
+        self.endpoint.handle_datagram(now, from, datagram);
+        self.pump(now);
+    }
+
+    /// Lets time pass. Call it when `poll_timeout` is due; calling it more often does no harm.
+    pub fn handle_timeout(&mut self, now: Duration) {
+        if self.endpoint.poll_timeout().is_some_and(|at| at <= now) {
+            self.endpoint.handle_timeout(now);
+        }
+        self.pump(now);
+        if self.wake.is_some_and(|at| at <= now) {
+            self.on_time(now);
+        }
+    }
+
+    /// When `handle_timeout` wants to be called next.
+    pub fn poll_timeout(&mut self) -> Option<Duration> {
+        match (self.endpoint.poll_timeout(), self.wake) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        }
+    }
+
+    /// Fills `buf`, which holds at least `max_packet` bytes, with the next datagram to send. Call until `None`.
+    pub fn poll_transmit(&mut self, now: Duration, buf: &mut [u8]) -> Option<Transmit> {
+        self.endpoint.poll_transmit(now, buf)
+    }
+
+    /// The next event.
+    pub fn poll_event(&mut self) -> Option<SessionEvent> {
+        self.events.pop_front()
+    }
+
+    /// Where this program is in its life.
+    pub fn state(&self) -> &State {
+        &self.state
+    }
+
+    /// The room as agreed. Empty until [`Joined`](SessionEvent::Joined).
+    pub fn room(&self) -> &Room {
+        &self.room
+    }
+
+    /// This program's id, once it has been accepted.
+    pub fn me(&self) -> Option<PeerId> {
+        self.me
+    }
+
+    /// The players on this program.
+    pub fn my_players(&self) -> impl Iterator<Item = PlayerId> {
+        let me = self.me;
+        self.room
+            .players()
+            .iter()
+            .filter(move |p| Some(p.peer) == me)
+            .map(|p| p.id)
+    }
+
+    /// Whether this program puts changes in order: the host, or the leader of a mesh.
+    pub fn is_authority(&self) -> bool {
+        self.me.is_some()
+            && self.leader == self.me
+            && self.me == Some(self.room.authority())
+            && matches!(self.state, State::InSync | State::Loading)
+    }
+
+    /// Whether this program may change what this owner owns.
+    pub fn owns(&self, owner: Owner) -> bool {
+        self.me.is_some() && self.room.owner_of(owner) == self.me
+    }
+
+    /// How far the room's log has been applied here: equal numbers mean equal rooms.
+    pub fn log_index(&self) -> u64 {
+        self.log.committed()
+    }
+
+    /// What to bring along to take the same place again after this program has been restarted.
+    pub fn rejoin_secret(&self) -> RejoinSecret {
+        self.secret
+    }
+
+    /// The settings.
+    pub fn config(&self) -> &SessionConfig {
+        &self.config
+    }
+
+    /// The part this program takes.
+    pub fn role(&self) -> &Role {
+        &self.role
+    }
+
+    /// The protocol underneath.
+    pub fn endpoint(&self) -> &Endpoint {
+        &self.endpoint
+    }
+
+    /// Messages of other programs that made no sense and were dropped.
+    pub fn malformed(&self) -> u64 {
+        self.malformed
+    }
+
+    fn emit(&mut self, event: SessionEvent) {
+        let of_game = matches!(
+            event,
+            SessionEvent::Message { .. }
+                | SessionEvent::Acted { .. }
+                | SessionEvent::Command { .. }
+        );
+        match &mut self.early {
+            Some(early) if of_game => early.push_back(event),
+            _ => self.events.push_back(event),
+        }
+    }
+
+    /// Makes sure `on_time` is called by then.
+    fn wake_at(&mut self, at: Duration) {
+        self.wake = Some(self.wake.map_or(at, |wake| wake.min(at)));
+    }
+
+    fn leads(&self) -> bool {
+        self.me.is_some() && self.leader == self.me
+    }
+}
+
+impl Machine for Session {
+    type Event = SessionEvent;
+
+    fn handle_datagram(&mut self, now: Duration, from: SocketAddr, datagram: &mut [u8]) {
+        Session::handle_datagram(self, now, from, datagram);
+    }
+
+    fn handle_timeout(&mut self, now: Duration) {
+        Session::handle_timeout(self, now);
+    }
+
+    fn poll_transmit(&mut self, now: Duration, buf: &mut [u8]) -> Option<Transmit> {
+        Session::poll_transmit(self, now, buf)
+    }
+
+    fn poll_timeout(&mut self) -> Option<Duration> {
+        Session::poll_timeout(self)
+    }
+
+    fn poll_event(&mut self) -> Option<SessionEvent> {
+        Session::poll_event(self)
+    }
+
+    fn max_packet(&self) -> usize {
+        self.endpoint.config().max_packet
+    }
+}
+
+impl core::fmt::Debug for Session {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Session")
+            .field("me", &self.me)
+            .field("state", &self.state)
+            .field("term", &self.term)
+            .field("leader", &self.leader)
+            .field("log", &self.log.last())
+            .finish_non_exhaustive()
+    }
+}
+
+fn rules(config: &SessionConfig) -> Rules {
+    let us = |time: Duration| time.as_micros() as u64;
+    Rules {
+        capacity: config.capacity as u16,
+        spectators: config.spectators.min(4096) as u16,
+        initial_state: config.initial_state,
+        start_with: match config.start {
+            StartRule::AllReady { players } => Some(players.min(4096) as u16),
+            StartRule::ByAuthority => None,
+        },
+        load_grace_us: us(config.load_grace),
+        rejoin_grace_us: us(config.rejoin_grace),
+        countdown_us: us(config.countdown),
+        drop_after_us: match config.silence {
+            Silence::Drop { after } => Some(us(after)),
+            Silence::Wait => None,
+        },
+    }
+}
+
+/// The settings of the endpoint a session runs on.
+fn protocol(config: &SessionConfig, role: &Role) -> Config {
+    let mut protocol = config.protocol.clone();
+    protocol.channels = Config::new("", 0).channels;
+    protocol
+        .channels
+        .push(ChannelConfig::new(ChannelKind::ReliableOrdered).priority(200));
+    protocol
+        .channels
+        .push(ChannelConfig::new(ChannelKind::ReliableUnordered).priority(50));
+    protocol.accept = match role {
+        Role::Client(_) | Role::Spectator(_) => None,
+        Role::Host | Role::Introducer | Role::Peer(_) => {
+            let accept = protocol.accept.take().unwrap_or_default();
+            // A few more than the room holds, so that who comes too late is told so by the room.
+            let capacity = config.capacity + config.spectators + 16;
+            Some(AcceptConfig {
+                capacity,
+                per_address: accept.per_address.max(capacity),
+                password: match role.join() {
+                    Some(join) => join.password.clone(),
+                    None => config.password.clone(),
+                },
+                ..accept
+            })
+        }
+    };
+    protocol
+}

@@ -1,0 +1,354 @@
+//! Actions: confirmed by the authority first, or done at once and checked after; and fairness in time.
+
+use core::time::Duration;
+use std::collections::{BTreeMap, VecDeque};
+
+use samestep_wire::{Wire, decode_exact, encode_to_vec};
+
+use crate::control::Proposal;
+use crate::event::{SessionEvent, State};
+use crate::id::{MessageKind, PeerId, RequestId, Ticket};
+use crate::log::Origin;
+use crate::message::Delivery;
+use crate::room::Change;
+use crate::session::Session;
+use crate::session::carry::{SendError, To};
+
+/// Longest action.
+const MAX_ACTION: usize = 65_536;
+/// Unconfirmed actions that may wait for the game's judgement, and messages held for fairness.
+const MAX_OPEN: usize = 4096;
+
+const ACT: MessageKind = MessageKind(0xFF01);
+const ACTED: MessageKind = MessageKind(0xFF02);
+const REJECTED: MessageKind = MessageKind(0xFF03);
+
+/// The authority's answer to a request.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Verdict {
+    /// It takes place, as described by these bytes: a command to all.
+    Command(Vec<u8>),
+    /// It does not, for this reason, which only the asker hears.
+    Deny(Vec<u8>),
+}
+
+#[derive(Clone, PartialEq, Eq, Debug, Wire)]
+struct Act {
+    request: RequestId,
+    kind: MessageKind,
+    #[wire(max_len = 65_536)]
+    payload: Vec<u8>,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug, Wire)]
+struct Acted {
+    actor: PeerId,
+    kind: MessageKind,
+    #[wire(max_len = 65_536)]
+    payload: Vec<u8>,
+}
+
+/// Unconfirmed actions, and messages held back for fairness.
+#[derive(Debug, Default)]
+pub(super) struct Acts {
+    last: u32,
+    open: VecDeque<(Ticket, MessageKind, Vec<u8>)>,
+    held: BTreeMap<(Duration, u64), (PeerId, MessageKind, Vec<u8>)>,
+    held_count: u64,
+    own_delay: Duration,
+    own_held_until: Duration,
+    next_look: Duration,
+}
+
+impl Acts {
+    pub(super) fn hold(
+        &mut self,
+        until: Duration,
+        from: PeerId,
+        kind: MessageKind,
+        payload: Vec<u8>,
+    ) {
+        if self.held.len() < MAX_OPEN {
+            self.held_count += 1;
+            self.held
+                .insert((until, self.held_count), (from, kind, payload));
+        }
+    }
+
+    fn next_held(&self) -> Option<Duration> {
+        self.held.keys().next().map(|(at, _)| *at)
+    }
+
+    /// Latencies are worth another look by then.
+    pub(super) fn reconsider(&mut self, by: Duration) {
+        self.next_look = self.next_look.min(by);
+    }
+}
+
+impl Session {
+    /// Asks the authority for an action. [`request`](Self::request) does the same for a type of action.
+    pub fn request_bytes(
+        &mut self,
+        now: Duration,
+        kind: MessageKind,
+        payload: &[u8],
+    ) -> Result<RequestId, SendError> {
+        if payload.len() > MAX_ACTION {
+            return Err(SendError::ActionTooLong);
+        }
+        if self.me.is_none() || matches!(self.state, State::Left(_)) {
+            return Err(SendError::NotInRoom);
+        }
+        let payload = payload.to_vec();
+        let number = self.propose(now, Proposal::Action { kind, payload });
+        Ok(RequestId(number))
+    }
+
+    /// The authority's decision about a [`Request`](SessionEvent::Request).
+    pub fn resolve(&mut self, now: Duration, ticket: Ticket, verdict: Verdict) {
+        let number = ticket.request.0;
+        let Some(kind) = self.close_ticket(ticket.peer, number) else {
+            return;
+        };
+        match verdict {
+            Verdict::Command(payload) if payload.len() <= MAX_ACTION => {
+                let origin = Origin {
+                    peer: ticket.peer,
+                    number,
+                };
+                let change = Change::Command {
+                    from: ticket.peer,
+                    kind,
+                    payload,
+                };
+                self.append(now, Some(origin), change);
+            }
+            Verdict::Command(_) => self.deny(now, ticket.peer, number, Vec::new()),
+            Verdict::Deny(mut reason) => {
+                reason.truncate(MAX_ACTION);
+                self.deny(now, ticket.peer, number, reason);
+            }
+        }
+        self.decide(now);
+    }
+
+    /// Acts at once; the authority checks it afterwards and passes it on. [`act`](Self::act) does the same for a type of
+    /// action.
+    pub fn act_bytes(
+        &mut self,
+        now: Duration,
+        kind: MessageKind,
+        payload: &[u8],
+    ) -> Result<RequestId, SendError> {
+        if payload.len() > MAX_ACTION {
+            return Err(SendError::ActionTooLong);
+        }
+        let me = self.me.ok_or(SendError::NotInRoom)?;
+        let request = RequestId(self.acts.last + 1);
+        let act = Act {
+            request,
+            kind,
+            payload: payload.to_vec(),
+        };
+        let bytes = encode_to_vec(&act).map_err(|_| SendError::NotEncodable)?;
+        let to = match self.room.is_mesh() {
+            true => To::Others,
+            false => To::Authority,
+        };
+        self.send_bytes(now, to, Delivery::ReliableOrdered, ACT, &bytes)?;
+        self.acts.last += 1;
+        self.emit(SessionEvent::Acted {
+            from: me,
+            request: Some(request),
+            kind,
+            payload: payload.to_vec(),
+        });
+        Ok(request)
+    }
+
+    /// The game's judgement of a [`Check`](SessionEvent::Check).
+    pub fn judge(&mut self, now: Duration, ticket: Ticket, verdict: Result<(), Vec<u8>>) {
+        let Some(at) = self.acts.open.iter().position(|(t, _, _)| *t == ticket) else {
+            return;
+        };
+        let Some((_, kind, payload)) = self.acts.open.remove(at) else {
+            return;
+        };
+        let Some(me) = self.me else {
+            return;
+        };
+        match verdict {
+            Ok(()) => {
+                if ticket.peer != me {
+                    self.emit(SessionEvent::Acted {
+                        from: ticket.peer,
+                        request: None,
+                        kind,
+                        payload: payload.clone(),
+                    });
+                }
+                if self.leads() && !self.room.is_mesh() {
+                    self.pass_act_on(now, ticket.peer, kind, payload);
+                }
+            }
+            Err(reason) if self.leads() => self.reject(now, ticket, kind, reason),
+            Err(_) => {}
+        }
+    }
+
+    fn pass_act_on(&mut self, now: Duration, actor: PeerId, kind: MessageKind, payload: Vec<u8>) {
+        let acted = Acted {
+            actor,
+            kind,
+            payload,
+        };
+        let bytes = encode_to_vec(&acted).expect("an action within its bounds");
+        let others: Vec<PeerId> = self
+            .room
+            .present()
+            .map(|p| p.id)
+            .filter(|p| *p != actor && Some(*p) != self.me)
+            .collect();
+        for peer in others {
+            let _ = self.send_bytes(
+                now,
+                To::Peer(peer),
+                Delivery::ReliableOrdered,
+                ACTED,
+                &bytes,
+            );
+        }
+    }
+
+    fn reject(&mut self, now: Duration, ticket: Ticket, kind: MessageKind, mut reason: Vec<u8>) {
+        reason.truncate(MAX_ACTION);
+        if Some(ticket.peer) == self.me {
+            let request = ticket.request;
+            self.emit(SessionEvent::Rejected {
+                request,
+                kind,
+                reason,
+            });
+            return;
+        }
+        let rejected = Act {
+            request: ticket.request,
+            kind,
+            payload: reason,
+        };
+        let bytes = encode_to_vec(&rejected).expect("a reason within its bounds");
+        let to = To::Peer(ticket.peer);
+        let _ = self.send_bytes(now, to, Delivery::ReliableOrdered, REJECTED, &bytes);
+    }
+
+    /// Takes in what concerns unconfirmed actions. Returns whether it did.
+    pub(super) fn on_act_message(
+        &mut self,
+        _now: Duration,
+        from: PeerId,
+        kind: MessageKind,
+        payload: &[u8],
+    ) -> bool {
+        let from_authority = from == self.room.authority();
+        match kind {
+            ACT => {
+                let judges = self.room.is_mesh() || self.leads();
+                let Ok(act) = decode_exact::<Act>(payload) else {
+                    self.malformed += 1;
+                    return true;
+                };
+                if judges && self.acts.open.len() < MAX_OPEN {
+                    let ticket = Ticket {
+                        peer: from,
+                        request: act.request,
+                    };
+                    let (kind, payload) = (act.kind, act.payload);
+                    self.acts.open.push_back((ticket, kind, payload.clone()));
+                    self.emit(SessionEvent::Check {
+                        ticket,
+                        kind,
+                        payload,
+                    });
+                }
+            }
+            ACTED => match decode_exact::<Acted>(payload) {
+                Ok(acted) if from_authority && Some(acted.actor) != self.me => {
+                    self.emit(SessionEvent::Acted {
+                        from: acted.actor,
+                        request: None,
+                        kind: acted.kind,
+                        payload: acted.payload,
+                    });
+                }
+                _ => self.malformed += 1,
+            },
+            REJECTED => match decode_exact::<Act>(payload) {
+                Ok(act) if from_authority => self.emit(SessionEvent::Rejected {
+                    request: act.request,
+                    kind: act.kind,
+                    reason: act.payload,
+                }),
+                _ => self.malformed += 1,
+            },
+            _ => return false,
+        }
+        true
+    }
+
+    /// When a message of this peer may be heard, if everybody is to have the latency of the farthest.
+    pub(super) fn fair_release(&mut self, now: Duration, from: PeerId) -> Duration {
+        if self.config.fairness.is_none() || !self.leads() {
+            return now;
+        }
+        self.look_at_latencies(now);
+        let (delay, held_until) = match self.contacts.get_mut(&from) {
+            Some(contact) => (contact.delay, &mut contact.held_until),
+            None => (self.acts.own_delay, &mut self.acts.own_held_until),
+        };
+        // Never before what the same peer said earlier.
+        *held_until = (now + delay).max(*held_until);
+        *held_until
+    }
+
+    fn look_at_latencies(&mut self, now: Duration) {
+        let Some(fairness) = self.config.fairness else {
+            return;
+        };
+        if now < self.acts.next_look {
+            return;
+        }
+        self.acts.next_look = now + fairness.every;
+        let players: Vec<PeerId> = self.room.players().iter().map(|p| p.peer).collect();
+        let of = |peer: PeerId| self.latency(peer).min(fairness.at_most);
+        let farthest = players.iter().map(|p| of(*p)).max().unwrap_or_default();
+        let delays: Vec<(PeerId, Duration)> = self
+            .contacts
+            .keys()
+            .map(|peer| (*peer, farthest.saturating_sub(of(*peer))))
+            .collect();
+        for (peer, delay) in delays {
+            self.contact(peer).delay = delay;
+        }
+        self.acts.own_delay = farthest;
+    }
+
+    /// How long a peer's messages are held at present so that nobody is heard sooner for living near.
+    pub fn fairness_delay(&self, peer: PeerId) -> Duration {
+        match self.contacts.get(&peer) {
+            Some(contact) => contact.delay,
+            None => self.acts.own_delay,
+        }
+    }
+
+    /// Lets go of what has been held long enough.
+    pub(super) fn release_held(&mut self, now: Duration) {
+        while let Some(at) = self.acts.next_held() {
+            if at > now {
+                return self.wake_at(at);
+            }
+            if let Some((_, (from, kind, payload))) = self.acts.held.pop_first() {
+                self.deliver(now, from, kind, payload);
+            }
+        }
+    }
+}

@@ -1,0 +1,443 @@
+//! Joining: from the first word to being in sync.
+
+use core::time::Duration;
+use std::collections::BTreeMap;
+use std::net::{IpAddr, SocketAddr};
+
+use samestep_proto::{ConnectError, ConnectOptions, ConnectionId};
+
+use crate::control::{Control, Hello, Proposal, Welcome};
+use crate::event::{LeaveReason, SessionEvent, State};
+use crate::id::PeerId;
+use crate::log::{Log, Position};
+use crate::room::{Change, Newcomer, PeerKind, Phase, Presence, distinct};
+use crate::secret;
+use crate::session::{BULK, OtherEnd, Session};
+
+/// Who is at the door, and who may not come in.
+#[derive(Debug, Default)]
+pub(super) struct Admissions {
+    /// Connections of those whose admission is being decided, by what their secret hashes to, and what they have.
+    waiting: BTreeMap<[u8; 16], Waiting>,
+    bans: Vec<Ban>,
+    /// Peers whose game state has been asked for and not yet given.
+    pub(super) states_wanted: Vec<PeerId>,
+}
+
+#[derive(Debug)]
+struct Waiting {
+    connection: ConnectionId,
+    have: Option<Position>,
+    clock_us: u64,
+}
+
+#[derive(Debug)]
+struct Ban {
+    secret_hash: [u8; 16],
+    address: Option<IpAddr>,
+    until: Duration,
+    words: String,
+}
+
+impl Admissions {
+    pub(super) fn ban(
+        &mut self,
+        secret_hash: [u8; 16],
+        address: Option<IpAddr>,
+        until: Duration,
+        words: &str,
+    ) {
+        self.bans.push(Ban {
+            secret_hash,
+            address,
+            until,
+            words: words.into(),
+        });
+    }
+
+    fn ban_of(&self, now: Duration, hash: &[u8; 16], address: Option<IpAddr>) -> Option<&str> {
+        self.bans
+            .iter()
+            .find(|ban| {
+                let known =
+                    ban.secret_hash == *hash || (address.is_some() && ban.address == address);
+                ban.until > now && known
+            })
+            .map(|ban| ban.words.as_str())
+    }
+}
+
+impl Session {
+    /// Connects to where the room is.
+    pub(super) fn dial_home(
+        &mut self,
+        now: Duration,
+        address: SocketAddr,
+    ) -> Result<(), ConnectError> {
+        let options = match self.role.join() {
+            Some(join) => ConnectOptions {
+                password: join.password.clone(),
+                // The key is that of the address given, not of others tried later.
+                server_key: join.server_key.filter(|_| join.address == address),
+                ..ConnectOptions::default()
+            },
+            None => ConnectOptions {
+                password: self.config.password.clone(),
+                ..ConnectOptions::default()
+            },
+        };
+        let id = self.endpoint.connect(now, address, options)?;
+        self.connections.insert(id, OtherEnd::Sponsor);
+        Ok(())
+    }
+
+    pub(super) fn say_hello(&mut self, now: Duration, id: ConnectionId) {
+        let have = self.me.map(|_| Position {
+            index: self.log.committed(),
+            term: self.log.term_at(self.log.committed()).unwrap_or(0),
+        });
+        let hello = Hello {
+            kind: self.kind(),
+            secret: self.secret,
+            players: self.config.players.clone(),
+            key: self.endpoint.public_key(),
+            have,
+            clock_us: now.as_micros() as u64,
+            reached_at: self.endpoint.peer_address(id).map(Into::into),
+        };
+        self.tell_connection(now, id, &Control::Hello(hello));
+    }
+
+    /// Somebody wants in, through this program.
+    pub(super) fn on_hello(&mut self, now: Duration, id: ConnectionId, hello: Hello) {
+        let mesh = hello.kind == PeerKind::Member;
+        if mesh != self.room.is_mesh() || hello.kind == PeerKind::Host {
+            return self.turn_away(now, id, LeaveReason::WrongTopology);
+        }
+        if self.state != State::InSync {
+            let words = "the member asked is not in the room itself".to_owned();
+            return self.turn_away(now, id, LeaveReason::NotReached(words));
+        }
+        if hello.players.is_empty() != (hello.kind == PeerKind::Spectator) {
+            return self.turn_away(now, id, LeaveReason::WrongTopology);
+        }
+        let secret_hash = secret::hash(&hello.secret);
+        let waiting = Waiting {
+            connection: id,
+            have: hello.have,
+            clock_us: hello.clock_us,
+        };
+        if let Some(OtherEnd::Peer(peer)) = self.connections.get(&id) {
+            let peer = *peer;
+            self.contact(peer).connection = None;
+        }
+        self.connections
+            .insert(id, OtherEnd::Newcomer { secret_hash });
+        let before = self.admissions.waiting.insert(secret_hash, waiting);
+        if before.is_some_and(|before| before.connection == id) {
+            return;
+        }
+        let address = self.endpoint.peer_address(id).map(Into::into);
+        let hello = Box::new(hello);
+        self.propose(now, Proposal::Admit { hello, address });
+    }
+
+    fn turn_away(&mut self, now: Duration, id: ConnectionId, reason: LeaveReason) {
+        let words = reason.to_string();
+        self.tell_connection(now, id, &Control::Farewell(reason));
+        self.connections.insert(id, OtherEnd::Gone);
+        self.endpoint.close(now, id, 0, &words);
+    }
+
+    /// The authority's decision about somebody who wants in. `Err` is a No; `Ok(None)` means not yet.
+    pub(super) fn decide_admission(
+        &mut self,
+        now: Duration,
+        sponsor: PeerId,
+        hello: &Hello,
+        address: Option<SocketAddr>,
+    ) -> Result<Option<Change>, LeaveReason> {
+        let expected = self.log.expected(&self.room);
+        let hash = secret::hash(&hello.secret);
+        let ip = address.map(|a| a.ip());
+        if let Some(words) = self.admissions.ban_of(now, &hash, ip) {
+            return Err(LeaveReason::Banned(words.to_owned()));
+        }
+        let address = address.filter(|_| expected.is_mesh()).map(Into::into);
+        if let Some(known) = expected.peers().iter().find(|p| p.secret_hash == hash) {
+            let peer = known.id;
+            if Some(peer) == self.me {
+                return Err(LeaveReason::NotReached(
+                    "that place is the authority's".into(),
+                ));
+            }
+            let voter = expected.is_mesh() && known.presence == Presence::InSync;
+            if voter {
+                // It cannot be in and at the door: its old self is gone.
+                if !self.log.voters_changing(&self.room) {
+                    self.append(now, None, Change::Away { peer });
+                }
+                return Ok(None);
+            }
+            return Ok(Some(Change::Returned {
+                peer,
+                sponsor,
+                sponsor_address: hello.reached_at,
+                address,
+                key: hello.key,
+            }));
+        }
+        let full = match hello.kind {
+            PeerKind::Spectator => expected.free_spectator_places() == 0,
+            _ => expected.free_places() < hello.players.len(),
+        };
+        if full || expected.next_peer() == PeerId(u16::MAX) {
+            return Err(LeaveReason::Full);
+        }
+        let peer = expected.next_peer();
+        let mut newcomer = Newcomer {
+            peer,
+            kind: hello.kind,
+            sponsor,
+            sponsor_address: hello.reached_at.filter(|_| expected.is_mesh()),
+            address,
+            key: hello.key,
+            secret_hash: hash,
+            players: Vec::new(),
+        };
+        let places = expected.lowest_free(hello.players.len());
+        let mut trial = expected.clone();
+        for (place, asked) in places.into_iter().zip(&hello.players) {
+            let profile = distinct(asked, trial.players().iter());
+            newcomer.players.push((place, profile));
+            trial = expected.clone();
+            trial.apply(0, &Change::Joined(newcomer.clone()));
+        }
+        Ok(Some(Change::Joined(newcomer)))
+    }
+
+    /// Somebody this program sponsors is in.
+    pub(super) fn welcome(&mut self, now: Duration, peer: PeerId, secret_hash: [u8; 16]) {
+        let Some(waiting) = self.admissions.waiting.remove(&secret_hash) else {
+            return;
+        };
+        let (Some(me), Some(leader)) = (self.me, self.leader) else {
+            return;
+        };
+        let id = waiting.connection;
+        if !matches!(self.connections.get(&id), Some(OtherEnd::Newcomer { .. })) {
+            return;
+        }
+        self.bind(now, peer, id);
+        let committed = self.log.committed();
+        let at = Position {
+            index: committed,
+            term: self.log.term_at(committed).unwrap_or(0),
+        };
+        let state_follows = self.room.rules.initial_state;
+        let resumes = waiting
+            .have
+            .filter(|have| !state_follows && self.log.contains(*have));
+        let contact = self.contact(peer);
+        contact.clock.on_told(now, waiting.clock_us);
+        contact.sent_index = resumes.map_or(at.index, |have| have.index);
+        contact.matched = contact.sent_index;
+        contact.sent_at = now;
+        contact.welcomed = true;
+        let welcome = Welcome {
+            you: peer,
+            me,
+            key: self.key,
+            term: self.term,
+            leader,
+            room: resumes.is_none().then(|| self.room.clone()),
+            at: resumes.unwrap_or(at),
+            state_follows,
+            clock_us: now.as_micros() as u64,
+            epoch_us: self.time.epoch_us(),
+        };
+        self.tell_connection(now, id, &Control::Welcome(Box::new(welcome)));
+        if state_follows {
+            self.admissions.states_wanted.push(peer);
+            self.emit(SessionEvent::StateWanted { peer });
+        }
+        self.send_entries(now, peer);
+    }
+
+    /// The answer to an admission this program asked for was No.
+    pub(super) fn on_not_admitted(&mut self, now: Duration, hello: &Hello, reason: &[u8]) {
+        let hash = secret::hash(&hello.secret);
+        if let Some(waiting) = self.admissions.waiting.remove(&hash) {
+            let reason = samestep_wire::decode_exact(reason).unwrap_or(LeaveReason::Full);
+            self.turn_away(now, waiting.connection, reason);
+        }
+    }
+
+    /// Somebody at the door has gone.
+    pub(super) fn on_newcomer_gone(&mut self, id: ConnectionId) {
+        self.admissions.waiting.retain(|_, w| w.connection != id);
+    }
+
+    /// In.
+    pub(super) fn on_welcome(&mut self, now: Duration, id: ConnectionId, welcome: Welcome) {
+        let known = self.me == Some(welcome.you) && self.log.contains(welcome.at);
+        let Some(room) = welcome.room.or_else(|| known.then(|| self.room.clone())) else {
+            // A room that refers to a past this program does not have.
+            return self.finish(
+                now,
+                LeaveReason::NotReached("the room made no sense".into()),
+            );
+        };
+        if room.peer(welcome.you).is_none() || room.peer(welcome.me).is_none() {
+            return self.finish(
+                now,
+                LeaveReason::NotReached("the room made no sense".into()),
+            );
+        }
+        let resumed = known && self.log.committed() == welcome.at.index;
+        self.retry = None;
+        self.me = Some(welcome.you);
+        self.key = welcome.key;
+        self.term = welcome.term;
+        self.leader = Some(welcome.leader);
+        self.ballot.forget();
+        self.askers.forget();
+        self.wishes.clear();
+        if resumed {
+            self.log.forget_uncertain();
+        } else {
+            self.log = Log::after(welcome.at);
+            self.room = room;
+        }
+        self.since.clear();
+        self.state_holds = 0;
+        self.next_thing = self
+            .room
+            .things()
+            .iter()
+            .filter_map(|thing| match thing.id {
+                crate::id::NetworkId::Dynamic { by, number } if by == welcome.you => {
+                    Some(number + 1)
+                }
+                _ => None,
+            })
+            .max()
+            .unwrap_or(0)
+            .max(self.next_thing);
+        self.state = State::Loading;
+        self.meet_everyone(now, welcome.you, welcome.me);
+        self.bind(now, welcome.me, id);
+        let contact = self.contact(welcome.me);
+        contact.welcomed = true;
+        contact.clock.on_told(now, welcome.clock_us);
+        self.time
+            .joined(now, welcome.you, welcome.leader, welcome.epoch_us);
+        self.time.set_members(now, &self.room, welcome.leader);
+        self.emit(SessionEvent::Joined { me: welcome.you });
+        self.on_rejoined(now, resumed);
+        if welcome.state_follows {
+            self.early.get_or_insert_default();
+        } else {
+            self.propose(now, Proposal::Loaded);
+        }
+        self.next_beat = now;
+        self.wake_at(now);
+        for (id, channel, bytes) in core::mem::take(&mut self.unwelcomed) {
+            if self.on_message(now, id, channel, &bytes).is_none() {
+                self.malformed += 1;
+            }
+        }
+    }
+
+    /// Makes contacts of everyone in the room.
+    fn meet_everyone(&mut self, now: Duration, me: PeerId, sponsor: PeerId) {
+        let room = &self.room;
+        self.contacts.retain(|peer, _| room.peer(*peer).is_some());
+        let others: Vec<(PeerId, u64)> = room
+            .peers()
+            .iter()
+            .filter(|p| p.id != me)
+            .map(|p| (p.id, p.since))
+            .collect();
+        let mine = room.peer(me).map_or(0, |p| p.since);
+        for (peer, since) in others {
+            let contact = self.contact(peer);
+            contact.begin_anew(now, since.max(mine));
+            contact.next_dial = now;
+            if peer != sponsor
+                && let Some(old) = contact.connection.take()
+            {
+                self.connections.insert(old, OtherEnd::Gone);
+                self.endpoint.abort(now, old, 0, "joined anew");
+            }
+        }
+    }
+
+    /// Hands the game's state to somebody who joins through this program; the answer to
+    /// [`StateWanted`](SessionEvent::StateWanted).
+    pub fn provide_state(&mut self, now: Duration, peer: PeerId, state: &[u8]) {
+        let wanted = self
+            .admissions
+            .states_wanted
+            .iter()
+            .position(|p| *p == peer);
+        let Some(at) = wanted else {
+            return;
+        };
+        self.admissions.states_wanted.swap_remove(at);
+        // The state holds what the game has heard of, not what still waits for it.
+        let unheard = self.events.iter().find_map(|event| match event {
+            SessionEvent::Command { index, .. } => Some(index - 1),
+            _ => None,
+        });
+        let holds = unheard.unwrap_or(self.log.committed());
+        let bytes = [&holds.to_le_bytes()[..], state].concat();
+        self.put(now, peer, BULK, &bytes);
+    }
+
+    /// Whether somebody is yet to get the game's state from here: what is said meanwhile will be in that state.
+    pub(super) fn awaits_state(&self, peer: PeerId) -> bool {
+        self.admissions.states_wanted.contains(&peer)
+    }
+
+    /// The game's state has arrived.
+    pub(super) fn on_state(&mut self, end: OtherEnd, bytes: &[u8]) -> Option<()> {
+        let (holds, state) = bytes.split_first_chunk()?;
+        let holds = u64::from_le_bytes(*holds);
+        if !matches!(end, OtherEnd::Peer(_)) || self.state != State::Loading {
+            return Some(());
+        }
+        if let Some(early) = &mut self.early {
+            early.retain(|event| match event {
+                SessionEvent::Command { index, .. } => *index > holds,
+                _ => true,
+            });
+            self.state_holds = holds;
+            self.emit(SessionEvent::InitialState {
+                state: state.to_vec(),
+            });
+        }
+        Some(())
+    }
+
+    /// The game has loaded its initial state and wants to take part.
+    pub fn loaded(&mut self, now: Duration) {
+        if self.state != State::Loading {
+            return;
+        }
+        if let Some(early) = self.early.take() {
+            self.events.extend(early);
+            self.propose(now, Proposal::Loaded);
+        }
+    }
+
+    /// This program takes part fully.
+    pub(super) fn on_in_sync(&mut self, now: Duration) {
+        self.state = State::InSync;
+        self.emit(SessionEvent::InSync);
+        self.started = false;
+        if let Phase::Playing { .. } = self.room.phase() {
+            self.announce_start(now);
+        }
+    }
+}

@@ -1,0 +1,365 @@
+//! One order of changes for all: the log's way from the authority to everyone, and back as certainty.
+
+use core::time::Duration;
+
+use crate::control::{Control, Entries};
+use crate::event::{LeaveReason, SessionEvent, State};
+use crate::id::{PeerId, PlayerId, RequestId};
+use crate::log::{Entry, Origin, Position, is_quorum};
+use crate::room::{Change, Presence};
+use crate::session::{OtherEnd, Session};
+
+/// Entries in one message.
+const BATCH: usize = 64;
+
+impl Session {
+    /// The authority makes a change.
+    pub(super) fn append(&mut self, now: Duration, origin: Option<Origin>, change: Change) {
+        let term = self.term;
+        self.log.append(Entry {
+            term,
+            origin,
+            change,
+        });
+        self.advance(now);
+        self.send_all_entries(now);
+    }
+
+    /// A change of who counts waits until the one before is certain.
+    pub(super) fn wish(&mut self, now: Duration, peer: PeerId, change: Change) {
+        self.wishes.retain(|(wished, _)| *wished != peer);
+        self.wishes.push_back((peer, change));
+        self.wake_at(now);
+    }
+
+    pub(super) fn fulfil_wishes(&mut self, now: Duration) {
+        while self.leads() && !self.log.voters_changing(&self.room) {
+            let Some((peer, change)) = self.wishes.pop_front() else {
+                return;
+            };
+            let presence = self.log.presence(&self.room, peer);
+            let makes_sense = match change {
+                Change::Away { .. } => presence.is_some_and(|p| p != Presence::Away),
+                _ => presence.is_some(),
+            };
+            if makes_sense && Some(peer) != self.me {
+                self.append(now, None, change);
+            }
+        }
+    }
+
+    pub(super) fn send_all_entries(&mut self, now: Duration) {
+        let peers: Vec<PeerId> = self.contacts.keys().copied().collect();
+        for peer in peers {
+            self.send_entries(now, peer);
+        }
+    }
+
+    /// Sends a peer what it does not have yet.
+    pub(super) fn send_entries(&mut self, now: Duration, peer: PeerId) {
+        if !self.leads() {
+            return;
+        }
+        let last = self.log.last().index;
+        let committed = self.log.committed();
+        let term = self.term;
+        loop {
+            let Some(contact) = self.contacts.get_mut(&peer) else {
+                return;
+            };
+            if !contact.welcomed || contact.sent_index >= last {
+                return;
+            }
+            let index = contact.sent_index;
+            let Some(before) = self.log.term_at(index) else {
+                // It lags further behind than anything is kept for: let it join anew.
+                contact.welcomed = false;
+                self.wish(now, peer, Change::Away { peer });
+                return;
+            };
+            let entries = self.log.entries_after(index, BATCH);
+            contact.sent_index += entries.len() as u64;
+            contact.sent_at = now;
+            let message = Entries {
+                term,
+                previous: Position {
+                    index,
+                    term: before,
+                },
+                entries,
+                committed,
+            };
+            self.tell(now, peer, &Control::Entries(message));
+        }
+    }
+
+    /// Tells everyone how far everything is certain.
+    fn send_certainty(&mut self, now: Duration) {
+        let committed = self.log.committed();
+        let peers: Vec<(PeerId, u64)> = self
+            .contacts
+            .iter()
+            .filter(|(_, c)| c.welcomed)
+            .map(|(peer, c)| (*peer, c.sent_index))
+            .collect();
+        for (peer, index) in peers {
+            let Some(term) = self.log.term_at(index) else {
+                continue;
+            };
+            let message = Entries {
+                term: self.term,
+                previous: Position { index, term },
+                entries: Vec::new(),
+                committed,
+            };
+            self.tell(now, peer, &Control::Entries(message));
+        }
+    }
+
+    /// The authority looks how far enough members have followed.
+    pub(super) fn advance(&mut self, now: Duration) {
+        if !self.leads() {
+            return;
+        }
+        let voters = self.log.voters(&self.room);
+        let survivor = self.room.survivor();
+        let me = self.me;
+        let mut certain = self.log.last().index;
+        while certain > self.log.committed() {
+            // Only entries of one's own reign can be counted; they carry the earlier ones along.
+            let own = self.log.term_at(certain) == Some(self.term);
+            let there = |peer: PeerId| {
+                Some(peer) == me
+                    || self
+                        .contacts
+                        .get(&peer)
+                        .is_some_and(|c| c.matched >= certain)
+            };
+            if own && is_quorum(&voters, survivor, there) {
+                break;
+            }
+            certain -= 1;
+        }
+        if certain > self.log.committed() {
+            self.commit(now, certain);
+            if self.room.is_mesh() {
+                self.send_certainty(now);
+            }
+            self.decide(now);
+        }
+    }
+
+    /// Applies what is certain.
+    pub(super) fn commit(&mut self, now: Duration, certain: u64) {
+        while let Some((index, entry)) = self.log.commit_next(certain) {
+            let before = self.look_before(&entry);
+            self.room.apply(index, &entry.change);
+            self.room.settle(entry.origin);
+            if let Some(origin) = entry.origin
+                && Some(origin.peer) == self.me
+            {
+                self.on_settled(origin.number);
+            }
+            self.on_applied(now, index, entry, &before);
+            if matches!(self.state, State::Left(_)) {
+                return;
+            }
+        }
+        self.log.trim();
+    }
+
+    /// The players of somebody who is about to leave.
+    fn look_before(&self, entry: &Entry) -> Vec<PlayerId> {
+        match &entry.change {
+            Change::Left { peer, .. } => self.room.players_of(*peer).map(|p| p.id).collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    pub(super) fn on_entries(&mut self, now: Duration, from: PeerId, message: Entries) {
+        if message.term < self.term {
+            return;
+        }
+        if !self.room.is_mesh() && from != self.room.authority() {
+            return;
+        }
+        if message.term > self.term || self.leader != Some(from) {
+            if self.leads() && message.term == self.term {
+                return;
+            }
+            self.follow(now, message.term, from);
+        }
+        match self.log.merge(message.previous, message.entries) {
+            Some(matched) => {
+                if self.room.is_mesh() {
+                    let answer = Control::Matched {
+                        term: self.term,
+                        index: matched,
+                    };
+                    self.tell(now, from, &answer);
+                }
+                self.commit(now, message.committed.min(matched));
+            }
+            None => {
+                let answer = Control::Gap {
+                    term: self.term,
+                    last: self.log.committed(),
+                };
+                self.tell(now, from, &answer);
+            }
+        }
+    }
+
+    pub(super) fn on_matched(&mut self, now: Duration, from: PeerId, term: u32, index: u64) {
+        if term != self.term || !self.leads() || index > self.log.last().index {
+            return;
+        }
+        let contact = self.contact(from);
+        contact.matched = contact.matched.max(index);
+        contact.sent_index = contact.sent_index.max(index);
+        self.advance(now);
+    }
+
+    pub(super) fn on_gap(&mut self, now: Duration, from: PeerId, term: u32, last: u64) {
+        if term != self.term || !self.leads() {
+            return;
+        }
+        let contact = self.contact(from);
+        if last < contact.sent_index {
+            contact.sent_index = last;
+            self.send_entries(now, from);
+        }
+    }
+
+    /// Somebody else reigns.
+    pub(super) fn follow(&mut self, now: Duration, term: u32, leader: PeerId) {
+        let led = self.leads();
+        self.term = term;
+        self.leader = Some(leader);
+        self.ballot.forget();
+        if led {
+            self.askers.forget();
+            self.wishes.clear();
+        }
+        self.time.set_members(now, &self.room, leader);
+        self.say_proposals(now);
+    }
+
+    /// A change is certain and the room has changed: what that means here.
+    fn on_applied(&mut self, now: Duration, index: u64, entry: Entry, players: &[PlayerId]) {
+        let me = self.me;
+        match entry.change {
+            Change::Joined(newcomer) => {
+                let peer = newcomer.peer;
+                if Some(peer) == me {
+                    self.emit(SessionEvent::Joined { me: peer });
+                } else {
+                    self.on_peer_arrived(now, index, peer);
+                    self.emit(SessionEvent::PeerJoined { peer });
+                }
+                for (player, _) in &newcomer.players {
+                    self.emit(SessionEvent::PlayerJoined { player: *player });
+                }
+                self.emit(SessionEvent::OwnersChanged);
+                if Some(newcomer.sponsor) == me && Some(peer) != me {
+                    self.welcome(now, peer, newcomer.secret_hash);
+                }
+            }
+            Change::Returned { peer, sponsor, .. } => {
+                if Some(peer) == me {
+                    return;
+                }
+                self.on_peer_arrived(now, index, peer);
+                self.emit(SessionEvent::PeerJoined { peer });
+                self.emit(SessionEvent::OwnersChanged);
+                if Some(sponsor) == me {
+                    let hash = self.room.peer(peer).map(|p| p.secret_hash);
+                    self.welcome(now, peer, hash.unwrap_or_default());
+                }
+            }
+            Change::InSync { peer } => {
+                self.since.remove(&peer);
+                match Some(peer) == me {
+                    true => self.on_in_sync(now),
+                    false => self.emit(SessionEvent::PeerInSync { peer }),
+                }
+                self.emit(SessionEvent::OwnersChanged);
+                self.acts.reconsider(now + Duration::from_secs(1));
+                self.time
+                    .set_members(now, &self.room, self.leader.unwrap_or(peer));
+            }
+            Change::Away { peer } => self.on_away(now, peer),
+            Change::Left { peer, reason } => self.on_left(now, peer, reason, players),
+            Change::Profile { .. } | Change::Ready { .. } | Change::Settings(_) => {
+                self.emit(SessionEvent::RoomChanged);
+                self.start_if_ready(now);
+            }
+            Change::Start { .. } => self.announce_start(now),
+            Change::EndVote { .. } | Change::Survivor { .. } => {}
+            Change::End { result } => {
+                self.started = false;
+                self.emit(SessionEvent::Ended { result });
+            }
+            Change::Rematch => {
+                self.started = false;
+                self.emit(SessionEvent::Rematch);
+            }
+            Change::Authority { peer } => {
+                self.emit(SessionEvent::AuthorityChanged { authority: peer });
+                self.emit(SessionEvent::OwnersChanged);
+                self.time.set_members(now, &self.room, peer);
+            }
+            Change::Named(_) | Change::Unnamed { .. } => self.emit(SessionEvent::RoomChanged),
+            Change::Command {
+                from,
+                kind,
+                payload,
+            } => {
+                let own = entry.origin.filter(|origin| Some(origin.peer) == me);
+                if index > self.state_holds {
+                    self.emit(SessionEvent::Command {
+                        index,
+                        from,
+                        request: own.map(|origin| RequestId(origin.number)),
+                        kind,
+                        payload,
+                    });
+                } else if let Some(origin) = own {
+                    self.emit(SessionEvent::Included {
+                        request: RequestId(origin.number),
+                        kind,
+                    });
+                }
+            }
+            Change::Closed { words } => {
+                let reason = LeaveReason::RoomClosed(words);
+                if self.leads() {
+                    self.tell_all(now, &Control::Farewell(reason.clone()));
+                }
+                self.finish(now, reason);
+            }
+        }
+    }
+
+    /// Somebody has a place in the room, newly or again.
+    fn on_peer_arrived(&mut self, now: Duration, index: u64, peer: PeerId) {
+        self.askers.forget_peer(peer);
+        self.since.insert(peer, now);
+        let contact = self.contacts.entry(peer).or_default();
+        let old = contact.connection.take();
+        contact.begin_anew(now, index);
+        contact.next_dial = now + Duration::from_secs(1);
+        if let Some(old) = old {
+            self.connections.insert(old, OtherEnd::Gone);
+            self.endpoint.abort(now, old, 0, "joined anew");
+        }
+        if self.leads() {
+            // Whoever welcomes it has applied this very change, so it will have at least that.
+            let contact = self.contact(peer);
+            contact.sent_index = index;
+            contact.matched = index;
+            contact.welcomed = true;
+        }
+        self.wake_at(now);
+    }
+}

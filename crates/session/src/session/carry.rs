@@ -1,0 +1,375 @@
+//! The game's messages on their way out.
+
+use core::fmt;
+use core::time::Duration;
+use std::collections::BTreeMap;
+
+use samestep_proto::{ChannelId, ConnectionId};
+use samestep_wire::encode_to_vec;
+
+use crate::control::Control;
+use crate::envelope::{Content, Envelope, Number, Route};
+use crate::event::State;
+use crate::id::{MessageKind, PeerId, PlayerId};
+use crate::message::Delivery;
+use crate::session::contact::next_hop;
+use crate::session::{CONTROL, Session, UNRELIABLE};
+use crate::streams::{FOR_ALL, SEQUENCED};
+
+/// Word of who hears whom is believed for this long.
+const REPORT_FRESH: Duration = Duration::from_secs(2);
+/// Unanswered reliable messages of a mesh are sent again after this long, or after two round trips.
+const RESEND_AFTER: Duration = Duration::from_millis(600);
+
+/// Whom a message is for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum To {
+    /// The host, or the leader of a mesh; may be this program itself.
+    Authority,
+    /// One peer; may be this program itself.
+    Peer(PeerId),
+    /// The peer on which this player plays.
+    Player(PlayerId),
+    /// Everybody else.
+    Others,
+    /// Everybody, this program included.
+    All,
+}
+
+/// Why a message was not sent.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SendError {
+    /// Not in a room yet, or no longer.
+    NotInRoom,
+    /// Nobody like that is here.
+    NoSuchPeer,
+    /// The message does not encode: a string or list is longer than its type allows.
+    NotEncodable,
+    /// An action is longer than 65,536 bytes.
+    ActionTooLong,
+    /// Too much is waiting for a member of the mesh to acknowledge it.
+    Backlog,
+    /// The connection does not take it.
+    Connection(samestep_proto::SendError),
+}
+
+impl fmt::Display for SendError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotInRoom => write!(f, "not in a room: wait for SessionEvent::Joined"),
+            Self::NoSuchPeer => write!(f, "nobody like that is in the room"),
+            Self::NotEncodable => write!(
+                f,
+                "the message does not encode: a string or list is longer than its max_len"
+            ),
+            Self::ActionTooLong => write!(f, "an action may have at most 65536 bytes"),
+            Self::Backlog => write!(
+                f,
+                "too much waits to be acknowledged by a member of the mesh: send less, or raise unacknowledged_limit"
+            ),
+            Self::Connection(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for SendError {}
+
+impl Session {
+    /// Sends a payload of a kind. [`send`](Self::send) does the same for a type of message.
+    pub fn send_bytes(
+        &mut self,
+        now: Duration,
+        to: To,
+        delivery: Delivery,
+        kind: MessageKind,
+        payload: &[u8],
+    ) -> Result<(), SendError> {
+        let me = match (&self.state, self.me) {
+            (State::Left(_) | State::Connecting, _) | (_, None) => {
+                return Err(SendError::NotInRoom);
+            }
+            (_, Some(me)) => me,
+        };
+        match to {
+            To::Authority => {
+                let authority = self.room.authority();
+                self.send_to(now, me, authority, delivery, kind, payload)
+            }
+            To::Peer(peer) => self.send_to(now, me, peer, delivery, kind, payload),
+            To::Player(player) => {
+                let peer = self.room.player(player).ok_or(SendError::NoSuchPeer)?.peer;
+                self.send_to(now, me, peer, delivery, kind, payload)
+            }
+            To::Others => self.send_to_others(now, me, delivery, kind, payload),
+            To::All => {
+                self.send_to_others(now, me, delivery, kind, payload)?;
+                self.send_to(now, me, me, delivery, kind, payload)
+            }
+        }
+    }
+
+    fn send_to_others(
+        &mut self,
+        now: Duration,
+        me: PeerId,
+        delivery: Delivery,
+        kind: MessageKind,
+        payload: &[u8],
+    ) -> Result<(), SendError> {
+        if !self.room.is_mesh() && self.room.authority() != me {
+            let sealed = Envelope {
+                content: Content::Game(kind),
+                route: Route::ToOthers,
+                number: self.number_for_all(delivery),
+            }
+            .seal(payload);
+            let host = self.room.authority();
+            return self.put_or(now, host, delivery.channel(), &sealed);
+        }
+        let others: Vec<PeerId> = self
+            .room
+            .present()
+            .map(|p| p.id)
+            .filter(|p| *p != me)
+            .collect();
+        for peer in others {
+            match self.send_to(now, me, peer, delivery, kind, payload) {
+                // Who has just lost its connection is about to be away.
+                Ok(()) | Err(SendError::NoSuchPeer) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    fn send_to(
+        &mut self,
+        now: Duration,
+        me: PeerId,
+        to: PeerId,
+        delivery: Delivery,
+        kind: MessageKind,
+        payload: &[u8],
+    ) -> Result<(), SendError> {
+        if to == me {
+            self.on_game(now, me, kind, payload.to_vec());
+            return Ok(());
+        }
+        if !self.room.is_present(to) {
+            return Err(SendError::NoSuchPeer);
+        }
+        if self.awaits_state(to) {
+            return Ok(());
+        }
+        if self.room.is_mesh() {
+            return self.send_numbered(now, to, delivery, kind, payload);
+        }
+        let host = self.room.authority();
+        let (next, route) = match me == host || to == host {
+            true => (to, Route::Direct),
+            false => (host, Route::Via { to }),
+        };
+        let number = match route {
+            Route::Direct => None,
+            _ => self.number_for_all(delivery),
+        };
+        let sealed = Envelope {
+            content: Content::Game(kind),
+            route,
+            number,
+        }
+        .seal(payload);
+        self.put_or(now, next, delivery.channel(), &sealed)
+    }
+
+    /// Sequenced messages that a host passes on keep their order by a number of their own.
+    fn number_for_all(&mut self, delivery: Delivery) -> Option<Number> {
+        if delivery != Delivery::Sequenced {
+            return None;
+        }
+        self.sequenced += 1;
+        Some(Number {
+            epoch: FOR_ALL,
+            number: self.sequenced,
+            stream: SEQUENCED,
+        })
+    }
+
+    /// Between members of a mesh: numbered, so that it arrives whichever way it has to take.
+    fn send_numbered(
+        &mut self,
+        now: Duration,
+        to: PeerId,
+        delivery: Delivery,
+        kind: MessageKind,
+        payload: &[u8],
+    ) -> Result<(), SendError> {
+        let limit = self.config.unacknowledged_limit;
+        let by = self.carrier(now, to);
+        let contact = self.contacts.get_mut(&to).ok_or(SendError::NoSuchPeer)?;
+        let number = match delivery {
+            Delivery::Unreliable => None,
+            Delivery::Sequenced => Some(contact.streams.send_sequenced()),
+            reliable => {
+                if contact.streams.unacknowledged_bytes() + payload.len() > limit {
+                    return Err(SendError::Backlog);
+                }
+                let message = [&kind.0.to_le_bytes()[..], payload].concat();
+                let stream = match reliable {
+                    Delivery::ReliableUnordered => 0,
+                    Delivery::Redundant => 2,
+                    _ => 1,
+                };
+                Some(contact.streams.send(now, stream, message, by))
+            }
+        };
+        self.carry(now, to, number, delivery.channel(), kind, payload);
+        Ok(())
+    }
+
+    fn carry(
+        &mut self,
+        now: Duration,
+        to: PeerId,
+        number: Option<Number>,
+        channel: ChannelId,
+        kind: MessageKind,
+        payload: &[u8],
+    ) {
+        let (Some(me), Some(hop)) = (self.me, self.hop(now, to)) else {
+            return;
+        };
+        let route = match hop == to {
+            true => Route::Direct,
+            false => Route::Relayed {
+                from: me,
+                to,
+                hops: 0,
+            },
+        };
+        let sealed = Envelope {
+            content: Content::Game(kind),
+            route,
+            number,
+        }
+        .seal(payload);
+        self.put(now, hop, channel, &sealed);
+    }
+
+    /// Sends again what a member of the mesh has not acknowledged, if its way has changed or it is overdue.
+    pub(super) fn resend(&mut self, now: Duration, to: PeerId) {
+        let by = self.carrier(now, to);
+        if by.is_none() {
+            return;
+        }
+        let after = RESEND_AFTER.max(self.latency(to) * 4 + RESEND_AFTER / 2);
+        let Some(contact) = self.contacts.get_mut(&to) else {
+            return;
+        };
+        for (number, message) in contact.streams.resend(now, by, after) {
+            let channel = ChannelId([2, 3, 4][usize::from(number.stream)]);
+            let (kind, payload) = split_kind(&message);
+            self.carry(now, to, Some(number), channel, kind, payload);
+        }
+    }
+
+    /// The connection that the way to a peer begins with.
+    fn carrier(&self, now: Duration, to: PeerId) -> Option<ConnectionId> {
+        let hop = self.hop(now, to)?;
+        self.contacts.get(&hop)?.connection
+    }
+
+    /// The neighbour that the way to a peer begins with.
+    pub(super) fn hop(&self, now: Duration, to: PeerId) -> Option<PeerId> {
+        let me = self.me?;
+        let connected = |peer: PeerId| {
+            self.contacts
+                .get(&peer)
+                .is_some_and(|c| c.connection.is_some())
+        };
+        if !self.room.is_mesh() {
+            let host = self.room.authority();
+            let next = if me == host || to == host { to } else { host };
+            return connected(next).then_some(next);
+        }
+        if self.contacts.get(&to).is_some_and(|c| c.is_direct(now)) {
+            return Some(to);
+        }
+        let mut hears: BTreeMap<PeerId, Vec<PeerId>> = BTreeMap::new();
+        hears.insert(me, self.direct(now));
+        for (peer, contact) in &self.contacts {
+            if now.saturating_sub(contact.reported) < REPORT_FRESH {
+                hears.insert(*peer, contact.hears.clone());
+            }
+        }
+        next_hop(me, to, &hears).or_else(|| connected(to).then_some(to))
+    }
+
+    /// Members heard without help.
+    pub(super) fn direct(&self, now: Duration) -> Vec<PeerId> {
+        self.contacts
+            .iter()
+            .filter(|(_, contact)| contact.is_direct(now))
+            .map(|(peer, _)| *peer)
+            .collect()
+    }
+
+    /// Puts bytes on a peer's connection, if there is one.
+    pub(super) fn put(&mut self, now: Duration, peer: PeerId, channel: ChannelId, bytes: &[u8]) {
+        let _ = self.put_or(now, peer, channel, bytes);
+    }
+
+    fn put_or(
+        &mut self,
+        now: Duration,
+        peer: PeerId,
+        channel: ChannelId,
+        bytes: &[u8],
+    ) -> Result<(), SendError> {
+        let contact = self.contacts.get(&peer).ok_or(SendError::NoSuchPeer)?;
+        let connection = contact.connection.ok_or(SendError::NoSuchPeer)?;
+        self.endpoint
+            .send(now, connection, channel, bytes)
+            .map(|_| ())
+            .map_err(SendError::Connection)
+    }
+
+    /// Says something to a peer, by whatever way there is; reliably as long as that way lives.
+    pub(super) fn tell(&mut self, now: Duration, peer: PeerId, control: &Control) {
+        self.tell_by(now, peer, CONTROL, control);
+    }
+
+    /// The same, not to be repeated if lost.
+    pub(super) fn mention(&mut self, now: Duration, peer: PeerId, control: &Control) {
+        self.tell_by(now, peer, UNRELIABLE, control);
+    }
+
+    fn tell_by(&mut self, now: Duration, peer: PeerId, channel: ChannelId, control: &Control) {
+        let (Some(me), Some(hop)) = (self.me, self.hop(now, peer)) else {
+            return;
+        };
+        let mut envelope = Envelope::control();
+        if hop != peer {
+            envelope.route = Route::Relayed {
+                from: me,
+                to: peer,
+                hops: 0,
+            };
+        }
+        let bytes = encode_to_vec(control).expect("control messages stay within their bounds");
+        self.put(now, hop, channel, &envelope.seal(&bytes));
+    }
+
+    /// Says something on a connection, whoever is at its other end.
+    pub(super) fn tell_connection(&mut self, now: Duration, id: ConnectionId, control: &Control) {
+        let bytes = encode_to_vec(control).expect("control messages stay within their bounds");
+        let sealed = Envelope::control().seal(&bytes);
+        let _ = self.endpoint.send(now, id, CONTROL, &sealed);
+    }
+}
+
+/// Undoes what numbered messages are kept as.
+pub(super) fn split_kind(message: &[u8]) -> (MessageKind, &[u8]) {
+    let (kind, payload) = message.split_at(2);
+    (MessageKind(u16::from_le_bytes([kind[0], kind[1]])), payload)
+}

@@ -1,0 +1,307 @@
+//! What a session knows of each other peer.
+
+use core::time::Duration;
+use std::collections::BTreeMap;
+
+use samestep_proto::{ConnectionId, Endpoint};
+
+use crate::clock::Exchange;
+use crate::event::LeaveReason;
+use crate::id::PeerId;
+use crate::session::{OtherEnd, Session};
+use crate::streams::Streams;
+
+/// Without a word for this long a direct connection is no longer relied on.
+const QUIET: Duration = Duration::from_millis(1000);
+/// How long the best of the recent exchanges is believed.
+const BEST_FOR: Duration = Duration::from_secs(10);
+
+/// Another peer, as seen from here.
+#[derive(Debug, Default)]
+pub(super) struct Contact {
+    /// The direct connection, if there is one.
+    pub(super) connection: Option<ConnectionId>,
+    /// Whether it knows the room: entries may be sent.
+    pub(super) welcomed: bool,
+    pub(super) next_dial: Duration,
+    pub(super) dials: u32,
+    /// When something came straight from it.
+    pub(super) heard_direct: Duration,
+    /// When something came from it by any way.
+    pub(super) heard: Duration,
+    /// Whom it said it hears, and accuses, and when.
+    pub(super) hears: Vec<PeerId>,
+    pub(super) accuses: Vec<PeerId>,
+    pub(super) reported: Duration,
+    pub(super) term: u32,
+    /// It said goodbye.
+    pub(super) farewell: Option<LeaveReason>,
+    /// Log entries sent to it, and known to be there.
+    pub(super) sent_index: u64,
+    pub(super) sent_at: Duration,
+    pub(super) matched: u64,
+    pub(super) streams: Streams,
+    pub(super) clock: TheirClock,
+    /// Fairness: how long its messages are held, and until when the last one was.
+    pub(super) delay: Duration,
+    pub(super) held_until: Duration,
+}
+
+impl Contact {
+    pub(super) fn is_direct(&self, now: Duration) -> bool {
+        self.connection.is_some() && now.saturating_sub(self.heard_direct) < QUIET
+    }
+
+    /// Forgets everything about an earlier life.
+    pub(super) fn begin_anew(&mut self, now: Duration, epoch: u64) {
+        let connection = self.connection;
+        *self = Self {
+            connection,
+            heard: now,
+            heard_direct: now,
+            ..Self::default()
+        };
+        self.streams.reset(epoch);
+    }
+}
+
+/// Another program's clock, of which acknowledgements tell the low 32 bits.
+#[derive(Debug, Default)]
+pub(super) struct TheirClock {
+    /// Their full time, and ours, at one moment.
+    known: Option<(u64, Duration)>,
+    best: Option<(Duration, Duration, i64)>,
+}
+
+impl TheirClock {
+    /// They said what their clock shows.
+    pub(super) fn on_told(&mut self, now: Duration, clock_us: u64) {
+        self.known = Some((clock_us, now));
+    }
+
+    /// Completes an exchange.
+    pub(super) fn complete(
+        &mut self,
+        now: Duration,
+        exchange: &samestep_proto::Exchange,
+    ) -> Option<Exchange> {
+        let (told, at) = self.known?;
+        let expected = told + now.saturating_sub(at).as_micros() as u64;
+        let behind = (expected as u32).wrapping_sub(exchange.received_at_us) as i32;
+        let received = expected.checked_add_signed(-i64::from(behind))?;
+        self.known = Some((expected, now));
+        let received_at = Duration::from_micros(received);
+        let complete = Exchange {
+            sent_at: exchange.sent_at,
+            received_at,
+            answered_at: received_at + exchange.held,
+            returned_at: exchange.returned_at,
+        };
+        let round_trip = complete
+            .returned_at
+            .saturating_sub(complete.sent_at)
+            .saturating_sub(exchange.held);
+        let signed = |a: Duration, b: Duration| a.as_micros() as i64 - b.as_micros() as i64;
+        let offset = (signed(complete.received_at, complete.sent_at)
+            + signed(complete.answered_at, complete.returned_at))
+            / 2;
+        let better = self.best.is_none_or(|(at, lowest, _)| {
+            round_trip <= lowest || now.saturating_sub(at) > BEST_FOR
+        });
+        if better {
+            self.best = Some((now, round_trip, offset));
+        }
+        Some(complete)
+    }
+}
+
+/// How messages reach a peer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum PeerRoute {
+    /// This program itself.
+    Myself,
+    /// Straight.
+    Direct,
+    /// Through this peer: the host, or a member of a mesh that hears both.
+    Via(PeerId),
+    /// Not at all, at the moment.
+    None,
+}
+
+/// How another peer is doing, measured from here and never taken from its word.
+#[derive(Clone, PartialEq, Debug)]
+pub struct PeerStats {
+    /// How messages reach it.
+    pub route: PeerRoute,
+    /// Smoothed round trip; of the first part of the way if it is not direct.
+    pub rtt: Duration,
+    /// Mean deviation of the round trip.
+    pub jitter: Duration,
+    /// Fraction of packets lost on the way there, lately.
+    pub loss: f32,
+    /// How far its clock is ahead of this program's, in microseconds, by the best recent exchange; `None` without a direct
+    /// connection.
+    pub clock_offset_us: Option<i64>,
+    /// Bytes sent on its connection.
+    pub bytes_sent: u64,
+    /// Bytes received on its connection.
+    pub bytes_received: u64,
+}
+
+impl Session {
+    /// How another peer is doing.
+    pub fn peer_stats(&self, now: Duration, peer: PeerId) -> Option<PeerStats> {
+        self.room.peer(peer)?;
+        let route = match self.hop(now, peer) {
+            _ if Some(peer) == self.me => PeerRoute::Myself,
+            None => PeerRoute::None,
+            Some(hop) if hop == peer => PeerRoute::Direct,
+            Some(hop) => PeerRoute::Via(hop),
+        };
+        let carrier = match route {
+            PeerRoute::Direct => Some(peer),
+            PeerRoute::Via(hop) => Some(hop),
+            PeerRoute::Myself | PeerRoute::None => None,
+        };
+        let connection = carrier.and_then(|hop| self.contacts.get(&hop)?.connection);
+        let stats = connection
+            .and_then(|id| self.endpoint.stats(id))
+            .unwrap_or_default();
+        let contact = self.contacts.get(&peer);
+        Some(PeerStats {
+            route,
+            rtt: stats.rtt,
+            jitter: stats.jitter,
+            loss: stats.loss,
+            clock_offset_us: match route {
+                PeerRoute::Myself => Some(0),
+                _ => contact.and_then(|c| c.clock.best).map(|(_, _, us)| us),
+            },
+            bytes_sent: stats.bytes_sent,
+            bytes_received: stats.bytes_received,
+        })
+    }
+
+    /// One-way latency as measured here.
+    pub(super) fn latency(&self, peer: PeerId) -> Duration {
+        let connection = self.contacts.get(&peer).and_then(|c| c.connection);
+        connection
+            .and_then(|id| self.endpoint.stats(id))
+            .map_or(Duration::ZERO, |stats| stats.rtt / 2)
+    }
+
+    pub(super) fn contact(&mut self, peer: PeerId) -> &mut Contact {
+        self.contacts.entry(peer).or_default()
+    }
+
+    /// Binds a connection to a peer; an older one is given up.
+    pub(super) fn bind(&mut self, now: Duration, peer: PeerId, connection: ConnectionId) {
+        let contact = self.contacts.entry(peer).or_default();
+        let old = contact.connection.replace(connection);
+        contact.heard_direct = now;
+        contact.heard = now;
+        contact.dials = 0;
+        self.connections.insert(connection, OtherEnd::Peer(peer));
+        if let Some(old) = old.filter(|old| *old != connection) {
+            self.connections.insert(old, OtherEnd::Gone);
+            self.endpoint.abort(now, old, 0, "replaced");
+        }
+    }
+
+    /// Reads what acknowledgements said about clocks.
+    pub(super) fn read_exchanges(&mut self, now: Duration) {
+        let Self {
+            contacts,
+            endpoint,
+            time,
+            ..
+        } = self;
+        for (peer, contact) in contacts.iter_mut() {
+            let Some(connection) = contact.connection else {
+                continue;
+            };
+            drain(endpoint, connection, |exchange| {
+                if let Some(complete) = contact.clock.complete(now, &exchange) {
+                    time.on_exchange(now, *peer, complete);
+                }
+            });
+        }
+    }
+}
+
+fn drain(
+    endpoint: &mut Endpoint,
+    connection: ConnectionId,
+    mut with: impl FnMut(samestep_proto::Exchange),
+) {
+    while let Some(exchange) = endpoint.poll_exchange(connection) {
+        with(exchange);
+    }
+}
+
+/// The next peer on the way from `from` to `to`, over peers that hear each other.
+pub(super) fn next_hop(
+    from: PeerId,
+    to: PeerId,
+    hears: &BTreeMap<PeerId, Vec<PeerId>>,
+) -> Option<PeerId> {
+    let mut came_from: BTreeMap<PeerId, PeerId> = BTreeMap::new();
+    let mut queue = std::collections::VecDeque::from([from]);
+    while let Some(at) = queue.pop_front() {
+        for next in hears.get(&at).into_iter().flatten() {
+            if *next == from || came_from.contains_key(next) {
+                continue;
+            }
+            came_from.insert(*next, at);
+            if *next == to {
+                let mut hop = to;
+                while came_from[&hop] != from {
+                    hop = came_from[&hop];
+                }
+                return Some(hop);
+            }
+            queue.push_back(*next);
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_way_leads_over_those_who_hear_each_other() {
+        let ids = |list: &[u16]| list.iter().map(|n| PeerId(*n)).collect::<Vec<_>>();
+        let hears: BTreeMap<PeerId, Vec<PeerId>> = [
+            (PeerId(0), ids(&[1, 2])),
+            (PeerId(1), ids(&[0, 3])),
+            (PeerId(2), ids(&[0])),
+            (PeerId(3), ids(&[1, 4])),
+        ]
+        .into();
+        assert_eq!(next_hop(PeerId(0), PeerId(2), &hears), Some(PeerId(2)));
+        assert_eq!(next_hop(PeerId(0), PeerId(4), &hears), Some(PeerId(1)));
+        assert_eq!(next_hop(PeerId(2), PeerId(4), &hears), Some(PeerId(0)));
+        assert_eq!(next_hop(PeerId(0), PeerId(9), &hears), None);
+    }
+
+    #[test]
+    fn a_shortened_clock_is_completed_on_both_sides_of_its_wrap() {
+        let mut clock = TheirClock::default();
+        let wrap = 1u64 << 32;
+        let ours = Duration::from_secs(10);
+        clock.on_told(ours, wrap - 1_000);
+        for (later_us, received) in [(500u64, wrap - 900), (3_000, wrap + 1_500)] {
+            let now = ours + Duration::from_micros(later_us);
+            let exchange = samestep_proto::Exchange {
+                sent_at: now - Duration::from_micros(200),
+                received_at_us: received as u32,
+                held: Duration::ZERO,
+                returned_at: now,
+            };
+            let complete = clock.complete(now, &exchange).unwrap();
+            assert_eq!(complete.received_at, Duration::from_micros(received));
+        }
+    }
+}

@@ -1,0 +1,418 @@
+//! A mesh without its leader, or with too few members to go on.
+
+use core::time::Duration;
+use std::collections::BTreeSet;
+
+use crate::control::{Control, Heartbeat};
+use crate::event::{LeaveReason, SessionEvent, State};
+use crate::id::PeerId;
+use crate::log::{Position, is_quorum};
+use crate::room::{Change, Presence};
+use crate::session::Session;
+
+/// Time between two heartbeats.
+pub(super) const BEAT: Duration = Duration::from_millis(250);
+/// Silence that freezes a mesh that waits for its members, and lets it elect another leader.
+const WAIT_SILENCE: Duration = Duration::from_secs(3);
+/// Time for an election to come to a result before the next member tries.
+const CAMPAIGN: Duration = Duration::from_millis(600);
+/// A lagging member is sent entries again after this long.
+const SEND_AGAIN: Duration = Duration::from_millis(600);
+
+/// This program's part in elections.
+#[derive(Debug, Default)]
+pub(super) struct Ballot {
+    /// The reign it last voted about.
+    voted: u32,
+    /// Votes for itself.
+    votes: Option<BTreeSet<PeerId>>,
+    tried_at: Duration,
+}
+
+impl Ballot {
+    pub(super) fn forget(&mut self) {
+        self.votes = None;
+    }
+}
+
+impl Session {
+    fn silence(&self) -> Duration {
+        self.room
+            .rules
+            .drop_after_us
+            .map_or(WAIT_SILENCE, Duration::from_micros)
+    }
+
+    /// Whether nothing has come from a peer, by any way, for too long.
+    pub(super) fn is_silent(&self, now: Duration, peer: PeerId) -> bool {
+        self.silent_for(now, peer) >= self.silence()
+    }
+
+    fn silent_for(&self, now: Duration, peer: PeerId) -> Duration {
+        match self.contacts.get(&peer) {
+            _ if Some(peer) == self.me => Duration::ZERO,
+            Some(contact) if contact.farewell.is_none() => now.saturating_sub(contact.heard),
+            _ => Duration::MAX,
+        }
+    }
+
+    /// Several times a second: tell everyone, look who is silent.
+    pub(super) fn beat(&mut self, now: Duration) {
+        self.next_beat = now + BEAT;
+        let Some(me) = self.me else {
+            return;
+        };
+        if !self.room.is_mesh() || matches!(self.state, State::Connecting | State::Left(_)) {
+            return;
+        }
+        let others: Vec<PeerId> = self
+            .room
+            .peers()
+            .iter()
+            .filter(|p| p.id != me)
+            .filter(|p| p.presence != Presence::Away || self.state == State::Frozen)
+            .map(|p| p.id)
+            .collect();
+        let hears = self.direct(now);
+        let accuses: Vec<PeerId> = others
+            .iter()
+            .copied()
+            .filter(|peer| self.is_silent(now, *peer))
+            .collect();
+        let clock = self.time.mesh_report(now);
+        for peer in &others {
+            let contact = self.contacts.entry(*peer).or_default();
+            let beat = Heartbeat {
+                term: self.term,
+                last: self.log.last(),
+                committed: self.log.committed(),
+                leads: self.leader == self.me,
+                hears: hears.clone(),
+                accuses: accuses.clone(),
+                received: contact.streams.acks(),
+                clock_us: now.as_micros() as u64,
+                clock: clock.clone(),
+            };
+            self.mention(now, *peer, &Control::Heartbeat(beat));
+            self.dial_member(now, me, *peer);
+            self.resend(now, *peer);
+        }
+        self.send_laggards(now);
+        self.freeze_or_thaw(now);
+        if self.state == State::Frozen {
+            return;
+        }
+        if self.leads() {
+            self.drop_silent(now);
+        } else {
+            self.campaign(now);
+        }
+    }
+
+    /// Connects to a member there is no connection to. The one that came later dials.
+    fn dial_member(&mut self, now: Duration, me: PeerId, peer: PeerId) {
+        let mine = self.room.peer(me).map_or(0, |p| p.since);
+        let Some(info) = self.room.peer(peer) else {
+            return;
+        };
+        let (Some(address), key, since) = (info.address, info.key, info.since) else {
+            return;
+        };
+        let contact = self.contacts.entry(peer).or_default();
+        let dialled = contact.dials > 0 && contact.next_dial > now;
+        if contact.connection.is_some() || dialled || contact.next_dial > now || since > mine {
+            return;
+        }
+        contact.dials += 1;
+        contact.next_dial = now + Duration::from_secs(1 << contact.dials.min(3));
+        let password = match self.role.join() {
+            Some(join) => join.password.clone(),
+            None => self.config.password.clone(),
+        };
+        let options = samestep_proto::ConnectOptions {
+            password,
+            server_key: key,
+            ..Default::default()
+        };
+        if let Ok(id) = self.endpoint.connect(now, address.into(), options) {
+            let end = super::OtherEnd::Dialled(peer);
+            self.connections.insert(id, end);
+        }
+    }
+
+    fn send_laggards(&mut self, now: Duration) {
+        if !self.leads() {
+            return;
+        }
+        let last = self.log.last().index;
+        let lagging: Vec<PeerId> = self
+            .contacts
+            .iter()
+            .filter(|(_, c)| c.welcomed && c.matched < last)
+            .filter(|(_, c)| now.saturating_sub(c.sent_at) >= SEND_AGAIN)
+            .map(|(peer, _)| *peer)
+            .collect();
+        for peer in lagging {
+            let contact = self.contact(peer);
+            contact.sent_index = contact.matched;
+            self.send_entries(now, peer);
+        }
+    }
+
+    fn freeze_or_thaw(&mut self, now: Duration) {
+        let voters = self.log.voters(&self.room);
+        let waits = self.room.rules.drop_after_us.is_none();
+        let enough = is_quorum(&voters, self.room.survivor(), |peer| {
+            !self.is_silent(now, peer)
+        });
+        let complete = voters.iter().all(|peer| !self.is_silent(now, *peer));
+        let goes_on = enough && (complete || !waits);
+        match self.state {
+            State::InSync if !goes_on => {
+                self.state = State::Frozen;
+                self.emit(SessionEvent::Frozen);
+            }
+            State::Frozen if goes_on => {
+                self.state = State::InSync;
+                self.emit(SessionEvent::InSync);
+                self.say_proposals(now);
+                self.decide(now);
+            }
+            // A mesh that waits for somebody still needs a leader to let it in again.
+            State::Frozen if enough && waits && !self.leads() => self.campaign(now),
+            _ => {}
+        }
+    }
+
+    /// The leader drops who is silent, if more than half of those whom nobody accuses say so.
+    fn drop_silent(&mut self, now: Duration) {
+        let Some(me) = self.me else {
+            return;
+        };
+        let waits = self.room.rules.drop_after_us.is_none();
+        let voters = self.log.voters(&self.room);
+        let unaccused: Vec<PeerId> = voters
+            .iter()
+            .copied()
+            .filter(|peer| !self.is_silent(now, *peer))
+            .collect();
+        let present: Vec<(PeerId, Presence)> = self
+            .room
+            .present()
+            .filter(|p| p.id != me)
+            .map(|p| (p.id, p.presence))
+            .collect();
+        for (peer, presence) in present {
+            if !self.is_silent(now, peer) {
+                continue;
+            }
+            let farewell = self.contacts.get(&peer).and_then(|c| c.farewell.clone());
+            let votes = unaccused
+                .iter()
+                .filter(|voter| {
+                    **voter == me
+                        || self
+                            .contacts
+                            .get(voter)
+                            .is_some_and(|c| c.accuses.contains(&peer))
+                })
+                .count();
+            let voted_out = presence == Presence::Loading || votes * 2 > unaccused.len();
+            match farewell {
+                Some(reason) => self.wish(now, peer, Change::Left { peer, reason }),
+                None if voted_out && !waits => self.wish(now, peer, Change::Away { peer }),
+                None => {}
+            }
+        }
+        self.fulfil_wishes(now);
+    }
+
+    /// Stands for election if the leader is silent, in turn with the others.
+    fn campaign(&mut self, now: Duration) {
+        let (Some(me), Some(leader)) = (self.me, self.leader) else {
+            return;
+        };
+        let voters = self.log.voters(&self.room);
+        if !voters.contains(&me) {
+            return;
+        }
+        let silent = self.silent_for(now, leader);
+        let rank = voters
+            .iter()
+            .filter(|v| **v != leader && !self.is_silent(now, **v))
+            .position(|v| *v == me)
+            .unwrap_or(0) as u32;
+        // Without a leader at all since the last try, the next in turn tries.
+        let turn = CAMPAIGN * rank;
+        let gone = silent == Duration::MAX;
+        let due = match gone {
+            true => now.saturating_sub(self.ballot.tried_at) >= CAMPAIGN + turn || rank == 0,
+            false => silent >= self.silence() + turn,
+        };
+        let voters_count = voters.len() as u32;
+        let resting = now.saturating_sub(self.ballot.tried_at) < CAMPAIGN * voters_count.max(2);
+        if !due || (self.ballot.votes.is_some() && resting) {
+            return;
+        }
+        self.stand(now);
+    }
+
+    /// Asks everyone for their vote.
+    fn stand(&mut self, now: Duration) {
+        let Some(me) = self.me else {
+            return;
+        };
+        let voters = self.log.voters(&self.room);
+        self.term = self.term.max(self.ballot.voted) + 1;
+        self.ballot.voted = self.term;
+        self.ballot.tried_at = now;
+        self.ballot.votes = Some(BTreeSet::from([me]));
+        let elect = Control::Elect {
+            term: self.term,
+            last: self.log.last(),
+        };
+        for voter in voters.into_iter().filter(|v| *v != me) {
+            self.tell(now, voter, &elect);
+        }
+        self.count_votes(now);
+    }
+
+    pub(super) fn on_elect(&mut self, now: Duration, from: PeerId, term: u32, last: Position) {
+        let Some(leader) = self.leader else {
+            return;
+        };
+        let leader_heard = leader != from && self.silent_for(now, leader) < self.silence() * 4 / 5;
+        let member = self.log.voters(&self.room).contains(&from);
+        if term <= self.term || term <= self.ballot.voted || leader_heard || !member {
+            return;
+        }
+        if !last.covers(self.log.last()) {
+            return;
+        }
+        // What the old leader still says no longer counts here.
+        self.term = term;
+        self.ballot.voted = term;
+        self.ballot.tried_at = now;
+        self.ballot.forget();
+        self.tell(now, from, &Control::Vote { term });
+    }
+
+    pub(super) fn on_vote(&mut self, now: Duration, from: PeerId, term: u32) {
+        if term != self.term {
+            return;
+        }
+        if let Some(votes) = &mut self.ballot.votes {
+            votes.insert(from);
+            self.count_votes(now);
+        }
+    }
+
+    fn count_votes(&mut self, now: Duration) {
+        let (Some(me), Some(votes)) = (self.me, &self.ballot.votes) else {
+            return;
+        };
+        let voters = self.log.voters(&self.room);
+        let survivor = self.room.survivor();
+        if !is_quorum(&voters, survivor, |peer| votes.contains(&peer)) {
+            return;
+        }
+        self.ballot.forget();
+        self.leader = Some(me);
+        self.askers.forget();
+        self.wishes.clear();
+        let last = self.log.last().index;
+        for contact in self.contacts.values_mut() {
+            contact.matched = 0;
+            contact.sent_index = last;
+            contact.welcomed = true;
+        }
+        let away: Vec<PeerId> = self
+            .room
+            .peers()
+            .iter()
+            .filter(|p| p.presence == Presence::Away)
+            .map(|p| p.id)
+            .collect();
+        for peer in away {
+            self.contact(peer).welcomed = false;
+        }
+        self.append(now, None, Change::Authority { peer: me });
+        self.say_proposals(now);
+    }
+
+    pub(super) fn on_heartbeat(&mut self, now: Duration, from: PeerId, beat: Heartbeat) {
+        if !self.room.is_mesh() || self.me.is_none() {
+            return;
+        }
+        if !self.room.is_present(from) {
+            // It does not know yet that it was dropped.
+            if self.state == State::InSync {
+                self.tell(now, from, &Control::Out);
+            }
+            return;
+        }
+        let contact = self.contacts.entry(from).or_default();
+        contact.hears = beat.hears;
+        contact.accuses = beat.accuses;
+        contact.reported = now;
+        contact.term = beat.term;
+        contact.clock.on_told(now, beat.clock_us);
+        contact.streams.on_acks(&beat.received);
+        if let Some(report) = &beat.clock {
+            self.time.on_mesh_report(now, from, report);
+        }
+        if self.leads() && beat.term > self.term && !beat.leads {
+            // An election that came to nothing has left somebody with a later term: rule in a yet later one.
+            self.term = beat.term;
+            self.stand(now);
+        }
+        if beat.leads && (beat.term > self.term || (beat.term == self.term && !self.leads())) {
+            if self.leader != Some(from) || beat.term > self.term {
+                self.follow(now, beat.term, from);
+            }
+            // It counts on entries that may have been lost on the way here.
+            let behind = beat.last.index > self.log.last().index;
+            if behind && beat.committed > self.log.committed() {
+                let gap = Control::Gap {
+                    term: self.term,
+                    last: self.log.committed(),
+                };
+                self.mention(now, from, &gap);
+            }
+        }
+    }
+
+    /// Somebody says this program is no member any more.
+    pub(super) fn on_out(&mut self, now: Duration, id: samestep_proto::ConnectionId, from: PeerId) {
+        let member = matches!(self.state, State::InSync | State::Loading | State::Frozen);
+        // Believed if there is reason to: the sender leads or this program hears too few.
+        let alone = self.state == State::Frozen;
+        let leader_gone =
+            self.leader.is_none_or(|l| self.is_silent(now, l)) || self.leader == Some(from);
+        if !member || !(alone || leader_gone || self.leads()) {
+            return;
+        }
+        self.rejoin_through(now, Some(id), "was dropped by the others");
+    }
+
+    /// The reason a peer gave when it left, if it did.
+    pub(super) fn on_farewell(&mut self, now: Duration, from: PeerId, reason: LeaveReason) {
+        let leaving = matches!(reason, LeaveReason::Left(_));
+        if self.room.is_mesh() && leaving {
+            self.contact(from).farewell = Some(reason);
+            self.next_beat = now;
+            self.wake_at(now);
+            return;
+        }
+        if !self.room.is_mesh() && self.leads() {
+            let change = Change::Left { peer: from, reason };
+            self.wish(now, from, change);
+            self.fulfil_wishes(now);
+            return;
+        }
+        let from_authority = from == self.room.authority() || Some(from) == self.leader;
+        if from_authority || self.room.is_mesh() {
+            self.finish(now, reason);
+        }
+    }
+}

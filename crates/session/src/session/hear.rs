@@ -1,0 +1,361 @@
+//! What comes in: connections, and the messages on them.
+
+use core::time::Duration;
+
+use samestep_proto::{ChannelId, ConnectionId, Event};
+use samestep_wire::decode_exact;
+
+use crate::control::Control;
+use crate::envelope::{Content, Envelope, Route};
+use crate::event::{SessionEvent, State};
+use crate::id::PeerId;
+use crate::session::{BULK, OtherEnd, Session, UNRELIABLE};
+
+/// How long somebody may be connected without saying who it is.
+const STRANGER: Duration = Duration::from_secs(5);
+/// Most members a message is passed on by.
+pub(super) const MAX_HOPS: u8 = 4;
+/// Messages kept that came before the welcome they follow.
+const MAX_UNWELCOMED: usize = 1024;
+/// Game messages kept while the state they follow is still on its way.
+const MAX_EARLY: usize = 65_536;
+
+impl Session {
+    /// Deals with everything the endpoint has to tell.
+    pub(super) fn pump(&mut self, now: Duration) {
+        while let Some(event) = self.endpoint.poll_event() {
+            match event {
+                Event::Connected { id, incoming, .. } => self.on_connected(now, id, incoming),
+                Event::Readable { id } => self.read(now, id),
+                Event::Moved { .. } => {}
+                Event::Closed { id, reason } => {
+                    self.read(now, id);
+                    self.on_closed(now, id, &reason);
+                }
+            }
+        }
+        if !matches!(self.state, State::Left(_)) {
+            self.read_exchanges(now);
+        }
+    }
+
+    fn on_connected(&mut self, now: Duration, id: ConnectionId, incoming: bool) {
+        if incoming {
+            let until = now + STRANGER;
+            self.connections.insert(id, OtherEnd::Stranger { until });
+            self.wake_at(until);
+            return;
+        }
+        match self.connections.get(&id) {
+            Some(OtherEnd::Sponsor) => self.say_hello(now, id),
+            Some(OtherEnd::Dialled(peer)) => {
+                let peer = *peer;
+                if let Some(me) = self.me {
+                    let link = Control::Link {
+                        from: me,
+                        key: self.key,
+                    };
+                    self.tell_connection(now, id, &link);
+                    self.bind(now, peer, id);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn read(&mut self, now: Duration, id: ConnectionId) {
+        while let Some(message) = self.endpoint.recv(id) {
+            let (channel, bytes) = (message.channel, message.payload.to_vec());
+            if matches!(self.state, State::Left(_)) {
+                continue;
+            }
+            if self.on_message(now, id, channel, &bytes).is_none() {
+                self.malformed += 1;
+                self.connections.insert(id, OtherEnd::Gone);
+                self.endpoint
+                    .abort(now, id, 0, "a message that makes no sense");
+                self.on_connection_lost(now, id, "it said something that makes no sense");
+                return;
+            }
+        }
+    }
+
+    /// `None` if the message makes no sense.
+    pub(super) fn on_message(
+        &mut self,
+        now: Duration,
+        id: ConnectionId,
+        channel: ChannelId,
+        bytes: &[u8],
+    ) -> Option<()> {
+        let end = *self.connections.get(&id).unwrap_or(&OtherEnd::Gone);
+        if end == OtherEnd::Gone {
+            return Some(());
+        }
+        let (envelope, payload) = match channel {
+            BULK => (Envelope::control(), &[][..]),
+            _ => Envelope::open(bytes).ok()?,
+        };
+        let of_game = matches!(envelope.content, Content::Game(_)) || channel == BULK;
+        if end == OtherEnd::Sponsor && of_game {
+            if self.unwelcomed.len() < MAX_UNWELCOMED {
+                self.unwelcomed.push((id, channel, bytes.to_vec()));
+            }
+            return Some(());
+        }
+        if channel == BULK {
+            return self.on_state(end, bytes);
+        }
+        let neighbour = match end {
+            OtherEnd::Peer(peer) => peer,
+            _ if envelope.content == Content::Control && envelope.route == Route::Direct => {
+                let control = decode_exact(payload).ok()?;
+                return self.on_stranger_said(now, id, end, control);
+            }
+            // Somebody whose link is not yet known here talks already: it will say so again.
+            _ => return Some(()),
+        };
+        let contact = self.contact(neighbour);
+        contact.heard_direct = now;
+        contact.heard = now;
+        let from = match envelope.route {
+            Route::Direct => neighbour,
+            Route::Via { .. } | Route::ToOthers => {
+                let serves = self.leads() && !self.room.is_mesh();
+                if !serves || envelope.content == Content::Control {
+                    return None;
+                }
+                self.pass_on(now, neighbour, channel, &envelope, payload);
+                if envelope.route != Route::ToOthers {
+                    return Some(());
+                }
+                neighbour
+            }
+            Route::From { from } => {
+                if self.room.is_mesh() || neighbour != self.room.authority() {
+                    return None;
+                }
+                from
+            }
+            Route::Relayed { from, to, hops } => {
+                if !self.room.is_mesh() {
+                    return None;
+                }
+                if Some(to) != self.me {
+                    self.relay(now, from, to, hops, channel, &envelope, payload);
+                    return Some(());
+                }
+                if Some(from) == self.me {
+                    return Some(());
+                }
+                from
+            }
+        };
+        match envelope.content {
+            Content::Control => {
+                let control = decode_exact(payload).ok()?;
+                self.on_control(now, id, from, control)
+            }
+            Content::Game(kind) => {
+                let Some(number) = envelope.number else {
+                    self.on_game(now, from, kind, payload.to_vec());
+                    return Some(());
+                };
+                let contact = self.contacts.get_mut(&from)?;
+                let mut ready = Vec::new();
+                let sealed = [&kind.0.to_le_bytes()[..], payload].concat();
+                contact.streams.receive(number, &sealed, |message| {
+                    ready.push(message.to_vec());
+                });
+                for message in ready {
+                    let (kind, payload) = super::carry::split_kind(&message);
+                    self.on_game(now, from, kind, payload.to_vec());
+                }
+                Some(())
+            }
+        }
+    }
+
+    /// The host passes a client's message on.
+    fn pass_on(
+        &mut self,
+        now: Duration,
+        from: PeerId,
+        channel: ChannelId,
+        envelope: &Envelope,
+        payload: &[u8],
+    ) {
+        let sealed = Envelope {
+            route: Route::From { from },
+            ..*envelope
+        }
+        .seal(payload);
+        let channel = forwarding_channel(channel);
+        let targets: Vec<PeerId> = match envelope.route {
+            Route::Via { to } if Some(to) == self.me => {
+                if let Content::Game(kind) = envelope.content {
+                    self.on_game(now, from, kind, payload.to_vec());
+                }
+                return;
+            }
+            Route::Via { to } => vec![to],
+            _ => self
+                .contacts
+                .keys()
+                .copied()
+                .filter(|p| *p != from)
+                .collect(),
+        };
+        for to in targets {
+            if !self.awaits_state(to) {
+                self.put(now, to, channel, &sealed);
+            }
+        }
+    }
+
+    /// A member of a mesh passes on a message between two that do not hear each other.
+    #[expect(clippy::too_many_arguments, reason = "the parts of one message")]
+    fn relay(
+        &mut self,
+        now: Duration,
+        from: PeerId,
+        to: PeerId,
+        hops: u8,
+        channel: ChannelId,
+        envelope: &Envelope,
+        payload: &[u8],
+    ) {
+        let Some(hop) = self.hop(now, to).filter(|hop| *hop != from) else {
+            return;
+        };
+        if hops >= MAX_HOPS {
+            return;
+        }
+        let sealed = Envelope {
+            route: Route::Relayed {
+                from,
+                to,
+                hops: hops + 1,
+            },
+            ..*envelope
+        }
+        .seal(payload);
+        self.put(now, hop, forwarding_channel(channel), &sealed);
+    }
+
+    /// Something for the game, in the right order.
+    pub(super) fn on_game(
+        &mut self,
+        now: Duration,
+        from: PeerId,
+        kind: crate::id::MessageKind,
+        payload: Vec<u8>,
+    ) {
+        if self.early.as_ref().is_some_and(|e| e.len() >= MAX_EARLY) {
+            return;
+        }
+        let release = self.fair_release(now, from);
+        if release > now {
+            self.acts.hold(release, from, kind, payload);
+            self.wake_at(release);
+            return;
+        }
+        self.deliver(now, from, kind, payload);
+    }
+
+    pub(super) fn deliver(
+        &mut self,
+        now: Duration,
+        from: PeerId,
+        kind: crate::id::MessageKind,
+        payload: Vec<u8>,
+    ) {
+        if self.on_act_message(now, from, kind, &payload) {
+            return;
+        }
+        self.emit(SessionEvent::Message {
+            from,
+            kind,
+            payload,
+        });
+    }
+
+    fn on_control(
+        &mut self,
+        now: Duration,
+        id: ConnectionId,
+        from: PeerId,
+        control: Control,
+    ) -> Option<()> {
+        self.contact(from).heard = now;
+        match control {
+            Control::Hello(hello) => self.on_hello(now, id, hello),
+            Control::Link { .. } | Control::Loaded => {}
+            Control::Welcome(welcome) => self.on_welcome(now, id, *welcome),
+            Control::Farewell(reason) => self.on_farewell(now, from, reason),
+            Control::Propose {
+                number,
+                oldest_open,
+                proposal,
+            } => self.on_propose(now, from, number, oldest_open, proposal),
+            Control::Denied { number, reason } => {
+                if Some(from) == self.leader {
+                    self.on_denied(now, number, reason);
+                }
+            }
+            Control::Entries(entries) => self.on_entries(now, from, entries),
+            Control::Matched { term, index } => self.on_matched(now, from, term, index),
+            Control::Gap { term, last } => self.on_gap(now, from, term, last),
+            Control::Elect { term, last } => self.on_elect(now, from, term, last),
+            Control::Vote { term } => self.on_vote(now, from, term),
+            Control::Out => self.on_out(now, id, from),
+            Control::Heartbeat(beat) => self.on_heartbeat(now, from, beat),
+            Control::Cycle(message) => self.on_cycle(now, from, message),
+        }
+        Some(())
+    }
+
+    /// Before the other end is known as a peer.
+    fn on_stranger_said(
+        &mut self,
+        now: Duration,
+        id: ConnectionId,
+        end: OtherEnd,
+        control: Control,
+    ) -> Option<()> {
+        match (end, control) {
+            (OtherEnd::Stranger { .. } | OtherEnd::Newcomer { .. }, Control::Hello(hello)) => {
+                self.on_hello(now, id, hello);
+            }
+            (OtherEnd::Stranger { .. }, Control::Link { from, key }) => {
+                if key != self.key || !self.room.is_mesh() {
+                    return None;
+                }
+                if self.room.is_present(from) {
+                    self.bind(now, from, id);
+                } else if self.room.peer(from).is_some() {
+                    self.tell_connection(now, id, &Control::Out);
+                } else {
+                    // The news of its joining is still on the way: it will dial again.
+                    self.connections.insert(id, OtherEnd::Gone);
+                    self.endpoint.abort(now, id, 0, "not known here yet");
+                }
+            }
+            (OtherEnd::Sponsor, Control::Welcome(welcome)) => self.on_welcome(now, id, *welcome),
+            (OtherEnd::Sponsor, Control::Farewell(reason)) => {
+                self.finish(now, reason);
+            }
+            _ => {}
+        }
+        Some(())
+    }
+}
+
+/// Passed on, sequenced messages of several peers would outdate each other in one channel: they carry numbers of
+/// their own and travel on the channel without.
+fn forwarding_channel(channel: ChannelId) -> ChannelId {
+    match channel {
+        ChannelId(1) => UNRELIABLE,
+        channel => channel,
+    }
+}

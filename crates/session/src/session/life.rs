@@ -1,0 +1,387 @@
+//! Leaving, vanishing, coming back.
+
+use core::time::Duration;
+use std::net::SocketAddr;
+
+use samestep_proto::{CloseReason, ConnectionId};
+
+use crate::config::Role;
+use crate::control::Control;
+use crate::event::{LeaveReason, SessionEvent, State, shorten};
+use crate::id::{PeerId, PlayerId};
+use crate::room::{Change, PeerKind, Presence};
+use crate::session::{OtherEnd, Retry, Session};
+
+/// Time between attempts to come back.
+const RETRY_EVERY: Duration = Duration::from_secs(1);
+
+impl Session {
+    pub(super) fn on_closed(&mut self, now: Duration, id: ConnectionId, reason: &CloseReason) {
+        let end = self.connections.remove(&id);
+        if matches!(self.state, State::Left(_)) {
+            return;
+        }
+        match end {
+            Some(OtherEnd::Sponsor) => self.on_sponsor_lost(now, reason),
+            Some(OtherEnd::Newcomer { .. }) => self.on_newcomer_gone(id),
+            Some(OtherEnd::Peer(peer)) => self.on_peer_lost(now, id, peer, reason),
+            Some(OtherEnd::Dialled(_) | OtherEnd::Stranger { .. } | OtherEnd::Gone) | None => {}
+        }
+    }
+
+    /// A connection was given up here.
+    pub(super) fn on_connection_lost(&mut self, now: Duration, id: ConnectionId, why: &str) {
+        let owner = self
+            .contacts
+            .iter()
+            .find(|(_, contact)| contact.connection == Some(id))
+            .map(|(peer, _)| *peer);
+        if let Some(peer) = owner {
+            let reason = CloseReason::Remote {
+                code: 0,
+                reason: shorten(why),
+            };
+            self.on_peer_lost(now, id, peer, &reason);
+        } else {
+            self.on_newcomer_gone(id);
+        }
+    }
+
+    fn on_sponsor_lost(&mut self, now: Duration, reason: &CloseReason) {
+        match (&mut self.retry, reason) {
+            (None, reason) => self.finish(now, LeaveReason::of_close(reason)),
+            (Some(retry), reason) => {
+                if let LeaveReason::Banned(words) = LeaveReason::of_close(reason) {
+                    return self.finish(now, LeaveReason::Banned(words));
+                }
+                retry.why = reason.to_string();
+                retry.turn += 1;
+                let next = retry.next;
+                self.wake_at(next);
+            }
+        }
+    }
+
+    fn on_peer_lost(
+        &mut self,
+        now: Duration,
+        id: ConnectionId,
+        peer: PeerId,
+        reason: &CloseReason,
+    ) {
+        let contact = self.contact(peer);
+        if contact.connection != Some(id) {
+            return;
+        }
+        contact.connection = None;
+        contact.next_dial = now;
+        if self.room.is_mesh() {
+            self.wake_at(now);
+            return;
+        }
+        if self.leads() {
+            contact_gone(self, now, peer, reason);
+        } else if peer == self.room.authority() {
+            match reason {
+                CloseReason::Remote { reason, .. } => {
+                    self.finish(now, LeaveReason::RoomClosed(shorten(reason)));
+                }
+                reason => self.rejoin_through(now, None, &reason.to_string()),
+            }
+        }
+    }
+
+    /// Looks for a way back into the room: over a connection there is, or over new ones.
+    pub(super) fn rejoin_through(&mut self, now: Duration, id: Option<ConnectionId>, why: &str) {
+        self.state = State::Connecting;
+        let grace = Duration::from_micros(self.room.rules.rejoin_grace_us);
+        self.emit(SessionEvent::Reconnecting {
+            why: why.to_owned(),
+        });
+        let next = match id {
+            Some(_) => now + RETRY_EVERY * 3,
+            None => now,
+        };
+        self.retry = Some(Retry {
+            until: now + grace,
+            next,
+            turn: 0,
+            why: why.to_owned(),
+        });
+        if let Some(id) = id {
+            if let Some(OtherEnd::Peer(peer)) = self.connections.insert(id, OtherEnd::Sponsor) {
+                self.contact(peer).connection = None;
+            }
+            self.say_hello(now, id);
+        }
+        self.wake_at(next);
+    }
+
+    /// Tries again to come back.
+    pub(super) fn retry(&mut self, now: Duration) {
+        let Some(retry) = self.retry.clone() else {
+            return;
+        };
+        if now >= retry.until {
+            return self.finish(now, LeaveReason::NotReached(shorten(&retry.why)));
+        }
+        if now < retry.next {
+            self.wake_at(retry.next.min(retry.until));
+            return;
+        }
+        let ways = self.ways_back();
+        let trying = self.connections.values().any(|e| *e == OtherEnd::Sponsor);
+        if !trying && !ways.is_empty() {
+            let address = ways[retry.turn % ways.len()];
+            let _ = self.dial_home(now, address);
+        }
+        if let Some(retry) = &mut self.retry {
+            retry.next = now + RETRY_EVERY;
+        }
+        self.wake_at(now + RETRY_EVERY);
+    }
+
+    /// Addresses at which the room may be found.
+    fn ways_back(&self) -> Vec<SocketAddr> {
+        let mut ways: Vec<SocketAddr> = self.role.join().map(|j| j.address).into_iter().collect();
+        if self.room.is_mesh() {
+            for peer in self.room.present() {
+                let address = peer.address.map(SocketAddr::from);
+                if let Some(address) = address
+                    && Some(peer.id) != self.me
+                    && !ways.contains(&address)
+                {
+                    ways.push(address);
+                }
+            }
+        }
+        ways
+    }
+
+    pub(super) fn on_away(&mut self, now: Duration, peer: PeerId) {
+        if Some(peer) == self.me {
+            return self.rejoin_through(now, None, "was dropped by the others");
+        }
+        self.since.insert(peer, now);
+        self.askers.forget_peer(peer);
+        self.admissions.states_wanted.retain(|p| *p != peer);
+        let contact = self.contact(peer);
+        contact.welcomed = false;
+        contact.streams.reset(0);
+        self.emit(SessionEvent::PeerAway { peer });
+        self.emit(SessionEvent::OwnersChanged);
+        if let Some(leader) = self.leader {
+            self.time.set_members(now, &self.room, leader);
+        }
+        self.wake_at(now);
+    }
+
+    pub(super) fn on_left(
+        &mut self,
+        now: Duration,
+        peer: PeerId,
+        reason: LeaveReason,
+        players: &[PlayerId],
+    ) {
+        if Some(peer) == self.me {
+            return self.finish(now, reason);
+        }
+        self.since.remove(&peer);
+        self.askers.forget_peer(peer);
+        self.admissions.states_wanted.retain(|p| *p != peer);
+        let sent_away = matches!(
+            reason,
+            LeaveReason::Kicked(_) | LeaveReason::Banned(_) | LeaveReason::LoadingTooLong
+        );
+        if self.leads() && sent_away {
+            self.tell(now, peer, &Control::Farewell(reason.clone()));
+        }
+        if let Some(id) = self.contacts.remove(&peer).and_then(|c| c.connection) {
+            self.connections.insert(id, OtherEnd::Gone);
+            self.endpoint.close(now, id, 0, &reason.to_string());
+        }
+        for player in players {
+            self.emit(SessionEvent::PlayerLeft { player: *player });
+        }
+        self.emit(SessionEvent::PeerLeft { peer, reason });
+        self.emit(SessionEvent::OwnersChanged);
+        if let Some(leader) = self.leader {
+            self.time.set_members(now, &self.room, leader);
+        }
+    }
+
+    /// The authority gives up the places of those who have been away or loading for too long.
+    pub(super) fn expire(&mut self, now: Duration) {
+        if !self.leads() {
+            return;
+        }
+        let rules = &self.room.rules;
+        let load = Duration::from_micros(rules.load_grace_us);
+        let rejoin = Duration::from_micros(rules.rejoin_grace_us);
+        let mut over = Vec::new();
+        let mut next: Option<Duration> = None;
+        for (peer, since) in &self.since {
+            let (grace, reason) = match self.room.peer(*peer).map(|p| p.presence) {
+                Some(Presence::Away) => (rejoin, LeaveReason::Silent),
+                Some(Presence::Loading) => (load, LeaveReason::LoadingTooLong),
+                _ => continue,
+            };
+            let end = *since + grace;
+            match now >= end {
+                true => over.push((*peer, reason)),
+                false => next = Some(next.map_or(end, |n| n.min(end))),
+            }
+        }
+        for (peer, reason) in over {
+            self.since.remove(&peer);
+            self.wish(now, peer, Change::Left { peer, reason });
+        }
+        self.fulfil_wishes(now);
+        if let Some(next) = next {
+            self.wake_at(next);
+        }
+    }
+
+    /// This program's part is over.
+    pub(super) fn finish(&mut self, now: Duration, reason: LeaveReason) {
+        if matches!(self.state, State::Left(_)) {
+            return;
+        }
+        if self.retry.is_some() && matches!(reason, LeaveReason::NotReached(_)) {
+            let over = self.retry.as_ref().is_some_and(|r| now >= r.until);
+            if !over {
+                // This member could not help; another may.
+                self.hang_up_on_sponsor(now);
+                return;
+            }
+        }
+        if let Some(early) = self.early.take() {
+            self.events.extend(early);
+        }
+        self.give_up_proposals();
+        self.state = State::Left(reason.clone());
+        let words = reason.to_string();
+        for (id, end) in core::mem::take(&mut self.connections) {
+            if end != OtherEnd::Gone {
+                self.endpoint.close(now, id, 0, &words);
+            }
+        }
+        self.contacts.clear();
+        self.retry = None;
+        self.wake = None;
+        self.emit(SessionEvent::Left { reason });
+    }
+
+    fn hang_up_on_sponsor(&mut self, now: Duration) {
+        let sponsors: Vec<ConnectionId> = self
+            .connections
+            .iter()
+            .filter(|(_, end)| **end == OtherEnd::Sponsor)
+            .map(|(id, _)| *id)
+            .collect();
+        for id in sponsors {
+            self.connections.insert(id, OtherEnd::Gone);
+            self.endpoint.close(now, id, 0, "trying elsewhere");
+        }
+        if let Some(retry) = &mut self.retry {
+            retry.turn += 1;
+            let next = retry.next;
+            self.wake_at(next);
+        }
+    }
+
+    pub(super) fn tell_all(&mut self, now: Duration, control: &Control) {
+        let peers: Vec<PeerId> = self.contacts.keys().copied().collect();
+        for peer in peers {
+            self.tell(now, peer, control);
+        }
+    }
+
+    /// Leaves the room. A host that leaves closes it.
+    pub fn leave(&mut self, now: Duration, words: &str) {
+        if matches!(self.state, State::Left(_)) {
+            return;
+        }
+        if matches!(self.role, Role::Host) {
+            return self.close_room(now, words);
+        }
+        self.retry = None;
+        let reason = LeaveReason::Left(shorten(words));
+        self.tell_all(now, &Control::Farewell(reason.clone()));
+        self.finish(now, reason);
+    }
+
+    /// Closes the room for everybody. Only the authority can.
+    pub fn close_room(&mut self, now: Duration, words: &str) {
+        if !self.leads() {
+            return;
+        }
+        let words = shorten(words);
+        if self.room.is_mesh() {
+            return self.append(now, None, Change::Closed { words });
+        }
+        let reason = LeaveReason::RoomClosed(words);
+        self.tell_all(now, &Control::Farewell(reason.clone()));
+        self.finish(now, reason);
+    }
+
+    /// Sends somebody away. Only the authority can.
+    pub fn kick(&mut self, now: Duration, peer: PeerId, words: &str) {
+        let reason = LeaveReason::Kicked(shorten(words));
+        self.send_away(now, peer, reason);
+    }
+
+    /// Sends somebody away and does not let it in again for a while: neither by its secret, nor, if nobody else here
+    /// shares it, by its address. Only the authority can.
+    pub fn ban(&mut self, now: Duration, peer: PeerId, lasting: Duration, words: &str) {
+        if !self.leads() || Some(peer) == self.me {
+            return;
+        }
+        if let Some(info) = self.room.peer(peer) {
+            let ip = |peer: PeerId| {
+                let known = self.room.peer(peer)?.address.map(SocketAddr::from);
+                let connection = self.contacts.get(&peer)?.connection;
+                let address = known.or_else(|| self.endpoint.peer_address(connection?));
+                address.map(|a| a.ip())
+            };
+            let own = ip(peer);
+            let shared = self
+                .contacts
+                .keys()
+                .any(|other| *other != peer && ip(*other) == own);
+            let address = own.filter(|ip| !shared && !ip.is_loopback());
+            let hash = info.secret_hash;
+            self.admissions.ban(hash, address, now + lasting, words);
+        }
+        let reason = LeaveReason::Banned(shorten(words));
+        self.send_away(now, peer, reason);
+    }
+
+    fn send_away(&mut self, now: Duration, peer: PeerId, reason: LeaveReason) {
+        if self.leads() && Some(peer) != self.me {
+            self.wish(now, peer, Change::Left { peer, reason });
+            self.fulfil_wishes(now);
+        }
+    }
+}
+
+/// The host has lost a client.
+fn contact_gone(session: &mut Session, now: Duration, peer: PeerId, reason: &CloseReason) {
+    let spectator = session
+        .room
+        .peer(peer)
+        .is_some_and(|p| p.kind == PeerKind::Spectator);
+    let change = match reason {
+        CloseReason::Remote { reason, .. } => Change::Left {
+            peer,
+            reason: LeaveReason::Left(shorten(reason)),
+        },
+        _ if spectator => Change::Left {
+            peer,
+            reason: LeaveReason::Silent,
+        },
+        _ => Change::Away { peer },
+    };
+    session.wish(now, peer, change);
+    session.fulfil_wishes(now);
+}

@@ -1,0 +1,412 @@
+//! Proposals: from whoever wants a change to the authority that decides, exactly once.
+
+use core::time::Duration;
+use std::collections::{BTreeMap, VecDeque};
+
+use samestep_wire::encode_to_vec;
+
+use crate::control::{Control, Proposal};
+use crate::event::{LeaveReason, SessionEvent, State};
+use crate::id::{MessageKind, PeerId, RequestId};
+use crate::log::Origin;
+use crate::room::{Change, Phase, Presence, Settings, Thing, distinct};
+use crate::secret;
+use crate::session::Session;
+
+/// Unanswered proposals are said again after this long.
+const SAY_AGAIN: Duration = Duration::from_millis(700);
+/// Refusals remembered for each peer, in case they got lost with a connection.
+const REMEMBERED: usize = 256;
+/// Proposals of one peer that may wait to be decided.
+const MAX_WAITING: usize = 4096;
+
+/// What this program has proposed and not yet seen answered.
+#[derive(Debug, Default)]
+pub(super) struct Proposals {
+    open: VecDeque<(u32, Proposal)>,
+    last: u32,
+    said_at: Duration,
+}
+
+/// What others, and this program itself, have proposed to the authority.
+#[derive(Debug, Default)]
+pub(super) struct Askers(BTreeMap<PeerId, Asker>);
+
+#[derive(Debug, Default)]
+struct Asker {
+    /// The number expected next.
+    next: u32,
+    waiting: VecDeque<(Duration, u32, Proposal)>,
+    /// An action the game is deciding about.
+    deciding: Option<(u32, MessageKind)>,
+    denied: VecDeque<(u32, Vec<u8>)>,
+}
+
+impl Askers {
+    pub(super) fn forget(&mut self) {
+        self.0.clear();
+    }
+
+    pub(super) fn forget_peer(&mut self, peer: PeerId) {
+        self.0.remove(&peer);
+    }
+
+    /// When something held for fairness may be decided.
+    pub(super) fn next_release(&self) -> Option<Duration> {
+        self.0
+            .values()
+            .filter(|asker| asker.deciding.is_none())
+            .filter_map(|asker| asker.waiting.front().map(|(at, _, _)| *at))
+            .min()
+    }
+}
+
+/// What the authority makes of a proposal.
+enum Decision {
+    Change(Change),
+    /// It was that way already.
+    Nothing,
+    Deny(Vec<u8>),
+    /// The game decides.
+    AskGame(MessageKind, Vec<u8>),
+    Later,
+}
+
+fn words(text: &str) -> Decision {
+    Decision::Deny(text.as_bytes().to_vec())
+}
+
+impl Session {
+    /// Proposes a change; it is said again until it is answered.
+    pub(super) fn propose(&mut self, now: Duration, proposal: Proposal) -> u32 {
+        self.proposals.last += 1;
+        let number = self.proposals.last;
+        self.proposals.open.push_back((number, proposal.clone()));
+        if self.proposals.open.len() == 1 {
+            self.proposals.said_at = now;
+        }
+        self.say_proposal(now, number, proposal);
+        self.wake_at(now + SAY_AGAIN);
+        number
+    }
+
+    fn say_proposal(&mut self, now: Duration, number: u32, proposal: Proposal) {
+        let oldest_open = self.proposals.open.front().map_or(number, |(n, _)| *n);
+        match (self.leader, self.me) {
+            (Some(leader), Some(me)) if leader == me => {
+                self.on_propose(now, me, number, oldest_open, proposal);
+            }
+            (Some(leader), Some(_)) => {
+                let control = Control::Propose {
+                    number,
+                    oldest_open,
+                    proposal,
+                };
+                self.tell(now, leader, &control);
+            }
+            _ => {}
+        }
+    }
+
+    /// Says everything unanswered again: there is a new authority, or a new way to it.
+    pub(super) fn say_proposals(&mut self, now: Duration) {
+        self.proposals.said_at = now;
+        for (number, proposal) in self.proposals.open.clone() {
+            self.say_proposal(now, number, proposal);
+        }
+    }
+
+    /// When something is said again, at the latest.
+    pub(super) fn proposals_due(&self) -> Option<Duration> {
+        let open = !self.proposals.open.is_empty();
+        (open && !self.leads()).then_some(self.proposals.said_at + SAY_AGAIN)
+    }
+
+    /// Numbers go on from what the room remembers of this program.
+    pub(super) fn on_rejoined(&mut self, now: Duration, resumed: bool) {
+        let settled = self
+            .me
+            .and_then(|me| self.room.peer(me))
+            .map_or(0, |p| p.settled);
+        self.proposals.last = self.proposals.last.max(settled);
+        if !resumed {
+            // What was applied meanwhile is in the state that comes with joining.
+            let open = core::mem::take(&mut self.proposals.open);
+            for (number, proposal) in open {
+                match proposal {
+                    Proposal::Action { kind, .. } if number <= settled => {
+                        self.emit(SessionEvent::Included {
+                            request: RequestId(number),
+                            kind,
+                        });
+                    }
+                    _ if number <= settled => {}
+                    // It will be said anew if it is still true.
+                    Proposal::Loaded | Proposal::Admit { .. } => {}
+                    proposal => self.proposals.open.push_back((number, proposal)),
+                }
+            }
+        }
+        self.say_proposals(now);
+    }
+
+    /// The session is over: nothing will be answered any more.
+    pub(super) fn give_up_proposals(&mut self) {
+        for (number, proposal) in core::mem::take(&mut self.proposals.open) {
+            if let Proposal::Action { kind, .. } = proposal {
+                self.emit(SessionEvent::Denied {
+                    request: RequestId(number),
+                    kind,
+                    reason: Vec::new(),
+                });
+            }
+        }
+    }
+
+    /// A proposal of this program became a change.
+    pub(super) fn on_settled(&mut self, number: u32) {
+        self.proposals.open.retain(|(n, _)| *n != number);
+    }
+
+    /// The authority said No.
+    pub(super) fn on_denied(&mut self, now: Duration, number: u32, reason: Vec<u8>) {
+        let Some(at) = self.proposals.open.iter().position(|(n, _)| *n == number) else {
+            return;
+        };
+        match self.proposals.open.remove(at) {
+            Some((_, Proposal::Action { kind, .. })) => self.emit(SessionEvent::Denied {
+                request: RequestId(number),
+                kind,
+                reason,
+            }),
+            Some((_, Proposal::Admit { hello, .. })) => self.on_not_admitted(now, &hello, &reason),
+            _ => {}
+        }
+    }
+
+    /// To the authority: somebody proposes.
+    pub(super) fn on_propose(
+        &mut self,
+        now: Duration,
+        from: PeerId,
+        number: u32,
+        oldest_open: u32,
+        proposal: Proposal,
+    ) {
+        if !self.leads() || !self.room.is_present(from) {
+            return;
+        }
+        let settled = self.room.peer(from).map_or(0, |p| p.settled);
+        let release = match proposal {
+            Proposal::Action { .. } => self.fair_release(now, from),
+            _ => now,
+        };
+        let asker = self.askers.0.entry(from).or_default();
+        asker.next = asker.next.max(oldest_open).max(settled + 1);
+        if number < asker.next {
+            let denied = asker.denied.iter().find(|(n, _)| *n == number).cloned();
+            if let Some((number, reason)) = denied {
+                self.tell(now, from, &Control::Denied { number, reason });
+            }
+            return;
+        }
+        if number > asker.next || asker.waiting.len() >= MAX_WAITING {
+            return;
+        }
+        asker.next += 1;
+        let release = asker
+            .waiting
+            .back()
+            .map_or(release, |(at, _, _)| release.max(*at));
+        asker.waiting.push_back((release, number, proposal));
+        self.decide(now);
+    }
+
+    /// Decides what can be decided now.
+    pub(super) fn decide(&mut self, now: Duration) {
+        if !self.leads() || self.state == State::Frozen {
+            return;
+        }
+        let askers: Vec<PeerId> = self.askers.0.keys().copied().collect();
+        for peer in askers {
+            while self.decide_next(now, peer) {}
+        }
+        self.fulfil_wishes(now);
+    }
+
+    fn decide_next(&mut self, now: Duration, peer: PeerId) -> bool {
+        let Some(asker) = self.askers.0.get_mut(&peer) else {
+            return false;
+        };
+        if asker.deciding.is_some() {
+            return false;
+        }
+        let Some((release, number, proposal)) = asker.waiting.front().cloned() else {
+            return false;
+        };
+        if release > now {
+            self.wake_at(release);
+            return false;
+        }
+        let decision = self.consider(now, peer, proposal);
+        let Some(asker) = self.askers.0.get_mut(&peer) else {
+            return false;
+        };
+        if matches!(decision, Decision::Later) {
+            return false;
+        }
+        asker.waiting.pop_front();
+        let origin = Origin { peer, number };
+        match decision {
+            Decision::Change(change) => self.append(now, Some(origin), change),
+            Decision::Nothing => self.deny(now, peer, number, Vec::new()),
+            Decision::Deny(reason) => self.deny(now, peer, number, reason),
+            Decision::AskGame(kind, payload) => {
+                asker.deciding = Some((number, kind));
+                self.emit(SessionEvent::Request {
+                    ticket: crate::id::Ticket {
+                        peer,
+                        request: RequestId(number),
+                    },
+                    kind,
+                    payload,
+                });
+            }
+            Decision::Later => {}
+        }
+        true
+    }
+
+    pub(super) fn deny(&mut self, now: Duration, peer: PeerId, number: u32, reason: Vec<u8>) {
+        let asker = self.askers.0.entry(peer).or_default();
+        if asker.denied.len() == REMEMBERED {
+            asker.denied.pop_front();
+        }
+        asker.denied.push_back((number, reason.clone()));
+        if Some(peer) == self.me {
+            self.on_denied(now, number, reason);
+        } else {
+            self.tell(now, peer, &Control::Denied { number, reason });
+        }
+    }
+
+    /// The game has decided about an action. Returns its kind if it was still open.
+    pub(super) fn close_ticket(&mut self, peer: PeerId, number: u32) -> Option<MessageKind> {
+        let asker = self.askers.0.get_mut(&peer)?;
+        let (open, kind) = asker.deciding?;
+        if open != number {
+            return None;
+        }
+        asker.deciding = None;
+        Some(kind)
+    }
+
+    fn consider(&mut self, now: Duration, from: PeerId, proposal: Proposal) -> Decision {
+        let expected = self.log.expected(&self.room);
+        let plays = |player| expected.player(player).is_some_and(|p| p.peer == from);
+        match proposal {
+            Proposal::Action { kind, payload } => match self.me == Some(self.room.authority()) {
+                true => Decision::AskGame(kind, payload),
+                // Elected, but that is not certain yet.
+                false => Decision::Later,
+            },
+            Proposal::Profile { player, profile } => match plays(player) {
+                true => {
+                    let others = expected.players().iter().filter(|p| p.id != player);
+                    let profile = distinct(&profile, others);
+                    Decision::Change(Change::Profile { player, profile })
+                }
+                false => words("that player is somebody else"),
+            },
+            Proposal::Ready { player, ready } => match plays(player) {
+                true if *expected.phase() != Phase::SetUp => words("the game has begun"),
+                true => Decision::Change(Change::Ready { player, ready }),
+                false => words("that player is somebody else"),
+            },
+            Proposal::Settings(settings) => self.consider_settings(&expected, from, settings),
+            Proposal::Start => match expected.phase() {
+                Phase::SetUp if Some(from) == self.me => Decision::Change(self.start_change(now)),
+                Phase::SetUp => words("only the authority starts the game"),
+                _ => words("the game has begun"),
+            },
+            Proposal::End { result } => self.consider_end(&expected, from, result),
+            Proposal::Rematch => match expected.phase() {
+                Phase::Ended { .. } => Decision::Change(Change::Rematch),
+                _ => words("no game has ended"),
+            },
+            Proposal::Loaded => match self.log.presence(&self.room, from) {
+                Some(Presence::Loading) if self.log.voters_changing(&self.room) => Decision::Later,
+                Some(Presence::Loading) => Decision::Change(Change::InSync { peer: from }),
+                _ => Decision::Nothing,
+            },
+            Proposal::Name { id, kind } => match id {
+                crate::id::NetworkId::Dynamic { by, .. } if by == from => {
+                    if expected.things().len() >= 4000 {
+                        return words("too many network ids are in use");
+                    }
+                    Decision::Change(Change::Named(Thing::of(from, id, kind)))
+                }
+                _ => words("a network id is given out by the peer it names"),
+            },
+            Proposal::Unname { id } => {
+                let thing = expected.things().iter().find(|t| t.id == id);
+                match thing.map(|t| expected.owner_of(t.owner)) {
+                    Some(owner) if owner == Some(from) => Decision::Change(Change::Unnamed { id }),
+                    Some(_) => words("that network id belongs to somebody else"),
+                    None => Decision::Nothing,
+                }
+            }
+            Proposal::Admit { hello, address } => {
+                let address = address.map(Into::into);
+                match self.decide_admission(now, from, &hello, address) {
+                    Ok(Some(change)) => Decision::Change(change),
+                    Ok(None) => Decision::Later,
+                    Err(reason) => Decision::Deny(encode_to_vec(&reason).unwrap_or_default()),
+                }
+            }
+            Proposal::Leaving { peer, reason } => {
+                let voluntary = matches!(reason, LeaveReason::Left(_));
+                if peer == from && voluntary {
+                    self.wish(now, peer, Change::Left { peer, reason });
+                }
+                Decision::Nothing
+            }
+        }
+    }
+
+    fn consider_settings(
+        &self,
+        expected: &crate::room::Room,
+        from: PeerId,
+        settings: Settings,
+    ) -> Decision {
+        let plays = expected.players_of(from).next().is_some();
+        match expected.phase() {
+            _ if !plays && Some(from) != self.me => words("spectators do not decide"),
+            Phase::SetUp if *expected.settings() == settings => Decision::Nothing,
+            Phase::SetUp => Decision::Change(Change::Settings(settings)),
+            _ => words("settings are agreed on before the game"),
+        }
+    }
+
+    fn consider_end(
+        &mut self,
+        expected: &crate::room::Room,
+        from: PeerId,
+        result: Vec<u8>,
+    ) -> Decision {
+        if !matches!(expected.phase(), Phase::Playing { .. }) {
+            return words("no game is being played");
+        }
+        if !expected.is_mesh() && Some(from) == self.me {
+            return Decision::Change(Change::End { result });
+        }
+        let vote = secret::hash_result(&result);
+        let mut after = expected.clone();
+        after.apply(0, &Change::EndVote { peer: from, vote });
+        match after.agreed_end() {
+            Some(agreed) if agreed == vote => Decision::Change(Change::End { result }),
+            _ => Decision::Change(Change::EndVote { peer: from, vote }),
+        }
+    }
+}

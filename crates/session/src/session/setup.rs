@@ -1,0 +1,125 @@
+//! Before, between and after games.
+
+use core::time::Duration;
+
+use crate::config::Profile;
+use crate::control::Proposal;
+use crate::event::{SessionEvent, State};
+use crate::id::{NetworkId, PeerId, PlayerId};
+use crate::room::{Change, Phase, Settings};
+use crate::session::Session;
+
+impl Session {
+    /// Says that a player on this program is ready for the settings as they are, or no longer.
+    pub fn set_ready(&mut self, now: Duration, player: PlayerId, ready: bool) {
+        self.propose(now, Proposal::Ready { player, ready });
+    }
+
+    /// Proposes other settings for the next game. Everybody has to be ready anew.
+    pub fn propose_settings(&mut self, now: Duration, settings: Settings) {
+        self.propose(now, Proposal::Settings(settings));
+    }
+
+    /// Changes the name or colour of a player on this program.
+    pub fn set_profile(&mut self, now: Duration, player: PlayerId, profile: Profile) {
+        self.propose(now, Proposal::Profile { player, profile });
+    }
+
+    /// Begins the game, at the same time everywhere. Only the authority can.
+    pub fn start(&mut self, now: Duration) {
+        self.propose(now, Proposal::Start);
+    }
+
+    /// Says that the game is over, and how. A host decides alone; else it is over once more than half of the peers say the
+    /// same.
+    pub fn propose_end(&mut self, now: Duration, result: &[u8]) {
+        let result = result[..result.len().min(4095)].to_vec();
+        self.propose(now, Proposal::End { result });
+    }
+
+    /// Goes back to the set-up phase after a game.
+    pub fn rematch(&mut self, now: Duration) {
+        self.propose(now, Proposal::Rematch);
+    }
+
+    /// Names the member that goes on if the members of a mesh fall into two equal parts; else it is the leader. Only the
+    /// leader can, and a later leader may name another.
+    pub fn name_survivor(&mut self, now: Duration, peer: PeerId) {
+        if self.leads() && self.room.is_present(peer) {
+            self.append(now, None, Change::Survivor { peer });
+        }
+    }
+
+    /// Gives something a name that is the same everywhere. It can be used at once; everybody else learns of it in order with
+    /// all other changes.
+    pub fn new_network_id(&mut self, now: Duration, kind: u16) -> Option<NetworkId> {
+        let id = NetworkId::Dynamic {
+            by: self.me?,
+            number: self.next_thing,
+        };
+        self.next_thing += 1;
+        self.propose(now, Proposal::Name { id, kind });
+        Some(id)
+    }
+
+    /// Gives a name up: the thing is gone. Only its owner can.
+    pub fn free_network_id(&mut self, now: Duration, id: NetworkId) {
+        self.propose(now, Proposal::Unname { id });
+    }
+
+    /// The start of a game, far enough ahead for everybody to hear of it in time.
+    pub(super) fn start_change(&self, now: Duration) -> Change {
+        let farthest = self
+            .contacts
+            .keys()
+            .map(|peer| self.latency(*peer))
+            .max()
+            .unwrap_or_default();
+        let countdown = Duration::from_micros(self.room.rules.countdown_us);
+        let at = self.time(now).unwrap_or_default() + countdown + farthest * 4;
+        Change::Start {
+            at_us: at.as_micros() as u64,
+        }
+    }
+
+    pub(super) fn start_if_ready(&mut self, now: Duration) {
+        if self.leads() && self.log.expected(&self.room).all_ready() {
+            let change = self.start_change(now);
+            self.append(now, None, change);
+        }
+    }
+
+    pub(super) fn announce_start(&mut self, now: Duration) {
+        if self.state != State::InSync {
+            return;
+        }
+        if let Some(at) = self.room.phase().start() {
+            self.emit(SessionEvent::Starting { at });
+            self.start_when_due(now);
+        }
+    }
+
+    /// The game begins when the common clock says so.
+    pub(super) fn start_when_due(&mut self, now: Duration) {
+        let Phase::Playing { at_us } = self.room.phase() else {
+            return;
+        };
+        let at = Duration::from_micros(*at_us);
+        if self.started || self.state != State::InSync {
+            return;
+        }
+        match self.time(now) {
+            Some(time) if time >= at => {
+                self.started = true;
+                self.emit(SessionEvent::Started);
+            }
+            // The clock is being adjusted by at most a few percent: look again a little before.
+            Some(time) => {
+                let left = at - time;
+                let nap = (left * 9 / 10).max(Duration::from_micros(200));
+                self.wake_at(now + nap);
+            }
+            None => self.wake_at(now + Duration::from_millis(20)),
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! What happens when time passes.
+
+use core::time::Duration;
+
+use samestep_proto::ConnectionId;
+
+use crate::event::State;
+use crate::session::{OtherEnd, Session};
+
+/// How often a room without heartbeats looks after its own.
+const LOOK_AFTER: Duration = Duration::from_millis(500);
+
+impl Session {
+    pub(super) fn on_time(&mut self, now: Duration) {
+        self.wake = None;
+        if matches!(self.state, State::Left(_)) {
+            return;
+        }
+        self.dismiss_strangers(now);
+        self.retry(now);
+        if matches!(self.state, State::Left(_)) {
+            return;
+        }
+        if self.proposals_due().is_some_and(|at| at <= now) {
+            self.say_proposals(now);
+        }
+        self.release_held(now);
+        self.decide(now);
+        self.expire(now);
+        self.start_when_due(now);
+        self.keep_time(now);
+        if now >= self.next_beat {
+            self.beat(now);
+        }
+        let due = [self.proposals_due(), self.askers.next_release()];
+        for at in due.into_iter().flatten() {
+            self.wake_at(at.max(now));
+        }
+        if !matches!(self.state, State::Left(_)) {
+            let rest = match self.room.is_mesh() && self.me.is_some() {
+                true => self.next_beat,
+                false => now + LOOK_AFTER,
+            };
+            self.wake_at(rest);
+        }
+    }
+
+    fn dismiss_strangers(&mut self, now: Duration) {
+        let mut next: Option<Duration> = None;
+        let mut over: Vec<ConnectionId> = Vec::new();
+        for (id, end) in &self.connections {
+            if let OtherEnd::Stranger { until } = end {
+                match *until <= now {
+                    true => over.push(*id),
+                    false => next = Some(next.map_or(*until, |n| n.min(*until))),
+                }
+            }
+        }
+        for id in over {
+            self.connections.insert(id, OtherEnd::Gone);
+            self.endpoint.close(now, id, 0, "said nothing");
+        }
+        if let Some(next) = next {
+            self.wake_at(next);
+        }
+    }
+}

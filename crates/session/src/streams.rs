@@ -1,0 +1,260 @@
+//! Reliable messages that survive a change of route.
+
+use core::time::Duration;
+use std::collections::{BTreeMap, VecDeque};
+
+use samestep_proto::ConnectionId;
+
+use crate::control::StreamAcks;
+use crate::envelope::Number;
+
+/// Reliable deliveries, each with numbers of its own: unordered, ordered, redundant.
+pub(crate) const STREAMS: usize = 3;
+/// The number space of sequenced messages.
+pub(crate) const SEQUENCED: u8 = 3;
+/// The epoch of messages numbered for all who get them.
+pub(crate) const FOR_ALL: u64 = 0;
+/// Messages that may wait for one that is missing.
+const MAX_WAITING: u32 = 16_384;
+
+/// Between two members of a mesh: what was sent and is not known to have arrived, and what arrived out of order.
+///
+/// A connection delivers reliably only as long as it lives. Members go on talking over other routes, so their
+/// messages are numbered end to end and sent again when the route they took is gone.
+#[derive(Debug, Default)]
+pub(crate) struct Streams {
+    /// Which life of the two peers the numbers belong to.
+    epoch: u64,
+    out: [Outgoing; STREAMS],
+    into: [Incoming; STREAMS],
+    sequenced_out: u32,
+    sequenced_in: Option<u32>,
+    unacknowledged_bytes: usize,
+}
+
+#[derive(Debug, Default)]
+struct Outgoing {
+    next: u32,
+    unacknowledged: VecDeque<Sent>,
+}
+
+/// A message kept until it is known to have arrived.
+#[derive(Debug)]
+struct Sent {
+    number: u32,
+    /// What to send again: kind and content.
+    message: Vec<u8>,
+    /// The connection it left on, and when.
+    by: Option<ConnectionId>,
+    at: Duration,
+}
+
+#[derive(Debug, Default)]
+struct Incoming {
+    next: u32,
+    /// For ordered streams the messages, for the unordered one only their numbers.
+    waiting: BTreeMap<u32, Option<Vec<u8>>>,
+}
+
+impl Streams {
+    pub(crate) fn reset(&mut self, epoch: u64) {
+        *self = Self {
+            epoch,
+            ..Self::default()
+        };
+    }
+
+    pub(crate) fn unacknowledged_bytes(&self) -> usize {
+        self.unacknowledged_bytes
+    }
+
+    /// Numbers a reliable message and keeps it.
+    pub(crate) fn send(
+        &mut self,
+        now: Duration,
+        stream: u8,
+        message: Vec<u8>,
+        by: Option<ConnectionId>,
+    ) -> Number {
+        let out = &mut self.out[usize::from(stream)];
+        let number = out.next;
+        out.next += 1;
+        self.unacknowledged_bytes += message.len();
+        out.unacknowledged.push_back(Sent {
+            number,
+            message,
+            by,
+            at: now,
+        });
+        self.numbered(stream, number)
+    }
+
+    /// Numbers a sequenced message.
+    pub(crate) fn send_sequenced(&mut self) -> Number {
+        self.sequenced_out += 1;
+        self.numbered(SEQUENCED, self.sequenced_out)
+    }
+
+    fn numbered(&self, stream: u8, number: u32) -> Number {
+        Number {
+            epoch: self.epoch,
+            number,
+            stream,
+        }
+    }
+
+    /// The other end says how far everything has arrived.
+    pub(crate) fn on_acks(&mut self, acks: &StreamAcks) {
+        if acks.epoch != self.epoch {
+            return;
+        }
+        for (out, next) in self.out.iter_mut().zip(acks.next) {
+            while let Some(sent) = out.unacknowledged.front()
+                && sent.number < next
+            {
+                self.unacknowledged_bytes -= sent.message.len();
+                out.unacknowledged.pop_front();
+            }
+        }
+    }
+
+    /// How far everything has arrived here.
+    pub(crate) fn acks(&self) -> StreamAcks {
+        StreamAcks {
+            epoch: self.epoch,
+            next: [0, 1, 2].map(|at: usize| self.into[at].next),
+        }
+    }
+
+    /// Messages to send again on `by`: those that left on another connection, or that have been unanswered for `after`.
+    pub(crate) fn resend(
+        &mut self,
+        now: Duration,
+        by: Option<ConnectionId>,
+        after: Duration,
+    ) -> Vec<(Number, Vec<u8>)> {
+        let epoch = self.epoch;
+        let mut due = Vec::new();
+        for (stream, out) in self.out.iter_mut().enumerate() {
+            for sent in &mut out.unacknowledged {
+                if sent.by == by && now.saturating_sub(sent.at) < after {
+                    continue;
+                }
+                sent.by = by;
+                sent.at = now;
+                let number = Number {
+                    epoch,
+                    number: sent.number,
+                    stream: stream as u8,
+                };
+                due.push((number, sent.message.clone()));
+            }
+        }
+        due
+    }
+
+    /// A numbered message arrived: calls `deliver` for what may be delivered now, in order.
+    pub(crate) fn receive(
+        &mut self,
+        number: Number,
+        message: &[u8],
+        mut deliver: impl FnMut(&[u8]),
+    ) {
+        // What a host passes on is numbered by its sender for all, without a life of two.
+        if number.epoch != self.epoch && number.epoch != FOR_ALL {
+            return;
+        }
+        if number.stream == SEQUENCED {
+            if self
+                .sequenced_in
+                .is_none_or(|newest| number.number > newest)
+            {
+                self.sequenced_in = Some(number.number);
+                deliver(message);
+            }
+            return;
+        }
+        let into = &mut self.into[usize::from(number.stream)];
+        let ahead = number.number.wrapping_sub(into.next);
+        if number.number < into.next
+            || ahead > MAX_WAITING
+            || into.waiting.contains_key(&number.number)
+        {
+            return;
+        }
+        if number.stream == 0 {
+            deliver(message);
+            into.waiting.insert(number.number, None);
+        } else if ahead == 0 {
+            deliver(message);
+            into.next += 1;
+        } else {
+            into.waiting.insert(number.number, Some(message.to_vec()));
+        }
+        while let Some(waiting) = into.waiting.remove(&into.next) {
+            if let Some(message) = waiting {
+                deliver(&message);
+            }
+            into.next += 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn number(stream: u8, number: u32) -> Number {
+        Number {
+            epoch: 1,
+            number,
+            stream,
+        }
+    }
+
+    fn deliver(streams: &mut Streams, order: &[(u8, u32)]) -> Vec<u8> {
+        let mut got = Vec::new();
+        for (stream, at) in order {
+            streams.receive(number(*stream, *at), &[*at as u8], |m| got.push(m[0]));
+        }
+        got
+    }
+
+    #[test]
+    fn once_each_and_ordered_where_promised() {
+        let mut streams = Streams::default();
+        streams.reset(1);
+        let order = [(1, 2), (1, 0), (1, 0), (1, 1), (1, 2), (1, 3)];
+        assert_eq!(deliver(&mut streams, &order), [0, 1, 2, 3]);
+        let order = [(0, 2), (0, 0), (0, 2), (0, 1), (0, 0)];
+        assert_eq!(deliver(&mut streams, &order), [2, 0, 1]);
+        assert_eq!(streams.acks().next, [3, 4, 0]);
+        let order = [(3, 5), (3, 4), (3, 6)];
+        assert_eq!(deliver(&mut streams, &order), [5, 6]);
+    }
+
+    #[test]
+    fn what_is_acknowledged_is_not_sent_again() {
+        let mut streams = Streams::default();
+        streams.reset(1);
+        for at in 0..4u8 {
+            streams.send(Duration::ZERO, 1, vec![at], None);
+        }
+        streams.on_acks(&StreamAcks {
+            epoch: 1,
+            next: [9, 3, 0],
+        });
+        let after = Duration::from_millis(300);
+        assert!(streams.resend(Duration::ZERO, None, after).is_empty());
+        let again = streams.resend(after, None, after);
+        assert_eq!(again, [(number(1, 3), vec![3])]);
+        assert_eq!(streams.unacknowledged_bytes(), 1);
+    }
+
+    #[test]
+    fn another_life_is_another_matter() {
+        let mut streams = Streams::default();
+        streams.reset(2);
+        assert!(deliver(&mut streams, &[(1, 0)]).is_empty());
+    }
+}
