@@ -47,6 +47,7 @@ pub fn experiments() -> &'static [&'static dyn Experiment] {
         &all::Block,
         &all::Bottleneck,
         &all::Hostile,
+        &all::Clock,
     ]
 }
 

@@ -2,6 +2,7 @@
 
 mod block;
 mod bottleneck;
+mod clock;
 mod delivery;
 mod hostile;
 mod jitter;
@@ -9,6 +10,7 @@ mod loss_latency;
 
 pub use block::Block;
 pub use bottleneck::Bottleneck;
+pub use clock::Clock;
 pub use delivery::Delivery;
 pub use hostile::Hostile;
 pub use jitter::Jitter;

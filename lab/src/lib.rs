@@ -44,7 +44,7 @@ pub use experiment::{
     Csv, Experiment, Findings, Metric, Row, RunContext, experiment, experiments, seed_of,
 };
 pub use parameters::{Case, Domain, Key, Value, plain};
-pub use plan::{Expectation, Op, Plan, Published, Variant};
+pub use plan::{Expectation, Op, Plan, Published, Side, Variant};
 pub use plot::{Data, Plot};
 pub use report::html;
 pub use run::{Judgement, ResultRow, RunOptions, RunResult, run, save};

@@ -10,13 +10,14 @@ use crate::experiment::{Experiment, experiment, experiments};
 use crate::parameters::{Case, Choices, Key, Layers, Value, cases};
 
 /// The built-in plans, in the order they are listed and reported.
-const PLANS: [(&str, &str); 6] = [
+const PLANS: [(&str, &str); 7] = [
     ("delivery", include_str!("../plans/delivery.toml")),
     ("jitter", include_str!("../plans/jitter.toml")),
     ("loss-latency", include_str!("../plans/loss-latency.toml")),
     ("block", include_str!("../plans/block.toml")),
     ("bottleneck", include_str!("../plans/bottleneck.toml")),
     ("hostile", include_str!("../plans/hostile.toml")),
+    ("clock", include_str!("../plans/clock.toml")),
 ];
 
 /// One plan, checked against its experiment.
@@ -67,12 +68,26 @@ pub struct Expectation {
     pub case: String,
     /// Which metric.
     pub metric: String,
+    /// Whose figure; ours unless it says otherwise.
+    #[serde(default)]
+    pub of: Side,
     /// How to compare.
     pub op: Op,
     /// With what.
     pub value: f64,
     /// Why it cannot be reached yet. A miss with a reason is shown but does not fail the run.
     pub missed: Option<String>,
+}
+
+/// Whose figure an expectation is about.
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+pub enum Side {
+    /// Our default's.
+    #[default]
+    Ours,
+    /// The published algorithm's, which should come near what was published.
+    Theirs,
 }
 
 /// A comparison.

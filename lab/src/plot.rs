@@ -181,7 +181,7 @@ impl Plot {
         }
     }
 
-    /// The vertical axis: from zero, or in decades.
+    /// The vertical axis: from zero, or from the lowest where there is something below, or in decades.
     fn heights(&self) -> (f64, f64) {
         let positive: Vec<f64> = self
             .values()
@@ -190,12 +190,18 @@ impl Plot {
             .collect();
         let high = positive.iter().copied().fold(f64::NAN, f64::max);
         let low = positive.iter().copied().fold(f64::NAN, f64::min);
+        let negative = self.values().into_iter().filter(|v| v.is_finite());
+        let lowest = negative.fold(0.0, f64::min);
         match (high.is_nan(), self.log_y) {
+            (true, false) if lowest < 0.0 => (lowest * 1.15, 0.0),
             (true, false) => (0.0, 1.0),
             (true, true) => (0.1, 1.0),
             // Bars need more room above them for the legend.
             (false, false) if matches!(self.data, Data::Bars(..)) => (0.0, high * 1.3),
-            (false, false) => (0.0, high * 1.15),
+            (false, false) => (lowest * 1.15, high * 1.15),
+            (false, true) if matches!(self.data, Data::Bars(..)) => {
+                (10f64.powf(low.log10().floor()), high * 20.0)
+            }
             (false, true) => (
                 10f64.powf(low.log10().floor()),
                 (high * 2.0).max(low * 10.0),

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::error::LabError;
 use crate::experiment::{Csv, RunContext};
-use crate::plan::{Expectation, Plan, Variant};
+use crate::plan::{Expectation, Plan, Side, Variant};
 use crate::plot::Plot;
 use crate::{report, table};
 
@@ -222,9 +222,15 @@ pub fn run(plan: &Plan, options: &RunOptions) -> Result<RunResult, LabError> {
     }
     let judge = |expectation: &Expectation| {
         let row = find(&expectation.case, &expectation.metric);
-        let ours = row.and_then(|row| row.ours);
+        let (ours, metric) = match expectation.of {
+            Side::Ours => (row.and_then(|row| row.ours), expectation.metric.clone()),
+            Side::Theirs => (
+                row.and_then(|row| row.theirs),
+                format!("{} (theirs)", expectation.metric),
+            ),
+        };
         Judgement {
-            metric: expectation.metric.clone(),
+            metric,
             case: expectation.case.clone(),
             op: expectation.op.symbol(),
             value: expectation.value,

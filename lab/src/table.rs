@@ -149,7 +149,10 @@ pub fn number(value: f64) -> String {
     if !text.contains('.') {
         return text;
     }
-    text.trim_end_matches('0').trim_end_matches('.').to_string()
+    match text.trim_end_matches('0').trim_end_matches('.') {
+        "-0" => "0".into(),
+        text => text.into(),
+    }
 }
 
 /// Columns as wide as they need to be; those from `numbers` on are right-aligned, except the last if it is prose.
@@ -205,6 +208,7 @@ mod tests {
         ];
         assert_eq!(shown.map(number), expected);
         assert_eq!(number(-3.25), "-3.25");
+        assert_eq!(number(-0.00004), "0");
         assert_eq!(number(120.0), "120");
     }
 

@@ -101,6 +101,29 @@ impl Profile {
                 },
             ),
             symmetric(
+                "spiky-lan",
+                "two games on one network, whose machines now and then take a tenth of a second to pass a message on",
+                "fitted to Hat Hunters Online, 5.2: with both games polling once a frame, 26 ms round trip and spikes up to 140 ms",
+                LinkConfig {
+                    latency: micros(400),
+                    jitter: jitter(200, Distribution::Exponential),
+                    spikes: vec![spike(0.045, 60_000, 125_000)],
+                    ..LinkConfig::default()
+                },
+            ),
+            symmetric(
+                "hotspot",
+                "a game behind a telephone's LTE hotspot, the same smallest delay both ways",
+                "fitted to Hat Hunters Online, 5.2: with both games polling once a frame, 83 ms round trip, clock differences of 6 ms",
+                LinkConfig {
+                    latency: millis(15),
+                    jitter: jitter(6_000, Distribution::Normal),
+                    spikes: vec![spike(0.01, 20_000, 80_000)],
+                    loss: Loss::Bernoulli(0.005),
+                    ..LinkConfig::default()
+                },
+            ),
+            symmetric(
                 "ping-deviation",
                 "pings once a second that mostly do not deviate, 2.1 % of them by 6 ms or more",
                 "87,600 pings to Spain and Australia: at most 14 ms, 212 ms once or twice a day (Rawrlocks thesis, 5.1.2)",

@@ -171,12 +171,20 @@ impl Clock {
     pub fn error(&self, now: Duration) -> Duration {
         let seconds = match &self.method {
             Method::Filtered { filter, slew, .. } => {
-                let behind = slew.as_ref().map_or(0.0, |slew| slew.distance(now));
+                let behind = slew.as_ref().map_or(0.0, |slew| slew.ahead(now).abs());
                 filter.error(now) + behind
             }
             Method::Cycles(cycles) => cycles.error(),
         };
         Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX)
+    }
+
+    /// The other clock's time, as estimated, minus the time shown, in seconds: what remains to be corrected.
+    pub fn difference(&self, now: Duration) -> f64 {
+        match &self.method {
+            Method::Filtered { slew, .. } => slew.as_ref().map_or(0.0, |s| -s.ahead(now)),
+            Method::Cycles(cycles) => cycles.last().map_or(0.0, |cycle| cycle.difference),
+        }
     }
 
     /// How much faster the other clock runs, in parts per million.

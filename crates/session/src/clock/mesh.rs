@@ -204,7 +204,7 @@ impl MeshClock {
 
     /// Its own idea of how far it is from the reference's time.
     pub fn error(&self, now: Duration) -> Duration {
-        let behind = self.shown.as_ref().map_or(0.0, |s| s.slew.distance(now));
+        let behind = self.shown.as_ref().map_or(0.0, |s| s.slew.ahead(now).abs());
         Duration::try_from_secs_f64(self.error + behind).unwrap_or(Duration::MAX)
     }
 

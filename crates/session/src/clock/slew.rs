@@ -84,9 +84,9 @@ impl Slew {
         Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
     }
 
-    /// How far it is from where it is heading, in seconds.
-    pub(crate) fn distance(&self, now: Duration) -> f64 {
-        (self.current(now) - self.heading(now)).abs()
+    /// How far it is ahead of where it is heading, in seconds.
+    pub(crate) fn ahead(&self, now: Duration) -> f64 {
+        self.current(now) - self.heading(now)
     }
 
     /// The offset it shows, in seconds after the anchor.

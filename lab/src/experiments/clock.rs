@@ -1,0 +1,366 @@
+//! The common clock against the truth, and the published protocol's figures (Hat Hunters Online, 5.2).
+
+mod course;
+mod keeper;
+mod world;
+
+use samestep_session::clock::{ClockConfig, CycleConfig};
+
+use crate::error::LabError;
+use crate::experiment::{Experiment, Findings, Metric, Row, RunContext, seed_of};
+use crate::link;
+use crate::parameters::{Case, Domain, Key, Value};
+use crate::plot::{Data, Plot};
+use crate::stats::Samples;
+use course::Course;
+use world::{Duo, Mesh};
+
+/// A client that follows a server's clock, or a mesh that agrees on one. *Theirs* is the published protocol with the settings of one
+/// of its experiments, both programs looking at their network once a frame; *ours* is the default, reading on arrival.
+pub struct Clock;
+
+const KEYS: &[Key] = &[
+    Key::number("peers", 2.0, Domain::Whole(2, 64), "2 for a client and a server, more for a mesh")
+        .labelled(|value| named(value, 2.0, |peers| format!("mesh-of-{peers}"))),
+    Key::number("experiment", 6.0, Domain::Whole(1, 16), "whose settings of Table 5.2 theirs has; also chooses the seeds, as each was a run of its own")
+        .labelled(|value| Some(format!("experiment-{value}"))),
+    link::PROFILE,
+    link::LATENCY_MS,
+    link::JITTER_MS,
+    link::JITTER,
+    link::LOSS,
+    Key::number("spread_ms", 0.0, Domain::Number(0.0, 1_000.0), "how much farther apart the farthest pair of a mesh is than link.latency_ms, in ms"),
+    Key::number("step_up_ms", 0.0, Domain::Number(0.0, 1_000.0), "added to the way to the server from the middle of the run on, in ms")
+        .labelled(|value| named(value, 0.0, |ms| format!("+{ms}ms-up"))),
+    Key::number("step_down_ms", 0.0, Domain::Number(0.0, 1_000.0), "added to the way back from the middle of the run on, in ms")
+        .labelled(|value| named(value, 0.0, |ms| format!("+{ms}ms-down"))),
+    Key::number("drift_ppm", 0.0, Domain::Number(-500.0, 500.0), "how much faster the client's clock runs, in parts per million; in a mesh the largest, either way")
+        .labelled(|value| named(value, 0.0, |ppm| format!("{ppm}ppm"))),
+    Key::number("cycles", 160.0, Domain::Whole(70, 100_000), "cycles of each run; the first 60 are not judged"),
+    link::REPEATS,
+];
+
+fn named(value: &Value, none: f64, name: impl Fn(&Value) -> String) -> Option<String> {
+    (*value != Value::Number(none)).then(|| name(value))
+}
+
+const METRICS: &[Metric] = &[
+    Metric::new(
+        "difference_std_dev",
+        "ms",
+        "standard deviation of estimated minus shown time, once a cycle after the first 60, 0 where the estimate was refused",
+    ),
+    Metric::new("difference_mean", "ms", "its mean"),
+    Metric::new(
+        "rtt_mean",
+        "ms",
+        "mean round trip as the protocol measured it",
+    ),
+    Metric::new(
+        "error_std_dev",
+        "ms",
+        "standard deviation of the true error; theirs after 60 cycles, ours after 1.5 s; in a mesh between any two peers after 10 s",
+    ),
+    Metric::new("error_p99", "ms", "99th percentile of its size"),
+    Metric::new("error_max", "ms", "the greatest of it"),
+    Metric::new(
+        "usable",
+        "s",
+        "time until the true error is below 5 ms and stays there, the slowest repeat",
+    ),
+    Metric::new("backwards", "", "times the clock was seen to run backwards"),
+];
+
+/// The row that sums up the ten runs over LTE.
+const LTE: &str = "experiments-7-to-16";
+const SKIPPED_CYCLES: usize = 60;
+/// From when on our clock is judged, in seconds.
+const USABLE_BY: f64 = 1.5;
+/// The same for a mesh.
+const MESH_USABLE_BY: f64 = 10.0;
+
+struct Measured {
+    theirs: Option<Course>,
+    ours: Course,
+}
+
+impl Experiment for Clock {
+    fn name(&self) -> &'static str {
+        "clock"
+    }
+
+    fn keys(&self) -> &'static [Key] {
+        KEYS
+    }
+
+    fn metrics(&self) -> &'static [Metric] {
+        METRICS
+    }
+
+    fn summaries(&self) -> &'static [&'static str] {
+        &[LTE]
+    }
+
+    fn run(&self, context: &RunContext) -> Result<Findings, LabError> {
+        let measured = context.measure(measure)?;
+        let mut findings = Findings::default();
+        for (case, repeats) in &measured {
+            let (theirs, ours) = both(case, repeats);
+            for (index, metric) in METRICS.iter().enumerate() {
+                let figures = (theirs.figures()[index], ours.figures()[index]);
+                if figures != (None, None) {
+                    findings.push(case, metric.name, figures.0, figures.1);
+                }
+            }
+        }
+        summarise(&measured, &mut findings);
+        write_courses(context, &measured)?;
+        findings.plots = plots(&measured);
+        Ok(findings)
+    }
+}
+
+fn measure(case: &Case, seed: u64) -> Result<Measured, LabError> {
+    let path = link::path(case)?;
+    let experiment = case.number("experiment") as u8;
+    let seed = seed_of(seed, u64::from(experiment));
+    let cycles = CycleConfig::published(experiment);
+    let length = cycles.interval * case.number("cycles") as u32;
+    if case.number("peers") > 2.0 {
+        let mesh = Mesh {
+            config: ClockConfig::default(),
+            peers: case.number("peers") as usize,
+            link: path.up,
+            spread: case.millis("spread_ms"),
+            drift_ppm: case.number("drift_ppm"),
+            length,
+        };
+        return Ok(Measured {
+            theirs: None,
+            ours: mesh.run(seed),
+        });
+    }
+    let run = |config: ClockConfig| {
+        let duo = Duo {
+            config,
+            path: path.clone(),
+            step: (case.millis("step_up_ms"), case.millis("step_down_ms")),
+            drift_ppm: case.number("drift_ppm"),
+            interval: cycles.interval,
+            length,
+        };
+        duo.run(seed)
+    };
+    Ok(Measured {
+        theirs: Some(run(ClockConfig::published(experiment))),
+        ours: run(ClockConfig::default()),
+    })
+}
+
+/// All repeats of a case, judged together.
+#[derive(Default)]
+struct Summary {
+    differences: Samples,
+    round_trips: Samples,
+    errors: Samples,
+    /// The slowest repeat; `None` when one never was.
+    usable: Option<f64>,
+    backwards: u32,
+    repeats: usize,
+}
+
+impl Summary {
+    fn of<'a>(courses: impl Iterator<Item = &'a Course>, errors_from: f64) -> Summary {
+        let mut summary = Summary {
+            usable: Some(0.0),
+            ..Summary::default()
+        };
+        for course in courses {
+            summary.repeats += 1;
+            let judged = course.differences.iter().skip(SKIPPED_CYCLES);
+            summary.differences.append(&judged.copied().collect());
+            let round_trips = course.round_trips.iter().copied().collect();
+            summary.round_trips.append(&round_trips);
+            summary.errors.append(&course.errors_from(errors_from));
+            summary.usable = summary
+                .usable
+                .and_then(|slowest| Some(slowest.max(course.usable()?)));
+            summary.backwards += course.backwards;
+        }
+        summary
+    }
+
+    /// In the order of the metrics.
+    fn figures(&self) -> [Option<f64>; 8] {
+        if self.repeats == 0 {
+            return [None; 8];
+        }
+        let sizes: Samples = self.errors.values().iter().map(|e| e.abs()).collect();
+        [
+            self.differences.std_dev(),
+            self.differences.mean(),
+            self.round_trips.mean(),
+            self.errors.std_dev(),
+            sizes.sorted().percentile(99.0),
+            sizes.max(),
+            self.usable,
+            Some(f64::from(self.backwards)),
+        ]
+    }
+}
+
+/// Theirs and ours.
+fn both(case: &Case, repeats: &[Measured]) -> (Summary, Summary) {
+    let interval = CycleConfig::published(case.number("experiment") as u8).interval;
+    let skipped = interval.as_secs_f64() * SKIPPED_CYCLES as f64;
+    let mesh = case.number("peers") > 2.0;
+    let from = if mesh { MESH_USABLE_BY } else { USABLE_BY };
+    (
+        Summary::of(repeats.iter().filter_map(|r| r.theirs.as_ref()), skipped),
+        Summary::of(repeats.iter().map(|repeat| &repeat.ours), from),
+    )
+}
+
+/// The last row of Table 5.4: means over the ten runs; the true errors together.
+fn summarise(measured: &[(&Case, Vec<Measured>)], findings: &mut Findings) {
+    let runs: Vec<&(&Case, Vec<Measured>)> = measured
+        .iter()
+        .filter(|(case, _)| case.number("experiment") >= 7.0)
+        .collect();
+    let Some((first, _)) = runs.first() else {
+        return;
+    };
+    let mean = |metric: &str, side: fn(&Row) -> Option<f64>| {
+        let rows = findings.rows.iter().filter(|row| {
+            row.metric == metric && runs.iter().any(|(case, _)| case.name == row.case)
+        });
+        rows.filter_map(side).collect::<Samples>().mean()
+    };
+    let everything = |ours: bool| {
+        let repeats = runs.iter().flat_map(|(_, repeats)| repeats);
+        let courses = repeats.filter_map(|repeat| match ours {
+            true => Some(&repeat.ours),
+            false => repeat.theirs.as_ref(),
+        });
+        Summary::of(courses, if ours { USABLE_BY } else { 60.0 }).figures()
+    };
+    let (theirs, ours) = (everything(false), everything(true));
+    let mut rows = Vec::new();
+    for (index, metric) in METRICS.iter().enumerate() {
+        let (theirs, ours) = match index {
+            0..=2 => (
+                mean(metric.name, |row| row.theirs),
+                mean(metric.name, |row| row.ours),
+            ),
+            _ => (theirs[index], ours[index]),
+        };
+        rows.push(Row {
+            case: LTE.into(),
+            metric: metric.name,
+            theirs,
+            ours,
+        });
+    }
+    debug_assert!(first.number("peers") == 2.0);
+    findings.rows.extend(rows);
+}
+
+/// The true error every 0.1 s in the first repeat.
+fn write_courses(
+    context: &RunContext,
+    measured: &[(&Case, Vec<Measured>)],
+) -> Result<(), LabError> {
+    let header = ["case", "configuration", "seconds", "error_ms"];
+    let Some(mut csv) = context.csv("errors.csv", &header)? else {
+        return Ok(());
+    };
+    for (case, repeats) in measured
+        .iter()
+        .filter(|(case, _)| case.number("peers") == 2.0)
+    {
+        let Some(repeat) = repeats.first() else {
+            continue;
+        };
+        for (name, course) in [
+            ("theirs", repeat.theirs.as_ref()),
+            ("ours", Some(&repeat.ours)),
+        ] {
+            for (at, error) in course
+                .iter()
+                .flat_map(|course| course.errors.iter().step_by(5))
+            {
+                let (at, error) = (format!("{at:.2}"), format!("{error:.4}"));
+                csv.line(&[case.name.as_str(), name, &at, &error])?;
+            }
+        }
+    }
+    csv.finish().map(|_| ())
+}
+
+fn plots(measured: &[(&Case, Vec<Measured>)]) -> Vec<Plot> {
+    let pairs: Vec<_> = measured
+        .iter()
+        .filter(|(case, _)| case.number("peers") == 2.0)
+        .collect();
+    // The source's experiments; the cases that change something in between have plots of their own.
+    let plain: Vec<_> = pairs
+        .iter()
+        .filter(|(case, _)| {
+            let changes = ["step_up_ms", "step_down_ms", "drift_ppm"];
+            changes.iter().all(|key| case.number(key) == 0.0)
+        })
+        .collect();
+    let figure = |side: usize, index: usize| {
+        let value = |(case, repeats): &&&(&Case, Vec<Measured>)| {
+            let (theirs, ours) = both(case, repeats);
+            [theirs, ours][side].figures()[index]
+        };
+        plain.iter().map(value).collect::<Vec<_>>()
+    };
+    let mut plots = vec![Plot {
+        name: "spread".into(),
+        title: "Standard deviation; experiments 1 to 6 on a LAN, 7 to 16 over LTE".into(),
+        x: "experiment".into(),
+        y: "ms".into(),
+        log_y: true,
+        data: Data::Bars(
+            plain
+                .iter()
+                .map(|(case, _)| case.number("experiment").to_string())
+                .collect(),
+            vec![
+                ("theirs, estimated difference".into(), figure(0, 0)),
+                ("theirs, true error".into(), figure(0, 3)),
+                ("ours, true error".into(), figure(1, 3)),
+            ],
+        ),
+    }];
+    let course = |name: &str, of: &[(&str, &Course)], title: String, most: f64| Plot {
+        name: name.into(),
+        title,
+        x: "s".into(),
+        y: "ms ahead".into(),
+        log_y: false,
+        data: Data::Lines(
+            of.iter()
+                .map(|(name, course)| {
+                    let points = course.errors.iter().step_by(5);
+                    let shown = points.filter(|(at, e)| *at <= most && e.abs() < 50.0);
+                    (name.to_string(), shown.copied().collect())
+                })
+                .collect(),
+        ),
+    };
+    for (case, repeats) in &pairs {
+        let stepped = case.number("step_up_ms") > 0.0;
+        if stepped && let Some(first) = repeats.first() {
+            let mut lines = vec![("ours", &first.ours)];
+            lines.extend(first.theirs.as_ref().map(|theirs| ("theirs", theirs)));
+            lines.reverse();
+            let name = format!("step-{}", case.text("link.profile"));
+            let title = format!("True error, {}", case.name.replace('/', ", "));
+            plots.push(course(&name, &lines, title, f64::INFINITY));
+        }
+    }
+    plots
+}

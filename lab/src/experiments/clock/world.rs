@@ -1,0 +1,175 @@
+//! Clocks in virtual time.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use samestep_netem::{LinkConfig, Path, Rng};
+use samestep_session::PeerId;
+use samestep_session::clock::{ClockConfig, ClockMethod};
+use samestep_sim::{Fleet, NodeId, Pace, ReceiveTime};
+
+use super::course::Course;
+use super::keeper::Keeper;
+
+/// A client and a server.
+pub struct Duo {
+    /// How they keep time.
+    pub config: ClockConfig,
+    /// What lies between them.
+    pub path: Path,
+    /// Added to the way to the server, and to the way back, from the middle of the run on.
+    pub step: (Duration, Duration),
+    /// How much faster the client's clock runs.
+    pub drift_ppm: f64,
+    /// Time between two cycles; what is measured once a cycle is measured this often.
+    pub interval: Duration,
+    /// How long.
+    pub length: Duration,
+}
+
+/// How often the truth is compared.
+const LOOK: Duration = Duration::from_millis(20);
+/// How often the frames of a game that polls lose their step: real ones are of uneven length, and no two games stay in phase.
+const HITCH: Duration = Duration::from_millis(200);
+/// Clocks show anything up to this at the beginning.
+const OFFSETS: Duration = Duration::from_secs(36_000);
+
+impl Duo {
+    /// Runs it.
+    pub fn run(&self, seed: u64) -> Course {
+        let mut rng = Rng::stream(seed, 1);
+        let mut fleet = Fleet::new(rng.next_u64());
+        let [server, client] = [fleet.add_node(), fleet.add_node()];
+        for node in [server, client] {
+            fleet.set_clock(node, OFFSETS.mul_f64(rng.f64()));
+        }
+        fleet.set_drift(client, self.drift_ppm);
+        let middle = self.length / 2;
+        fleet.set_link(client, server, longer(&self.path.up, middle, self.step.0));
+        fleet.set_link(server, client, longer(&self.path.down, middle, self.step.1));
+        fleet.start(server, |_, _| Keeper::server());
+        let to = fleet.address(server);
+        fleet.start(client, |now, _| Keeper::client(now, &self.config, to));
+        let poll = match &self.config.method {
+            ClockMethod::Cycles(cycles) => cycles.poll,
+            ClockMethod::Filtered(_) => None,
+        };
+        let mut course = Course::default();
+        let (mut cycles, mut next_hitch, mut next_cycle) = (0, Duration::ZERO, Duration::ZERO);
+        while fleet.now() < self.length {
+            let at = fleet.now();
+            if let Some(period) = poll.filter(|_| at >= next_hitch) {
+                next_hitch = at + HITCH;
+                for node in [server, client] {
+                    fleet.set_pace(node, Pace::Frames { period }, ReceiveTime::Reading);
+                }
+            }
+            while fleet.next(at + LOOK).is_some() {}
+            look(&fleet, server, client, &mut course);
+            let clock = fleet.machine(client).and_then(Keeper::clock);
+            let clock = clock.expect("the client runs");
+            match clock.cycle() {
+                Some(cycle) if cycle.number >= cycles => {
+                    cycles = cycle.number + 1;
+                    let difference = if cycle.applied { cycle.difference } else { 0.0 };
+                    course.differences.push(difference * 1e3);
+                    course.round_trips.push(cycle.rtt.as_secs_f64() * 1e3);
+                }
+                None if at >= next_cycle => {
+                    next_cycle = at + self.interval;
+                    let difference = clock.difference(fleet.local(client));
+                    course.differences.push(difference * 1e3);
+                }
+                _ => {}
+            }
+        }
+        course
+    }
+}
+
+/// Compares a client with its server.
+fn look(fleet: &Fleet<Keeper>, server: NodeId, client: NodeId, course: &mut Course) {
+    let time = |node| fleet.machine(node)?.time(fleet.local(node));
+    if let (Some(truth), Some(shown)) = (time(server), time(client)) {
+        course.look(0, shown);
+        let error = (shown.as_secs_f64() - truth.as_secs_f64()) * 1e3;
+        course.errors.push((fleet.now().as_secs_f64(), error));
+    }
+}
+
+fn longer(link: &LinkConfig, from: Duration, by: Duration) -> LinkConfig {
+    if by.is_zero() {
+        return link.clone();
+    }
+    let later = LinkConfig {
+        latency: link.latency + by,
+        ..link.clone()
+    };
+    link.clone().then(from, later)
+}
+
+/// Peers that all talk to each other.
+pub struct Mesh {
+    /// How they keep time.
+    pub config: ClockConfig,
+    /// How many.
+    pub peers: usize,
+    /// A link like that between any two of them, the same both ways.
+    pub link: LinkConfig,
+    /// Each pair is up to this much farther apart.
+    pub spread: Duration,
+    /// How much faster and slower than the truth their clocks run, at most.
+    pub drift_ppm: f64,
+    /// How long.
+    pub length: Duration,
+}
+
+impl Mesh {
+    /// Runs it. The errors are the differences between any two peers.
+    pub fn run(&self, seed: u64) -> Course {
+        let mut rng = Rng::stream(seed, 2);
+        let mut fleet: Fleet<Keeper> = Fleet::new(rng.next_u64());
+        let nodes: Vec<NodeId> = (0..self.peers).map(|_| fleet.add_node()).collect();
+        for (index, node) in nodes.iter().enumerate() {
+            fleet.set_clock(*node, OFFSETS.mul_f64(rng.f64()));
+            fleet.set_drift(*node, self.drift_ppm * (2.0 * rng.f64() - 1.0));
+            for other in &nodes[..index] {
+                let link = LinkConfig {
+                    latency: self.link.latency + self.spread.mul_f64(rng.f64()),
+                    ..self.link.clone()
+                };
+                fleet.set_link(*node, *other, link.clone());
+                fleet.set_link(*other, *node, link);
+            }
+        }
+        let id = |node: &NodeId| PeerId(node.0);
+        for node in &nodes {
+            let others = nodes.iter().filter(|other| *other != node);
+            let peers: BTreeMap<_, _> = others.map(|n| (fleet.address(*n), id(n))).collect();
+            fleet.start(*node, |now, _| {
+                Keeper::member(now, &self.config, id(node), peers)
+            });
+        }
+        let mut course = Course::default();
+        while fleet.now() < self.length {
+            let at = fleet.now();
+            while fleet.next(at + LOOK).is_some() {}
+            let mut times = Vec::new();
+            for (index, node) in nodes.iter().enumerate() {
+                let keeper = fleet.machine(*node).expect("everyone runs");
+                if let Some(time) = keeper.time(fleet.local(*node)) {
+                    course.look(index, time);
+                    times.push(time.as_secs_f64());
+                }
+            }
+            if times.len() == nodes.len() {
+                for (index, a) in times.iter().enumerate() {
+                    let pairs = times[..index].iter().map(|b| (a - b) * 1e3);
+                    let at = fleet.now().as_secs_f64();
+                    course.errors.extend(pairs.map(|error| (at, error)));
+                }
+            }
+        }
+        course
+    }
+}
