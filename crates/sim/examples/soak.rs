@@ -1,23 +1,23 @@
-//! Random worlds from the command line: `soak COUNT [FIRST_SEED]`, or `soak trace SEED` to see all of one.
+//! Random worlds from the command line: `soak SUITE COUNT [FIRST_SEED]`, or `soak SUITE trace SEED` to see all of one.
 
 use samestep_sim::{Suite, soak};
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let number = |index: usize, default| {
-        arguments
-            .get(index)
-            .and_then(|word| word.parse().ok())
-            .unwrap_or(default)
+    let word = |index: usize| arguments.get(index).map_or("", String::as_str);
+    let number = |index: usize, default| word(index).parse().unwrap_or(default);
+    let Some(suite) = Suite::named(word(0)) else {
+        let names = Suite::ALL.map(Suite::name).join(", ");
+        eprintln!("which suite? {names}");
+        std::process::exit(2);
     };
-    if arguments.first().is_some_and(|word| word == "trace") {
-        let (messages, result) =
-            Suite::Protocol.replay(number(1, 0), &mut |line| println!("{line}"));
+    if word(1) == "trace" {
+        let (messages, result) = suite.replay(number(2, 0), &mut |line| println!("{line}"));
         println!("{messages} messages: {result:?}");
         return;
     }
     let mut known = 0;
-    let report = soak(Suite::Protocol, number(1, 0), number(0, 100), |report| {
+    let report = soak(suite, number(2, 0), number(1, 100), |report| {
         for failure in &report.failures[known..] {
             println!("{failure}");
         }

@@ -58,6 +58,6 @@ pub use fleet::{Fleet, ReceiveTime};
 pub use network::Passage;
 pub use node::{NodeId, Pace, Traffic};
 pub use referee::Referee;
-pub use soak::{Failure, SoakReport, Suite, soak};
+pub use soak::{Failure, RoomFault, SoakReport, Suite, soak};
 pub use wake::{Received, Wake};
 pub use world::World;

@@ -118,6 +118,11 @@ impl ConfirmedActions {
                 return Err(format!("command {index} ({action:?}) was not applied"));
             }
         }
+        self.answered(who)
+    }
+
+    /// When all is quiet, or the session is over: every request of its own must have been answered.
+    pub fn answered(&self, who: Part) -> Result<(), String> {
         let open = self
             .asked
             .range((who, RequestId(0))..=(who, RequestId(u32::MAX)))
@@ -151,6 +156,8 @@ pub struct UnconfirmedActions {
 #[derive(Clone, Debug)]
 struct Act {
     by: Part,
+    /// Who was there when it was done.
+    audience: BTreeSet<Part>,
     seen: BTreeSet<Part>,
     judged: Option<bool>,
     judges: BTreeSet<Part>,
@@ -158,13 +165,20 @@ struct Act {
 }
 
 impl UnconfirmedActions {
-    /// Somebody acts.
-    pub fn on_act(&mut self, who: Part, request: RequestId, action: &[u8]) {
+    /// Somebody acts before all of these, itself among them.
+    pub fn on_act(
+        &mut self,
+        who: Part,
+        request: RequestId,
+        action: &[u8],
+        audience: BTreeSet<Part>,
+    ) {
         self.asked.insert((who, request), action.to_vec());
         self.acts.insert(
             action.to_vec(),
             Act {
                 by: who,
+                audience,
                 seen: BTreeSet::new(),
                 judged: None,
                 judges: BTreeSet::new(),
@@ -225,14 +239,15 @@ impl UnconfirmedActions {
         }
     }
 
-    /// When all is quiet, for sessions that were there all the time: what one did was judged, what was sound took place
-    /// at each of them, what was not was taken back.
+    /// When all is quiet, for sessions that were never interrupted: what one did was judged, what was sound took place
+    /// at each that was there, what was not was taken back.
     pub fn settled(&self, there: &BTreeSet<Part>) -> Result<(), String> {
         for (action, act) in &self.acts {
             if !there.contains(&act.by) {
                 continue;
             }
-            let missing = there.iter().find(|who| !act.seen.contains(*who));
+            let mut owed = act.audience.intersection(there);
+            let missing = owed.find(|who| !act.seen.contains(*who));
             match act.judged {
                 None => return Err(format!("{action:?} was never checked")),
                 Some(false) if !act.rejected => {
@@ -296,7 +311,7 @@ mod tests {
     fn unconfirmed_actions_are_judged_and_take_place_or_are_taken_back() {
         let mut acts = UnconfirmedActions::default();
         let there = BTreeSet::from([A, B]);
-        acts.on_act(A, ONE, b"x");
+        acts.on_act(A, ONE, b"x", there.clone());
         acts.on_acted(A, Some(ONE), b"x").unwrap();
         assert!(acts.settled(&there).is_err(), "never judged");
         assert!(acts.clone().on_acted(B, None, b"x").is_err(), "unjudged");

@@ -76,6 +76,8 @@ impl Life {
                     return Err(format!("{event:?} before it had joined"));
                 }
                 self.stage = Stage::Apart;
+                // What others do meanwhile it need not be told.
+                self.peers.retain(|_, standing| *standing == Standing::Left);
             }
             Left { .. } => self.stage = Stage::Left,
             InitialState { .. } if self.stage == Stage::InSync => {

@@ -21,6 +21,7 @@ pub use memory::BoundedMemory;
 pub use origin::Origin;
 pub use progress::Progress;
 pub use report::HonestReports;
+pub(crate) use room::difference;
 pub use room::{Agreement, RoomView, no_ghosts, same_place};
 
 use std::fmt;

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use samestep_session::{PeerId, PlayerId};
+use samestep_session::{PeerId, PlayerId, Presence, Session};
 
 /// What one session sees of its room.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,6 +20,29 @@ pub struct RoomView {
 }
 
 impl RoomView {
+    /// What this session sees now.
+    pub fn of(session: &Session) -> RoomView {
+        let room = session.room();
+        let (mut present, mut away) = (BTreeSet::new(), BTreeSet::new());
+        for peer in room.peers() {
+            match peer.presence {
+                Presence::Away => away.insert(peer.id),
+                _ => present.insert(peer.id),
+            };
+        }
+        RoomView {
+            index: session.log_index(),
+            present,
+            away,
+            players: room
+                .players()
+                .iter()
+                .map(|player| (player.id, player.peer))
+                .collect(),
+            content: format!("{room:?}"),
+        }
+    }
+
     /// The places a peer has.
     pub fn places(&self, peer: PeerId) -> Vec<PlayerId> {
         let mine = self.players.iter().filter(|(_, of)| **of == peer);
@@ -42,12 +65,30 @@ impl Agreement {
             .or_insert_with(|| view.content.clone());
         match *known == view.content {
             true => Ok(()),
-            false => Err(format!(
-                "at entry {} it sees {} where another saw {known}",
-                view.index, view.content
-            )),
+            false => {
+                let (here, there) = difference(&view.content, known);
+                Err(format!(
+                    "at entry {} it sees \"{here}\" where another saw \"{there}\"",
+                    view.index
+                ))
+            }
         }
     }
+}
+
+/// Where two texts part, with a little of what is before and after.
+pub(crate) fn difference<'a>(one: &'a str, other: &'a str) -> (&'a str, &'a str) {
+    let same = one.bytes().zip(other.bytes()).take_while(|(a, b)| a == b);
+    let from = same.count().saturating_sub(60);
+    let cut = |text: &'a str| {
+        let from = (0..=from).rev().find(|at| text.is_char_boundary(*at));
+        let rest = &text[from.unwrap_or(0)..];
+        let end = (0..=rest.len().min(160))
+            .rev()
+            .find(|at| rest.is_char_boundary(*at));
+        &rest[..end.unwrap_or(0)]
+    };
+    (cut(one), cut(other))
 }
 
 /// When all is quiet: the room holds those who are there as present, and as away at most those who may come back.

@@ -1,7 +1,10 @@
 //! Thousands of random worlds, each from its own seed.
 
 mod protocol;
+mod rooms;
 mod weather;
+
+pub use rooms::RoomFault;
 
 use std::any::Any;
 use std::fmt;
@@ -10,21 +13,29 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc;
 use std::thread;
 
+use crate::check::Breach;
+
 /// A family of random worlds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Suite {
     /// Endpoints alone: connecting, every kind of channel, moving, closing, dying, through all weathers.
     Protocol,
+    /// Rooms of both kinds whose members come and go, crash and return, and are cut off.
+    Sessions,
+    /// Rooms of both kinds whose members act all the time.
+    Actions,
 }
 
 impl Suite {
     /// All suites.
-    pub const ALL: [Suite; 1] = [Suite::Protocol];
+    pub const ALL: [Suite; 3] = [Suite::Protocol, Suite::Sessions, Suite::Actions];
 
     /// The name used on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Suite::Protocol => "protocol",
+            Suite::Sessions => "sessions",
+            Suite::Actions => "actions",
         }
     }
 
@@ -33,17 +44,39 @@ impl Suite {
         Suite::ALL.into_iter().find(|suite| suite.name() == name)
     }
 
-    /// Runs the world of one seed: the number of messages sent in it, and what went wrong.
+    /// Runs the world of one seed: the number of messages (or actions) in it, and what went wrong.
     pub fn run(self, seed: u64) -> (u64, Result<(), String>) {
-        match self {
-            Suite::Protocol => protocol::run(seed, None),
-        }
+        self.play(seed, None)
     }
 
     /// Runs the world of one seed as [`run`](Suite::run) does, telling `trace` line by line what happens in it.
     pub fn replay(self, seed: u64, trace: &mut dyn FnMut(String)) -> (u64, Result<(), String>) {
+        self.play(seed, Some(trace))
+    }
+
+    fn play(self, seed: u64, trace: Option<&mut dyn FnMut(String)>) -> (u64, Result<(), String>) {
         match self {
-            Suite::Protocol => protocol::run(seed, Some(trace)),
+            Suite::Protocol => protocol::run(seed, trace),
+            Suite::Sessions | Suite::Actions => {
+                let (acted, result) = rooms::run(self.focus(), seed, None, trace);
+                (acted, result.map_err(|breach| breach.to_string()))
+            }
+        }
+    }
+
+    /// Runs the room of one seed with a fault in one of its members, to see it found.
+    ///
+    /// # Panics
+    /// If this is not a suite of rooms.
+    pub fn run_broken(self, seed: u64, fault: RoomFault) -> Result<(), Breach> {
+        rooms::run(self.focus(), seed, Some(fault), None).1
+    }
+
+    fn focus(self) -> rooms::Focus {
+        match self {
+            Suite::Protocol => panic!("the protocol's worlds have no rooms"),
+            Suite::Sessions => rooms::Focus::Sessions,
+            Suite::Actions => rooms::Focus::Actions,
         }
     }
 }

@@ -1,0 +1,454 @@
+//! What programs, players and the network do.
+
+use std::time::Duration;
+
+use samestep_session::{
+    Delivery, JoinTo, MessageKind, Profile, RejoinSecret, Session, Settings, State, To,
+};
+
+use super::program::{Kind, Program};
+use super::{Cut, Focus, RoomFault, Script};
+use crate::NodeId;
+use crate::check::{Breach, Part, RoomView};
+
+const CONFIRMED: MessageKind = MessageKind(1);
+const UNCONFIRMED: MessageKind = MessageKind(2);
+const CHAT: MessageKind = MessageKind(3);
+
+/// Programs at once, so that no seed takes much longer than the others.
+const MOST: usize = 9;
+
+impl Script<'_> {
+    /// One random thing that happens.
+    pub(super) fn operate(&mut self) -> Result<(), Breach> {
+        let rare = match self.focus {
+            Focus::Sessions => 1.0,
+            Focus::Actions => 0.1,
+        };
+        if self.rng.chance(0.45 * rare) {
+            match self.rng.range(0..100) {
+                0..20 => self.join(),
+                20..34 => self.crash(),
+                34..60 => self.come_back(),
+                60..66 => self.leave(),
+                66..70 => self.kick(),
+                70..90 => self.separate(),
+                90..94 => self.split(),
+                _ => self.change_weather(),
+            }
+        } else if self.rng.chance(0.3 * rare) {
+            self.set_up();
+        } else {
+            self.act();
+        }
+        Ok(())
+    }
+
+    pub(super) fn part_at(&self, node: NodeId) -> Option<Part> {
+        let last = self.programs.iter().rposition(|p| p.node == node)?;
+        self.programs[last].runs.then_some(Part(last))
+    }
+
+    pub(super) fn running(&self) -> Vec<Part> {
+        let runs = |part: &Part| self.programs[part.0].runs;
+        (0..self.programs.len()).map(Part).filter(runs).collect()
+    }
+
+    pub(super) fn in_sync(&self) -> Vec<Part> {
+        let state = |part: &Part| self.state(*part) == Some(State::InSync);
+        self.running().into_iter().filter(state).collect()
+    }
+
+    pub(super) fn state(&self, part: Part) -> Option<State> {
+        let state = self.session(part)?.state().clone();
+        Some(match self.fault_of(self.programs[part.0].node) {
+            Some(fault) => fault.state(state),
+            None => state,
+        })
+    }
+
+    pub(super) fn view(&self, part: Part) -> Option<RoomView> {
+        let seen = RoomView::of(self.session(part)?);
+        let program = &self.programs[part.0];
+        Some(match self.fault_of(program.node) {
+            Some(fault) => fault.view(seen, program.owed.is_some()),
+            None => seen,
+        })
+    }
+
+    fn pick<T: Clone>(&mut self, from: &[T]) -> Option<T> {
+        match from.len() as u64 {
+            0 => None,
+            count => Some(from[self.rng.range(0..count) as usize].clone()),
+        }
+    }
+
+    pub(super) fn session(&self, part: Part) -> Option<&Session> {
+        let program = &self.programs[part.0];
+        self.fleet.machine(program.node).filter(|_| program.runs)
+    }
+
+    pub(super) fn authority(&self) -> Option<Part> {
+        self.in_sync().into_iter().find(|part| self.rules(*part))
+    }
+
+    pub(super) fn rules(&self, part: Part) -> bool {
+        self.session(part).is_some_and(Session::is_authority)
+            || self.fault_of(self.programs[part.0].node) == Some(RoomFault::SecondAuthority)
+    }
+
+    pub(super) fn open_room(&mut self) {
+        let node = self.fleet.add_node();
+        self.launch(Program::new(node, Kind::Opener), None);
+    }
+
+    /// Somebody new joins: at the host, or at any member of a mesh.
+    pub(super) fn join(&mut self) {
+        if self.running().len() >= MOST {
+            return;
+        }
+        let node = self.fleet.add_node();
+        self.fleet.set_drift(node, (self.rng.f64() - 0.5) * 200.0);
+        let spectates = !self.terms.mesh && self.rng.chance(0.15);
+        let kind = match spectates {
+            true => Kind::Spectator,
+            false => Kind::Player([1, 1, 1, 2, 3][self.rng.range(0..5) as usize]),
+        };
+        self.launch(Program::new(node, kind), None);
+    }
+
+    fn launch(&mut self, program: Program, rejoin: Option<RejoinSecret>) {
+        let members: Vec<NodeId> = self
+            .in_sync()
+            .iter()
+            .map(|p| self.programs[p.0].node)
+            .collect();
+        let through = match (self.terms.mesh, self.pick(&members)) {
+            (true, Some(member)) => member,
+            _ => self
+                .programs
+                .first()
+                .map_or(program.node, |opener| opener.node),
+        };
+        let mut join = JoinTo::new(self.fleet.address(through));
+        join.password = self.terms.password.clone();
+        join.rejoin = rejoin;
+        let config = self.terms.config(
+            &format!("p{}", program.node.0),
+            program.kind.players(&self.terms),
+        );
+        let role = program.kind.role(&self.terms, join);
+        let part = Part(self.programs.len());
+        let (node, kind) = (program.node, program.kind);
+        self.trace(|| {
+            format!(
+                "part {} starts at {node} as {kind:?} through {through}, returning {}",
+                part.0,
+                rejoin.is_some()
+            )
+        });
+        self.fleet.start(node, |now, seed| {
+            Session::new(now, config, role, seed).expect("a session that can be")
+        });
+        self.programs.push(program);
+        self.keep_splits();
+    }
+
+    pub(super) fn on_joined(&mut self, part: Part) {
+        let seen = self
+            .session(part)
+            .map(|session| (session.log_index(), session.rejoin_secret()));
+        let program = &mut self.programs[part.0];
+        if let Some((index, secret)) = seen {
+            program.since.get_or_insert(index);
+            program.secret = Some(secret);
+        }
+    }
+
+    /// A program dies. The host does not: its room would die with it. A mesh keeps a majority.
+    fn crash(&mut self) {
+        let running = self.running();
+        let Some(part) = self.pick(&running) else {
+            return;
+        };
+        let program = &self.programs[part.0];
+        if program.kind == Kind::Opener && !self.terms.mesh {
+            return;
+        }
+        if self.terms.mesh && !self.majority_without(&[program.node]) {
+            return;
+        }
+        self.stop(part, "crashes");
+        let node = self.programs[part.0].node;
+        self.fleet.kill(node);
+    }
+
+    fn stop(&mut self, part: Part, how: &str) {
+        let now = self.fleet.now();
+        let program = &mut self.programs[part.0];
+        program.runs = false;
+        program.stopped_at = Some(now);
+        let node = program.node;
+        self.trace(|| format!("{node} (part {}) {how}", part.0));
+    }
+
+    /// Whether more than half of a mesh's members would still be there and hear each other without these.
+    fn majority_without(&self, without: &[NodeId]) -> bool {
+        let lost: Vec<NodeId> = self
+            .mends
+            .iter()
+            .flat_map(|(_, cut)| match cut {
+                Cut::Pair(..) => Vec::new(),
+                Cut::Node(node) => vec![*node],
+                Cut::Split(nodes) => nodes.clone(),
+            })
+            .chain(without.iter().copied())
+            .collect();
+        let in_sync = self.in_sync();
+        let left = in_sync
+            .iter()
+            .filter(|part| !lost.contains(&self.programs[part.0].node))
+            .count();
+        let listed = in_sync
+            .iter()
+            .filter_map(|part| self.session(*part))
+            .map(|session| session.room().peers().len())
+            .max()
+            .unwrap_or(0);
+        2 * left > listed && left >= 2
+    }
+
+    /// A program that crashed starts again, mostly with what it needs to find its place.
+    fn come_back(&mut self) {
+        let nodes: Vec<NodeId> = self.fleet.nodes().collect();
+        let gone: Vec<NodeId> = nodes
+            .into_iter()
+            .filter(|node| self.part_at(*node).is_none())
+            .collect();
+        if let Some(node) = self.pick(&gone) {
+            let with_secret = self.rng.chance(0.8);
+            self.bring_back(node, with_secret);
+        }
+    }
+
+    pub(super) fn bring_all_back(&mut self) {
+        let nodes: Vec<NodeId> = self.fleet.nodes().collect();
+        for node in nodes {
+            let last = self.programs.iter().rfind(|p| p.node == node);
+            if last.is_some_and(|p| !p.runs && !p.dismissed) {
+                self.bring_back(node, true);
+            }
+        }
+    }
+
+    fn bring_back(&mut self, node: NodeId, with_secret: bool) {
+        let Some(before) = self.programs.iter().rfind(|p| p.node == node) else {
+            return;
+        };
+        let mut program = Program::new(node, before.kind);
+        if before.kind == Kind::Opener {
+            program.kind = Kind::Player(1);
+        }
+        let secret = before.secret.filter(|_| with_secret);
+        let gone_for = before.stopped_at.map(|at| self.fleet.now() - at);
+        // Its place is kept from when its absence was noticed, which is not before it vanished.
+        let in_time = gone_for.is_some_and(|gone| gone + Duration::from_secs(2) < self.terms.grace);
+        if secret.is_some() && in_time && !before.dismissed {
+            program.owed = before.place.clone();
+        }
+        self.launch(program, secret);
+    }
+
+    fn leave(&mut self) {
+        let running = self.in_sync();
+        let Some(part) = self.pick(&running) else {
+            return;
+        };
+        let program = &self.programs[part.0];
+        let node = program.node;
+        if program.kind == Kind::Opener && !self.terms.mesh {
+            return;
+        }
+        if self.terms.mesh && !self.majority_without(&[node]) {
+            return;
+        }
+        self.trace(|| format!("{node} leaves"));
+        self.programs[part.0].dismissed = true;
+        self.fleet
+            .with(node, |now, session| session.leave(now, "enough"));
+    }
+
+    fn kick(&mut self) {
+        let Some(authority) = self.authority() else {
+            return;
+        };
+        let others: Vec<Part> = self
+            .in_sync()
+            .into_iter()
+            .filter(|part| *part != authority)
+            .collect();
+        let Some(part) = self.pick(&others) else {
+            return;
+        };
+        let node = self.programs[part.0].node;
+        let Some(me) = self.programs[part.0].life.me() else {
+            return;
+        };
+        if self.terms.mesh && !self.majority_without(&[node]) {
+            return;
+        }
+        self.trace(|| format!("{node} ({me}) is sent away"));
+        self.programs[part.0].dismissed = true;
+        let by = self.programs[authority.0].node;
+        self.fleet
+            .with(by, |now, session| session.kick(now, me, "be nice"));
+    }
+
+    /// Cuts off a pair, in one or both directions, or a node; now and then for longer than the time-out.
+    fn separate(&mut self) {
+        let nodes: Vec<NodeId> = self
+            .running()
+            .iter()
+            .map(|p| self.programs[p.0].node)
+            .collect();
+        let (Some(a), Some(b)) = (self.pick(&nodes), self.pick(&nodes)) else {
+            return;
+        };
+        if a == b {
+            return;
+        }
+        let kind = self.rng.range(0..4);
+        if kind == 0 && self.terms.mesh && !self.majority_without(&[a]) {
+            return;
+        }
+        self.trace(|| format!("{a} and {b} are separated, kind {kind}"));
+        let cut = match kind {
+            0 => {
+                self.fleet.isolate(a);
+                Cut::Node(a)
+            }
+            1 => {
+                self.fleet.cut_one_way(a, b);
+                Cut::Pair(a, b)
+            }
+            _ => {
+                self.fleet.cut(a, b);
+                Cut::Pair(a, b)
+            }
+        };
+        let wait = Duration::from_secs_f64(1.5 * self.rng.exponential());
+        self.mends.push((self.fleet.now() + wait, cut));
+    }
+
+    /// Cuts a minority of a mesh off, for long.
+    fn split(&mut self) {
+        if !self.terms.mesh
+            || self
+                .mends
+                .iter()
+                .any(|(_, cut)| matches!(cut, Cut::Split(_)))
+        {
+            return;
+        }
+        let members: Vec<NodeId> = self
+            .in_sync()
+            .iter()
+            .map(|p| self.programs[p.0].node)
+            .collect();
+        let mut minority: Vec<NodeId> = Vec::new();
+        for node in members {
+            if self.rng.chance(0.3) {
+                minority.push(node);
+            }
+        }
+        if minority.is_empty() || !self.majority_without(&minority) {
+            return;
+        }
+        self.trace(|| format!("{minority:?} are cut off"));
+        self.fleet.split(|node| minority.contains(&node));
+        let until = self.fleet.now() + self.terms.settling();
+        self.mends.push((until, Cut::Split(minority)));
+    }
+
+    fn change_weather(&mut self) {
+        let weather = self.climate.weather(&mut self.rng);
+        self.trace(|| format!("weather: {weather}"));
+        self.fleet.set_links(weather);
+    }
+
+    /// Before and after the game.
+    fn set_up(&mut self) {
+        let members = self.in_sync();
+        let Some(part) = self.pick(&members) else {
+            return;
+        };
+        let node = self.programs[part.0].node;
+        let places = self.programs[part.0]
+            .place
+            .clone()
+            .map_or(Vec::new(), |(_, places)| places);
+        let player = self.pick(&places);
+        let what = self.rng.range(0..10);
+        let number = self.rng.range(0..100);
+        self.trace(|| format!("{node} sets up, kind {what}"));
+        self.fleet.with(node, |now, session| match (what, player) {
+            (0..4, Some(player)) => session.set_ready(now, player, number < 80),
+            (4, Some(player)) => {
+                let profile = Profile::named(&format!("n{number}"));
+                session.set_profile(now, player, profile);
+            }
+            (5..7, _) => {
+                let settings = Settings {
+                    map: format!("m{number}"),
+                    ..Settings::default()
+                };
+                session.propose_settings(now, settings);
+            }
+            (7, _) if session.is_authority() => session.start(now),
+            (8, _) => session.propose_end(now, &[number as u8]),
+            (9, _) => session.rematch(now),
+            _ => {}
+        });
+    }
+
+    /// Somebody acts, in one of the two ways, or talks.
+    fn act(&mut self) {
+        let members = self.in_sync();
+        let Some(part) = self.pick(&members) else {
+            return;
+        };
+        let program = &mut self.programs[part.0];
+        program.numbered += 1;
+        let (node, number) = (program.node, program.numbered);
+        let mut payload = vec![part.0 as u8, (part.0 >> 8) as u8];
+        payload.extend_from_slice(&number.to_le_bytes());
+        match self.rng.range(0..10) {
+            0..5 => {
+                let asked = self.fleet.with(node, |now, session| {
+                    session.request_bytes(now, CONFIRMED, &payload)
+                });
+                if let Some(Ok(request)) = asked {
+                    self.acted += 1;
+                    self.confirmed.on_request(part, request, &payload);
+                    self.trace(|| format!("{node} asks for {payload:?} as {request:?}"));
+                }
+            }
+            5..8 => {
+                let acted = self.fleet.with(node, |now, session| {
+                    session.act_bytes(now, UNCONFIRMED, &payload)
+                });
+                if let Some(Ok(request)) = acted {
+                    self.acted += 1;
+                    let audience = members.iter().copied().collect();
+                    self.unconfirmed.on_act(part, request, &payload, audience);
+                    self.trace(|| format!("{node} does {payload:?} as {request:?}"));
+                }
+            }
+            _ => {
+                self.fleet.with(node, |now, session| {
+                    session.send_bytes(now, To::Others, Delivery::ReliableOrdered, CHAT, &payload)
+                });
+            }
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! What must hold: always, after a long split, when all is calm, and at the end.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use samestep_session::{LeaveReason, PeerId, Session, Silence, State};
+
+use super::{Cut, Script};
+use crate::NodeId;
+use crate::check::{Breach, Part, Promise, RoomView, difference, no_ghosts, same_place};
+
+impl Script<'_> {
+    /// At any time: sessions that have come equally far see the same room.
+    pub(super) fn look_around(&mut self) -> Result<(), Breach> {
+        for part in self.in_sync() {
+            let Some(session) = self.session(part) else {
+                continue;
+            };
+            let program = &self.programs[part.0];
+            if program.seen_index == Some(session.log_index()) {
+                continue;
+            }
+            let (node, me) = (program.node, session.me());
+            let Some(seen) = self.view(part) else {
+                continue;
+            };
+            let agreed = self.agreement.on_room(&seen);
+            let program = &mut self.programs[part.0];
+            program.seen_index = Some(seen.index);
+            if let Some(me) = me {
+                program.place = Some((me, seen.places(me)));
+            }
+            agreed.map_err(|what| self.breach(Promise::Agreement, node, &what))?;
+        }
+        Ok(())
+    }
+
+    fn breach(&self, promise: Promise, node: NodeId, what: &str) -> Breach {
+        Breach {
+            at: self.fleet.now(),
+            promise,
+            what: format!("{node}: {what}"),
+        }
+    }
+
+    /// A minority that has been cut off for long must stand still.
+    pub(super) fn judge_split(&self, minority: &[NodeId]) -> Result<(), Breach> {
+        for part in self.in_sync() {
+            let node = self.programs[part.0].node;
+            if minority.contains(&node) {
+                let what = "goes on although it is cut off from the majority";
+                return Err(self.breach(Promise::OneGame, node, what));
+            }
+        }
+        Ok(())
+    }
+
+    /// When all is calm everyone who runs is in sync, or has left for a reason, and all see the same.
+    pub(super) fn judge_calm(&mut self) -> Result<(), Breach> {
+        let mut there = BTreeSet::new();
+        let mut parts = Vec::new();
+        for part in self.running() {
+            let (Some(session), node) = (self.session(part), self.programs[part.0].node) else {
+                continue;
+            };
+            match self.state(part).unwrap_or(State::Connecting) {
+                State::InSync => {
+                    parts.push(part);
+                    there.extend(session.me());
+                }
+                State::Left(reason) if self.may_have_left(part, &reason) => self
+                    .confirmed
+                    .answered(part)
+                    .map_err(|what| self.breach(Promise::Confirmed, node, &what))?,
+                state => {
+                    let what = format!("is {state:?} when all is calm");
+                    return Err(self.breach(Promise::Agreement, node, &what));
+                }
+            }
+        }
+        let may_return = self.may_return();
+        let mut first: Option<(NodeId, RoomView)> = None;
+        for part in &parts {
+            let (Some(seen), node) = (self.view(*part), self.programs[part.0].node) else {
+                continue;
+            };
+            no_ghosts(&seen, &there, &may_return)
+                .map_err(|what| self.breach(Promise::NoGhosts, node, &what))?;
+            match &first {
+                None => first = Some((node, seen)),
+                Some((other, known)) if *known != seen => {
+                    let (here, there) = (format!("{seen:?}"), format!("{known:?}"));
+                    let (here, there) = difference(&here, &there);
+                    let what = format!("sees \"{here}\" where {other} sees \"{there}\"");
+                    return Err(self.breach(Promise::Agreement, node, &what));
+                }
+                Some(_) => {}
+            }
+        }
+        self.judge_authority(&parts)?;
+        self.judge_places(&parts)?;
+        self.judge_actions(&parts)
+    }
+
+    fn judge_authority(&self, parts: &[Part]) -> Result<(), Breach> {
+        let rulers = parts.iter().filter(|part| self.rules(**part)).count();
+        if rulers == 1 {
+            return Ok(());
+        }
+        let what = format!("{rulers} authorities among {} members", parts.len());
+        Err(self.breach(Promise::OneGame, NodeId(0), &what))
+    }
+
+    fn judge_places(&self, parts: &[Part]) -> Result<(), Breach> {
+        for part in parts {
+            let (Some(seen), program) = (self.view(*part), &self.programs[part.0]) else {
+                continue;
+            };
+            let me = self.session(*part).and_then(Session::me);
+            if let (Some((peer, players)), Some(me)) = (&program.owed, me) {
+                let now = seen.places(me);
+                same_place((*peer, players), (me, &now))
+                    .map_err(|what| self.breach(Promise::Places, program.node, &what))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn judge_actions(&self, parts: &[Part]) -> Result<(), Breach> {
+        for part in parts {
+            let program = &self.programs[part.0];
+            if let (Some(session), Some(since)) = (self.session(*part), program.since) {
+                self.confirmed
+                    .settled(*part, since, session.log_index())
+                    .map_err(|what| self.breach(Promise::Confirmed, program.node, &what))?;
+            }
+        }
+        let whole = |part: &&Part| self.programs[part.0].whole;
+        let whole: BTreeSet<Part> = parts.iter().filter(whole).copied().collect();
+        self.unconfirmed
+            .settled(&whole)
+            .map_err(|what| self.breach(Promise::Unconfirmed, NodeId(0), &what))
+    }
+
+    /// Members that vanished so lately that their places may be kept.
+    fn may_return(&self) -> BTreeSet<PeerId> {
+        let silence = match self.terms.silence {
+            Silence::Drop { after } => after,
+            // Waited for, however long it takes.
+            Silence::Wait if self.terms.mesh => Duration::from_secs(86_400),
+            Silence::Wait => Duration::ZERO,
+        };
+        let longest = self.terms.timeout + silence + self.terms.grace + Duration::from_secs(3);
+        let lately = |at: Duration| self.fleet.now() < at + longest;
+        let programs = self.programs.iter();
+        programs
+            .filter(|program| program.stopped_at.is_some_and(lately))
+            .filter_map(|program| program.life.me())
+            .collect()
+    }
+
+    fn may_have_left(&self, part: Part, reason: &LeaveReason) -> bool {
+        let program = &self.programs[part.0];
+        let apart = !program.whole;
+        match reason {
+            LeaveReason::Left(_) | LeaveReason::Kicked(_) => program.dismissed,
+            LeaveReason::Full => self.terms.capacity < 64,
+            LeaveReason::Silent => apart,
+            LeaveReason::NotReached(_) => apart || program.life.me().is_none(),
+            LeaveReason::LoadingTooLong => self.terms.state_bytes > 0,
+            _ => false,
+        }
+    }
+
+    /// The room is closed: everyone is told so.
+    pub(super) fn farewell(&mut self) -> Result<(), Breach> {
+        let Some(authority) = self.authority() else {
+            return Ok(());
+        };
+        let node = self.programs[authority.0].node;
+        self.trace(|| format!("{node} closes the room"));
+        let members = self.in_sync();
+        self.fleet
+            .with(node, |now, session| session.close_room(now, "good night"));
+        self.run_for(Duration::from_secs(3))?;
+        for part in members {
+            let (Some(session), node) = (self.session(part), self.programs[part.0].node) else {
+                continue;
+            };
+            let state = session.state();
+            if *state != State::Left(LeaveReason::RoomClosed("good night".into())) {
+                let what = format!("is {state:?} after the room was closed");
+                return Err(self.breach(Promise::SessionLife, node, &what));
+            }
+            self.confirmed
+                .answered(part)
+                .map_err(|what| self.breach(Promise::Confirmed, node, &what))?;
+        }
+        Ok(())
+    }
+
+    /// What would bridge a split that lasts is cut too.
+    pub(super) fn keep_splits(&mut self) {
+        let splits: Vec<Vec<NodeId>> = self
+            .mends
+            .iter()
+            .filter_map(|(_, cut)| match cut {
+                Cut::Split(minority) => Some(minority.clone()),
+                _ => None,
+            })
+            .collect();
+        for minority in splits {
+            self.fleet.split(|node| minority.contains(&node));
+        }
+    }
+}
