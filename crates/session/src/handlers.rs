@@ -1,1 +1,638 @@
-//! Handlers for messages and actions.
+//! Handlers: what the game does about each type of message and action.
+
+mod call;
+mod hooks;
+
+use core::any::{TypeId, type_name};
+use core::fmt;
+use core::time::Duration;
+use std::collections::BTreeMap;
+
+use samestep_wire::{DecodeError, EncodeError};
+
+pub use call::Call;
+pub use hooks::{Confirmed, Unconfirmed};
+
+use crate::event::SessionEvent;
+use crate::id::{MessageKind, PeerId, RequestId};
+use crate::message::{Action, Message};
+use crate::session::{SendError, Session};
+
+/// Calls the game's functions for what arrives, each with its own type and with a context `C`: usually the game's state.
+///
+/// ```
+/// use core::time::Duration;
+/// use samestep_session::{Action, Handlers, JoinTo, KindError, Message, Role, Session, SessionConfig, To};
+/// use samestep_wire::Wire;
+///
+/// #[derive(Clone, Wire, Message)]
+/// struct Chat {
+///     text: String,
+/// }
+///
+/// #[derive(Clone, Wire, Message, Action)]
+/// struct TakeApples {
+///     count: u8,
+/// }
+///
+/// struct Game {
+///     apples: u8,
+///     lines: Vec<String>,
+/// }
+///
+/// fn handlers() -> Result<Handlers<Game>, KindError> {
+///     let mut handlers = Handlers::<Game>::new();
+///     handlers.on(|game, call, chat: Chat| game.lines.push(format!("{}: {}", call.from, chat.text)))?;
+///     handlers
+///         .confirmed::<TakeApples>()?
+///         .resolve(|game, _, take| match game.apples >= take.count {
+///             true => Ok(take),
+///             false => Err(format!("only {} left", game.apples)),
+///         })
+///         .applied(|game, _, take| game.apples -= take.count)
+///         .denied(|game, _, why| game.lines.extend(why));
+///     Ok(handlers)
+/// }
+///
+/// // Two programs of this game, joined in memory.
+/// let (here, there) = ("10.0.0.1:1".parse()?, "10.0.0.2:2".parse()?);
+/// let config = SessionConfig::new("orchard", 1);
+/// let mut host = Session::new(Duration::ZERO, config.clone().player("Ann"), Role::Host, [1; 32])?;
+/// let join = Role::Client(JoinTo::new(here));
+/// let mut client = Session::new(Duration::ZERO, config.player("Bo"), join, [2; 32])?;
+/// let mut games = [(); 2].map(|()| Game { apples: 10, lines: Vec::new() });
+/// let mut handle = [handlers()?, handlers()?];
+/// # let mut buf = [0; 1200];
+/// for step in 0..100 {
+///     let now = Duration::from_millis(step);
+///     if step == 50 {
+///         client.send(now, To::Others, &Chat { text: "hungry!".into() })?;
+///         client.request(now, &TakeApples { count: 7 })?;
+///         client.request(now, &TakeApples { count: 7 })?;
+///     }
+///     while let Some(event) = host.poll_event() {
+///         handle[0].handle(now, &mut host, &mut games[0], &event);
+///     }
+///     while let Some(event) = client.poll_event() {
+///         handle[1].handle(now, &mut client, &mut games[1], &event);
+///     }
+///     # while let Some(sent) = client.poll_transmit(now, &mut buf) {
+///     #     host.handle_datagram(now, there, &mut buf[..sent.len]);
+///     # }
+///     # while let Some(sent) = host.poll_transmit(now, &mut buf) {
+///     #     client.handle_datagram(now, here, &mut buf[..sent.len]);
+///     # }
+///     # host.handle_timeout(now);
+///     # client.handle_timeout(now);
+///     // … send and receive datagrams
+/// }
+/// assert_eq!(games.each_ref().map(|game| game.apples), [3, 3]);
+/// assert_eq!(games[0].lines, ["peer 1: hungry!"]);
+/// assert_eq!(games[1].lines, ["only 3 left"]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// The same handlers serve everywhere: on the authority, on the others, and for the players of the authority itself,
+/// whose actions take the same way as everyone's.
+///
+/// One type may have one handler for each step; a second one replaces it. Bytes that are not what they claim to be are dropped and
+/// [counted](Self::stats).
+pub struct Handlers<C> {
+    hooks: BTreeMap<(MessageKind, Step), Hooks<C>>,
+    types: BTreeMap<MessageKind, (TypeId, &'static str)>,
+    /// What handlers have asked for with [`Call::request`]: their hooks run when the handler has returned.
+    asked: Vec<Asked>,
+    stats: HandlersStats,
+}
+
+/// What [`Handlers`] have done.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct HandlersStats {
+    /// Events that had a handler.
+    pub handled: u64,
+    /// Of these, the ones whose bytes were not of the type they claimed: a hostile or faulty program, or another version.
+    pub undecodable: u64,
+    /// Commands and denials by this program that broke the limits of their own types; the action was denied.
+    pub unencodable: u64,
+}
+
+/// A step in the life of a message or action.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Step {
+    Message,
+    Requested,
+    Resolve,
+    Applied,
+    Included,
+    Denied,
+    Acted,
+    Check,
+    Rejected,
+}
+
+type Hook<C> = Box<dyn FnMut(&mut C, &mut Call<'_>, &[u8]) -> Result<(), Flaw> + Send>;
+
+/// The hooks of one step: for everyone, and instead of it for this program's own players.
+struct Hooks<C> {
+    all: Option<Hook<C>>,
+    own: Option<Hook<C>>,
+}
+
+/// Why a hook could not do its work.
+enum Flaw {
+    Undecodable,
+    Unencodable,
+}
+
+impl From<DecodeError> for Flaw {
+    fn from(_: DecodeError) -> Self {
+        Self::Undecodable
+    }
+}
+
+impl From<EncodeError> for Flaw {
+    fn from(_: EncodeError) -> Self {
+        Self::Unencodable
+    }
+}
+
+/// A request this program has just made.
+struct Asked {
+    request: RequestId,
+    kind: MessageKind,
+    payload: Vec<u8>,
+}
+
+impl<C> Handlers<C> {
+    /// No handlers yet.
+    pub fn new() -> Self {
+        Self {
+            hooks: BTreeMap::new(),
+            types: BTreeMap::new(),
+            asked: Vec::new(),
+            stats: HandlersStats::default(),
+        }
+    }
+
+    /// Calls `handler` for every message of a type: with the context, the [`Call`] it came with, and the message.
+    pub fn on<M: Message>(
+        &mut self,
+        handler: impl FnMut(&mut C, &mut Call<'_>, M) + Send + 'static,
+    ) -> Result<&mut Self, KindError> {
+        self.know::<M>()?;
+        self.slot(M::KIND, Step::Message).all = Some(hooks::taking(handler));
+        Ok(self)
+    }
+
+    /// The steps of a *confirmed* action: to be given hooks.
+    pub fn confirmed<A: Action>(&mut self) -> Result<Confirmed<'_, C, A>, KindError> {
+        self.know::<A>()?;
+        Ok(Confirmed::new(self))
+    }
+
+    /// The steps of an *unconfirmed* action: to be given hooks. Without a [`check`](Unconfirmed::check) every action passes.
+    pub fn unconfirmed<A: Action>(&mut self) -> Result<Unconfirmed<'_, C, A>, KindError> {
+        self.know::<A>()?;
+        Ok(Unconfirmed::new(self))
+    }
+
+    /// Lets the handler of an event do its work. Returns whether there was one; if not, the event is the game's own affair.
+    pub fn handle(
+        &mut self,
+        now: Duration,
+        session: &mut Session,
+        context: &mut C,
+        event: &SessionEvent,
+    ) -> bool {
+        let me = session.me().unwrap_or(NOBODY);
+        let none = Vec::new();
+        let (step, kind, from, request, index, payload) = match event {
+            SessionEvent::Message {
+                from,
+                kind,
+                payload,
+            } => (Step::Message, kind, *from, None, None, payload),
+            SessionEvent::Request {
+                ticket,
+                kind,
+                payload,
+            } => {
+                let request = Some(ticket.request);
+                (Step::Resolve, kind, ticket.peer, request, None, payload)
+            }
+            SessionEvent::Command {
+                index,
+                from,
+                request,
+                kind,
+                payload,
+            } => (Step::Applied, kind, *from, *request, Some(*index), payload),
+            SessionEvent::Included { request, kind } => {
+                (Step::Included, kind, me, Some(*request), None, &none)
+            }
+            SessionEvent::Denied {
+                request,
+                kind,
+                reason,
+            } => (Step::Denied, kind, me, Some(*request), None, reason),
+            SessionEvent::Acted {
+                from,
+                request,
+                kind,
+                payload,
+            } => (Step::Acted, kind, *from, *request, None, payload),
+            SessionEvent::Check {
+                ticket,
+                kind,
+                payload,
+            } => {
+                let request = Some(ticket.request);
+                (Step::Check, kind, ticket.peer, request, None, payload)
+            }
+            SessionEvent::Rejected {
+                request,
+                kind,
+                reason,
+            } => (Step::Rejected, kind, me, Some(*request), None, reason),
+            _ => return false,
+        };
+        let mut call = Call {
+            now,
+            session,
+            from,
+            own: from == me,
+            request,
+            index,
+            asked: &mut self.asked,
+        };
+        let handled = run(
+            &mut self.hooks,
+            &mut self.stats,
+            context,
+            &mut call,
+            (*kind, step),
+            payload,
+        );
+        self.tell_asked(now, session, context);
+        handled
+    }
+
+    /// Asks for a confirmed action, as [`Session::request`] does, and calls its hook for [`requested`](Confirmed::requested).
+    pub fn request<A: Action>(
+        &mut self,
+        now: Duration,
+        session: &mut Session,
+        context: &mut C,
+        action: &A,
+    ) -> Result<RequestId, SendError> {
+        let asked = Asked::new(now, session, action)?;
+        let request = asked.request;
+        self.asked.push(asked);
+        self.tell_asked(now, session, context);
+        Ok(request)
+    }
+
+    /// What they have done so far.
+    pub fn stats(&self) -> HandlersStats {
+        self.stats
+    }
+
+    /// Runs the hooks of what has been asked for.
+    fn tell_asked(&mut self, now: Duration, session: &mut Session, context: &mut C) {
+        let me = session.me().unwrap_or(NOBODY);
+        while !self.asked.is_empty() {
+            let Asked {
+                request,
+                kind,
+                payload,
+            } = self.asked.remove(0);
+            let mut call = Call {
+                now,
+                session,
+                from: me,
+                own: true,
+                request: Some(request),
+                index: None,
+                asked: &mut self.asked,
+            };
+            run(
+                &mut self.hooks,
+                &mut self.stats,
+                context,
+                &mut call,
+                (kind, Step::Requested),
+                &payload,
+            );
+        }
+    }
+
+    /// Notes which type a kind stands for, or that it stands for another already.
+    fn know<M: Message>(&mut self) -> Result<(), KindError> {
+        let (kind, name) = (M::KIND, type_name::<M>());
+        if kind.0 >= MessageKind::FIRST_RESERVED {
+            return Err(KindError::Reserved { kind, name });
+        }
+        let this = (TypeId::of::<M>(), name);
+        let known = *self.types.entry(kind).or_insert(this);
+        if known.0 != this.0 {
+            let names = [known.1, name];
+            return Err(KindError::Shared { kind, names });
+        }
+        Ok(())
+    }
+
+    fn slot(&mut self, kind: MessageKind, step: Step) -> &mut Hooks<C> {
+        let none = Hooks {
+            all: None,
+            own: None,
+        };
+        self.hooks.entry((kind, step)).or_insert(none)
+    }
+}
+
+/// Who speaks while the session does not know itself: nobody has this number.
+const NOBODY: PeerId = PeerId(u16::MAX);
+
+fn run<C>(
+    hooks: &mut BTreeMap<(MessageKind, Step), Hooks<C>>,
+    stats: &mut HandlersStats,
+    context: &mut C,
+    call: &mut Call<'_>,
+    at: (MessageKind, Step),
+    payload: &[u8],
+) -> bool {
+    let hook = hooks.get_mut(&at).and_then(|hooks| match &mut hooks.own {
+        Some(own) if call.own => Some(own),
+        _ => hooks.all.as_mut(),
+    });
+    let Some(hook) = hook else {
+        return false;
+    };
+    stats.handled += 1;
+    match hook(context, call, payload) {
+        Ok(()) => {}
+        Err(Flaw::Undecodable) => stats.undecodable += 1,
+        Err(Flaw::Unencodable) => stats.unencodable += 1,
+    }
+    true
+}
+
+impl<C> Default for Handlers<C> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<C> fmt::Debug for Handlers<C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Handlers")
+            .field("types", &self.types)
+            .field("stats", &self.stats)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Why a type cannot be handled.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum KindError {
+    /// Another type has the same number.
+    Shared {
+        /// The number.
+        kind: MessageKind,
+        /// The type that was there first, and the new one.
+        names: [&'static str; 2],
+    },
+    /// The number is the library's own.
+    Reserved {
+        /// The number.
+        kind: MessageKind,
+        /// The type.
+        name: &'static str,
+    },
+}
+
+impl fmt::Display for KindError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Shared {
+                kind: MessageKind(kind),
+                names: [first, second],
+            } => write!(
+                f,
+                "`{first}` and `{second}` are both messages of kind {kind}: give one of them another number with \
+                 `#[message(kind = …)]`, everywhere"
+            ),
+            Self::Reserved {
+                kind: MessageKind(kind),
+                name,
+            } => write!(
+                f,
+                "`{name}` is a message of kind {kind}, but the numbers from 65280 (0xFF00) on are the library's own: \
+                 give it another with `#[message(kind = …)]`"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for KindError {}
+
+#[cfg(test)]
+mod tests {
+    use samestep_wire::Wire;
+
+    use super::*;
+    use crate::config::{Role, SessionConfig};
+    use crate::session::To;
+
+    #[derive(Clone, PartialEq, Debug, Wire, Message)]
+    #[message(kind = 1, crate = crate)]
+    struct Chat(#[wire(max_len = 5)] String);
+
+    #[derive(Clone, PartialEq, Debug, Wire, Message)]
+    #[message(kind = 1, crate = crate)]
+    struct Shout(String);
+
+    #[derive(Clone, PartialEq, Debug, Wire, Message, Action)]
+    #[message(kind = 9, crate = crate)]
+    #[action(command = Taken, crate = crate)]
+    struct Take(u8);
+
+    #[derive(Clone, PartialEq, Debug, Wire)]
+    struct Taken(#[wire(range = 0..=9)] u8);
+
+    #[derive(Clone, PartialEq, Debug, Wire, Message, Action)]
+    #[message(kind = 10, crate = crate)]
+    #[action(denial = u8, crate = crate)]
+    struct Walk(u8);
+
+    type Log = Vec<String>;
+
+    fn host() -> Session {
+        let config = SessionConfig::new("game", 1).player("Ada");
+        Session::new(Duration::ZERO, config, Role::Host, [1; 32]).unwrap()
+    }
+
+    fn drain(session: &mut Session, handlers: &mut Handlers<Log>, log: &mut Log) {
+        while let Some(event) = session.poll_event() {
+            handlers.handle(Duration::ZERO, session, log, &event);
+        }
+    }
+
+    #[test]
+    fn a_message_reaches_the_handler_of_its_type() {
+        let (mut session, mut handlers, mut log) = (host(), Handlers::new(), Log::new());
+        let chatting = |log: &mut Log, call: &mut Call<'_>, Chat(text)| {
+            assert!(call.is_own());
+            log.push(text);
+        };
+        handlers.on(chatting).unwrap();
+        let now = Duration::ZERO;
+        session.send(now, To::All, &Chat("hello".into())).unwrap();
+        let garbage = [0xFF; 9];
+        let to_all = (To::All, Chat::DELIVERY, Chat::KIND);
+        session
+            .send_bytes(now, to_all.0, to_all.1, to_all.2, &garbage)
+            .unwrap();
+        drain(&mut session, &mut handlers, &mut log);
+        assert_eq!(log, ["hello"]);
+        let stats = handlers.stats();
+        assert_eq!((stats.handled, stats.undecodable), (2, 1));
+        assert!(
+            session
+                .send(now, To::All, &Chat("too long".into()))
+                .is_err()
+        );
+    }
+
+    #[test]
+    fn two_types_of_one_kind_are_told_apart_in_words() {
+        let mut handlers = Handlers::<()>::new();
+        handlers.on(|_, _, _: Chat| {}).unwrap();
+        handlers.on(|_, _, _: Chat| {}).unwrap();
+        let words = handlers.on(|_, _, _: Shout| {}).unwrap_err().to_string();
+        assert!(words.contains("::Chat` and `"), "{words}");
+        assert!(
+            words.contains("::Shout` are both messages of kind 1"),
+            "{words}"
+        );
+    }
+
+    #[test]
+    fn kinds_of_the_library_are_refused() {
+        #[derive(Clone, Wire)]
+        struct Own;
+
+        impl Message for Own {
+            const KIND: MessageKind = MessageKind::SHARED;
+            const DELIVERY: crate::Delivery = crate::Delivery::Unreliable;
+        }
+
+        let mut handlers = Handlers::<()>::new();
+        let error = handlers.on(|_, _, _: Own| {}).unwrap_err();
+        assert!(error.to_string().contains("65280"), "{error}");
+    }
+
+    fn taking() -> Handlers<Log> {
+        let mut handlers = Handlers::<Log>::new();
+        handlers
+            .confirmed::<Take>()
+            .unwrap()
+            .requested(|log, _, Take(n)| log.push(format!("asking for {n}")))
+            .resolve(|_, _, Take(n)| match n {
+                13 => Err("unlucky".into()),
+                n => Ok(Taken(n)),
+            })
+            .applied(|log, call, Taken(n)| {
+                log.push(format!("took {n}"));
+                if n == 3 {
+                    call.request(&Take(4)).unwrap();
+                    log.push("and more".into());
+                }
+            })
+            .denied(|log, _, why| log.push(format!("denied: {why:?}")));
+        handlers
+    }
+
+    #[test]
+    fn a_confirmed_action_takes_every_step_once() {
+        let (mut session, mut handlers, mut log) = (host(), taking(), Log::new());
+        let now = Duration::ZERO;
+        for n in [3, 13] {
+            handlers
+                .request(now, &mut session, &mut log, &Take(n))
+                .unwrap();
+        }
+        drain(&mut session, &mut handlers, &mut log);
+        assert_eq!(
+            log,
+            [
+                "asking for 3",
+                "asking for 13",
+                "took 3",
+                "and more",
+                "asking for 4",
+                "denied: Some(\"unlucky\")",
+                "took 4",
+            ]
+        );
+    }
+
+    #[test]
+    fn what_cannot_be_read_or_written_is_denied_without_a_reason() {
+        let (mut session, mut handlers, mut log) = (host(), taking(), Log::new());
+        let now = Duration::ZERO;
+        session.request(now, &Take(200)).unwrap();
+        session.request_bytes(now, Take::KIND, &[1, 2, 3]).unwrap();
+        drain(&mut session, &mut handlers, &mut log);
+        assert_eq!(log, ["denied: None", "denied: None"]);
+        let stats = handlers.stats();
+        assert_eq!((stats.undecodable, stats.unencodable), (1, 1));
+    }
+
+    #[test]
+    fn own_hooks_are_called_instead() {
+        let (mut session, mut handlers, mut log) = (host(), taking(), Log::new());
+        handlers
+            .confirmed::<Take>()
+            .unwrap()
+            .resolve_own(|_, _, _| Ok(Taken(9)))
+            .applied_own(|log, _, Taken(n)| log.push(format!("I took {n}")));
+        session.request(Duration::ZERO, &Take(13)).unwrap();
+        drain(&mut session, &mut handlers, &mut log);
+        assert_eq!(log, ["I took 9"]);
+    }
+
+    #[test]
+    fn an_unconfirmed_action_takes_place_and_is_taken_back() {
+        let (mut session, mut handlers, mut log) = (host(), Handlers::<Log>::new(), Log::new());
+        handlers
+            .unconfirmed::<Walk>()
+            .unwrap()
+            .acted(|log, _, Walk(x)| log.push(format!("at {x}")))
+            .check(|_, _, Walk(x)| if *x < 100 { Ok(()) } else { Err(5) })
+            .rejected(|log, _, back| log.push(format!("back to {back:?}")));
+        for x in [5, 105] {
+            session.act(Duration::ZERO, &Walk(x)).unwrap();
+        }
+        drain(&mut session, &mut handlers, &mut log);
+        assert_eq!(log, ["at 5", "at 105", "back to Some(5)"]);
+    }
+
+    #[test]
+    fn what_has_no_handler_is_left_to_the_game() {
+        let (mut session, mut handlers, mut log) = (host(), Handlers::<Log>::new(), Log::new());
+        while session.poll_event().is_some() {}
+        session.request(Duration::ZERO, &Take(1)).unwrap();
+        let event = session.poll_event().unwrap();
+        assert!(!handlers.handle(Duration::ZERO, &mut session, &mut log, &event));
+        let (ticket, take) = event.request::<Take>().unwrap();
+        assert_eq!(take, Take(1));
+        let verdict = Err("no".into());
+        session
+            .resolve_as::<Take>(Duration::ZERO, ticket, verdict)
+            .unwrap();
+        let event = session.poll_event().unwrap();
+        let (_, why) = event.denied::<Take>().unwrap();
+        assert_eq!(why.as_deref(), Some("no"));
+    }
+}

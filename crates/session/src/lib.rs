@@ -19,6 +19,7 @@ mod streams;
 
 pub use config::{Fairness, JoinTo, Profile, Role, SessionConfig, SetupError, Silence, StartRule};
 pub use event::{LeaveReason, SessionEvent, State};
+pub use handlers::{Call, Confirmed, Handlers, HandlersStats, KindError, Unconfirmed};
 pub use id::{MessageKind, NetworkId, Owner, PeerId, PlayerId, RejoinSecret, RequestId, Ticket};
 pub use message::{Action, Delivery, Message};
 pub use room::{PeerInfo, PeerKind, Phase, PlayerInfo, Presence, Room, Settings, Thing};

@@ -1,10 +1,13 @@
 //! Messages that mean something: types instead of bytes.
 
+use core::time::Duration;
+
 use samestep_proto::ChannelId;
 use samestep_wire::{DecodeError, EncodeError, Wire, decode_exact, encode_into, encode_to_vec};
 
 use crate::event::SessionEvent;
 use crate::id::{MessageKind, PeerId, RequestId, Ticket};
+use crate::session::{SendError, Session, To, Verdict};
 
 /// A type that can be sent: derive it, next to [`Wire`](trait@Wire).
 ///
@@ -47,7 +50,8 @@ pub trait Message: Wire + 'static {
 ///
 /// *Confirmed*, with [`Session::request`](crate::Session::request): the authority makes a command of it, which then takes place
 /// everywhere, or denies it. *Unconfirmed*, with [`Session::act`](crate::Session::act): it takes place here at once, and
-/// everywhere else after the authority's check.
+/// everywhere else after the authority's check. Either way it travels reliably and in order, whatever its
+/// [`DELIVERY`](Message::DELIVERY).
 ///
 /// ```
 /// use samestep_session::{Action, Message};
@@ -242,6 +246,68 @@ impl SessionEvent {
             } if *kind == A::KIND => Some((*request, read_denial::<A>(reason).ok()?)),
             _ => None,
         }
+    }
+}
+
+/// Saying things as types.
+impl Session {
+    /// Sends a message.
+    pub fn send<M: Message>(
+        &mut self,
+        now: Duration,
+        to: To,
+        message: &M,
+    ) -> Result<(), SendError> {
+        with_encoded(message, |payload| {
+            self.send_bytes(now, to, M::DELIVERY, M::KIND, payload)
+        })
+        .unwrap_or(Err(SendError::NotEncodable))
+    }
+
+    /// Asks for a confirmed action: the authority decides, and it then takes place everywhere, here too, or is denied.
+    pub fn request<A: Action>(
+        &mut self,
+        now: Duration,
+        action: &A,
+    ) -> Result<RequestId, SendError> {
+        with_encoded(action, |payload| self.request_bytes(now, A::KIND, payload))
+            .unwrap_or(Err(SendError::NotEncodable))
+    }
+
+    /// Does an unconfirmed action: it takes place here at once, elsewhere after the authority's check.
+    pub fn act<A: Action>(&mut self, now: Duration, action: &A) -> Result<RequestId, SendError> {
+        with_encoded(action, |payload| self.act_bytes(now, A::KIND, payload))
+            .unwrap_or(Err(SendError::NotEncodable))
+    }
+
+    /// As the authority, answers to an action that was asked for.
+    pub fn resolve_as<A: Action>(
+        &mut self,
+        now: Duration,
+        ticket: Ticket,
+        verdict: Result<A::Command, A::Denial>,
+    ) -> Result<(), EncodeError> {
+        let verdict = match verdict {
+            Ok(command) => Verdict::Command(encode_to_vec(&command)?),
+            Err(denial) => Verdict::Deny(write_denial::<A>(Some(denial))?),
+        };
+        self.resolve(now, ticket, verdict);
+        Ok(())
+    }
+
+    /// As the authority, says whether an unconfirmed action makes sense.
+    pub fn judge_as<A: Action>(
+        &mut self,
+        now: Duration,
+        ticket: Ticket,
+        verdict: Result<(), A::Denial>,
+    ) -> Result<(), EncodeError> {
+        let verdict = match verdict {
+            Ok(()) => Ok(()),
+            Err(denial) => Err(write_denial::<A>(Some(denial))?),
+        };
+        self.judge(now, ticket, verdict);
+        Ok(())
     }
 }
 
