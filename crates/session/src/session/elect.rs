@@ -52,7 +52,9 @@ impl Session {
         match self.contacts.get(&peer) {
             _ if Some(peer) == self.me => Duration::ZERO,
             Some(contact) if contact.farewell.is_none() => now.saturating_sub(contact.heard),
-            _ => Duration::MAX,
+            // Who said goodbye is as good as silent from then on.
+            Some(contact) => self.silence() + now.saturating_sub(contact.heard),
+            None => Duration::MAX,
         }
     }
 
@@ -118,9 +120,9 @@ impl Session {
         let (Some(address), key, since) = (info.address, info.key, info.since) else {
             return;
         };
+        let lost = self.state == State::Frozen;
         let contact = self.contacts.entry(peer).or_default();
-        let dialled = contact.dials > 0 && contact.next_dial > now;
-        if contact.connection.is_some() || dialled || contact.next_dial > now || since > mine {
+        if contact.connection.is_some() || contact.next_dial > now || (since > mine && !lost) {
             return;
         }
         contact.dials += 1;
@@ -242,16 +244,12 @@ impl Session {
             .filter(|v| **v != leader && !self.is_silent(now, **v))
             .position(|v| *v == me)
             .unwrap_or(0) as u32;
-        // Without a leader at all since the last try, the next in turn tries.
-        let turn = CAMPAIGN * rank;
-        let gone = silent == Duration::MAX;
-        let due = match gone {
-            true => now.saturating_sub(self.ballot.tried_at) >= CAMPAIGN + turn || rank == 0,
-            false => silent >= self.silence() + turn,
-        };
-        let voters_count = voters.len() as u32;
-        let resting = now.saturating_sub(self.ballot.tried_at) < CAMPAIGN * voters_count.max(2);
-        if !due || (self.ballot.votes.is_some() && resting) {
+        let due = silent >= self.silence() + CAMPAIGN * rank;
+        // After a try, its own or one it voted in, the others get their turns before it tries again.
+        let rest = CAMPAIGN * (rank + 1);
+        let resting =
+            now.saturating_sub(self.ballot.tried_at) < rest && self.ballot.voted >= self.term;
+        if !due || resting {
             return;
         }
         self.stand(now);

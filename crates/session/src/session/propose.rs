@@ -52,11 +52,12 @@ impl Askers {
     }
 
     /// When something held for fairness may be decided.
-    pub(super) fn next_release(&self) -> Option<Duration> {
+    pub(super) fn next_release(&self, now: Duration) -> Option<Duration> {
         self.0
             .values()
             .filter(|asker| asker.deciding.is_none())
             .filter_map(|asker| asker.waiting.front().map(|(at, _, _)| *at))
+            .filter(|at| *at > now)
             .min()
     }
 }

@@ -32,7 +32,7 @@ impl Session {
         if now >= self.next_beat {
             self.beat(now);
         }
-        let due = [self.proposals_due(), self.askers.next_release()];
+        let due = [self.proposals_due(), self.askers.next_release(now)];
         for at in due.into_iter().flatten() {
             self.wake_at(at.max(now));
         }
