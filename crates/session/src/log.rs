@@ -196,6 +196,12 @@ impl Log {
         room.is_mesh() && self.uncertain().any(|e| e.change.changes_voters(room))
     }
 
+    /// Whether actions have been decided that have not taken place yet.
+    pub(crate) fn has_uncertain_commands(&self) -> bool {
+        self.uncertain()
+            .any(|e| matches!(e.change, Change::Command { .. }))
+    }
+
     /// What the room will say of a peer's presence once everything is certain; `None` if it will not be there.
     pub(crate) fn presence(&self, room: &Room, peer: PeerId) -> Option<Presence> {
         let mut presence = room.peer(peer).map(|p| p.presence);

@@ -114,6 +114,7 @@ pub struct Session {
     wishes: VecDeque<(PeerId, Change)>,
     started: bool,
     events: VecDeque<SessionEvent>,
+    questions: VecDeque<SessionEvent>,
     wake: Option<Duration>,
     next_beat: Duration,
     next_thing: u32,
@@ -193,6 +194,7 @@ impl Session {
             wishes: VecDeque::new(),
             started: false,
             events: VecDeque::new(),
+            questions: VecDeque::new(),
             wake: Some(now),
             next_beat: now,
             next_thing: 0,
@@ -293,8 +295,13 @@ impl Session {
     }
 
     /// The next event.
+    ///
+    /// Questions ([`Request`](SessionEvent::Request), [`Check`](SessionEvent::Check)) come after everything that has
+    /// happened, so that they are decided with all of it in view.
     pub fn poll_event(&mut self) -> Option<SessionEvent> {
-        self.events.pop_front()
+        self.events
+            .pop_front()
+            .or_else(|| self.questions.pop_front())
     }
 
     /// Where this program is in its life.
@@ -372,7 +379,12 @@ impl Session {
                 | SessionEvent::Acted { .. }
                 | SessionEvent::Command { .. }
         );
+        let question = matches!(
+            event,
+            SessionEvent::Request { .. } | SessionEvent::Check { .. }
+        );
         match &mut self.early {
+            _ if question => self.questions.push_back(event),
             Some(early) if of_game => early.push_back(event),
             _ => self.events.push_back(event),
         }

@@ -79,6 +79,11 @@ impl Acts {
         self.held.keys().next().map(|(at, _)| *at)
     }
 
+    /// What somebody did in an earlier life is no longer judged.
+    pub(super) fn forget_peer(&mut self, peer: PeerId) {
+        self.open.retain(|(ticket, _, _)| ticket.peer != peer);
+    }
+
     /// Latencies are worth another look by then.
     pub(super) fn reconsider(&mut self, by: Duration) {
         self.next_look = self.next_look.min(by);
@@ -150,7 +155,7 @@ impl Session {
             kind,
             payload: payload.to_vec(),
         };
-        let bytes = encode_to_vec(&act).map_err(|_| SendError::NotEncodable)?;
+        let bytes = encode_to_vec(&act).map_err(SendError::Encode)?;
         let to = match self.room.is_mesh() {
             true => To::Others,
             false => To::Authority,

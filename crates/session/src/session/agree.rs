@@ -344,6 +344,7 @@ impl Session {
     /// Somebody has a place in the room, newly or again.
     fn on_peer_arrived(&mut self, now: Duration, index: u64, peer: PeerId) {
         self.askers.forget_peer(peer);
+        self.acts.forget_peer(peer);
         self.since.insert(peer, now);
         let contact = self.contacts.entry(peer).or_default();
         let old = contact.connection.take();

@@ -5,7 +5,7 @@ use core::time::Duration;
 use std::collections::BTreeMap;
 
 use samestep_proto::{ChannelId, ConnectionId};
-use samestep_wire::encode_to_vec;
+use samestep_wire::{EncodeError, encode_to_vec};
 
 use crate::control::Control;
 use crate::envelope::{Content, Envelope, Number, Route};
@@ -43,8 +43,8 @@ pub enum SendError {
     NotInRoom,
     /// Nobody like that is here.
     NoSuchPeer,
-    /// The message does not encode: a string or list is longer than its type allows.
-    NotEncodable,
+    /// The message does not encode: a value is outside of what its type allows.
+    Encode(EncodeError),
     /// An action is longer than 65,536 bytes.
     ActionTooLong,
     /// Too much is waiting for a member of the mesh to acknowledge it.
@@ -58,10 +58,7 @@ impl fmt::Display for SendError {
         match self {
             Self::NotInRoom => write!(f, "not in a room: wait for SessionEvent::Joined"),
             Self::NoSuchPeer => write!(f, "nobody like that is in the room"),
-            Self::NotEncodable => write!(
-                f,
-                "the message does not encode: a string or list is longer than its max_len"
-            ),
+            Self::Encode(error) => write!(f, "the message does not encode: {error}"),
             Self::ActionTooLong => write!(f, "an action may have at most 65536 bytes"),
             Self::Backlog => write!(
                 f,
@@ -158,7 +155,7 @@ impl Session {
         if !self.room.is_present(to) {
             return Err(SendError::NoSuchPeer);
         }
-        if self.awaits_state(to) {
+        if self.awaits_state(to) && kind != MessageKind::SHARED {
             return Ok(());
         }
         if self.room.is_mesh() {

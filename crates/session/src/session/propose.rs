@@ -130,6 +130,8 @@ impl Session {
             .and_then(|me| self.room.peer(me))
             .map_or(0, |p| p.settled);
         self.proposals.last = self.proposals.last.max(settled);
+        // Every network id took a proposal, so none of before can have a higher number.
+        self.next_thing = self.next_thing.max(settled);
         if !resumed {
             // What was applied meanwhile is in the state that comes with joining.
             let open = core::mem::take(&mut self.proposals.open);
@@ -306,11 +308,14 @@ impl Session {
         let expected = self.log.expected(&self.room);
         let plays = |player| expected.player(player).is_some_and(|p| p.peer == from);
         match proposal {
-            Proposal::Action { kind, payload } => match self.me == Some(self.room.authority()) {
-                true => Decision::AskGame(kind, payload),
-                // Elected, but that is not certain yet.
-                false => Decision::Later,
-            },
+            Proposal::Action { kind, payload } => {
+                // The game decides with everything decided before in view.
+                let elected = self.me == Some(self.room.authority());
+                match elected && !self.log.has_uncertain_commands() {
+                    true => Decision::AskGame(kind, payload),
+                    false => Decision::Later,
+                }
+            }
             Proposal::Profile { player, profile } => match plays(player) {
                 true => {
                     let others = expected.players().iter().filter(|p| p.id != player);
