@@ -161,6 +161,10 @@ impl Session {
             false => To::Authority,
         };
         self.send_bytes(now, to, Delivery::ReliableOrdered, ACT, &bytes)?;
+        if self.room.is_mesh() && self.leads() {
+            // The leader's own actions are judged like everybody else's.
+            self.on_game(now, me, ACT, bytes);
+        }
         self.acts.last += 1;
         self.emit(SessionEvent::Acted {
             from: me,
