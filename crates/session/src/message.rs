@@ -261,7 +261,7 @@ impl Session {
         with_encoded(message, |payload| {
             self.send_bytes(now, to, M::DELIVERY, M::KIND, payload)
         })
-        .unwrap_or(Err(SendError::NotEncodable))
+        .map_err(SendError::Encode)?
     }
 
     /// Asks for a confirmed action: the authority decides, and it then takes place everywhere, here too, or is denied.
@@ -271,13 +271,13 @@ impl Session {
         action: &A,
     ) -> Result<RequestId, SendError> {
         with_encoded(action, |payload| self.request_bytes(now, A::KIND, payload))
-            .unwrap_or(Err(SendError::NotEncodable))
+            .map_err(SendError::Encode)?
     }
 
     /// Does an unconfirmed action: it takes place here at once, elsewhere after the authority's check.
     pub fn act<A: Action>(&mut self, now: Duration, action: &A) -> Result<RequestId, SendError> {
         with_encoded(action, |payload| self.act_bytes(now, A::KIND, payload))
-            .unwrap_or(Err(SendError::NotEncodable))
+            .map_err(SendError::Encode)?
     }
 
     /// As the authority, answers to an action that was asked for.

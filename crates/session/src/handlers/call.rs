@@ -91,7 +91,7 @@ impl Asked {
         session: &mut Session,
         action: &A,
     ) -> Result<Asked, SendError> {
-        let payload = encode_to_vec(action).map_err(|_| SendError::NotEncodable)?;
+        let payload = encode_to_vec(action).map_err(SendError::Encode)?;
         Ok(Asked {
             request: session.request_bytes(now, A::KIND, &payload)?,
             kind: A::KIND,

@@ -133,6 +133,9 @@ impl<'a, C, A: Action> Unconfirmed<'a, C, A> {
 
     /// On the authority: whether somebody's action makes sense, as a guard against cheats and faults. An own action of the
     /// authority has already taken place when it is checked.
+    ///
+    /// In a mesh actions go to everyone directly, and every member checks what it receives; the actor hears the leader's
+    /// verdict. Let the check depend on nothing but what all members know.
     pub fn check(
         self,
         hook: impl FnMut(&mut C, &mut Call<'_>, &A) -> Result<(), A::Denial> + Send + 'static,
