@@ -196,6 +196,16 @@ impl Log {
         room.is_mesh() && self.uncertain().any(|e| e.change.changes_voters(room))
     }
 
+    /// The last of a peer's proposals that became a change, certain or not.
+    pub(crate) fn settled(&self, room: &Room, peer: PeerId) -> u32 {
+        let certain = room.peer(peer).map_or(0, |p| p.settled);
+        self.uncertain()
+            .filter_map(|e| e.origin)
+            .filter(|origin| origin.peer == peer)
+            .map(|origin| origin.number)
+            .fold(certain, u32::max)
+    }
+
     /// Whether actions have been decided that have not taken place yet.
     pub(crate) fn has_uncertain_commands(&self) -> bool {
         self.uncertain()

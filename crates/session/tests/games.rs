@@ -132,9 +132,9 @@ fn hall_number(id: NetworkId) -> u32 {
 
 /// Answers what the authority is asked: odd numbers are denied.
 fn decide(hall: &mut Hall, done: &mut [usize]) {
-    for place in 0..hall.sessions.len() {
-        let fresh = hall.events[place][done[place]..].to_vec();
-        done[place] = hall.events[place].len();
+    for (place, done) in done.iter_mut().enumerate() {
+        let fresh = hall.events[place][*done..].to_vec();
+        *done = hall.events[place].len();
         for event in fresh {
             match event {
                 SessionEvent::Request {

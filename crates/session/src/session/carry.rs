@@ -365,6 +365,14 @@ impl Session {
     }
 }
 
+#[cfg(fuzzing)]
+impl Session {
+    /// Says anything to a neighbour: a member that lies, for the fuzzers alone.
+    pub fn say_raw(&mut self, now: Duration, to: PeerId, channel: ChannelId, bytes: &[u8]) {
+        self.put(now, to, channel, bytes);
+    }
+}
+
 /// Undoes what numbered messages are kept as.
 pub(super) fn split_kind(message: &[u8]) -> (MessageKind, &[u8]) {
     let (kind, payload) = message.split_at(2);

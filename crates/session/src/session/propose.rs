@@ -199,7 +199,7 @@ impl Session {
         if !self.leads() || !self.room.is_present(from) {
             return;
         }
-        let settled = self.room.peer(from).map_or(0, |p| p.settled);
+        let settled = self.log.settled(&self.room, from);
         let release = match proposal {
             Proposal::Action { .. } => self.fair_release(now, from),
             _ => now,
