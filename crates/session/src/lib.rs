@@ -26,3 +26,4 @@ pub use room::{PeerInfo, PeerKind, Phase, PlayerInfo, Presence, Room, Settings, 
 /// The encoding of what is sent, as the derives of this crate find it.
 pub use samestep_wire as wire;
 pub use session::{PeerRoute, PeerStats, SendError, Session, To, Verdict};
+pub use shared::Shared;

@@ -1,1 +1,173 @@
 //! Structs of shared fields in a session.
+
+use core::ops::{Deref, DerefMut};
+use core::time::Duration;
+
+use samestep_sync::{Recipient, Replicator, SharedFields, View};
+use samestep_wire::{BitReader, EncodeError, Wire, encode_to_vec};
+
+use crate::event::{SessionEvent, State};
+use crate::id::{MessageKind, NetworkId, Owner, PeerId};
+use crate::message::Delivery;
+use crate::session::{SendError, Session, To};
+
+/// A struct of [`Synced`](samestep_sync::Synced) fields that is the same for everyone in the room.
+///
+/// All programs make one under the same [`NetworkId`]. It reads and writes like the struct itself; give it every event of the
+/// session, and [`flush`](Shared::flush) it once a tick, or after writing, to send what was set:
+///
+/// ```
+/// use core::time::Duration;
+/// use samestep_session::{NetworkId, Session, Shared};
+/// use samestep_sync::{SharedFields, Synced};
+///
+/// #[derive(Default, SharedFields)]
+/// struct Match {
+///     seconds_left: Synced<u32>,
+/// }
+///
+/// fn tick(now: Duration, session: &mut Session, shared: &mut Shared<Match>) {
+///     while let Some(event) = session.poll_event() {
+///         shared.handle(now, session, &event);
+///     }
+///     if session.is_authority() {
+///         let _ = shared.seconds_left.update(|seconds| *seconds = seconds.saturating_sub(1));
+///     }
+///     let _ = shared.flush(now, session); // An error is tried again the next time.
+/// }
+///
+/// let shared = Shared::new(NetworkId::Static(1), Match::default())?;
+/// # Ok::<(), samestep_wire::EncodeError>(())
+/// ```
+///
+/// In a hosted room what an owner sets goes to the authority, which checks whose it is and passes it on; in a mesh it goes
+/// to everyone. Newcomers, and who was away, get everything. If an owner leaves, its heir's value is everyone's.
+///
+/// Set the fields; do not replace them with new ones, which know nothing of the room.
+#[derive(Debug)]
+pub struct Shared<S> {
+    id: NetworkId,
+    fields: S,
+    replicator: Replicator,
+    /// What could not be sent; nothing else is made before it has left, so that only newest values pile up: in the fields.
+    unsent: Option<(Recipient, Vec<u8>)>,
+}
+
+impl<S: SharedFields> Shared<S> {
+    /// Shares `fields` under a name that nothing else shared in the room has. Refuses values that cannot be sent.
+    pub fn new(id: NetworkId, mut fields: S) -> Result<Shared<S>, EncodeError> {
+        Ok(Shared {
+            id,
+            replicator: Replicator::new(&mut fields)?,
+            fields,
+            unsent: None,
+        })
+    }
+
+    /// The name all programs know it by.
+    pub fn id(&self) -> NetworkId {
+        self.id
+    }
+
+    /// Takes what an event says about these fields, and says whether it was a message for them alone.
+    pub fn handle(&mut self, _now: Duration, session: &Session, event: &SessionEvent) -> bool {
+        match event {
+            SessionEvent::Message {
+                from,
+                kind: MessageKind::SHARED,
+                payload,
+            } => {
+                let mut r = BitReader::new(payload);
+                let is_ours = NetworkId::decode(&mut r) == Ok(self.id);
+                if is_ours && let Ok(message) = r.rest() {
+                    let (replicator, fields) = (&mut self.replicator, &mut self.fields);
+                    with_view(session, |view| {
+                        replicator.handle(fields, view, *from, message)
+                    });
+                }
+                is_ours
+            }
+            // Whatever was under way may be lost. Getting in sync is one of them: it is so again after an interruption.
+            SessionEvent::Reconnecting { .. } | SessionEvent::Frozen | SessionEvent::InSync => {
+                self.unsent = None;
+                self.replicator.on_interruption(&mut self.fields);
+                false
+            }
+            _ => false,
+        }
+    }
+
+    /// Sends what was set, and what others asked for. After an error, such as a full queue, call it again later: nothing is
+    /// lost, values set meanwhile replace those that have not left.
+    pub fn flush(&mut self, now: Duration, session: &mut Session) -> Result<(), SendError> {
+        if *session.state() != State::InSync {
+            return Ok(());
+        }
+        loop {
+            if self.unsent.is_none() {
+                let (replicator, fields) = (&mut self.replicator, &mut self.fields);
+                self.unsent = with_view(session, |view| replicator.poll(fields, view)).flatten();
+            }
+            let Some((to, message)) = &self.unsent else {
+                return Ok(());
+            };
+            let to = match *to {
+                Recipient::Others => To::Others,
+                Recipient::Peer(peer) => To::Peer(peer),
+            };
+            let mut payload = encode_to_vec(&self.id).expect("a name of a few bytes");
+            payload.extend_from_slice(message);
+            let delivery = Delivery::ReliableOrdered;
+            match session.send_bytes(now, to, delivery, MessageKind::SHARED, &payload) {
+                // Who is not here any more asks when it is back.
+                Ok(()) | Err(SendError::NoSuchPeer) => self.unsent = None,
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Whether the fields are what the room knows: before, they have the values they were made with.
+    pub fn is_complete(&self) -> bool {
+        self.replicator.is_complete()
+    }
+
+    /// Whether somebody else has changed a field since this was asked last. Each field knows it of itself, too.
+    pub fn take_changed(&mut self) -> bool {
+        self.replicator.take_changed()
+    }
+
+    /// Messages that were malformed, or tried to set what was not their sender's.
+    pub fn refused(&self) -> u64 {
+        self.replicator.refused()
+    }
+}
+
+fn with_view<R>(session: &Session, act: impl FnOnce(&View<'_>) -> R) -> Option<R> {
+    let me = session.me()?;
+    let room = session.room();
+    let present = room.present().map(|peer| peer.id);
+    let others: Vec<PeerId> = present.filter(|&peer| peer != me).collect();
+    let owner_of = |owner: Owner| room.owner_of(owner);
+    Some(act(&View {
+        me,
+        authority: room.authority(),
+        others: &others,
+        is_mesh: room.is_mesh(),
+        term: room.owners_term(),
+        owner_of: &owner_of,
+    }))
+}
+
+impl<S> Deref for Shared<S> {
+    type Target = S;
+
+    fn deref(&self) -> &S {
+        &self.fields
+    }
+}
+
+impl<S> DerefMut for Shared<S> {
+    fn deref_mut(&mut self) -> &mut S {
+        &mut self.fields
+    }
+}
