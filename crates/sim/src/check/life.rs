@@ -109,7 +109,8 @@ impl Life {
         let before = self.peers.insert(peer, now);
         let legal = match (before, now) {
             (Some(Standing::Left), _) => false,
-            (Some(_), Standing::Joined) => before == Some(Standing::Away),
+            // Accepted anew: it came back, perhaps again before it had loaded.
+            (Some(Standing::InSync), Standing::Joined) => false,
             (Some(Standing::InSync), Standing::InSync) => false,
             (Some(Standing::Away), Standing::Away) => false,
             _ => true,

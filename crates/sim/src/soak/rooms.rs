@@ -202,25 +202,29 @@ impl<'t> Script<'t> {
             .on_event(&event)
             .map_err(broken(Promise::SessionLife))?;
         match &event {
-            SessionEvent::Joined { .. } => self.on_joined(part),
+            SessionEvent::Joined { me } => self.on_joined(part, *me),
             SessionEvent::Reconnecting { .. } | SessionEvent::Frozen => {
                 self.programs[part.0].whole = false;
             }
             SessionEvent::StateWanted { peer } => {
-                let state = vec![7; self.terms.state_bytes];
-                let peer = *peer;
+                let (peer, bytes) = (*peer, self.terms.state_bytes);
                 self.fleet.with(node, |now, session| {
-                    session.provide_state(now, peer, &state)
+                    let mut state = vec![7; bytes];
+                    state[..8].copy_from_slice(&session.log_index().to_le_bytes());
+                    session.provide_state(now, peer, &state);
                 });
             }
             SessionEvent::InitialState { state } => {
-                if state.len() != self.terms.state_bytes {
+                let holds = state.first_chunk().copied().map(u64::from_le_bytes);
+                if state.len() != self.terms.state_bytes || holds.is_none() {
                     return Err(broken(Promise::SessionLife)(format!(
                         "a state of {} bytes arrived as {}",
                         self.terms.state_bytes,
                         state.len()
                     )));
                 }
+                // What came before is contained in it.
+                self.programs[part.0].since = holds;
                 self.fleet.with(node, |now, session| session.loaded(now));
             }
             SessionEvent::Request {

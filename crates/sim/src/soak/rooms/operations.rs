@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use samestep_session::{
-    Delivery, JoinTo, MessageKind, Profile, RejoinSecret, Session, Settings, State, To,
+    Delivery, JoinTo, MessageKind, PeerId, Profile, RejoinSecret, Session, Settings, State, To,
 };
 
 use super::program::{Kind, Program};
@@ -154,15 +154,18 @@ impl Script<'_> {
         self.keep_splits();
     }
 
-    pub(super) fn on_joined(&mut self, part: Part) {
-        let seen = self
-            .session(part)
-            .map(|session| (session.log_index(), session.rejoin_secret()));
+    /// Where its log begins: there, unless it is back as who it was and has missed nothing for good.
+    pub(super) fn on_joined(&mut self, part: Part, me: PeerId) {
+        let Some(session) = self.session(part) else {
+            return;
+        };
+        let (index, secret) = (session.log_index(), session.rejoin_secret());
         let program = &mut self.programs[part.0];
-        if let Some((index, secret)) = seen {
-            program.since.get_or_insert(index);
-            program.secret = Some(secret);
+        if program.joined_as != Some(me) {
+            program.since = Some(index);
         }
+        program.joined_as = Some(me);
+        program.secret = Some(secret);
     }
 
     /// A program dies. The host does not: its room would die with it. A mesh keeps a majority.
@@ -253,7 +256,9 @@ impl Script<'_> {
         let gone_for = before.stopped_at.map(|at| self.fleet.now() - at);
         // Its place is kept from when its absence was noticed, which is not before it vanished.
         let in_time = gone_for.is_some_and(|gone| gone + Duration::from_secs(2) < self.terms.grace);
-        if secret.is_some() && in_time && !before.dismissed {
+        // A spectator has no place to lose.
+        let plays = before.kind != Kind::Spectator;
+        if secret.is_some() && in_time && plays && !before.dismissed {
             program.owed = before.place.clone();
         }
         self.launch(program, secret);

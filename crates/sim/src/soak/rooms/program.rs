@@ -42,7 +42,7 @@ impl Terms {
             },
             capacity: if rng.chance(0.2) { 4 } else { 64 },
             state_bytes: if rng.chance(0.3) {
-                rng.range(1..50_000) as usize
+                rng.range(8..50_000) as usize
             } else {
                 0
             },
@@ -128,7 +128,8 @@ pub(super) struct Program {
     pub(super) place: Option<(PeerId, Vec<PlayerId>)>,
     /// What it must find again, as it came back in time.
     pub(super) owed: Option<(PeerId, Vec<PlayerId>)>,
-    /// How far the log was when it joined.
+    pub(super) joined_as: Option<PeerId>,
+    /// How far the log was when it joined, or in the state it was given: it must apply every command since.
     pub(super) since: Option<u64>,
     /// Whether it has been there without interruption.
     pub(super) whole: bool,
@@ -150,6 +151,7 @@ impl Program {
             secret: None,
             place: None,
             owed: None,
+            joined_as: None,
             since: None,
             whole: true,
             dismissed: false,
