@@ -1,13 +1,45 @@
 //! Keeps one game simulation in step over any network.
 //!
-//! This crate joins the parts for those who want to use them rather than combine them: [`Driver`] runs a protocol
-//! endpoint over a transport, and [`prelude`] brings in what a program needs. The parts stay reachable: [`proto`]
-//! (connections and channels, without IO), [`transport`] (UDP, TCP, memory, impaired), [`netem`] (the link model),
-//! [`wire`] (bits and bytes).
+//! This crate joins the parts for those who want to use them rather than combine them, and [`prelude`] brings in what a program
+//! needs.
 //!
-//! It does *not* start threads or read a clock behind your back: nothing happens outside [`Driver::drive`].
+//! - [`Background`] runs a session by itself and keeps what is shared the same everywhere: for programs without a loop of
+//!   their own. Begin here.
+//! - [`Driver`] runs a session, or a bare protocol endpoint, over a transport, inside your loop.
 //!
-//! A server that answers, and a client that asks, over real UDP on this machine:
+//! The parts stay reachable: [`session`] (rooms, roles, clock, messages, without IO), [`sync`] (shared state), [`proto`]
+//! (connections and channels, without IO), [`transport`] (UDP, TCP, memory, impaired), [`netem`] (the link model), [`wire`] (bits
+//! and bytes).
+//!
+//! It starts no threads and reads no clock behind your back: only a [`Background`] has a thread, and only
+//! [`SharedHandle::watch`] starts another; else nothing happens outside [`Driver::drive`].
+//!
+//! Two programs that share a value:
+//!
+//! ```
+//! use samestep::prelude::*;
+//! use std::time::Duration;
+//!
+//! #[derive(Default, SharedFields)]
+//! struct Lamp {
+//!     #[shared(owner = authority)]
+//!     is_on: Synced<bool>,
+//! }
+//!
+//! let host = Background::host(0, SessionConfig::new("lamp", 1).player("Ada"))?;
+//! let at_host = host.share(NetworkId::Static(1), Lamp::default())?;
+//!
+//! let address = format!("127.0.0.1:{}", host.local_addr().port());
+//! let guest = Background::join(&address, SessionConfig::new("lamp", 1).player("Ben"))?;
+//! let at_guest = guest.share(NetworkId::Static(1), Lamp::default())?;
+//! guest.wait_in_sync(Duration::from_secs(10))?;
+//!
+//! at_host.write(|lamp| lamp.is_on.set(true))?;
+//! assert!(at_guest.wait_until(Duration::from_secs(10), |lamp| *lamp.is_on));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Below sessions: a server that answers, and a client that asks, over real UDP on this machine:
 //!
 //! ```
 //! use samestep::prelude::*;
@@ -40,23 +72,40 @@
 //! ```
 
 mod address;
+mod background;
 mod driver;
 
 pub use address::{AddressError, DEFAULT_PORT, resolve};
+pub use background::{Background, SharedHandle, StartError, WaitError};
 pub use driver::{Driver, DriverError};
 pub use samestep_netem as netem;
 pub use samestep_proto as proto;
+pub use samestep_session as session;
+pub use samestep_sync as sync;
+/// Derives [`sync::SharedFields`] for programs that depend on this crate alone.
+pub use samestep_sync_derive::SharedFieldsOfFacade as SharedFields;
 pub use samestep_transport as transport;
 pub use samestep_wire as wire;
 
 /// What most programs need.
+///
+/// Where sessions and the protocol have the same name for something: [`Event`](crate::proto::Event) and
+/// [`SendError`](crate::proto::SendError) are the protocol's, [`Message`](crate::session::Message) is what a session sends.
 pub mod prelude {
-    pub use crate::{Driver, DriverError};
+    pub use crate::{
+        Background, DEFAULT_PORT, Driver, DriverError, SharedFields, SharedHandle, StartError,
+        WaitError,
+    };
     pub use samestep_netem::{LinkConfig, Path, Profile};
     pub use samestep_proto::{
         AcceptConfig, ChannelConfig, ChannelId, ChannelKind, CloseReason, Config, ConnectOptions,
-        ConnectionId, Event, Message, Repair, Security, SendError, Stats,
+        ConnectionId, Event, Repair, Security, SendError, Stats,
     };
+    pub use samestep_session::{
+        Delivery, JoinTo, LeaveReason, Message, MessageKind, NetworkId, Role, Session,
+        SessionConfig, SessionEvent, Shared, State, To,
+    };
+    pub use samestep_sync::{Owner, PeerId, PlayerId, SetError, Synced};
     pub use samestep_transport::{Impaired, Memory, Tcp, Transport, Udp};
 }
 

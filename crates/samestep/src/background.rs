@@ -1,0 +1,282 @@
+//! A session that runs by itself, for programs without a loop of their own.
+
+mod desk;
+mod shared;
+mod worker;
+
+use std::fmt;
+use std::io;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::sync::{Arc, mpsc};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use samestep_session::{
+    JoinTo, LeaveReason, Message, NetworkId, PlayerId, PlayerInfo, Role, SendError, Session,
+    SessionConfig, SessionEvent, SetupError, State, To,
+};
+use samestep_sync::traits::SharedFields;
+use samestep_transport::{Transport, Udp, UdpConfig};
+use samestep_wire::EncodeError;
+
+use self::desk::{Desk, Waker};
+pub use self::shared::SharedHandle;
+use self::worker::Worker;
+use crate::address::{AddressError, resolve};
+use crate::driver::{Driver, seed};
+
+/// A session on a thread of its own: set it up once and forget it.
+///
+/// It answers the network, keeps what is [shared](Background::share) the same everywhere, and leaves the room properly when it
+/// is dropped. All calls are cheap and may come from any thread.
+///
+/// ```no_run
+/// use samestep::prelude::*;
+/// use std::time::Duration;
+///
+/// #[derive(Default, SharedFields)]
+/// struct Lamp {
+///     #[shared(owner = authority)]
+///     is_on: Synced<bool>,
+/// }
+///
+/// let room = Background::host(DEFAULT_PORT, SessionConfig::new("lamp", 1).player("Ada"))?;
+/// let lamp = room.share(NetworkId::Static(1), Lamp::default())?;
+/// room.wait_in_sync(Duration::from_secs(5))?;
+/// lamp.write(|lamp| lamp.is_on.set(true))?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Background {
+    desk: Arc<Desk>,
+    thread: Option<JoinHandle<()>>,
+    local_addr: SocketAddr,
+}
+
+impl Background {
+    /// Opens a room on this machine at `port`, 0 for any free one. Without players of its own it is a dedicated server.
+    pub fn host(port: u16, config: SessionConfig) -> Result<Background, StartError> {
+        Background::start(bind_any(port)?, config, Role::Host)
+    }
+
+    /// Joins a host's room: `"example.org:14242"`, `"192.168.0.7"`, `"[::1]:5000"`.
+    pub fn join(address: &str, config: SessionConfig) -> Result<Background, StartError> {
+        let join = JoinTo::new(resolve(address)?);
+        Background::start(bind_towards(join.address)?, config, Role::Client(join))
+    }
+
+    /// Opens a mesh on this machine at `port`, 0 for any free one.
+    pub fn open_mesh(port: u16, config: SessionConfig) -> Result<Background, StartError> {
+        Background::start(bind_any(port)?, config, Role::Introducer)
+    }
+
+    /// Joins a mesh through any of its members.
+    pub fn join_mesh(address: &str, config: SessionConfig) -> Result<Background, StartError> {
+        let join = JoinTo::new(resolve(address)?);
+        Background::start(bind_towards(join.address)?, config, Role::Peer(join))
+    }
+
+    /// Takes any part in a room, over a socket of your own.
+    pub fn start(udp: Udp, config: SessionConfig, role: Role) -> Result<Background, StartError> {
+        let session = Session::new(udp.now(), config, role, seed().map_err(StartError::Io)?)
+            .map_err(StartError::Setup)?;
+        let local_addr = udp.local_addr();
+        let desk = Arc::new(Desk::new(Waker::new(local_addr).map_err(StartError::Io)?));
+        let worker = Worker::new(Driver::over(udp, session), desk.clone());
+        let thread = thread::Builder::new()
+            .name("samestep".into())
+            .spawn(move || worker.run())
+            .map_err(StartError::Io)?;
+        Ok(Background {
+            desk,
+            thread: Some(thread),
+            local_addr,
+        })
+    }
+
+    /// Keeps `fields` the same in all programs that share under this name.
+    pub fn share<S>(&self, id: NetworkId, fields: S) -> Result<SharedHandle<S>, EncodeError>
+    where
+        S: SharedFields + Send + 'static,
+    {
+        let handle = SharedHandle::new(id, fields, self.desk.clone())?;
+        self.desk.lock().newcomers.push(handle.follower());
+        self.desk.wake();
+        Ok(handle)
+    }
+
+    /// Waits until this program takes part in the room and everything it shares is what the room knows.
+    pub fn wait_in_sync(&self, timeout: Duration) -> Result<(), WaitError> {
+        let deadline = Instant::now() + timeout;
+        let mut board = self.desk.lock();
+        loop {
+            if let Some(reason) = &board.left {
+                return Err(WaitError::Left(reason.clone()));
+            }
+            if let Some(error) = &board.failure {
+                return Err(WaitError::Failed(error.clone()));
+            }
+            if board.state == State::InSync && board.complete && board.newcomers.is_empty() {
+                return Ok(());
+            }
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Err(WaitError::TimedOut(timeout));
+            }
+            board = self.desk.wait(board, left);
+        }
+    }
+
+    /// Where the session is in its life.
+    pub fn state(&self) -> State {
+        self.desk.lock().state.clone()
+    }
+
+    /// Who is in the room, in the order of their places.
+    pub fn players(&self) -> Vec<PlayerInfo> {
+        self.desk.lock().players.clone()
+    }
+
+    /// The first player on this program; `None` before it has joined, or if nobody plays here.
+    pub fn my_player(&self) -> Option<PlayerId> {
+        let board = self.desk.lock();
+        let me = board.me?;
+        let mut players = board.players.iter();
+        players
+            .find(|player| player.peer == me)
+            .map(|player| player.id)
+    }
+
+    /// Sends a message.
+    pub fn send<M: Message + Send>(&self, to: To, message: M) -> Result<(), SendError> {
+        self.with(move |now, session| session.send(now, to, &message))
+            .unwrap_or(Err(SendError::NotInRoom))
+    }
+
+    /// The next message or other event, but what concerns shared fields; waits for it at most this long. Of events that nobody
+    /// reads, the last 1024 are kept.
+    pub fn next_event(&self, timeout: Duration) -> Option<SessionEvent> {
+        let deadline = Instant::now() + timeout;
+        let mut board = self.desk.lock();
+        loop {
+            if let Some(event) = board.events.pop_front() {
+                return Some(event);
+            }
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() || board.has_ended {
+                return None;
+            }
+            board = self.desk.wait(board, left);
+        }
+    }
+
+    /// Does anything with the session, on its thread, and returns the answer; `None` if the thread has failed.
+    pub fn with<R: Send + 'static>(
+        &self,
+        act: impl FnOnce(Duration, &mut Session) -> R + Send + 'static,
+    ) -> Option<R> {
+        let (tell, told) = mpsc::channel();
+        let mut board = self.desk.lock();
+        if board.has_ended {
+            return None;
+        }
+        board.jobs.push(Box::new(move |now, session| {
+            let _ = tell.send(act(now, session));
+        }));
+        drop(board);
+        self.desk.wake();
+        told.recv().ok()
+    }
+
+    /// The address others join at; if it is a wildcard, on any address of this machine.
+    pub fn local_addr(&self) -> SocketAddr {
+        self.local_addr
+    }
+
+    /// Leaves the room with these words to the others. Dropping does the same without words.
+    pub fn leave(self, words: &str) {
+        self.desk.lock().farewell = Some(words.into());
+    }
+}
+
+impl Drop for Background {
+    /// Leaves the room; waits for at most two seconds until the others know.
+    fn drop(&mut self) {
+        self.desk.lock().farewell.get_or_insert_default();
+        self.desk.wake();
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+fn bind_any(port: u16) -> Result<Udp, StartError> {
+    // One socket for both families; machines without IPv6 have only the other.
+    let v6 = SocketAddr::from((Ipv6Addr::UNSPECIFIED, port));
+    let v4 = SocketAddr::from((Ipv4Addr::UNSPECIFIED, port));
+    Udp::bind(v6)
+        .or_else(|_| Udp::bind(v4))
+        .map_err(StartError::Io)
+}
+
+fn bind_towards(address: SocketAddr) -> Result<Udp, StartError> {
+    let local = match address {
+        SocketAddr::V4(_) => SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0)),
+        SocketAddr::V6(_) => SocketAddr::from((Ipv6Addr::UNSPECIFIED, 0)),
+    };
+    Udp::with_config(local, &UdpConfig::client()).map_err(StartError::Io)
+}
+
+/// Why a session could not begin.
+#[derive(Debug)]
+pub enum StartError {
+    /// The address does not lead anywhere.
+    Address(AddressError),
+    /// The session refuses its settings.
+    Setup(SetupError),
+    /// The operating system failed us: the port is taken, for example.
+    Io(io::Error),
+}
+
+impl fmt::Display for StartError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            StartError::Address(error) => error.fmt(f),
+            StartError::Setup(error) => error.fmt(f),
+            StartError::Io(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for StartError {}
+
+impl From<AddressError> for StartError {
+    fn from(error: AddressError) -> StartError {
+        StartError::Address(error)
+    }
+}
+
+/// Why a session did not get in sync.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum WaitError {
+    /// It is over, or was refused.
+    Left(LeaveReason),
+    /// The session's thread has ended, because the socket failed.
+    Failed(String),
+    /// It takes longer than this. It may still succeed.
+    TimedOut(Duration),
+}
+
+impl fmt::Display for WaitError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            WaitError::Left(reason) => reason.fmt(f),
+            WaitError::Failed(error) => f.write_str(error),
+            WaitError::TimedOut(time) => write!(
+                f,
+                "not in sync after {time:?}: is the host running, and is the address right?"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for WaitError {}
