@@ -247,8 +247,9 @@ struct Probes {
     burst_interval: Duration,
     interval: Duration,
     next: Duration,
-    /// A burst into nowhere ends too.
-    burst_ends: Duration,
+    /// A burst of which half gets lost ends too: counted from its first probe.
+    burst_ends: Option<Duration>,
+    burst_lasts: Duration,
     over: bool,
 }
 
@@ -259,7 +260,10 @@ impl Probes {
             burst_interval: config.burst_interval,
             interval: config.interval.max(Duration::from_millis(1)),
             next: now,
-            burst_ends: now + config.burst_interval * (2 * config.burst),
+            burst_ends: None,
+            burst_lasts: config
+                .burst_interval
+                .saturating_mul(config.burst.saturating_mul(2)),
             over: config.burst == 0,
         }
     }
@@ -269,6 +273,7 @@ impl Probes {
     }
 
     fn on_probe(&mut self, now: Duration) {
+        self.burst_ends.get_or_insert(now + self.burst_lasts);
         self.next = now
             + if self.over {
                 self.interval
@@ -283,6 +288,6 @@ impl Probes {
             return;
         }
         self.burst_left = self.burst_left.saturating_sub(1);
-        self.over = self.burst_left == 0 || now >= self.burst_ends;
+        self.over = self.burst_left == 0 || self.burst_ends.is_some_and(|end| now >= end);
     }
 }

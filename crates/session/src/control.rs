@@ -66,8 +66,11 @@ pub(crate) enum Control {
         #[wire(varint)]
         term: u32,
     },
-    /// You are no member any more: say hello again.
-    Out,
+    /// By this point of the log you are no member: say hello again.
+    Out {
+        #[wire(varint)]
+        index: u64,
+    },
     /// Several times a second between members of a mesh.
     Heartbeat(Heartbeat),
     /// Time synchronisation by cycles.

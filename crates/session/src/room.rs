@@ -32,6 +32,9 @@ pub struct Room {
     settings: Settings,
     phase: Phase,
     things: Vec<Thing>,
+    /// How far the proposals of those who left were settled, in case they come back: the newest last.
+    #[wire(max_len = 64)]
+    departed: Vec<([u8; 16], u32)>,
     #[wire(varint)]
     owners_term: u64,
     #[wire(varint)]
@@ -190,6 +193,7 @@ impl Room {
             settings: Settings::default(),
             phase: Phase::SetUp,
             things: Vec::new(),
+            departed: Vec::new(),
             owners_term: 0,
             games: 0,
         }

@@ -112,7 +112,11 @@ pub struct Session {
     state_holds: u64,
     /// Members' voluntary changes that wait for another to become certain.
     wishes: VecDeque<(PeerId, Change)>,
+    /// The start of the last game that was announced.
+    announced: Option<Duration>,
     started: bool,
+    /// Too few of a mesh are heard to decide anything.
+    stalled: bool,
     events: VecDeque<SessionEvent>,
     questions: VecDeque<SessionEvent>,
     wake: Option<Duration>,
@@ -192,7 +196,9 @@ impl Session {
             unwelcomed: Vec::new(),
             state_holds: 0,
             wishes: VecDeque::new(),
+            announced: None,
             started: false,
+            stalled: false,
             events: VecDeque::new(),
             questions: VecDeque::new(),
             wake: Some(now),

@@ -8,6 +8,9 @@ use crate::event::LeaveReason;
 use crate::id::{MessageKind, NetworkId, Owner, PeerId, PlayerId};
 use crate::room::{PeerInfo, PeerKind, Phase, PlayerInfo, Presence, Room, Settings, Thing};
 
+/// Of how many who left something is remembered.
+const DEPARTED: usize = 64;
+
 /// One change. Applied by every member, in the same order.
 #[derive(Clone, PartialEq, Eq, Debug, Wire)]
 pub(crate) enum Change {
@@ -123,6 +126,7 @@ impl Room {
                 self.set_ready(|p| p.peer == *peer, false);
             }
             Change::Left { peer, .. } => {
+                self.remember(*peer);
                 self.peers.retain(|p| p.id != *peer);
                 self.players.retain(|p| p.peer != *peer);
                 self.owners_term = index;
@@ -181,6 +185,11 @@ impl Room {
         self.learn_address(newcomer.sponsor, newcomer.sponsor_address);
         self.next_peer = self.next_peer.max(newcomer.peer.0 + 1);
         self.owners_term = index;
+        let before = self
+            .departed
+            .iter()
+            .position(|(hash, _)| *hash == newcomer.secret_hash);
+        let settled = before.map_or(0, |at| self.departed.remove(at).1);
         let at = self.peers.partition_point(|p| p.id < newcomer.peer);
         self.peers.insert(
             at,
@@ -193,7 +202,7 @@ impl Room {
                 secret_hash: newcomer.secret_hash,
                 since: index,
                 sponsor: newcomer.sponsor,
-                settled: 0,
+                settled,
                 end_vote: None,
             },
         );
@@ -208,6 +217,17 @@ impl Room {
                     ready: false,
                 },
             );
+        }
+    }
+
+    /// Who was given up may come back as somebody new and ask again for what it has long been given.
+    fn remember(&mut self, peer: PeerId) {
+        if let Some(info) = self.peer(peer) {
+            let of = (info.secret_hash, info.settled);
+            if self.departed.len() == DEPARTED {
+                self.departed.remove(0);
+            }
+            self.departed.push(of);
         }
     }
 

@@ -114,7 +114,8 @@ impl Session {
         if mesh != self.room.is_mesh() || hello.kind == PeerKind::Host {
             return self.turn_away(now, id, LeaveReason::WrongTopology);
         }
-        if self.state != State::InSync {
+        let waits = self.state == State::Frozen && !self.stalled;
+        if self.state != State::InSync && !waits {
             let words = "the member asked is not in the room itself".to_owned();
             return self.turn_away(now, id, LeaveReason::NotReached(words));
         }
@@ -281,6 +282,7 @@ impl Session {
     /// In.
     pub(super) fn on_welcome(&mut self, now: Duration, id: ConnectionId, welcome: Welcome) {
         let known = self.me == Some(welcome.you) && self.log.contains(welcome.at);
+        let resumes = welcome.room.is_none();
         let Some(room) = welcome.room.or_else(|| known.then(|| self.room.clone())) else {
             // A room that refers to a past this program does not have.
             return self.finish(
@@ -294,7 +296,7 @@ impl Session {
                 LeaveReason::NotReached("the room made no sense".into()),
             );
         }
-        let resumed = known && self.log.committed() == welcome.at.index;
+        let resumed = resumes && known;
         self.retry = None;
         self.me = Some(welcome.you);
         self.key = welcome.key;
@@ -435,7 +437,6 @@ impl Session {
     pub(super) fn on_in_sync(&mut self, now: Duration) {
         self.state = State::InSync;
         self.emit(SessionEvent::InSync);
-        self.started = false;
         if let Phase::Playing { .. } = self.room.phase() {
             self.announce_start(now);
         }

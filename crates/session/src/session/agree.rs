@@ -297,13 +297,9 @@ impl Session {
             Change::Start { .. } => self.announce_start(now),
             Change::EndVote { .. } | Change::Survivor { .. } => {}
             Change::End { result } => {
-                self.started = false;
                 self.emit(SessionEvent::Ended { result });
             }
-            Change::Rematch => {
-                self.started = false;
-                self.emit(SessionEvent::Rematch);
-            }
+            Change::Rematch => self.emit(SessionEvent::Rematch),
             Change::Authority { peer } => {
                 self.emit(SessionEvent::AuthorityChanged { authority: peer });
                 self.emit(SessionEvent::OwnersChanged);

@@ -3,6 +3,8 @@
 use core::time::Duration;
 use std::collections::BTreeSet;
 
+use samestep_proto::ConnectionId;
+
 use crate::control::{Control, Heartbeat};
 use crate::event::{LeaveReason, SessionEvent, State};
 use crate::id::PeerId;
@@ -58,6 +60,12 @@ impl Session {
         }
     }
 
+    fn said_farewell(&self, peer: PeerId) -> bool {
+        self.contacts
+            .get(&peer)
+            .is_some_and(|c| c.farewell.is_some())
+    }
+
     /// Several times a second: tell everyone, look who is silent.
     pub(super) fn beat(&mut self, now: Duration) {
         self.next_beat = now + BEAT;
@@ -101,7 +109,8 @@ impl Session {
         }
         self.send_laggards(now);
         self.freeze_or_thaw(now);
-        if self.state == State::Frozen {
+        // A mesh that waits for somebody still needs a leader to let it in again.
+        if self.stalled {
             return;
         }
         if self.leads() {
@@ -167,8 +176,11 @@ impl Session {
         let enough = is_quorum(&voters, self.room.survivor(), |peer| {
             !self.is_silent(now, peer)
         });
-        let complete = voters.iter().all(|peer| !self.is_silent(now, *peer));
+        let complete = voters
+            .iter()
+            .all(|peer| !self.is_silent(now, *peer) || self.said_farewell(*peer));
         let goes_on = enough && (complete || !waits);
+        self.stalled = !enough;
         match self.state {
             State::InSync if !goes_on => {
                 self.state = State::Frozen;
@@ -180,8 +192,6 @@ impl Session {
                 self.say_proposals(now);
                 self.decide(now);
             }
-            // A mesh that waits for somebody still needs a leader to let it in again.
-            State::Frozen if enough && waits && !self.leads() => self.campaign(now),
             _ => {}
         }
     }
@@ -344,9 +354,8 @@ impl Session {
         }
         if !self.room.is_present(from) {
             // It does not know yet that it was dropped.
-            if self.state == State::InSync {
-                self.tell(now, from, &Control::Out);
-            }
+            let index = self.log.committed();
+            self.tell(now, from, &Control::Out { index });
             return;
         }
         let contact = self.contacts.entry(from).or_default();
@@ -381,16 +390,13 @@ impl Session {
     }
 
     /// Somebody says this program is no member any more.
-    pub(super) fn on_out(&mut self, now: Duration, id: samestep_proto::ConnectionId, from: PeerId) {
+    pub(super) fn on_out(&mut self, now: Duration, id: ConnectionId, index: u64) {
         let member = matches!(self.state, State::InSync | State::Loading | State::Frozen);
-        // Believed if there is reason to: the sender leads or this program hears too few.
-        let alone = self.state == State::Frozen;
-        let leader_gone =
-            self.leader.is_none_or(|l| self.is_silent(now, l)) || self.leader == Some(from);
-        if !member || !(alone || leader_gone || self.leads()) {
-            return;
+        let since = self.me.and_then(|me| self.room.peer(me)).map(|p| p.since);
+        // It may be about an earlier life.
+        if member && since.is_some_and(|since| since <= index) {
+            self.rejoin_through(now, Some(id), "was dropped by the others");
         }
-        self.rejoin_through(now, Some(id), "was dropped by the others");
     }
 
     /// The reason a peer gave when it left, if it did.

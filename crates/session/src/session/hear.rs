@@ -308,7 +308,7 @@ impl Session {
             Control::Gap { term, last } => self.on_gap(now, from, term, last),
             Control::Elect { term, last } => self.on_elect(now, from, term, last),
             Control::Vote { term } => self.on_vote(now, from, term),
-            Control::Out => self.on_out(now, id, from),
+            Control::Out { index } => self.on_out(now, id, index),
             Control::Heartbeat(beat) => self.on_heartbeat(now, from, beat),
             Control::Cycle(message) => self.on_cycle(now, from, message),
         }
@@ -333,8 +333,9 @@ impl Session {
                 }
                 if self.room.is_present(from) {
                     self.bind(now, from, id);
-                } else if self.room.peer(from).is_some() {
-                    self.tell_connection(now, id, &Control::Out);
+                } else if from < self.room.next_peer() {
+                    let index = self.log.committed();
+                    self.tell_connection(now, id, &Control::Out { index });
                 } else {
                     // The news of its joining is still on the way: it will dial again.
                     self.connections.insert(id, OtherEnd::Gone);

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, VecDeque};
 use samestep_wire::encode_to_vec;
 
 use crate::control::{Control, Proposal};
-use crate::event::{LeaveReason, SessionEvent, State};
+use crate::event::{LeaveReason, SessionEvent};
 use crate::id::{MessageKind, PeerId, RequestId};
 use crate::log::Origin;
 use crate::room::{Change, Phase, Presence, Settings, Thing, distinct};
@@ -227,7 +227,7 @@ impl Session {
 
     /// Decides what can be decided now.
     pub(super) fn decide(&mut self, now: Duration) {
-        if !self.leads() || self.state == State::Frozen {
+        if !self.leads() || self.stalled {
             return;
         }
         let askers: Vec<PeerId> = self.askers.0.keys().copied().collect();

@@ -93,10 +93,15 @@ impl Session {
         if self.state != State::InSync {
             return;
         }
-        if let Some(at) = self.room.phase().start() {
+        let at = self.room.phase().start();
+        if let Some(at) = at
+            && self.announced != Some(at)
+        {
+            self.announced = Some(at);
+            self.started = false;
             self.emit(SessionEvent::Starting { at });
-            self.start_when_due(now);
         }
+        self.start_when_due(now);
     }
 
     /// The game begins when the common clock says so.
