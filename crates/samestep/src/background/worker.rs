@@ -149,13 +149,15 @@ impl Worker {
 
     fn say_farewell(&mut self, words: &str) -> io::Result<()> {
         let now = self.driver.now();
-        let session = self.driver.machine_mut();
-        if session.is_authority() && !session.room().is_mesh() {
-            session.close_room(now, words);
-        } else {
-            session.leave(now, words);
+        let until = now + FAREWELL;
+        self.driver.machine_mut().leave(now, words);
+        loop {
+            self.driver.drive_once(until)?;
+            let endpoint = self.driver.machine().endpoint();
+            if endpoint.endpoint_stats().open == 0 || self.driver.now() >= until {
+                return Ok(());
+            }
         }
-        self.driver.finish(now + FAREWELL)
     }
 }
 
