@@ -107,7 +107,7 @@ impl Profile {
                 LinkConfig {
                     latency: micros(400),
                     jitter: jitter(200, Distribution::Exponential),
-                    spikes: vec![spike(0.045, 60_000, 125_000)],
+                    spikes: vec![spike(0.042, 75_000, 128_000)],
                     ..LinkConfig::default()
                 },
             ),

@@ -1,7 +1,6 @@
 //! The common clock against the truth, and the published protocol's figures (Hat Hunters Online, 5.2).
 
 mod course;
-mod keeper;
 mod world;
 
 use samestep_session::clock::{ClockConfig, CycleConfig};
@@ -15,7 +14,7 @@ use crate::stats::Samples;
 use course::Course;
 use world::{Duo, Mesh};
 
-/// A client that follows a server's clock, or a mesh that agrees on one. *Theirs* is the published protocol with the settings of one
+/// Sessions: a client that follows its host's clock, or a mesh that agrees on one. *Theirs* is the published protocol with the settings of one
 /// of its experiments, both programs looking at their network once a frame; *ours* is the default, reading on arrival.
 pub struct Clock;
 
@@ -66,7 +65,7 @@ const METRICS: &[Metric] = &[
     Metric::new(
         "usable",
         "s",
-        "time until the true error is below 5 ms and stays there, the slowest repeat",
+        "time from joining until the true error is below 5 ms and stays there, the slowest repeat",
     ),
     Metric::new("backwards", "", "times the clock was seen to run backwards"),
 ];
@@ -227,9 +226,9 @@ fn summarise(measured: &[(&Case, Vec<Measured>)], findings: &mut Findings) {
         .iter()
         .filter(|(case, _)| case.number("experiment") >= 7.0)
         .collect();
-    let Some((first, _)) = runs.first() else {
+    if runs.is_empty() {
         return;
-    };
+    }
     let mean = |metric: &str, side: fn(&Row) -> Option<f64>| {
         let rows = findings.rows.iter().filter(|row| {
             row.metric == metric && runs.iter().any(|(case, _)| case.name == row.case)
@@ -261,7 +260,6 @@ fn summarise(measured: &[(&Case, Vec<Measured>)], findings: &mut Findings) {
             ours,
         });
     }
-    debug_assert!(first.number("peers") == 2.0);
     findings.rows.extend(rows);
 }
 

@@ -7,7 +7,9 @@ use crate::stats::Samples;
 /// One run of one clock.
 #[derive(Clone, Debug, Default)]
 pub struct Course {
-    /// Seconds since the connection began, and milliseconds by which the clock was ahead of the truth.
+    /// When the client was in the room, in seconds.
+    pub joined: Option<f64>,
+    /// Seconds since the beginning, and milliseconds by which the clock was ahead of the truth.
     pub errors: Vec<(f64, f64)>,
     /// Differences between estimated and shown time once a cycle, in milliseconds, as the source measured them: 0 for an answer
     /// that was not let through.
@@ -39,14 +41,14 @@ impl Course {
         late.map(|(_, error)| *error).collect()
     }
 
-    /// Seconds until the error is below 5 ms for the next five seconds; `None` if it never is.
+    /// Seconds from joining until the error is below 5 ms for the next five seconds; `None` if it never is.
     pub fn usable(&self) -> Option<f64> {
         let mut since = None;
         for (at, error) in &self.errors {
             if error.abs() >= USABLE_MS {
                 since = None;
             } else if *at - *since.get_or_insert(*at) >= STAYS {
-                return since;
+                return since.map(|since| (since - self.joined.unwrap_or(0.0)).max(0.0));
             }
         }
         None

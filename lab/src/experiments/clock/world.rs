@@ -1,15 +1,13 @@
-//! Clocks in virtual time.
+//! Sessions in virtual time that do nothing but keep time.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use samestep_netem::{LinkConfig, Path, Rng};
-use samestep_session::PeerId;
 use samestep_session::clock::{ClockConfig, ClockMethod};
+use samestep_session::{JoinTo, Role, Session, SessionConfig};
 use samestep_sim::{Fleet, NodeId, Pace, ReceiveTime};
 
 use super::course::Course;
-use super::keeper::Keeper;
 
 /// A client and a server.
 pub struct Duo {
@@ -47,9 +45,9 @@ impl Duo {
         let middle = self.length / 2;
         fleet.set_link(client, server, longer(&self.path.up, middle, self.step.0));
         fleet.set_link(server, client, longer(&self.path.down, middle, self.step.1));
-        fleet.start(server, |_, _| Keeper::server());
-        let to = fleet.address(server);
-        fleet.start(client, |now, _| Keeper::client(now, &self.config, to));
+        start(&mut fleet, server, &self.config, Role::Host);
+        let to = JoinTo::new(fleet.address(server));
+        start(&mut fleet, client, &self.config, Role::Client(to));
         let poll = match &self.config.method {
             ClockMethod::Cycles(cycles) => cycles.poll,
             ClockMethod::Filtered(_) => None,
@@ -66,8 +64,9 @@ impl Duo {
             }
             while fleet.next(at + LOOK).is_some() {}
             look(&fleet, server, client, &mut course);
-            let clock = fleet.machine(client).and_then(Keeper::clock);
-            let clock = clock.expect("the client runs");
+            let Some(clock) = fleet.machine(client).and_then(Session::clock) else {
+                continue;
+            };
             match clock.cycle() {
                 Some(cycle) if cycle.number >= cycles => {
                     cycles = cycle.number + 1;
@@ -87,13 +86,27 @@ impl Duo {
     }
 }
 
+/// Starts a session that keeps time like that.
+fn start(fleet: &mut Fleet<Session>, node: NodeId, clock: &ClockConfig, role: Role) {
+    let mut config = SessionConfig::new("samestep-lab", 1).player("");
+    config.capacity = 64;
+    config.clock = clock.clone();
+    fleet.start(node, |now, seed| {
+        Session::new(now, config, role, seed).expect("these settings are good")
+    });
+}
+
 /// Compares a client with its server.
-fn look(fleet: &Fleet<Keeper>, server: NodeId, client: NodeId, course: &mut Course) {
+fn look(fleet: &Fleet<Session>, server: NodeId, client: NodeId, course: &mut Course) {
+    let now = fleet.now().as_secs_f64();
+    if fleet.machine(client).is_some_and(|c| c.me().is_some()) {
+        course.joined.get_or_insert(now);
+    }
     let time = |node| fleet.machine(node)?.time(fleet.local(node));
     if let (Some(truth), Some(shown)) = (time(server), time(client)) {
         course.look(0, shown);
         let error = (shown.as_secs_f64() - truth.as_secs_f64()) * 1e3;
-        course.errors.push((fleet.now().as_secs_f64(), error));
+        course.errors.push((now, error));
     }
 }
 
@@ -128,7 +141,7 @@ impl Mesh {
     /// Runs it. The errors are the differences between any two peers.
     pub fn run(&self, seed: u64) -> Course {
         let mut rng = Rng::stream(seed, 2);
-        let mut fleet: Fleet<Keeper> = Fleet::new(rng.next_u64());
+        let mut fleet: Fleet<Session> = Fleet::new(rng.next_u64());
         let nodes: Vec<NodeId> = (0..self.peers).map(|_| fleet.add_node()).collect();
         for (index, node) in nodes.iter().enumerate() {
             fleet.set_clock(*node, OFFSETS.mul_f64(rng.f64()));
@@ -142,13 +155,10 @@ impl Mesh {
                 fleet.set_link(*other, *node, link);
             }
         }
-        let id = |node: &NodeId| PeerId(node.0);
-        for node in &nodes {
-            let others = nodes.iter().filter(|other| *other != node);
-            let peers: BTreeMap<_, _> = others.map(|n| (fleet.address(*n), id(n))).collect();
-            fleet.start(*node, |now, _| {
-                Keeper::member(now, &self.config, id(node), peers)
-            });
+        start(&mut fleet, nodes[0], &self.config, Role::Introducer);
+        let to = JoinTo::new(fleet.address(nodes[0]));
+        for node in &nodes[1..] {
+            start(&mut fleet, *node, &self.config, Role::Peer(to.clone()));
         }
         let mut course = Course::default();
         while fleet.now() < self.length {
@@ -156,13 +166,14 @@ impl Mesh {
             while fleet.next(at + LOOK).is_some() {}
             let mut times = Vec::new();
             for (index, node) in nodes.iter().enumerate() {
-                let keeper = fleet.machine(*node).expect("everyone runs");
-                if let Some(time) = keeper.time(fleet.local(*node)) {
+                let session = fleet.machine(*node).expect("everyone runs");
+                if let Some(time) = session.time(fleet.local(*node)) {
                     course.look(index, time);
                     times.push(time.as_secs_f64());
                 }
             }
             if times.len() == nodes.len() {
+                course.joined.get_or_insert(at.as_secs_f64());
                 for (index, a) in times.iter().enumerate() {
                     let pairs = times[..index].iter().map(|b| (a - b) * 1e3);
                     let at = fleet.now().as_secs_f64();
