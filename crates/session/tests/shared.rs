@@ -1,0 +1,273 @@
+//! Structs of shared fields in whole rooms, over links that lose, double and reorder.
+
+mod room;
+
+use std::time::Duration;
+
+use room::{Hall, Place, address, config, ms};
+use samestep_netem::Rng;
+use samestep_session::{JoinTo, NetworkId, Owner, PlayerId, Role, Shared, State};
+use samestep_sync::{SetError, SharedFields, Synced};
+
+const PLAYERS: usize = 4;
+
+#[derive(Default, SharedFields)]
+struct Board {
+    #[shared(owner = authority)]
+    round: Synced<u32>,
+    #[shared(owner = each_player)]
+    scores: [Synced<u32>; PLAYERS],
+}
+
+impl Board {
+    fn values(&self) -> [u32; PLAYERS + 1] {
+        let [a, b, c, d] = &self.scores;
+        [*self.round, **a, **b, **c, **d]
+    }
+}
+
+/// A hall in which every program shares two boards of different names.
+struct Party {
+    hall: Hall,
+    boards: Vec<[Shared<Board>; 2]>,
+    read: Vec<usize>,
+    mesh: bool,
+}
+
+impl Party {
+    fn new(seed: u64, mesh: bool, members: usize) -> Party {
+        let mut hall = Hall::rough(seed);
+        match mesh {
+            true => hall.mesh(config("Ann"), members),
+            false => hall.hosted(config("Ann"), members - 1),
+        };
+        let mut party = Party {
+            hall,
+            boards: Vec::new(),
+            read: Vec::new(),
+            mesh,
+        };
+        for _ in 0..members {
+            party.boards.push(boards());
+            party.read.push(0);
+        }
+        party
+    }
+
+    fn enter(&mut self, role: Role, place: Option<Place>) -> Place {
+        match place {
+            Some(place) => {
+                self.hall.replace(place, config("Ann"), role);
+                self.boards[place] = boards();
+                self.read[place] = self.hall.events[place].len();
+                place
+            }
+            None => {
+                let place = self.hall.enter(config("Ann"), role);
+                self.boards.push(boards());
+                self.read.push(0);
+                place
+            }
+        }
+    }
+
+    fn door(&self, at: Place) -> JoinTo {
+        JoinTo::new(address(at))
+    }
+
+    fn role(&self, join: JoinTo) -> Role {
+        match self.mesh {
+            true => Role::Peer(join),
+            false => Role::Client(join),
+        }
+    }
+
+    fn run(&mut self, time: Duration) {
+        let end = self.hall.now + time;
+        while self.hall.now < end {
+            self.hall.run(ms(20));
+            for place in self.living() {
+                let events = self.hall.events[place].split_off(self.read[place]);
+                let boards = &mut self.boards[place];
+                self.hall.with(place, |now, session| {
+                    for event in &events {
+                        boards.iter_mut().for_each(|board| {
+                            board.handle(now, session, event);
+                        });
+                    }
+                    boards.iter_mut().for_each(|board| {
+                        let _ = board.flush(now, session);
+                    });
+                });
+                self.hall.events[place].extend(events);
+                self.read[place] = self.hall.events[place].len();
+            }
+        }
+    }
+
+    fn living(&self) -> Vec<Place> {
+        let places = 0..self.hall.sessions.len();
+        let alive = |place: &Place| match &self.hall.sessions[*place] {
+            Some(session) => !matches!(session.state(), State::Left(_)),
+            None => false,
+        };
+        places.filter(alive).collect()
+    }
+
+    fn set(&mut self, place: Place, board: usize, field: usize, value: u32) -> bool {
+        let board = &mut self.boards[place][board];
+        match field {
+            0 => board.round.set(value).is_ok(),
+            _ => board.scores[field - 1].set(value).is_ok(),
+        }
+    }
+
+    /// All have what the owner of each field has.
+    fn difference(&self) -> Option<String> {
+        let living = self.living();
+        let room = self.hall.at(living[0]).room();
+        for board in 0..2 {
+            for field in 0..=PLAYERS {
+                let owner = match field {
+                    0 => Owner::Authority,
+                    _ => Owner::Player(PlayerId(field as u16 - 1)),
+                };
+                let owner = room.owner_of(owner);
+                let owning = |place: &&Place| self.hall.at(**place).me() == owner;
+                let Some(owning) = living.iter().find(owning) else {
+                    return Some(format!("{owner:?} is not alive"));
+                };
+                let truth = self.boards[*owning][board].values()[field];
+                for place in &living {
+                    let value = self.boards[*place][board].values()[field];
+                    let complete = self.boards[*place][board].is_complete();
+                    if value != truth || !complete {
+                        return Some(format!(
+                            "board {board} field {field}: {truth} at {owning}, {value} at {place} ({complete})"
+                        ));
+                    }
+                }
+            }
+        }
+        None
+    }
+
+    #[track_caller]
+    fn settle(&mut self, what: &str) {
+        for _ in 0..1_500 {
+            self.run(ms(20));
+            if self.hall.agree(&self.living()) && self.difference().is_none() {
+                return;
+            }
+        }
+        let difference = self.difference();
+        panic!("{what}: {difference:?}\n{:?}", self.hall);
+    }
+}
+
+fn boards() -> [Shared<Board>; 2] {
+    [1, 2].map(|id| Shared::new(NetworkId::Static(id), Board::default()).unwrap())
+}
+
+#[test]
+fn everyone_sees_what_owners_set_and_newcomers_too() {
+    for (seed, mesh) in [(1, false), (2, true)] {
+        let mut party = Party::new(seed, mesh, 3);
+        party.run(ms(1_000));
+        for place in 0..3 {
+            let player = party.hall.at(place).my_players().next().unwrap();
+            let field = usize::from(player.0) + 1;
+            assert!(party.set(place, 0, field, 100 + field as u32));
+            assert!(!party.set(place, 0, 1 + field % 3, 0), "not its own");
+        }
+        assert!(party.set(0, 0, 0, 7));
+        assert!(party.set(0, 1, 0, 8));
+        assert_eq!(
+            party.boards[1][0].round.set(9),
+            Err(SetError::NotYours(Owner::Authority))
+        );
+        party.settle("set by all");
+        assert_eq!(party.boards[2][0].values(), [7, 101, 102, 103, 0]);
+        assert_eq!(party.boards[2][1].values(), [8, 0, 0, 0, 0]);
+
+        let role = party.role(party.door(0));
+        let late = party.enter(role, None);
+        party.settle("a newcomer");
+        assert_eq!(party.boards[late][0].values(), [7, 101, 102, 103, 0]);
+        assert!(party.set(late, 0, 4, 104));
+        party.settle("set by the newcomer");
+        assert_eq!(party.boards[1][0].values(), [7, 101, 102, 103, 104]);
+    }
+}
+
+#[test]
+fn an_heir_goes_on_with_what_was_there_and_a_returner_takes_it_back() {
+    for (seed, mesh) in [(3, false), (4, true)] {
+        let mut party = Party::new(seed, mesh, 4);
+        party.run(ms(1_000));
+        let player = party.hall.at(3).my_players().next().unwrap();
+        let field = usize::from(player.0) + 1;
+        assert!(party.set(3, 0, field, 33));
+        party.settle("set by the one who will go");
+
+        let secret = party.hall.at(3).rejoin_secret();
+        party.hall.kill(3);
+        party.run(ms(15_000));
+        party.settle("the owner vanished");
+        let owner = party.hall.at(0).room().owner_of(Owner::Player(player));
+        let heir = (0..3)
+            .find(|place| party.hall.at(*place).me() == owner)
+            .expect("an heir among those who stayed");
+        assert_eq!(*party.boards[heir][0].scores[field - 1], 33);
+        assert!(party.set(heir, 0, field, 34));
+        party.settle("set by the heir");
+
+        let join = JoinTo {
+            rejoin: Some(secret),
+            ..party.door(0)
+        };
+        let role = party.role(join);
+        party.enter(role, Some(3));
+        party.settle("the owner is back");
+        assert_eq!(*party.boards[3][0].scores[field - 1], 34);
+        assert!(party.set(3, 0, field, 35));
+        party.settle("set by the owner again");
+        assert_eq!(*party.boards[0][0].scores[field - 1], 35);
+    }
+}
+
+fn storm(seed: u64, mesh: bool) {
+    let mut rng = Rng::new(seed);
+    let mut party = Party::new(seed, mesh, 4);
+    let mut value = 0;
+    for _ in 0..60 {
+        let living = party.living();
+        let place = living[(rng.next_u64() % living.len() as u64) as usize];
+        match rng.next_u64() % 20 {
+            0 if place != 0 => party.hall.isolate(&[place]),
+            1..4 => party.hall.mend(),
+            _ => {
+                value += 1;
+                let (board, field) = (rng.next_u64() % 2, rng.next_u64() % (PLAYERS as u64 + 1));
+                party.set(place, board as usize, field as usize, value);
+            }
+        }
+        party.run(ms(20 + rng.next_u64() % 500));
+    }
+    party.hall.mend();
+    party.settle(&format!("seed {seed}, mesh {mesh}"));
+}
+
+#[test]
+fn hosted_rooms_agree_after_storms() {
+    for seed in 100..110 {
+        storm(seed, false);
+    }
+}
+
+#[test]
+fn meshes_agree_after_storms() {
+    for seed in 200..210 {
+        storm(seed, true);
+    }
+}
