@@ -99,6 +99,9 @@ pub(crate) struct Hello {
 #[derive(Clone, PartialEq, Eq, Debug, Wire)]
 pub(crate) struct Welcome {
     pub(crate) you: PeerId,
+    /// The log's index at which this life of yours begins.
+    #[wire(varint)]
+    pub(crate) since: u64,
     /// Who says this.
     pub(crate) me: PeerId,
     /// Proof of membership towards the others of a mesh.

@@ -85,6 +85,8 @@ pub struct Session {
     secret: RejoinSecret,
     state: State,
     me: Option<PeerId>,
+    /// The log's index at which this life in the room began.
+    since_index: u64,
     room: Room,
     log: Log,
     /// The present reign, and who reigns, as far as known.
@@ -102,6 +104,8 @@ pub struct Session {
     key: [u8; 16],
     /// Since when somebody has been away or loading, on this program's clock.
     since: BTreeMap<PeerId, Duration>,
+    /// When this program said hello for the first and the last time, as long as there is no answer.
+    hello_said: Option<(Duration, Duration)>,
     /// Until when a lost connection is tried again, and when next.
     retry: Option<Retry>,
     /// Game messages that came before the state they follow.
@@ -177,6 +181,7 @@ impl Session {
             secret,
             state: State::Connecting,
             me: None,
+            since_index: 0,
             room,
             log: Log::after(Position::default()),
             term: 0,
@@ -191,6 +196,7 @@ impl Session {
             time,
             key,
             since: BTreeMap::new(),
+            hello_said: None,
             retry: None,
             early: None,
             unwelcomed: Vec::new(),

@@ -410,3 +410,100 @@ fn a_jump_of_the_other_clock_is_followed() {
         assert!(off.abs() < 1e-3, "jump of {jump_ms} ms: {off} s");
     }
 }
+
+#[test]
+fn campaign() {
+    let mut bad = Vec::new();
+    let from: u64 = std::env::var("FROM")
+        .ok()
+        .and_then(|v| v.parse().ok())
+        .unwrap_or(0);
+    let count: u64 = std::env::var("COUNT")
+        .ok()
+        .and_then(|v| v.parse().ok())
+        .unwrap_or(400);
+    let mut all = Vec::new();
+    for seed in from..from + count {
+        let mut rng = Rng::new(seed ^ 0xabcdef);
+        let distribution = Distribution::ALL[rng.range(0..5) as usize];
+        let amount = 10.0 * rng.f64();
+        let base = LinkConfig {
+            loss: Loss::Bernoulli(if rng.chance(0.5) {
+                0.0
+            } else {
+                0.2 * rng.f64()
+            }),
+            spikes: if rng.chance(0.5) {
+                vec![Spike {
+                    chance: 0.08 * rng.f64(),
+                    min: ms(20.0),
+                    max: ms(20.0 + 100.0 * rng.f64()),
+                }]
+            } else {
+                vec![]
+            },
+            keep_order: rng.chance(0.3),
+            ..link(1.0 + 100.0 * rng.f64(), amount, distribution)
+        };
+        let size = 5.0 + 95.0 * rng.f64();
+        let (a, b) = (5.0 + 70.0 * rng.f64(), 20.0 + 70.0 * rng.f64());
+        let kind = rng.range(0..5);
+        let (up, down) = match kind {
+            0 => (0.0, 0.0),
+            1 => (size, 0.0),
+            2 => (0.0, size),
+            3 => (size, size),
+            _ => (size, size * rng.f64()),
+        };
+        let (from, until) = (a, a + b);
+        let trial = Trial {
+            up: if up > 0.0 {
+                detour(&base, up, from, until)
+            } else {
+                base.clone()
+            },
+            down: if down > 0.0 {
+                detour(&base, down, from, until)
+            } else {
+                base.clone()
+            },
+            drift_ppm: 100.0 * (2.0 * rng.f64() - 1.0),
+            offset: 20000.0 * (2.0 * rng.f64() - 1.0),
+            seconds: 180.0,
+            rate: if rng.chance(0.5) {
+                0.0
+            } else {
+                2.0 + 58.0 * rng.f64()
+            },
+            silence: if rng.chance(0.2) {
+                (50.0, 70.0)
+            } else {
+                (0.0, 0.0)
+            },
+        };
+        let course = trial.run(seed);
+        assert_eq!(course.backwards, 0);
+        let worst = course.worst(10.0);
+        let scale = match distribution {
+            Distribution::Normal => amount,
+            _ => 0.4 * amount,
+        };
+        all.push(worst);
+        if worst > 3.0 + 0.3 * scale {
+            bad.push((worst, format!("seed {seed} worst {worst:.2} rms {:.2} {distribution} {amount:.1} lat {:?} step up {up:.0} down {down:.0} {from:.0}..{until:.0} drift {:.0} rate {:.0} loss {:?} spikes {} silence {:?} order {}", course.std_dev(10.0), base.latency, trial.drift_ppm, trial.rate, base.loss, base.spikes.len(), trial.silence, base.keep_order)));
+        }
+    }
+    all.sort_by(f64::total_cmp);
+    println!(
+        "median {:.2} p90 {:.2} p99 {:.2} max {:.2}",
+        all[all.len() / 2],
+        all[all.len() * 9 / 10],
+        all[all.len() * 99 / 100],
+        all[all.len() - 1]
+    );
+    bad.sort_by(|a, b| b.0.total_cmp(&a.0));
+    println!("{} bad of {count}", bad.len());
+    for (_, line) in bad.iter().take(40) {
+        println!("{line}");
+    }
+}

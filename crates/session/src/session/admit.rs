@@ -14,6 +14,11 @@ use crate::room::{Change, Newcomer, PeerKind, Phase, Presence, distinct};
 use crate::secret;
 use crate::session::{BULK, OtherEnd, Session};
 
+/// How often a newcomer says hello.
+const HELLO_AGAIN: Duration = Duration::from_secs(1);
+/// How long it waits for an answer.
+const ANSWER: Duration = Duration::from_secs(6);
+
 /// Who is at the door, and who may not come in.
 #[derive(Debug, Default)]
 pub(super) struct Admissions {
@@ -91,7 +96,31 @@ impl Session {
         Ok(())
     }
 
+    /// Says hello, and again, until there is an answer.
+    pub(super) fn say_hello_again(&mut self, now: Duration) {
+        let sponsor = self
+            .connections
+            .iter()
+            .find(|(_, end)| **end == OtherEnd::Sponsor)
+            .map(|(id, _)| *id);
+        let (Some(id), Some((first, last))) = (sponsor, self.hello_said) else {
+            return;
+        };
+        if now >= first + ANSWER {
+            let words = "the member asked does not answer".to_owned();
+            self.hello_said = None;
+            return self.finish(now, LeaveReason::NotReached(words));
+        }
+        if now >= last + HELLO_AGAIN {
+            self.say_hello(now, id);
+            self.hello_said = Some((first, now));
+        }
+        self.wake_at(now + HELLO_AGAIN);
+    }
+
     pub(super) fn say_hello(&mut self, now: Duration, id: ConnectionId) {
+        self.hello_said = Some((now, now));
+        self.wake_at(now + HELLO_AGAIN);
         let have = self.me.map(|_| Position {
             index: self.log.committed(),
             term: self.log.term_at(self.log.committed()).unwrap_or(0),
@@ -130,12 +159,16 @@ impl Session {
         };
         if let Some(OtherEnd::Peer(peer)) = self.connections.get(&id) {
             let peer = *peer;
+            if self.room.is_present(peer) {
+                // The welcome is on its way.
+                return;
+            }
             self.contact(peer).connection = None;
         }
         self.connections
             .insert(id, OtherEnd::Newcomer { secret_hash });
-        let before = self.admissions.waiting.insert(secret_hash, waiting);
-        if before.is_some_and(|before| before.connection == id) {
+        self.admissions.waiting.insert(secret_hash, waiting);
+        if self.asks_to_admit(&hello.secret) {
             return;
         }
         let address = self.endpoint.peer_address(id).map(Into::into);
@@ -247,6 +280,7 @@ impl Session {
         contact.welcomed = true;
         let welcome = Welcome {
             you: peer,
+            since: self.room.peer(peer).map_or(0, |p| p.since),
             me,
             key: self.key,
             term: self.term,
@@ -298,7 +332,9 @@ impl Session {
         }
         let resumed = resumes && known;
         self.retry = None;
+        self.hello_said = None;
         self.me = Some(welcome.you);
+        self.since_index = welcome.since;
         self.key = welcome.key;
         self.term = welcome.term;
         self.leader = Some(welcome.leader);
@@ -361,7 +397,7 @@ impl Session {
             .filter(|p| p.id != me)
             .map(|p| (p.id, p.since))
             .collect();
-        let mine = room.peer(me).map_or(0, |p| p.since);
+        let mine = self.since_index;
         for (peer, since) in others {
             let contact = self.contact(peer);
             contact.begin_anew(now, since.max(mine));

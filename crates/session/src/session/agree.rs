@@ -280,6 +280,7 @@ impl Session {
             Change::InSync { peer } => {
                 self.since.remove(&peer);
                 match Some(peer) == me {
+                    true if index < self.since_index => {}
                     true => self.on_in_sync(now),
                     false => self.emit(SessionEvent::PeerInSync { peer }),
                 }
@@ -288,6 +289,8 @@ impl Session {
                 self.time
                     .set_members(now, &self.room, self.leader.unwrap_or(peer));
             }
+            // This program was away then, and has come back since.
+            Change::Away { peer } if Some(peer) == me && index < self.since_index => {}
             Change::Away { peer } => self.on_away(now, peer),
             Change::Left { peer, reason } => self.on_left(now, peer, reason, players),
             Change::Profile { .. } | Change::Ready { .. } | Change::Settings(_) => {
@@ -342,9 +345,15 @@ impl Session {
         self.askers.forget_peer(peer);
         self.acts.forget_peer(peer);
         self.since.insert(peer, now);
+        let epoch = index.max(self.since_index);
         let contact = self.contacts.entry(peer).or_default();
+        if index < epoch {
+            // Old news to who has just come back: what is known of that peer is newer.
+            contact.streams.reset(epoch);
+            return;
+        }
         let old = contact.connection.take();
-        contact.begin_anew(now, index);
+        contact.begin_anew(now, epoch);
         contact.next_dial = now + Duration::from_secs(1);
         if let Some(old) = old {
             self.connections.insert(old, OtherEnd::Gone);

@@ -392,9 +392,8 @@ impl Session {
     /// Somebody says this program is no member any more.
     pub(super) fn on_out(&mut self, now: Duration, id: ConnectionId, index: u64) {
         let member = matches!(self.state, State::InSync | State::Loading | State::Frozen);
-        let since = self.me.and_then(|me| self.room.peer(me)).map(|p| p.since);
         // It may be about an earlier life.
-        if member && since.is_some_and(|since| since <= index) {
+        if member && self.since_index <= index {
             self.rejoin_through(now, Some(id), "was dropped by the others");
         }
     }

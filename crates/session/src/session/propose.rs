@@ -7,7 +7,7 @@ use samestep_wire::encode_to_vec;
 
 use crate::control::{Control, Proposal};
 use crate::event::{LeaveReason, SessionEvent};
-use crate::id::{MessageKind, PeerId, RequestId};
+use crate::id::{MessageKind, PeerId, RejoinSecret, RequestId};
 use crate::log::Origin;
 use crate::room::{Change, Phase, Presence, Settings, Thing, distinct};
 use crate::secret;
@@ -121,6 +121,17 @@ impl Session {
     pub(super) fn proposals_due(&self) -> Option<Duration> {
         let open = !self.proposals.open.is_empty();
         (open && !self.leads()).then_some(self.proposals.said_at + SAY_AGAIN)
+    }
+
+    /// Whether this program is asking for this newcomer already.
+    pub(super) fn asks_to_admit(&self, secret: &RejoinSecret) -> bool {
+        self.proposals
+            .open
+            .iter()
+            .any(|(_, proposal)| match proposal {
+                Proposal::Admit { hello, .. } => hello.secret == *secret,
+                _ => false,
+            })
     }
 
     /// Numbers go on from what the room remembers of this program.
