@@ -239,13 +239,25 @@ fn an_heir_goes_on_with_what_was_there_and_a_returner_takes_it_back() {
 fn storm(seed: u64, mesh: bool) {
     let mut rng = Rng::new(seed);
     let mut party = Party::new(seed, mesh, 4);
-    let mut value = 0;
+    let (mut value, mut gone) = (0, Vec::new());
     for _ in 0..60 {
         let living = party.living();
         let place = living[(rng.next_u64() % living.len() as u64) as usize];
         match rng.next_u64() % 20 {
             0 if place != 0 => party.hall.isolate(&[place]),
             1..4 => party.hall.mend(),
+            // One at a time: a mesh that has lost half of its members at once waits for them.
+            4 if living.len() > 3 && party.hall.agree(&living) && (mesh || place != 0) => {
+                gone.push((place, party.hall.at(place).rejoin_secret()));
+                party.hall.kill(place);
+            }
+            5 if !gone.is_empty() => {
+                let (returning, secret) = gone.remove(0);
+                let mut join = party.door(if mesh { place } else { 0 });
+                join.rejoin = Some(secret);
+                let role = party.role(join);
+                party.enter(role, Some(returning));
+            }
             _ => {
                 value += 1;
                 let (board, field) = (rng.next_u64() % 2, rng.next_u64() % (PLAYERS as u64 + 1));
