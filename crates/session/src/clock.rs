@@ -5,6 +5,7 @@
 //! measured against the truth.
 
 mod cycle;
+mod direction;
 mod drift;
 mod filter;
 mod mesh;

@@ -7,7 +7,7 @@ use crate::clock::{CycleMessage, MeshReport};
 use crate::config::Profile;
 use crate::event::LeaveReason;
 use crate::id::{MessageKind, NetworkId, PeerId, PlayerId, RejoinSecret};
-use crate::log::{Entry, Position};
+use crate::log::{Entry, Lane, Position};
 use crate::room::{PeerKind, Room, Settings};
 
 /// Between the two ends of a connection, or of a route.
@@ -34,6 +34,7 @@ pub(crate) enum Control {
     },
     /// The authority's No.
     Denied {
+        lane: Lane,
         #[wire(varint)]
         number: u32,
         #[wire(max_len = 65_536)]
@@ -181,6 +182,15 @@ pub(crate) enum Proposal {
         peer: PeerId,
         reason: LeaveReason,
     },
+}
+
+impl Proposal {
+    pub(crate) fn lane(&self) -> Lane {
+        match self {
+            Self::Action { .. } => Lane::Action,
+            _ => Lane::House,
+        }
+    }
 }
 
 /// What a member of a mesh tells every other, several times a second.

@@ -25,8 +25,18 @@ pub(crate) struct Entry {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Wire)]
 pub(crate) struct Origin {
     pub(crate) peer: PeerId,
+    pub(crate) lane: Lane,
     #[wire(varint)]
     pub(crate) number: u32,
+}
+
+/// A game may take its time to decide about an action; the room's own affairs do not wait for that.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Wire)]
+pub(crate) enum Lane {
+    /// Who comes, who is ready, what things are called.
+    House,
+    /// What the game decides.
+    Action,
 }
 
 /// A place in the log: by index, and by the term of the entry there, which together name all that went before.
@@ -197,11 +207,11 @@ impl Log {
     }
 
     /// The last of a peer's proposals that became a change, certain or not.
-    pub(crate) fn settled(&self, room: &Room, peer: PeerId) -> u32 {
-        let certain = room.peer(peer).map_or(0, |p| p.settled);
+    pub(crate) fn settled(&self, room: &Room, peer: PeerId, lane: Lane) -> u32 {
+        let certain = room.peer(peer).map_or(0, |p| p.settled[lane as usize]);
         self.uncertain()
             .filter_map(|e| e.origin)
-            .filter(|origin| origin.peer == peer)
+            .filter(|origin| origin.peer == peer && origin.lane == lane)
             .map(|origin| origin.number)
             .fold(certain, u32::max)
     }
@@ -251,7 +261,8 @@ impl Room {
         if let Some(origin) = origin
             && let Some(peer) = self.peer_mut(origin.peer)
         {
-            peer.settled = peer.settled.max(origin.number);
+            let settled = &mut peer.settled[origin.lane as usize];
+            *settled = origin.number.max(*settled);
         }
     }
 }

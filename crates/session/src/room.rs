@@ -34,7 +34,7 @@ pub struct Room {
     things: Vec<Thing>,
     /// How far the proposals of those who left were settled, in case they come back: the newest last.
     #[wire(max_len = 64)]
-    departed: Vec<([u8; 16], u32)>,
+    departed: Vec<([u8; 16], [u32; 2])>,
     #[wire(varint)]
     owners_term: u64,
     #[wire(varint)]
@@ -105,9 +105,9 @@ pub struct PeerInfo {
     pub(crate) since: u64,
     /// The member it joined through.
     pub(crate) sponsor: PeerId,
-    /// The last of its proposals that became a change.
+    /// The last of its proposals that became a change, in each lane.
     #[wire(varint)]
-    pub(crate) settled: u32,
+    pub(crate) settled: [u32; 2],
     /// Says the game is over, and how; a hash of the result.
     pub(crate) end_vote: Option<u64>,
 }

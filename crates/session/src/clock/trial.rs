@@ -482,6 +482,7 @@ fn campaign() {
             },
         };
         let course = trial.run(seed);
+        if count == 1 { let mut last = -9.0; for (at, e) in &course.errors { if *at > last + 2.0 { last = *at; eprintln!("DBG t {at:.1} {e:.2}"); } } }
         assert_eq!(course.backwards, 0);
         let worst = course.worst(10.0);
         let scale = match distribution {

@@ -90,10 +90,6 @@ impl Window {
         self.samples.retain(|sample| sample.at >= since);
     }
 
-    pub(crate) fn clear(&mut self) {
-        self.samples.clear();
-    }
-
     /// The share of the samples to take for the lowest: a fifth of many, but up to eight of few, as the mean of one or two
     /// says little. Floors are compared only when they are of the same share.
     pub(crate) fn share(samples: usize) -> f64 {

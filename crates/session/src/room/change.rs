@@ -189,7 +189,7 @@ impl Room {
             .departed
             .iter()
             .position(|(hash, _)| *hash == newcomer.secret_hash);
-        let settled = before.map_or(0, |at| self.departed.remove(at).1);
+        let settled = before.map_or([0; 2], |at| self.departed.remove(at).1);
         let at = self.peers.partition_point(|p| p.id < newcomer.peer);
         self.peers.insert(
             at,

@@ -8,7 +8,7 @@ use samestep_wire::{Wire, decode_exact, encode_to_vec};
 use crate::control::Proposal;
 use crate::event::{SessionEvent, State};
 use crate::id::{MessageKind, PeerId, RequestId, Ticket};
-use crate::log::Origin;
+use crate::log::{Lane, Origin};
 use crate::message::Delivery;
 use crate::room::Change;
 use crate::session::Session;
@@ -119,6 +119,7 @@ impl Session {
             Verdict::Command(payload) if payload.len() <= MAX_ACTION => {
                 let origin = Origin {
                     peer: ticket.peer,
+                    lane: Lane::Action,
                     number,
                 };
                 let change = Change::Command {
@@ -128,10 +129,10 @@ impl Session {
                 };
                 self.append(now, Some(origin), change);
             }
-            Verdict::Command(_) => self.deny(now, ticket.peer, number, Vec::new()),
+            Verdict::Command(_) => self.deny(now, ticket.peer, Lane::Action, number, Vec::new()),
             Verdict::Deny(mut reason) => {
                 reason.truncate(MAX_ACTION);
-                self.deny(now, ticket.peer, number, reason);
+                self.deny(now, ticket.peer, Lane::Action, number, reason);
             }
         }
         self.decide(now);

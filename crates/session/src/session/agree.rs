@@ -158,7 +158,7 @@ impl Session {
             if let Some(origin) = entry.origin
                 && Some(origin.peer) == self.me
             {
-                self.on_settled(origin.number);
+                self.on_settled(origin.lane, origin.number);
             }
             self.on_applied(now, index, entry, &before);
             if matches!(self.state, State::Left(_)) {

@@ -298,9 +298,13 @@ impl Session {
                 oldest_open,
                 proposal,
             } => self.on_propose(now, from, number, oldest_open, proposal),
-            Control::Denied { number, reason } => {
+            Control::Denied {
+                lane,
+                number,
+                reason,
+            } => {
                 if Some(from) == self.leader {
-                    self.on_denied(now, number, reason);
+                    self.on_denied(now, lane, number, reason);
                 }
             }
             Control::Entries(entries) => self.on_entries(now, from, entries),

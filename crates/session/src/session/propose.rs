@@ -8,7 +8,7 @@ use samestep_wire::encode_to_vec;
 use crate::control::{Control, Proposal};
 use crate::event::{LeaveReason, SessionEvent};
 use crate::id::{MessageKind, PeerId, RejoinSecret, RequestId};
-use crate::log::Origin;
+use crate::log::{Lane, Origin};
 use crate::room::{Change, Phase, Presence, Settings, Thing, distinct};
 use crate::secret;
 use crate::session::Session;
@@ -23,14 +23,19 @@ const MAX_WAITING: usize = 4096;
 /// What this program has proposed and not yet seen answered.
 #[derive(Debug, Default)]
 pub(super) struct Proposals {
+    lanes: [Open; 2],
+    said_at: Duration,
+}
+
+#[derive(Debug, Default)]
+struct Open {
     open: VecDeque<(u32, Proposal)>,
     last: u32,
-    said_at: Duration,
 }
 
 /// What others, and this program itself, have proposed to the authority.
 #[derive(Debug, Default)]
-pub(super) struct Askers(BTreeMap<PeerId, Asker>);
+pub(super) struct Askers(BTreeMap<(PeerId, Lane), Asker>);
 
 #[derive(Debug, Default)]
 struct Asker {
@@ -48,7 +53,7 @@ impl Askers {
     }
 
     pub(super) fn forget_peer(&mut self, peer: PeerId) {
-        self.0.remove(&peer);
+        self.0.retain(|(asker, _), _| *asker != peer);
     }
 
     /// When something held for fairness may be decided.
@@ -80,19 +85,21 @@ fn words(text: &str) -> Decision {
 impl Session {
     /// Proposes a change; it is said again until it is answered.
     pub(super) fn propose(&mut self, now: Duration, proposal: Proposal) -> u32 {
-        self.proposals.last += 1;
-        let number = self.proposals.last;
-        self.proposals.open.push_back((number, proposal.clone()));
-        if self.proposals.open.len() == 1 {
+        if self.proposals.lanes.iter().all(|lane| lane.open.is_empty()) {
             self.proposals.said_at = now;
         }
+        let lane = &mut self.proposals.lanes[proposal.lane() as usize];
+        lane.last += 1;
+        let number = lane.last;
+        lane.open.push_back((number, proposal.clone()));
         self.say_proposal(now, number, proposal);
         self.wake_at(now + SAY_AGAIN);
         number
     }
 
     fn say_proposal(&mut self, now: Duration, number: u32, proposal: Proposal) {
-        let oldest_open = self.proposals.open.front().map_or(number, |(n, _)| *n);
+        let lane = &self.proposals.lanes[proposal.lane() as usize];
+        let oldest_open = lane.open.front().map_or(number, |(n, _)| *n);
         match (self.leader, self.me) {
             (Some(leader), Some(me)) if leader == me => {
                 self.on_propose(now, me, number, oldest_open, proposal);
@@ -112,20 +119,26 @@ impl Session {
     /// Says everything unanswered again: there is a new authority, or a new way to it.
     pub(super) fn say_proposals(&mut self, now: Duration) {
         self.proposals.said_at = now;
-        for (number, proposal) in self.proposals.open.clone() {
-            self.say_proposal(now, number, proposal);
+        for lane in 0..2 {
+            for (number, proposal) in self.proposals.lanes[lane].open.clone() {
+                self.say_proposal(now, number, proposal);
+            }
         }
     }
 
     /// When something is said again, at the latest.
     pub(super) fn proposals_due(&self) -> Option<Duration> {
-        let open = !self.proposals.open.is_empty();
+        let open = self
+            .proposals
+            .lanes
+            .iter()
+            .any(|lane| !lane.open.is_empty());
         (open && !self.leads()).then_some(self.proposals.said_at + SAY_AGAIN)
     }
 
     /// Whether this program is asking for this newcomer already.
     pub(super) fn asks_to_admit(&self, secret: &RejoinSecret) -> bool {
-        self.proposals
+        self.proposals.lanes[Lane::House as usize]
             .open
             .iter()
             .any(|(_, proposal)| match proposal {
@@ -139,17 +152,21 @@ impl Session {
         let settled = self
             .me
             .and_then(|me| self.room.peer(me))
-            .map_or(0, |p| p.settled);
-        self.proposals.last = self.proposals.last.max(settled);
+            .map_or([0; 2], |p| p.settled);
         // Every network id took a proposal, so none of before can have a higher number.
-        self.next_thing = self.next_thing.max(settled);
-        if !resumed {
+        self.next_thing = self.next_thing.max(settled[Lane::House as usize]);
+        for (lane, settled) in settled.into_iter().enumerate() {
+            let lane = &mut self.proposals.lanes[lane];
+            lane.last = lane.last.max(settled);
+            if resumed {
+                continue;
+            }
             // What was applied meanwhile is in the state that comes with joining.
-            let open = core::mem::take(&mut self.proposals.open);
+            let open = core::mem::take(&mut lane.open);
             for (number, proposal) in open {
                 match proposal {
                     Proposal::Action { kind, .. } if number <= settled => {
-                        self.emit(SessionEvent::Included {
+                        self.events.push_back(SessionEvent::Included {
                             request: RequestId(number),
                             kind,
                         });
@@ -157,7 +174,7 @@ impl Session {
                     _ if number <= settled => {}
                     // It will be said anew if it is still true.
                     Proposal::Loaded | Proposal::Admit { .. } => {}
-                    proposal => self.proposals.open.push_back((number, proposal)),
+                    proposal => lane.open.push_back((number, proposal)),
                 }
             }
         }
@@ -166,7 +183,8 @@ impl Session {
 
     /// The session is over: nothing will be answered any more.
     pub(super) fn give_up_proposals(&mut self) {
-        for (number, proposal) in core::mem::take(&mut self.proposals.open) {
+        let lane = &mut self.proposals.lanes[Lane::Action as usize];
+        for (number, proposal) in core::mem::take(&mut lane.open) {
             if let Proposal::Action { kind, .. } = proposal {
                 self.emit(SessionEvent::Denied {
                     request: RequestId(number),
@@ -178,16 +196,18 @@ impl Session {
     }
 
     /// A proposal of this program became a change.
-    pub(super) fn on_settled(&mut self, number: u32) {
-        self.proposals.open.retain(|(n, _)| *n != number);
+    pub(super) fn on_settled(&mut self, lane: Lane, number: u32) {
+        let lane = &mut self.proposals.lanes[lane as usize];
+        lane.open.retain(|(n, _)| *n != number);
     }
 
     /// The authority said No.
-    pub(super) fn on_denied(&mut self, now: Duration, number: u32, reason: Vec<u8>) {
-        let Some(at) = self.proposals.open.iter().position(|(n, _)| *n == number) else {
+    pub(super) fn on_denied(&mut self, now: Duration, lane: Lane, number: u32, reason: Vec<u8>) {
+        let lane = &mut self.proposals.lanes[lane as usize];
+        let Some(at) = lane.open.iter().position(|(n, _)| *n == number) else {
             return;
         };
-        match self.proposals.open.remove(at) {
+        match lane.open.remove(at) {
             Some((_, Proposal::Action { kind, .. })) => self.emit(SessionEvent::Denied {
                 request: RequestId(number),
                 kind,
@@ -210,17 +230,23 @@ impl Session {
         if !self.leads() || !self.room.is_present(from) {
             return;
         }
-        let settled = self.log.settled(&self.room, from);
+        let lane = proposal.lane();
+        let settled = self.log.settled(&self.room, from, lane);
         let release = match proposal {
             Proposal::Action { .. } => self.fair_release(now, from),
             _ => now,
         };
-        let asker = self.askers.0.entry(from).or_default();
+        let asker = self.askers.0.entry((from, lane)).or_default();
         asker.next = asker.next.max(oldest_open).max(settled + 1);
         if number < asker.next {
             let denied = asker.denied.iter().find(|(n, _)| *n == number).cloned();
             if let Some((number, reason)) = denied {
-                self.tell(now, from, &Control::Denied { number, reason });
+                let denied = Control::Denied {
+                    lane,
+                    number,
+                    reason,
+                };
+                self.tell(now, from, &denied);
             }
             return;
         }
@@ -241,15 +267,15 @@ impl Session {
         if !self.leads() || self.stalled {
             return;
         }
-        let askers: Vec<PeerId> = self.askers.0.keys().copied().collect();
-        for peer in askers {
-            while self.decide_next(now, peer) {}
+        let askers: Vec<(PeerId, Lane)> = self.askers.0.keys().copied().collect();
+        for (peer, lane) in askers {
+            while self.decide_next(now, peer, lane) {}
         }
         self.fulfil_wishes(now);
     }
 
-    fn decide_next(&mut self, now: Duration, peer: PeerId) -> bool {
-        let Some(asker) = self.askers.0.get_mut(&peer) else {
+    fn decide_next(&mut self, now: Duration, peer: PeerId, lane: Lane) -> bool {
+        let Some(asker) = self.askers.0.get_mut(&(peer, lane)) else {
             return false;
         };
         if asker.deciding.is_some() {
@@ -263,18 +289,18 @@ impl Session {
             return false;
         }
         let decision = self.consider(now, peer, proposal);
-        let Some(asker) = self.askers.0.get_mut(&peer) else {
+        let Some(asker) = self.askers.0.get_mut(&(peer, lane)) else {
             return false;
         };
         if matches!(decision, Decision::Later) {
             return false;
         }
         asker.waiting.pop_front();
-        let origin = Origin { peer, number };
+        let origin = Origin { peer, lane, number };
         match decision {
             Decision::Change(change) => self.append(now, Some(origin), change),
-            Decision::Nothing => self.deny(now, peer, number, Vec::new()),
-            Decision::Deny(reason) => self.deny(now, peer, number, reason),
+            Decision::Nothing => self.deny(now, peer, lane, number, Vec::new()),
+            Decision::Deny(reason) => self.deny(now, peer, lane, number, reason),
             Decision::AskGame(kind, payload) => {
                 asker.deciding = Some((number, kind));
                 self.emit(SessionEvent::Request {
@@ -291,22 +317,34 @@ impl Session {
         true
     }
 
-    pub(super) fn deny(&mut self, now: Duration, peer: PeerId, number: u32, reason: Vec<u8>) {
-        let asker = self.askers.0.entry(peer).or_default();
+    pub(super) fn deny(
+        &mut self,
+        now: Duration,
+        peer: PeerId,
+        lane: Lane,
+        number: u32,
+        reason: Vec<u8>,
+    ) {
+        let asker = self.askers.0.entry((peer, lane)).or_default();
         if asker.denied.len() == REMEMBERED {
             asker.denied.pop_front();
         }
         asker.denied.push_back((number, reason.clone()));
         if Some(peer) == self.me {
-            self.on_denied(now, number, reason);
+            self.on_denied(now, lane, number, reason);
         } else {
-            self.tell(now, peer, &Control::Denied { number, reason });
+            let denied = Control::Denied {
+                lane,
+                number,
+                reason,
+            };
+            self.tell(now, peer, &denied);
         }
     }
 
     /// The game has decided about an action. Returns its kind if it was still open.
     pub(super) fn close_ticket(&mut self, peer: PeerId, number: u32) -> Option<MessageKind> {
-        let asker = self.askers.0.get_mut(&peer)?;
+        let asker = self.askers.0.get_mut(&(peer, Lane::Action))?;
         let (open, kind) = asker.deciding?;
         if open != number {
             return None;
