@@ -350,6 +350,17 @@ impl Endpoint {
         }
     }
 
+    /// Whether there is nothing left that the other ends have to hear: no connection is open, being opened or being
+    /// closed. Connections that the other end has closed may still linger.
+    pub fn is_quiet(&self) -> bool {
+        let settled = |content: &Content| match content {
+            Content::Free => true,
+            Content::Connecting(_) => false,
+            Content::Connection(c) => matches!(c.state, State::Drained { .. } | State::Gone),
+        };
+        self.replies.is_empty() && self.slots.iter().all(|slot| settled(&slot.content))
+    }
+
     /// Counters of everything outside connections.
     pub fn endpoint_stats(&self) -> &EndpointStats {
         &self.stats

@@ -379,6 +379,12 @@ impl Session {
         &self.endpoint
     }
 
+    /// Whether everybody has heard what this program had to say, and nothing more will be: after leaving, the program can
+    /// end.
+    pub fn is_quiet(&self) -> bool {
+        matches!(self.state, State::Left(_)) && self.endpoint.is_quiet()
+    }
+
     /// Messages of other programs that made no sense and were dropped.
     pub fn malformed(&self) -> u64 {
         self.malformed

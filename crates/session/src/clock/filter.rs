@@ -91,6 +91,8 @@ impl Filter {
     const SETTLED: f64 = 3.0;
     /// Until then the smallest round trip counts, after that the continuity of the clock.
     const YOUNG: f64 = 12.0;
+    /// How far to look back at least: a jump has to be noticed before what was before it is out of sight.
+    const SHORTEST: f64 = 8.0;
     /// Time between two points on the line of drift.
     const POINT: f64 = 5.0;
 
@@ -140,7 +142,6 @@ impl Filter {
         let there = self.difference(exchange.received_at, exchange.sent_at);
         let back = -self.difference(exchange.answered_at, exchange.returned_at);
         if self.contradicts(now, there, back) {
-            if std::env::var("DBG").is_ok() { eprintln!("DBG restart {now:.2} {there} {back}"); }
             self.restart();
         }
         self.first_sample.get_or_insert(now);
@@ -212,6 +213,7 @@ impl Filter {
         Moment {
             now,
             rate: self.drift.rate(),
+            rate_error: self.drift.error(),
             measured: self.at,
         }
     }
@@ -284,7 +286,6 @@ impl Filter {
                 } else if round_trip < best - noise {
                     self.best = Some((round_trip, self.asymmetry));
                 } else if round_trip < best + noise {
-                    if std::env::var("DBG").is_ok() { eprintln!("DBG best {now:.2} rt {round_trip} {best} {asymmetry} noise {noise}"); }
                     self.drift.shift((self.asymmetry - asymmetry) / 2.0);
                     self.asymmetry = asymmetry;
                     self.offset = (up.value - down.value - asymmetry) / 2.0;
@@ -298,9 +299,9 @@ impl Filter {
     fn span(&self) -> f64 {
         match (self.up.floor, self.down.floor) {
             (Some(up), Some(down)) if self.learning.is_none() => {
-                let longest = self.config.window.as_secs_f64().max(Self::POINT);
+                let longest = self.config.window.as_secs_f64().max(Self::SHORTEST);
                 let error = up.error.hypot(down.error) / 2.0;
-                (2.0 * error / self.drift.error()).clamp(Self::POINT, longest)
+                (2.0 * error / self.drift.error()).clamp(Self::SHORTEST, longest)
             }
             _ => f64::INFINITY,
         }
@@ -338,7 +339,6 @@ impl Filter {
         if !there && !back {
             return;
         }
-        if std::env::var("DBG").is_ok() { eprintln!("DBG jump {now:.2} there {there} back {back}"); }
         // A second jump while the first is being learned: what was before is known already.
         let learning = self.learning.get_or_insert(Learning {
             since: now,
@@ -405,7 +405,6 @@ impl Filter {
             _ if opposite(longer_up, longer_down, noise) => self.asymmetry,
             _ => continuous.clamp(-round_trip.max(0.0), round_trip.max(0.0)),
         };
-        if std::env::var("DBG").is_ok() { eprintln!("DBG settle {now:.2} rt {round_trip:.4} best {:?} noise {noise:.4} up {up:?} down {down:?} {learning:?} cont {continuous:.4} -> {asymmetry:.4} was {:.4} rate {:.1}", self.best, self.asymmetry, self.drift.rate()*1e6); }
         self.asymmetry = asymmetry;
         self.drift.shift((continuous - asymmetry) / 2.0);
         self.last_point = now;

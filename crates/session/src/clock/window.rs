@@ -74,6 +74,11 @@ impl Window {
         self.samples.len()
     }
 
+    /// When the oldest sample was taken.
+    pub(crate) fn begins(&self) -> Option<f64> {
+        self.samples.front().map(|sample| sample.at)
+    }
+
     /// Forgets what is older than `since`, but keeps the last `least` unless they are older than `latest`.
     pub(crate) fn forget(&mut self, since: f64, least: usize, latest: f64) {
         while let Some(first) = self.samples.front() {

@@ -79,6 +79,12 @@ impl Acts {
         self.held.keys().next().map(|(at, _)| *at)
     }
 
+    /// Nothing is judged or waited for any more.
+    pub(super) fn forget(&mut self) {
+        self.open.clear();
+        self.held.clear();
+    }
+
     /// What somebody did in an earlier life is no longer judged.
     pub(super) fn forget_peer(&mut self, peer: PeerId) {
         self.open.retain(|(ticket, _, _)| ticket.peer != peer);

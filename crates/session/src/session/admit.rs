@@ -315,6 +315,9 @@ impl Session {
 
     /// In.
     pub(super) fn on_welcome(&mut self, now: Duration, id: ConnectionId, welcome: Welcome) {
+        if self.state != State::Connecting {
+            return;
+        }
         let known = self.me == Some(welcome.you) && self.log.contains(welcome.at);
         let resumes = welcome.room.is_none();
         let Some(room) = welcome.room.or_else(|| known.then(|| self.room.clone())) else {

@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use crate::control::{Control, Entries};
+use crate::control::{Control, Entries, Proposal};
 use crate::event::{LeaveReason, SessionEvent, State};
 use crate::id::{PeerId, PlayerId, RequestId};
 use crate::log::{Entry, Origin, Position, is_quorum};
@@ -267,7 +267,7 @@ impl Session {
             }
             Change::Returned { peer, sponsor, .. } => {
                 if Some(peer) == me {
-                    return;
+                    return self.on_returned_again(now, index);
                 }
                 self.on_peer_arrived(now, index, peer);
                 self.emit(SessionEvent::PeerJoined { peer });
@@ -338,6 +338,20 @@ impl Session {
                 self.finish(now, reason);
             }
         }
+    }
+
+    /// Another member has brought this program back too: that, and not what brought it back here, is the life all others
+    /// know.
+    fn on_returned_again(&mut self, now: Duration, index: u64) {
+        if index <= self.since_index {
+            return;
+        }
+        self.since_index = index;
+        for contact in self.contacts.values_mut() {
+            contact.streams.reset(index);
+        }
+        self.state = State::Loading;
+        self.propose(now, Proposal::Loaded);
     }
 
     /// Somebody has a place in the room, newly or again.

@@ -16,6 +16,8 @@ use crate::session::Session;
 pub(super) const BEAT: Duration = Duration::from_millis(250);
 /// Silence that freezes a mesh that waits for its members, and lets it elect another leader.
 const WAIT_SILENCE: Duration = Duration::from_secs(3);
+/// Longest wait for the last words of who has said goodbye.
+const HANGING_UP: Duration = Duration::from_secs(1);
 /// Time for an election to come to a result before the next member tries.
 const CAMPAIGN: Duration = Duration::from_millis(600);
 /// A lagging member is sent entries again after this long.
@@ -58,6 +60,12 @@ impl Session {
             Some(contact) => self.silence() + now.saturating_sub(contact.heard),
             None => Duration::MAX,
         }
+    }
+
+    fn has_hung_up(&self, now: Duration, peer: PeerId) -> bool {
+        self.contacts
+            .get(&peer)
+            .is_none_or(|c| c.connection.is_none() || now.saturating_sub(c.heard) >= HANGING_UP)
     }
 
     fn said_farewell(&self, peer: PeerId) -> bool {
@@ -231,6 +239,8 @@ impl Session {
                 .count();
             let voted_out = presence == Presence::Loading || votes * 2 > unaccused.len();
             match farewell {
+                // What it said before may still be arriving.
+                Some(_) if !self.has_hung_up(now, peer) => {}
                 Some(reason) => self.wish(now, peer, Change::Left { peer, reason }),
                 None if voted_out && !waits => self.wish(now, peer, Change::Away { peer }),
                 None => {}
@@ -408,9 +418,8 @@ impl Session {
             return;
         }
         if !self.room.is_mesh() && self.leads() {
-            let change = Change::Left { peer: from, reason };
-            self.wish(now, from, change);
-            self.fulfil_wishes(now);
+            // What it said before is still arriving: it has left once its connection is closed.
+            self.contact(from).farewell = Some(reason);
             return;
         }
         let from_authority = from == self.room.authority() || Some(from) == self.leader;

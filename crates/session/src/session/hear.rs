@@ -7,7 +7,7 @@ use samestep_wire::decode_exact;
 
 use crate::control::Control;
 use crate::envelope::{Content, Envelope, Route};
-use crate::event::{SessionEvent, State};
+use crate::event::{LeaveReason, SessionEvent, State};
 use crate::id::PeerId;
 use crate::session::{BULK, OtherEnd, Session, UNRELIABLE};
 
@@ -287,6 +287,9 @@ impl Session {
         from: PeerId,
         control: Control,
     ) -> Option<()> {
+        if !self.may_say(from, &control) {
+            return None;
+        }
         self.contact(from).heard = now;
         match control {
             Control::Hello(hello) => self.on_hello(now, id, hello),
@@ -317,6 +320,33 @@ impl Session {
             Control::Cycle(message) => self.on_cycle(now, from, message),
         }
         Some(())
+    }
+
+    /// Whether it is this peer's place to say this: in a host's room all but the game is between the host and each client.
+    fn may_say(&self, from: PeerId, control: &Control) -> bool {
+        if self.room.is_mesh() {
+            return true;
+        }
+        let to_host = matches!(
+            control,
+            Control::Hello(_)
+                | Control::Farewell(LeaveReason::Left(_))
+                | Control::Propose { .. }
+                | Control::Gap { .. }
+                | Control::Cycle(_)
+        );
+        let from_host = matches!(
+            control,
+            Control::Welcome(_)
+                | Control::Farewell(_)
+                | Control::Denied { .. }
+                | Control::Entries(_)
+                | Control::Cycle(_)
+        );
+        match self.leads() {
+            true => to_host,
+            false => from_host && from == self.room.authority(),
+        }
     }
 
     /// Before the other end is known as a peer.

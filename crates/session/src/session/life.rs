@@ -258,6 +258,9 @@ impl Session {
         if let Some(early) = self.early.take() {
             self.events.extend(early);
         }
+        self.questions.clear();
+        self.askers.forget();
+        self.acts.forget();
         self.give_up_proposals();
         self.state = State::Left(reason.clone());
         let words = reason.to_string();
@@ -371,7 +374,15 @@ fn contact_gone(session: &mut Session, now: Duration, peer: PeerId, reason: &Clo
         .room
         .peer(peer)
         .is_some_and(|p| p.kind == PeerKind::Spectator);
+    let farewell = session
+        .contacts
+        .get_mut(&peer)
+        .and_then(|c| c.farewell.take());
     let change = match reason {
+        _ if farewell.is_some() => Change::Left {
+            peer,
+            reason: farewell.unwrap_or(LeaveReason::Silent),
+        },
         CloseReason::Remote { reason, .. } => Change::Left {
             peer,
             reason: LeaveReason::Left(shorten(reason)),
