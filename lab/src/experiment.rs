@@ -48,6 +48,9 @@ pub fn experiments() -> &'static [&'static dyn Experiment] {
         &all::Bottleneck,
         &all::Hostile,
         &all::Clock,
+        &all::Topology,
+        &all::Join,
+        &all::Churn,
     ]
 }
 

@@ -2,19 +2,25 @@
 
 mod block;
 mod bottleneck;
+mod churn;
 mod clock;
 mod delivery;
 mod hostile;
 mod jitter;
+mod join;
 mod loss_latency;
+mod topology;
 
 pub use block::Block;
 pub use bottleneck::Bottleneck;
+pub use churn::Churn;
 pub use clock::Clock;
 pub use delivery::Delivery;
 pub use hostile::Hostile;
 pub use jitter::Jitter;
+pub use join::Join;
 pub use loss_latency::LossLatency;
+pub use topology::Topology;
 
 use crate::error::LabError;
 use crate::parameters::Case;

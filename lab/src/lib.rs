@@ -24,6 +24,7 @@
 //! # Ok::<(), samestep_lab::LabError>(())
 //! ```
 
+mod crowd;
 mod error;
 mod experiment;
 mod experiments;

@@ -10,7 +10,7 @@ use crate::experiment::{Experiment, experiment, experiments};
 use crate::parameters::{Case, Choices, Key, Layers, Value, cases};
 
 /// The built-in plans, in the order they are listed and reported.
-const PLANS: [(&str, &str); 7] = [
+const PLANS: [(&str, &str); 10] = [
     ("delivery", include_str!("../plans/delivery.toml")),
     ("jitter", include_str!("../plans/jitter.toml")),
     ("loss-latency", include_str!("../plans/loss-latency.toml")),
@@ -18,6 +18,9 @@ const PLANS: [(&str, &str); 7] = [
     ("bottleneck", include_str!("../plans/bottleneck.toml")),
     ("hostile", include_str!("../plans/hostile.toml")),
     ("clock", include_str!("../plans/clock.toml")),
+    ("topology", include_str!("../plans/topology.toml")),
+    ("join", include_str!("../plans/join.toml")),
+    ("churn", include_str!("../plans/churn.toml")),
 ];
 
 /// One plan, checked against its experiment.

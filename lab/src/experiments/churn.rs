@@ -1,0 +1,177 @@
+//! Players come, vanish and return: how soon does everyone agree on who is there?
+
+mod town;
+
+use super::in_case;
+use crate::crowd::TOPOLOGY;
+use crate::error::LabError;
+use crate::experiment::{Experiment, Findings, Metric, RunContext};
+use crate::link::{self, percent_label};
+use crate::parameters::{Domain, Key};
+use crate::plot::{Data, Plot};
+use crate::stats::Samples;
+use town::{Kind, Town};
+
+/// A room that never comes to rest.
+pub struct Churn;
+
+const KEYS: &[Key] = &[
+    TOPOLOGY,
+    Key::number(
+        "players",
+        16.0,
+        Domain::Whole(3, 64),
+        "players when all are there; the host stays",
+    )
+    .labelled(|value| Some(format!("{value}p"))),
+    link::PROFILE,
+    link::LATENCY_MS,
+    link::JITTER_MS.labelled(link::some_jitter_label),
+    link::JITTER,
+    link::LOSS.labelled(percent_label),
+    link::BURST_MS,
+    link::DUPLICATE,
+    link::REORDER,
+    link::RATE_KBPS,
+    link::QUEUE_MS,
+    Key::number(
+        "stay_s",
+        60.0,
+        Domain::Number(1.0, 10_000.0),
+        "how long a player stays, on average, in s",
+    ),
+    Key::number(
+        "away_s",
+        25.0,
+        Domain::Number(0.1, 10_000.0),
+        "how long a player is away, on average, in s",
+    ),
+    Key::number(
+        "timeout_ms",
+        5_000.0,
+        Domain::Number(500.0, 60_000.0),
+        "silence after which somebody counts as gone, in ms",
+    ),
+    Key::number(
+        "grace_s",
+        30.0,
+        Domain::Number(1.0, 10_000.0),
+        "how long a place is kept, in s",
+    ),
+    link::SECONDS,
+    link::REPEATS,
+];
+
+const METRICS: &[Metric] = &[
+    Metric::new(
+        "agree_max",
+        "s",
+        "from any change until everyone who is there agrees on it, longest of all; from silence the time-out is subtracted",
+    ),
+    Metric::new("agree_p99", "s", "the same, 99th percentile"),
+    Metric::new("agree_mean", "s", "the same, mean"),
+    Metric::new(
+        "join_max",
+        "s",
+        "of newcomers alone, from their request, longest",
+    ),
+    Metric::new(
+        "return_max",
+        "s",
+        "of those who come back, from their request, longest",
+    ),
+    Metric::new(
+        "leave_max",
+        "s",
+        "of those who say that they leave, longest",
+    ),
+    Metric::new(
+        "vanish_max",
+        "s",
+        "of those who vanish, from the time-out, longest",
+    ),
+    Metric::new(
+        "forget_max",
+        "s",
+        "of places that are kept no longer, from the end of the grace, longest",
+    ),
+    Metric::new(
+        "changes",
+        "",
+        "changes of the member list, mean of the repeats",
+    ),
+    Metric::new(
+        "slots_lost",
+        "",
+        "players who returned in time and did not find their place, of all repeats",
+    ),
+    Metric::new(
+        "ghosts",
+        "",
+        "members listed who were gone for more than two seconds longer than allowed, of all repeats",
+    ),
+];
+
+impl Experiment for Churn {
+    fn name(&self) -> &'static str {
+        "churn"
+    }
+
+    fn keys(&self) -> &'static [Key] {
+        KEYS
+    }
+
+    fn metrics(&self) -> &'static [Metric] {
+        METRICS
+    }
+
+    fn run(&self, context: &RunContext) -> Result<Findings, LabError> {
+        let measured = context.measure(|case, seed| {
+            let town = Town::open(case, seed).map_err(in_case(case))?;
+            town.live()
+                .map_err(|why| in_case(case)(format!("{why} (this repeat's seed is {seed})")))
+        })?;
+        let mut findings = Findings::default();
+        let mut lines = Vec::new();
+        for (case, repeats) in &measured {
+            let took = |wanted: Option<Kind>| -> Samples {
+                let all = repeats.iter().flat_map(|town| &town.settled);
+                all.filter(|(kind, _)| wanted.is_none_or(|wanted| *kind == wanted))
+                    .map(|(_, took)| took.as_secs_f64())
+                    .collect()
+            };
+            let all = took(None);
+            let sorted = all.sorted();
+            let figures = [
+                all.max(),
+                sorted.percentile(99.0),
+                all.mean(),
+                took(Some(Kind::Join)).max(),
+                took(Some(Kind::Return)).max(),
+                took(Some(Kind::Leave)).max(),
+                took(Some(Kind::Vanish)).max(),
+                took(Some(Kind::Forget)).max(),
+                Some(all.len() as f64 / repeats.len() as f64),
+                Some(repeats.iter().map(|town| town.slots_lost as f64).sum()),
+                Some(repeats.iter().map(|town| town.ghosts as f64).sum()),
+            ];
+            for (metric, ours) in METRICS.iter().zip(figures) {
+                findings.push(case, metric.name, None, ours);
+            }
+            let points = (0..=200).filter_map(|step| {
+                let share = 100.0 * f64::from(step) / 200.0;
+                Some((sorted.percentile(share)?, share))
+            });
+            lines.push((case.name.clone(), points.collect()));
+        }
+        findings.plots.push(Plot {
+            name: "agreement".into(),
+            title: "Time until everyone agrees on a change".into(),
+            x: "seconds".into(),
+            y: "% of the changes".into(),
+            log_y: false,
+            data: Data::Lines(lines),
+        });
+        Ok(findings)
+    }
+}

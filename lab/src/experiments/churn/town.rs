@@ -1,0 +1,408 @@
+//! The room of the churn experiment: who comes and goes, and what everyone ought to know.
+
+use std::time::Duration;
+
+use samestep_netem::Rng;
+use samestep_session::{
+    LeaveReason, PeerId, PlayerId, Presence, RejoinSecret, Session, SessionConfig, SessionEvent,
+    Silence, State,
+};
+use samestep_sim::NodeId;
+
+use crate::crowd::Crowd;
+use crate::link;
+use crate::parameters::Case;
+
+/// A change of the member list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Join,
+    Return,
+    Leave,
+    /// Gone without a word: the time-out has passed.
+    Vanish,
+    /// The place is kept no longer.
+    Forget,
+}
+
+/// A room and its coming and going. What it found is public once it has been lived.
+pub(super) struct Town {
+    /// Every change with the time until everyone agreed on it.
+    pub(super) settled: Vec<(Kind, Duration)>,
+    /// Players who returned in time and did not find their place.
+    pub(super) slots_lost: usize,
+    /// Members listed who were gone.
+    pub(super) ghosts: usize,
+    crowd: Crowd,
+    rng: Rng,
+    dwellers: Vec<Dweller>,
+    open: Vec<Change>,
+    stay: f64,
+    away: f64,
+    timeout: Duration,
+    grace: Duration,
+    end: Duration,
+}
+
+/// Who lives at a node.
+struct Dweller {
+    node: NodeId,
+    /// When it next does something.
+    turn: Duration,
+    /// When it vanished without a word, if it did.
+    vanished: Option<Duration>,
+    me: Option<PeerId>,
+    places: Vec<PlayerId>,
+    secret: Option<RejoinSecret>,
+    /// Who it must be again, as it returned in time.
+    owed: Option<(PeerId, Vec<PlayerId>)>,
+}
+
+/// A change that not everyone has agreed on yet.
+#[derive(Clone, Debug)]
+struct Change {
+    kind: Kind,
+    node: NodeId,
+    /// Who; a newcomer is not known by name yet.
+    peer: Option<PeerId>,
+    since: Duration,
+}
+
+/// A member listed for this much longer than allowed is a ghost.
+const BOUND: Duration = Duration::from_secs(2);
+/// A change on which nobody agrees for this long ends the measurement.
+const HOPELESS: Duration = Duration::from_secs(30);
+
+impl Town {
+    /// Everyone gathers.
+    pub(super) fn open(case: &Case, seed: u64) -> Result<Town, String> {
+        let path = link::path(case).map_err(|error| error.to_string())?;
+        let (timeout, grace) = (case.millis("timeout_ms"), case.seconds("grace_s"));
+        let players = case.number("players") as usize;
+        let mut config = SessionConfig::new("samestep-lab", 1);
+        // Kept places count; whoever comes without proof takes another.
+        config.capacity = 8 * players;
+        config.rejoin_grace = grace;
+        config.protocol.timeout = timeout;
+        config.protocol.keep_alive = timeout / 5;
+        config.silence = Silence::Drop { after: timeout };
+        let mut crowd = Crowd::open(seed, case, &path.up, config, Vec::new());
+        crowd.gather(players, None)?;
+        let mut town = Town {
+            settled: Vec::new(),
+            slots_lost: 0,
+            ghosts: 0,
+            rng: Rng::stream(seed, 77),
+            dwellers: Vec::new(),
+            open: Vec::new(),
+            stay: case.number("stay_s"),
+            away: case.number("away_s"),
+            timeout,
+            grace,
+            end: crowd.fleet.now() + case.seconds("seconds"),
+            crowd,
+        };
+        for node in town.crowd.fleet.nodes() {
+            let turn = town.later(town.stay);
+            town.dwellers.push(Dweller {
+                node,
+                turn,
+                vanished: None,
+                me: None,
+                places: Vec::new(),
+                secret: None,
+                owed: None,
+            });
+            town.note_place(usize::from(node.0));
+        }
+        if !town.crowd.is_mesh() {
+            town.dwellers[0].turn = Duration::MAX;
+        }
+        Ok(town)
+    }
+
+    fn later(&mut self, mean_s: f64) -> Duration {
+        self.crowd.fleet.now() + Duration::from_secs_f64(mean_s * self.rng.exponential())
+    }
+
+    /// Lets time pass, then waits until nothing is left to agree on.
+    pub(super) fn live(mut self) -> Result<Town, String> {
+        while self.crowd.fleet.now() < self.end {
+            let turn = self.dwellers.iter().map(|dweller| dweller.turn).min();
+            self.run_until(turn.unwrap_or(self.end).min(self.end))?;
+            let now = self.crowd.fleet.now();
+            for index in 0..self.dwellers.len() {
+                if self.dwellers[index].turn <= now && now < self.end {
+                    self.take_turn(index);
+                }
+            }
+        }
+        let quiet = self.timeout + self.grace + HOPELESS;
+        self.run_until(self.crowd.fleet.now() + quiet)?;
+        self.count_ghosts();
+        Ok(self)
+    }
+
+    fn run_until(&mut self, until: Duration) -> Result<(), String> {
+        loop {
+            let now = self.crowd.fleet.now();
+            let due = self.open.iter().map(|change| change.since);
+            let next = due.filter(|since| *since > now).min();
+            let pause = next.unwrap_or(until).min(until);
+            while let Some((at, node, event)) = self.crowd.next(pause)? {
+                let told = self.on_event(node, &event)?;
+                if told {
+                    self.settle(at)?;
+                }
+            }
+            self.settle(self.crowd.fleet.now())?;
+            if self.crowd.fleet.now() >= until {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Whether the event may settle something.
+    fn on_event(&mut self, node: NodeId, event: &SessionEvent) -> Result<bool, String> {
+        let index = usize::from(node.0);
+        match event {
+            SessionEvent::InSync => {
+                self.note_place(index);
+                let dweller = &mut self.dwellers[index];
+                if let Some((peer, places)) = dweller.owed.take()
+                    && (dweller.me != Some(peer) || dweller.places != places)
+                {
+                    self.slots_lost += 1;
+                }
+                // Nobody has to forget somebody who is back.
+                dweller.vanished = None;
+                let back = dweller.me;
+                self.open
+                    .retain(|change| change.kind != Kind::Forget || change.peer != back);
+            }
+            SessionEvent::Left { reason } if !matches!(reason, LeaveReason::Left(_)) => {
+                // Whom it asked has vanished meanwhile: it asks somebody else.
+                let asking = |change: &Change| {
+                    change.node == node && matches!(change.kind, Kind::Join | Kind::Return)
+                };
+                if !self.open.iter().any(asking) {
+                    return Err(format!(
+                        "{node} left at {:?}: {reason}",
+                        self.crowd.fleet.now()
+                    ));
+                }
+                self.open.retain(|change| !asking(change));
+                self.come_back(index);
+            }
+            _ => {}
+        }
+        use SessionEvent::*;
+        Ok(matches!(
+            event,
+            Joined { .. }
+                | InSync
+                | PeerJoined { .. }
+                | PeerInSync { .. }
+                | PeerAway { .. }
+                | PeerLeft { .. }
+                | Frozen
+        ))
+    }
+
+    /// Remembers who a dweller is, to compare when it returns.
+    fn note_place(&mut self, index: usize) {
+        let Some(session) = self.crowd.fleet.machine(self.dwellers[index].node) else {
+            return;
+        };
+        let me = session.me();
+        let places = session
+            .room()
+            .players()
+            .iter()
+            .filter(|player| Some(player.peer) == me)
+            .map(|player| player.id)
+            .collect();
+        let secret = session.rejoin_secret();
+        let dweller = &mut self.dwellers[index];
+        dweller.me = me;
+        dweller.places = places;
+        dweller.secret = Some(secret);
+    }
+
+    fn session(&self, index: usize) -> Option<&Session> {
+        let session = self.crowd.fleet.machine(self.dwellers[index].node)?;
+        (!matches!(session.state(), State::Left(_))).then_some(session)
+    }
+
+    /// Those who take part.
+    fn present(&self) -> impl Iterator<Item = &Session> {
+        let sessions = (0..self.dwellers.len()).filter_map(|index| self.session(index));
+        sessions.filter(|session| *session.state() == State::InSync)
+    }
+
+    /// A mesh that loses half of its members at once stands still, as it should; that is not what is measured.
+    fn can_spare(&self) -> bool {
+        let now = self.crowd.fleet.now();
+        let silent = self.dwellers.iter().filter(|dweller| {
+            let noticed = dweller.vanished.map(|at| at + self.timeout + BOUND);
+            noticed.is_some_and(|noticed| now < noticed)
+        });
+        let there = self.present().count();
+        there > 2 && 2 * (there - 1) > there + silent.count()
+    }
+
+    fn take_turn(&mut self, index: usize) {
+        let now = self.crowd.fleet.now();
+        let node = self.dwellers[index].node;
+        let Some(session) = self.session(index) else {
+            self.come_back(index);
+            self.dwellers[index].turn = self.later(self.stay);
+            return;
+        };
+        // Somebody who is just coming, or whom the others cannot spare, tries again later.
+        if *session.state() != State::InSync || !self.can_spare() {
+            self.dwellers[index].turn = self.later(1.0);
+            return;
+        }
+        let peer = self.dwellers[index].me;
+        self.open.retain(|change| {
+            change.node != node || !matches!(change.kind, Kind::Join | Kind::Return)
+        });
+        if self.rng.chance(0.3) {
+            self.crowd
+                .fleet
+                .with(node, |now, session| session.leave(now, "good night"));
+            self.change(Kind::Leave, node, peer, now);
+            self.dwellers[index].secret = None;
+            self.dwellers[index].vanished = None;
+        } else {
+            self.crowd.fleet.kill(node);
+            self.dwellers[index].vanished = Some(now);
+            self.change(Kind::Vanish, node, peer, now + self.timeout);
+            self.change(Kind::Forget, node, peer, now + self.timeout + self.grace);
+        }
+        self.dwellers[index].turn = self.later(self.away).max(now + Duration::from_secs(3));
+    }
+
+    /// Starts the program again; one in five does not remember who it was.
+    fn come_back(&mut self, index: usize) {
+        let now = self.crowd.fleet.now();
+        let forgetful = self.rng.chance(0.2);
+        let members: Vec<NodeId> = (0..self.dwellers.len())
+            .filter(|index| {
+                let session = self.session(*index);
+                session.is_some_and(|session| *session.state() == State::InSync)
+            })
+            .map(|index| self.dwellers[index].node)
+            .collect();
+        let through = match self.crowd.is_mesh() {
+            true => members[self.rng.range(0..members.len() as u64) as usize],
+            false => NodeId(0),
+        };
+        let dweller = &mut self.dwellers[index];
+        let node = dweller.node;
+        if forgetful {
+            dweller.secret = None;
+        }
+        let secret = dweller.secret;
+        // The place is kept from when the absence was noticed, so at least this long.
+        let in_time = dweller.vanished.is_some_and(|at| now < at + self.grace);
+        let kind = match secret.is_some() && in_time {
+            true => Kind::Return,
+            false => Kind::Join,
+        };
+        if kind == Kind::Return {
+            dweller.owed = dweller.me.map(|me| (me, dweller.places.clone()));
+            self.open
+                .retain(|change| change.node != node || change.kind != Kind::Vanish);
+        }
+        self.crowd.join(node, through, secret);
+        self.change(kind, node, None, now);
+    }
+
+    fn change(&mut self, kind: Kind, node: NodeId, peer: Option<PeerId>, since: Duration) {
+        self.open.push(Change {
+            kind,
+            node,
+            peer,
+            since,
+        });
+    }
+
+    /// Notes the changes everyone has agreed on by now.
+    fn settle(&mut self, now: Duration) -> Result<(), String> {
+        let due: Vec<Change> = self
+            .open
+            .iter()
+            .filter(|change| change.since <= now)
+            .cloned()
+            .collect();
+        for change in due {
+            let took = now - change.since;
+            if !self.is_agreed(&change) {
+                if took > HOPELESS {
+                    return Err(format!(
+                        "not everyone agrees on {change:?} at {:.3} s: {}",
+                        now.as_secs_f64(),
+                        self.opinions(&change)
+                    ));
+                }
+                continue;
+            }
+            let gone = matches!(change.kind, Kind::Leave | Kind::Vanish | Kind::Forget);
+            self.ghosts += usize::from(gone && took > BOUND);
+            self.settled.push((change.kind, took));
+            self.open
+                .retain(|open| open.node != change.node || open.kind != change.kind);
+        }
+        Ok(())
+    }
+
+    fn is_agreed(&self, change: &Change) -> bool {
+        let lists = |session: &Session, peer| session.room().peer(peer).is_some();
+        match (change.kind, change.peer) {
+            (Kind::Join | Kind::Return, _) => {
+                let index = usize::from(change.node.0);
+                let session = self.session(index);
+                let me = session
+                    .filter(|session| *session.state() == State::InSync)
+                    .and_then(Session::me);
+                me.is_some_and(|me| self.present().all(|session| is_present(session, me)))
+            }
+            (Kind::Vanish, Some(peer)) => self.present().all(|session| !is_present(session, peer)),
+            (Kind::Leave | Kind::Forget, Some(peer)) => {
+                self.present().all(|session| !lists(session, peer))
+            }
+            (_, None) => true,
+        }
+    }
+
+    /// What each member makes of a change, in words.
+    fn opinions(&self, change: &Change) -> String {
+        let opinion = |index: usize| {
+            let session = self.session(index)?;
+            let listed = change.peer.and_then(|peer| session.room().peer(peer));
+            let presence = listed.map(|peer| peer.presence);
+            let (me, state, at) = (session.me(), session.state(), session.log_index());
+            Some(format!("{me:?} {state:?} at {at}: {presence:?}; "))
+        };
+        (0..self.dwellers.len()).filter_map(opinion).collect()
+    }
+
+    /// When nothing happens any more: everyone listed must be there.
+    fn count_ghosts(&mut self) {
+        let there: Vec<PeerId> = self.present().filter_map(Session::me).collect();
+        let ghosts = self
+            .present()
+            .flat_map(|session| session.room().peers())
+            .filter(|peer| !there.contains(&peer.id))
+            .count();
+        self.ghosts += ghosts + self.open.len();
+    }
+}
+
+/// Whether a session's room lists somebody as taking part.
+fn is_present(session: &Session, peer: PeerId) -> bool {
+    let listed = session.room().peer(peer);
+    listed.is_some_and(|peer| peer.presence == Presence::InSync)
+}
