@@ -21,11 +21,12 @@ pub fn main() {
 fn run(command: &str) -> Result<(), Box<dyn Error>> {
     let mut config = SessionConfig::new("toy", 1).player("somebody");
     config.capacity = 4;
+    let usage = "use it as `toy host [PORT]` or `toy join ADDRESS`";
     let room = match command.split_once(' ') {
-        Some(("host", port)) => Background::host(port.parse()?, config)?,
+        None if command == "host" => Background::host(DEFAULT_PORT, config)?,
+        Some(("host", port)) => Background::host(port.parse().map_err(|_| usage)?, config)?,
         Some(("join", address)) => Background::join(address, config)?,
-        _ if command == "host" => Background::host(DEFAULT_PORT, config)?,
-        _ => return Err("use it as `toy host [PORT]` or `toy join ADDRESS`".into()),
+        _ => return Err(usage.into()),
     };
     let toy = room.share(NetworkId::Static(1), Toy::default())?;
     room.wait_in_sync(Duration::from_secs(10))?; // From here on it stays the same by itself.
@@ -35,6 +36,9 @@ fn run(command: &str) -> Result<(), Box<dyn Error>> {
     toy.watch(show);
     for line in io::stdin().lines() {
         let line = line?;
+        if let State::Left(reason) = room.state() {
+            return Err(reason.to_string().into());
+        }
         toy.write(|toy| toy.lines[usize::from(me.0)].set(line))?;
     }
     Ok(()) // Leaves the room.

@@ -63,15 +63,21 @@ fn what_one_types_the_other_sees() {
     guest.wait_for("player 2: am I late?");
 
     late.end();
-    guest.end();
     host.end();
+    guest.type_line("anybody there?");
+    assert_eq!(
+        guest.process.wait().unwrap().code(),
+        Some(1),
+        "the room is closed"
+    );
 }
 
 fn mistakes_are_explained() {
     for (arguments, words) in [
         (["join", "no-such-name.invalid"], "no-such-name.invalid"),
         (["join", "somewhere:else"], "is no address"),
-        (["nonsense", ""], "toy host"),
+        (["host", "door"], "toy host [PORT]"),
+        (["nonsense", ""], "toy host [PORT]"),
     ] {
         let output = Command::new(env::current_exe().unwrap())
             .args(arguments)
