@@ -3,10 +3,7 @@
 use proc_macro2::{Ident, Span};
 use syn::meta::ParseNestedMeta;
 use syn::spanned::Spanned;
-use syn::{
-    Attribute, Data, DeriveInput, Error, Expr, ExprLit, Lit, LitStr, Path, Result, Type,
-    parse_quote,
-};
+use syn::{Attribute, Data, DeriveInput, Error, Expr, ExprLit, Lit, LitStr, Path, Result, Type};
 
 /// Numbers from here on are the library's own.
 const FIRST_RESERVED: u64 = 0xFF00;
@@ -36,7 +33,7 @@ pub struct Action {
 }
 
 impl Message {
-    pub fn parse(input: &DeriveInput) -> Result<Message> {
+    pub fn parse(input: &DeriveInput, default: Path) -> Result<Message> {
         let (mut krate, mut kind, mut delivery) = (None, None, None);
         each_key(input, "message", |key, meta| match key {
             "crate" => set(&mut krate, meta, path(meta)?),
@@ -55,7 +52,7 @@ impl Message {
             ));
         }
         Ok(Message {
-            krate: krate.unwrap_or_else(session),
+            krate: krate.unwrap_or(default),
             kind,
             delivery: delivery.unwrap_or_else(|| Ident::new("ReliableOrdered", Span::call_site())),
         })
@@ -63,7 +60,7 @@ impl Message {
 }
 
 impl Action {
-    pub fn parse(input: &DeriveInput) -> Result<Action> {
+    pub fn parse(input: &DeriveInput, default: Path) -> Result<Action> {
         let (mut krate, mut command, mut denial) = (None, None, None);
         each_key(input, "action", |key, meta| match key {
             "crate" => set(&mut krate, meta, path(meta)?),
@@ -74,7 +71,7 @@ impl Action {
             _ => Err(meta.error("unknown attribute: expected `command`, `denial` or `crate`")),
         })?;
         Ok(Action {
-            krate: krate.unwrap_or_else(session),
+            krate: krate.unwrap_or(default),
             command,
             denial,
         })
@@ -116,10 +113,6 @@ fn each_key(
 
 fn named<'a>(attributes: &'a [Attribute], name: &'a str) -> impl Iterator<Item = &'a Attribute> {
     attributes.iter().filter(move |a| a.path().is_ident(name))
-}
-
-fn session() -> Path {
-    parse_quote!(::samestep_session)
 }
 
 fn path(meta: &ParseNestedMeta<'_>) -> Result<Path> {

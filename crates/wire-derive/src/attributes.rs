@@ -165,8 +165,8 @@ impl Field {
 }
 
 /// The path under which the generated code finds `samestep_wire`: `#[wire(crate = path)]` on the type, for re-exports.
-pub fn crate_path(attributes: &[Attribute]) -> Result<Path> {
-    let mut path = syn::parse_quote!(::samestep_wire);
+pub fn crate_path(attributes: &[Attribute], default: Path) -> Result<Path> {
+    let mut path = default;
     for attribute in attributes.iter().filter(|a| a.path().is_ident("wire")) {
         attribute.parse_nested_meta(|meta| {
             if !meta.path.is_ident("crate") {

@@ -7,8 +7,9 @@ use syn::{Data, DeriveInput, Error, Fields, Member, Path, Result, parse_quote};
 
 use crate::attributes::{self, Field};
 
-pub fn wire(input: &DeriveInput) -> Result<TokenStream> {
-    let wire = attributes::crate_path(&input.attrs)?;
+/// `default` is where the generated code finds `samestep_wire`, unless the type says otherwise.
+pub fn wire(input: &DeriveInput, default: Path) -> Result<TokenStream> {
+    let wire = attributes::crate_path(&input.attrs, default)?;
     let mut constants = Vec::new();
     let mut variants = Vec::new();
     let body = match &input.data {

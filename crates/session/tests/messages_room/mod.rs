@@ -30,6 +30,8 @@ pub struct Program<C> {
     pub left_over: Vec<(Duration, SessionEvent)>,
     /// One way to or from it.
     pub latency: Duration,
+    /// Crashed: it hears and says nothing any more.
+    pub crashed: bool,
 }
 
 pub fn ms(ms: u64) -> Duration {
@@ -93,6 +95,7 @@ impl<C> Game<C> {
             context,
             left_over: Vec::new(),
             latency,
+            crashed: false,
         });
         let end = self.now + Duration::from_secs(10);
         while self.programs[program].session.state() != &State::InSync {
@@ -111,6 +114,7 @@ impl<C> Game<C> {
             let timers = self
                 .programs
                 .iter_mut()
+                .filter(|p| !p.crashed)
                 .filter_map(|p| p.session.poll_timeout());
             let next = timers.chain(arrival).min().filter(|next| *next <= end);
             let Some(next) = next else { break };
@@ -118,12 +122,14 @@ impl<C> Game<C> {
             let later = self.network.split_off(&(self.now, u64::MAX));
             for (_, (from, to, mut datagram)) in std::mem::replace(&mut self.network, later) {
                 let program = (0..self.programs.len()).find(|p| address(*p) == to);
-                if let Some(program) = program {
-                    let session = &mut self.programs[program].session;
+                if let Some(program) = program.map(|p| &mut self.programs[p])
+                    && !program.crashed
+                {
+                    let session = &mut program.session;
                     session.handle_datagram(self.now, from, &mut datagram);
                 }
             }
-            for program in &mut self.programs {
+            for program in self.programs.iter_mut().filter(|p| !p.crashed) {
                 program.session.handle_timeout(self.now);
             }
             self.settle();
@@ -136,6 +142,9 @@ impl<C> Game<C> {
         let mut buf = [0; 1200];
         for number in 0..self.programs.len() {
             let program = &mut self.programs[number];
+            if program.crashed {
+                continue;
+            }
             while let Some(event) = program.session.poll_event() {
                 let handled = program.handlers.handle(
                     self.now,
