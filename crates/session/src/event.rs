@@ -230,7 +230,42 @@ impl LeaveReason {
                 | RefuseReason::Game
                 | RefuseReason::Protocol { .. }),
             ) => Self::WrongVersion(shorten(&why.to_string())),
+            CloseReason::Remote { code, reason } => Self::from_close(*code, reason),
             reason => Self::NotReached(shorten(&reason.to_string())),
+        }
+    }
+}
+
+impl LeaveReason {
+    /// How it is told when a connection is closed: in case the farewell itself gets lost.
+    pub(crate) fn to_close(&self) -> (u32, &str) {
+        match self {
+            Self::Left(words) => (1, words),
+            Self::Kicked(words) => (2, words),
+            Self::Banned(words) => (3, words),
+            Self::RoomClosed(words) => (4, words),
+            Self::LoadingTooLong => (5, ""),
+            Self::Full => (6, ""),
+            Self::WrongTopology => (7, ""),
+            Self::Silent => (8, ""),
+            Self::NotReached(words) | Self::WrongVersion(words) | Self::WrongPassword(words) => {
+                (0, words)
+            }
+        }
+    }
+
+    /// What the host meant by closing the connection.
+    pub(crate) fn from_close(code: u32, words: &str) -> Self {
+        let words = shorten(words);
+        match code {
+            2 => Self::Kicked(words),
+            3 => Self::Banned(words),
+            4 => Self::RoomClosed(words),
+            5 => Self::LoadingTooLong,
+            6 => Self::Full,
+            7 => Self::WrongTopology,
+            8 => Self::Silent,
+            _ => Self::NotReached(words),
         }
     }
 }

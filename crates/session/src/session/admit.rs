@@ -177,10 +177,10 @@ impl Session {
     }
 
     fn turn_away(&mut self, now: Duration, id: ConnectionId, reason: LeaveReason) {
-        let words = reason.to_string();
-        self.tell_connection(now, id, &Control::Farewell(reason));
+        let (code, words) = reason.to_close();
+        self.tell_connection(now, id, &Control::Farewell(reason.clone()));
         self.connections.insert(id, OtherEnd::Gone);
-        self.endpoint.close(now, id, 0, &words);
+        self.endpoint.close(now, id, code, words);
     }
 
     /// The authority's decision about somebody who wants in. `Err` is a No; `Ok(None)` means not yet.
@@ -273,6 +273,7 @@ impl Session {
             .have
             .filter(|have| !state_follows && self.log.contains(*have));
         let contact = self.contact(peer);
+        contact.on_heard(now);
         contact.clock.on_told(now, waiting.clock_us);
         contact.sent_index = resumes.map_or(at.index, |have| have.index);
         contact.matched = contact.sent_index;
@@ -369,6 +370,7 @@ impl Session {
         self.meet_everyone(now, welcome.you, welcome.me);
         self.bind(now, welcome.me, id);
         let contact = self.contact(welcome.me);
+        contact.on_heard(now);
         contact.welcomed = true;
         contact.clock.on_told(now, welcome.clock_us);
         self.time

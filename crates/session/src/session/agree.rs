@@ -331,11 +331,7 @@ impl Session {
                 }
             }
             Change::Closed { words } => {
-                let reason = LeaveReason::RoomClosed(words);
-                if self.leads() {
-                    self.tell_all(now, &Control::Farewell(reason.clone()));
-                }
-                self.finish(now, reason);
+                self.finish(now, LeaveReason::RoomClosed(words));
             }
         }
     }

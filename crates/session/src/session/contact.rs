@@ -52,6 +52,13 @@ impl Contact {
         self.connection.is_some() && now.saturating_sub(self.heard_direct) < QUIET
     }
 
+    /// Something came straight from it.
+    pub(super) fn on_heard(&mut self, now: Duration) {
+        self.heard = now;
+        self.heard_direct = now;
+        self.dials = 0;
+    }
+
     /// Forgets everything about an earlier life.
     pub(super) fn begin_anew(&mut self, now: Duration, epoch: u64) {
         let connection = self.connection;
@@ -198,9 +205,6 @@ impl Session {
     pub(super) fn bind(&mut self, now: Duration, peer: PeerId, connection: ConnectionId) {
         let contact = self.contacts.entry(peer).or_default();
         let old = contact.connection.replace(connection);
-        contact.heard_direct = now;
-        contact.heard = now;
-        contact.dials = 0;
         self.connections.insert(connection, OtherEnd::Peer(peer));
         if let Some(old) = old.filter(|old| *old != connection) {
             self.connections.insert(old, OtherEnd::Gone);

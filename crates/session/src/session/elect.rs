@@ -138,12 +138,18 @@ impl Session {
             return;
         };
         let lost = self.state == State::Frozen;
+        let dialling = super::OtherEnd::Dialled(peer);
+        if self.connections.values().any(|end| *end == dialling) {
+            return;
+        }
         let contact = self.contacts.entry(peer).or_default();
         if contact.connection.is_some() || contact.next_dial > now || (since > mine && !lost) {
             return;
         }
         contact.dials += 1;
-        contact.next_dial = now + Duration::from_secs(1 << contact.dials.min(3));
+        // Who is alone has nothing better to do than to look for the others.
+        let patience = if lost { 0 } else { contact.dials.min(3) };
+        contact.next_dial = now + Duration::from_secs(1 << patience);
         let password = match self.role.join() {
             Some(join) => join.password.clone(),
             None => self.config.password.clone(),
@@ -154,8 +160,7 @@ impl Session {
             ..Default::default()
         };
         if let Ok(id) = self.endpoint.connect(now, address.into(), options) {
-            let end = super::OtherEnd::Dialled(peer);
-            self.connections.insert(id, end);
+            self.connections.insert(id, dialling);
         }
     }
 
@@ -237,12 +242,14 @@ impl Session {
                             .is_some_and(|c| c.accuses.contains(&peer))
                 })
                 .count();
-            let voted_out = presence == Presence::Loading || votes * 2 > unaccused.len();
+            let voted_out = votes * 2 > unaccused.len();
             match farewell {
                 // What it said before may still be arriving.
                 Some(_) if !self.has_hung_up(now, peer) => {}
                 Some(reason) => self.wish(now, peer, Change::Left { peer, reason }),
-                None if voted_out && !waits => self.wish(now, peer, Change::Away { peer }),
+                None if presence == Presence::Loading || (voted_out && !waits) => {
+                    self.wish(now, peer, Change::Away { peer })
+                }
                 None => {}
             }
         }

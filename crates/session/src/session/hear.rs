@@ -115,9 +115,7 @@ impl Session {
             // Somebody whose link is not yet known here talks already: it will say so again.
             _ => return Some(()),
         };
-        let contact = self.contact(neighbour);
-        contact.heard_direct = now;
-        contact.heard = now;
+        self.contact(neighbour).on_heard(now);
         let from = match envelope.route {
             Route::Direct => neighbour,
             Route::Via { .. } | Route::ToOthers => {
@@ -367,6 +365,7 @@ impl Session {
                 }
                 if self.room.is_present(from) {
                     self.bind(now, from, id);
+                    self.contact(from).on_heard(now);
                 } else if from < self.room.next_peer() {
                     let index = self.log.committed();
                     self.tell_connection(now, id, &Control::Out { index });

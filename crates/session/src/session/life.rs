@@ -83,8 +83,9 @@ impl Session {
             contact_gone(self, now, peer, reason);
         } else if peer == self.room.authority() {
             match reason {
-                CloseReason::Remote { reason, .. } => {
-                    self.finish(now, LeaveReason::RoomClosed(shorten(reason)));
+                CloseReason::Remote { code, reason } => {
+                    let why = LeaveReason::from_close(*code, reason);
+                    self.finish(now, why);
                 }
                 reason => self.rejoin_through(now, None, &reason.to_string()),
             }
@@ -198,7 +199,8 @@ impl Session {
         }
         if let Some(id) = self.contacts.remove(&peer).and_then(|c| c.connection) {
             self.connections.insert(id, OtherEnd::Gone);
-            self.endpoint.close(now, id, 0, &reason.to_string());
+            let (code, words) = reason.to_close();
+            self.endpoint.close(now, id, code, words);
         }
         for player in players {
             self.emit(SessionEvent::PlayerLeft { player: *player });
@@ -258,15 +260,19 @@ impl Session {
         if let Some(early) = self.early.take() {
             self.events.extend(early);
         }
+        if self.room.is_mesh() && matches!(reason, LeaveReason::RoomClosed(_)) {
+            // Whoever does not hear the leader hears it from others.
+            self.tell_all(now, &Control::Farewell(reason.clone()));
+        }
         self.questions.clear();
         self.askers.forget();
         self.acts.forget();
         self.give_up_proposals();
         self.state = State::Left(reason.clone());
-        let words = reason.to_string();
+        let (code, words) = reason.to_close();
         for (id, end) in core::mem::take(&mut self.connections) {
             if end != OtherEnd::Gone {
-                self.endpoint.close(now, id, 0, &words);
+                self.endpoint.close(now, id, code, words);
             }
         }
         self.contacts.clear();
