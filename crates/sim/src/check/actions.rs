@@ -118,21 +118,20 @@ impl ConfirmedActions {
                 return Err(format!("command {index} ({action:?}) was not applied"));
             }
         }
-        self.answered(who)
+        self.answered(who, since)
     }
 
-    /// When all is quiet, or the session is over: every request of its own must have been answered.
-    pub fn answered(&self, who: Part) -> Result<(), String> {
-        let open = self
-            .asked
-            .range((who, RequestId(0))..=(who, RequestId(u32::MAX)))
-            .find(|(_, (_, answer))| answer.is_none());
-        match open {
-            Some(((_, request), (action, _))) => {
-                Err(format!("{request:?} ({action:?}) was not answered"))
+    /// When all is quiet, or the session is over: every request of its own must have been answered, unless it took place
+    /// within the state the session was given, up to `since`.
+    pub fn answered(&self, who: Part, since: u64) -> Result<(), String> {
+        let mine = (who, RequestId(0))..=(who, RequestId(u32::MAX));
+        for ((_, request), (action, answer)) in self.asked.range(mine) {
+            let contained = self.places.get(action).is_some_and(|at| *at <= since);
+            if answer.is_none() && !contained {
+                return Err(format!("{request:?} ({action:?}) was not answered"));
             }
-            None => Ok(()),
         }
+        Ok(())
     }
 
     /// How many actions took place.

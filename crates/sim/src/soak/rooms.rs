@@ -203,6 +203,7 @@ impl<'t> Script<'t> {
             .map_err(broken(Promise::SessionLife))?;
         match &event {
             SessionEvent::Joined { me } => self.on_joined(part, *me),
+            SessionEvent::InSync => self.judge_place(part)?,
             SessionEvent::Reconnecting { .. } | SessionEvent::Frozen => {
                 self.programs[part.0].whole = false;
             }

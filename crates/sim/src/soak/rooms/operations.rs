@@ -181,6 +181,10 @@ impl Script<'_> {
         if self.terms.mesh && !self.majority_without(&[program.node]) {
             return;
         }
+        // Who is waited for must be able to come back.
+        if self.terms.waits() && !program.life.is_in_sync() {
+            return;
+        }
         self.stop(part, "crashes");
         let node = self.programs[part.0].node;
         self.fleet.kill(node);
@@ -229,7 +233,7 @@ impl Script<'_> {
             .filter(|node| self.part_at(*node).is_none())
             .collect();
         if let Some(node) = self.pick(&gone) {
-            let with_secret = self.rng.chance(0.8);
+            let with_secret = self.rng.chance(0.8) || self.terms.waits();
             self.bring_back(node, with_secret);
         }
     }

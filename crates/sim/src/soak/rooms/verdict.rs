@@ -70,7 +70,7 @@ impl Script<'_> {
                 }
                 State::Left(reason) if self.may_have_left(part, &reason) => self
                     .confirmed
-                    .answered(part)
+                    .answered(part, self.programs[part.0].since.unwrap_or(0))
                     .map_err(|what| self.breach(Promise::Confirmed, node, &what))?,
                 state => {
                     let what = format!("is {state:?} when all is calm");
@@ -98,7 +98,6 @@ impl Script<'_> {
             }
         }
         self.judge_authority(&parts)?;
-        self.judge_places(&parts)?;
         self.judge_actions(&parts)
     }
 
@@ -111,19 +110,19 @@ impl Script<'_> {
         Err(self.breach(Promise::OneGame, NodeId(0), &what))
     }
 
-    fn judge_places(&self, parts: &[Part]) -> Result<(), Breach> {
-        for part in parts {
-            let (Some(seen), program) = (self.view(*part), &self.programs[part.0]) else {
-                continue;
-            };
-            let me = self.session(*part).and_then(Session::me);
-            if let (Some((peer, players)), Some(me)) = (&program.owed, me) {
-                let now = seen.places(me);
-                same_place((*peer, players), (me, &now))
-                    .map_err(|what| self.breach(Promise::Places, program.node, &what))?;
-            }
-        }
-        Ok(())
+    /// Who has returned in time is who it was.
+    pub(super) fn judge_place(&mut self, part: Part) -> Result<(), Breach> {
+        let me = self.session(part).and_then(Session::me);
+        let (Some(seen), Some(me)) = (self.view(part), me) else {
+            return Ok(());
+        };
+        let program = &mut self.programs[part.0];
+        let Some((peer, players)) = program.owed.take() else {
+            return Ok(());
+        };
+        let node = program.node;
+        same_place((peer, &players), (me, &seen.places(me)))
+            .map_err(|what| self.breach(Promise::Places, node, &what))
     }
 
     fn judge_actions(&self, parts: &[Part]) -> Result<(), Breach> {
@@ -193,7 +192,7 @@ impl Script<'_> {
                 return Err(self.breach(Promise::SessionLife, node, &what));
             }
             self.confirmed
-                .answered(part)
+                .answered(part, self.programs[part.0].since.unwrap_or(0))
                 .map_err(|what| self.breach(Promise::Confirmed, node, &what))?;
         }
         Ok(())
