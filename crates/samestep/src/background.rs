@@ -15,7 +15,7 @@ use samestep_session::{
     JoinTo, LeaveReason, Message, NetworkId, PlayerId, PlayerInfo, Role, SendError, Session,
     SessionConfig, SessionEvent, SetupError, State, To,
 };
-use samestep_sync::traits::SharedFields;
+use samestep_sync::SharedFields;
 use samestep_transport::{Transport, Udp, UdpConfig};
 use samestep_wire::EncodeError;
 

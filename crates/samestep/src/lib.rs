@@ -82,8 +82,6 @@ pub use samestep_netem as netem;
 pub use samestep_proto as proto;
 pub use samestep_session as session;
 pub use samestep_sync as sync;
-/// Derives [`sync::SharedFields`] for programs that depend on this crate alone.
-pub use samestep_sync_derive::SharedFieldsOfFacade as SharedFields;
 pub use samestep_transport as transport;
 pub use samestep_wire as wire;
 
@@ -92,9 +90,15 @@ pub use samestep_wire as wire;
 /// Where sessions and the protocol have the same name for something: [`Event`](crate::proto::Event) and
 /// [`SendError`](crate::proto::SendError) are the protocol's, [`Message`](crate::session::Message) is what a session sends.
 pub mod prelude {
+    // The traits come with the derives of their own crates, which name those crates. Programs that depend on this one alone
+    // need others, and what is named here wins over what comes along.
+    pub use crate::traits::*;
+    pub use samestep_session_derive::{ActionOfFacade as Action, MessageOfFacade as Message};
+    pub use samestep_sync_derive::SharedFieldsOfFacade as SharedFields;
+    pub use samestep_wire_derive::WireOfFacade as Wire;
+
     pub use crate::{
-        Background, DEFAULT_PORT, Driver, DriverError, SharedFields, SharedHandle, StartError,
-        WaitError,
+        Background, DEFAULT_PORT, Driver, DriverError, SharedHandle, StartError, WaitError,
     };
     pub use samestep_netem::{LinkConfig, Path, Profile};
     pub use samestep_proto::{
@@ -102,11 +106,17 @@ pub mod prelude {
         ConnectionId, Event, Repair, Security, SendError, Stats,
     };
     pub use samestep_session::{
-        Delivery, JoinTo, LeaveReason, Message, MessageKind, NetworkId, Role, Session,
-        SessionConfig, SessionEvent, Shared, State, To,
+        Call, Delivery, Handlers, JoinTo, LeaveReason, MessageKind, NetworkId, RequestId, Role,
+        Session, SessionConfig, SessionEvent, Shared, State, Ticket, To, Verdict,
     };
     pub use samestep_sync::{Owner, PeerId, PlayerId, SetError, Synced};
     pub use samestep_transport::{Impaired, Memory, Tcp, Transport, Udp};
+}
+
+mod traits {
+    pub use samestep_session::{Action, Message};
+    pub use samestep_sync::SharedFields;
+    pub use samestep_wire::Wire;
 }
 
 /// The README's example is compiled and run like the others.

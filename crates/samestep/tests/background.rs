@@ -15,6 +15,11 @@ struct Game {
     scores: [Synced<u32>; 4],
 }
 
+#[derive(Clone, PartialEq, Debug, Wire, Message)]
+struct Chat {
+    text: String,
+}
+
 const GAME: NetworkId = NetworkId::Static(1);
 
 fn config(name: &str) -> SessionConfig {
@@ -105,25 +110,21 @@ fn a_mesh_runs_by_itself() {
 fn messages_arrive_and_a_closed_room_says_so() {
     let host = Player::new(Background::host(0, config("Ada")));
     let guest = Player::new(Background::join(&local(&host.room), config("Ben")));
-    let sent = guest.room.with(|now, session| {
-        session.send_bytes(
-            now,
-            To::Authority,
-            Delivery::ReliableOrdered,
-            MessageKind(9),
-            b"hello",
-        )
-    });
-    assert_eq!(sent, Some(Ok(())));
-    let payload = loop {
+    let chat = Chat {
+        text: "hello".into(),
+    };
+    guest.room.send(To::Authority, chat.clone()).unwrap();
+    let heard = loop {
         let event = host.room.next_event(LONG).expect("a message in time");
         if let SessionEvent::Message { kind, payload, .. } = event
-            && kind == MessageKind(9)
+            && let Some(chat) = Chat::read(kind, &payload)
         {
-            break payload;
+            break chat;
         }
     };
-    assert_eq!(payload, b"hello");
+    assert_eq!(heard, Ok(chat));
+    let players = guest.room.with(|_, session| session.my_players().count());
+    assert_eq!(players, Some(1));
 
     let Player { room, game } = host;
     room.leave("time for bed");

@@ -108,9 +108,3 @@ pub use replicator::{Recipient, Replicator, View};
 pub use samestep_sync_derive::SharedFields;
 pub use samestep_wire::Wire;
 pub use synced::{SetError, Synced};
-
-/// The trait [`SharedFields`](trait@SharedFields) without its derive, for crates that export a derive of their own.
-#[doc(hidden)]
-pub mod traits {
-    pub use crate::fields::SharedFields;
-}

@@ -5,7 +5,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use samestep_session::{NetworkId, SendError, Session, SessionEvent, Shared};
-use samestep_sync::traits::SharedFields;
+use samestep_sync::SharedFields;
 use samestep_wire::EncodeError;
 
 use super::desk::Desk;
