@@ -1,9 +1,351 @@
-//! tmp
-pub mod command;
-pub mod ending;
-pub mod input;
-pub mod screen;
-pub mod spacing;
-pub mod values;
-pub mod who;
-pub use screen::printable;
+//! The console: one program's part in a room, with a terminal or a pipe to it.
+
+mod command;
+mod ending;
+mod events;
+mod input;
+mod screen;
+mod show;
+mod spacing;
+mod values;
+mod who;
+
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::net::SocketAddr;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use samestep::prelude::*;
+use samestep_session::discovery::{Announcement, Topology};
+use samestep_session::{
+    LeaveReason, Message, PeerId, PlayerId, Profile, Role, Session, SessionConfig, SessionEvent,
+    State, To,
+};
+use samestep_wire::{Wire, encode_to_vec};
+use serde_json::json;
+
+use self::command::{HELP, Line};
+use self::input::{Input, Terminal};
+use self::screen::Screen;
+use self::spacing::{Beat, Spacing};
+use self::values::{Set, Values};
+use crate::GAME;
+use crate::announce::Announcer;
+
+pub use self::screen::printable;
+
+/// Said to everyone.
+#[derive(Clone, Debug, PartialEq, Wire, Message)]
+#[message(kind = 1)]
+struct Chat {
+    #[wire(max_len = 1000)]
+    text: String,
+}
+
+/// What a console is made of.
+pub struct Options {
+    pub transport: Box<dyn Transport>,
+    pub config: SessionConfig,
+    pub role: Role,
+    pub announcer: Option<Announcer>,
+    pub json: bool,
+    /// Stay when the input ends.
+    pub stay: bool,
+    pub spacing_log: Option<String>,
+}
+
+pub struct Console {
+    driver: Driver<Box<dyn Transport>, Session>,
+    terminal: Terminal,
+    screen: Screen,
+    announcer: Option<Announcer>,
+    announced: Option<Announcement>,
+    version: u32,
+    password: bool,
+    mesh: bool,
+    /// Where the room is, unless it was opened here.
+    joining: Option<SocketAddr>,
+    stay: bool,
+    values: Values,
+    spacing: Spacing,
+    /// How everybody is called, also just after they have left.
+    names: BTreeMap<PeerId, show::Known>,
+    /// The next line waits until then.
+    paused_until: Option<Duration>,
+    /// The user wants to leave.
+    leaving: bool,
+    /// Whether this program has been in the room.
+    entered: bool,
+}
+
+/// How often the input is looked at while nothing arrives from the network.
+const LOOK: Duration = Duration::from_millis(10);
+
+/// How long a farewell may take.
+const FAREWELL: Duration = Duration::from_secs(3);
+
+impl Console {
+    pub fn new(options: Options) -> Result<Console, Box<dyn Error>> {
+        let mut spacing = Spacing::default();
+        if let Some(path) = &options.spacing_log {
+            spacing.log_to(path)?;
+        }
+        let version = options.config.protocol.version;
+        let password = options.config.password.is_some();
+        let joining = options.role.join().map(|join| join.address);
+        let mesh = options.role.is_mesh();
+        let mut seed = [0; 32];
+        getrandom::fill(&mut seed).map_err(|error| format!("no randomness: {error}"))?;
+        let now = options.transport.now();
+        let session = Session::new(now, options.config, options.role, seed)?;
+        let mut terminal = Terminal::open(options.json);
+        let out = std::mem::replace(&mut terminal.out, Box::new(screen::Plain));
+        let screen = Screen::new(out, options.json, terminal.interactive);
+        Ok(Console {
+            driver: Driver::over(options.transport, session),
+            terminal,
+            screen,
+            announcer: options.announcer,
+            announced: None,
+            version,
+            password,
+            mesh,
+            joining,
+            stay: options.stay,
+            values: Values::default(),
+            spacing,
+            names: BTreeMap::new(),
+            paused_until: None,
+            leaving: false,
+            entered: false,
+        })
+    }
+
+    /// Runs until the user leaves or the room is no more.
+    pub fn run(mut self) -> Result<ExitCode, Box<dyn Error>> {
+        self.greet();
+        loop {
+            let now = self.driver.now();
+            self.read_input(now);
+            self.send_beats(now);
+            self.announce();
+            let until = self.spacing.next_beat().unwrap_or(Duration::MAX);
+            match self.driver.drive_once(until.min(now + LOOK))? {
+                Some(SessionEvent::Left { reason }) => return self.end(&reason),
+                Some(event) => self.on_event(event),
+                None => {}
+            }
+        }
+    }
+
+    /// The session has ended: says why, unless the user wanted it to.
+    fn end(mut self, reason: &LeaveReason) -> Result<ExitCode, Box<dyn Error>> {
+        if let Some(announcer) = &self.announcer {
+            announcer.say(None);
+        }
+        let failure = (!self.leaving).then(|| ending::failure(reason, self.entered));
+        let code = failure.as_ref().map_or(0, |failure| failure.kind.code());
+        let why = reason.to_string();
+        self.screen
+            .say_json(json!({"event": "end", "why": why, "code": code}));
+        self.say_goodbye()?;
+        failure.map_or(Ok(ExitCode::SUCCESS), |failure| Err(failure.into()))
+    }
+
+    /// Stays until the others know, but not for long.
+    fn say_goodbye(&mut self) -> std::io::Result<()> {
+        let end = self.driver.now() + FAREWELL;
+        while self.session().endpoint().endpoint_stats().open > 0 && self.driver.now() < end {
+            self.driver.drive_once(end.min(self.driver.now() + LOOK))?;
+        }
+        Ok(())
+    }
+
+    /// Lets the room be found, or found as it is now, by whoever decides in it.
+    fn announce(&mut self) {
+        let Some(announcer) = &self.announcer else {
+            return;
+        };
+        let session = self.driver.machine();
+        let room = session.room();
+        let announcement = session.is_authority().then(|| Announcement {
+            room: printable(room.name()),
+            game: GAME.into(),
+            version: self.version,
+            players: room.players().len().try_into().unwrap_or(u16::MAX),
+            capacity: room.capacity().try_into().unwrap_or(u16::MAX),
+            password: self.password,
+            topology: if room.is_mesh() {
+                Topology::Mesh
+            } else {
+                Topology::Hosted
+            },
+            port: self.driver.local_addr().port(),
+        });
+        if announcement != self.announced {
+            announcer.say(announcement.clone());
+            self.announced = announcement;
+        }
+    }
+
+    fn session(&self) -> &Session {
+        self.driver.machine()
+    }
+
+    /// The session, and the time to give it.
+    fn now_and_session(&mut self) -> (Duration, &mut Session) {
+        (self.driver.now(), self.driver.machine_mut())
+    }
+
+    fn read_input(&mut self, now: Duration) {
+        if self.terminal.is_interrupted() {
+            self.leave("");
+        }
+        // What was typed before the room is entered waits until then; so do lines after /wait.
+        let in_room = *self.session().state() == State::InSync;
+        let paused = self.paused_until.is_some_and(|until| now < until);
+        if self.leaving || paused || !in_room {
+            return;
+        }
+        self.paused_until = None;
+        while !self.leaving && self.paused_until.is_none() {
+            match self.terminal.input.try_recv() {
+                Ok(Input::Line(line)) => match command::parse(&line) {
+                    Ok(Some(line)) => self.on_line(line),
+                    Ok(None) => {}
+                    Err(words) => self.complain(&words),
+                },
+                Ok(Input::End) if !self.stay => self.leave(""),
+                Ok(Input::End) => {}
+                Err(_) => return,
+            }
+        }
+    }
+
+    fn on_line(&mut self, line: Line) {
+        match line {
+            Line::Chat(text) => self.send(&Chat { text }),
+            Line::Set(key, value) => {
+                let (now, session) = self.now_and_session();
+                let payload = encode_to_vec(&Set { key, value }).unwrap_or_default();
+                if let Err(error) = session.request_bytes(now, Set::KIND, &payload) {
+                    self.complain(&error.to_string());
+                }
+            }
+            Line::Get(Some(key)) => match self.values.value(&key) {
+                Some((value, by)) => {
+                    let value = value.to_string();
+                    self.show_value(&key, &value, by);
+                }
+                None => self.complain(&format!("there is no value \"{}\"", printable(&key))),
+            },
+            Line::Get(None) => self.show_values("no values yet: /set KEY VALUE shares one"),
+            Line::Who => self.show_who(),
+            Line::Ready(ready) => self.set_ready(ready),
+            Line::Start => self.start(),
+            Line::Name(name) => self.rename(&name),
+            Line::Kick(name, words) => self.kick(&name, &words),
+            Line::Beat(interval) => {
+                let now = self.driver.now();
+                self.spacing.beat(now, interval);
+            }
+            Line::Spacing => self.show_spacing(),
+            Line::Wait(time) => self.paused_until = Some(self.driver.now() + time),
+            Line::Help => self
+                .screen
+                .say(HELP, json!({"event": "help", "text": HELP})),
+            Line::Quit(words) => self.leave(&words),
+        }
+    }
+
+    /// Says goodbye; the end of the session follows.
+    fn leave(&mut self, words: &str) {
+        if std::mem::replace(&mut self.leaving, true) {
+            return;
+        }
+        let closes = !self.mesh && self.joining.is_none();
+        let (now, session) = self.now_and_session();
+        match closes {
+            true => session.close_room(now, words),
+            false => session.leave(now, words),
+        }
+    }
+
+    fn send<M: Message>(&mut self, message: &M) {
+        let (now, session) = self.now_and_session();
+        let payload = encode_to_vec(message).unwrap_or_default();
+        if let Err(error) = session.send_bytes(now, To::Others, M::DELIVERY, M::KIND, &payload) {
+            self.complain(&error.to_string());
+        }
+    }
+
+    fn send_beats(&mut self, now: Duration) {
+        while let Some(beat) = self.spacing.poll_beat(now) {
+            let payload = encode_to_vec(&beat).unwrap_or_default();
+            let session = self.driver.machine_mut();
+            // What cannot be sent is missing at the other end, which is what is measured.
+            let _ = session.send_bytes(now, To::Others, Beat::DELIVERY, Beat::KIND, &payload);
+        }
+    }
+
+    fn set_ready(&mut self, ready: bool) {
+        let mine: Vec<PlayerId> = self.session().my_players().collect();
+        if mine.is_empty() {
+            return self.complain("you do not play here");
+        }
+        let (now, session) = self.now_and_session();
+        for player in mine {
+            session.set_ready(now, player, ready);
+        }
+    }
+
+    fn start(&mut self) {
+        if !self.session().is_authority() {
+            return self.complain("only who opened the room can start the game");
+        }
+        let (now, session) = self.now_and_session();
+        session.start(now);
+    }
+
+    fn rename(&mut self, name: &str) {
+        let name = printable(name);
+        if name.len() > 64 {
+            return self.complain("a name has at most 64 bytes");
+        }
+        let Some(player) = self.session().my_players().next() else {
+            return self.complain("you do not play here");
+        };
+        let known = self.session().room().player(player);
+        let colour = known.map_or([0; 3], |player| player.profile.colour);
+        let (now, session) = self.now_and_session();
+        session.set_profile(now, player, Profile { name, colour });
+    }
+
+    fn kick(&mut self, name: &str, words: &str) {
+        if !self.session().is_authority() {
+            return self.complain("only who opened the room can send somebody away");
+        }
+        let room = self.session().room();
+        let by_id = name
+            .parse()
+            .map(PeerId)
+            .ok()
+            .filter(|id| room.peer(*id).is_some());
+        let by_name = room
+            .players()
+            .iter()
+            .find(|player| player.profile.name == name);
+        let by_name = by_name.map(|player| player.peer);
+        let Some(peer) = by_name.or(by_id) else {
+            return self.complain(&format!(
+                "nobody here is called \"{name}\"; /who lists everybody"
+            ));
+        };
+        if Some(peer) == self.session().me() {
+            return self.complain("that is you; /quit leaves");
+        }
+        let (now, session) = self.now_and_session();
+        session.kick(now, peer, words);
+    }
+}

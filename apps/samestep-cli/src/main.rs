@@ -2,7 +2,6 @@
 
 mod address;
 mod announce;
-#[allow(dead_code, unused_imports)]
 mod console;
 mod demo;
 mod discover;
@@ -12,6 +11,7 @@ mod link;
 mod ping;
 mod proxy;
 mod relay;
+mod room;
 mod scoreboard;
 
 use std::process::ExitCode;
@@ -30,6 +30,12 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Open a room for several terminals, and play in it
+    Host(room::HostArguments),
+    /// Join a room
+    Join(room::JoinArguments),
+    /// Open or join a mesh: a room in which everyone talks to everyone
+    Peer(room::PeerArguments),
     /// List the rooms in the local network
     #[command(after_help = failure::codes())]
     Discover(discover::Arguments),
@@ -53,6 +59,9 @@ const VERSION: u32 = 1;
 /// 0 if all went well, 1 if something measured is not as it should be, else why it failed: see [`failure::Kind`].
 fn main() -> ExitCode {
     let outcome = match Arguments::parse().command {
+        Command::Host(arguments) => room::host(&arguments),
+        Command::Join(arguments) => room::join(&arguments),
+        Command::Peer(arguments) => room::peer(&arguments),
         Command::Discover(arguments) => discover::run(&arguments),
         Command::Ping(arguments) => ping::run(&arguments),
         Command::Demo(arguments) => demo::run(&arguments),

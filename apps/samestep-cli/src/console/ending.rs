@@ -1,47 +1,37 @@
 //! Why it is over, as an exit code.
 
 use samestep::prelude::CloseReason;
-use samestep::proto::RefuseReason;
 use samestep_session::LeaveReason;
 
 use crate::failure::{Failure, Kind};
 
-/// What an end that the user did not ask for means. `close` is what the protocol says about it, if it is about a connection.
-pub fn failure(reason: &LeaveReason, close: Option<&CloseReason>) -> Failure {
+/// What an end that the user did not ask for means; `entered` if this program had been in the room.
+pub fn failure(reason: &LeaveReason, entered: bool) -> Failure {
     let words = reason.to_string();
-    match reason {
-        LeaveReason::Kicked(_) => Failure::new(Kind::Kicked, format!("you were {words}")),
-        LeaveReason::Banned(_) => Failure::new(Kind::Kicked, format!("you were {words}")),
-        LeaveReason::RoomClosed(_) => Failure::new(Kind::RoomClosed, words),
-        LeaveReason::Full => Failure::new(Kind::Full, words),
-        LeaveReason::Silent => {
-            Failure::new(Kind::Lost, "the connection was lost and did not come back")
+    let (kind, words) = match reason {
+        LeaveReason::Kicked(_) | LeaveReason::Banned(_) => {
+            (Kind::Kicked, format!("you were {words}"))
         }
-        LeaveReason::LoadingTooLong => Failure::new(Kind::Lost, words),
-        LeaveReason::NotReached(_) => Failure::new(close.map_or(Kind::Other, of_close), words),
-        LeaveReason::WrongTopology | LeaveReason::Left(_) => Failure::new(Kind::Other, words),
-    }
-}
-
-fn of_close(reason: &CloseReason) -> Kind {
-    match reason {
-        CloseReason::NoAnswer => Kind::NobodyThere,
-        CloseReason::TimedOut => Kind::Lost,
-        CloseReason::Refused(refused) => match refused {
-            RefuseReason::Protocol { .. }
-            | RefuseReason::Version { .. }
-            | RefuseReason::Game
-            | RefuseReason::Channels => Kind::Version,
-            RefuseReason::Password
-            | RefuseReason::PasswordRequired
-            | RefuseReason::PasswordUnneeded => Kind::Password,
-            RefuseReason::Full => Kind::Full,
-            RefuseReason::Banned => Kind::Kicked,
-            RefuseReason::ShuttingDown => Kind::RoomClosed,
-            _ => Kind::Other,
-        },
-        _ => Kind::Other,
-    }
+        LeaveReason::RoomClosed(_) => (Kind::RoomClosed, words),
+        LeaveReason::Full => (Kind::Full, words),
+        LeaveReason::WrongPassword(_) => (Kind::Password, words),
+        LeaveReason::WrongVersion(_) => (Kind::Version, words),
+        LeaveReason::Silent => (
+            Kind::Lost,
+            "the others heard nothing from here any more".into(),
+        ),
+        LeaveReason::NotReached(_) if entered => {
+            (Kind::Lost, format!("the connection was lost: {words}"))
+        }
+        LeaveReason::NotReached(words) if *words == CloseReason::NoAnswer.to_string() => {
+            (Kind::NobodyThere, words.clone())
+        }
+        LeaveReason::LoadingTooLong => (Kind::Lost, words),
+        LeaveReason::NotReached(_) | LeaveReason::WrongTopology | LeaveReason::Left(_) => {
+            (Kind::Other, words)
+        }
+    };
+    Failure::new(kind, words)
 }
 
 #[cfg(test)]
@@ -50,24 +40,13 @@ mod tests {
 
     #[test]
     fn each_end_has_its_code() {
-        let refused = |reason| {
-            let close = CloseReason::Refused(reason);
-            failure(&LeaveReason::NotReached(close.to_string()), Some(&close)).kind
-        };
-        assert_eq!(
-            refused(RefuseReason::Version { theirs: 1, ours: 2 }),
-            Kind::Version
-        );
-        assert_eq!(refused(RefuseReason::Password), Kind::Password);
-        assert_eq!(refused(RefuseReason::PasswordRequired), Kind::Password);
-        assert_eq!(refused(RefuseReason::Full), Kind::Full);
         let nobody = LeaveReason::NotReached(CloseReason::NoAnswer.to_string());
-        assert_eq!(
-            failure(&nobody, Some(&CloseReason::NoAnswer)).kind,
-            Kind::NobodyThere
-        );
-        assert_eq!(failure(&LeaveReason::Full, None).kind, Kind::Full);
-        let kicked = failure(&LeaveReason::Kicked("too loud".into()), None);
+        assert_eq!(failure(&nobody, false).kind, Kind::NobodyThere);
+        assert_eq!(failure(&nobody, true).kind, Kind::Lost);
+        let other = LeaveReason::NotReached("refused: busy".into());
+        assert_eq!(failure(&other, false).kind, Kind::Other);
+        assert_eq!(failure(&LeaveReason::Full, false).kind, Kind::Full);
+        let kicked = failure(&LeaveReason::Kicked("too loud".into()), true);
         assert_eq!(kicked.to_string(), "you were kicked: too loud");
         assert_eq!(kicked.kind, Kind::Kicked);
     }

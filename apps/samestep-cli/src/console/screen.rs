@@ -47,6 +47,13 @@ impl Screen {
         self.out.print(text);
     }
 
+    /// Says something to scripts alone.
+    pub fn say_json(&mut self, json: Value) {
+        if self.json {
+            self.say("", json);
+        }
+    }
+
     /// A name in its player's colour.
     pub fn coloured(&self, name: &str, [red, green, blue]: [u8; 3]) -> String {
         match self.colours {

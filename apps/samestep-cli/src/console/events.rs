@@ -1,0 +1,184 @@
+//! What a session tells its console.
+
+use std::time::Duration;
+
+use samestep_session::{LeaveReason, PeerId, SessionEvent, Verdict};
+use samestep_wire::encode_to_vec;
+use serde_json::json;
+
+use super::screen::printable;
+use super::spacing::Beat;
+use super::values::{Set, Values};
+use super::{Chat, Console};
+
+impl Console {
+    pub(super) fn on_event(&mut self, event: SessionEvent) {
+        let now = self.driver.now();
+        if let Some((from, Chat { text })) = event.message() {
+            self.log_message(now, from, "chat", None);
+            let (name, text) = (self.name(from), printable(&text));
+            let shown = self.painted(from);
+            self.screen.say(
+                format!("{shown}: {text}"),
+                json!({"event": "chat", "from": from.0, "name": name, "text": text}),
+            );
+        } else if let Some((from, beat)) = event.message::<Beat>() {
+            self.log_message(now, from, "beat", Some(&beat));
+        } else if let Some((ticket, set)) = event.request::<Set>() {
+            let verdict = match self.values.check(&set) {
+                Ok(()) => Verdict::Command(encode_to_vec(&set).unwrap_or_default()),
+                Err(words) => Verdict::Deny(encode_to_vec(&Some(words)).unwrap_or_default()),
+            };
+            self.driver.machine_mut().resolve(now, ticket, verdict);
+        } else if let Some((from, set)) = event.command::<Set>() {
+            self.log_message(now, from, "set", None);
+            self.values.apply(from, &set);
+            self.show_change(from, &set);
+        } else if let Some((_, why)) = event.denied::<Set>() {
+            let why = why.unwrap_or_else(|| "the room could not decide about it".into());
+            self.complain(&printable(&why));
+        } else {
+            self.on_room_event(event);
+        }
+    }
+
+    fn on_room_event(&mut self, event: SessionEvent) {
+        let now = self.driver.now();
+        match event {
+            SessionEvent::StateWanted { peer } => {
+                let state = self.values.to_bytes();
+                self.driver.machine_mut().provide_state(now, peer, &state);
+            }
+            SessionEvent::InitialState { state } => {
+                // Whatever it is, what is agreed from now on is known.
+                self.values = Values::from_bytes(&state).unwrap_or_default();
+                self.driver.machine_mut().loaded(now);
+            }
+            SessionEvent::InSync => self.on_in_sync(),
+            SessionEvent::Reconnecting { why } => {
+                let why = printable(&why);
+                self.notice(
+                    &format!("the connection is lost ({why}); trying to come back"),
+                    json!({"event": "reconnecting", "why": why}),
+                );
+            }
+            SessionEvent::Frozen => self.notice(
+                "too few of the others are heard; waiting until they are back",
+                json!({"event": "frozen"}),
+            ),
+            SessionEvent::PeerJoined { .. } => self.on_room_changed(),
+            SessionEvent::PeerInSync { peer } => {
+                self.on_room_changed();
+                // Who is here already is told on entering.
+                if self.entered {
+                    self.about(peer, "is here", "here");
+                }
+            }
+            SessionEvent::PeerAway { peer } => {
+                self.about(peer, "has vanished; the place is kept for a while", "away");
+            }
+            SessionEvent::PeerLeft { peer, reason } => {
+                let (name, why) = (self.name(peer), farewell(&reason));
+                let painted = self.painted(peer);
+                self.names.remove(&peer);
+                self.notice(
+                    &format!("{painted} left{}", with_colon(&why)),
+                    json!({"event": "left", "peer": peer.0, "name": name, "why": why}),
+                );
+            }
+            SessionEvent::AuthorityChanged { authority } => {
+                self.about(authority, "now decides what comes first", "authority");
+            }
+            SessionEvent::RoomChanged => self.on_room_changed(),
+            SessionEvent::Starting { at } => {
+                let time = self.session().time(now).unwrap_or(at);
+                let left = at.saturating_sub(time).as_secs_f64();
+                self.notice(
+                    &format!("the game starts in {left:.1} s"),
+                    json!({"event": "starting", "in_s": left}),
+                );
+            }
+            SessionEvent::Started => {
+                self.notice("the game has started", json!({"event": "started"}));
+            }
+            _ => {}
+        }
+    }
+
+    /// In the room, for the first time or again.
+    fn on_in_sync(&mut self) {
+        self.on_room_changed();
+        if std::mem::replace(&mut self.entered, true) {
+            return self.notice("back in the room", json!({"event": "back"}));
+        }
+        let Some(me) = self.session().me() else {
+            return;
+        };
+        if self.joining.is_none() {
+            return;
+        }
+        let room = printable(self.session().room().name());
+        let name = self.name(me);
+        let others: Vec<String> = self
+            .rows()
+            .iter()
+            .filter(|row| !row.me)
+            .map(|row| row.name.clone())
+            .collect();
+        self.screen.say(
+            format!(
+                "in the room \"{room}\" as {name}, with {}; /help lists what can be done",
+                others.join(", ")
+            ),
+            json!({"event": "in-room", "room": room, "peer": me.0, "name": name, "others": others}),
+        );
+        self.show_values("");
+    }
+
+    /// Somebody is new, has a new name, or is ready.
+    fn on_room_changed(&mut self) {
+        for (peer, now, before) in self.learn_names() {
+            let Some(before) = before else { continue };
+            if before.name != now.name {
+                let painted = self.painted(peer);
+                self.notice(
+                    &format!("{} is called {painted} now", before.name),
+                    json!({"event": "name", "peer": peer.0, "before": before.name, "name": now.name}),
+                );
+            }
+            if before.ready != now.ready {
+                let words = if now.ready {
+                    "is ready"
+                } else {
+                    "is not ready"
+                };
+                let painted = self.painted(peer);
+                self.notice(
+                    &format!("{painted} {words}"),
+                    json!({"event": "ready", "peer": peer.0, "name": now.name, "ready": now.ready}),
+                );
+            }
+        }
+    }
+
+    fn log_message(&mut self, at: Duration, from: PeerId, what: &'static str, beat: Option<&Beat>) {
+        let name = self.name(from);
+        self.spacing.on_message(at, from, &name, what, beat);
+    }
+}
+
+/// The words somebody left with, or why else.
+fn farewell(reason: &LeaveReason) -> String {
+    match reason {
+        LeaveReason::Left(words) => printable(words),
+        other => printable(&other.to_string()),
+    }
+}
+
+fn with_colon(words: &str) -> String {
+    if words.is_empty() {
+        String::new()
+    } else {
+        format!(": {words}")
+    }
+}

@@ -1,0 +1,332 @@
+//! `samestep host`, `join` and `peer`: a room shared by several terminals.
+
+use std::error::Error;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::Args;
+use samestep::DEFAULT_PORT;
+use samestep::prelude::*;
+use samestep_session::discovery::{Found, Topology};
+use samestep_session::{JoinTo, Role, SessionConfig};
+
+use crate::address::{any_port, resolve};
+use crate::announce::Announcer;
+use crate::console::{self, Console};
+use crate::discover::{PortArgument, nobody, search, table};
+use crate::failure::{Failure, Kind, codes};
+use crate::link::LinkArguments;
+use crate::{GAME, VERSION};
+
+#[derive(Args)]
+#[command(after_help = codes())]
+pub struct HostArguments {
+    /// Do not play: keep the room for others
+    #[arg(long)]
+    dedicated: bool,
+    #[command(flatten)]
+    open: OpenArguments,
+    #[command(flatten)]
+    shared: SharedArguments,
+}
+
+#[derive(Args)]
+#[command(after_help = codes())]
+pub struct JoinArguments {
+    /// The room: host, or host and port; without it the local network is searched
+    address: Option<String>,
+    /// Watch without playing
+    #[arg(long)]
+    spectate: bool,
+    #[command(flatten)]
+    lan: LanArguments,
+    /// The room's password
+    #[arg(long, value_name = "WORD")]
+    password: Option<String>,
+    #[command(flatten)]
+    shared: SharedArguments,
+}
+
+#[derive(Args)]
+#[command(after_help = codes())]
+pub struct PeerArguments {
+    /// Any member of the mesh: host, or host and port; without it a new mesh is opened
+    address: Option<String>,
+    #[command(flatten)]
+    lan: LanArguments,
+    #[command(flatten)]
+    open: OpenArguments,
+    #[command(flatten)]
+    shared: SharedArguments,
+}
+
+/// Of who opens a room.
+#[derive(Args)]
+#[command(next_help_heading = "Room")]
+struct OpenArguments {
+    /// The room's name
+    #[arg(long, value_name = "NAME")]
+    room: Option<String>,
+    /// The port to be reached at, 0 for any free one [default: 14242, or any when joining]
+    #[arg(long, value_name = "PORT")]
+    port: Option<u16>,
+    /// Be reachable at this address of the machine only
+    #[arg(long, value_name = "IP")]
+    bind: Option<IpAddr>,
+    /// Password that others must know
+    #[arg(long, value_name = "WORD")]
+    password: Option<String>,
+    /// Players the room holds
+    #[arg(long, value_name = "N", default_value_t = 16)]
+    capacity: usize,
+    /// Do not let the room be found in the local network
+    #[arg(long)]
+    hidden: bool,
+}
+
+/// Of who looks for a room.
+#[derive(Args)]
+struct LanArguments {
+    /// Search the local network for a room
+    #[arg(long, conflicts_with = "address")]
+    lan: bool,
+    /// How long to search
+    #[arg(long, value_name = "N", default_value_t = 2.0)]
+    seconds: f64,
+}
+
+/// Of everyone.
+#[derive(Args)]
+struct SharedArguments {
+    /// Your name [default: your user name]
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+    /// Write the spacing of every message received to a CSV file
+    #[arg(long, value_name = "FILE")]
+    spacing_log: Option<String>,
+    /// Print JSON, a line for each event, and read plain lines
+    #[arg(long)]
+    json: bool,
+    /// Stay in the room when the input ends
+    #[arg(long)]
+    stay: bool,
+    /// Use TCP instead of UDP, where networks block that; everyone in the room must
+    #[arg(long)]
+    tcp: bool,
+    #[command(flatten)]
+    discovery: PortArgument,
+    #[arg(long, hide = true, default_value_t = VERSION)]
+    game_version: u32,
+    #[command(flatten)]
+    link: LinkArguments,
+}
+
+pub fn host(arguments: &HostArguments) -> Result<ExitCode, Box<dyn Error>> {
+    let HostArguments { open, shared, .. } = arguments;
+    let name = (!arguments.dedicated).then(|| shared.name());
+    let config = open.config(shared, name.as_deref());
+    let transport = shared.transport(open.address(DEFAULT_PORT))?;
+    run(
+        shared,
+        transport,
+        config,
+        Role::Host,
+        open.announcer(shared),
+        arguments.dedicated,
+    )
+}
+
+pub fn join(arguments: &JoinArguments) -> Result<ExitCode, Box<dyn Error>> {
+    let JoinArguments { shared, lan, .. } = arguments;
+    let address = match &arguments.address {
+        Some(text) => resolve(text)?,
+        None => find(shared, lan, Topology::Hosted)?,
+    };
+    let mut config = SessionConfig::new(GAME, shared.game_version);
+    let join = JoinTo {
+        password: arguments.password.clone(),
+        ..JoinTo::new(address)
+    };
+    let role = if arguments.spectate {
+        Role::Spectator(join)
+    } else {
+        config = config.player(&shared.name());
+        Role::Client(join)
+    };
+    let transport = shared.transport(vec![any_port(address)])?;
+    run(shared, transport, config, role, None, false)
+}
+
+pub fn peer(arguments: &PeerArguments) -> Result<ExitCode, Box<dyn Error>> {
+    let PeerArguments {
+        open, shared, lan, ..
+    } = arguments;
+    let config = open.config(shared, Some(&shared.name()));
+    let address = match &arguments.address {
+        Some(text) => Some(resolve(text)?),
+        None if lan.lan => Some(find(shared, lan, Topology::Mesh)?),
+        None => None,
+    };
+    let role = match address {
+        Some(address) => Role::Peer(JoinTo {
+            password: open.password.clone(),
+            ..JoinTo::new(address)
+        }),
+        None => Role::Introducer,
+    };
+    let port = if address.is_some() { 0 } else { DEFAULT_PORT };
+    let transport = shared.transport(open.address(port))?;
+    run(
+        shared,
+        transport,
+        config,
+        role,
+        open.announcer(shared),
+        false,
+    )
+}
+
+impl OpenArguments {
+    fn config(&self, shared: &SharedArguments, name: Option<&str>) -> SessionConfig {
+        let host = name.map_or_else(|| "server".to_string(), str::to_string);
+        let room = self
+            .room
+            .clone()
+            .unwrap_or_else(|| format!("{host}'s room"));
+        let config = SessionConfig {
+            capacity: self.capacity,
+            password: self.password.clone(),
+            // The shared values.
+            initial_state: true,
+            ..SessionConfig::new(GAME, shared.game_version).named(&room)
+        };
+        match name {
+            Some(name) => config.player(name),
+            None => config,
+        }
+    }
+
+    /// Where to listen, the first that works.
+    fn address(&self, default_port: u16) -> Vec<SocketAddr> {
+        let port = self.port.unwrap_or(default_port);
+        match self.bind {
+            Some(ip) => vec![SocketAddr::new(ip, port)],
+            // The first serves IPv4 too. The second is for machines without IPv6.
+            None => vec![
+                SocketAddr::new(Ipv6Addr::UNSPECIFIED.into(), port),
+                SocketAddr::new(Ipv4Addr::UNSPECIFIED.into(), port),
+            ],
+        }
+    }
+
+    fn announcer(&self, shared: &SharedArguments) -> Option<Announcer> {
+        if self.hidden {
+            return None;
+        }
+        let local = self.bind.is_some_and(|ip| ip.is_loopback());
+        let announcer = Announcer::start(shared.discovery.discovery_port, local);
+        announcer
+            .map_err(|error| eprintln!("samestep: the room cannot be found with discover: {error}"))
+            .ok()
+    }
+}
+
+impl SharedArguments {
+    fn name(&self) -> String {
+        let user = || {
+            ["USER", "USERNAME"]
+                .iter()
+                .find_map(|key| std::env::var(key).ok())
+        };
+        let name = self.name.clone().or_else(user).unwrap_or_default();
+        let name = console::printable(name.trim());
+        if name.is_empty() {
+            "player".into()
+        } else {
+            name
+        }
+    }
+
+    fn transport(&self, at: Vec<SocketAddr>) -> Result<Box<dyn Transport>, Box<dyn Error>> {
+        let open = |at: SocketAddr| -> std::io::Result<Box<dyn Transport>> {
+            Ok(match self.tcp {
+                true => Box::new(Tcp::bind(at)?),
+                false => Box::new(Udp::bind(at)?),
+            })
+        };
+        let mut opened = open(at[0]);
+        for at in &at[1..] {
+            opened = opened.or_else(|error| match error.kind() {
+                std::io::ErrorKind::AddrInUse => Err(error),
+                _ => open(*at),
+            });
+        }
+        let transport = opened.map_err(Failure::of_bind)?;
+        let path = self.link.path()?;
+        if path == Path::default() {
+            return Ok(transport);
+        }
+        Ok(Box::new(Impaired::new(transport, &path, self.link.seed)?))
+    }
+}
+
+/// The only room of this kind in the local network.
+fn find(
+    shared: &SharedArguments,
+    lan: &LanArguments,
+    kind: Topology,
+) -> Result<SocketAddr, Box<dyn Error>> {
+    let port = shared.discovery.discovery_port;
+    let time = Duration::from_secs_f64(lan.seconds.clamp(0.05, 1e6));
+    let found = search(port, GAME, time, |_| false)?;
+    let fits = |room: &&Found| room.announcement.topology == kind;
+    let fitting: Vec<Found> = found.iter().filter(fits).cloned().collect();
+    match fitting.as_slice() {
+        [room] => {
+            let name = &room.announcement.room;
+            eprintln!("found \"{name}\" at {}", room.address);
+            Ok(room.address)
+        }
+        [] if found.is_empty() => Err(nobody(port).into()),
+        [] => {
+            let command = if kind == Topology::Mesh {
+                "join"
+            } else {
+                "peer"
+            };
+            let words = format!(
+                "only rooms of the other kind were found; enter them with samestep {command} ADDRESS:\n{}",
+                table(&found)
+            );
+            Err(Failure::new(Kind::NobodyThere, words.trim_end()).into())
+        }
+        several => {
+            let words = format!(
+                "several rooms were found; name one by its address:\n{}",
+                table(several)
+            );
+            Err(Failure::new(Kind::Other, words.trim_end()).into())
+        }
+    }
+}
+
+fn run(
+    shared: &SharedArguments,
+    transport: Box<dyn Transport>,
+    config: SessionConfig,
+    role: Role,
+    announcer: Option<Announcer>,
+    stay: bool,
+) -> Result<ExitCode, Box<dyn Error>> {
+    let console = Console::new(console::Options {
+        transport,
+        config,
+        role,
+        announcer,
+        json: shared.json,
+        stay: stay || shared.stay,
+        spacing_log: shared.spacing_log.clone(),
+    })?;
+    console.run()
+}

@@ -1,0 +1,81 @@
+//! Every way not to get in, in words and as an exit code.
+
+use std::net::UdpSocket;
+
+use crate::hosted::{host, join};
+use crate::terminal::Terminal;
+
+#[test]
+fn a_password_must_be_known() {
+    let (_ada, address) = host(&["--password", "sesame"]);
+    let mut none = join("Bob", &address, &[]);
+    none.expect("password");
+    assert_eq!(none.exit_code(), 5);
+    let mut wrong = join("Bob", &address, &["--password", "guess"]);
+    wrong.expect("wrong password");
+    assert_eq!(wrong.exit_code(), 5);
+    let mut right = join("Bob", &address, &["--password", "sesame"]);
+    right.expect("in the room");
+    let mut ping = Terminal::open("ping", &["ping", &address, "--count", "1"]);
+    ping.expect("1 answered");
+    ping.expect("password");
+    assert_eq!(ping.exit_code(), 0);
+}
+
+#[test]
+fn a_full_room_says_so() {
+    let (mut ada, address) = host(&["--capacity", "2"]);
+    let mut bob = join("Bob", &address, &[]);
+    bob.expect("in the room");
+    ada.expect("Bob is here");
+    let mut eve = join("Eve", &address, &[]);
+    eve.expect("full");
+    assert_eq!(eve.exit_code(), 6);
+    bob.enter("/quit");
+    assert_eq!(bob.exit_code(), 0);
+    ada.expect("Bob left");
+    join("Eve", &address, &[]).expect("in the room");
+}
+
+#[test]
+fn another_version_is_explained() {
+    let (_ada, address) = host(&[]);
+    let mut newer = join("Bob", &address, &["--game-version", "2"]);
+    newer.expect("the server runs version 1, you run 2: ask its host to update");
+    assert_eq!(newer.exit_code(), 4);
+}
+
+#[test]
+fn a_taken_port_is_named() {
+    let (_ada, address) = host(&[]);
+    let port = address.rsplit(':').next().expect("an address has a port");
+    let mut second = Terminal::open("second", &["host", "--port", port, "--hidden"]);
+    second.expect(&format!("port {port} is in use"));
+    assert_eq!(second.exit_code(), 7);
+}
+
+#[test]
+fn nobody_there_is_told_apart_from_no_such_name() {
+    // A port that is ours and answers nothing.
+    let silent = UdpSocket::bind("127.0.0.1:0").expect("a socket");
+    let address = silent.local_addr().expect("it is bound").to_string();
+    let mut bob = join("Bob", &address, &[]);
+    bob.expect("no answer");
+    assert_eq!(bob.exit_code(), 3);
+    let mut ping = Terminal::open("ping", &["ping", &address, "-c", "1", "--timeout", "0.2"]);
+    ping.expect("nobody answers");
+    assert_eq!(ping.exit_code(), 3);
+    for command in ["join", "peer", "ping"] {
+        let mut lost = Terminal::open(command, &[command, "no-such-host.invalid"]);
+        lost.expect("\"no-such-host.invalid\" is");
+        assert_eq!(lost.exit_code(), 8);
+    }
+}
+
+#[test]
+fn the_wrong_kind_of_room_is_explained() {
+    let (_ada, address) = host(&[]);
+    let mut peer = Terminal::open("peer", &["peer", &address, "--name", "Bob", "--hidden"]);
+    peer.expect("other kind");
+    assert_eq!(peer.exit_code(), 2);
+}

@@ -1,0 +1,8 @@
+//! Rooms as people meet them: several `samestep` programs, each with its own input and output.
+
+mod discover;
+mod failures;
+mod hosted;
+mod mesh;
+mod namespaces;
+mod terminal;
