@@ -161,7 +161,7 @@ impl<'t> Script<'t> {
                 .into_iter()
                 .flatten()
                 .fold(end, Duration::min);
-            while let Some((at, node, event)) = self.fleet.next(pause) {
+            if let Some((at, node, event)) = self.fleet.next(pause) {
                 match self.fault_of(node) {
                     None => self.on_event(at, node, event)?,
                     Some(fault) => {
@@ -170,6 +170,7 @@ impl<'t> Script<'t> {
                         }
                     }
                 }
+                continue;
             }
             self.mend_due()?;
             self.decide_due()?;
@@ -204,6 +205,7 @@ impl<'t> Script<'t> {
         match &event {
             SessionEvent::Joined { me } => self.on_joined(part, *me),
             SessionEvent::InSync => self.judge_place(part)?,
+            SessionEvent::Left { .. } => self.programs[part.0].stopped_at = Some(at),
             SessionEvent::Reconnecting { .. } | SessionEvent::Frozen => {
                 self.programs[part.0].whole = false;
             }

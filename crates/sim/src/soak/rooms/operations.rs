@@ -1,9 +1,11 @@
 //! What programs, players and the network do.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use samestep_session::{
-    Delivery, JoinTo, MessageKind, PeerId, Profile, RejoinSecret, Session, Settings, State, To,
+    Delivery, JoinTo, MessageKind, PeerId, Presence, Profile, RejoinSecret, Session, Settings,
+    State, To,
 };
 
 use super::program::{Kind, Program};
@@ -242,7 +244,7 @@ impl Script<'_> {
         let nodes: Vec<NodeId> = self.fleet.nodes().collect();
         for node in nodes {
             let last = self.programs.iter().rfind(|p| p.node == node);
-            if last.is_some_and(|p| !p.runs && !p.dismissed) {
+            if last.is_some_and(|p| !p.runs && !p.life.has_left()) {
                 self.bring_back(node, true);
             }
         }
@@ -279,6 +281,10 @@ impl Script<'_> {
             return;
         }
         if self.terms.mesh && !self.majority_without(&[node]) {
+            return;
+        }
+        // Words that nobody hears leave the others waiting, as they should.
+        if self.terms.waits() && !self.mends.is_empty() {
             return;
         }
         self.trace(|| format!("{node} leaves"));
@@ -420,6 +426,17 @@ impl Script<'_> {
         });
     }
 
+    /// Those in sync whom this member knows to be.
+    fn audience(&self, of: Part, members: &[Part]) -> BTreeSet<Part> {
+        let knows = |part: &&Part| {
+            let me = self.session(**part).and_then(Session::me);
+            let room = self.session(of).map(Session::room);
+            let listed = me.zip(room).and_then(|(me, room)| room.peer(me));
+            listed.is_some_and(|peer| peer.presence == Presence::InSync)
+        };
+        members.iter().filter(knows).copied().collect()
+    }
+
     /// Somebody acts, in one of the two ways, or talks.
     fn act(&mut self) {
         let members = self.in_sync();
@@ -448,7 +465,7 @@ impl Script<'_> {
                 });
                 if let Some(Ok(request)) = acted {
                     self.acted += 1;
-                    let audience = members.iter().copied().collect();
+                    let audience = self.audience(part, &members);
                     self.unconfirmed.on_act(part, request, &payload, audience);
                     self.trace(|| format!("{node} does {payload:?} as {request:?}"));
                 }
