@@ -120,10 +120,14 @@ impl Script<'_> {
     }
 
     fn launch(&mut self, program: Program, rejoin: Option<RejoinSecret>) {
+        // A mesh that waits for somebody stands still, and that one returns through any of those who wait.
+        let inside = |part: &Part| matches!(self.state(*part), Some(State::InSync | State::Frozen));
         let members: Vec<NodeId> = self
-            .in_sync()
-            .iter()
-            .map(|p| self.programs[p.0].node)
+            .running()
+            .into_iter()
+            .filter(inside)
+            .map(|part| self.programs[part.0].node)
+            .filter(|node| *node != program.node)
             .collect();
         let through = match (self.terms.mesh, self.pick(&members)) {
             (true, Some(member)) => member,
