@@ -9,6 +9,7 @@ use samestep_proto::{
     ChannelId, Config, ConfigError, ConnectError, ConnectOptions, ConnectionId, Endpoint, Machine,
     Message, MessageId, SendError, Stats,
 };
+use samestep_session::{Role, Session, SessionConfig, SetupError};
 use samestep_transport::Transport;
 
 /// Runs a machine over a transport: sends what is due, reads on arrival, keeps its timers.
@@ -206,6 +207,33 @@ impl<T: Transport> Driver<T> {
     }
 }
 
+impl<T: Transport> Driver<T, Session> {
+    /// A driver for a session whose keys come from the operating system.
+    pub fn session(
+        transport: T,
+        config: SessionConfig,
+        role: Role,
+    ) -> Result<Driver<T, Session>, DriverError> {
+        let session = Session::new(transport.now(), config, role, seed()?);
+        Ok(Driver::over(
+            transport,
+            session.map_err(DriverError::Setup)?,
+        ))
+    }
+
+    /// Leaves the room with these words, and drives until everyone has heard them, at most until `until`. Events of that time
+    /// are forgotten.
+    pub fn leave(&mut self, words: &str, until: Duration) -> io::Result<()> {
+        self.machine.leave(self.transport.now(), words);
+        loop {
+            self.drive_once(until)?;
+            if self.machine.is_quiet() || self.now() >= until {
+                return Ok(());
+            }
+        }
+    }
+}
+
 /// The one place where keys come from the system.
 pub(crate) fn seed() -> io::Result<[u8; 32]> {
     let mut seed = [0; 32];
@@ -218,6 +246,8 @@ pub(crate) fn seed() -> io::Result<[u8; 32]> {
 pub enum DriverError {
     /// The endpoint refuses its configuration.
     Config(ConfigError),
+    /// The session refuses its settings.
+    Setup(SetupError),
     /// The operating system failed us.
     Io(io::Error),
 }
@@ -226,6 +256,7 @@ impl fmt::Display for DriverError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             DriverError::Config(error) => error.fmt(f),
+            DriverError::Setup(error) => error.fmt(f),
             DriverError::Io(error) => error.fmt(f),
         }
     }
@@ -242,6 +273,7 @@ impl From<io::Error> for DriverError {
 #[cfg(test)]
 mod tests {
     use samestep_proto::{CloseReason, Event};
+    use samestep_session::{JoinTo, SessionEvent};
     use samestep_transport::Memory;
 
     use super::*;
@@ -329,6 +361,43 @@ mod tests {
         while server.drive(until).unwrap().is_some() {}
         assert!(server.now() >= until);
         assert_eq!(server.drive(Duration::ZERO).unwrap(), None);
+    }
+
+    #[test]
+    fn a_session_is_driven_like_an_endpoint_and_leaves_politely() {
+        let (a, b) = Memory::pair();
+        let config = |name: &str| SessionConfig::new("test", 1).player(name);
+        let mut host = Driver::session(a, config("Ada"), Role::Host).unwrap();
+        let join = Role::Client(JoinTo::new(host.local_addr()));
+        let mut guest = Driver::session(b, config("Ben"), join).unwrap();
+        while guest.drive_for(MOMENT).unwrap() != Some(SessionEvent::InSync) {
+            host.drive_for(MOMENT).unwrap();
+        }
+        let (tell, told) = std::sync::mpsc::channel();
+        let guest = std::thread::spawn(move || {
+            let late = guest.now() + Duration::from_secs(60);
+            guest.leave("bye", late).unwrap();
+            tell.send(guest.now() < late).unwrap();
+        });
+        let mut left = None;
+        let in_time = loop {
+            match host.drive_for(MOMENT).unwrap() {
+                Some(SessionEvent::PeerLeft { reason, .. }) => left = Some(reason.to_string()),
+                _ => {
+                    if let Ok(in_time) = told.try_recv() {
+                        break in_time;
+                    }
+                }
+            }
+        };
+        assert!(in_time);
+        guest.join().unwrap();
+        while left.is_none() {
+            if let Some(SessionEvent::PeerLeft { reason, .. }) = host.drive_for(MOMENT).unwrap() {
+                left = Some(reason.to_string());
+            }
+        }
+        assert_eq!(left.as_deref(), Some("left: bye"));
     }
 
     #[test]

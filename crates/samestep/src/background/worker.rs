@@ -57,7 +57,7 @@ impl Worker {
                 next = self.driver.now() + RETRY;
             }
             if let Some(words) = farewell {
-                return self.say_farewell(&words);
+                return self.driver.leave(&words, self.driver.now() + FAREWELL);
             }
             // What is shared may have become complete without an event: a host has nobody to ask.
             self.publish_completeness();
@@ -145,19 +145,6 @@ impl Worker {
         board.complete = self.was_complete;
         drop(board);
         self.desk.news.notify_all();
-    }
-
-    fn say_farewell(&mut self, words: &str) -> io::Result<()> {
-        let now = self.driver.now();
-        let until = now + FAREWELL;
-        self.driver.machine_mut().leave(now, words);
-        loop {
-            self.driver.drive_once(until)?;
-            let endpoint = self.driver.machine().endpoint();
-            if endpoint.endpoint_stats().open == 0 || self.driver.now() >= until {
-                return Ok(());
-            }
-        }
     }
 }
 
