@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
+use samestep::session::discovery::{Announcement, MAX_ANSWER_BYTES, Responder, ResponderId};
 use samestep::transport::{LanListener, now};
-use samestep_session::discovery::{Announcement, MAX_ANSWER_BYTES, Responder, ResponderId};
 
 /// Answers queries on a thread of its own, so that the round trips others measure are those of the network.
 pub struct Announcer {

@@ -17,18 +17,14 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use samestep::prelude::*;
-use samestep_session::discovery::{Announcement, Topology};
-use samestep_session::{
-    LeaveReason, Message, PeerId, PlayerId, Profile, Role, Session, SessionConfig, SessionEvent,
-    State, To,
-};
-use samestep_wire::{Wire, encode_to_vec};
+use samestep::session::Profile;
+use samestep::session::discovery::{Announcement, Topology};
 use serde_json::json;
 
 use self::command::{HELP, Line};
 use self::input::{Input, Terminal};
 use self::screen::Screen;
-use self::spacing::{Beat, Spacing};
+use self::spacing::Spacing;
 use self::values::{Set, Values};
 use crate::GAME;
 use crate::announce::Announcer;
@@ -139,7 +135,7 @@ impl Console {
         }
     }
 
-    /// The session has ended: says why, unless the user wanted it to.
+    /// The session has ended: says why at once, unless the user wanted it to, and sees to it that the others know.
     fn end(mut self, reason: &LeaveReason) -> Result<ExitCode, Box<dyn Error>> {
         if let Some(announcer) = &self.announcer {
             announcer.say(None);
@@ -149,14 +145,18 @@ impl Console {
         let why = reason.to_string();
         self.screen
             .say_json(json!({"event": "end", "why": why, "code": code}));
+        self.terminal.restore();
+        if let Some(failure) = failure {
+            eprintln!("samestep: {}", printable(&failure.to_string()));
+        }
         self.say_goodbye()?;
-        failure.map_or(Ok(ExitCode::SUCCESS), |failure| Err(failure.into()))
+        Ok(ExitCode::from(code))
     }
 
     /// Stays until the others know, but not for long.
     fn say_goodbye(&mut self) -> std::io::Result<()> {
         let end = self.driver.now() + FAREWELL;
-        while self.session().endpoint().endpoint_stats().open > 0 && self.driver.now() < end {
+        while !self.session().is_quiet() && self.driver.now() < end {
             self.driver.drive_once(end.min(self.driver.now() + LOOK))?;
         }
         Ok(())
@@ -228,8 +228,7 @@ impl Console {
             Line::Chat(text) => self.send(&Chat { text }),
             Line::Set(key, value) => {
                 let (now, session) = self.now_and_session();
-                let payload = encode_to_vec(&Set { key, value }).unwrap_or_default();
-                if let Err(error) = session.request_bytes(now, Set::KIND, &payload) {
+                if let Err(error) = session.request(now, &Set { key, value }) {
                     self.complain(&error.to_string());
                 }
             }
@@ -274,18 +273,15 @@ impl Console {
 
     fn send<M: Message>(&mut self, message: &M) {
         let (now, session) = self.now_and_session();
-        let payload = encode_to_vec(message).unwrap_or_default();
-        if let Err(error) = session.send_bytes(now, To::Others, M::DELIVERY, M::KIND, &payload) {
+        if let Err(error) = session.send(now, To::Others, message) {
             self.complain(&error.to_string());
         }
     }
 
     fn send_beats(&mut self, now: Duration) {
         while let Some(beat) = self.spacing.poll_beat(now) {
-            let payload = encode_to_vec(&beat).unwrap_or_default();
-            let session = self.driver.machine_mut();
             // What cannot be sent is missing at the other end, which is what is measured.
-            let _ = session.send_bytes(now, To::Others, Beat::DELIVERY, Beat::KIND, &payload);
+            let _ = self.driver.machine_mut().send(now, To::Others, &beat);
         }
     }
 

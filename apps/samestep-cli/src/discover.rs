@@ -5,8 +5,8 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Args;
+use samestep::session::discovery::{Finder, FinderConfig, Found, QUERY_BYTES, Topology};
 use samestep::transport::{DISCOVERY_PORT, LanSeeker, now};
-use samestep_session::discovery::{Finder, FinderConfig, Found, QUERY_BYTES, Topology};
 use serde_json::json;
 
 use crate::announce::random;
@@ -151,7 +151,7 @@ fn as_json(room: &Found) -> serde_json::Value {
 
 #[cfg(test)]
 mod tests {
-    use samestep_session::discovery::Announcement;
+    use samestep::session::discovery::Announcement;
 
     use super::*;
 

@@ -8,8 +8,8 @@ use std::time::Duration;
 use clap::Args;
 use samestep::DEFAULT_PORT;
 use samestep::prelude::*;
-use samestep_session::discovery::{Found, Topology};
-use samestep_session::{JoinTo, Role, SessionConfig};
+use samestep::session::discovery::{Found, Topology};
+use samestep::session::{JoinTo, Role, SessionConfig};
 
 use crate::address::{any_port, resolve};
 use crate::announce::Announcer;

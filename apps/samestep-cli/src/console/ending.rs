@@ -1,7 +1,7 @@
 //! Why it is over, as an exit code.
 
 use samestep::prelude::CloseReason;
-use samestep_session::LeaveReason;
+use samestep::session::LeaveReason;
 
 use crate::failure::{Failure, Kind};
 

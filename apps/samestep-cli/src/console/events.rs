@@ -2,8 +2,7 @@
 
 use std::time::Duration;
 
-use samestep_session::{LeaveReason, PeerId, SessionEvent, Verdict};
-use samestep_wire::encode_to_vec;
+use samestep::session::{LeaveReason, PeerId, SessionEvent};
 use serde_json::json;
 
 use super::screen::printable;
@@ -25,11 +24,10 @@ impl Console {
         } else if let Some((from, beat)) = event.message::<Beat>() {
             self.log_message(now, from, "beat", Some(&beat));
         } else if let Some((ticket, set)) = event.request::<Set>() {
-            let verdict = match self.values.check(&set) {
-                Ok(()) => Verdict::Command(encode_to_vec(&set).unwrap_or_default()),
-                Err(words) => Verdict::Deny(encode_to_vec(&Some(words)).unwrap_or_default()),
-            };
-            self.driver.machine_mut().resolve(now, ticket, verdict);
+            let verdict = self.values.check(&set).map(|()| set);
+            let session = self.driver.machine_mut();
+            // What came in as a request goes out as a command, and words are short.
+            let _ = session.resolve_as::<Set>(now, ticket, verdict);
         } else if let Some((from, set)) = event.command::<Set>() {
             self.log_message(now, from, "set", None);
             self.values.apply(from, &set);

@@ -26,7 +26,7 @@ pub struct Terminal {
     /// Whether people look at it.
     pub interactive: bool,
     interrupted: Arc<AtomicBool>,
-    _restore: Restore,
+    restore: Restore,
 }
 
 /// Lines read ahead; whoever writes faster than they are carried out has to wait.
@@ -53,8 +53,13 @@ impl Terminal {
             out,
             interactive,
             interrupted,
-            _restore: restore,
+            restore,
         }
+    }
+
+    /// Gives the terminal back as it was: the program may end while a line is being edited.
+    pub fn restore(&mut self) {
+        self.restore.now();
     }
 
     /// Whether somebody pressed Ctrl-C, or another program asked this one to stop.
@@ -108,7 +113,7 @@ fn edit(to: &SyncSender<Input>, interrupted: &Arc<AtomicBool>) -> Option<Box<dyn
     Some(Box::new(Edited(printer)))
 }
 
-/// Gives the terminal back as it was: the program may end while a line is being edited.
+/// How the terminal was, to be restored at the latest when dropped.
 #[cfg(unix)]
 struct Restore(Option<rustix::termios::Termios>);
 
@@ -117,19 +122,23 @@ impl Restore {
     fn new() -> Restore {
         Restore(rustix::termios::tcgetattr(std::io::stdin()).ok())
     }
-}
 
-#[cfg(unix)]
-impl Drop for Restore {
-    fn drop(&mut self) {
+    fn now(&mut self) {
         use rustix::termios::{OptionalActions, tcgetattr, tcsetattr};
-        let Some(before) = &self.0 else { return };
+        let Some(before) = &self.0.take() else { return };
         let stdin = std::io::stdin();
         if tcgetattr(&stdin).is_ok_and(|now| now.local_modes != before.local_modes) {
             let _ = tcsetattr(&stdin, OptionalActions::Now, before);
             // What was half typed stays above.
             println!();
         }
+    }
+}
+
+#[cfg(unix)]
+impl Drop for Restore {
+    fn drop(&mut self) {
+        self.now();
     }
 }
 
@@ -141,4 +150,6 @@ impl Restore {
     fn new() -> Restore {
         Restore
     }
+
+    fn now(&mut self) {}
 }

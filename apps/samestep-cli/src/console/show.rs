@@ -1,6 +1,6 @@
 //! What a console shows of its room.
 
-use samestep_session::{PeerId, PeerInfo, PeerKind, PeerRoute, Presence};
+use samestep::session::{PeerId, PeerInfo, PeerKind, PeerRoute, Presence};
 use serde_json::{Value, json};
 
 use super::Console;

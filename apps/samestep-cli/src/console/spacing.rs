@@ -5,9 +5,8 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::time::Duration;
 
+use samestep::prelude::*;
 use samestep_lab::Samples;
-use samestep_session::{Message, PeerId};
-use samestep_wire::Wire;
 
 /// Sent to everyone at an even interval, to see how evenly it arrives.
 #[derive(Clone, Debug, PartialEq, Wire, Message)]

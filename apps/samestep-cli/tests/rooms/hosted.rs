@@ -161,3 +161,40 @@ fn spacing_is_measured_and_logged() {
     ada.enter("/quit");
     assert_eq!(ada.exit_code(), 0);
 }
+
+#[test]
+fn what_was_said_last_arrives_though_the_link_is_bad() {
+    let (mut ada, address) = host(&[]);
+    for number in 0..3 {
+        let link = [
+            "--loss",
+            "20%",
+            "--latency",
+            "10",
+            "--jitter",
+            "5",
+            "--seed",
+            "7",
+        ];
+        let mut bob = join("Bob", &address, &link);
+        bob.enter(&format!("/set last {number}"));
+        bob.enter(&format!("number {number}"));
+        bob.end_input();
+        assert_eq!(bob.exit_code(), 0);
+        ada.expect(&format!("Bob: number {number}"));
+    }
+    ada.enter("/get last");
+    ada.expect("last = 2");
+}
+
+#[test]
+fn a_room_over_tcp() {
+    let (mut ada, address) = host(&["--tcp"]);
+    let mut bob = join("Bob", &address, &["--tcp"]);
+    bob.expect("in the room");
+    bob.enter("hello");
+    ada.expect("Bob: hello");
+    ada.enter("/quit");
+    bob.expect("the room was closed");
+    assert_eq!(bob.exit_code(), 9);
+}
