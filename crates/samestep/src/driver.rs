@@ -225,12 +225,15 @@ impl<T: Transport> Driver<T, Session> {
     /// are forgotten.
     pub fn leave(&mut self, words: &str, until: Duration) -> io::Result<()> {
         self.machine.leave(self.transport.now(), words);
-        loop {
+        while !self.machine.is_quiet() && self.now() < until {
             self.drive_once(until)?;
-            if self.machine.is_quiet() || self.now() >= until {
-                return Ok(());
-            }
         }
+        // Others who said farewell as well wait for the acknowledgement, which may be held back for that long.
+        let last = self.now() + self.machine.endpoint().config().ack_delay * 2;
+        while self.now() < last.min(until) {
+            self.drive(last.min(until))?;
+        }
+        Ok(())
     }
 }
 
