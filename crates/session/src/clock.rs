@@ -15,6 +15,8 @@ mod solve;
 mod trial;
 #[cfg(test)]
 mod trial_mesh;
+#[cfg(test)]
+mod trial_random;
 mod window;
 
 use core::time::Duration;
@@ -102,13 +104,16 @@ pub struct Clock {
 
 #[derive(Clone, Debug)]
 enum Method {
-    Filtered {
-        config: FilterConfig,
-        filter: Box<Filter>,
-        probes: Probes,
-        slew: Option<Slew>,
-    },
+    Filtered(Box<Filtered>),
     Cycles(Cycles),
+}
+
+#[derive(Clone, Debug)]
+struct Filtered {
+    config: FilterConfig,
+    filter: Filter,
+    probes: Probes,
+    slew: Option<Slew>,
 }
 
 impl Clock {
@@ -118,12 +123,12 @@ impl Clock {
     /// A clock that knows nothing yet.
     pub fn new(now: Duration, config: &ClockConfig) -> Self {
         let method = match &config.method {
-            ClockMethod::Filtered(config) => Method::Filtered {
+            ClockMethod::Filtered(config) => Method::Filtered(Box::new(Filtered {
                 config: config.clone(),
-                filter: Box::new(Filter::new(now, config)),
+                filter: Filter::new(now, config),
                 probes: Probes::new(now, config),
                 slew: None,
-            },
+            })),
             ClockMethod::Cycles(config) => Method::Cycles(Cycles::new(now, config)),
         };
         Self { method }
@@ -131,19 +136,21 @@ impl Clock {
 
     /// Takes in an exchange with the other clock. As many as there are: it picks what it needs.
     pub fn on_exchange(&mut self, now: Duration, exchange: Exchange) {
-        let Method::Filtered {
+        let Method::Filtered(ours) = &mut self.method else {
+            return;
+        };
+        let Filtered {
             config,
             filter,
             probes,
             slew,
-        } = &mut self.method
-        else {
-            return;
-        };
+        } = &mut **ours;
         probes.on_exchange(now, exchange.sent_at);
         if !filter.on_exchange(&exchange) || !filter.is_fixed() {
             return;
         }
+        let calm = filter.error(now) < config.calm_error.as_secs_f64() && !filter.is_learning();
+        probes.set_calm(calm);
         let offset = filter.offset(now);
         let slew = slew.get_or_insert_with(|| Slew::new(now, config.slew, filter.anchor(), offset));
         let fresh = filter.age(now) < Self::FRESH;
@@ -154,7 +161,7 @@ impl Clock {
     /// never faster or slower by more than the settings say, unless the method is [`ClockMethod::Cycles`].
     pub fn time(&self, now: Duration) -> Option<Duration> {
         match &self.method {
-            Method::Filtered { slew, .. } => slew.as_ref().map(|slew| slew.time(now)),
+            Method::Filtered(ours) => ours.slew.as_ref().map(|slew| slew.time(now)),
             Method::Cycles(cycles) => cycles.time(now),
         }
     }
@@ -162,7 +169,7 @@ impl Clock {
     /// Whether the first fix is complete: from here on corrections are small.
     pub fn is_steady(&self) -> bool {
         match &self.method {
-            Method::Filtered { filter, probes, .. } => filter.is_fixed() && probes.burst_is_over(),
+            Method::Filtered(ours) => ours.filter.is_fixed() && ours.probes.burst_is_over(),
             Method::Cycles(cycles) => cycles.is_steady(),
         }
     }
@@ -171,9 +178,9 @@ impl Clock {
     /// in it.
     pub fn error(&self, now: Duration) -> Duration {
         let seconds = match &self.method {
-            Method::Filtered { filter, slew, .. } => {
-                let behind = slew.as_ref().map_or(0.0, |slew| slew.ahead(now).abs());
-                filter.error(now) + behind
+            Method::Filtered(ours) => {
+                let behind = ours.slew.as_ref().map_or(0.0, |s| s.ahead(now).abs());
+                ours.filter.error(now) + behind
             }
             Method::Cycles(cycles) => cycles.error(),
         };
@@ -183,7 +190,7 @@ impl Clock {
     /// The other clock's time, as estimated, minus the time shown, in seconds: what remains to be corrected.
     pub fn difference(&self, now: Duration) -> f64 {
         match &self.method {
-            Method::Filtered { slew, .. } => slew.as_ref().map_or(0.0, |s| -s.ahead(now)),
+            Method::Filtered(ours) => ours.slew.as_ref().map_or(0.0, |s| -s.ahead(now)),
             Method::Cycles(cycles) => cycles.last().map_or(0.0, |cycle| cycle.difference),
         }
     }
@@ -191,35 +198,35 @@ impl Clock {
     /// How much faster the other clock runs, in parts per million.
     pub fn drift_ppm(&self) -> f64 {
         match &self.method {
-            Method::Filtered { filter, .. } => filter.rate() * 1e6,
+            Method::Filtered(ours) => ours.filter.rate() * 1e6,
             Method::Cycles(_) => 0.0,
         }
     }
 
     /// Whether it coasts because the delays have changed.
     pub fn is_coasting(&self) -> bool {
-        matches!(&self.method, Method::Filtered { filter, .. } if filter.is_learning())
+        matches!(&self.method, Method::Filtered(ours) if ours.filter.is_learning())
     }
 
     /// When it wants another exchange, or, in cycles, to speak.
     pub fn next_probe(&self) -> Option<Duration> {
         match &self.method {
-            Method::Filtered { probes, .. } => Some(probes.next),
+            Method::Filtered(ours) => Some(ours.probes.next),
             Method::Cycles(cycles) => Some(cycles.next()),
         }
     }
 
     /// An exchange has been provoked.
     pub fn on_probe(&mut self, now: Duration) {
-        if let Method::Filtered { probes, .. } = &mut self.method {
-            probes.on_probe(now);
+        if let Method::Filtered(ours) = &mut self.method {
+            ours.probes.on_probe(now);
         }
     }
 
     /// In cycles: the message that begins the next one, if it is due.
     pub fn poll_cycle(&mut self, now: Duration) -> Option<CycleMessage> {
         match &mut self.method {
-            Method::Filtered { .. } => None,
+            Method::Filtered(_) => None,
             Method::Cycles(cycles) => cycles.poll_cycle(now),
         }
     }
@@ -227,7 +234,7 @@ impl Clock {
     /// In cycles: takes in the server's message and gives the answer to it, if there is one.
     pub fn handle_cycle(&mut self, now: Duration, message: CycleMessage) -> Option<CycleMessage> {
         match &mut self.method {
-            Method::Filtered { .. } => None,
+            Method::Filtered(_) => None,
             Method::Cycles(cycles) => cycles.handle_cycle(now, message),
         }
     }
@@ -235,7 +242,7 @@ impl Clock {
     /// In cycles: what the latest one brought.
     pub fn cycle(&self) -> Option<CycleSample> {
         match &self.method {
-            Method::Filtered { .. } => None,
+            Method::Filtered(_) => None,
             Method::Cycles(cycles) => cycles.last(),
         }
     }
@@ -247,6 +254,7 @@ struct Probes {
     burst_left: u32,
     burst_interval: Duration,
     interval: Duration,
+    intervals: [Duration; 2],
     next: Duration,
     /// A burst of which half gets lost ends too: counted from its first probe.
     burst_ends: Option<Duration>,
@@ -255,11 +263,14 @@ struct Probes {
 }
 
 impl Probes {
+    const SHORTEST: Duration = Duration::from_millis(1);
+
     fn new(now: Duration, config: &FilterConfig) -> Self {
         Self {
             burst_left: config.burst,
             burst_interval: config.burst_interval,
-            interval: config.interval.max(Duration::from_millis(1)),
+            interval: config.interval.max(Self::SHORTEST),
+            intervals: [config.interval, config.calm_interval].map(|i| i.max(Self::SHORTEST)),
             next: now,
             burst_ends: None,
             burst_lasts: config
@@ -267,6 +278,11 @@ impl Probes {
                 .saturating_mul(config.burst.saturating_mul(2)),
             over: config.burst == 0,
         }
+    }
+
+    /// How often exchanges are wanted after the burst.
+    fn set_calm(&mut self, calm: bool) {
+        self.interval = self.intervals[usize::from(calm)];
     }
 
     fn burst_is_over(&self) -> bool {

@@ -21,8 +21,8 @@ pub struct Clock;
 const KEYS: &[Key] = &[
     Key::number("peers", 2.0, Domain::Whole(2, 64), "2 for a client and a server, more for a mesh")
         .labelled(|value| named(value, 2.0, |peers| format!("mesh-of-{peers}"))),
-    Key::number("experiment", 6.0, Domain::Whole(1, 16), "whose settings of Table 5.2 theirs has; also chooses the seeds, as each was a run of its own")
-        .labelled(|value| Some(format!("experiment-{value}"))),
+    Key::number("experiment", 0.0, Domain::Whole(0, 16), "whose settings of Table 5.2 theirs has, 0 for those of 6; also chooses the seeds, as each was a run of its own")
+        .labelled(|value| named(value, 0.0, |number| format!("experiment-{number}"))),
     link::PROFILE,
     link::LATENCY_MS,
     link::JITTER_MS,
@@ -65,7 +65,7 @@ const METRICS: &[Metric] = &[
     Metric::new(
         "usable",
         "s",
-        "time from joining until the true error is below 5 ms and stays there, the slowest repeat",
+        "time from joining, in a mesh from the start, until the true error is below 5 ms and stays there; the slowest repeat",
     ),
     Metric::new("backwards", "", "times the clock was seen to run backwards"),
 ];
@@ -119,10 +119,18 @@ impl Experiment for Clock {
     }
 }
 
+/// The experiment of the source whose settings theirs has.
+fn published(case: &Case) -> u8 {
+    match case.number("experiment") as u8 {
+        0 => 6,
+        number => number,
+    }
+}
+
 fn measure(case: &Case, seed: u64) -> Result<Measured, LabError> {
     let path = link::path(case)?;
-    let experiment = case.number("experiment") as u8;
-    let seed = seed_of(seed, u64::from(experiment));
+    let seed = seed_of(seed, case.number("experiment") as u64);
+    let experiment = published(case);
     let cycles = CycleConfig::published(experiment);
     let length = cycles.interval * case.number("cycles") as u32;
     if case.number("peers") > 2.0 {
@@ -210,7 +218,7 @@ impl Summary {
 
 /// Theirs and ours.
 fn both(case: &Case, repeats: &[Measured]) -> (Summary, Summary) {
-    let interval = CycleConfig::published(case.number("experiment") as u8).interval;
+    let interval = CycleConfig::published(published(case)).interval;
     let skipped = interval.as_secs_f64() * SKIPPED_CYCLES as f64;
     let mesh = case.number("peers") > 2.0;
     let from = if mesh { MESH_USABLE_BY } else { USABLE_BY };
@@ -300,13 +308,9 @@ fn plots(measured: &[(&Case, Vec<Measured>)]) -> Vec<Plot> {
         .iter()
         .filter(|(case, _)| case.number("peers") == 2.0)
         .collect();
-    // The source's experiments; the cases that change something in between have plots of their own.
     let plain: Vec<_> = pairs
         .iter()
-        .filter(|(case, _)| {
-            let changes = ["step_up_ms", "step_down_ms", "drift_ppm"];
-            changes.iter().all(|key| case.number(key) == 0.0)
-        })
+        .filter(|(case, _)| case.number("experiment") > 0.0)
         .collect();
     let figure = |side: usize, index: usize| {
         let value = |(case, repeats): &&&(&Case, Vec<Measured>)| {
@@ -333,6 +337,22 @@ fn plots(measured: &[(&Case, Vec<Measured>)]) -> Vec<Plot> {
             ],
         ),
     }];
+    let differences = |(case, repeats): &&&(&Case, Vec<Measured>)| {
+        let course = repeats.first()?.theirs.as_ref()?;
+        let judged = course.differences.iter().enumerate().skip(SKIPPED_CYCLES);
+        let points = judged.map(|(cycle, ms)| (cycle as f64, *ms)).collect();
+        let number = case.number("experiment");
+        let shown = [2.0, 5.0, 6.0].contains(&number);
+        shown.then(|| (format!("experiment {number}"), points))
+    };
+    plots.push(Plot {
+        name: "differences".into(),
+        title: "Theirs: estimated difference per cycle".into(),
+        x: "cycle".into(),
+        y: "ms".into(),
+        log_y: false,
+        data: Data::Lines(plain.iter().filter_map(differences).collect()),
+    });
     let course = |name: &str, of: &[(&str, &Course)], title: String, most: f64| Plot {
         name: name.into(),
         title,

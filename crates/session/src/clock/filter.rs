@@ -22,6 +22,10 @@ pub struct FilterConfig {
     /// Longest time between two exchanges after that; other traffic counts, so a busy connection is asked for nothing.
     /// Shorter is more exact and costs a small packet each way. Default 100 ms.
     pub interval: Duration,
+    /// The same while the clock believes to be exact to `calm_error`. Default 250 ms.
+    pub calm_interval: Duration,
+    /// Default 0.2 ms.
+    pub calm_error: Duration,
     /// How long a delay is remembered. Longer averages more and follows slower. Default 30 s.
     pub window: Duration,
     /// How long delays are learned after a change of route. Default 8 s.
@@ -36,6 +40,8 @@ impl Default for FilterConfig {
             burst: 40,
             burst_interval: Duration::from_millis(25),
             interval: Duration::from_millis(100),
+            calm_interval: Duration::from_millis(250),
+            calm_error: Duration::from_micros(200),
             window: Duration::from_secs(30),
             learning: Duration::from_secs(8),
             slew: SlewConfig::default(),

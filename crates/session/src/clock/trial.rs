@@ -13,23 +13,23 @@ pub(super) fn ms(ms: f64) -> Duration {
 
 /// A client and a clock to follow.
 #[derive(Clone)]
-struct Trial {
-    up: LinkConfig,
-    down: LinkConfig,
+pub(super) struct Trial {
+    pub(super) up: LinkConfig,
+    pub(super) down: LinkConfig,
     /// The reference clock minus the client's at the beginning, in seconds, and how much faster it runs.
-    offset: f64,
-    drift_ppm: f64,
-    seconds: f64,
+    pub(super) offset: f64,
+    pub(super) drift_ppm: f64,
+    pub(super) seconds: f64,
     /// Exchanges a second; 0 leaves it to the clock's own probes.
-    rate: f64,
-    silence: (f64, f64),
+    pub(super) rate: f64,
+    pub(super) silence: (f64, f64),
 }
 
 /// Errors over time: seconds and milliseconds.
-struct Course {
+pub(super) struct Course {
     errors: Vec<(f64, f64)>,
     first: Option<f64>,
-    backwards: u32,
+    pub(super) backwards: u32,
 }
 
 impl Course {
@@ -45,7 +45,7 @@ impl Course {
         (squares / errors.len() as f64).sqrt()
     }
 
-    fn worst(&self, from: f64) -> f64 {
+    pub(super) fn worst(&self, from: f64) -> f64 {
         self.since(from)
             .into_iter()
             .map(f64::abs)
@@ -71,7 +71,7 @@ enum Happening {
 }
 
 impl Trial {
-    fn new(link: LinkConfig) -> Self {
+    pub(super) fn new(link: LinkConfig) -> Self {
         Self {
             up: link.clone(),
             down: link,
@@ -83,7 +83,7 @@ impl Trial {
         }
     }
 
-    fn run(&self, seed: u64) -> Course {
+    pub(super) fn run(&self, seed: u64) -> Course {
         let mut rng = Rng::new(seed);
         let mut up = Link::new(self.up.clone(), rng.next_u64()).unwrap();
         let mut down = Link::new(self.down.clone(), rng.next_u64()).unwrap();
@@ -159,7 +159,7 @@ impl Trial {
     }
 }
 
-fn link(latency: f64, amount: f64, distribution: Distribution) -> LinkConfig {
+pub(super) fn link(latency: f64, amount: f64, distribution: Distribution) -> LinkConfig {
     LinkConfig {
         latency: ms(latency),
         jitter: Jitter {
@@ -203,7 +203,7 @@ fn every_distribution() -> impl Iterator<Item = LinkConfig> {
 }
 
 /// The same, longer by `ms` from `from` to `until` seconds.
-fn detour(link: &LinkConfig, longer_ms: f64, from: f64, until: f64) -> LinkConfig {
+pub(super) fn detour(link: &LinkConfig, longer_ms: f64, from: f64, until: f64) -> LinkConfig {
     let longer = LinkConfig {
         latency: link.latency + ms(longer_ms),
         ..link.clone()

@@ -173,7 +173,6 @@ impl Mesh {
                 }
             }
             if times.len() == nodes.len() {
-                course.joined.get_or_insert(at.as_secs_f64());
                 for (index, a) in times.iter().enumerate() {
                     let pairs = times[..index].iter().map(|b| (a - b) * 1e3);
                     let at = fleet.now().as_secs_f64();
