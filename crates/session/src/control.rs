@@ -177,11 +177,8 @@ pub(crate) enum Proposal {
         hello: Box<Hello>,
         address: Option<Address>,
     },
-    /// Somebody I know of is leaving of its own will.
-    Leaving {
-        peer: PeerId,
-        reason: LeaveReason,
-    },
+    /// Nothing any more: who wanted to join has gone.
+    Withdrawn,
 }
 
 impl Proposal {

@@ -7,6 +7,8 @@ use samestep_wire::Wire;
 use crate::id::PeerId;
 use crate::room::{Change, Presence, Room};
 
+/// Denied actions of each peer that are remembered.
+const DENIED: usize = 128;
 /// Changes kept for members that lag behind; who lags further must join anew.
 const KEPT: usize = 4096;
 
@@ -249,7 +251,7 @@ impl Log {
         for entry in self.uncertain() {
             index += 1;
             expected.apply(index, &entry.change);
-            expected.settle(entry.origin);
+            expected.settle(entry);
         }
         expected
     }
@@ -257,10 +259,16 @@ impl Log {
 
 impl Room {
     /// Remembers that a proposal became a change.
-    pub(crate) fn settle(&mut self, origin: Option<Origin>) {
-        if let Some(origin) = origin
+    pub(crate) fn settle(&mut self, entry: &Entry) {
+        if let Some(origin) = entry.origin
             && let Some(peer) = self.peer_mut(origin.peer)
         {
+            if entry.change == Change::Denial {
+                if peer.denied.len() == DENIED {
+                    peer.denied.remove(0);
+                }
+                peer.denied.push(origin.number);
+            }
             let settled = &mut peer.settled[origin.lane as usize];
             *settled = origin.number.max(*settled);
         }

@@ -108,6 +108,9 @@ pub struct PeerInfo {
     /// The last of its proposals that became a change, in each lane.
     #[wire(varint)]
     pub(crate) settled: [u32; 2],
+    /// The last of its actions that were denied, so that it can learn of it after an absence.
+    #[wire(max_len = 128, varint)]
+    pub(crate) denied: Vec<u32>,
     /// Says the game is over, and how; a hash of the result.
     pub(crate) end_vote: Option<u64>,
 }

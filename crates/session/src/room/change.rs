@@ -62,6 +62,8 @@ pub(crate) enum Change {
         #[wire(max_len = 65_536)]
         payload: Vec<u8>,
     },
+    /// An action was denied: the asker alone is told why.
+    Denial,
     /// The room is closed.
     Closed {
         #[wire(max_len = 255)]
@@ -174,7 +176,7 @@ impl Room {
                 Err(at) => self.things.insert(at, *thing),
             },
             Change::Unnamed { id } => self.things.retain(|t| t.id != *id),
-            Change::Command { .. } | Change::Closed { .. } => {}
+            Change::Command { .. } | Change::Denial | Change::Closed { .. } => {}
         }
     }
 
@@ -203,6 +205,7 @@ impl Room {
                 since: index,
                 sponsor: newcomer.sponsor,
                 settled,
+                denied: Vec::new(),
                 end_vote: None,
             },
         );

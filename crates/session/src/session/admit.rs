@@ -311,7 +311,17 @@ impl Session {
 
     /// Somebody at the door has gone.
     pub(super) fn on_newcomer_gone(&mut self, id: ConnectionId) {
-        self.admissions.waiting.retain(|_, w| w.connection != id);
+        let gone: Vec<[u8; 16]> = self
+            .admissions
+            .waiting
+            .iter()
+            .filter(|(_, w)| w.connection == id)
+            .map(|(hash, _)| *hash)
+            .collect();
+        for hash in gone {
+            self.admissions.waiting.remove(&hash);
+            self.withdraw_admission(hash);
+        }
     }
 
     /// In.

@@ -154,11 +154,15 @@ impl Session {
         while let Some((index, entry)) = self.log.commit_next(certain) {
             let before = self.look_before(&entry);
             self.room.apply(index, &entry.change);
-            self.room.settle(entry.origin);
+            self.room.settle(&entry);
             if let Some(origin) = entry.origin
                 && Some(origin.peer) == self.me
             {
-                self.on_settled(origin.lane, origin.number);
+                match entry.change {
+                    // In case the answer itself got lost; why is lost with it.
+                    Change::Denial => self.on_denied(now, origin.lane, origin.number, Vec::new()),
+                    _ => self.on_settled(origin.lane, origin.number),
+                }
             }
             self.on_applied(now, index, entry, &before);
             if matches!(self.state, State::Left(_)) {
@@ -309,6 +313,7 @@ impl Session {
                 self.time.set_members(now, &self.room, peer);
             }
             Change::Named(_) | Change::Unnamed { .. } => self.emit(SessionEvent::RoomChanged),
+            Change::Denial => {}
             Change::Command {
                 from,
                 kind,

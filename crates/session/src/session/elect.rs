@@ -390,6 +390,9 @@ impl Session {
             self.term = beat.term;
             self.stand(now);
         }
+        if !self.leads() && !beat.leads {
+            self.term = self.term.max(beat.term);
+        }
         if beat.leads && (beat.term > self.term || (beat.term == self.term && !self.leads())) {
             if self.leader != Some(from) || beat.term > self.term {
                 self.follow(now, beat.term, from);

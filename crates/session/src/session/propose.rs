@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, VecDeque};
 use samestep_wire::encode_to_vec;
 
 use crate::control::{Control, Proposal};
-use crate::event::{LeaveReason, SessionEvent};
+use crate::event::SessionEvent;
 use crate::id::{MessageKind, PeerId, RejoinSecret, RequestId};
 use crate::log::{Lane, Origin};
 use crate::room::{Change, Phase, Presence, Settings, Thing, distinct};
@@ -147,12 +147,22 @@ impl Session {
             })
     }
 
+    /// Who wanted to join has gone: what was asked for it is asked no more.
+    pub(super) fn withdraw_admission(&mut self, secret_hash: [u8; 16]) {
+        for (_, proposal) in &mut self.proposals.lanes[Lane::House as usize].open {
+            if matches!(proposal, Proposal::Admit { hello, .. } if secret::hash(&hello.secret) == secret_hash)
+            {
+                *proposal = Proposal::Withdrawn;
+            }
+        }
+    }
+
     /// Numbers go on from what the room remembers of this program.
     pub(super) fn on_rejoined(&mut self, now: Duration, resumed: bool) {
-        let settled = self
+        let (settled, denied) = self
             .me
             .and_then(|me| self.room.peer(me))
-            .map_or([0; 2], |p| p.settled);
+            .map_or(([0; 2], Vec::new()), |p| (p.settled, p.denied.clone()));
         // Every network id took a proposal, so none of before can have a higher number.
         self.next_thing = self.next_thing.max(settled[Lane::House as usize]);
         for (lane, settled) in settled.into_iter().enumerate() {
@@ -166,9 +176,14 @@ impl Session {
             for (number, proposal) in open {
                 match proposal {
                     Proposal::Action { kind, .. } if number <= settled => {
-                        self.events.push_back(SessionEvent::Included {
-                            request: RequestId(number),
-                            kind,
+                        let request = RequestId(number);
+                        self.events.push_back(match denied.contains(&number) {
+                            true => SessionEvent::Denied {
+                                request,
+                                kind,
+                                reason: Vec::new(),
+                            },
+                            false => SessionEvent::Included { request, kind },
                         });
                     }
                     _ if number <= settled => {}
@@ -340,6 +355,11 @@ impl Session {
             };
             self.tell(now, peer, &denied);
         }
+        if lane == Lane::Action {
+            // A verdict is a verdict, also for who is away when it is spoken, and under the next authority.
+            let origin = Origin { peer, lane, number };
+            self.append(now, Some(origin), Change::Denial);
+        }
     }
 
     /// The game has decided about an action. Returns its kind if it was still open.
@@ -419,13 +439,7 @@ impl Session {
                     Err(reason) => Decision::Deny(encode_to_vec(&reason).unwrap_or_default()),
                 }
             }
-            Proposal::Leaving { peer, reason } => {
-                let voluntary = matches!(reason, LeaveReason::Left(_));
-                if peer == from && voluntary {
-                    self.wish(now, peer, Change::Left { peer, reason });
-                }
-                Decision::Nothing
-            }
+            Proposal::Withdrawn => Decision::Nothing,
         }
     }
 
