@@ -25,6 +25,7 @@ pub struct ConfirmedActions {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Answer {
     Command,
+    Included,
     Denied,
 }
 
@@ -87,6 +88,11 @@ impl ConfirmedActions {
         Ok(())
     }
 
+    /// Somebody is told that its action took place within the state it was given.
+    pub fn on_included(&mut self, who: Part, request: RequestId) -> Result<(), String> {
+        self.answer(who, request, Answer::Included, None)
+    }
+
     fn answer(
         &mut self,
         who: Part,
@@ -118,20 +124,22 @@ impl ConfirmedActions {
                 return Err(format!("command {index} ({action:?}) was not applied"));
             }
         }
-        self.answered(who, since)
+        self.answered(who)
     }
 
-    /// When all is quiet, or the session is over: every request of its own must have been answered, unless it took place
-    /// within the state the session was given, up to `since`.
-    pub fn answered(&self, who: Part, since: u64) -> Result<(), String> {
+    /// When all is quiet, or the session is over: every request of its own must have been answered.
+    pub fn answered(&self, who: Part) -> Result<(), String> {
         let mine = (who, RequestId(0))..=(who, RequestId(u32::MAX));
-        for ((_, request), (action, answer)) in self.asked.range(mine) {
-            let contained = self.places.get(action).is_some_and(|at| *at <= since);
-            if answer.is_none() && !contained {
-                return Err(format!("{request:?} ({action:?}) was not answered"));
+        match self
+            .asked
+            .range(mine)
+            .find(|(_, (_, answer))| answer.is_none())
+        {
+            Some(((_, request), (action, _))) => {
+                Err(format!("{request:?} ({action:?}) was not answered"))
             }
+            None => Ok(()),
         }
-        Ok(())
     }
 
     /// How many actions took place.
@@ -155,8 +163,9 @@ pub struct UnconfirmedActions {
 #[derive(Clone, Debug)]
 struct Act {
     by: Part,
-    /// Who was there when it was done.
+    /// Who was there when it was done, and who was to judge.
     audience: BTreeSet<Part>,
+    judge: Option<Part>,
     seen: BTreeSet<Part>,
     judged: Option<bool>,
     judges: BTreeSet<Part>,
@@ -164,13 +173,14 @@ struct Act {
 }
 
 impl UnconfirmedActions {
-    /// Somebody acts before all of these, itself among them.
+    /// Somebody acts before all of these, itself among them; one of them is to judge.
     pub fn on_act(
         &mut self,
         who: Part,
         request: RequestId,
         action: &[u8],
         audience: BTreeSet<Part>,
+        judge: Option<Part>,
     ) {
         self.asked.insert((who, request), action.to_vec());
         self.acts.insert(
@@ -178,6 +188,7 @@ impl UnconfirmedActions {
             Act {
                 by: who,
                 audience,
+                judge,
                 seen: BTreeSet::new(),
                 judged: None,
                 judges: BTreeSet::new(),
@@ -238,25 +249,26 @@ impl UnconfirmedActions {
         }
     }
 
-    /// When all is quiet, for sessions that were never interrupted: what one did was judged, what was sound took place
-    /// at each that was there, what was not was taken back.
-    pub fn settled(&self, there: &BTreeSet<Part>) -> Result<(), String> {
+    /// When all is quiet, for sessions that were never interrupted: what was sound took place at each that was there, and
+    /// what one did was judged, and taken back if it was not sound, unless its judge was lost.
+    pub fn settled(&self, there: &BTreeSet<Part>, judge: Option<Part>) -> Result<(), String> {
         for (action, act) in &self.acts {
             if !there.contains(&act.by) {
                 continue;
             }
+            if !act.seen.contains(&act.by) {
+                return Err(format!("{action:?} did not take place where it was done"));
+            }
+            let judged = act.judge == judge && judge.is_some_and(|judge| there.contains(&judge));
             let mut owed = act.audience.intersection(there);
             let missing = owed.find(|who| !act.seen.contains(*who));
             match act.judged {
-                None => return Err(format!("{action:?} was never checked")),
-                Some(false) if !act.rejected => {
+                None if judged => return Err(format!("{action:?} was never checked")),
+                Some(false) if judged && !act.rejected => {
                     return Err(format!("{action:?} was not sound and not taken back"));
                 }
-                Some(true) if missing.is_some() => {
+                Some(true) if judged && missing.is_some() => {
                     return Err(format!("{action:?} did not take place at {missing:?}"));
-                }
-                _ if !act.seen.contains(&act.by) => {
-                    return Err(format!("{action:?} did not take place where it was done"));
                 }
                 _ => {}
             }
@@ -310,20 +322,21 @@ mod tests {
     fn unconfirmed_actions_are_judged_and_take_place_or_are_taken_back() {
         let mut acts = UnconfirmedActions::default();
         let there = BTreeSet::from([A, B]);
-        acts.on_act(A, ONE, b"x", there.clone());
+        acts.on_act(A, ONE, b"x", there.clone(), Some(B));
         acts.on_acted(A, Some(ONE), b"x").unwrap();
-        assert!(acts.settled(&there).is_err(), "never judged");
+        assert!(acts.settled(&there, Some(B)).is_err(), "never judged");
+        assert!(acts.settled(&there, Some(A)).is_ok(), "its judge is lost");
         assert!(acts.clone().on_acted(B, None, b"x").is_err(), "unjudged");
         let mut bad = acts.clone();
         bad.on_judged(A, b"x", false).unwrap();
-        assert!(bad.settled(&there).is_err(), "not taken back");
+        assert!(bad.settled(&there, Some(B)).is_err(), "not taken back");
         bad.on_rejected(A, ONE).unwrap();
-        assert!(bad.settled(&there).is_ok());
+        assert!(bad.settled(&there, Some(B)).is_ok());
         assert!(bad.on_rejected(A, ONE).is_err(), "twice");
         acts.on_judged(A, b"x", true).unwrap();
-        assert!(acts.settled(&there).is_err(), "not at B");
+        assert!(acts.settled(&there, Some(B)).is_err(), "not at B");
         acts.on_acted(B, None, b"x").unwrap();
-        assert!(acts.settled(&there).is_ok());
+        assert!(acts.settled(&there, Some(B)).is_ok());
         assert!(acts.clone().on_acted(B, None, b"x").is_err(), "twice");
         assert!(acts.on_rejected(A, ONE).is_err(), "it was sound");
     }

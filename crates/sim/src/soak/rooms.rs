@@ -8,10 +8,11 @@ mod operations;
 mod program;
 mod verdict;
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use samestep_netem::Rng;
-use samestep_session::{Session, SessionEvent, Ticket, Verdict};
+use samestep_session::{PeerId, Session, SessionEvent, Ticket, Verdict};
 
 use super::weather::{Climate, fair};
 use crate::check::{Agreement, Breach, ConfirmedActions, Part, Promise, UnconfirmedActions};
@@ -56,6 +57,8 @@ struct Script<'t> {
     confirmed: ConfirmedActions,
     unconfirmed: UnconfirmedActions,
     acted: u64,
+    /// Since when somebody has been known to be away.
+    absent: BTreeMap<PeerId, Duration>,
     fault: Option<RoomFault>,
     trace: Option<&'t mut dyn FnMut(String)>,
 }
@@ -87,6 +90,7 @@ impl<'t> Script<'t> {
             confirmed: ConfirmedActions::default(),
             unconfirmed: UnconfirmedActions::default(),
             acted: 0,
+            absent: BTreeMap::new(),
             fault: None,
             trace,
             rng,
@@ -205,6 +209,12 @@ impl<'t> Script<'t> {
         match &event {
             SessionEvent::Joined { me } => self.on_joined(part, *me),
             SessionEvent::InSync => self.judge_place(part)?,
+            SessionEvent::PeerAway { peer } => {
+                self.absent.entry(*peer).or_insert(at);
+            }
+            SessionEvent::PeerInSync { peer } => {
+                self.absent.remove(peer);
+            }
             SessionEvent::Left { .. } => self.programs[part.0].stopped_at = Some(at),
             SessionEvent::Reconnecting { .. } | SessionEvent::Frozen => {
                 self.programs[part.0].whole = false;
@@ -249,6 +259,10 @@ impl<'t> Script<'t> {
             } => self
                 .confirmed
                 .on_command(part, *index, *request, payload)
+                .map_err(broken(Promise::Confirmed))?,
+            SessionEvent::Included { request, .. } => self
+                .confirmed
+                .on_included(part, *request)
                 .map_err(broken(Promise::Confirmed))?,
             SessionEvent::Denied {
                 request, reason, ..

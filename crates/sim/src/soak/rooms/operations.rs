@@ -119,7 +119,7 @@ impl Script<'_> {
         self.launch(Program::new(node, kind), None);
     }
 
-    fn launch(&mut self, program: Program, rejoin: Option<RejoinSecret>) {
+    fn launch(&mut self, mut program: Program, rejoin: Option<RejoinSecret>) {
         // A mesh that waits for somebody stands still, and that one returns through any of those who wait.
         let inside = |part: &Part| matches!(self.state(*part), Some(State::InSync | State::Frozen));
         let members: Vec<NodeId> = self
@@ -156,6 +156,8 @@ impl Script<'_> {
         self.fleet.start(node, |now, seed| {
             Session::new(now, config, role, seed).expect("a session that can be")
         });
+        program.returning = rejoin.is_some();
+        program.secret = rejoin;
         self.programs.push(program);
         self.keep_splits();
     }
@@ -247,8 +249,17 @@ impl Script<'_> {
     pub(super) fn bring_all_back(&mut self) {
         let nodes: Vec<NodeId> = self.fleet.nodes().collect();
         for node in nodes {
-            let last = self.programs.iter().rfind(|p| p.node == node);
-            if last.is_some_and(|p| !p.runs && !p.life.has_left()) {
+            // Also who tried before, through somebody who could not help.
+            let wanted = |p: &Program| match p.runs {
+                true => p.returning && p.life.has_left() && p.life.me().is_none(),
+                false => !p.life.has_left(),
+            };
+            if self
+                .programs
+                .iter()
+                .rfind(|p| p.node == node)
+                .is_some_and(wanted)
+            {
                 self.bring_back(node, true);
             }
         }
@@ -441,6 +452,13 @@ impl Script<'_> {
         members.iter().filter(knows).copied().collect()
     }
 
+    /// The authority of this member's room.
+    fn judge_of(&self, of: Part, members: &[Part]) -> Option<Part> {
+        let authority = self.session(of)?.room().authority();
+        let is = |part: &&Part| self.session(**part).and_then(Session::me) == Some(authority);
+        members.iter().find(is).copied()
+    }
+
     /// Somebody acts, in one of the two ways, or talks.
     fn act(&mut self) {
         let members = self.in_sync();
@@ -470,7 +488,9 @@ impl Script<'_> {
                 if let Some(Ok(request)) = acted {
                     self.acted += 1;
                     let audience = self.audience(part, &members);
-                    self.unconfirmed.on_act(part, request, &payload, audience);
+                    let judge = self.judge_of(part, &members);
+                    self.unconfirmed
+                        .on_act(part, request, &payload, audience, judge);
                     self.trace(|| format!("{node} does {payload:?} as {request:?}"));
                 }
             }

@@ -124,6 +124,8 @@ pub(super) struct Program {
     pub(super) stopped_at: Option<Duration>,
     pub(super) life: Life,
     pub(super) secret: Option<RejoinSecret>,
+    /// Whether it came with a secret.
+    pub(super) returning: bool,
     /// Its name in the room and the places it played in, as last seen in sync.
     pub(super) place: Option<(PeerId, Vec<PlayerId>)>,
     /// What it must find again, as it came back in time.
@@ -149,6 +151,7 @@ impl Program {
             stopped_at: None,
             life: Life::default(),
             secret: None,
+            returning: false,
             place: None,
             owed: None,
             joined_as: None,

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use samestep_session::{LeaveReason, PeerId, Session, Silence, State};
+use samestep_session::{LeaveReason, PeerId, Session, State};
 
 use super::{Cut, Script};
 use crate::NodeId;
@@ -70,7 +70,7 @@ impl Script<'_> {
                 }
                 State::Left(reason) if self.may_have_left(part, &reason) => self
                     .confirmed
-                    .answered(part, self.programs[part.0].since.unwrap_or(0))
+                    .answered(part)
                     .map_err(|what| self.breach(Promise::Confirmed, node, &what))?,
                 state => {
                     let what = format!("is {state:?} when all is calm");
@@ -137,25 +137,17 @@ impl Script<'_> {
         let whole = |part: &&Part| self.programs[part.0].whole;
         let whole: BTreeSet<Part> = parts.iter().filter(whole).copied().collect();
         self.unconfirmed
-            .settled(&whole)
+            .settled(&whole, self.authority())
             .map_err(|what| self.breach(Promise::Unconfirmed, NodeId(0), &what))
     }
 
-    /// Members that vanished so lately that their places may be kept.
+    /// Members whose absence was noticed so lately that their places may be kept.
     fn may_return(&self) -> BTreeSet<PeerId> {
-        let silence = match self.terms.silence {
-            Silence::Drop { after } => after,
-            // Waited for, however long it takes.
-            Silence::Wait if self.terms.mesh => Duration::from_secs(86_400),
-            Silence::Wait => Duration::ZERO,
-        };
-        let longest = self.terms.timeout + silence + self.terms.grace + Duration::from_secs(3);
-        let lately = |at: Duration| self.fleet.now() < at + longest;
-        let programs = self.programs.iter();
-        programs
-            .filter(|program| program.stopped_at.is_some_and(lately))
-            .filter_map(|program| program.life.me())
-            .collect()
+        let waits = self.terms.waits();
+        let longest = self.terms.grace + Duration::from_secs(3);
+        let kept = |at: Duration| waits || self.fleet.now() < at + longest;
+        let absent = self.absent.iter().filter(|(_, since)| kept(**since));
+        absent.map(|(peer, _)| *peer).collect()
     }
 
     fn may_have_left(&self, part: Part, reason: &LeaveReason) -> bool {
@@ -192,7 +184,7 @@ impl Script<'_> {
                 return Err(self.breach(Promise::SessionLife, node, &what));
             }
             self.confirmed
-                .answered(part, self.programs[part.0].since.unwrap_or(0))
+                .answered(part)
                 .map_err(|what| self.breach(Promise::Confirmed, node, &what))?;
         }
         Ok(())
