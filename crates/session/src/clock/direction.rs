@@ -27,6 +27,8 @@ pub(crate) struct Moment {
 /// Samples that have to agree that a floor has risen, and the time they span at least.
 const RISEN: usize = 12;
 const RECENT: f64 = 2.0;
+/// Samples of which three have to agree that a floor has fallen.
+const DOUBTED: usize = 8;
 /// A jump smaller than this, in seconds, is not worth the trouble: half of it is the error.
 pub(crate) const JUMP: f64 = 1e-3;
 /// Samples that make a floor.
@@ -74,7 +76,7 @@ impl Direction {
     ) -> Option<Floor> {
         let suspect = match (self.floor, self.carried(moment)) {
             (Some(floor), Some(value)) if wary && floor.samples >= ENOUGH => Suspect {
-                since: moment.now - RECENT,
+                since: self.recent(moment),
                 below: value - self.too_low(moment, &floor),
             },
             _ => Suspect::NONE,
@@ -111,13 +113,15 @@ impl Direction {
         value: f64,
     ) -> Option<f64> {
         let slope = self.slope(moment.now, moment.rate);
-        let since = moment.now - RECENT;
-        let (count, first) = self
-            .window
-            .below(slope, since, value - self.too_low(moment, floor));
+        let (count, first) = self.window.below(
+            slope,
+            self.recent(moment),
+            value - self.too_low(moment, floor),
+        );
         if count >= 3 {
             return Some(first);
         }
+        let since = moment.now - RECENT;
         // Higher than most were. If the rise has begun to lift the upper quarter already, half of that will do.
         let usual = (floor.median + floor.upper) / 2.0 - floor.value;
         let high = value + usual.max(self.least_jump(moment));
@@ -139,6 +143,12 @@ impl Direction {
         let old = self.measure(scratch, moment, before, share, false)?;
         let chance = 5.0 * new.error.hypot(old.error) + JUMP + self.least_jump(moment);
         ((new.value - old.value).abs() > chance).then_some(recent.0)
+    }
+
+    /// Since when samples are so new that a few far below the floor are still doubted.
+    fn recent(&self, moment: Moment) -> f64 {
+        let since = moment.now - RECENT;
+        self.window.last(DOUBTED).map_or(since, |at| at.min(since))
     }
 
     /// How far below a floor a delay has to be to be no chance of jitter.

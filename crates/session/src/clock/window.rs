@@ -79,6 +79,12 @@ impl Window {
         self.samples.front().map(|sample| sample.at)
     }
 
+    /// When the `count`-th last sample was taken, if there are as many.
+    pub(crate) fn last(&self, count: usize) -> Option<f64> {
+        let index = self.samples.len().checked_sub(count)?;
+        self.samples.get(index).map(|sample| sample.at)
+    }
+
     /// Forgets what is older than `since`, but keeps the last `least` unless they are older than `latest`.
     pub(crate) fn forget(&mut self, since: f64, least: usize, latest: f64) {
         while let Some(first) = self.samples.front() {
