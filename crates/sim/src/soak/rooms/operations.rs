@@ -274,13 +274,13 @@ impl Script<'_> {
             program.kind = Kind::Player(1);
         }
         let secret = before.secret.filter(|_| with_secret);
-        let gone_for = before.stopped_at.map(|at| self.fleet.now() - at);
-        // Its place is kept from when its absence was noticed, which is not before it vanished.
-        let in_time = gone_for.is_some_and(|gone| gone + Duration::from_secs(2) < self.terms.grace);
-        // A spectator has no place to lose.
+        // A spectator has no place to lose; a place is kept from when the absence was noticed.
         let plays = before.kind != Kind::Spectator;
-        if secret.is_some() && in_time && plays && !before.dismissed {
+        if secret.is_some() && plays && !before.dismissed {
+            let noticed = |(peer, _): &(PeerId, _)| self.absent.get(peer).copied();
+            let since = before.place.as_ref().and_then(noticed);
             program.owed = before.place.clone();
+            program.owed_until = since.or(before.stopped_at).map(|at| at + self.terms.grace);
         }
         self.launch(program, secret);
     }

@@ -128,8 +128,9 @@ pub(super) struct Program {
     pub(super) returning: bool,
     /// Its name in the room and the places it played in, as last seen in sync.
     pub(super) place: Option<(PeerId, Vec<PlayerId>)>,
-    /// What it must find again, as it came back in time.
+    /// What it must find again, if it is back in time.
     pub(super) owed: Option<(PeerId, Vec<PlayerId>)>,
+    pub(super) owed_until: Option<Duration>,
     pub(super) joined_as: Option<PeerId>,
     /// How far the log was when it joined, or in the state it was given: it must apply every command since.
     pub(super) since: Option<u64>,
@@ -154,6 +155,7 @@ impl Program {
             returning: false,
             place: None,
             owed: None,
+            owed_until: None,
             joined_as: None,
             since: None,
             whole: true,

@@ -120,6 +120,12 @@ impl Script<'_> {
         let Some((peer, players)) = program.owed.take() else {
             return Ok(());
         };
+        if program
+            .owed_until
+            .is_none_or(|until| self.fleet.now() >= until)
+        {
+            return Ok(());
+        }
         let node = program.node;
         same_place((peer, &players), (me, &seen.places(me)))
             .map_err(|what| self.breach(Promise::Places, node, &what))
