@@ -236,6 +236,15 @@ impl Connection {
         self.exchanges.pop()
     }
 
+    /// Whether the other end has heard all it has to hear.
+    pub(crate) fn is_settled(&self) -> bool {
+        match self.state {
+            State::Drained { .. } => self.received.due().is_none(),
+            State::Gone => true,
+            _ => false,
+        }
+    }
+
     /// Sends something that will be acknowledged, soon.
     pub(crate) fn ping(&mut self) {
         self.ping = true;

@@ -356,7 +356,7 @@ impl Endpoint {
         let settled = |content: &Content| match content {
             Content::Free => true,
             Content::Connecting(_) => false,
-            Content::Connection(c) => matches!(c.state, State::Drained { .. } | State::Gone),
+            Content::Connection(c) => c.is_settled(),
         };
         self.replies.is_empty() && self.slots.iter().all(|slot| settled(&slot.content))
     }

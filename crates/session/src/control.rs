@@ -114,6 +114,8 @@ pub(crate) struct Welcome {
     /// The room as it was at `at`; `None` for who still has enough of the log to go on from there.
     pub(crate) room: Option<Room>,
     pub(crate) at: Position,
+    /// For how long those who are away or loading have been so, in milliseconds.
+    pub(crate) absences: Vec<Absence>,
     /// Whether the game's state will follow.
     pub(crate) state_follows: bool,
     /// The clock of who says this, in microseconds: the full value of what acknowledgements shorten.
@@ -122,6 +124,14 @@ pub(crate) struct Welcome {
     /// That clock at session time zero (a host's room only).
     #[wire(varint)]
     pub(crate) epoch_us: u64,
+}
+
+/// For how long somebody has not been in sync.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Wire)]
+pub(crate) struct Absence {
+    pub(crate) peer: PeerId,
+    #[wire(varint)]
+    pub(crate) ms: u64,
 }
 
 /// Changes in order.

@@ -6,7 +6,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use samestep_proto::{ConnectError, ConnectOptions, ConnectionId};
 
-use crate::control::{Control, Hello, Proposal, Welcome};
+use crate::control::{Absence, Control, Hello, Proposal, Welcome};
 use crate::event::{LeaveReason, SessionEvent, State};
 use crate::id::PeerId;
 use crate::log::{Log, Position};
@@ -288,6 +288,14 @@ impl Session {
             leader,
             room: resumes.is_none().then(|| self.room.clone()),
             at: resumes.unwrap_or(at),
+            absences: self
+                .since
+                .iter()
+                .map(|(peer, since)| Absence {
+                    peer: *peer,
+                    ms: now.saturating_sub(*since).as_millis() as u64,
+                })
+                .collect(),
             state_follows,
             clock_us: now.as_micros() as u64,
             epoch_us: self.time.epoch_us(),
@@ -361,7 +369,14 @@ impl Session {
             self.log = Log::after(welcome.at);
             self.room = room;
         }
-        self.since.clear();
+        self.since = welcome
+            .absences
+            .iter()
+            .map(|absence| {
+                let before = Duration::from_millis(absence.ms);
+                (absence.peer, now.saturating_sub(before))
+            })
+            .collect();
         self.state_holds = 0;
         self.next_thing = self
             .room
@@ -444,7 +459,9 @@ impl Session {
             _ => None,
         });
         let holds = unheard.unwrap_or(self.log.committed());
-        let bytes = [&holds.to_le_bytes()[..], state].concat();
+        // Which life of the newcomer it is for: it may have joined anew meanwhile.
+        let life = self.room.peer(peer).map_or(0, |p| p.since);
+        let bytes = [&life.to_le_bytes()[..], &holds.to_le_bytes(), state].concat();
         self.put(now, peer, BULK, &bytes);
     }
 
@@ -455,9 +472,11 @@ impl Session {
 
     /// The game's state has arrived.
     pub(super) fn on_state(&mut self, end: OtherEnd, bytes: &[u8]) -> Option<()> {
+        let (life, bytes) = bytes.split_first_chunk()?;
         let (holds, state) = bytes.split_first_chunk()?;
         let holds = u64::from_le_bytes(*holds);
-        if !matches!(end, OtherEnd::Peer(_)) || self.state != State::Loading {
+        let current = u64::from_le_bytes(*life) == self.since_index;
+        if !matches!(end, OtherEnd::Peer(_)) || self.state != State::Loading || !current {
             return Some(());
         }
         if let Some(early) = &mut self.early {

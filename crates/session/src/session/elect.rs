@@ -14,6 +14,8 @@ use crate::session::Session;
 
 /// Time between two heartbeats.
 pub(super) const BEAT: Duration = Duration::from_millis(250);
+/// Every how manieth heartbeat tells about clocks.
+const REPORT_EVERY: u32 = 2;
 /// Silence that freezes a mesh that waits for its members, and lets it elect another leader.
 const WAIT_SILENCE: Duration = Duration::from_secs(3);
 /// Longest wait for the last words of who has said goodbye.
@@ -97,7 +99,11 @@ impl Session {
             .copied()
             .filter(|peer| self.is_silent(now, *peer))
             .collect();
-        let clock = self.time.mesh_report(now);
+        self.beats += 1;
+        let clock = match self.beats % REPORT_EVERY == 0 {
+            true => self.time.mesh_report(now),
+            false => None,
+        };
         for peer in &others {
             let contact = self.contacts.entry(*peer).or_default();
             let beat = Heartbeat {
