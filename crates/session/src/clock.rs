@@ -268,7 +268,7 @@ impl Probes {
     fn new(now: Duration, config: &FilterConfig) -> Self {
         Self {
             burst_left: config.burst,
-            burst_interval: config.burst_interval,
+            burst_interval: config.burst_interval.max(Self::SHORTEST),
             interval: config.interval.max(Self::SHORTEST),
             intervals: [config.interval, config.calm_interval].map(|i| i.max(Self::SHORTEST)),
             next: now,
