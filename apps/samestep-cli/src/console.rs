@@ -91,15 +91,12 @@ impl Console {
         let password = options.config.password.is_some();
         let joining = options.role.join().map(|join| join.address);
         let mesh = options.role.is_mesh();
-        let mut seed = [0; 32];
-        getrandom::fill(&mut seed).map_err(|error| format!("no randomness: {error}"))?;
-        let now = options.transport.now();
-        let session = Session::new(now, options.config, options.role, seed)?;
+        let driver = Driver::session(options.transport, options.config, options.role)?;
         let mut terminal = Terminal::open(options.json);
         let out = std::mem::replace(&mut terminal.out, Box::new(screen::Plain));
         let screen = Screen::new(out, options.json, terminal.interactive);
         Ok(Console {
-            driver: Driver::over(options.transport, session),
+            driver,
             terminal,
             screen,
             announcer: options.announcer,
@@ -202,17 +199,18 @@ impl Console {
         if self.terminal.is_interrupted() {
             self.leave("");
         }
-        // What was typed before the room is entered waits until then; so do lines after /wait.
+        // A script's lines wait until the room is entered; people are told. Lines after /wait wait in any case.
         let in_room = *self.session().state() == State::InSync;
         let paused = self.paused_until.is_some_and(|until| now < until);
-        if self.leaving || paused || !in_room {
+        if self.leaving || paused || !(in_room || self.terminal.interactive) {
             return;
         }
         self.paused_until = None;
         while !self.leaving && self.paused_until.is_none() {
             match self.terminal.input.try_recv() {
                 Ok(Input::Line(line)) => match command::parse(&line) {
-                    Ok(Some(line)) => self.on_line(line),
+                    Ok(Some(line)) if in_room || line.is_for_outside() => self.on_line(line),
+                    Ok(Some(_)) => self.complain("not in the room at the moment: wait, or /quit"),
                     Ok(None) => {}
                     Err(words) => self.complain(&words),
                 },

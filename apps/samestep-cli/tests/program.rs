@@ -146,7 +146,8 @@ fn mistakes_are_explained() {
 
 #[test]
 fn soak_counts_worlds_messages_and_failures() {
-    let output = samestep(&["lab", "soak", "--seeds", "2", "--seed", "40"]);
+    let suite = ["lab", "soak", "--suite", "protocol"];
+    let output = samestep(&[&suite[..], &["--seeds", "2", "--seed", "40"]].concat());
     let text = out(&output);
     let last = text.lines().last().expect("a closing line");
     assert!(

@@ -23,11 +23,18 @@ pub enum Line {
     Quit(String),
 }
 
+impl Line {
+    /// Whether it makes sense while not in a room.
+    pub fn is_for_outside(&self) -> bool {
+        matches!(self, Line::Quit(_) | Line::Help | Line::Get(_) | Line::Who)
+    }
+}
+
 pub const HELP: &str = "\
 anything else        say it to everyone
 /set KEY VALUE       share a value with everyone; /unset KEY removes it
 /get [KEY]           one value, or all of them
-/who                 who is there: round trip, clock, loss, bytes
+/who                 who is there: round trip, offset of the clock, loss, bytes
 /spacing on [MS]     send a message to everyone every MS milliseconds (100); /spacing off ends it
 /spacing             how evenly such messages of the others arrive here
 /ready, /unready     ready to start, or not

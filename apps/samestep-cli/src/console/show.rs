@@ -121,7 +121,7 @@ impl Console {
                     Some(PeerRoute::None) => "none".into(),
                 },
                 rtt: direct.map(|stats| stats.rtt),
-                clock_ms: direct.and_then(|stats| Some(stats.clock_offset_us? as f64 / 1e3)),
+                offset_ms: direct.and_then(|stats| Some(stats.clock_offset_us? as f64 / 1e3)),
                 loss: direct.map(|stats| stats.loss),
                 sent_bytes: direct.map(|stats| stats.bytes_sent),
                 received_bytes: direct.map(|stats| stats.bytes_received),
@@ -197,7 +197,8 @@ impl Console {
         let now = self.driver.now();
         let session = self.session();
         let mut text = table(&rows, |name, colour| self.screen.coloured(name, colour));
-        let error = session.clock().map(|clock| clock.error(now));
+        let mesh = session.mesh_clock().map(|clock| clock.error(now));
+        let error = session.clock().map(|clock| clock.error(now)).or(mesh);
         if let Some(time) = session.time(now) {
             text += &format!("common time {:.3} s", time.as_secs_f64());
             if let Some(error) = error {

@@ -17,7 +17,7 @@ pub struct Row {
     pub route: String,
     /// Nothing of this is known about oneself, or before it was measured.
     pub rtt: Option<Duration>,
-    pub clock_ms: Option<f64>,
+    pub offset_ms: Option<f64>,
     pub loss: Option<f32>,
     pub sent_bytes: Option<u64>,
     pub received_bytes: Option<u64>,
@@ -29,7 +29,7 @@ pub fn table(rows: &[Row], paint: impl Fn(&str, [u8; 3]) -> String) -> String {
     let width = names.max().unwrap_or(0).max("name".len());
     let mut text = format!(
         "{:>3}  {:<width$}  {:<7}  {:<8}  {:<8}  {:>9}  {:>9}  {:>6}  {:>8}  {:>8}\n",
-        "id", "name", "colour", "state", "route", "rtt ms", "clock ms", "loss", "sent", "received"
+        "id", "name", "colour", "state", "route", "rtt ms", "offset ms", "loss", "sent", "received"
     );
     for row in rows {
         let name = format!("{:<width$}", row.shown_name());
@@ -44,7 +44,7 @@ pub fn table(rows: &[Row], paint: impl Fn(&str, [u8; 3]) -> String) -> String {
             row.state,
             row.route,
             or_dash(row.rtt.map(|rtt| format!("{:.1}", rtt.as_secs_f64() * 1e3))),
-            or_dash(row.clock_ms.map(|ms| format!("{ms:+.2}"))),
+            or_dash(row.offset_ms.map(|ms| format!("{ms:+.2}"))),
             or_dash(row.loss.map(|loss| format!("{:.1} %", loss * 100.0))),
             or_dash(row.sent_bytes.map(bytes)),
             or_dash(row.received_bytes.map(bytes)),
@@ -66,7 +66,7 @@ pub fn as_json(rows: &[Row]) -> Value {
             "state": row.state,
             "route": row.route,
             "rtt_ms": row.rtt.map(|rtt| rtt.as_secs_f64() * 1e3),
-            "clock_ms": row.clock_ms,
+            "offset_ms": row.offset_ms,
             "loss": row.loss,
             "sent_bytes": row.sent_bytes,
             "received_bytes": row.received_bytes,
@@ -117,7 +117,7 @@ mod tests {
                 state: "loading",
                 route: "direct".into(),
                 rtt: Some(Duration::from_micros(12_345_678)),
-                clock_ms: Some(-0.1234),
+                offset_ms: Some(-0.1234),
                 loss: Some(0.05),
                 sent_bytes: Some(9_999),
                 received_bytes: Some(123_456_789),

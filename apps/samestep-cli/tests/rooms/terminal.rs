@@ -76,6 +76,7 @@ impl Terminal {
             let left = end.saturating_duration_since(Instant::now());
             match self.lines.recv_timeout(left) {
                 Ok(line) => {
+                    assert!(!line.contains('\x1b'), "a pipe is no terminal: {line:?}");
                     self.seen.push(line.clone());
                     if line.contains(wanted) {
                         return line;
