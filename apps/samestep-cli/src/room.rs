@@ -25,6 +25,9 @@ pub struct HostArguments {
     /// Do not play: keep the room for others
     #[arg(long)]
     dedicated: bool,
+    /// Use TCP, where networks block UDP; who joins must, too
+    #[arg(long)]
+    tcp: bool,
     #[command(flatten)]
     open: OpenArguments,
     #[command(flatten)]
@@ -39,6 +42,9 @@ pub struct JoinArguments {
     /// Watch without playing
     #[arg(long)]
     spectate: bool,
+    /// Use TCP, as the host does
+    #[arg(long)]
+    tcp: bool,
     #[command(flatten)]
     lan: LanArguments,
     /// The room's password
@@ -98,6 +104,7 @@ struct LanArguments {
 
 /// Of everyone.
 #[derive(Args)]
+#[command(next_help_heading = "Console")]
 struct SharedArguments {
     /// Your name [default: your user name]
     #[arg(long, value_name = "NAME")]
@@ -111,9 +118,6 @@ struct SharedArguments {
     /// Stay in the room when the input ends
     #[arg(long)]
     stay: bool,
-    /// Use TCP instead of UDP, where networks block that; everyone in the room must
-    #[arg(long)]
-    tcp: bool,
     #[command(flatten)]
     discovery: PortArgument,
     #[arg(long, hide = true, default_value_t = VERSION)]
@@ -126,15 +130,11 @@ pub fn host(arguments: &HostArguments) -> Result<ExitCode, Box<dyn Error>> {
     let HostArguments { open, shared, .. } = arguments;
     let name = (!arguments.dedicated).then(|| shared.name());
     let config = open.config(shared, name.as_deref());
-    let transport = shared.transport(open.address(DEFAULT_PORT))?;
-    run(
-        shared,
-        transport,
-        config,
-        Role::Host,
-        open.announcer(shared),
-        arguments.dedicated,
-    )
+    let transport = shared.transport(open.address(DEFAULT_PORT), arguments.tcp)?;
+    // Who finds a room takes it for one over UDP.
+    let announcer = (!arguments.tcp).then(|| open.announcer(shared)).flatten();
+    let stay = arguments.dedicated;
+    run(shared, transport, config, Role::Host, announcer, stay)
 }
 
 pub fn join(arguments: &JoinArguments) -> Result<ExitCode, Box<dyn Error>> {
@@ -154,7 +154,7 @@ pub fn join(arguments: &JoinArguments) -> Result<ExitCode, Box<dyn Error>> {
         config = config.player(&shared.name());
         Role::Client(join)
     };
-    let transport = shared.transport(vec![any_port(address)])?;
+    let transport = shared.transport(vec![any_port(address)], arguments.tcp)?;
     run(shared, transport, config, role, None, false)
 }
 
@@ -176,7 +176,7 @@ pub fn peer(arguments: &PeerArguments) -> Result<ExitCode, Box<dyn Error>> {
         None => Role::Introducer,
     };
     let port = if address.is_some() { 0 } else { DEFAULT_PORT };
-    let transport = shared.transport(open.address(port))?;
+    let transport = shared.transport(open.address(port), false)?;
     run(
         shared,
         transport,
@@ -248,9 +248,13 @@ impl SharedArguments {
         }
     }
 
-    fn transport(&self, at: Vec<SocketAddr>) -> Result<Box<dyn Transport>, Box<dyn Error>> {
+    fn transport(
+        &self,
+        at: Vec<SocketAddr>,
+        tcp: bool,
+    ) -> Result<Box<dyn Transport>, Box<dyn Error>> {
         let open = |at: SocketAddr| -> std::io::Result<Box<dyn Transport>> {
-            Ok(match self.tcp {
+            Ok(match tcp {
                 true => Box::new(Tcp::bind(at)?),
                 false => Box::new(Udp::bind(at)?),
             })
