@@ -84,6 +84,11 @@ impl Log {
         }
     }
 
+    /// The index before the first entry that is kept.
+    pub(crate) fn first(&self) -> u64 {
+        self.base.index
+    }
+
     pub(crate) fn committed(&self) -> u64 {
         self.committed
     }

@@ -52,6 +52,8 @@ struct Acted {
 #[derive(Debug, Default)]
 pub(super) struct Acts {
     last: u32,
+    /// Own actions nobody has rejected so far, the newest last.
+    unrejected: VecDeque<RequestId>,
     open: VecDeque<(Ticket, MessageKind, Vec<u8>)>,
     held: BTreeMap<(Duration, u64), (PeerId, MessageKind, Vec<u8>)>,
     held_count: u64,
@@ -173,6 +175,10 @@ impl Session {
             self.on_game(now, me, ACT, bytes);
         }
         self.acts.last += 1;
+        if self.acts.unrejected.len() == MAX_OPEN {
+            self.acts.unrejected.pop_front();
+        }
+        self.acts.unrejected.push_back(request);
         self.emit(SessionEvent::Acted {
             from: me,
             request: Some(request),
@@ -239,13 +245,7 @@ impl Session {
     fn reject(&mut self, now: Duration, ticket: Ticket, kind: MessageKind, mut reason: Vec<u8>) {
         reason.truncate(MAX_ACTION);
         if Some(ticket.peer) == self.me {
-            let request = ticket.request;
-            self.emit(SessionEvent::Rejected {
-                request,
-                kind,
-                reason,
-            });
-            return;
+            return self.on_rejected(ticket.request, kind, reason);
         }
         let rejected = Act {
             request: ticket.request,
@@ -255,6 +255,19 @@ impl Session {
         let bytes = encode_to_vec(&rejected).expect("a reason within its bounds");
         let to = To::Peer(ticket.peer);
         let _ = self.send_bytes(now, to, Delivery::ReliableOrdered, REJECTED, &bytes);
+    }
+
+    /// The first rejection counts; another leader may have come to the same judgement.
+    fn on_rejected(&mut self, request: RequestId, kind: MessageKind, reason: Vec<u8>) {
+        let open = &mut self.acts.unrejected;
+        if let Some(at) = open.iter().position(|r| *r == request) {
+            open.remove(at);
+            self.emit(SessionEvent::Rejected {
+                request,
+                kind,
+                reason,
+            });
+        }
     }
 
     /// Takes in what concerns unconfirmed actions. Returns whether it did.
@@ -299,11 +312,7 @@ impl Session {
                 _ => self.malformed += 1,
             },
             REJECTED => match decode_exact::<Act>(payload) {
-                Ok(act) if from_authority => self.emit(SessionEvent::Rejected {
-                    request: act.request,
-                    kind: act.kind,
-                    reason: act.payload,
-                }),
+                Ok(act) if from_authority => self.on_rejected(act.request, act.kind, act.payload),
                 _ => self.malformed += 1,
             },
             _ => return false,

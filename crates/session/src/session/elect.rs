@@ -118,7 +118,7 @@ impl Session {
                 clock: clock.clone(),
             };
             self.mention(now, *peer, &Control::Heartbeat(beat));
-            self.dial_member(now, me, *peer);
+            self.dial_member(now, *peer);
             self.resend(now, *peer);
         }
         self.send_laggards(now);
@@ -135,8 +135,8 @@ impl Session {
     }
 
     /// Connects to a member there is no connection to. The one that came later dials.
-    fn dial_member(&mut self, now: Duration, me: PeerId, peer: PeerId) {
-        let mine = self.room.peer(me).map_or(0, |p| p.since);
+    fn dial_member(&mut self, now: Duration, peer: PeerId) {
+        let mine = self.since_index;
         let Some(info) = self.room.peer(peer) else {
             return;
         };
@@ -182,9 +182,11 @@ impl Session {
             .filter(|(_, c)| now.saturating_sub(c.sent_at) >= SEND_AGAIN)
             .map(|(peer, _)| *peer)
             .collect();
+        let first = self.log.first();
         for peer in lagging {
             let contact = self.contact(peer);
-            contact.sent_index = contact.matched;
+            // Who does not have even that will say so.
+            contact.sent_index = contact.matched.max(first);
             self.send_entries(now, peer);
         }
     }
@@ -210,6 +212,9 @@ impl Session {
                 self.emit(SessionEvent::InSync);
                 self.say_proposals(now);
                 self.decide(now);
+            }
+            State::Loading if !voters.iter().any(|peer| !self.is_silent(now, *peer)) => {
+                self.rejoin_through(now, None, "nobody was heard any more while loading");
             }
             _ => {}
         }
@@ -355,17 +360,16 @@ impl Session {
         for contact in self.contacts.values_mut() {
             contact.matched = 0;
             contact.sent_index = last;
-            contact.welcomed = true;
         }
-        let away: Vec<PeerId> = self
-            .room
-            .peers()
-            .iter()
-            .filter(|p| p.presence == Presence::Away)
-            .map(|p| p.id)
-            .collect();
-        for peer in away {
-            self.contact(peer).welcomed = false;
+        let Self {
+            contacts,
+            log,
+            room,
+            ..
+        } = self;
+        for (peer, contact) in contacts {
+            let presence = log.presence(room, *peer);
+            contact.welcomed = presence.is_some_and(|p| p != Presence::Away);
         }
         self.append(now, None, Change::Authority { peer: me });
         self.say_proposals(now);
