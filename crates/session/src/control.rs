@@ -44,6 +44,9 @@ pub(crate) enum Control {
     Entries(Entries),
     /// This far my log equals yours.
     Matched {
+        /// Which life of mine says this.
+        #[wire(varint)]
+        since: u64,
         #[wire(varint)]
         term: u32,
         #[wire(varint)]
@@ -114,6 +117,11 @@ pub(crate) struct Welcome {
     /// The room as it was at `at`; `None` for who still has enough of the log to go on from there.
     pub(crate) room: Option<Room>,
     pub(crate) at: Position,
+    /// What led to the room as it is, as far as worth telling: so that a newcomer can help others back in.
+    #[wire(max_len = 256)]
+    pub(crate) history: Vec<Entry>,
+    /// What the history follows.
+    pub(crate) history_after: Position,
     /// For how long those who are away or loading have been so, in milliseconds.
     pub(crate) absences: Vec<Absence>,
     /// Whether the game's state will follow.

@@ -77,6 +77,26 @@ impl Log {
         }
     }
 
+    /// A log that holds these entries, all of them certain.
+    pub(crate) fn with_history(base: Position, history: Vec<Entry>) -> Self {
+        Self {
+            base,
+            committed: base.index + history.len() as u64,
+            entries: history.into(),
+        }
+    }
+
+    /// The last certain entries, at most `most`, and what they follow.
+    pub(crate) fn history(&self, most: usize) -> (Position, Vec<Entry>) {
+        let index = self
+            .committed
+            .saturating_sub(most as u64)
+            .max(self.base.index);
+        let term = self.term_at(index).unwrap_or(0);
+        let count = (self.committed - index) as usize;
+        (Position { index, term }, self.entries_after(index, count))
+    }
+
     pub(crate) fn last(&self) -> Position {
         Position {
             index: self.base.index + self.entries.len() as u64,

@@ -106,6 +106,7 @@ pub struct Session {
     since: BTreeMap<PeerId, Duration>,
     /// When this program said hello for the first and the last time, as long as there is no answer.
     hello_said: Option<(Duration, Duration)>,
+    hello_to: Option<ConnectionId>,
     /// Until when a lost connection is tried again, and when next.
     retry: Option<Retry>,
     /// Game messages that came before the state they follow.
@@ -198,6 +199,7 @@ impl Session {
             key,
             since: BTreeMap::new(),
             hello_said: None,
+            hello_to: None,
             retry: None,
             early: None,
             unwelcomed: Vec::new(),
@@ -345,8 +347,7 @@ impl Session {
 
     /// Whether this program puts changes in order: the host, or the leader of a mesh.
     pub fn is_authority(&self) -> bool {
-        self.me.is_some()
-            && self.leader == self.me
+        self.leads()
             && self.me == Some(self.room.authority())
             && matches!(self.state, State::InSync | State::Loading)
     }
@@ -416,7 +417,7 @@ impl Session {
     }
 
     fn leads(&self) -> bool {
-        self.me.is_some() && self.leader == self.me
+        self.me.is_some() && self.leader == self.me && !self.ballot.is_standing()
     }
 }
 

@@ -14,10 +14,12 @@ use crate::room::{Change, Newcomer, PeerKind, Phase, Presence, distinct};
 use crate::secret;
 use crate::session::{BULK, OtherEnd, Session};
 
+/// Changes a newcomer is told of that happened before it came.
+const HISTORY: usize = 64;
 /// How often a newcomer says hello.
 const HELLO_AGAIN: Duration = Duration::from_secs(1);
 /// How long it waits for an answer.
-const ANSWER: Duration = Duration::from_secs(6);
+const ANSWER: Duration = Duration::from_secs(4);
 
 /// Who is at the door, and who may not come in.
 #[derive(Debug, Default)]
@@ -99,10 +101,8 @@ impl Session {
     /// Says hello, and again, until there is an answer.
     pub(super) fn say_hello_again(&mut self, now: Duration) {
         let sponsor = self
-            .connections
-            .iter()
-            .find(|(_, end)| **end == OtherEnd::Sponsor)
-            .map(|(id, _)| *id);
+            .hello_to
+            .filter(|id| self.connections.get(id) == Some(&OtherEnd::Sponsor));
         let (Some(id), Some((first, last))) = (sponsor, self.hello_said) else {
             return;
         };
@@ -279,6 +279,11 @@ impl Session {
         contact.matched = contact.sent_index;
         contact.sent_at = now;
         contact.welcomed = true;
+        // Where there is no state to give, members help each other with what they remember.
+        let (history_after, history) = match resumes.is_some() || state_follows {
+            true => (at, Vec::new()),
+            false => self.log.history(HISTORY),
+        };
         let welcome = Welcome {
             you: peer,
             since: self.room.peer(peer).map_or(0, |p| p.since),
@@ -288,6 +293,8 @@ impl Session {
             leader,
             room: resumes.is_none().then(|| self.room.clone()),
             at: resumes.unwrap_or(at),
+            history,
+            history_after,
             absences: self
                 .since
                 .iter()
@@ -355,6 +362,7 @@ impl Session {
         let resumed = resumes && known;
         self.retry = None;
         self.hello_said = None;
+        self.hang_up_on_others(now, id);
         self.me = Some(welcome.you);
         self.since_index = welcome.since;
         self.key = welcome.key;
@@ -366,7 +374,11 @@ impl Session {
         if resumed {
             self.log.forget_uncertain();
         } else {
-            self.log = Log::after(welcome.at);
+            let end = welcome.history_after.index + welcome.history.len() as u64;
+            self.log = match end == welcome.at.index {
+                true => Log::with_history(welcome.history_after, welcome.history),
+                false => Log::after(welcome.at),
+            };
             self.room = room;
         }
         self.since = welcome

@@ -197,6 +197,7 @@ impl Session {
             Some(matched) => {
                 if self.room.is_mesh() {
                     let answer = Control::Matched {
+                        since: self.since_index,
                         term: self.term,
                         index: matched,
                     };
@@ -214,8 +215,19 @@ impl Session {
         }
     }
 
-    pub(super) fn on_matched(&mut self, now: Duration, from: PeerId, term: u32, index: u64) {
+    pub(super) fn on_matched(
+        &mut self,
+        now: Duration,
+        from: PeerId,
+        since: u64,
+        term: u32,
+        index: u64,
+    ) {
         if term != self.term || !self.leads() || index > self.log.last().index {
+            return;
+        }
+        // Who came back has forgotten what was not certain.
+        if self.room.peer(from).is_none_or(|p| p.since > since) {
             return;
         }
         let contact = self.contact(from);
@@ -351,6 +363,10 @@ impl Session {
         for contact in self.contacts.values_mut() {
             contact.streams.reset(index);
         }
+        if self.room.rules.initial_state {
+            // The state that was on its way belongs to a life that is over.
+            return self.rejoin_through(now, None, "was brought back twice");
+        }
         self.state = State::Loading;
         self.propose(now, Proposal::Loaded);
     }
@@ -378,7 +394,7 @@ impl Session {
             // Whoever welcomes it has applied this very change, so it will have at least that.
             let contact = self.contact(peer);
             contact.sent_index = index;
-            contact.matched = index;
+            contact.sent_at = now;
             contact.welcomed = true;
         }
         self.wake_at(now);

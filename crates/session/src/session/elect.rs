@@ -39,6 +39,11 @@ impl Ballot {
     pub(super) fn forget(&mut self) {
         self.votes = None;
     }
+
+    /// Whether it asks for votes, which nobody does who leads.
+    pub(super) fn is_standing(&self) -> bool {
+        self.votes.is_some()
+    }
 }
 
 impl Session {
@@ -62,6 +67,11 @@ impl Session {
             Some(contact) => self.silence() + now.saturating_sub(contact.heard),
             None => Duration::MAX,
         }
+    }
+
+    /// Whether a peer joined after everything that is known here.
+    pub(super) fn is_ahead(&self, peer: PeerId) -> bool {
+        peer >= self.room.next_peer()
     }
 
     fn has_hung_up(&self, now: Duration, peer: PeerId) -> bool {
@@ -93,6 +103,7 @@ impl Session {
             .filter(|p| p.presence != Presence::Away || self.state == State::Frozen)
             .map(|p| p.id)
             .collect();
+        let leads = self.leads();
         let hears = self.direct(now);
         let accuses: Vec<PeerId> = others
             .iter()
@@ -110,7 +121,7 @@ impl Session {
                 term: self.term,
                 last: self.log.last(),
                 committed: self.log.committed(),
-                leads: self.leader == self.me,
+                leads,
                 hears: hears.clone(),
                 accuses: accuses.clone(),
                 received: contact.streams.acks(),
@@ -276,7 +287,10 @@ impl Session {
         if !voters.contains(&me) {
             return;
         }
-        let silent = self.silent_for(now, leader);
+        let silent = match leader == me {
+            true => Duration::MAX,
+            false => self.silent_for(now, leader),
+        };
         let rank = voters
             .iter()
             .filter(|v| **v != leader && !self.is_silent(now, **v))
@@ -317,8 +331,11 @@ impl Session {
         let Some(leader) = self.leader else {
             return;
         };
-        let leader_heard = leader != from && self.silent_for(now, leader) < self.silence() * 4 / 5;
-        let member = self.log.voters(&self.room).contains(&from);
+        let deposed = Some(leader) == self.me && self.ballot.is_standing();
+        let leader_heard =
+            leader != from && !deposed && self.silent_for(now, leader) < self.silence() * 4 / 5;
+        // Somebody who is not known here yet is ahead of this program.
+        let member = self.log.voters(&self.room).contains(&from) || self.is_ahead(from);
         if term <= self.term || term <= self.ballot.voted || leader_heard || !member {
             return;
         }
@@ -379,7 +396,7 @@ impl Session {
         if !self.room.is_mesh() || self.me.is_none() {
             return;
         }
-        if !self.room.is_present(from) {
+        if !self.room.is_present(from) && !self.is_ahead(from) {
             // It does not know yet that it was dropped.
             let index = self.log.committed();
             self.tell(now, from, &Control::Out { index });

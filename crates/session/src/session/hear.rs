@@ -47,7 +47,15 @@ impl Session {
             return;
         }
         match self.connections.get(&id) {
-            Some(OtherEnd::Sponsor) => self.say_hello(now, id),
+            Some(OtherEnd::Sponsor) if self.hello_said.is_some() => {
+                // Another way was quicker.
+                self.connections.insert(id, OtherEnd::Gone);
+                self.endpoint.close(now, id, 0, "another way was quicker");
+            }
+            Some(OtherEnd::Sponsor) => {
+                self.hello_to = Some(id);
+                self.say_hello(now, id);
+            }
             Some(OtherEnd::Dialled(peer)) => {
                 let peer = *peer;
                 if let Some(me) = self.me {
@@ -309,7 +317,9 @@ impl Session {
                 }
             }
             Control::Entries(entries) => self.on_entries(now, from, entries),
-            Control::Matched { term, index } => self.on_matched(now, from, term, index),
+            Control::Matched { since, term, index } => {
+                self.on_matched(now, from, since, term, index);
+            }
             Control::Gap { term, last } => self.on_gap(now, from, term, last),
             Control::Elect { term, last } => self.on_elect(now, from, term, last),
             Control::Vote { term } => self.on_vote(now, from, term),
@@ -363,16 +373,13 @@ impl Session {
                 if key != self.key || !self.room.is_mesh() {
                     return None;
                 }
-                if self.room.is_present(from) {
+                if self.room.is_present(from) || self.is_ahead(from) {
+                    // It may have joined just now, and the news of it be still on the way.
                     self.bind(now, from, id);
                     self.contact(from).on_heard(now);
-                } else if from < self.room.next_peer() {
+                } else {
                     let index = self.log.committed();
                     self.tell_connection(now, id, &Control::Out { index });
-                } else {
-                    // The news of its joining is still on the way: it will dial again.
-                    self.connections.insert(id, OtherEnd::Gone);
-                    self.endpoint.abort(now, id, 0, "not known here yet");
                 }
             }
             (OtherEnd::Sponsor, Control::Welcome(welcome)) => self.on_welcome(now, id, *welcome),

@@ -12,6 +12,8 @@ use crate::id::{PeerId, PlayerId};
 use crate::room::{Change, PeerKind, Presence};
 use crate::session::{OtherEnd, Retry, Session};
 
+/// Ways back that are tried at the same time; the first that answers is taken.
+const RETRY_AT_ONCE: usize = 3;
 /// Time between attempts to come back.
 const RETRY_EVERY: Duration = Duration::from_secs(1);
 
@@ -48,6 +50,9 @@ impl Session {
     }
 
     fn on_sponsor_lost(&mut self, now: Duration, reason: &CloseReason) {
+        if !self.connections.values().any(|e| *e == OtherEnd::Sponsor) {
+            self.hello_said = None;
+        }
         match (&mut self.retry, reason) {
             (None, reason) => self.finish(now, LeaveReason::of_close(reason)),
             (Some(retry), reason) => {
@@ -55,7 +60,6 @@ impl Session {
                     return self.finish(now, LeaveReason::Banned(words));
                 }
                 retry.why = reason.to_string();
-                retry.turn += 1;
                 let next = retry.next;
                 self.wake_at(next);
             }
@@ -76,6 +80,11 @@ impl Session {
         contact.connection = None;
         contact.next_dial = now;
         if self.room.is_mesh() {
+            let sponsor = self.me.and_then(|me| self.room.peer(me)).map(|p| p.sponsor);
+            if self.early.is_some() && sponsor == Some(peer) && self.state == State::Loading {
+                // The state it was to bring will not come.
+                self.rejoin_through(now, None, "lost the member it joined through");
+            }
             self.wake_at(now);
             return;
         }
@@ -113,6 +122,7 @@ impl Session {
             if let Some(OtherEnd::Peer(peer)) = self.connections.insert(id, OtherEnd::Sponsor) {
                 self.contact(peer).connection = None;
             }
+            self.hello_to = Some(id);
             self.say_hello(now, id);
         }
         self.wake_at(next);
@@ -131,13 +141,18 @@ impl Session {
             return;
         }
         let ways = self.ways_back();
-        let trying = self.connections.values().any(|e| *e == OtherEnd::Sponsor);
-        if !trying && !ways.is_empty() {
+        let trying = self
+            .connections
+            .values()
+            .filter(|end| **end == OtherEnd::Sponsor)
+            .count();
+        if trying < RETRY_AT_ONCE && self.hello_said.is_none() && !ways.is_empty() {
             let address = ways[retry.turn % ways.len()];
             let _ = self.dial_home(now, address);
         }
         if let Some(retry) = &mut self.retry {
             retry.next = now + RETRY_EVERY;
+            retry.turn += 1;
         }
         self.wake_at(now + RETRY_EVERY);
     }
@@ -281,6 +296,20 @@ impl Session {
         self.emit(SessionEvent::Left { reason });
     }
 
+    /// One way in is enough.
+    pub(super) fn hang_up_on_others(&mut self, now: Duration, keep: ConnectionId) {
+        let others: Vec<ConnectionId> = self
+            .connections
+            .iter()
+            .filter(|(id, end)| **end == OtherEnd::Sponsor && **id != keep)
+            .map(|(id, _)| *id)
+            .collect();
+        for id in others {
+            self.connections.insert(id, OtherEnd::Gone);
+            self.endpoint.close(now, id, 0, "another way was quicker");
+        }
+    }
+
     fn hang_up_on_sponsor(&mut self, now: Duration) {
         let sponsors: Vec<ConnectionId> = self
             .connections
@@ -292,8 +321,8 @@ impl Session {
             self.connections.insert(id, OtherEnd::Gone);
             self.endpoint.close(now, id, 0, "trying elsewhere");
         }
-        if let Some(retry) = &mut self.retry {
-            retry.turn += 1;
+        self.hello_said = None;
+        if let Some(retry) = &self.retry {
             let next = retry.next;
             self.wake_at(next);
         }
