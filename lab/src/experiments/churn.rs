@@ -133,11 +133,27 @@ impl Experiment for Churn {
         })?;
         let mut findings = Findings::default();
         let mut lines = Vec::new();
+        let header = ["case", "repeat", "kind", "node", "agreed_s", "took_s"];
+        let mut csv = context.csv("changes.csv", &header)?;
         for (case, repeats) in &measured {
+            if let Some(csv) = &mut csv {
+                for (repeat, town) in repeats.iter().enumerate() {
+                    for (change, at, took) in &town.settled {
+                        csv.line(&[
+                            case.name.clone(),
+                            repeat.to_string(),
+                            format!("{:?}", change.kind).to_lowercase(),
+                            change.node.0.to_string(),
+                            format!("{:.6}", at.as_secs_f64()),
+                            format!("{:.6}", took.as_secs_f64()),
+                        ])?;
+                    }
+                }
+            }
             let took = |wanted: Option<Kind>| -> Samples {
                 let all = repeats.iter().flat_map(|town| &town.settled);
-                all.filter(|(kind, _)| wanted.is_none_or(|wanted| *kind == wanted))
-                    .map(|(_, took)| took.as_secs_f64())
+                all.filter(|(change, ..)| wanted.is_none_or(|wanted| change.kind == wanted))
+                    .map(|(_, _, took)| took.as_secs_f64())
                     .collect()
             };
             let all = took(None);
@@ -163,6 +179,9 @@ impl Experiment for Churn {
                 Some((sorted.percentile(share)?, share))
             });
             lines.push((case.name.clone(), points.collect()));
+        }
+        if let Some(csv) = csv {
+            csv.finish()?;
         }
         findings.plots.push(Plot {
             name: "agreement".into(),

@@ -134,6 +134,13 @@ impl<'t> Script<'t> {
 
     /// The weather clears; within a bound everyone must agree.
     fn calm(&mut self, last: bool) -> Result<(), Breach> {
+        // Half of the splits last until it shows who stands still.
+        let split = |(at, cut): &(Duration, Cut)| matches!(cut, Cut::Split(_)).then_some(*at);
+        if let Some(until) = self.mends.iter().find_map(split)
+            && self.rng.chance(0.5)
+        {
+            self.run_for(until.saturating_sub(self.fleet.now()))?;
+        }
         self.trace(|| "calm".into());
         self.mends.clear();
         self.fleet.mend_all();

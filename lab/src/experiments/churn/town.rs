@@ -27,8 +27,8 @@ pub(super) enum Kind {
 
 /// A room and its coming and going. What it found is public once it has been lived.
 pub(super) struct Town {
-    /// Every change with the time until everyone agreed on it.
-    pub(super) settled: Vec<(Kind, Duration)>,
+    /// Every change with the world time at which everyone agreed on it, and how long that took.
+    pub(super) settled: Vec<(Change, Duration, Duration)>,
     /// Players who returned in time and did not find their place.
     pub(super) slots_lost: usize,
     /// Members listed who were gone.
@@ -42,6 +42,8 @@ pub(super) struct Town {
     timeout: Duration,
     grace: Duration,
     end: Duration,
+    /// Until when the silence of a leader that vanished may go unnoticed: nobody can agree on anything before.
+    leaderless_until: Duration,
 }
 
 /// Who lives at a node.
@@ -60,9 +62,11 @@ struct Dweller {
 
 /// A change that not everyone has agreed on yet.
 #[derive(Clone, Debug)]
-struct Change {
-    kind: Kind,
-    node: NodeId,
+pub(super) struct Change {
+    /// What.
+    pub(super) kind: Kind,
+    /// Where.
+    pub(super) node: NodeId,
     /// Who; a newcomer is not known by name yet.
     peer: Option<PeerId>,
     since: Duration,
@@ -100,6 +104,7 @@ impl Town {
             timeout,
             grace,
             end: crowd.fleet.now() + case.seconds("seconds"),
+            leaderless_until: Duration::ZERO,
             crowd,
         };
         for node in town.crowd.fleet.nodes() {
@@ -276,6 +281,12 @@ impl Town {
             self.dwellers[index].secret = None;
             self.dwellers[index].vanished = None;
         } else {
+            if self.session(index).is_some_and(Session::is_authority) {
+                self.leaderless_until = now + self.timeout;
+                for change in &mut self.open {
+                    change.since = change.since.max(self.leaderless_until);
+                }
+            }
             self.crowd.fleet.kill(node);
             self.dwellers[index].vanished = Some(now);
             self.change(Kind::Vanish, node, peer, now + self.timeout);
@@ -325,7 +336,7 @@ impl Town {
             kind,
             node,
             peer,
-            since,
+            since: since.max(self.leaderless_until),
         });
     }
 
@@ -351,7 +362,7 @@ impl Town {
             }
             let gone = matches!(change.kind, Kind::Leave | Kind::Vanish | Kind::Forget);
             self.ghosts += usize::from(gone && took > BOUND);
-            self.settled.push((change.kind, took));
+            self.settled.push((change.clone(), now, took));
             self.open
                 .retain(|open| open.node != change.node || open.kind != change.kind);
         }

@@ -34,8 +34,8 @@ impl Script<'_> {
                 34..60 => self.come_back(),
                 60..66 => self.leave(),
                 66..70 => self.kick(),
-                70..90 => self.separate(),
-                90..94 => self.split(),
+                70..85 => self.separate(),
+                85..95 => self.split(),
                 _ => self.change_weather(),
             }
         } else if self.rng.chance(0.3 * rare) {
