@@ -92,6 +92,8 @@ pub struct Session {
     /// The present reign, and who reigns, as far as known.
     term: u32,
     leader: Option<PeerId>,
+    /// The last term in which this program reigned.
+    reign: u32,
     ballot: Ballot,
     contacts: BTreeMap<PeerId, Contact>,
     connections: BTreeMap<ConnectionId, OtherEnd>,
@@ -188,6 +190,7 @@ impl Session {
             log: Log::after(Position::default()),
             term: 0,
             leader: None,
+            reign: 0,
             ballot: Ballot::default(),
             contacts: BTreeMap::new(),
             connections: BTreeMap::new(),
@@ -235,6 +238,7 @@ impl Session {
         let me = PeerId(0);
         self.me = Some(me);
         self.term = 1;
+        self.reign = 1;
         self.leader = Some(me);
         self.room.apply(0, &Change::Authority { peer: me });
         let names: Vec<_> = self.config.players.clone();
@@ -417,7 +421,7 @@ impl Session {
     }
 
     fn leads(&self) -> bool {
-        self.me.is_some() && self.leader == self.me && !self.ballot.is_standing()
+        self.me.is_some() && self.leader == self.me && self.reign == self.term
     }
 }
 

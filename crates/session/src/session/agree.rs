@@ -15,6 +15,10 @@ const BATCH: usize = 64;
 impl Session {
     /// The authority makes a change.
     pub(super) fn append(&mut self, now: Duration, origin: Option<Origin>, change: Change) {
+        if !self.leads() {
+            // Deposed while it was deciding: whoever proposed will propose to the next.
+            return;
+        }
         let term = self.term;
         self.log.append(Entry {
             term,

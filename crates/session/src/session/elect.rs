@@ -39,11 +39,6 @@ impl Ballot {
     pub(super) fn forget(&mut self) {
         self.votes = None;
     }
-
-    /// Whether it asks for votes, which nobody does who leads.
-    pub(super) fn is_standing(&self) -> bool {
-        self.votes.is_some()
-    }
 }
 
 impl Session {
@@ -317,6 +312,8 @@ impl Session {
         self.ballot.voted = self.term;
         self.ballot.tried_at = now;
         self.ballot.votes = Some(BTreeSet::from([me]));
+        self.askers.forget();
+        self.wishes.clear();
         let elect = Control::Elect {
             term: self.term,
             last: self.log.last(),
@@ -331,7 +328,7 @@ impl Session {
         let Some(leader) = self.leader else {
             return;
         };
-        let deposed = Some(leader) == self.me && self.ballot.is_standing();
+        let deposed = Some(leader) == self.me && !self.leads();
         let leader_heard =
             leader != from && !deposed && self.silent_for(now, leader) < self.silence() * 4 / 5;
         // Somebody who is not known here yet is ahead of this program.
@@ -371,6 +368,7 @@ impl Session {
         }
         self.ballot.forget();
         self.leader = Some(me);
+        self.reign = self.term;
         self.askers.forget();
         self.wishes.clear();
         let last = self.log.last().index;
@@ -417,8 +415,9 @@ impl Session {
             self.term = beat.term;
             self.stand(now);
         }
-        if !self.leads() && !beat.leads {
-            self.term = self.term.max(beat.term);
+        if !self.leads() && !beat.leads && beat.term > self.term {
+            self.term = beat.term;
+            self.ballot.forget();
         }
         if beat.leads && (beat.term > self.term || (beat.term == self.term && !self.leads())) {
             if self.leader != Some(from) || beat.term > self.term {
