@@ -32,7 +32,7 @@ pub enum Command {
         #[arg(long, value_name = "N", default_value_t = 1)]
         seed: u64,
     },
-    /// Run random worlds and check every promise of the protocol
+    /// Run random worlds and check every promise of the protocol and of sessions
     Soak(SoakArguments),
 }
 
