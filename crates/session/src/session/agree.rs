@@ -125,8 +125,6 @@ impl Session {
         if !self.leads() {
             return;
         }
-        let voters = self.log.voters(&self.room);
-        let survivor = self.room.survivor();
         let me = self.me;
         let mut certain = self.log.last().index;
         while certain > self.log.committed() {
@@ -139,7 +137,7 @@ impl Session {
                         .get(&peer)
                         .is_some_and(|c| c.matched >= certain)
             };
-            if own && is_quorum(&voters, survivor, there) {
+            if own && self.may_decide(there) {
                 break;
             }
             certain -= 1;
@@ -151,6 +149,14 @@ impl Session {
             }
             self.decide(now);
         }
+    }
+
+    /// Whether these members may decide for all: both as the room is and as it will be once everything is certain. Else
+    /// who drops the silent could thereby become the majority that may.
+    pub(super) fn may_decide(&self, with: impl Fn(PeerId) -> bool) -> bool {
+        let survivor = self.room.survivor();
+        is_quorum(&self.room.voters(), survivor, &with)
+            && is_quorum(&self.log.voters(&self.room), survivor, &with)
     }
 
     /// Applies what is certain.

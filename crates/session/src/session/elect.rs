@@ -8,7 +8,7 @@ use samestep_proto::ConnectionId;
 use crate::control::{Control, Heartbeat};
 use crate::event::{LeaveReason, SessionEvent, State};
 use crate::id::PeerId;
-use crate::log::{Position, is_quorum};
+use crate::log::Position;
 use crate::room::{Change, Presence};
 use crate::session::Session;
 
@@ -200,9 +200,7 @@ impl Session {
     fn freeze_or_thaw(&mut self, now: Duration) {
         let voters = self.log.voters(&self.room);
         let waits = self.room.rules.drop_after_us.is_none();
-        let enough = is_quorum(&voters, self.room.survivor(), |peer| {
-            !self.is_silent(now, peer)
-        });
+        let enough = self.may_decide(|peer| !self.is_silent(now, peer));
         let complete = voters
             .iter()
             .all(|peer| !self.is_silent(now, *peer) || self.said_farewell(*peer));
@@ -361,9 +359,7 @@ impl Session {
         let (Some(me), Some(votes)) = (self.me, &self.ballot.votes) else {
             return;
         };
-        let voters = self.log.voters(&self.room);
-        let survivor = self.room.survivor();
-        if !is_quorum(&voters, survivor, |peer| votes.contains(&peer)) {
+        if !self.may_decide(|peer| votes.contains(&peer)) {
             return;
         }
         self.ballot.forget();
