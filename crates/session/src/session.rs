@@ -92,6 +92,8 @@ pub struct Session {
     /// The present reign, and who reigns, as far as known.
     term: u32,
     leader: Option<PeerId>,
+    /// How far this log is known to equal the leader's.
+    verified: u64,
     /// The last term in which this program reigned.
     reign: u32,
     ballot: Ballot,
@@ -190,6 +192,7 @@ impl Session {
             log: Log::after(Position::default()),
             term: 0,
             leader: None,
+            verified: 0,
             reign: 0,
             ballot: Ballot::default(),
             contacts: BTreeMap::new(),

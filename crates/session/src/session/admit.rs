@@ -251,7 +251,13 @@ impl Session {
     }
 
     /// Somebody this program sponsors is in.
-    pub(super) fn welcome(&mut self, now: Duration, peer: PeerId, secret_hash: [u8; 16]) {
+    pub(super) fn welcome(
+        &mut self,
+        now: Duration,
+        peer: PeerId,
+        secret_hash: [u8; 16],
+        returns: bool,
+    ) {
         let Some(waiting) = self.admissions.waiting.remove(&secret_hash) else {
             return;
         };
@@ -271,7 +277,7 @@ impl Session {
         let state_follows = self.room.rules.initial_state;
         let resumes = waiting
             .have
-            .filter(|have| !state_follows && self.log.contains(*have));
+            .filter(|have| returns && !state_follows && self.log.contains(*have));
         let contact = self.contact(peer);
         contact.on_heard(now);
         contact.clock.on_told(now, waiting.clock_us);

@@ -163,6 +163,7 @@ impl Session {
     pub(super) fn commit(&mut self, now: Duration, certain: u64) {
         while let Some((index, entry)) = self.log.commit_next(certain) {
             let before = self.look_before(&entry);
+            let mut own = false;
             self.room.apply(index, &entry.change);
             self.room.settle(&entry);
             if let Some(origin) = entry.origin
@@ -171,10 +172,10 @@ impl Session {
                 match entry.change {
                     // In case the answer itself got lost; why is lost with it.
                     Change::Denial => self.on_denied(now, origin.lane, origin.number, Vec::new()),
-                    _ => self.on_settled(origin.lane, origin.number),
+                    _ => own = self.on_settled(origin.lane, origin.number),
                 }
             }
-            self.on_applied(now, index, entry, &before);
+            self.on_applied(now, index, entry, own, &before);
             if matches!(self.state, State::Left(_)) {
                 return;
             }
@@ -213,6 +214,7 @@ impl Session {
                     };
                     self.tell(now, from, &answer);
                 }
+                self.verified = self.verified.max(matched);
                 self.commit(now, message.committed.min(matched));
             }
             None => {
@@ -260,6 +262,7 @@ impl Session {
     /// Somebody else reigns.
     pub(super) fn follow(&mut self, now: Duration, term: u32, leader: PeerId) {
         let led = self.leads();
+        self.verified = 0;
         self.term = term;
         self.leader = Some(leader);
         self.ballot.forget();
@@ -272,7 +275,14 @@ impl Session {
     }
 
     /// A change is certain and the room has changed: what that means here.
-    fn on_applied(&mut self, now: Duration, index: u64, entry: Entry, players: &[PlayerId]) {
+    fn on_applied(
+        &mut self,
+        now: Duration,
+        index: u64,
+        entry: Entry,
+        own: bool,
+        players: &[PlayerId],
+    ) {
         let me = self.me;
         match entry.change {
             Change::Joined(newcomer) => {
@@ -288,7 +298,7 @@ impl Session {
                 }
                 self.emit(SessionEvent::OwnersChanged);
                 if Some(newcomer.sponsor) == me && Some(peer) != me {
-                    self.welcome(now, peer, newcomer.secret_hash);
+                    self.welcome(now, peer, newcomer.secret_hash, false);
                 }
             }
             Change::Returned { peer, sponsor, .. } => {
@@ -300,7 +310,7 @@ impl Session {
                 self.emit(SessionEvent::OwnersChanged);
                 if Some(sponsor) == me {
                     let hash = self.room.peer(peer).map(|p| p.secret_hash);
-                    self.welcome(now, peer, hash.unwrap_or_default());
+                    self.welcome(now, peer, hash.unwrap_or_default(), true);
                 }
             }
             Change::InSync { peer } => {
@@ -341,7 +351,7 @@ impl Session {
                 kind,
                 payload,
             } => {
-                let own = entry.origin.filter(|origin| Some(origin.peer) == me);
+                let own = entry.origin.filter(|_| own);
                 if index > self.state_holds {
                     self.emit(SessionEvent::Command {
                         index,

@@ -419,9 +419,9 @@ impl Session {
             if self.leader != Some(from) || beat.term > self.term {
                 self.follow(now, beat.term, from);
             }
+            self.commit(now, beat.committed.min(self.verified));
             // It counts on entries that may have been lost on the way here.
-            let behind = beat.last.index > self.log.last().index;
-            if behind && beat.committed > self.log.committed() {
+            if beat.committed > self.log.committed() {
                 let gap = Control::Gap {
                     term: self.term,
                     last: self.log.committed(),

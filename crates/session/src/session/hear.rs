@@ -383,9 +383,11 @@ impl Session {
                 }
             }
             (OtherEnd::Sponsor, Control::Welcome(welcome)) => self.on_welcome(now, id, *welcome),
-            (OtherEnd::Sponsor, Control::Farewell(reason)) => {
-                self.finish(now, reason);
+            (OtherEnd::Sponsor, Control::Farewell(LeaveReason::Left(_))) => {
+                let words = "the member asked has left".to_owned();
+                self.finish(now, LeaveReason::NotReached(words));
             }
+            (OtherEnd::Sponsor, Control::Farewell(reason)) => self.finish(now, reason),
             _ => {}
         }
         Some(())

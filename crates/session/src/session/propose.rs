@@ -210,10 +210,12 @@ impl Session {
         }
     }
 
-    /// A proposal of this program became a change.
-    pub(super) fn on_settled(&mut self, lane: Lane, number: u32) {
+    /// A proposal of this program became a change. Returns whether it is of this life.
+    pub(super) fn on_settled(&mut self, lane: Lane, number: u32) -> bool {
         let lane = &mut self.proposals.lanes[lane as usize];
+        let open = lane.open.len();
         lane.open.retain(|(n, _)| *n != number);
+        lane.open.len() < open
     }
 
     /// The authority said No.
