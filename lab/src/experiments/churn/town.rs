@@ -316,8 +316,11 @@ impl Town {
             dweller.secret = None;
         }
         let secret = dweller.secret;
-        // The place is kept from when the absence was noticed, so at least this long.
-        let in_time = dweller.vanished.is_some_and(|at| now < at + self.grace);
+        // The place is kept from when the absence was noticed, so at least this long; a leader that has just vanished
+        // may keep the return waiting.
+        let in_time = dweller
+            .vanished
+            .is_some_and(|at| now + BOUND < at + self.grace);
         let kind = match secret.is_some() && in_time {
             true => Kind::Return,
             false => Kind::Join,
