@@ -106,6 +106,8 @@ pub(crate) struct Welcome {
     /// The log's index at which this life of yours begins.
     #[wire(varint)]
     pub(crate) since: u64,
+    /// Whether it is not the first.
+    pub(crate) returned: bool,
     /// Who says this.
     pub(crate) me: PeerId,
     /// Proof of membership towards the others of a mesh.

@@ -23,6 +23,9 @@ pub(crate) enum Change {
         sponsor_address: Option<Address>,
         address: Option<Address>,
         key: Option<[u8; 32]>,
+        /// For who remembers nothing: where to begin to count, beyond all that a former life may have asked for.
+        #[wire(varint)]
+        count_from: Option<[u32; 2]>,
     },
     /// Somebody has loaded.
     InSync { peer: PeerId },
@@ -111,6 +114,7 @@ impl Room {
                 sponsor_address,
                 address,
                 key,
+                count_from,
             } => {
                 self.learn_address(*sponsor, *sponsor_address);
                 if let Some(info) = self.peer_mut(*peer) {
@@ -119,6 +123,7 @@ impl Room {
                     info.address = *address;
                     info.key = *key;
                     info.since = index;
+                    info.settled = count_from.unwrap_or(info.settled);
                     self.owners_term = index;
                 }
             }

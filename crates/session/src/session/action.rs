@@ -81,6 +81,11 @@ impl Acts {
         self.held.keys().next().map(|(at, _)| *at)
     }
 
+    /// Begins to count here.
+    pub(super) fn skip_to(&mut self, number: u32) {
+        self.last = self.last.max(number);
+    }
+
     /// Nothing is judged or waited for any more.
     pub(super) fn forget(&mut self) {
         self.open.clear();

@@ -219,6 +219,7 @@ impl Session {
                 sponsor_address: hello.reached_at,
                 address,
                 key: hello.key,
+                count_from: hello.have.is_none().then(|| self.beyond(peer)),
             }));
         }
         let full = match hello.kind {
@@ -293,6 +294,7 @@ impl Session {
         let welcome = Welcome {
             you: peer,
             since: self.room.peer(peer).map_or(0, |p| p.since),
+            returned: returns,
             me,
             key: self.key,
             term: self.term,
@@ -369,6 +371,7 @@ impl Session {
         self.retry = None;
         self.hello_said = None;
         self.hang_up_on_others(now, id);
+        let fresh = self.me.is_none();
         self.me = Some(welcome.you);
         self.since_index = welcome.since;
         self.key = welcome.key;
@@ -420,6 +423,10 @@ impl Session {
             .joined(now, welcome.you, welcome.leader, welcome.epoch_us);
         self.time.set_members(now, &self.room, welcome.leader);
         self.emit(SessionEvent::Joined { me: welcome.you });
+        if welcome.returned && fresh {
+            // Actions of a former life may still be on their way.
+            self.acts.skip_to((self.since_index as u32) << 12);
+        }
         self.on_rejoined(now, resumed);
         if welcome.state_follows {
             self.early.get_or_insert_default();

@@ -157,6 +157,14 @@ impl Session {
         }
     }
 
+    /// Numbers that a peer cannot have come to yet.
+    pub(super) fn beyond(&self, peer: PeerId) -> [u32; 2] {
+        [Lane::House, Lane::Action].map(|lane| {
+            let asked = self.askers.0.get(&(peer, lane)).map_or(0, |a| a.next);
+            asked.max(self.log.settled(&self.room, peer, lane)) + MAX_WAITING as u32
+        })
+    }
+
     /// Numbers go on from what the room remembers of this program.
     pub(super) fn on_rejoined(&mut self, now: Duration, resumed: bool) {
         let (settled, denied) = self
