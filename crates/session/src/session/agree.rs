@@ -405,6 +405,8 @@ impl Session {
         }
         let old = contact.connection.take();
         contact.begin_anew(now, epoch);
+        self.look_for_another_sponsor(now, peer);
+        let contact = self.contacts.entry(peer).or_default();
         contact.next_dial = now + Duration::from_secs(1);
         if let Some(old) = old {
             self.connections.insert(old, OtherEnd::Gone);

@@ -80,11 +80,7 @@ impl Session {
         contact.connection = None;
         contact.next_dial = now;
         if self.room.is_mesh() {
-            let sponsor = self.me.and_then(|me| self.room.peer(me)).map(|p| p.sponsor);
-            if self.early.is_some() && sponsor == Some(peer) && self.state == State::Loading {
-                // The state it was to bring will not come.
-                self.rejoin_through(now, None, "lost the member it joined through");
-            }
+            self.look_for_another_sponsor(now, peer);
             self.wake_at(now);
             return;
         }
@@ -98,6 +94,15 @@ impl Session {
                 }
                 reason => self.rejoin_through(now, None, &reason.to_string()),
             }
+        }
+    }
+
+    /// If this program waits for a state that this member was to bring, it will not come.
+    pub(super) fn look_for_another_sponsor(&mut self, now: Duration, gone: PeerId) {
+        let sponsor = self.me.and_then(|me| self.room.peer(me)).map(|p| p.sponsor);
+        let waits = self.early.is_some() && self.state == State::Loading;
+        if waits && sponsor == Some(gone) && self.room.is_mesh() {
+            self.rejoin_through(now, None, "lost the member it joined through");
         }
     }
 
@@ -184,6 +189,7 @@ impl Session {
         let contact = self.contact(peer);
         contact.welcomed = false;
         contact.streams.reset(0);
+        self.look_for_another_sponsor(now, peer);
         self.emit(SessionEvent::PeerAway { peer });
         self.emit(SessionEvent::OwnersChanged);
         if let Some(leader) = self.leader {
@@ -203,6 +209,7 @@ impl Session {
             return self.finish(now, reason);
         }
         self.since.remove(&peer);
+        self.look_for_another_sponsor(now, peer);
         self.askers.forget_peer(peer);
         self.admissions.states_wanted.retain(|p| *p != peer);
         let sent_away = matches!(
