@@ -2,7 +2,7 @@
 
 CARGO ?= cargo
 SAMESTEP = $(CARGO) run --quiet --release -p samestep-cli --
-PLANS = delivery jitter loss-latency block bottleneck hostile clock
+PLANS = delivery jitter loss-latency block bottleneck hostile clock topology join churn
 
 .PHONY: help play test setup lint unit lab-plans doc bench soak fuzz peers report
 

@@ -106,7 +106,7 @@ impl Session {
             .filter(|peer| self.is_silent(now, *peer))
             .collect();
         self.beats += 1;
-        let clock = match self.beats % REPORT_EVERY == 0 {
+        let clock = match self.beats.is_multiple_of(REPORT_EVERY) {
             true => self.time.mesh_report(now),
             false => None,
         };

@@ -250,7 +250,8 @@ impl Session {
                 Some(Presence::Loading) => (load, LeaveReason::LoadingTooLong),
                 _ => continue,
             };
-            let end = *since + grace;
+            // Who comes back at the last moment is still being let in.
+            let end = *since + grace + Duration::from_secs(1);
             match now >= end {
                 true => over.push((*peer, reason)),
                 false => next = Some(next.map_or(end, |n| n.min(end))),
@@ -291,7 +292,11 @@ impl Session {
         self.acts.forget();
         self.give_up_proposals();
         self.state = State::Left(reason.clone());
-        let (code, words) = reason.to_close();
+        // What ends this program's part is not what ends that of others, unless it is the room that ends.
+        let (code, words) = match &reason {
+            LeaveReason::RoomClosed(_) => reason.to_close(),
+            _ => (1, "left"),
+        };
         for (id, end) in core::mem::take(&mut self.connections) {
             if end != OtherEnd::Gone {
                 self.endpoint.close(now, id, code, words);
