@@ -111,6 +111,8 @@ pub struct Session {
     /// When this program said hello for the first and the last time, as long as there is no answer.
     hello_said: Option<(Duration, Duration)>,
     hello_to: Option<ConnectionId>,
+    /// Where attempts to join are directed.
+    homes: BTreeMap<ConnectionId, SocketAddr>,
     /// Until when a lost connection is tried again, and when next.
     retry: Option<Retry>,
     /// Game messages that came before the state they follow.
@@ -206,6 +208,7 @@ impl Session {
             since: BTreeMap::new(),
             hello_said: None,
             hello_to: None,
+            homes: BTreeMap::new(),
             retry: None,
             early: None,
             unwelcomed: Vec::new(),

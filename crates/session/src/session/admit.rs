@@ -95,6 +95,7 @@ impl Session {
         };
         let id = self.endpoint.connect(now, address, options)?;
         self.connections.insert(id, OtherEnd::Sponsor);
+        self.homes.insert(id, address);
         Ok(())
     }
 

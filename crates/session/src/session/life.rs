@@ -123,6 +123,16 @@ impl Session {
             turn: 0,
             why: why.to_owned(),
         });
+        let dialled: Vec<ConnectionId> = self
+            .connections
+            .iter()
+            .filter(|(_, end)| matches!(end, OtherEnd::Dialled(_)))
+            .map(|(id, _)| *id)
+            .collect();
+        for id in dialled {
+            self.connections.insert(id, OtherEnd::Gone);
+            self.endpoint.abort(now, id, 0, "joins anew");
+        }
         if let Some(id) = id {
             if let Some(OtherEnd::Peer(peer)) = self.connections.insert(id, OtherEnd::Sponsor) {
                 self.contact(peer).connection = None;
@@ -146,13 +156,17 @@ impl Session {
             return;
         }
         let ways = self.ways_back();
-        let trying = self
-            .connections
-            .values()
-            .filter(|end| **end == OtherEnd::Sponsor)
-            .count();
-        if trying < RETRY_AT_ONCE && self.hello_said.is_none() && !ways.is_empty() {
-            let address = ways[retry.turn % ways.len()];
+        let connections = &self.connections;
+        self.homes
+            .retain(|id, _| connections.get(id) == Some(&OtherEnd::Sponsor));
+        // Never two to the same place: the second would replace the first.
+        let free = (0..ways.len())
+            .map(|n| ways[(retry.turn + n) % ways.len()])
+            .find(|way| !self.homes.values().any(|home| home == way));
+        if let Some(address) = free
+            && self.homes.len() < RETRY_AT_ONCE
+            && self.hello_said.is_none()
+        {
             let _ = self.dial_home(now, address);
         }
         if let Some(retry) = &mut self.retry {
