@@ -119,6 +119,8 @@ pub struct Session {
     early: Option<VecDeque<SessionEvent>>,
     /// What came before the welcome it follows.
     unwelcomed: Vec<(ConnectionId, ChannelId, Vec<u8>)>,
+    /// The connection by which the game's state is to come.
+    state_by: Option<ConnectionId>,
     /// How far the log is contained in the state that was loaded.
     state_holds: u64,
     /// Members' voluntary changes that wait for another to become certain.
@@ -212,6 +214,7 @@ impl Session {
             retry: None,
             early: None,
             unwelcomed: Vec::new(),
+            state_by: None,
             state_holds: 0,
             wishes: VecDeque::new(),
             announced: None,

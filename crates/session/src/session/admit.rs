@@ -19,7 +19,7 @@ const HISTORY: usize = 64;
 /// How often a newcomer says hello.
 const HELLO_AGAIN: Duration = Duration::from_secs(1);
 /// How long it waits for an answer.
-const ANSWER: Duration = Duration::from_secs(4);
+const ANSWER: Duration = Duration::from_secs(3);
 
 /// Who is at the door, and who may not come in.
 #[derive(Debug, Default)]
@@ -146,8 +146,8 @@ impl Session {
         }
         let waits = self.state == State::Frozen && !self.stalled;
         if self.state != State::InSync && !waits {
-            let words = "the member asked is not in the room itself".to_owned();
-            return self.turn_away(now, id, LeaveReason::NotReached(words));
+            // Not now; it will ask again, or elsewhere.
+            return;
         }
         if hello.players.is_empty() != (hello.kind == PeerKind::Spectator) {
             return self.turn_away(now, id, LeaveReason::WrongTopology);
@@ -429,6 +429,7 @@ impl Session {
             self.acts.skip_to((self.since_index as u32) << 12);
         }
         self.on_rejoined(now, resumed);
+        self.state_by = welcome.state_follows.then_some(id);
         if welcome.state_follows {
             self.early.get_or_insert_default();
         } else {
@@ -511,11 +512,24 @@ impl Session {
                 _ => true,
             });
             self.state_holds = holds;
+            self.state_by = None;
             self.emit(SessionEvent::InitialState {
                 state: state.to_vec(),
             });
         }
         Some(())
+    }
+
+    /// If the connection by which the state was to come is gone, it will not come.
+    pub(super) fn await_state(&mut self, now: Duration) {
+        let Some(by) = self.state_by else {
+            return;
+        };
+        let alive = matches!(self.connections.get(&by), Some(OtherEnd::Peer(_)));
+        if self.state == State::Loading && !alive {
+            self.state_by = None;
+            self.rejoin_through(now, None, "lost the member it joined through");
+        }
     }
 
     /// The game has loaded its initial state and wants to take part.

@@ -17,6 +17,7 @@ impl Session {
             return;
         }
         self.dismiss_strangers(now);
+        self.await_state(now);
         self.say_hello_again(now);
         self.retry(now);
         if matches!(self.state, State::Left(_)) {

@@ -146,6 +146,10 @@ impl Script<'_> {
         let role = program.kind.role(&self.terms, join);
         let part = Part(self.programs.len());
         let (node, kind) = (program.node, program.kind);
+        // A machine runs one program at a time.
+        for former in self.programs.iter_mut().filter(|p| p.node == node) {
+            former.runs = false;
+        }
         self.trace(|| {
             format!(
                 "part {} starts at {node} as {kind:?} through {through}, returning {}",
