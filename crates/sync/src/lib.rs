@@ -59,14 +59,19 @@ extern crate alloc;
 // The derive names this crate by its own name, also in here.
 extern crate self as samestep_sync;
 
+mod event;
 mod fields;
 mod id;
+mod input;
 mod replicator;
+mod simulation;
 mod synced;
 mod update;
 
+pub use event::{Events, Ledger, Occurrence, Stage};
 pub use fields::{SharedField, SharedFields, Stamp};
 pub use id::{Owner, PeerId, PlayerId};
+pub use input::{Input, Inputs, Tick, TickInputs};
 pub use replicator::{Recipient, Replicator, View};
 /// Derives [`SharedFields`](trait@SharedFields) for a struct.
 ///
@@ -107,4 +112,5 @@ pub use replicator::{Recipient, Replicator, View};
 /// ```
 pub use samestep_sync_derive::SharedFields;
 pub use samestep_wire::Wire;
+pub use simulation::Simulation;
 pub use synced::{SetError, Synced};

@@ -1,0 +1,234 @@
+//! What players do: with types for games, without them for models.
+
+use alloc::vec::Vec;
+use core::fmt;
+
+use samestep_wire::{BitReader, BitWriter, DecodeError, Wire};
+
+use crate::PlayerId;
+
+/// An instant of the simulation: `Tick(t)` is the moment before step `t`, so `Tick(0)` is the beginning.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash, Default)]
+pub struct Tick(pub u64);
+
+impl Tick {
+    /// The instant after the next step.
+    pub fn next(self) -> Tick {
+        Tick(self.0 + 1)
+    }
+
+    /// Steps from `earlier` to here; none if it is not earlier.
+    pub fn since(self, earlier: Tick) -> u64 {
+        self.0.saturating_sub(earlier.0)
+    }
+}
+
+impl core::ops::Add<u64> for Tick {
+    type Output = Tick;
+
+    fn add(self, ticks: u64) -> Tick {
+        Tick(self.0 + ticks)
+    }
+}
+
+impl fmt::Display for Tick {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl Wire for Tick {
+    fn encode(&self, w: &mut BitWriter<'_>) {
+        w.write_varint(self.0);
+    }
+
+    fn decode(r: &mut BitReader<'_>) -> Result<Self, DecodeError> {
+        Ok(Tick(r.read_varint()?))
+    }
+
+    fn same(&self, other: &Self) -> bool {
+        self == other
+    }
+
+    fn min_bits() -> usize {
+        8
+    }
+}
+
+/// What one player does in one tick. The default is to do nothing.
+///
+/// For an action game it is the state of the controls, for a strategy game a command:
+///
+/// ```
+/// use samestep_sync::{Input, Wire};
+///
+/// #[derive(Clone, Default, PartialEq, Debug, Wire)]
+/// struct Controls {
+///     left: bool,
+///     right: bool,
+///     fire: bool,
+/// }
+///
+/// impl Input for Controls {
+///     fn predict(&self) -> Self {
+///         Self { fire: false, ..self.clone() }
+///     }
+/// }
+/// ```
+pub trait Input: Wire + Clone + Default + PartialEq + fmt::Debug + 'static {
+    /// What to assume for the next tick if nothing is said: held keys stay, edges (a shot, a command) drop.
+    ///
+    /// What is predicted right is not sent.
+    fn predict(&self) -> Self;
+
+    /// Folds an input that came too late for its own tick into this one.
+    fn merge(&mut self, late: &Self) {
+        *self = late.clone();
+    }
+}
+
+/// What the players do in one tick, as the game reads it.
+#[derive(Debug)]
+pub struct Inputs<'a, I> {
+    tick: Tick,
+    players: &'a [PlayerId],
+    inputs: &'a [I],
+    given: &'a [u16],
+}
+
+impl<'a, I> Inputs<'a, I> {
+    /// The inputs of `players`, which are in ascending order; `given` are the places of those who said something for
+    /// this very tick.
+    ///
+    /// # Panics
+    /// If there are not as many inputs as players, or a place is none of theirs.
+    pub fn new(tick: Tick, players: &'a [PlayerId], inputs: &'a [I], given: &'a [u16]) -> Self {
+        assert_eq!(players.len(), inputs.len(), "one input for each player");
+        let in_bounds = given.iter().all(|at| usize::from(*at) < players.len());
+        assert!(in_bounds, "places of players");
+        Self {
+            tick,
+            players,
+            inputs,
+            given,
+        }
+    }
+
+    /// The tick that is simulated.
+    pub fn tick(&self) -> Tick {
+        self.tick
+    }
+
+    /// Who is present, in ascending order. Joining and leaving show here, in the same tick for everyone.
+    pub fn players(&self) -> &'a [PlayerId] {
+        self.players
+    }
+
+    /// What a player does; `None` if it is not present.
+    pub fn of(&self, player: PlayerId) -> Option<&'a I> {
+        let at = self.players.binary_search(&player).ok()?;
+        self.inputs.get(at)
+    }
+
+    /// What everyone does, in the order of the players.
+    pub fn iter(&self) -> impl Iterator<Item = (PlayerId, &'a I)> + use<'a, I> {
+        self.players.iter().copied().zip(self.inputs)
+    }
+
+    /// What those do who said something for this very tick: for a strategy game, the commands.
+    pub fn given(&self) -> impl Iterator<Item = (PlayerId, &'a I)> + use<'a, I> {
+        let (players, inputs) = (self.players, self.inputs);
+        let at = self.given.iter().map(|at| usize::from(*at));
+        at.map(move |at| (players[at], &inputs[at]))
+    }
+}
+
+/// The inputs of one tick without their types: what models carry and replays keep.
+///
+/// A player that is present but not listed goes on as [predicted](Input::predict).
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct TickInputs {
+    players: Vec<PlayerId>,
+    entries: Vec<(PlayerId, u32)>,
+    bytes: Vec<u8>,
+}
+
+impl TickInputs {
+    /// Nobody present.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Nothing said; who is present stays.
+    pub fn clear(&mut self) {
+        self.entries.clear();
+        self.bytes.clear();
+    }
+
+    /// Who is present, in ascending order.
+    pub fn players(&self) -> &[PlayerId] {
+        &self.players
+    }
+
+    /// Sets who is present.
+    pub fn set_players(&mut self, players: &[PlayerId]) {
+        self.players.clear();
+        self.players.extend_from_slice(players);
+        self.players.sort_unstable();
+        self.players.dedup();
+    }
+
+    /// Adds what a player says, encoded. Call it in ascending order of the players, at most once for each.
+    pub fn push(&mut self, player: PlayerId, input: &[u8]) {
+        self.bytes.extend_from_slice(input);
+        self.entries.push((player, self.bytes.len() as u32));
+    }
+
+    /// Adds what a player says.
+    pub fn give<I: Input>(&mut self, player: PlayerId, input: &I) {
+        let bytes = samestep_wire::encode_to_vec(input).unwrap_or_default();
+        self.push(player, &bytes);
+    }
+
+    /// What was said: players and their encoded inputs.
+    pub fn entries(&self) -> impl Iterator<Item = (PlayerId, &[u8])> {
+        let starts = core::iter::once(0).chain(self.entries.iter().map(|(_, end)| *end));
+        let ranges = self.entries.iter().zip(starts);
+        ranges.map(|(&(player, end), start)| (player, &self.bytes[start as usize..end as usize]))
+    }
+
+    /// How many have said something.
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Whether nobody has said anything.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entries_come_back_as_pushed() {
+        let mut inputs = TickInputs::new();
+        inputs.set_players(&[PlayerId(2), PlayerId(0), PlayerId(2)]);
+        inputs.push(PlayerId(0), b"");
+        inputs.push(PlayerId(2), b"abc");
+        assert_eq!(inputs.players(), [PlayerId(0), PlayerId(2)]);
+        let entries: Vec<_> = inputs.entries().collect();
+        assert_eq!(entries, [(PlayerId(0), &b""[..]), (PlayerId(2), b"abc")]);
+    }
+
+    #[test]
+    fn an_absent_player_has_no_input() {
+        let players = [PlayerId(1), PlayerId(4)];
+        let inputs = Inputs::new(Tick(3), &players, &["a", "b"], &[1]);
+        assert_eq!(inputs.of(PlayerId(4)), Some(&"b"));
+        assert_eq!(inputs.of(PlayerId(2)), None);
+        assert_eq!(inputs.given().collect::<Vec<_>>(), [(PlayerId(4), &"b")]);
+    }
+}
