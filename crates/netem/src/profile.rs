@@ -64,6 +64,16 @@ impl Profile {
                     ..LinkConfig::default()
                 },
             ),
+            symmetric(
+                "wan",
+                "homes in different countries, each with a fast line: 120 ms round trip, 1 % loss",
+                "above 100 ms through a relay, up to ten lost packets a second (deterministic lockstep thesis, 6.3.1); a host's uplink is a setting of its own",
+                LinkConfig {
+                    latency: millis(60),
+                    loss: Loss::Bernoulli(0.01),
+                    ..LinkConfig::default()
+                },
+            ),
             broadband(),
             lte(),
             symmetric(

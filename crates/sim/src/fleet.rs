@@ -225,6 +225,17 @@ impl<M: Machine> Fleet<M> {
         self.network.set(from, to, config);
     }
 
+    /// Lets everything a node sends share a line of `rate_bps` before it takes the link to its receiver, as players behind one
+    /// access line do: what would wait there for longer than `queue` is dropped. The rates of links are limits beside it.
+    pub fn set_uplink(&mut self, node: NodeId, rate_bps: u64, queue: Duration) {
+        self.network.set_uplink(node, rate_bps, queue);
+    }
+
+    /// Counters of a node's shared line.
+    pub fn uplink_stats(&self, node: NodeId) -> LinkStats {
+        self.network.uplink_stats(node)
+    }
+
     /// Loses everything between two nodes, in both directions, until [`mend`](Fleet::mend).
     pub fn cut(&mut self, a: NodeId, b: NodeId) {
         self.network.cut(a, b);

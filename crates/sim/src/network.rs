@@ -1,4 +1,5 @@
-//! The network of a world: one link per ordered pair of nodes, partitions, and buffers for datagrams under way.
+//! The network of a world: one link per ordered pair of nodes, lines that all links of a node share, partitions, and buffers for
+//! datagrams under way.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -14,7 +15,7 @@ pub struct Passage {
     pub at: Duration,
     /// UDP payload bytes.
     pub bytes: usize,
-    /// Time spent in the queue in front of the rate limit; zero for one that was lost.
+    /// Time spent in queues in front of rate limits, the sender's own line among them; zero for one that was lost.
     pub queued: Duration,
     /// World time of its first arrival, or `None` if it was lost.
     pub arrived: Option<Duration>,
@@ -25,6 +26,8 @@ pub(crate) struct Network {
     seed: u64,
     default: LinkConfig,
     links: BTreeMap<(NodeId, NodeId), Way>,
+    /// Lines out of a node: what it sends to anybody queues here before it takes the link to its receiver.
+    uplinks: BTreeMap<NodeId, Link>,
     cuts: BTreeSet<(NodeId, NodeId)>,
     isolated: BTreeSet<NodeId>,
     pool: Vec<Vec<u8>>,
@@ -44,6 +47,7 @@ impl Network {
             seed,
             default: LinkConfig::default(),
             links: BTreeMap::new(),
+            uplinks: BTreeMap::new(),
             cuts: BTreeSet::new(),
             isolated: BTreeSet::new(),
             pool: Vec::new(),
@@ -64,6 +68,23 @@ impl Network {
             .link
             .set(config)
             .expect("a valid link configuration");
+    }
+
+    /// Everything a node sends shares a line of this rate from now on; what would wait longer than `queue` is dropped.
+    pub(crate) fn set_uplink(&mut self, node: NodeId, rate_bps: u64, queue: Duration) {
+        let config = LinkConfig {
+            rate_bps: Some(rate_bps),
+            queue,
+            ..LinkConfig::default()
+        };
+        let line = self.uplinks.entry(node);
+        line.and_modify(|line| line.set(config.clone()).expect("a valid rate"))
+            // A rate alone draws no random numbers.
+            .or_insert_with(|| Link::new(config.clone(), 0).expect("a valid rate"));
+    }
+
+    pub(crate) fn uplink_stats(&self, node: NodeId) -> LinkStats {
+        self.uplinks.get(&node).map(Link::stats).unwrap_or_default()
     }
 
     pub(crate) fn watch(&mut self, from: NodeId, to: NodeId) {
@@ -119,7 +140,17 @@ impl Network {
         {
             return;
         }
-        let fate = self.way(from, to).link.send(now, bytes.len());
+        let line = self.uplinks.get_mut(&from);
+        let line = line.map(|line| line.send(now, bytes.len()));
+        let mut fate = match line {
+            None => self.way(from, to).link.send(now, bytes.len()),
+            Some(line) => match line.arrivals.first() {
+                None => line,
+                // A line keeps the order, so time does not run backwards on the links behind it.
+                Some(&left) => self.way(from, to).link.send(left, bytes.len()),
+            },
+        };
+        fate.queued += line.map_or(Duration::ZERO, |line| line.queued);
         for &at in fate.arrivals.iter() {
             let mut copy = self.buffer();
             copy.extend_from_slice(bytes);
@@ -175,4 +206,45 @@ pub(crate) fn mix(value: u64) -> u64 {
     z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
     z ^ (z >> 31)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HOST: NodeId = NodeId(0);
+
+    fn ms(count: u64) -> Duration {
+        Duration::from_millis(count)
+    }
+
+    fn arrivals(network: &mut Network, to: NodeId, now: Duration) -> Vec<Duration> {
+        let mut arrivals = Vec::new();
+        // 97 bytes and 28 of headers are 1000 bits: 1 ms each at 1 Mbit/s.
+        network.carry(now, (HOST, to), &[0; 97], |at, _| arrivals.push(at));
+        arrivals
+    }
+
+    #[test]
+    fn all_links_of_a_node_share_its_line() {
+        let mut network = Network::new(1);
+        network.set_all(LinkConfig {
+            latency: ms(10),
+            ..LinkConfig::default()
+        });
+        network.set_uplink(HOST, 1_000_000, ms(2));
+        network.watch(HOST, NodeId(3));
+        let to = |to: u16, network: &mut Network| arrivals(network, NodeId(to), ms(0));
+        assert_eq!(to(1, &mut network), [ms(11)]);
+        assert_eq!(to(2, &mut network), [ms(12)]);
+        assert_eq!(to(3, &mut network), [ms(13)]);
+        assert!(to(1, &mut network).is_empty(), "the line's queue is full");
+        assert_eq!(network.passages(HOST, NodeId(3))[0].queued, ms(2));
+        let mut back = Vec::new();
+        network.carry(ms(0), (NodeId(1), HOST), &[0; 97], |at, _| back.push(at));
+        assert_eq!(back, [ms(10)], "what comes in does not use the line");
+        let stats = network.uplink_stats(HOST);
+        assert_eq!((stats.sent, stats.dropped_queue), (4, 1));
+        assert_eq!(arrivals(&mut network, NodeId(2), ms(100)), [ms(111)]);
+    }
 }
