@@ -59,10 +59,7 @@ impl<T: Transport, M: Machine> Driver<T, M> {
     fn round(&mut self, until: Duration) -> io::Result<(Option<M::Event>, Duration)> {
         let heard = self.receive()?;
         let now = self.transport.now();
-        if self.machine.poll_timeout().is_some_and(|at| at <= now) {
-            self.machine.handle_timeout(now);
-        }
-        self.transmit(now)?;
+        self.settle(now)?;
         let event = self.machine.poll_event();
         if event.is_none() && !heard && now < until {
             let next = self.machine.poll_timeout();
@@ -92,7 +89,16 @@ impl<T: Transport, M: Machine> Driver<T, M> {
         Ok(())
     }
 
-    fn receive(&mut self) -> io::Result<bool> {
+    /// Lets time pass and sends what is due, without waiting.
+    pub(crate) fn settle(&mut self, now: Duration) -> io::Result<()> {
+        if self.machine.poll_timeout().is_some_and(|at| at <= now) {
+            self.machine.handle_timeout(now);
+        }
+        self.transmit(now)
+    }
+
+    /// Reads what has arrived; returns whether anything had.
+    pub(crate) fn receive(&mut self) -> io::Result<bool> {
         for count in 0..READ_LIMIT {
             match self.transport.recv()? {
                 Some(datagram) => {

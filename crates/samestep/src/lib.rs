@@ -5,7 +5,8 @@
 //!
 //! - [`Background`] runs a session by itself and keeps what is shared the same everywhere: for programs without a loop of
 //!   their own. Begin here.
-//! - [`Driver`] runs a session, or a bare protocol endpoint, over a transport, inside your loop.
+//! - [`Driver`] runs a session, or a bare protocol endpoint, over a transport, inside your loop; a [`Crowd`] runs many on one
+//!   thread.
 //!
 //! The parts stay reachable: [`session`] (rooms, roles, clock, messages, without IO), [`sync`] (shared state), [`proto`]
 //! (connections and channels, without IO), [`transport`] (UDP, TCP, memory, impaired), [`netem`] (the link model), [`wire`] (bits
@@ -73,10 +74,14 @@
 
 mod address;
 mod background;
+#[cfg(unix)]
+mod crowd;
 mod driver;
 
 pub use address::{AddressError, DEFAULT_PORT, resolve};
 pub use background::{Background, SharedHandle, StartError, WaitError};
+#[cfg(unix)]
+pub use crowd::Crowd;
 pub use driver::{Driver, DriverError};
 pub use samestep_netem as netem;
 pub use samestep_proto as proto;
