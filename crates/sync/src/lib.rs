@@ -63,6 +63,7 @@ mod event;
 mod fields;
 mod id;
 mod input;
+mod replay;
 mod replicator;
 mod simulation;
 mod synced;
@@ -72,6 +73,9 @@ pub use event::{Events, Ledger, Occurrence, Stage};
 pub use fields::{SharedField, SharedFields, Stamp};
 pub use id::{Owner, PeerId, PlayerId};
 pub use input::{Input, Inputs, Tick, TickInputs};
+pub use replay::{
+    Damage, Divergence, Ending, Recorder, RecorderConfig, Replay, ReplayError, ReplayHeader, Side,
+};
 pub use replicator::{Recipient, Replicator, View};
 /// Derives [`SharedFields`](trait@SharedFields) for a struct.
 ///

@@ -1,0 +1,345 @@
+//! The inputs of a run of ticks, as bytes.
+//!
+//! A body names its first tick and who is present, then come operations. A tick in which nobody says anything is part of
+//! a run; each body can be read by itself.
+
+use alloc::vec::Vec;
+
+use samestep_wire::{BitReader, DecodeError};
+
+use super::chunk::push_varint;
+use crate::{PlayerId, Tick, TickInputs};
+
+/// So that a few bytes cannot stand for years, and seeking reads little.
+pub(super) const MAX_TICKS: u64 = 4096;
+
+const QUIET: u64 = 0;
+const INPUTS: u64 = 1;
+const PLAYERS: u64 = 2;
+const CHECKSUM: u64 = 3;
+
+/// Writes one body.
+#[derive(Clone, Debug)]
+pub(super) struct TicksWriter {
+    first: Tick,
+    next: Tick,
+    quiet: u64,
+    players: Vec<PlayerId>,
+    body: Vec<u8>,
+    /// Bytes of the body before its first operation.
+    head: usize,
+}
+
+impl TicksWriter {
+    /// A body that begins at `first`; nobody is present until inputs say otherwise.
+    pub(super) fn new(first: Tick) -> Self {
+        let mut writer = Self {
+            first,
+            next: first,
+            quiet: 0,
+            players: Vec::new(),
+            body: Vec::new(),
+            head: 0,
+        };
+        writer.begin(first);
+        writer
+    }
+
+    /// Starts the next body, with the same players present.
+    pub(super) fn begin(&mut self, first: Tick) {
+        (self.first, self.next, self.quiet) = (first, first, 0);
+        self.body.clear();
+        push_varint(&mut self.body, first.0);
+        push_players(&mut self.body, &self.players);
+        self.head = self.body.len();
+    }
+
+    pub(super) fn first(&self) -> Tick {
+        self.first
+    }
+
+    /// The tick that comes next.
+    pub(super) fn next(&self) -> Tick {
+        self.next
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.body.len()
+    }
+
+    /// Whether it says nothing yet: no tick, no checksum.
+    pub(super) fn is_empty(&self) -> bool {
+        self.quiet == 0 && self.body.len() == self.head
+    }
+
+    /// Adds the tick that comes next.
+    pub(super) fn tick(&mut self, inputs: &TickInputs) {
+        if self.players != inputs.players() {
+            self.end_run();
+            self.players.clear();
+            self.players.extend_from_slice(inputs.players());
+            push_varint(&mut self.body, PLAYERS);
+            push_players(&mut self.body, &self.players);
+        }
+        if inputs.is_empty() {
+            self.quiet += 1;
+        } else {
+            self.end_run();
+            push_varint(&mut self.body, (inputs.len() as u64) << 2 | INPUTS);
+            for (player, input) in inputs.entries() {
+                push_varint(&mut self.body, player.0.into());
+                push_varint(&mut self.body, input.len() as u64);
+                self.body.extend_from_slice(input);
+            }
+        }
+        self.next = self.next.next();
+    }
+
+    /// Adds the checksum of the state `back` ticks before the one that comes next.
+    pub(super) fn checksum(&mut self, back: u64, checksum: u64) {
+        self.end_run();
+        push_varint(&mut self.body, back << 2 | CHECKSUM);
+        self.body.extend_from_slice(&checksum.to_le_bytes());
+    }
+
+    /// The body.
+    pub(super) fn finish(&mut self) -> &[u8] {
+        self.end_run();
+        &self.body
+    }
+
+    fn end_run(&mut self) {
+        if self.quiet > 0 {
+            push_varint(&mut self.body, self.quiet << 2 | QUIET);
+            self.quiet = 0;
+        }
+    }
+}
+
+/// Present players as runs of numbers that follow each other: how many runs, and for each the gap before it and its length less one.
+fn push_players(out: &mut Vec<u8>, players: &[PlayerId]) {
+    let runs = players.chunk_by(|a, b| a.0 + 1 == b.0);
+    push_varint(out, runs.clone().count() as u64);
+    let mut next = 0;
+    for run in runs {
+        let (first, last) = (run[0].0, run[run.len() - 1].0);
+        push_varint(out, u64::from(first) - next);
+        push_varint(out, u64::from(last - first));
+        next = u64::from(last) + 1;
+    }
+}
+
+fn read_players(r: &mut BitReader<'_>, into: &mut Vec<PlayerId>) -> Result<(), DecodeError> {
+    into.clear();
+    let mut next = 0u64;
+    for _ in 0..r.read_varint()? {
+        let first = next.saturating_add(r.read_varint()?);
+        let last = first.saturating_add(r.read_varint()?);
+        let range = u16::try_from(first).ok().zip(u16::try_from(last).ok());
+        let (first, last) = range.ok_or(DecodeError::OutOfRange)?;
+        into.extend((first..=last).map(PlayerId));
+        next = u64::from(last) + 1;
+    }
+    Ok(())
+}
+
+/// Reads a body tick by tick. Holds positions, not bytes: the caller passes the same body each time.
+#[derive(Clone, Debug, Default)]
+pub(super) struct TicksReader {
+    at: usize,
+    next: Tick,
+    quiet: u64,
+    players: Vec<PlayerId>,
+}
+
+/// What a body says next.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Said {
+    /// The inputs of this tick.
+    Tick(Tick),
+    /// The checksum of the state at this tick.
+    Checksum(Tick, u64),
+}
+
+impl TicksReader {
+    /// At the beginning of `body`.
+    pub(super) fn new(body: &[u8]) -> Result<Self, DecodeError> {
+        let mut r = BitReader::new(body);
+        let mut reader = Self {
+            next: Tick(r.read_varint()?),
+            ..Self::default()
+        };
+        if reader.next.0 > u64::MAX / 2 {
+            return Err(DecodeError::OutOfRange);
+        }
+        read_players(&mut r, &mut reader.players)?;
+        reader.at = body.len() - r.remaining_bits() / 8;
+        Ok(reader)
+    }
+
+    /// The tick that comes next.
+    pub(super) fn next(&self) -> Tick {
+        self.next
+    }
+
+    /// Reads on, inputs into `inputs`; `None` at the end.
+    pub(super) fn read(
+        &mut self,
+        body: &[u8],
+        inputs: &mut TickInputs,
+    ) -> Result<Option<Said>, DecodeError> {
+        loop {
+            if self.quiet > 0 {
+                self.quiet -= 1;
+                self.present(inputs);
+                return Ok(Some(self.advance()));
+            }
+            let rest = body.get(self.at..).unwrap_or_default();
+            if rest.is_empty() {
+                return Ok(None);
+            }
+            let mut r = BitReader::new(rest);
+            let operation = r.read_varint()?;
+            let value = operation >> 2;
+            let mut said = None;
+            match operation & 3 {
+                QUIET if value == 0 || value > MAX_TICKS => return Err(DecodeError::OutOfRange),
+                QUIET => self.quiet = value,
+                INPUTS => {
+                    self.present(inputs);
+                    read_entries(&mut r, value, inputs)?;
+                    said = Some(self.advance());
+                }
+                PLAYERS if value != 0 => return Err(DecodeError::OutOfRange),
+                PLAYERS => read_players(&mut r, &mut self.players)?,
+                _ => {
+                    let tick = self.next.0.checked_sub(value);
+                    let tick = tick.ok_or(DecodeError::OutOfRange)?;
+                    said = Some(Said::Checksum(Tick(tick), r.read_u64()?));
+                }
+            }
+            self.at = body.len() - r.remaining_bits() / 8;
+            if said.is_some() {
+                return Ok(said);
+            }
+        }
+    }
+
+    fn present(&self, inputs: &mut TickInputs) {
+        inputs.clear();
+        if inputs.players() != self.players {
+            inputs.set_players(&self.players);
+        }
+    }
+
+    fn advance(&mut self) -> Said {
+        let tick = self.next;
+        self.next = tick.next();
+        Said::Tick(tick)
+    }
+}
+
+fn read_entries(
+    r: &mut BitReader<'_>,
+    count: u64,
+    inputs: &mut TickInputs,
+) -> Result<(), DecodeError> {
+    let mut next = 0;
+    for _ in 0..count {
+        let player = r.read_varint()?;
+        if player < next || player > u16::MAX.into() {
+            return Err(DecodeError::OutOfRange);
+        }
+        next = player + 1;
+        let len = usize::try_from(r.read_varint()?).map_err(|_| DecodeError::TooLong)?;
+        inputs.push(PlayerId(player as u16), r.read_bytes(len)?);
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn players(ids: &[u16]) -> Vec<PlayerId> {
+        ids.iter().map(|id| PlayerId(*id)).collect()
+    }
+
+    #[test]
+    fn quiet_ticks_cost_nearly_nothing() {
+        let mut writer = TicksWriter::new(Tick(7));
+        let mut inputs = TickInputs::new();
+        inputs.set_players(&players(&[0, 1, 2, 3, 8]));
+        for _ in 0..4000 {
+            writer.tick(&inputs);
+        }
+        let before = writer.finish().len();
+        assert!(before < 12, "{before} bytes");
+    }
+
+    #[test]
+    fn what_was_written_is_read() {
+        let mut writer = TicksWriter::new(Tick(100));
+        let mut inputs = TickInputs::new();
+        let mut written = Vec::new();
+        for tick in 100..200u64 {
+            inputs.clear();
+            if tick == 130 {
+                inputs.set_players(&players(&[1, 2, 3, 700, 65_535]));
+            }
+            if tick % 7 == 0 {
+                inputs.push(PlayerId(1), b"");
+                inputs.push(PlayerId(2), &tick.to_le_bytes());
+                inputs.push(PlayerId(65_535), &[9; 300]);
+            }
+            writer.tick(&inputs);
+            written.push((Said::Tick(Tick(tick)), inputs.clone()));
+            if tick % 20 == 0 {
+                writer.checksum(3, tick * 1_000_003);
+                let checked = Said::Checksum(Tick(tick - 2), tick * 1_000_003);
+                written.push((checked, inputs.clone()));
+            }
+        }
+        let body = writer.finish().to_vec();
+        let mut reader = TicksReader::new(&body).unwrap();
+        let mut inputs = TickInputs::new();
+        for (said, expected) in written {
+            assert_eq!(reader.read(&body, &mut inputs), Ok(Some(said)));
+            assert_eq!(inputs, expected);
+        }
+        assert_eq!(reader.read(&body, &mut inputs), Ok(None));
+        assert_eq!(reader.next(), Tick(200));
+    }
+
+    #[test]
+    fn claims_beyond_reason_are_refused() {
+        let read_all = |body: &[u8]| -> Result<(), DecodeError> {
+            let mut reader = TicksReader::new(body)?;
+            let mut inputs = TickInputs::new();
+            while reader.read(body, &mut inputs)?.is_some() {}
+            Ok(())
+        };
+        let body = |bytes: &[u64]| {
+            let mut body = Vec::new();
+            bytes
+                .iter()
+                .for_each(|value| push_varint(&mut body, *value));
+            body
+        };
+        assert_eq!(read_all(&body(&[0, 0, 5 << 2])), Ok(()));
+        let hostile = [
+            body(&[u64::MAX, 0]),                       // a tick at the end of time
+            body(&[0, 1, 65_530, 6]),                   // players beyond the last
+            body(&[0, u64::MAX]),                       // more runs of players than bytes
+            body(&[0, 0, !3]),                          // years of silence
+            body(&[0, 0, 0]),                           // an operation that does nothing
+            body(&[0, 0, 1 << 40 | INPUTS]),            // more inputs than bytes
+            body(&[0, 0, 1 << 2 | INPUTS, 0, 1000]),    // an input longer than the body
+            body(&[0, 0, 2 << 2 | INPUTS, 3, 0, 3, 0]), // the same player twice
+            body(&[0, 0, 1 << 2 | CHECKSUM, 0]),        // a checksum from before the beginning
+        ];
+        for body in hostile {
+            assert!(read_all(&body).is_err(), "{body:?}");
+        }
+    }
+}
