@@ -308,6 +308,30 @@ impl Replay {
         segments.map(|segment| (segment.first, &self.file[segment.checkpoint.clone()]))
     }
 
+    /// The state a segment begins with.
+    fn checkpoint_of(&self, segment: usize) -> (Tick, &[u8]) {
+        let segment = &self.segments[segment];
+        (segment.first, &self.file[segment.checkpoint.clone()])
+    }
+
+    /// The segment a tick lies in, and the tick itself or the nearest one there is.
+    fn place_of(&self, tick: Tick) -> (usize, Tick) {
+        let after = self
+            .segments
+            .partition_point(|segment| segment.first <= tick);
+        let at = after.saturating_sub(1);
+        let segment = &self.segments[at];
+        (at, tick.clamp(segment.first, segment.end))
+    }
+
+    fn checksum_at(&self, segment: usize, tick: Tick) -> Option<u64> {
+        let checksums = &self.segments[segment].checksums;
+        let at = checksums
+            .binary_search_by_key(&tick, |(tick, _)| *tick)
+            .ok()?;
+        Some(checksums[at].1)
+    }
+
     /// The checksums it contains.
     pub fn checksums(&self) -> impl Iterator<Item = (Tick, u64)> {
         self.segments
@@ -386,3 +410,6 @@ impl fmt::Display for ReplayError {
 }
 
 impl core::error::Error for ReplayError {}
+
+#[cfg(test)]
+mod tests;

@@ -73,6 +73,12 @@ impl<'a> Chunks<'a> {
         self.at
     }
 
+    /// The check value of everything read so far.
+    #[cfg(test)]
+    pub(super) fn check(&self) -> u32 {
+        self.check
+    }
+
     /// The next one and where its body is; `None` at the end of the file.
     pub(super) fn next(&mut self) -> Result<Option<(Kind, Range<usize>)>, Broken> {
         let rest = &self.file[self.at..];
