@@ -6,7 +6,8 @@
 //! configuration of our code) and *ours* (the default).
 //!
 //! Expectations hold for a plan's default run, whatever the seed. A run under other conditions (`--quick`, `--real`,
-//! `--set`) judges those whose case it has, and says so, but a miss does not fail it.
+//! `--set`) judges those whose case it has, and says so, but a miss does not fail it; expectations marked `real` hold for the
+//! run over real sockets and fail only that.
 //!
 //! What the lab does *not* do: it holds no networking of its own. Virtual time comes from `samestep-sim`, sockets
 //! from `samestep-transport`.
@@ -24,6 +25,7 @@
 //! # Ok::<(), samestep_lab::LabError>(())
 //! ```
 
+mod busy;
 mod crowd;
 mod error;
 mod experiment;
@@ -34,8 +36,10 @@ mod parameters;
 mod plan;
 mod plot;
 mod real;
+mod reference;
 mod report;
 mod run;
+mod samples;
 mod stats;
 mod stream;
 mod table;
@@ -46,7 +50,7 @@ pub use experiment::{
 };
 pub use parameters::{Case, Domain, Key, Value, plain};
 pub use plan::{Expectation, Op, Plan, Published, Side, Variant};
-pub use plot::{Data, Plot};
+pub use plot::{Data, Overview, Panel, Plot};
 pub use report::html;
 pub use run::{Judgement, ResultRow, RunOptions, RunResult, run, save};
 pub use stats::{Samples, Sorted};

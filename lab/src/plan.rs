@@ -63,7 +63,7 @@ pub struct Published {
     pub value: f64,
 }
 
-/// A promise about the default run of a plan.
+/// A promise about the default run of a plan, or about its run over real sockets.
 #[derive(Clone, Debug, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct Expectation {
@@ -78,6 +78,9 @@ pub struct Expectation {
     pub op: Op,
     /// With what.
     pub value: f64,
+    /// A promise about the run over real sockets instead: judged there alone, and enforced if nothing but that is changed.
+    #[serde(default)]
+    pub real: bool,
     /// Why it cannot be reached yet. A miss with a reason is shown but does not fail the run.
     pub missed: Option<String>,
 }
@@ -385,21 +388,19 @@ mod tests {
     #[test]
     fn expectations_name_cases_that_exist() {
         for plan in Plan::all().unwrap() {
-            let names: Vec<_> = plan
-                .cases(Variant::default(), &[])
-                .unwrap()
-                .into_iter()
-                .map(|case| case.name)
-                .collect();
-            for case in plan
-                .expectations
-                .iter()
-                .map(|e| &e.case)
-                .chain(plan.published.iter().map(|p| &p.case))
-            {
-                let known =
-                    names.contains(case) || plan.experiment.summaries().contains(&case.as_str());
+            let names = |real: bool| -> Vec<String> {
+                let variant = Variant { quick: false, real };
+                let cases = plan.cases(variant, &[]).unwrap();
+                cases.into_iter().map(|case| case.name).collect()
+            };
+            let names = [names(false), names(true)];
+            let expected = plan.expectations.iter().map(|e| (&e.case, e.real));
+            let published = plan.published.iter().map(|p| (&p.case, false));
+            for (case, real) in expected.chain(published) {
+                let known = names[usize::from(real)].contains(case)
+                    || plan.experiment.summaries().contains(&case.as_str());
                 assert!(known, "{}: no case \"{case}\"", plan.name);
+                assert!(!real || plan.experiment.real());
             }
         }
     }

@@ -1,4 +1,8 @@
-//! Plots as SVG: lines over a number, or bars in groups.
+//! Plots as SVG: lines over a number, bars in groups, or overviews of points coloured by a value.
+
+mod overview;
+
+pub use overview::{Overview, Panel};
 
 use plotters::prelude::*;
 
@@ -28,6 +32,8 @@ pub enum Data {
     Lines(Vec<(String, Vec<(f64, f64)>)>),
     /// Groups of bars: the names of the groups, and per series its name and a height per group.
     Bars(Vec<String>, Vec<(String, Vec<Option<f64>>)>),
+    /// Points coloured by a value: the value's unit, and the grids.
+    Overview(String, Overview),
 }
 
 /// Colours that differ for colour-blind readers and on light and dark ground (Okabe and Ito).
@@ -60,6 +66,9 @@ impl Plot {
         &self,
         area: &DrawingArea<DB, plotters::coord::Shift>,
     ) -> Result<(), DrawingAreaErrorKind<DB::ErrorType>> {
+        if let Data::Overview(_, overview) = &self.data {
+            return overview.draw(self, area);
+        }
         let (low, high) = self.heights();
         let (left, right) = self.breadth();
         let mut chart = ChartBuilder::on(area);
@@ -93,12 +102,12 @@ impl Plot {
             Data::Bars(groups, _) if x.fract() == 0.0 => {
                 groups.get(*x as usize).cloned().unwrap_or_default()
             }
-            Data::Bars(..) => String::new(),
+            Data::Bars(..) | Data::Overview(..) => String::new(),
             Data::Lines(_) => crate::table::number(*x),
         };
         let groups = match &self.data {
             Data::Bars(groups, _) => groups.len() * 2 + 1,
-            Data::Lines(_) => 10,
+            Data::Lines(_) | Data::Overview(..) => 10,
         };
         let small = ("sans-serif", 13).into_font().color(&INK);
         chart
@@ -157,19 +166,29 @@ impl Plot {
                     chart.draw_series(bars)?.label(name).legend(swatch(*colour));
                 }
             }
+            Data::Overview(..) => {}
         }
         chart
             .configure_series_labels()
             .position(match self.data {
                 Data::Lines(_) => SeriesLabelPosition::UpperRight,
-                Data::Bars(..) => SeriesLabelPosition::UpperLeft,
+                Data::Bars(..) | Data::Overview(..) => SeriesLabelPosition::UpperLeft,
             })
             .label_font(("sans-serif", 13).into_font().color(&INK))
             .draw()
     }
 
+    /// The unit of an overview's values.
+    fn unit(&self) -> Option<String> {
+        match &self.data {
+            Data::Overview(unit, _) => Some(unit.clone()),
+            _ => None,
+        }
+    }
+
     fn values(&self) -> Vec<f64> {
         match &self.data {
+            Data::Overview(..) => Vec::new(),
             Data::Lines(series) => series
                 .iter()
                 .flat_map(|(_, points)| points.iter().map(|(_, y)| *y))
@@ -212,6 +231,7 @@ impl Plot {
     fn breadth(&self) -> (f64, f64) {
         let points = match &self.data {
             Data::Bars(groups, _) => return (-0.5, groups.len() as f64 - 0.5),
+            Data::Overview(..) => return (0.0, 1.0),
             Data::Lines(series) => series
                 .iter()
                 .flat_map(|(_, points)| points.iter().map(|(x, _)| *x)),

@@ -206,19 +206,17 @@ pub fn run(plan: &Plan, options: &RunOptions) -> Result<RunResult, LabError> {
         rows.iter()
             .find(|row| row.case == case && row.metric == metric)
     };
-    let enforced = changed.is_empty();
-    if enforced {
-        // A figure nobody compares and a check that cannot fail are both mistakes in the plan.
-        let expected = plan.expectations.iter().map(|e| (&e.case, &e.metric));
-        for (case, metric) in plan
-            .published
-            .iter()
-            .map(|p| (&p.case, &p.metric))
-            .chain(expected)
-        {
-            find(case, metric)
-                .ok_or_else(|| bad(format!("nothing measured {metric} in a case \"{case}\"")))?;
-        }
+    let enforced = |expectation: &Expectation| match expectation.real {
+        true => changed == ["--real"],
+        false => changed.is_empty(),
+    };
+    // A figure nobody compares and a check that cannot fail are both mistakes in the plan.
+    let published = plan.published.iter().filter(|_| changed.is_empty());
+    let published = published.map(|p| (&p.case, &p.metric));
+    let expected = plan.expectations.iter().filter(|e| enforced(e));
+    for (case, metric) in published.chain(expected.map(|e| (&e.case, &e.metric))) {
+        find(case, metric)
+            .ok_or_else(|| bad(format!("nothing measured {metric} in a case \"{case}\"")))?;
     }
     let judge = |expectation: &Expectation| {
         let row = find(&expectation.case, &expectation.metric);
@@ -238,10 +236,12 @@ pub fn run(plan: &Plan, options: &RunOptions) -> Result<RunResult, LabError> {
             // A row without a figure (nothing arrived) cannot hold.
             ok: row.map(|_| ours.is_some_and(|ours| expectation.op.holds(ours, expectation.value))),
             missed: expectation.missed.clone(),
-            enforced,
+            enforced: enforced(expectation),
         }
     };
-    let expectations = plan.expectations.iter().map(judge).collect();
+    let expected = plan.expectations.iter();
+    let expected = expected.filter(|expectation| options.real || !expectation.real);
+    let expectations = expected.map(judge).collect();
     let result = RunResult {
         plan: plan.name.clone(),
         seed: options.seed,

@@ -104,7 +104,7 @@ pub fn closing(result: &RunResult) -> String {
     if absent > 0 {
         line += &format!(", {absent} not measured in this run");
     }
-    if !result.changed.is_empty() {
+    if !result.expectations.iter().any(|e| e.enforced) {
         line += " (not enforced: the conditions are not the plan's)";
     }
     line
