@@ -54,13 +54,18 @@ impl Field {
     }
 }
 
-/// How the generated code names `samestep_sync`, if the struct says so.
+/// How the generated code names `samestep_sync`, if the struct says so in `#[shared(crate = …)]`.
 pub fn crate_path(attributes: &[Attribute]) -> Result<Option<Path>> {
+    crate_path_in("shared", attributes)
+}
+
+/// The same in an attribute of another name.
+pub fn crate_path_in(attribute: &str, attributes: &[Attribute]) -> Result<Option<Path>> {
     let mut path = None;
-    for attribute in attributes.iter().filter(|a| a.path().is_ident("shared")) {
+    for attribute in attributes.iter().filter(|a| a.path().is_ident(attribute)) {
         attribute.parse_nested_meta(|meta| {
             if !meta.path.is_ident("crate") {
-                return Err(meta.error("on a struct, use `crate = path::to::samestep_sync`"));
+                return Err(meta.error("on a type, use `crate = path::to::samestep_sync`"));
             }
             path = Some(meta.value()?.call(Path::parse_mod_style)?);
             Ok(())

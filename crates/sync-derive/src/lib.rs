@@ -1,9 +1,11 @@
-//! Derive macro for `samestep-sync`.
+//! Derive macros for `samestep-sync`.
 //!
-//! It writes the list of a struct's shared fields and who owns them. It is documented, and exported, by `samestep-sync`;
-//! this crate is of no use alone.
+//! They write the list of a struct's shared fields and who owns them, and what the records and states of a simulation consist
+//! of. They are documented, and exported, by `samestep-sync`; this crate is of no use alone.
 
 mod attributes;
+mod record;
+mod replicate;
 
 use proc_macro::TokenStream;
 use quote::quote;
@@ -26,6 +28,42 @@ pub fn derive_shared_fields(input: TokenStream) -> TokenStream {
 pub fn derive_shared_fields_of_facade(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);
     expand(&input, parse_quote!(::samestep::sync))
+        .unwrap_or_else(Error::into_compile_error)
+        .into()
+}
+
+/// Derives `Record` for a struct or enum; `samestep_sync` describes the attributes.
+#[proc_macro_derive(Record, attributes(record, field, replicate))]
+pub fn derive_record(input: TokenStream) -> TokenStream {
+    let input = parse_macro_input!(input as DeriveInput);
+    record::expand(&input, parse_quote!(::samestep_sync))
+        .unwrap_or_else(Error::into_compile_error)
+        .into()
+}
+
+/// The same for programs that depend on the `samestep` crate alone, which exports it as `Record`.
+#[proc_macro_derive(RecordOfFacade, attributes(record, field, replicate))]
+pub fn derive_record_of_facade(input: TokenStream) -> TokenStream {
+    let input = parse_macro_input!(input as DeriveInput);
+    record::expand(&input, parse_quote!(::samestep::sync))
+        .unwrap_or_else(Error::into_compile_error)
+        .into()
+}
+
+/// Derives `Replicate` for a struct; `samestep_sync` describes the attributes.
+#[proc_macro_derive(Replicate, attributes(replicate, field))]
+pub fn derive_replicate(input: TokenStream) -> TokenStream {
+    let input = parse_macro_input!(input as DeriveInput);
+    replicate::expand(&input, parse_quote!(::samestep_sync))
+        .unwrap_or_else(Error::into_compile_error)
+        .into()
+}
+
+/// The same for programs that depend on the `samestep` crate alone, which exports it as `Replicate`.
+#[proc_macro_derive(ReplicateOfFacade, attributes(replicate, field))]
+pub fn derive_replicate_of_facade(input: TokenStream) -> TokenStream {
+    let input = parse_macro_input!(input as DeriveInput);
+    replicate::expand(&input, parse_quote!(::samestep::sync))
         .unwrap_or_else(Error::into_compile_error)
         .into()
 }

@@ -59,24 +59,57 @@ extern crate alloc;
 // The derive names this crate by its own name, also in here.
 extern crate self as samestep_sync;
 
+mod digest;
+mod entities;
 mod event;
 mod fields;
 mod id;
 mod input;
+mod list;
+pub mod math;
+pub mod random;
+mod record;
 mod replay;
+mod replicate;
 mod replicator;
 mod simulation;
 mod synced;
+mod table;
 mod update;
 
+pub use digest::{CHUNK_ROWS, Chunk, Digest, Summary, Tree};
+pub use entities::{Entities, EntityId};
 pub use event::{Events, Ledger, Occurrence, Stage};
 pub use fields::{SharedField, SharedFields, Stamp};
 pub use id::{Owner, PeerId, PlayerId};
 pub use input::{Input, Inputs, Tick, TickInputs};
+pub use list::{Full, List};
+pub use random::Rng;
+pub use record::{Blend, CellKind, Describe, Field, Holds, InvalidCell, Record, Shown, When};
 pub use replay::{
     Damage, Divergence, Ending, Recorder, RecorderConfig, Replay, ReplayError, ReplayHeader, Side,
 };
+pub use replicate::{Extraction, Part, Replicate, Restoration};
 pub use replicator::{Recipient, Replicator, View};
+/// Derives [`Record`](trait@Record) for a struct or an enum whose fields are records.
+///
+/// `#[field(…)]` on a field says how views show it; exact encodings do not depend on it:
+///
+/// | `#[field(…)]` | |
+/// |---|---|
+/// | `range(0.0, 1024.0)` | the least and the greatest value |
+/// | `precision = 0.01` | the step between neighbouring values of a range |
+/// | `blend = "linear"` | in proportion to time; `"angle"`, the shorter way round; `"step"`, all at once, is the default |
+///
+/// They apply to all numbers in the field. `#[record(crate = path::to::samestep_sync)]` on the type is for crates that
+/// re-export this one.
+pub use samestep_sync_derive::Record;
+/// Derives [`Replicate`](trait@Replicate) for the struct that holds the whole state of a game.
+///
+/// Its fields are [`Entities`] or `Vec`s of records, records, or structs that derive this as well. Scratch memory that is no
+/// part of the state is `#[replicate(skip)]`; it must be `Clone + Default` and must never bear on the outcome.
+/// `#[replicate(crate = path::to::samestep_sync)]` on the struct is for crates that re-export this one.
+pub use samestep_sync_derive::Replicate;
 /// Derives [`SharedFields`](trait@SharedFields) for a struct.
 ///
 /// Every field must be shared, a [`Synced`], an array of them, or a struct that derives this as well, or be skipped:
@@ -118,3 +151,4 @@ pub use samestep_sync_derive::SharedFields;
 pub use samestep_wire::Wire;
 pub use simulation::Simulation;
 pub use synced::{SetError, Synced};
+pub use table::{Kind, RestoreError, Row, Schema, SchemaBuilder, Table};

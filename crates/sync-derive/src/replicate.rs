@@ -1,0 +1,112 @@
+//! `#[derive(Replicate)]`.
+
+use proc_macro2::TokenStream;
+use quote::{quote, quote_spanned};
+use syn::spanned::Spanned;
+use syn::{Attribute, Data, DeriveInput, Error, Member, Path, Result};
+
+/// Whether a field is `#[replicate(skip)]`.
+fn is_skipped(attributes: &[Attribute]) -> Result<bool> {
+    let mut skip = false;
+    for attribute in attributes {
+        if attribute.path().is_ident("field") {
+            let message = "ranges and blending belong to the fields of records: write this where `Record` is derived";
+            return Err(Error::new(attribute.span(), message));
+        }
+        if !attribute.path().is_ident("replicate") {
+            continue;
+        }
+        attribute.parse_nested_meta(|meta| match meta.path.is_ident("skip") {
+            true => {
+                skip = true;
+                Ok(())
+            }
+            false => Err(meta.error("the only attribute of a field is `skip`")),
+        })?;
+    }
+    Ok(skip)
+}
+
+/// `default` is where the generated code finds `samestep_sync`, unless the type says otherwise.
+pub fn expand(input: &DeriveInput, default: Path) -> Result<TokenStream> {
+    let sync = crate::attributes::crate_path_in("replicate", &input.attrs)?.unwrap_or(default);
+    let Data::Struct(data) = &input.data else {
+        let message = "a state is a struct of collections and fields: derive `Replicate` for a struct, and `Record` for an enum in it";
+        return Err(Error::new(input.ident.span(), message));
+    };
+    if let Some(param) = input.generics.params.first() {
+        let message =
+            "a state is one type: its schema is the same in all programs, so it has no parameters";
+        return Err(Error::new(param.span(), message));
+    }
+    let mut describe = Vec::new();
+    let mut extract = Vec::new();
+    let mut build = Vec::new();
+    let mut restore = Vec::new();
+    let mut assign = Vec::new();
+    let mut digest = Vec::new();
+    for (member, field) in data.fields.members().zip(&data.fields) {
+        let ty = &field.ty;
+        if is_skipped(&field.attrs)? {
+            build.push(quote_spanned! {ty.span()=>
+                #member: <#ty as ::core::default::Default>::default()
+            });
+            continue;
+        }
+        let name = match &member {
+            Member::Named(name) => name.to_string().trim_start_matches("r#").to_owned(),
+            Member::Unnamed(index) => index.index.to_string(),
+        };
+        let part = quote_spanned!(ty.span()=> <#ty as #sync::Part>);
+        describe.push(quote!(#part::describe_part(#name, schema);));
+        extract.push(quote!(#part::extract_part(&self.#member, into);));
+        build.push(quote!(#member: #part::build_part(from)?));
+        restore.push(quote!(#part::restore_part(&mut self.#member, from)?;));
+        assign.push(quote!(#part::assign_part(&mut self.#member, &from.#member);));
+        digest.push(quote!(#part::digest_part(&mut self.#member, summary);));
+    }
+    if describe.is_empty() {
+        let message = "nothing in it is part of the state: at least one field must not be skipped";
+        return Err(Error::new(input.ident.span(), message));
+    }
+    let name = &input.ident;
+    Ok(quote! {
+        #[automatically_derived]
+        impl #sync::Part for #name {
+            fn describe_part(name: &str, schema: &mut #sync::SchemaBuilder) {
+                schema.nested(name, |schema| {
+                    #(#describe)*
+                });
+            }
+
+            fn extract_part(&self, into: &mut #sync::Extraction<'_>) {
+                #(#extract)*
+            }
+
+            fn build_part(
+                from: &mut #sync::Restoration<'_>,
+            ) -> ::core::result::Result<Self, #sync::RestoreError> {
+                ::core::result::Result::Ok(Self { #(#build),* })
+            }
+
+            fn restore_part(
+                &mut self,
+                from: &mut #sync::Restoration<'_>,
+            ) -> ::core::result::Result<(), #sync::RestoreError> {
+                #(#restore)*
+                ::core::result::Result::Ok(())
+            }
+
+            fn assign_part(&mut self, from: &Self) {
+                #(#assign)*
+            }
+
+            fn digest_part(&mut self, summary: &mut #sync::Summary) {
+                #(#digest)*
+            }
+        }
+
+        #[automatically_derived]
+        impl #sync::Replicate for #name {}
+    })
+}

@@ -1,0 +1,486 @@
+//! Records: fixed sets of fields, as cells of 64 bits.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt::Write as _;
+
+use crate::digest::Digest;
+use crate::id::{PeerId, PlayerId};
+use crate::input::Tick;
+
+/// A value of a fixed number of cells: a number, an entity, or part of one.
+///
+/// Derive it with [`#[derive(Record)]`](derive@crate::Record). Numbers, `bool`, ids, options, arrays, tuples and
+/// [`List`](crate::List) are records as well. Records that are `Copy` are saved fastest.
+///
+/// A cell holds an unsigned number as it is, a signed one with its sign extended, a float by its bits; so nothing is
+/// lost, not even the payload of a NaN.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a record",
+    label = "has no fixed set of cells",
+    note = "derive `Record` for your own structs and enums; instead of `usize` and `isize`, which differ between machines, use `u32` or `i64`; instead of `Vec` and `String`, use `List<T, N>`; instead of `HashMap`, use `Entities`"
+)]
+pub trait Record: Clone + 'static {
+    /// How many cells a value takes.
+    const CELLS: usize;
+
+    /// Describes the cells, in their order.
+    fn describe(into: &mut Describe);
+
+    /// Writes all cells; `cells` are exactly [`CELLS`](Self::CELLS).
+    fn store(&self, cells: &mut [u64]);
+
+    /// Reads what [`store`](Self::store) wrote, or says which cell holds what it cannot.
+    fn load(cells: &[u64]) -> Result<Self, InvalidCell>;
+
+    /// Folds the value into a check value.
+    fn digest(&self, digest: &mut Digest);
+}
+
+/// A cell that holds what its type cannot, counted from the first of the record.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct InvalidCell(pub usize);
+
+impl InvalidCell {
+    /// The first cell.
+    pub const FIRST: InvalidCell = InvalidCell(0);
+
+    /// The same, seen from a record in which `cells` others come before.
+    #[must_use]
+    pub const fn after(self, cells: usize) -> InvalidCell {
+        InvalidCell(self.0 + cells)
+    }
+}
+
+/// What a cell holds.
+#[derive(Clone, Copy, PartialEq, Debug)]
+#[non_exhaustive]
+pub enum CellKind {
+    /// 0 or 1.
+    Bool,
+    /// An unsigned number.
+    Unsigned,
+    /// A signed number, its sign extended.
+    Signed,
+    /// The bits of an `f32`.
+    F32,
+    /// The bits of an `f64`.
+    F64,
+    /// Which variant of an enum, or whether there is a value.
+    Variant(&'static [&'static str]),
+    /// An [`EntityId`](crate::EntityId).
+    Entity,
+    /// A [`PlayerId`].
+    Player,
+    /// A [`PeerId`].
+    Peer,
+    /// A [`Tick`](crate::Tick).
+    Tick,
+}
+
+/// How a view passes from one value of a field to the next.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
+pub enum Blend {
+    /// All at once.
+    #[default]
+    Step,
+    /// In proportion to the time between the two.
+    Linear,
+    /// The shorter way round, in radians.
+    Angle,
+}
+
+/// What `#[field(…)]` says: how exactly a view has to show a field. It does not bear on exact encodings.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+#[non_exhaustive]
+pub struct Shown {
+    /// The least and the greatest value.
+    pub range: Option<(f64, f64)>,
+    /// The step between neighbouring values.
+    pub precision: Option<f64>,
+    /// How it passes from one value to the next.
+    pub blend: Blend,
+}
+
+impl Shown {
+    /// Exact, and all at once.
+    pub const EXACT: Shown = Shown {
+        range: None,
+        precision: None,
+        blend: Blend::Step,
+    };
+
+    /// Within this range.
+    #[must_use]
+    pub const fn range(self, least: f64, greatest: f64) -> Shown {
+        Shown {
+            range: Some((least, greatest)),
+            ..self
+        }
+    }
+
+    /// In steps of this size.
+    #[must_use]
+    pub const fn precision(self, step: f64) -> Shown {
+        Shown {
+            precision: Some(step),
+            ..self
+        }
+    }
+
+    /// Passing over like this.
+    #[must_use]
+    pub const fn blend(self, blend: Blend) -> Shown {
+        Shown { blend, ..self }
+    }
+}
+
+/// A cell of a record, described.
+#[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
+pub struct Field {
+    /// The way to it from the record: `"position.1"`, `"order.Move.x"`.
+    pub name: String,
+    /// What it holds.
+    pub kind: CellKind,
+    /// How views show it.
+    pub shown: Shown,
+    /// When it has a meaning; else it is zero.
+    pub when: Option<When>,
+}
+
+/// Cells of a variant have a meaning only while that variant is there.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct When {
+    /// The number of the field that decides; it comes before.
+    pub field: usize,
+    /// What it must hold.
+    pub holds: Holds,
+}
+
+/// What a deciding field must hold.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Holds {
+    /// Exactly this.
+    Exactly(u64),
+    /// At least this.
+    AtLeast(u64),
+}
+
+impl When {
+    pub(crate) fn is_met(&self, deciding: u64) -> bool {
+        match self.holds {
+            Holds::Exactly(value) => deciding == value,
+            Holds::AtLeast(least) => deciding >= least,
+        }
+    }
+}
+
+/// Collects the descriptions of a record's cells.
+#[derive(Clone, Debug, Default)]
+pub struct Describe {
+    fields: Vec<Field>,
+    path: String,
+    /// What to return to: length of the path, view, condition.
+    outer: Vec<(usize, Shown, Option<When>)>,
+    shown: Shown,
+    when: Option<When>,
+}
+
+impl Describe {
+    pub(crate) fn finish(self) -> Vec<Field> {
+        self.fields
+    }
+
+    /// Describes the next cell; returns its number.
+    pub fn cell(&mut self, kind: CellKind) -> usize {
+        self.fields.push(Field {
+            name: self.path.clone(),
+            kind,
+            shown: self.shown,
+            when: self.when,
+        });
+        self.fields.len() - 1
+    }
+
+    /// What follows belongs to the field of this name, until [`leave`](Self::leave).
+    pub fn enter(&mut self, name: &str) {
+        self.outer.push((self.path.len(), self.shown, self.when));
+        if !self.path.is_empty() && !name.is_empty() {
+            self.path.push('.');
+        }
+        self.path.push_str(name);
+    }
+
+    /// As [`enter`](Self::enter), for a field with attributes.
+    pub fn enter_shown(&mut self, name: &str, shown: Shown) {
+        self.enter(name);
+        self.shown = shown;
+    }
+
+    /// What follows belongs to an item of an array or a tuple.
+    pub fn enter_item(&mut self, place: usize) {
+        self.enter("");
+        if !self.path.is_empty() {
+            self.path.push('.');
+        }
+        write!(self.path, "{place}").expect("a string takes everything");
+    }
+
+    /// What follows belongs to a variant, and has a meaning only while the field `tag` says so.
+    pub fn enter_variant(&mut self, name: &str, tag: usize, variant: u64) {
+        self.enter(name);
+        self.when = Some(When {
+            field: tag,
+            holds: Holds::Exactly(variant),
+        });
+    }
+
+    /// What follows belongs to a place of a list whose length is the field `len`.
+    pub fn enter_place(&mut self, len: usize, place: usize) {
+        self.enter_item(place);
+        self.when = Some(When {
+            field: len,
+            holds: Holds::AtLeast(place as u64 + 1),
+        });
+    }
+
+    /// Ends what `enter` began.
+    pub fn leave(&mut self) {
+        let (len, shown, when) = self.outer.pop().expect("leave after enter");
+        self.path.truncate(len);
+        self.shown = shown;
+        self.when = when;
+    }
+}
+
+macro_rules! numbers {
+    ($($type:ty: $kind:ident, $bits:literal, $unsigned:ty, $wide:ty;)*) => {$(
+        impl Record for $type {
+            const CELLS: usize = 1;
+
+            fn describe(into: &mut Describe) {
+                into.cell(CellKind::$kind);
+            }
+
+            #[inline(always)]
+            fn store(&self, cells: &mut [u64]) {
+                cells[0] = *self as $wide as u64;
+            }
+
+            #[inline(always)]
+            fn load(cells: &[u64]) -> Result<Self, InvalidCell> {
+                <$type>::try_from(cells[0] as $wide).map_err(|_| InvalidCell::FIRST)
+            }
+
+            #[inline(always)]
+            fn digest(&self, digest: &mut Digest) {
+                digest.push(*self as $unsigned as u64, $bits);
+            }
+        }
+    )*};
+}
+
+numbers! {
+    u8: Unsigned, 8, u8, u64;
+    u16: Unsigned, 16, u16, u64;
+    u32: Unsigned, 32, u32, u64;
+    u64: Unsigned, 64, u64, u64;
+    i8: Signed, 8, u8, i64;
+    i16: Signed, 16, u16, i64;
+    i32: Signed, 32, u32, i64;
+    i64: Signed, 64, u64, i64;
+}
+
+macro_rules! by_cell {
+    ($($type:ty: $kind:ident, $bits:literal, $to:expr, $from:expr;)*) => {$(
+        impl Record for $type {
+            const CELLS: usize = 1;
+
+            fn describe(into: &mut Describe) {
+                into.cell(CellKind::$kind);
+            }
+
+            #[inline(always)]
+            fn store(&self, cells: &mut [u64]) {
+                let to: fn(&$type) -> u64 = $to;
+                cells[0] = to(self);
+            }
+
+            #[inline(always)]
+            fn load(cells: &[u64]) -> Result<Self, InvalidCell> {
+                let from: fn(u64) -> Option<$type> = $from;
+                from(cells[0]).ok_or(InvalidCell::FIRST)
+            }
+
+            #[inline(always)]
+            fn digest(&self, digest: &mut Digest) {
+                let to: fn(&$type) -> u64 = $to;
+                digest.push(to(self), $bits);
+            }
+        }
+    )*};
+}
+pub(crate) use by_cell;
+
+by_cell! {
+    bool: Bool, 8, |value| u64::from(*value), |cell| match cell {
+        0 => Some(false),
+        1 => Some(true),
+        _ => None,
+    };
+    char: Unsigned, 32, |value| u64::from(u32::from(*value)), |cell| char::from_u32(u32::try_from(cell).ok()?);
+    f32: F32, 32, |value| u64::from(value.to_bits()), |cell| Some(f32::from_bits(u32::try_from(cell).ok()?));
+    f64: F64, 64, |value| value.to_bits(), |cell| Some(f64::from_bits(cell));
+    PlayerId: Player, 16, |value| u64::from(value.0), |cell| Some(PlayerId(u16::try_from(cell).ok()?));
+    Tick: Tick, 64, |value| value.0, |cell| Some(Tick(cell));
+    PeerId: Peer, 16, |value| u64::from(value.0), |cell| Some(PeerId(u16::try_from(cell).ok()?));
+}
+
+impl<T: Record, const N: usize> Record for [T; N] {
+    const CELLS: usize = N * T::CELLS;
+
+    fn describe(into: &mut Describe) {
+        for place in 0..N {
+            into.enter_item(place);
+            T::describe(into);
+            into.leave();
+        }
+    }
+
+    #[inline]
+    fn store(&self, cells: &mut [u64]) {
+        for (place, item) in self.iter().enumerate() {
+            item.store(&mut cells[place * T::CELLS..][..T::CELLS]);
+        }
+    }
+
+    #[inline]
+    fn load(cells: &[u64]) -> Result<Self, InvalidCell> {
+        let mut invalid = None;
+        let items: [Option<T>; N] = core::array::from_fn(|place| {
+            let at = place * T::CELLS;
+            match T::load(&cells[at..at + T::CELLS]) {
+                Ok(item) => Some(item),
+                Err(error) => {
+                    invalid.get_or_insert(error.after(at));
+                    None
+                }
+            }
+        });
+        match invalid {
+            Some(invalid) => Err(invalid),
+            None => Ok(items.map(|item| item.expect("all items were read"))),
+        }
+    }
+
+    #[inline]
+    fn digest(&self, digest: &mut Digest) {
+        for item in self {
+            item.digest(digest);
+        }
+    }
+}
+
+/// Whether there is a value, then the value, or zeros.
+impl<T: Record> Record for Option<T> {
+    const CELLS: usize = 1 + T::CELLS;
+
+    fn describe(into: &mut Describe) {
+        let tag = into.cell(CellKind::Variant(&["None", "Some"]));
+        into.enter_variant("", tag, 1);
+        into.enter_item(0);
+        T::describe(into);
+        into.leave();
+        into.leave();
+    }
+
+    #[inline]
+    fn store(&self, cells: &mut [u64]) {
+        cells[0] = u64::from(self.is_some());
+        match self {
+            Some(value) => value.store(&mut cells[1..1 + T::CELLS]),
+            None => cells[1..1 + T::CELLS].fill(0),
+        }
+    }
+
+    #[inline]
+    fn load(cells: &[u64]) -> Result<Self, InvalidCell> {
+        match cells[0] {
+            0 => Ok(None),
+            1 => match T::load(&cells[1..1 + T::CELLS]) {
+                Ok(value) => Ok(Some(value)),
+                Err(error) => Err(error.after(1)),
+            },
+            _ => Err(InvalidCell::FIRST),
+        }
+    }
+
+    #[inline]
+    fn digest(&self, digest: &mut Digest) {
+        let value = match self {
+            None => 0,
+            Some(value) => {
+                let mut inner = Digest::new();
+                value.digest(&mut inner);
+                inner.finish()
+            }
+        };
+        digest.push(value, 64);
+    }
+}
+
+macro_rules! tuples {
+    ($(($($type:ident $place:tt),*);)*) => {$(
+        impl<$($type: Record),*> Record for ($($type,)*) {
+            const CELLS: usize = 0 $(+ $type::CELLS)*;
+
+            fn describe(_into: &mut Describe) {
+                $(
+                    _into.enter_item($place);
+                    $type::describe(_into);
+                    _into.leave();
+                )*
+            }
+
+            #[inline(always)]
+            fn store(&self, _cells: &mut [u64]) {
+                $(
+                    let (cells, _cells) = _cells.split_at_mut($type::CELLS);
+                    self.$place.store(cells);
+                )*
+            }
+
+            #[inline(always)]
+            fn load(_cells: &[u64]) -> Result<Self, InvalidCell> {
+                let mut _at = 0;
+                Ok(($(
+                    {
+                        let at = _at;
+                        _at += $type::CELLS;
+                        match $type::load(&_cells[at.._at]) {
+                            Ok(value) => value,
+                            Err(error) => return Err(error.after(at)),
+                        }
+                    },
+                )*))
+            }
+
+            #[inline(always)]
+            fn digest(&self, _digest: &mut Digest) {
+                $(self.$place.digest(_digest);)*
+            }
+        }
+    )*};
+}
+
+tuples! {
+    ();
+    (A 0);
+    (A 0, B 1);
+    (A 0, B 1, C 2);
+    (A 0, B 1, C 2, D 3);
+    (A 0, B 1, C 2, D 3, E 4);
+    (A 0, B 1, C 2, D 3, E 4, F 5);
+}

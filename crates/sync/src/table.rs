@@ -1,0 +1,226 @@
+//! States without their types: rows of cells, and what they mean.
+
+use alloc::string::String;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::fmt;
+
+use crate::entities::EntityId;
+use crate::record::{Describe, Field, Record};
+
+/// What a state consists of: the same for all states of a type.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Schema {
+    kinds: Arc<[Kind]>,
+}
+
+/// A collection of rows of the same fields. The first kind of every schema is a single row that holds what is in no
+/// collection.
+#[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
+pub struct Kind {
+    /// The name of the field that holds the collection; of the first kind, `"globals"`.
+    pub name: String,
+    /// Whether its rows are entities, which have ids.
+    pub has_ids: bool,
+    /// Its cells.
+    pub fields: Vec<Field>,
+}
+
+impl Schema {
+    /// All kinds; a [`Chunk`](crate::Chunk) names one by its place here.
+    pub fn kinds(&self) -> &[Kind] {
+        &self.kinds
+    }
+}
+
+/// Collects what a state consists of, part by part.
+#[derive(Debug, Default)]
+pub struct SchemaBuilder {
+    prefix: String,
+    globals: Describe,
+    kinds: Vec<Kind>,
+}
+
+impl SchemaBuilder {
+    pub(crate) fn add_global<T: Record>(&mut self, name: &str) {
+        self.globals.enter(&self.path(name));
+        T::describe(&mut self.globals);
+        self.globals.leave();
+    }
+
+    pub(crate) fn add_kind<T: Record>(&mut self, name: &str, has_ids: bool) {
+        let mut fields = Describe::default();
+        T::describe(&mut fields);
+        self.kinds.push(Kind {
+            name: self.path(name),
+            has_ids,
+            fields: fields.finish(),
+        });
+    }
+
+    /// Adds the parts of a part.
+    pub fn nested(&mut self, name: &str, add: impl FnOnce(&mut Self)) {
+        let outer = self.prefix.len();
+        self.prefix = self.path(name);
+        add(self);
+        self.prefix.truncate(outer);
+    }
+
+    fn path(&self, name: &str) -> String {
+        let mut path = self.prefix.clone();
+        if !path.is_empty() && !name.is_empty() {
+            path.push('.');
+        }
+        path.push_str(name);
+        path
+    }
+
+    pub(crate) fn finish(self) -> Schema {
+        let globals = Kind {
+            name: "globals".into(),
+            has_ids: false,
+            fields: self.globals.finish(),
+        };
+        assert!(
+            self.kinds.len() < usize::from(u16::MAX),
+            "a state has at most 65,534 collections"
+        );
+        Schema {
+            kinds: core::iter::once(globals).chain(self.kinds).collect(),
+        }
+    }
+}
+
+/// A state as rows of cells: for transfer, save games, comparison and inspection, without knowing the game.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Table {
+    schema: Schema,
+    kinds: Vec<Rows>,
+}
+
+/// The rows of a kind.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub(crate) struct Rows {
+    pub(crate) count: usize,
+    /// Of the next entity.
+    pub(crate) counter: u32,
+    /// As many as rows, if they are entities.
+    pub(crate) ids: Vec<EntityId>,
+    /// Row by row.
+    pub(crate) cells: Vec<u64>,
+}
+
+impl Rows {
+    /// Makes room for this many rows; their cells are to be written.
+    pub(crate) fn resize<T: Record>(&mut self, count: usize) {
+        self.count = count;
+        self.cells.resize(count * T::CELLS, 0);
+    }
+}
+
+/// A row of a [`Table`].
+#[derive(Clone, Copy, PartialEq, Debug)]
+#[non_exhaustive]
+pub struct Row<'a> {
+    /// The id, if it is an entity.
+    pub id: Option<EntityId>,
+    /// As many as its kind has fields.
+    pub cells: &'a [u64],
+}
+
+impl Table {
+    /// A table without entities and with zeros in the first row.
+    pub fn new(schema: Schema) -> Table {
+        let mut kinds = Vec::new();
+        kinds.resize(schema.kinds.len(), Rows::default());
+        kinds[0].count = 1;
+        kinds[0].cells.resize(schema.kinds[0].fields.len(), 0);
+        Table { schema, kinds }
+    }
+
+    /// What its cells mean.
+    pub fn schema(&self) -> &Schema {
+        &self.schema
+    }
+
+    /// The number of rows of a kind; 0 if there is no such kind.
+    pub fn len(&self, kind: u16) -> usize {
+        self.kinds.get(usize::from(kind)).map_or(0, |k| k.count)
+    }
+
+    /// Whether there is no row in any collection.
+    pub fn is_empty(&self) -> bool {
+        self.kinds[1..].iter().all(|kind| kind.count == 0)
+    }
+
+    /// A row of a kind.
+    pub fn row(&self, kind: u16, index: usize) -> Option<Row<'_>> {
+        let rows = self.kinds.get(usize::from(kind))?;
+        if index >= rows.count {
+            return None;
+        }
+        let width = self.schema.kinds[usize::from(kind)].fields.len();
+        Some(Row {
+            id: rows.ids.get(index).copied(),
+            cells: &rows.cells[index * width..][..width],
+        })
+    }
+
+    /// All rows of a kind, in order.
+    pub fn rows(&self, kind: u16) -> impl Iterator<Item = Row<'_>> {
+        (0..self.len(kind)).map_while(move |index| self.row(kind, index))
+    }
+
+    pub(crate) fn kind(&self, kind: usize) -> Option<&Rows> {
+        self.kinds.get(kind)
+    }
+
+    pub(crate) fn kind_mut(&mut self, kind: usize) -> Option<&mut Rows> {
+        self.kinds.get_mut(kind)
+    }
+}
+
+/// Why a table does not become a state.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum RestoreError {
+    /// The bytes are damaged.
+    Decode(samestep_wire::DecodeError),
+    /// The table has other kinds or fields than the state.
+    OtherSchema,
+    /// A cell holds what its type cannot.
+    Invalid {
+        /// The name of the kind.
+        kind: String,
+        /// The number of the row.
+        row: usize,
+        /// The name of the field.
+        field: String,
+    },
+    /// Two entities have the same id.
+    SameId(EntityId),
+}
+
+impl fmt::Display for RestoreError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            RestoreError::Decode(error) => write!(f, "the state is damaged: {error}"),
+            RestoreError::OtherSchema => f.write_str(
+                "the state is one of another game, or of another version of it: use the same program on both sides",
+            ),
+            RestoreError::Invalid { kind, row, field } => {
+                write!(f, "the state is damaged: {field} of row {row} of {kind} is no value of its type")
+            }
+            RestoreError::SameId(id) => write!(f, "the state is damaged: {id} is there twice"),
+        }
+    }
+}
+
+impl core::error::Error for RestoreError {}
+
+impl From<samestep_wire::DecodeError> for RestoreError {
+    fn from(error: samestep_wire::DecodeError) -> RestoreError {
+        RestoreError::Decode(error)
+    }
+}
