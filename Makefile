@@ -4,7 +4,7 @@ CARGO ?= cargo
 SAMESTEP = $(CARGO) run --quiet --release -p samestep-cli --
 PLANS = delivery jitter loss-latency block bottleneck hostile clock topology join churn
 
-.PHONY: help play test setup lint unit lab-plans doc bench soak fuzz peers report
+.PHONY: help play test setup lint unit wasm lab-plans doc bench soak fuzz peers report
 
 help:
 	@echo "make play    watch a host and three bots over real UDP through an impaired link"
@@ -14,6 +14,7 @@ help:
 	@echo "make soak    20,000 seeded worlds (about half an hour)"
 	@echo "make fuzz    every fuzz target for a minute (installs cargo-fuzz)"
 	@echo "make peers   the same work by other libraries, side by side (large build)"
+	@echo "make wasm    the same replays natively and in WebAssembly"
 	@echo "make doc     the API documentation"
 
 play: setup
@@ -21,7 +22,7 @@ play: setup
 	@$(CARGO) build --release -p samestep-cli
 	@$(SAMESTEP) demo
 
-test: setup lint unit doc lab-plans
+test: setup lint unit doc wasm lab-plans
 	@echo "==> all checks passed"
 
 setup:
@@ -38,6 +39,12 @@ lint:
 unit:
 	@echo "==> tests: units, behaviours, documentation examples, 2,000 seeded worlds"
 	@$(CARGO) test --workspace
+
+wasm:
+	@scripts/setup wasm
+	@echo "==> WebAssembly: what browsers will run compiles"
+	@scripts/wasm-cargo check --quiet -p samestep-sync
+	@scripts/wasm-cargo check --quiet -p samestep-session --no-default-features
 
 doc:
 	@echo "==> documentation"
