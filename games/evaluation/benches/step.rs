@@ -1,0 +1,78 @@
+//! What a tick, a check value and a save of the evaluation game cost.
+#![allow(clippy::disallowed_methods)] // Measuring needs a clock.
+
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+use samestep_evaluation::{Command, Evaluation, script};
+use samestep_sync::{Events, Inputs, PlayerId, Replicate, Simulation, Tick};
+
+const TICKS: u64 = 600;
+
+fn main() {
+    println!("{TICKS} ticks, 8 commands a second and player; mean, best");
+    for (players, entities) in [
+        (10, 1024),
+        (40, 4096),
+        (40, 8192),
+        (40, 16_000),
+        (1000, 1024),
+    ] {
+        let mut game = Evaluation::new(1, players, entities);
+        let mut saved = game.clone();
+        let players: Vec<_> = (0..players).map(PlayerId).collect();
+        let mut events = Events::new();
+        let (mut steps, mut checks, mut saves) = (Times::new(), Times::new(), Times::new());
+        for tick in (0..TICKS).map(Tick) {
+            let command = |player: &PlayerId| script(1, *player, tick, &game).unwrap_or_default();
+            let commands: Vec<_> = players.iter().map(command).collect();
+            let is_given = |at: &u16| commands[usize::from(*at)] != Command::None;
+            let given: Vec<_> = (0..players.len() as u16).filter(is_given).collect();
+            let inputs = Inputs::new(tick, &players, &commands, &given);
+            steps.measure(|| game.step(&inputs, &mut events));
+            checks.measure(|| black_box(game.checksum()));
+            saves.measure(|| saved.assign(&game));
+        }
+        println!(
+            "{:>5} players {entities:>6} entities   step {steps}   checksum {checks}   save {saves}",
+            players.len(),
+        );
+    }
+}
+
+struct Times {
+    sum: Duration,
+    best: Duration,
+    count: u32,
+}
+
+impl Times {
+    fn new() -> Self {
+        Self {
+            sum: Duration::ZERO,
+            best: Duration::MAX,
+            count: 0,
+        }
+    }
+
+    fn measure<T>(&mut self, work: impl FnOnce() -> T) {
+        let begin = Instant::now();
+        black_box(work());
+        let took = begin.elapsed();
+        self.sum += took;
+        self.best = self.best.min(took);
+        self.count += 1;
+    }
+}
+
+impl std::fmt::Display for Times {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let micros = |time: Duration| time.as_secs_f64() * 1e6;
+        write!(
+            f,
+            "{:>6.1} {:>6.1} µs",
+            micros(self.sum / self.count),
+            micros(self.best)
+        )
+    }
+}
