@@ -4,8 +4,8 @@ use alloc::vec::Vec;
 use core::fmt;
 use core::num::NonZeroU32;
 
-use crate::digest::{self, CHUNK_ROWS, Digest, Summary};
-use crate::record::{CellKind, Describe, InvalidCell, Record, by_cell};
+use crate::digest::{self, CHUNK_ROWS, Summary};
+use crate::record::{Record, by_cell};
 
 mod index;
 
@@ -59,7 +59,7 @@ impl fmt::Display for EntityId {
 }
 
 by_cell! {
-    EntityId: Entity, 32, |id| u64::from(id.number()), |cell| EntityId::from_number(u32::try_from(cell).ok()?);
+    EntityId: Entity, 32, |id| u64::from(id.number()), |cell| u32::try_from(cell).ok().and_then(EntityId::from_number);
 }
 
 /// An ordered collection of entities.

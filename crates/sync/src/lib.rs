@@ -59,9 +59,11 @@ extern crate alloc;
 // The derive names this crate by its own name, also in here.
 extern crate self as samestep_sync;
 
+mod difference;
 mod digest;
 mod entities;
 mod event;
+mod exact;
 mod fields;
 mod id;
 mod input;
@@ -77,6 +79,7 @@ mod synced;
 mod table;
 mod update;
 
+pub use difference::Difference;
 pub use digest::{CHUNK_ROWS, Chunk, Digest, Summary, Tree};
 pub use entities::{Entities, EntityId};
 pub use event::{Events, Ledger, Occurrence, Stage};
@@ -148,7 +151,7 @@ pub use samestep_sync_derive::Replicate;
 /// }
 /// ```
 pub use samestep_sync_derive::SharedFields;
-pub use samestep_wire::Wire;
+pub use samestep_wire::{DecodeError, Wire};
 pub use simulation::Simulation;
 pub use synced::{SetError, Synced};
 pub use table::{Kind, RestoreError, Row, Schema, SchemaBuilder, Table};

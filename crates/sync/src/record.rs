@@ -294,30 +294,30 @@ numbers! {
 }
 
 macro_rules! by_cell {
-    ($($type:ty: $kind:ident, $bits:literal, $to:expr, $from:expr;)*) => {$(
-        impl Record for $type {
+    ($($type:ty: $kind:ident, $bits:literal, |$value:ident| $to:expr, |$cell:ident| $from:expr;)*) => {$(
+        impl $crate::Record for $type {
             const CELLS: usize = 1;
 
-            fn describe(into: &mut Describe) {
-                into.cell(CellKind::$kind);
+            fn describe(into: &mut $crate::Describe) {
+                into.cell($crate::CellKind::$kind);
             }
 
             #[inline(always)]
             fn store(&self, cells: &mut [u64]) {
-                let to: fn(&$type) -> u64 = $to;
-                cells[0] = to(self);
+                let $value = *self;
+                cells[0] = $to;
             }
 
             #[inline(always)]
-            fn load(cells: &[u64]) -> Result<Self, InvalidCell> {
-                let from: fn(u64) -> Option<$type> = $from;
-                from(cells[0]).ok_or(InvalidCell::FIRST)
+            fn load(cells: &[u64]) -> Result<Self, $crate::InvalidCell> {
+                let $cell = cells[0];
+                $from.ok_or($crate::InvalidCell::FIRST)
             }
 
             #[inline(always)]
-            fn digest(&self, digest: &mut Digest) {
-                let to: fn(&$type) -> u64 = $to;
-                digest.push(to(self), $bits);
+            fn digest(&self, digest: &mut $crate::Digest) {
+                let $value = *self;
+                digest.push($to, $bits);
             }
         }
     )*};
@@ -325,17 +325,17 @@ macro_rules! by_cell {
 pub(crate) use by_cell;
 
 by_cell! {
-    bool: Bool, 8, |value| u64::from(*value), |cell| match cell {
+    bool: Bool, 8, |value| u64::from(value), |cell| match cell {
         0 => Some(false),
         1 => Some(true),
         _ => None,
     };
-    char: Unsigned, 32, |value| u64::from(u32::from(*value)), |cell| char::from_u32(u32::try_from(cell).ok()?);
-    f32: F32, 32, |value| u64::from(value.to_bits()), |cell| Some(f32::from_bits(u32::try_from(cell).ok()?));
+    char: Unsigned, 32, |value| u64::from(u32::from(value)), |cell| u32::try_from(cell).ok().and_then(char::from_u32);
+    f32: F32, 32, |value| u64::from(value.to_bits()), |cell| u32::try_from(cell).ok().map(f32::from_bits);
     f64: F64, 64, |value| value.to_bits(), |cell| Some(f64::from_bits(cell));
-    PlayerId: Player, 16, |value| u64::from(value.0), |cell| Some(PlayerId(u16::try_from(cell).ok()?));
+    PlayerId: Player, 16, |value| u64::from(value.0), |cell| u16::try_from(cell).ok().map(PlayerId);
+    PeerId: Peer, 16, |value| u64::from(value.0), |cell| u16::try_from(cell).ok().map(PeerId);
     Tick: Tick, 64, |value| value.0, |cell| Some(Tick(cell));
-    PeerId: Peer, 16, |value| u64::from(value.0), |cell| Some(PeerId(u16::try_from(cell).ok()?));
 }
 
 impl<T: Record, const N: usize> Record for [T; N] {

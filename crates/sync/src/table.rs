@@ -172,6 +172,10 @@ impl Table {
         (0..self.len(kind)).map_while(move |index| self.row(kind, index))
     }
 
+    pub(crate) fn kinds(&self) -> impl Iterator<Item = (&Kind, &Rows)> {
+        self.schema.kinds.iter().zip(&self.kinds)
+    }
+
     pub(crate) fn kind(&self, kind: usize) -> Option<&Rows> {
         self.kinds.get(kind)
     }

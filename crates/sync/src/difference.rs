@@ -1,0 +1,241 @@
+//! Where two states differ, in words.
+
+use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use core::fmt;
+
+use crate::entities::EntityId;
+use crate::record::CellKind;
+use crate::table::{Kind, Rows, Table};
+
+/// One field that two states disagree on.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct Difference {
+    /// The collection, or `"globals"`.
+    pub kind: String,
+    /// The entity, if the collection is one of entities.
+    pub entity: Option<EntityId>,
+    /// The field, as `"position.1"`; for rows of a list with their place before, as `"7.height"`. Empty if the whole entity
+    /// is there on one side only.
+    pub field: String,
+    /// Its value in the one state.
+    pub ours: String,
+    /// Its value in the other.
+    pub theirs: String,
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Difference {
+            kind,
+            entity,
+            field,
+            ours,
+            theirs,
+        } = self;
+        match entity {
+            Some(id) if field.is_empty() => write!(f, "{kind}, {id}: ")?,
+            Some(id) => write!(f, "{kind}, {id}, {field}: ")?,
+            None => write!(f, "{kind}, {field}: ")?,
+        }
+        write!(f, "{ours} here, {theirs} there")
+    }
+}
+
+impl Table {
+    /// The first field in which `other` differs, in the order of kinds and rows.
+    pub fn first_difference(&self, other: &Table) -> Option<Difference> {
+        self.differences(other, 1).pop()
+    }
+
+    /// The first fields in which `other` differs, at most `limit`.
+    pub fn differences(&self, other: &Table, limit: usize) -> Vec<Difference> {
+        let mut found = Found {
+            differences: Vec::new(),
+            limit,
+        };
+        for ((kind, ours), (their_kind, theirs)) in self.kinds().zip(other.kinds()) {
+            if kind.fields != their_kind.fields || kind.has_ids != their_kind.has_ids {
+                found.add(
+                    kind,
+                    None,
+                    "fields",
+                    "described otherwise",
+                    "described otherwise",
+                );
+            } else if kind.has_ids {
+                found.compare_entities(kind, ours, theirs);
+            } else {
+                found.compare_lists(kind, ours, theirs);
+            }
+            if found.is_full() {
+                break;
+            }
+        }
+        found.differences
+    }
+}
+
+struct Found {
+    differences: Vec<Difference>,
+    limit: usize,
+}
+
+impl Found {
+    fn is_full(&self) -> bool {
+        self.differences.len() >= self.limit
+    }
+
+    fn add(
+        &mut self,
+        kind: &Kind,
+        entity: Option<EntityId>,
+        field: &str,
+        ours: impl Into<String>,
+        theirs: impl Into<String>,
+    ) {
+        if !self.is_full() {
+            self.differences.push(Difference {
+                kind: kind.name.clone(),
+                entity,
+                field: field.into(),
+                ours: ours.into(),
+                theirs: theirs.into(),
+            });
+        }
+    }
+
+    fn compare_cells(
+        &mut self,
+        kind: &Kind,
+        entity: Option<EntityId>,
+        row: Option<usize>,
+        ours: &[u64],
+        theirs: &[u64],
+    ) {
+        for (field, (a, b)) in kind.fields.iter().zip(ours.iter().zip(theirs)) {
+            if a == b {
+                continue;
+            }
+            let name = match row {
+                Some(row) if field.name.is_empty() => row.to_string(),
+                Some(row) => format!("{row}.{}", field.name),
+                None if field.name.is_empty() => "value".into(),
+                None => field.name.clone(),
+            };
+            let (a, b) = shown(field.kind, *a, *b);
+            self.add(kind, entity, &name, a, b);
+        }
+    }
+
+    fn compare_entities(&mut self, kind: &Kind, ours: &Rows, theirs: &Rows) {
+        let width = kind.fields.len();
+        let row_of = |rows: &Rows| -> BTreeMap<EntityId, usize> {
+            rows.ids
+                .iter()
+                .enumerate()
+                .map(|(row, id)| (*id, row))
+                .collect()
+        };
+        // Only looked up if the ids differ somewhere.
+        let is_aligned = ours.ids == theirs.ids;
+        let (our_rows, their_rows) = match is_aligned {
+            true => Default::default(),
+            false => (row_of(ours), row_of(theirs)),
+        };
+        for (row, id) in ours.ids.iter().enumerate() {
+            if self.is_full() {
+                return;
+            }
+            let other = match is_aligned {
+                true => row,
+                false => match their_rows.get(id) {
+                    Some(other) => *other,
+                    None => {
+                        self.add(kind, Some(*id), "", "is there", "is not there");
+                        continue;
+                    }
+                },
+            };
+            let ours = &ours.cells[row * width..][..width];
+            let theirs = &theirs.cells[other * width..][..width];
+            self.compare_cells(kind, Some(*id), None, ours, theirs);
+        }
+        for id in theirs.ids.iter().filter(|_| !is_aligned) {
+            if !our_rows.contains_key(id) {
+                self.add(kind, Some(*id), "", "is not there", "is there");
+            }
+        }
+        if self.is_full() {
+            return;
+        }
+        if ours.counter != theirs.counter {
+            let (a, b) = (ours.counter.to_string(), theirs.counter.to_string());
+            self.add(kind, None, "next id", a, b);
+        }
+        let moved = ours.ids.iter().zip(&theirs.ids).position(|(a, b)| a != b);
+        if let Some(row) = moved {
+            let (a, b) = (ours.ids[row].to_string(), theirs.ids[row].to_string());
+            self.add(kind, None, &format!("row {row}"), a, b);
+        }
+    }
+
+    fn compare_lists(&mut self, kind: &Kind, ours: &Rows, theirs: &Rows) {
+        let width = kind.fields.len();
+        let is_single = kind.name == "globals" && ours.count == 1;
+        for row in 0..ours.count.min(theirs.count) {
+            if self.is_full() {
+                return;
+            }
+            let (a, b) = (
+                &ours.cells[row * width..][..width],
+                &theirs.cells[row * width..][..width],
+            );
+            if a != b {
+                self.compare_cells(kind, None, (!is_single).then_some(row), a, b);
+            }
+        }
+        if ours.count != theirs.count {
+            let (a, b) = (ours.count.to_string(), theirs.count.to_string());
+            self.add(kind, None, "number of rows", a, b);
+        }
+    }
+}
+
+/// Both values as text; with their bits if the text does not tell them apart.
+fn shown(kind: CellKind, ours: u64, theirs: u64) -> (String, String) {
+    let (a, b) = (kind.text(ours), kind.text(theirs));
+    match a == b {
+        true => (format!("{a} ({ours:#x})"), format!("{b} ({theirs:#x})")),
+        false => (a, b),
+    }
+}
+
+impl CellKind {
+    /// A cell as people write its value.
+    pub fn text(self, cell: u64) -> String {
+        match self {
+            CellKind::Bool if cell <= 1 => (cell == 1).to_string(),
+            CellKind::Signed => (cell as i64).to_string(),
+            CellKind::F32 => f32::from_bits(cell as u32).to_string(),
+            CellKind::F64 => f64::from_bits(cell).to_string(),
+            CellKind::Variant(names) => match usize::try_from(cell).ok().and_then(|n| names.get(n))
+            {
+                Some(name) => (*name).into(),
+                None => format!("variant {cell}"),
+            },
+            CellKind::Entity if cell == 0 => "no entity".into(),
+            CellKind::Entity => match EntityId::from_number(cell as u32) {
+                Some(id) => id.to_string(),
+                None => "no entity".into(),
+            },
+            CellKind::Player => format!("player {cell}"),
+            CellKind::Peer => format!("peer {cell}"),
+            CellKind::Tick => format!("tick {cell}"),
+            _ => cell.to_string(),
+        }
+    }
+}
