@@ -1,0 +1,124 @@
+//! A battle of bots: what a tick costs, how many units are alive, what is allocated.
+//!
+//! `cargo bench -p samestep-skirmish -- [PLAYERS [UNITS [SECONDS [SEED]]]]`
+//!
+//! Times are those on the processor: what else runs on the machine does not count.
+
+use std::hint::black_box;
+use std::time::Duration;
+
+use rustix::time::{ClockId, clock_gettime};
+
+use samestep_skirmish::{Bot, Command, Skirmish, SkirmishConfig, SkirmishEvent};
+use samestep_sync::{Events, Inputs, PlayerId, Replicate, Simulation, Tick};
+
+/// Ticks until buffers have found their sizes.
+const WARM_UP: u64 = 120;
+
+fn main() {
+    let numbers: Vec<u64> = std::env::args()
+        .skip(1)
+        .filter_map(|arg| arg.parse().ok())
+        .collect();
+    let number = |at: usize, default: u64| numbers.get(at).copied().unwrap_or(default);
+    let (players, units) = (number(0, 40) as u16, number(1, 18_000) as u32);
+    let (seconds, seed) = (number(2, 60), number(3, 1));
+    let config = SkirmishConfig::battle(seed, players, units);
+    let mut game = match Skirmish::new(&config) {
+        Ok(game) => game,
+        Err(error) => return println!("{error}"),
+    };
+    let players: Vec<_> = (0..players).map(PlayerId).collect();
+    let mut bots: Vec<_> = players
+        .iter()
+        .map(|player| Bot::new(seed, *player))
+        .collect();
+    let mut saved = game.clone();
+    let mut events = Events::new();
+    let (mut steps, mut checks, mut saves, mut thoughts) = (vec![], vec![], vec![], Duration::ZERO);
+    let (mut allocations, mut commands_given, mut fewest) = (0, 0, usize::MAX);
+    let (mut killed, mut trained, mut captured, mut defeated) = (0, 0, 0, 0);
+    for tick in (0..WARM_UP + seconds * 60).map(Tick) {
+        let begin = processor();
+        let decide = |bot: &mut Bot| bot.decide(tick, &game).unwrap_or_default();
+        let commands: Vec<_> = bots.iter_mut().map(decide).collect();
+        thoughts += (processor() - begin);
+        let is_given = |at: &u16| commands[usize::from(*at)] != Command::None;
+        let given: Vec<_> = (0..players.len() as u16).filter(is_given).collect();
+        commands_given += given.len();
+        let inputs = Inputs::new(tick, &players, &commands, &given);
+        let mut took = Duration::ZERO;
+        let counted = allocation_counter::measure(|| {
+            let begin = processor();
+            game.step(&inputs, &mut events);
+            took = (processor() - begin);
+        });
+        for event in events.drain() {
+            match event {
+                SkirmishEvent::Killed { .. } => killed += 1,
+                SkirmishEvent::Trained { .. } => trained += 1,
+                SkirmishEvent::Captured { .. } => captured += 1,
+                SkirmishEvent::Defeated { .. } => defeated += 1,
+                _ => {}
+            }
+        }
+        if tick.0 < WARM_UP {
+            continue;
+        }
+        steps.push(took);
+        allocations += counted.count_total;
+        fewest = fewest.min(game.units().len());
+        if tick.0 % 10 == 0 {
+            let begin = processor();
+            black_box(game.checksum());
+            checks.push((processor() - begin));
+            let begin = processor();
+            saved.assign(&game);
+            saves.push((processor() - begin));
+        }
+    }
+    println!(
+        "{} bots, {seconds} s after {WARM_UP} ticks of warm-up, seed {seed}",
+        players.len()
+    );
+    println!("step        {}", Summary(&mut steps));
+    println!("checksum    {}", Summary(&mut checks));
+    println!("save        {}", Summary(&mut saves));
+    println!(
+        "bots        mean {:.0} µs per tick, {commands_given} commands",
+        thoughts.as_secs_f64() * 1e6 / (seconds * 60) as f64
+    );
+    println!(
+        "alive       {fewest} at least, {} at the end",
+        game.units().len()
+    );
+    println!(
+        "events      {killed} killed, {trained} trained, {captured} captured, {defeated} defeated"
+    );
+    println!("allocations {allocations}");
+    println!("checksum    {:016x}", game.checksum());
+}
+
+fn processor() -> Duration {
+    let now = clock_gettime(ClockId::ThreadCPUTime);
+    Duration::new(now.tv_sec as u64, now.tv_nsec as u32)
+}
+
+struct Summary<'a>(&'a mut Vec<Duration>);
+
+impl std::fmt::Display for Summary<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut sorted = self.0.clone();
+        sorted.sort_unstable();
+        let micros = |time: Duration| time.as_secs_f64() * 1e6;
+        let at = |part: f64| micros(sorted[((sorted.len() - 1) as f64 * part) as usize]);
+        let mean = micros(sorted.iter().sum::<Duration>()) / sorted.len() as f64;
+        write!(
+            f,
+            "mean {mean:.0} µs, median {:.0}, p99 {:.0}, worst {:.0}",
+            at(0.5),
+            at(0.99),
+            at(1.0)
+        )
+    }
+}

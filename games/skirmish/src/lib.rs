@@ -1,0 +1,70 @@
+//! Skirmish: a small real-time strategy game, rules only.
+//!
+//! Workers dig for gold, halls and barracks train units, squads move in formation, fight, and capture buildings; whoever
+//! loses the last building is out, and its army serves the victor. Each side sees what is near its units; 2 to 64 players, tens of thousands of
+//! units.
+//!
+//! Two bots play for a minute:
+//!
+//! ```
+//! use samestep_skirmish::{Bot, Skirmish, SkirmishConfig};
+//! use samestep_sync::{Events, Inputs, PlayerId, Simulation, Tick};
+//!
+//! let mut game = Skirmish::new(&SkirmishConfig::default())?;
+//! let players = [PlayerId(0), PlayerId(1)];
+//! let mut bots = players.map(|player| Bot::new(7, player));
+//! let mut events = Events::new();
+//! for tick in (0..3600).map(Tick) {
+//!     let commands = bots.each_mut().map(|bot| bot.decide(tick, &game).unwrap_or_default());
+//!     game.step(&Inputs::new(tick, &players, &commands, &[0, 1]), &mut events);
+//! }
+//! let [first, second] = game.sides() else { panic!("two sides") };
+//! assert!(first.gathered > 100 && second.gathered > 100);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Main types
+//!
+//! - [`Skirmish`] is the state with its rules, [`SkirmishConfig`] how it begins, [`Command`] what a player may do, [`SkirmishEvent`] what happens.
+//! - [`Bot`] plays through the same commands, and knows no more than its side sees.
+//! - [`paint`] and [`status_line`] show a game on a terminal.
+//!
+//! # How it stays cheap
+//!
+//! Orders belong to squads, so that commanding a hundred units is one write. A unit thinks every eighth tick and goes straight on
+//! in between; pushing apart, fog and capture take turns as well. Places are integers: nothing depends on how a machine computes.
+//! A tick of a battle of 16,000 allocates nothing.
+//!
+//! # What it does not do
+//!
+//! No IO and no window. The ground is even: there are no obstacles, and no paths to be found around them.
+
+mod bot;
+mod building;
+mod command;
+mod config;
+mod economy;
+mod event;
+mod fog;
+mod formation;
+mod grid;
+mod orders;
+mod place;
+mod separate;
+mod side;
+mod skirmish;
+mod think;
+mod unit;
+mod view;
+
+pub use bot::Bot;
+pub use building::{Building, BuildingId, BuildingKind, CAPTURE, CAPTURE_RADIUS, Mine};
+pub use command::Command;
+pub use config::{SkirmishConfig, SkirmishConfigError};
+pub use event::SkirmishEvent;
+pub use fog::FogBlock;
+pub use place::{ONE, Place};
+pub use side::{MAX_SIDES, Order, SQUADS, Side, SideId, Squad};
+pub use skirmish::Skirmish;
+pub use unit::{Unit, UnitKind, UnitStats, Work};
+pub use view::{Cell, Rgb, paint, status_line};
