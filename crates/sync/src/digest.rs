@@ -127,6 +127,19 @@ pub(crate) fn of_rows<T: Record>(rows: &[T]) -> u64 {
     sum
 }
 
+/// The value of bytes.
+pub(crate) fn of_bytes(bytes: &[u8]) -> u64 {
+    let mut digest = Digest::new();
+    let (words, rest) = bytes.as_chunks::<8>();
+    for word in words {
+        digest.push(u64::from_le_bytes(*word), 64);
+    }
+    for byte in rest {
+        digest.push(u64::from(*byte), 8);
+    }
+    digest.finish_with(bytes.len() as u64)
+}
+
 /// A piece of a state: rows `64 * index` and the 63 after it, of a [kind](crate::Kind).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash, Wire)]
 pub struct Chunk {

@@ -78,6 +78,24 @@ pub enum CellKind {
     Tick,
 }
 
+impl CellKind {
+    /// A number for it in fingerprints.
+    pub(crate) fn number(self) -> u8 {
+        match self {
+            CellKind::Bool => 0,
+            CellKind::Unsigned => 1,
+            CellKind::Signed => 2,
+            CellKind::F32 => 3,
+            CellKind::F64 => 4,
+            CellKind::Variant(_) => 5,
+            CellKind::Entity => 6,
+            CellKind::Player => 7,
+            CellKind::Peer => 8,
+            CellKind::Tick => 9,
+        }
+    }
+}
+
 /// How a view passes from one value of a field to the next.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]

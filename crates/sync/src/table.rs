@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use crate::entities::EntityId;
-use crate::record::{Describe, Field, Record};
+use crate::record::{CellKind, Describe, Field, Record};
 
 /// What a state consists of: the same for all states of a type.
 #[derive(Clone, PartialEq, Debug)]
@@ -31,6 +31,27 @@ impl Schema {
     /// All kinds; a [`Chunk`](crate::Chunk) names one by its place here.
     pub fn kinds(&self) -> &[Kind] {
         &self.kinds
+    }
+
+    /// A number for the kinds and fields, their names and what they hold: states of equal schemas understand each other.
+    pub fn fingerprint(&self) -> u64 {
+        let mut text = Vec::new();
+        for kind in self.kinds() {
+            text.extend_from_slice(kind.name.as_bytes());
+            text.extend([0, u8::from(kind.has_ids)]);
+            for field in &kind.fields {
+                text.extend_from_slice(field.name.as_bytes());
+                text.extend([0, field.kind.number()]);
+                if let CellKind::Variant(names) = field.kind {
+                    for name in names {
+                        text.extend_from_slice(name.as_bytes());
+                        text.push(0);
+                    }
+                }
+            }
+            text.push(1);
+        }
+        crate::digest::of_bytes(&text)
     }
 }
 

@@ -205,7 +205,7 @@ fn every_cell_bears_on_the_check_value() {
     let expected = original.clone().checksum();
     let mut seen = std::collections::BTreeSet::new();
     // Changed here and there through the typed state, because a table has no check value of its own.
-    for n in 0..130.min(original.units.len()) {
+    for n in (0..original.units.len()).step_by(3) {
         let id = original.units.ids()[n];
         for change in 0..8 {
             let mut copy = original.clone();
@@ -385,7 +385,7 @@ fn hostile_bytes_are_refused_or_are_another_state() {
             let result = attack(&bytes[..len], is_whole);
             assert!(result.is_err() || !is_whole);
         }
-        for _ in 0..20_000 {
+        for _ in 0..5_000 {
             let mut damaged = bytes.clone();
             for _ in 0..=rng.below(4) {
                 let at = rng.below(damaged.len() as u32) as usize;
@@ -397,7 +397,7 @@ fn hostile_bytes_are_refused_or_are_another_state() {
             }
             let _ = attack(&damaged, is_whole);
         }
-        for _ in 0..20_000 {
+        for _ in 0..5_000 {
             let len = rng.below(60) as usize;
             let noise: Vec<u8> = (0..len).map(|_| rng.next_u32() as u8).collect();
             let _ = attack(&noise, is_whole);
