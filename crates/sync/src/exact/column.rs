@@ -188,48 +188,100 @@ fn plan(values: &[u64], nature: Nature) -> Plan {
     } else {
         packed
     };
-    if let Some((choices, count)) = choices(values) {
-        let listed = choices[..count].iter();
+    // What fits two bits is not worth a list.
+    if packed.width > 2
+        && let Some(choices) = Choices::of(values, &packed)
+    {
+        let listed = choices.listed().iter();
         let listed: usize = listed.map(|v| varint(nature.to_varint(*v))).sum();
-        let each = width_of(count as u64 - 1) as usize;
-        let bits = (MODE_BITS + COUNT_BITS) as usize + listed + values.len() * each;
+        let header = (MODE_BITS + COUNT_BITS) as usize + listed;
+        let bits = header + values.len() * choices.width() as usize;
         if bits < best.bits {
-            (best.mode, best.bits) = (CHOICE, bits);
+            best = Plan {
+                mode: CHOICE,
+                bits,
+                ..packed
+            };
         }
     }
     best
 }
 
-/// The distinct values in the order in which they come, if they are few.
-fn choices(values: &[u64]) -> Option<([u64; MAX_CHOICES], usize)> {
-    let mut choices = [0; MAX_CHOICES];
-    let mut count = 0;
-    for value in values {
-        if !choices[..count].contains(value) {
-            if count == MAX_CHOICES {
-                return None;
-            }
-            choices[count] = *value;
-            count += 1;
-        }
-    }
-    Some((choices, count))
+/// The distinct values, if they are few.
+struct Choices {
+    list: [u64; MAX_CHOICES],
+    count: usize,
 }
 
-/// The value that more than half of them are, if there is one.
-fn usual(values: &[u64]) -> u64 {
-    let (mut usual, mut lead) = (values[0], 0);
-    for value in values {
-        if lead == 0 {
-            usual = *value;
+impl Choices {
+    /// `packed` tells how far apart the values are: those that are close to each other are found by a map of bits.
+    fn of(values: &[u64], packed: &Plan) -> Option<Choices> {
+        let mut choices = Choices {
+            list: [0; MAX_CHOICES],
+            count: 0,
+        };
+        if packed.width <= 8 {
+            let mut map = [0u64; 4];
+            for value in values {
+                let place = value.wrapping_sub(packed.base) >> packed.shift;
+                map[place as usize / 64 % 4] |= 1 << (place % 64);
+            }
+            if map.iter().map(|word| word.count_ones()).sum::<u32>() > MAX_CHOICES as u32 {
+                return None;
+            }
+            for (n, mut word) in map.into_iter().enumerate() {
+                while word != 0 {
+                    let place = n as u64 * 64 + u64::from(word.trailing_zeros());
+                    choices.add(packed.base.wrapping_add(place << packed.shift));
+                    word &= word - 1;
+                }
+            }
+            return Some(choices);
         }
-        if *value == usual {
-            lead += 1;
-        } else {
-            lead -= 1;
+        for value in values {
+            if !choices.listed().contains(value) && !choices.add(*value) {
+                return None;
+            }
         }
+        Some(choices)
     }
-    usual
+
+    fn add(&mut self, value: u64) -> bool {
+        let Some(place) = self.list.get_mut(self.count) else {
+            return false;
+        };
+        *place = value;
+        self.count += 1;
+        true
+    }
+
+    fn listed(&self) -> &[u64] {
+        &self.list[..self.count]
+    }
+
+    fn width(&self) -> u32 {
+        width_of(self.count as u64 - 1)
+    }
+
+    fn place_of(&self, value: u64) -> u64 {
+        let place = self.listed().iter().position(|choice| *choice == value);
+        place.unwrap_or_default() as u64
+    }
+}
+
+/// A value that more than half of them may be, judged by a few.
+fn usual(values: &[u64]) -> Option<u64> {
+    const ASKED: usize = 16;
+    let asked = |n: usize| values[n * values.len() / ASKED];
+    let (mut usual, mut lead) = (asked(0), 0);
+    for value in (0..ASKED).map(asked) {
+        if lead == 0 {
+            usual = value;
+        }
+        lead += if value == usual { 1 } else { -1 };
+    }
+    let votes = (0..ASKED).filter(|n| asked(*n) == usual).count();
+    (votes * 3 > ASKED).then_some(usual)
 }
 
 /// Writes 1 to [`MAX_ROWS`] values.
@@ -242,48 +294,22 @@ const MAX_DEPTH: u32 = 2;
 
 fn encode_at(values: &[u64], nature: Nature, w: &mut BitWriter<'_>, depth: u32) {
     let plan = plan(values, nature);
-    if plan.mode == CONSTANT {
-        w.write_bits(CONSTANT, MODE_BITS);
-        return w.write_varint(nature.to_varint(plan.base));
-    }
-    let mut least_bits = plan.bits;
-    let mut mode = plan.mode;
-
-    let usual = usual(values);
-    let mut unusual = [0; MAX_ROWS];
-    let mut unusual_count = 0;
-    for value in values {
-        unusual[unusual_count] = *value;
-        unusual_count += usize::from(*value != usual);
-    }
-    // Else most values have to be written anyway.
-    if unusual_count * 2 <= values.len() && depth < MAX_DEPTH {
-        let unusual = self::plan(&unusual[..unusual_count], nature);
-        let header = MODE_BITS as usize + varint(nature.to_varint(usual));
-        let bits = header + values.len() + unusual.bits;
-        if bits < least_bits {
-            (mode, least_bits) = (SPARSE, bits);
+    if plan.mode != CONSTANT && depth < MAX_DEPTH {
+        if let Some(usual) = usual(values)
+            && encode_sparse(values, usual, nature, plan.bits, w, depth)
+        {
+            return;
+        }
+        if let Some(float) = nature.float
+            && plan.mode != CHOICE
+            && encode_split(values, float, plan.bits, w, depth)
+        {
+            return;
         }
     }
-
-    let (mut high, mut low) = ([0; MAX_ROWS], [0; MAX_ROWS]);
-    if let Some(float) = nature.float
-        && matches!(mode, PACKED | STEPS)
-        && depth < MAX_DEPTH
-        && values.iter().all(|value| float.holds(*value))
-    {
-        for (value, (high, low)) in values.iter().zip(high.iter_mut().zip(&mut low)) {
-            (*high, *low) = float.split(*value);
-        }
-        let high = self::plan(&high[..values.len()], Nature::PLAIN);
-        let low = self::plan(&low[..values.len()], Nature::PLAIN);
-        if MODE_BITS as usize + high.bits + low.bits < least_bits {
-            mode = SPLIT;
-        }
-    }
-
-    w.write_bits(mode, MODE_BITS);
-    match mode {
+    w.write_bits(plan.mode, MODE_BITS);
+    match plan.mode {
+        CONSTANT => w.write_varint(nature.to_varint(plan.base)),
         PACKED => {
             w.write_varint(nature.to_varint(plan.base));
             w.write_bits(u64::from(plan.width), WIDTH_BITS);
@@ -301,31 +327,87 @@ fn encode_at(values: &[u64], nature: Nature, w: &mut BitWriter<'_>, depth: u32) 
                 w.write_bits(step.wrapping_sub(plan.base), plan.width);
             }
         }
-        CHOICE => {
-            let (choices, count) = choices(values).expect("chosen because there are few");
-            let choices = &choices[..count];
-            w.write_bits(count as u64 - 1, COUNT_BITS);
-            for choice in choices {
+        _ => {
+            let choices = Choices::of(values, &plan).expect("chosen because there are few");
+            w.write_bits(choices.count as u64 - 1, COUNT_BITS);
+            for choice in choices.listed() {
                 w.write_varint(nature.to_varint(*choice));
             }
-            let width = width_of(count as u64 - 1);
+            let width = choices.width();
             for value in values {
-                let place = choices.iter().position(|choice| choice == value);
-                w.write_bits(place.unwrap_or_default() as u64, width);
+                w.write_bits(choices.place_of(*value), width);
             }
-        }
-        SPARSE => {
-            w.write_varint(nature.to_varint(usual));
-            for value in values {
-                w.write_bool(*value != usual);
-            }
-            encode_at(&unusual[..unusual_count], nature, w, depth + 1);
-        }
-        _ => {
-            encode_at(&high[..values.len()], Nature::PLAIN, w, depth + 1);
-            encode_at(&low[..values.len()], Nature::PLAIN, w, depth + 1);
         }
     }
+}
+
+/// Writes the values as sparse if that takes less than `bits`.
+#[inline(never)]
+fn encode_sparse(
+    values: &[u64],
+    usual: u64,
+    nature: Nature,
+    bits: usize,
+    w: &mut BitWriter<'_>,
+    depth: u32,
+) -> bool {
+    let mut unusual = [0; MAX_ROWS];
+    let mut count = 0;
+    for value in values {
+        unusual[count] = *value;
+        count += usize::from(*value != usual);
+    }
+    // Else most values have to be written anyway.
+    if count * 2 > values.len() {
+        return false;
+    }
+    let unusual = &unusual[..count];
+    let header = MODE_BITS as usize + varint(nature.to_varint(usual));
+    if header + values.len() + plan(unusual, nature).bits >= bits {
+        return false;
+    }
+    w.write_bits(SPARSE, MODE_BITS);
+    w.write_varint(nature.to_varint(usual));
+    for value in values {
+        w.write_bool(*value != usual);
+    }
+    encode_at(unusual, nature, w, depth + 1);
+    true
+}
+
+/// Writes floats as split if that takes less than `bits`.
+#[inline(never)]
+fn encode_split(
+    values: &[u64],
+    float: Float,
+    bits: usize,
+    w: &mut BitWriter<'_>,
+    depth: u32,
+) -> bool {
+    let (mut high, mut low) = ([0; MAX_ROWS], [0; MAX_ROWS]);
+    let mut differing = 0;
+    let parts = high.iter_mut().zip(&mut low);
+    for (value, (high, low)) in values.iter().zip(parts) {
+        if !float.holds(*value) {
+            return false;
+        }
+        (*high, *low) = float.split(*value);
+        differing |= *low ^ float.split(values[0]).1;
+    }
+    let high = &high[..values.len()];
+    // Judged by the width alone; what is written may take less.
+    let low_width = width_of(differing).saturating_sub(differing.trailing_zeros());
+    let low_bits =
+        (MODE_BITS + WIDTH_BITS + SHIFT_BITS + 8) as usize + values.len() * low_width as usize;
+    if MODE_BITS as usize + low_bits >= bits
+        || MODE_BITS as usize + low_bits + plan(high, Nature::PLAIN).bits >= bits
+    {
+        return false;
+    }
+    w.write_bits(SPLIT, MODE_BITS);
+    encode_at(high, Nature::PLAIN, w, depth + 1);
+    encode_at(&low[..values.len()], Nature::PLAIN, w, depth + 1);
+    true
 }
 
 /// Reads what [`encode`] wrote, as many values as it was given.
@@ -472,7 +554,7 @@ mod tests {
         let around_zero: Vec<u64> = (0..256)
             .map(|_| u64::from((rng.unit() * 2.0 - 1.0).to_bits()))
             .collect();
-        assert!(bits(&around_zero, CellKind::F32) <= 256 * 28 + 60);
+        assert!(bits(&around_zero, CellKind::F32) <= 256 * 29);
     }
 
     #[test]
