@@ -1,8 +1,17 @@
 //! Mathematics that gives the same bits everywhere.
 //!
-//! Addition, subtraction, multiplication, division and square roots of floats are the same wherever Rust compiles them.
-//! Sines, powers, logarithms are not: the methods of `f32` call whatever library the system has. These do not. Games should
-//! use nothing else; the lints in `games/clippy.toml` see to it.
+//! Addition, subtraction, multiplication, division, square roots and `clamp` of floats are the same wherever Rust compiles them.
+//! Others are not: sines, powers and logarithms of `f32` call whatever library the system has, and of 0.0 and −0.0
+//! its `min` and `max` take either. These here do not differ. Games should use nothing else.
+//!
+//! # Lints
+//!
+//! `games/clippy.toml` forbids what makes copies of a game drift apart: those methods, containers in the order of hashes,
+//! clocks, threads, and cells that hide state from its description. Clippy finds it from every game below that folder; copy it
+//! beside the `Cargo.toml` of your own. What it cannot see, `sync_test` finds.
+//!
+//! One trap is left to the game: what is no number (0 divided by 0) has other bits on other processors, so none may
+//! enter the state.
 //!
 //! ```
 //! use samestep_sync::math;
@@ -33,24 +42,43 @@ macro_rules! functions {
                 }
             )*
 
-            /// Sine and cosine of an angle in radians.
-            #[inline]
-            pub fn sin_cos(x: f64) -> (f64, f64) {
-                libm::sincos(x)
-            }
+            by_operators!(f64, sincos);
+        }
+    };
+}
 
-            /// `x` to a whole power.
-            pub fn powi(x: f64, n: i32) -> f64 {
-                let (mut base, mut n, mut power) = (if n < 0 { 1.0 / x } else { x }, n.unsigned_abs(), 1.0);
-                while n > 0 {
-                    if n & 1 == 1 {
-                        power *= base;
-                    }
-                    base *= base;
-                    n >>= 1;
+macro_rules! by_operators {
+    ($float:ty, $sincos:ident) => {
+        /// Sine and cosine of an angle in radians.
+        #[inline]
+        pub fn sin_cos(x: $float) -> ($float, $float) {
+            libm::$sincos(x)
+        }
+
+        /// `x` to a whole power.
+        pub fn powi(x: $float, n: i32) -> $float {
+            let mut base = if n < 0 { 1.0 / x } else { x };
+            let (mut n, mut power) = (n.unsigned_abs(), 1.0);
+            while n > 0 {
+                if n & 1 == 1 {
+                    power *= base;
                 }
-                power
+                base *= base;
+                n >>= 1;
             }
+            power
+        }
+
+        /// The less of the two; `b` if they are equal, or if one is no number.
+        #[inline(always)]
+        pub const fn min(a: $float, b: $float) -> $float {
+            if a < b { a } else { b }
+        }
+
+        /// The greater of the two; `b` if they are equal, or if one is no number.
+        #[inline(always)]
+        pub const fn max(a: $float, b: $float) -> $float {
+            if a > b { a } else { b }
         }
     };
 }
@@ -106,24 +134,7 @@ functions! {
     fmod(x, y) = fmodf / fmod;
 }
 
-/// Sine and cosine of an angle in radians.
-#[inline]
-pub fn sin_cos(x: f32) -> (f32, f32) {
-    libm::sincosf(x)
-}
-
-/// `x` to a whole power.
-pub fn powi(x: f32, n: i32) -> f32 {
-    let (mut base, mut n, mut power) = (if n < 0 { 1.0 / x } else { x }, n.unsigned_abs(), 1.0);
-    while n > 0 {
-        if n & 1 == 1 {
-            power *= base;
-        }
-        base *= base;
-        n >>= 1;
-    }
-    power
-}
+by_operators!(f32, sincosf);
 
 #[cfg(test)]
 mod tests {
@@ -133,6 +144,9 @@ mod tests {
     fn bits_that_no_platform_may_change() {
         assert_eq!(sin(0.5).to_bits(), 0x3ef5_7744);
         assert_eq!(cos(0.5).to_bits(), 0x3f60_a940);
+        assert_eq!(min(0.0, -0.0).to_bits(), (-0f32).to_bits());
+        assert_eq!(max(-0.0, 0.0).to_bits(), 0);
+        assert_eq!((double::min(2.0, 1.0), double::max(2.0, 1.0)), (1.0, 2.0));
         assert_eq!(powi(2.0, -3), 0.125);
         assert_eq!(powi(3.0, 5), 243.0);
         assert_eq!(double::powi(-2.0, 3), -8.0);
