@@ -123,8 +123,14 @@ impl Endpoint {
         Ok(id)
     }
 
-    /// Takes a datagram that arrived at `now`. It is decrypted in place.
-    pub fn handle_datagram(&mut self, now: Duration, from: SocketAddr, datagram: &mut [u8]) {
+    /// Takes a datagram that arrived at `now`. It is decrypted in place. Returns the connection it belongs to, if it is an
+    /// authentic and new packet of one: only there can be exchanges or delivery reports that were not there before.
+    pub fn handle_datagram(
+        &mut self,
+        now: Duration,
+        from: SocketAddr,
+        datagram: &mut [u8],
+    ) -> Option<ConnectionId> {
         if !self.bans.is_empty() && self.is_banned(now, from.ip()) {
             self.stats.banned += 1;
             if let Ok(Datagram::Hello(hello)) = Datagram::decode(datagram)
@@ -132,31 +138,31 @@ impl Endpoint {
             {
                 self.refuse(from, hello.nonce, RefuseReason::Banned);
             }
-            return;
+            return None;
         }
         if let Some((number, low)) = decode_header(datagram) {
-            self.on_data(now, from, number, low, datagram);
-        } else {
-            match Datagram::decode(datagram) {
-                Ok(Datagram::Hello(hello)) => self.on_hello(now, from, &hello),
-                Ok(Datagram::Connect(connect)) => self.on_connect(now, from, &connect),
-                Ok(Datagram::Retry(retry)) => self.on_retry(now, from, &retry),
-                Ok(Datagram::Accept(accept)) => self.on_accept(now, from, &accept),
-                Ok(Datagram::Refuse(refuse)) => self.on_refuse(from, &refuse),
-                Err(DecodeError::Protocol { nonce, protocol }) if self.acceptor.is_some() => {
-                    let theirs = crate::handshake::PROTOCOL_VERSION;
-                    self.refuse(
-                        from,
-                        nonce,
-                        RefuseReason::Protocol {
-                            theirs,
-                            ours: protocol,
-                        },
-                    );
-                }
-                Err(_) => self.stats.malformed += 1,
-            }
+            return self.on_data(now, from, number, low, datagram);
         }
+        match Datagram::decode(datagram) {
+            Ok(Datagram::Hello(hello)) => self.on_hello(now, from, &hello),
+            Ok(Datagram::Connect(connect)) => self.on_connect(now, from, &connect),
+            Ok(Datagram::Retry(retry)) => self.on_retry(now, from, &retry),
+            Ok(Datagram::Accept(accept)) => self.on_accept(now, from, &accept),
+            Ok(Datagram::Refuse(refuse)) => self.on_refuse(from, &refuse),
+            Err(DecodeError::Protocol { nonce, protocol }) if self.acceptor.is_some() => {
+                let theirs = crate::handshake::PROTOCOL_VERSION;
+                self.refuse(
+                    from,
+                    nonce,
+                    RefuseReason::Protocol {
+                        theirs,
+                        ours: protocol,
+                    },
+                );
+            }
+            Err(_) => self.stats.malformed += 1,
+        }
+        None
     }
 
     fn on_data(
@@ -166,26 +172,28 @@ impl Endpoint {
         number: u16,
         low: u16,
         datagram: &mut [u8],
-    ) {
+    ) -> Option<ConnectionId> {
         let Some(Slot {
             generation,
             content: Content::Connection(connection),
         }) = self.slots.get_mut(usize::from(number))
         else {
             self.stats.unknown_connection += 1;
-            return;
+            return None;
         };
         let id = ConnectionId {
             slot: number,
             generation: *generation,
         };
         let unconfirmed = matches!(connection.state, State::Unconfirmed { .. });
-        if connection.handle_packet(now, from, low, datagram, &mut self.random) {
-            if unconfirmed {
-                self.confirm(now, id);
-            }
-            self.after(number);
+        if !connection.handle_packet(now, from, low, datagram, &mut self.random) {
+            return None;
         }
+        if unconfirmed {
+            self.confirm(now, id);
+        }
+        self.after(number);
+        Some(id)
     }
 
     /// Lets time pass. Call it when `poll_timeout` is due; calling it more often does no harm.
@@ -337,6 +345,16 @@ impl Endpoint {
     /// Bytes that may leave on a connection now without waiting: what a tick's worth of state should fit.
     pub fn budget(&mut self, now: Duration, id: ConnectionId) -> usize {
         self.connection(id).map_or(0, |c| c.budget(now))
+    }
+
+    /// All connections, those being closed included.
+    pub fn connections(&self) -> impl Iterator<Item = ConnectionId> {
+        self.slots.iter().zip(0..).filter_map(|(place, slot)| {
+            matches!(place.content, Content::Connection(_)).then_some(ConnectionId {
+                slot,
+                generation: place.generation,
+            })
+        })
     }
 
     /// Counters and estimates of a connection.

@@ -53,6 +53,9 @@ pub struct MessageKind(pub u16);
 impl MessageKind {
     /// Updates of [`Synced`](samestep_sync::Synced) fields.
     pub const SHARED: MessageKind = MessageKind(0xFF00);
+
+    /// What the models of a [`Match`](crate::Match) say to each other.
+    pub const MODEL: MessageKind = MessageKind(0xFF04);
     /// The first number that belongs to the library.
     pub const FIRST_RESERVED: u16 = 0xFF00;
 }

@@ -50,6 +50,7 @@ mod handlers;
 mod id;
 mod log;
 mod message;
+mod play;
 mod room;
 mod secret;
 mod session;
@@ -61,6 +62,7 @@ pub use event::{LeaveReason, SessionEvent, State};
 pub use handlers::{Call, Confirmed, Handlers, HandlersStats, KindError, Unconfirmed};
 pub use id::{MessageKind, NetworkId, Owner, PeerId, PlayerId, RejoinSecret, RequestId, Ticket};
 pub use message::{Action, Delivery, Message};
+pub use play::{Match, MatchEvent};
 pub use room::{PeerInfo, PeerKind, Phase, PlayerInfo, Presence, Room, Settings, Thing};
 /// The encoding of what is sent, as the derives of this crate find it.
 pub use samestep_wire as wire;

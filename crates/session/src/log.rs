@@ -1,5 +1,6 @@
 //! The numbered changes of a room, and how far they are certain.
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 
 use samestep_wire::Wire;
@@ -10,7 +11,7 @@ use crate::room::{Change, Presence, Room};
 /// Denied actions of each peer that are remembered.
 const DENIED: usize = 128;
 /// Changes kept for members that lag behind; who lags further must join anew.
-const KEPT: usize = 4096;
+pub(crate) const KEPT: usize = 4096;
 
 /// One numbered change. Its index follows from its place.
 #[derive(Clone, PartialEq, Eq, Debug, Wire)]
@@ -188,9 +189,9 @@ impl Log {
         Some((self.committed, entry))
     }
 
-    /// Forgets certain entries beyond what laggards may need.
-    pub(crate) fn trim(&mut self) {
-        while self.entries.len() > KEPT && self.base.index < self.committed {
+    /// Forgets certain entries beyond what laggards may need, the last `keep`.
+    pub(crate) fn trim(&mut self, keep: usize) {
+        while self.entries.len() > keep && self.base.index < self.committed {
             if let Some(entry) = self.entries.pop_front() {
                 self.base = Position {
                     index: self.base.index + 1,
@@ -270,13 +271,13 @@ impl Log {
     }
 
     /// The room as it will be once everything is certain: what the authority decides by.
-    pub(crate) fn expected(&self, room: &Room) -> Room {
-        let mut expected = room.clone();
+    pub(crate) fn expected<'a>(&self, room: &'a Room) -> Cow<'a, Room> {
+        let mut expected = Cow::Borrowed(room);
         let mut index = self.committed;
         for entry in self.uncertain() {
             index += 1;
-            expected.apply(index, &entry.change);
-            expected.settle(entry);
+            expected.to_mut().apply(index, &entry.change);
+            expected.to_mut().settle(entry);
         }
         expected
     }
@@ -363,7 +364,7 @@ mod tests {
     fn old_entries_are_forgotten_and_still_recognised() {
         let mut log = log(&[1; KEPT + 10]);
         while log.commit_next(u64::MAX).is_some() {}
-        log.trim();
+        log.trim(KEPT);
         assert_eq!(log.entry(5), None);
         let end = KEPT as u64 + 10;
         let again = vec![entry(1); KEPT + 11];

@@ -135,6 +135,10 @@ pub struct Session {
     wake: Option<Duration>,
     next_beat: Duration,
     beats: u32,
+    /// Before this the room, being a crowd, is not told of further changes.
+    next_entries: Duration,
+    /// The last change it was told of.
+    told: u64,
     next_thing: u32,
     sequenced: u32,
     malformed: u64,
@@ -225,6 +229,8 @@ impl Session {
             wake: Some(now),
             next_beat: now,
             beats: 0,
+            next_entries: Duration::ZERO,
+            told: 0,
             next_thing: 0,
             sequenced: 0,
             malformed: 0,
@@ -253,10 +259,8 @@ impl Session {
         let names: Vec<_> = self.config.players.clone();
         let mut players = Vec::new();
         for (at, asked) in names.iter().enumerate() {
-            let mut room = self.room.clone();
-            let newcomer = self.newcomer(me, players.clone());
-            room.apply(0, &Change::Joined(newcomer));
-            let profile = crate::room::distinct(asked, room.players().iter());
+            let others = players.iter().map(|(_, profile)| profile);
+            let profile = crate::room::distinct(asked, others);
             players.push((PlayerId(at as u16), profile));
         }
         let newcomer = self.newcomer(me, players);
@@ -295,8 +299,11 @@ impl Session {
 
     /// Takes a datagram that arrived at `now`. It is decrypted in place.
     pub fn handle_datagram(&mut self, now: Duration, from: SocketAddr, datagram: &mut [u8]) {
-        self.endpoint.handle_datagram(now, from, datagram);
+        let by = self.endpoint.handle_datagram(now, from, datagram);
         self.pump(now);
+        if let Some(by) = by {
+            self.read_exchanges(now, by);
+        }
     }
 
     /// Lets time pass. Call it when `poll_timeout` is due; calling it more often does no harm.

@@ -1,7 +1,6 @@
 //! Names and colours that tell players apart.
 
 use crate::config::Profile;
-use crate::room::PlayerInfo;
 
 /// Colours given to players who bring none, as different from each other as ten can be.
 const COLOURS: [[u8; 3]; 10] = [
@@ -20,13 +19,13 @@ const COLOURS: [[u8; 3]; 10] = [
 /// A profile like the one asked for that nobody else here has: a taken name gets a number, a taken colour is exchanged.
 pub(crate) fn distinct<'a>(
     asked: &Profile,
-    others: impl Iterator<Item = &'a PlayerInfo> + Clone,
+    others: impl Iterator<Item = &'a Profile> + Clone,
 ) -> Profile {
     let asked_name = match asked.name.trim() {
         "" => "player",
         name => name,
     };
-    let taken = |name: &str| others.clone().any(|p| p.profile.name == name);
+    let taken = |name: &str| others.clone().any(|p| p.name == name);
     let mut name = asked_name.to_owned();
     let mut number = 2u32;
     while taken(&name) {
@@ -38,7 +37,7 @@ pub(crate) fn distinct<'a>(
         name = format!("{}{ending}", &asked_name[..kept]);
         number += 1;
     }
-    let used = |colour: &[u8; 3]| others.clone().any(|p| p.profile.colour == *colour);
+    let used = |colour: &[u8; 3]| others.clone().any(|p| p.colour == *colour);
     let mut colour = asked.colour;
     if colour == [0; 3] || used(&colour) {
         let mut shade = 0u8;
@@ -60,31 +59,16 @@ pub(crate) fn distinct<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::id::{PeerId, PlayerId};
-
-    fn taken(profiles: &[Profile]) -> Vec<PlayerInfo> {
-        profiles
-            .iter()
-            .enumerate()
-            .map(|(at, profile)| PlayerInfo {
-                id: PlayerId(at as u16),
-                peer: PeerId(0),
-                profile: profile.clone(),
-                ready: false,
-            })
-            .collect()
-    }
 
     #[test]
     fn everybody_can_be_told_apart() {
         let mut profiles: Vec<Profile> = Vec::new();
         let long = "ä".repeat(32);
         for name in ["Ann", "Ann", "", " ", &long, &long, "Ann"].repeat(6) {
-            let others = taken(&profiles);
-            let profile = distinct(&Profile::named(name), others.iter());
+            let profile = distinct(&Profile::named(name), profiles.iter());
             assert!(profile.name.len() <= 64);
-            assert!(others.iter().all(|p| p.profile.name != profile.name));
-            assert!(others.iter().all(|p| p.profile.colour != profile.colour));
+            assert!(profiles.iter().all(|p| p.name != profile.name));
+            assert!(profiles.iter().all(|p| p.colour != profile.colour));
             profiles.push(profile);
         }
         assert_eq!(profiles[1].name, "Ann 2");

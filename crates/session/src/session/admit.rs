@@ -10,7 +10,7 @@ use crate::control::{Absence, Control, Hello, Proposal, Welcome};
 use crate::event::{LeaveReason, SessionEvent, State};
 use crate::id::PeerId;
 use crate::log::{Log, Position};
-use crate::room::{Change, Newcomer, PeerKind, Phase, Presence, distinct};
+use crate::room::{Change, Newcomer, PeerKind, Phase, Presence, Room, distinct};
 use crate::secret;
 use crate::session::{BULK, OtherEnd, Session};
 
@@ -36,6 +36,14 @@ struct Waiting {
     connection: ConnectionId,
     have: Option<Position>,
     clock_us: u64,
+}
+
+/// What becomes of somebody who is not refused.
+pub(super) enum Admission {
+    /// This change lets it in.
+    Change(Change),
+    /// It must wait, until this has become true if that is not under way.
+    After(Option<Change>),
 }
 
 #[derive(Debug)]
@@ -184,15 +192,15 @@ impl Session {
         self.endpoint.close(now, id, code, words);
     }
 
-    /// The authority's decision about somebody who wants in. `Err` is a No; `Ok(None)` means not yet.
+    /// The authority's decision about somebody who wants in, by the room as it will be. `Err` is a No.
     pub(super) fn decide_admission(
-        &mut self,
+        &self,
         now: Duration,
+        expected: &Room,
         sponsor: PeerId,
         hello: &Hello,
         address: Option<SocketAddr>,
-    ) -> Result<Option<Change>, LeaveReason> {
-        let expected = self.log.expected(&self.room);
+    ) -> Result<Admission, LeaveReason> {
         let hash = secret::hash(&hello.secret);
         let ip = address.map(|a| a.ip());
         if let Some(words) = self.admissions.ban_of(now, &hash, ip) {
@@ -209,12 +217,10 @@ impl Session {
             let voter = expected.is_mesh() && known.presence == Presence::InSync;
             if voter {
                 // It cannot be in and at the door: its old self is gone.
-                if !self.log.voters_changing(&self.room) {
-                    self.append(now, None, Change::Away { peer });
-                }
-                return Ok(None);
+                let away = !self.log.voters_changing(&self.room);
+                return Ok(Admission::After(away.then_some(Change::Away { peer })));
             }
-            return Ok(Some(Change::Returned {
+            return Ok(Admission::Change(Change::Returned {
                 peer,
                 sponsor,
                 sponsor_address: hello.reached_at,
@@ -242,14 +248,13 @@ impl Session {
             players: Vec::new(),
         };
         let places = expected.lowest_free(hello.players.len());
-        let mut trial = expected.clone();
         for (place, asked) in places.into_iter().zip(&hello.players) {
-            let profile = distinct(asked, trial.players().iter());
+            let here = expected.players().iter().map(|p| &p.profile);
+            let with_it = newcomer.players.iter().map(|(_, profile)| profile);
+            let profile = distinct(asked, here.chain(with_it));
             newcomer.players.push((place, profile));
-            trial = expected.clone();
-            trial.apply(0, &Change::Joined(newcomer.clone()));
         }
-        Ok(Some(Change::Joined(newcomer)))
+        Ok(Admission::Change(Change::Joined(newcomer)))
     }
 
     /// Somebody this program sponsors is in.
@@ -447,11 +452,14 @@ impl Session {
     /// Makes contacts of everyone in the room.
     fn meet_everyone(&mut self, now: Duration, me: PeerId, sponsor: PeerId) {
         let room = &self.room;
-        self.contacts.retain(|peer, _| room.peer(*peer).is_some());
+        self.contacts
+            .retain(|peer, _| room.peer(*peer).is_some() && (room.is_mesh() || *peer == sponsor));
         let others: Vec<(PeerId, u64)> = room
             .peers()
             .iter()
             .filter(|p| p.id != me)
+            // Who only plays in a host's room has to do with the host alone.
+            .filter(|p| room.is_mesh() || p.id == sponsor)
             .map(|p| (p.id, p.since))
             .collect();
         let mine = self.since_index;

@@ -5,12 +5,25 @@ use core::time::Duration;
 use crate::control::{Control, Entries, Proposal};
 use crate::event::{LeaveReason, SessionEvent, State};
 use crate::id::{PeerId, PlayerId, RequestId};
-use crate::log::{Entry, Origin, Position, is_quorum};
+use crate::log::{Entry, KEPT, Origin, Position, is_quorum};
 use crate::room::{Change, Presence};
-use crate::session::{OtherEnd, Session};
+use crate::session::carry::sealed;
+use crate::session::{CONTROL, OtherEnd, Session};
 
 /// Entries in one message.
 const BATCH: usize = 64;
+/// A room with more members than this is told of changes not one by one, but together, at least this long for each member
+/// after the last ones: in a crowd everyone's coming and going would else cost a packet for each of them and each of the others.
+const CROWD: usize = 64;
+const CROWD_SPACING: Duration = Duration::from_micros(20);
+
+/// The message of entries that was made last: who lacks the same gets the same bytes.
+#[derive(Default)]
+struct Sealed {
+    after: Option<u64>,
+    last: u64,
+    bytes: Vec<u8>,
+}
 
 impl Session {
     /// The authority makes a change.
@@ -53,17 +66,39 @@ impl Session {
     }
 
     pub(super) fn send_all_entries(&mut self, now: Duration) {
+        if now < self.next_entries {
+            return self.wake_at(self.next_entries);
+        }
+        self.told = self.log.last().index;
         let peers: Vec<PeerId> = self.contacts.keys().copied().collect();
+        if !self.room.is_mesh() && peers.len() > CROWD {
+            self.next_entries = now + CROWD_SPACING * peers.len() as u32;
+        }
+        let mut last = Sealed::default();
         for peer in peers {
-            self.send_entries(now, peer);
+            self.send_entries_again(now, peer, &mut last);
+        }
+    }
+
+    /// Sends what a crowd was not yet told.
+    pub(super) fn send_held_entries(&mut self, now: Duration) {
+        let last = self.log.last().index;
+        if self.leads() && !self.room.is_mesh() && self.told < last {
+            self.send_all_entries(now);
         }
     }
 
     /// Sends a peer what it does not have yet.
     pub(super) fn send_entries(&mut self, now: Duration, peer: PeerId) {
+        self.send_entries_again(now, peer, &mut Sealed::default());
+    }
+
+    /// The same for one of many, most of whom lack the same: see [`Sealed`].
+    fn send_entries_again(&mut self, now: Duration, peer: PeerId, again: &mut Sealed) {
         if !self.leads() {
             return;
         }
+        let direct = !self.room.is_mesh();
         let last = self.log.last().index;
         let committed = self.log.committed();
         let term = self.term;
@@ -75,6 +110,12 @@ impl Session {
                 return;
             }
             let index = contact.sent_index;
+            if direct && again.after == Some(index) {
+                contact.sent_index = again.last;
+                contact.sent_at = now;
+                self.put(now, peer, CONTROL, &again.bytes);
+                continue;
+            }
             let Some(before) = self.log.term_at(index) else {
                 // It lags further behind than anything is kept for: let it join anew.
                 contact.welcomed = false;
@@ -84,6 +125,7 @@ impl Session {
             let entries = self.log.entries_after(index, BATCH);
             contact.sent_index += entries.len() as u64;
             contact.sent_at = now;
+            let sent = contact.sent_index;
             let message = Entries {
                 term,
                 previous: Position {
@@ -93,7 +135,17 @@ impl Session {
                 entries,
                 committed,
             };
-            self.tell(now, peer, &Control::Entries(message));
+            let control = Control::Entries(message);
+            if direct {
+                *again = Sealed {
+                    after: Some(index),
+                    last: sent,
+                    bytes: sealed(&control),
+                };
+                self.put(now, peer, CONTROL, &again.bytes);
+            } else {
+                self.tell(now, peer, &control);
+            }
         }
     }
 
@@ -180,7 +232,9 @@ impl Session {
                 return;
             }
         }
-        self.log.trim();
+        // Only who leads, or may one day, has use for what is past.
+        let keep = self.room.is_mesh() || self.leads();
+        self.log.trim(if keep { KEPT } else { 0 });
     }
 
     /// The players of somebody who is about to leave.
@@ -396,6 +450,11 @@ impl Session {
         self.askers.forget_peer(peer);
         self.acts.forget_peer(peer);
         self.since.insert(peer, now);
+        if !self.room.is_mesh() && !self.leads() {
+            // Between guests there is nothing but the order of what the host passes on, and this one counts anew.
+            self.contacts.remove(&peer);
+            return;
+        }
         let epoch = index.max(self.since_index);
         let contact = self.contacts.entry(peer).or_default();
         if index < epoch {

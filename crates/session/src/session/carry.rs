@@ -123,6 +123,9 @@ impl Session {
             let host = self.room.authority();
             return self.put_or(now, host, delivery.channel(), &sealed);
         }
+        if !self.room.is_mesh() {
+            return self.send_to_guests(now, delivery, kind, payload);
+        }
         let others: Vec<PeerId> = self
             .room
             .present()
@@ -137,6 +140,38 @@ impl Session {
             }
         }
         Ok(())
+    }
+
+    /// The host to everybody: the same bytes for all. What does not go to one goes to the others nevertheless.
+    fn send_to_guests(
+        &mut self,
+        now: Duration,
+        delivery: Delivery,
+        kind: MessageKind,
+        payload: &[u8],
+    ) -> Result<(), SendError> {
+        let sealed = Envelope {
+            content: Content::Game(kind),
+            route: Route::Direct,
+            number: None,
+        }
+        .seal(payload);
+        let mut outcome = Ok(());
+        for (peer, contact) in &self.contacts {
+            let awaits_state = self.admissions.states_wanted.contains(peer);
+            // Who has just lost its connection is about to be away.
+            let Some(connection) = contact.connection else {
+                continue;
+            };
+            if awaits_state && kind != MessageKind::SHARED {
+                continue;
+            }
+            let sent = self
+                .endpoint
+                .send(now, connection, delivery.channel(), &sealed);
+            outcome = outcome.and(sent.map(|_| ()).map_err(SendError::Connection));
+        }
+        outcome
     }
 
     fn send_to(
@@ -359,10 +394,14 @@ impl Session {
 
     /// Says something on a connection, whoever is at its other end.
     pub(super) fn tell_connection(&mut self, now: Duration, id: ConnectionId, control: &Control) {
-        let bytes = encode_to_vec(control).expect("control messages stay within their bounds");
-        let sealed = Envelope::control().seal(&bytes);
-        let _ = self.endpoint.send(now, id, CONTROL, &sealed);
+        let _ = self.endpoint.send(now, id, CONTROL, &sealed(control));
     }
+}
+
+/// A control message as it travels between neighbours.
+pub(super) fn sealed(control: &Control) -> Vec<u8> {
+    let bytes = encode_to_vec(control).expect("control messages stay within their bounds");
+    Envelope::control().seal(&bytes)
 }
 
 #[cfg(fuzzing)]

@@ -3,7 +3,7 @@
 use core::time::Duration;
 use std::collections::BTreeMap;
 
-use samestep_proto::{ConnectionId, Endpoint};
+use samestep_proto::ConnectionId;
 
 use crate::clock::Exchange;
 use crate::event::LeaveReason;
@@ -212,34 +212,22 @@ impl Session {
         }
     }
 
-    /// Reads what acknowledgements said about clocks.
-    pub(super) fn read_exchanges(&mut self, now: Duration) {
-        let Self {
-            contacts,
-            endpoint,
-            time,
-            ..
-        } = self;
-        for (peer, contact) in contacts.iter_mut() {
-            let Some(connection) = contact.connection else {
-                continue;
-            };
-            drain(endpoint, connection, |exchange| {
-                if let Some(complete) = contact.clock.complete(now, &exchange) {
-                    time.on_exchange(now, *peer, complete);
-                }
-            });
+    /// Reads what acknowledgements on a connection said about clocks.
+    pub(super) fn read_exchanges(&mut self, now: Duration, connection: ConnectionId) {
+        let Some(OtherEnd::Peer(peer)) = self.connections.get(&connection) else {
+            return;
+        };
+        let Some(contact) = self.contacts.get_mut(peer) else {
+            return;
+        };
+        if contact.connection != Some(connection) {
+            return;
         }
-    }
-}
-
-fn drain(
-    endpoint: &mut Endpoint,
-    connection: ConnectionId,
-    mut with: impl FnMut(samestep_proto::Exchange),
-) {
-    while let Some(exchange) = endpoint.poll_exchange(connection) {
-        with(exchange);
+        while let Some(exchange) = self.endpoint.poll_exchange(connection) {
+            if let Some(complete) = contact.clock.complete(now, &exchange) {
+                self.time.on_exchange(now, *peer, complete);
+            }
+        }
     }
 }
 

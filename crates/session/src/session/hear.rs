@@ -34,9 +34,6 @@ impl Session {
                 }
             }
         }
-        if !matches!(self.state, State::Left(_)) {
-            self.read_exchanges(now);
-        }
     }
 
     fn on_connected(&mut self, now: Duration, id: ConnectionId, incoming: bool) {
@@ -167,7 +164,11 @@ impl Session {
                     self.on_game(now, from, kind, payload.to_vec());
                     return Some(());
                 };
-                let contact = self.contacts.get_mut(&from)?;
+                if self.room.peer(from).is_none() {
+                    // It has left, and this was still on its way.
+                    return Some(());
+                }
+                let contact = self.contact(from);
                 let mut ready = Vec::new();
                 let sealed = [&kind.0.to_le_bytes()[..], payload].concat();
                 contact.streams.receive(number, &sealed, |message| {

@@ -200,9 +200,10 @@ impl Session {
         self.since.insert(peer, now);
         self.askers.forget_peer(peer);
         self.admissions.states_wanted.retain(|p| *p != peer);
-        let contact = self.contact(peer);
-        contact.welcomed = false;
-        contact.streams.reset(0);
+        if let Some(contact) = self.contacts.get_mut(&peer) {
+            contact.welcomed = false;
+            contact.streams.reset(0);
+        }
         self.look_for_another_sponsor(now, peer);
         self.emit(SessionEvent::PeerAway { peer });
         self.emit(SessionEvent::OwnersChanged);

@@ -12,6 +12,7 @@ use crate::log::{Lane, Origin};
 use crate::room::{Change, Phase, Presence, Settings, Thing, distinct};
 use crate::secret;
 use crate::session::Session;
+use crate::session::admit::Admission;
 
 /// Unanswered proposals are said again after this long.
 const SAY_AGAIN: Duration = Duration::from_millis(700);
@@ -56,6 +57,14 @@ impl Askers {
         self.0.retain(|(asker, _), _| *asker != peer);
     }
 
+    /// Those of whom something waits that is not being decided.
+    fn undecided(&self) -> impl Iterator<Item = (PeerId, Lane)> {
+        self.0
+            .iter()
+            .filter(|(_, asker)| asker.deciding.is_none() && !asker.waiting.is_empty())
+            .map(|(key, _)| *key)
+    }
+
     /// When something held for fairness may be decided.
     pub(super) fn next_release(&self, now: Duration) -> Option<Duration> {
         self.0
@@ -76,6 +85,8 @@ enum Decision {
     /// The game decides.
     AskGame(MessageKind, Vec<u8>),
     Later,
+    /// Later, because this must become true before.
+    After(Change),
 }
 
 fn words(text: &str) -> Decision {
@@ -292,7 +303,7 @@ impl Session {
         if !self.leads() || self.stalled {
             return;
         }
-        let askers: Vec<(PeerId, Lane)> = self.askers.0.keys().copied().collect();
+        let askers: Vec<(PeerId, Lane)> = self.askers.undecided().collect();
         for (peer, lane) in askers {
             while self.decide_next(now, peer, lane) {}
         }
@@ -317,8 +328,13 @@ impl Session {
         let Some(asker) = self.askers.0.get_mut(&(peer, lane)) else {
             return false;
         };
-        if matches!(decision, Decision::Later) {
-            return false;
+        match decision {
+            Decision::Later => return false,
+            Decision::After(change) => {
+                self.append(now, None, change);
+                return false;
+            }
+            _ => {}
         }
         asker.waiting.pop_front();
         let origin = Origin { peer, lane, number };
@@ -337,7 +353,7 @@ impl Session {
                     payload,
                 });
             }
-            Decision::Later => {}
+            Decision::Later | Decision::After(_) => {}
         }
         true
     }
@@ -358,6 +374,8 @@ impl Session {
         if Some(peer) == self.me {
             self.on_denied(now, lane, number, reason);
         } else {
+            // In the order in which all was decided.
+            self.send_entries(now, peer);
             let denied = Control::Denied {
                 lane,
                 number,
@@ -383,7 +401,7 @@ impl Session {
         Some(kind)
     }
 
-    fn consider(&mut self, now: Duration, from: PeerId, proposal: Proposal) -> Decision {
+    fn consider(&self, now: Duration, from: PeerId, proposal: Proposal) -> Decision {
         let expected = self.log.expected(&self.room);
         let plays = |player| expected.player(player).is_some_and(|p| p.peer == from);
         match proposal {
@@ -398,7 +416,7 @@ impl Session {
             Proposal::Profile { player, profile } => match plays(player) {
                 true => {
                     let others = expected.players().iter().filter(|p| p.id != player);
-                    let profile = distinct(&profile, others);
+                    let profile = distinct(&profile, others.map(|p| &p.profile));
                     Decision::Change(Change::Profile { player, profile })
                 }
                 false => words("that player is somebody else"),
@@ -443,9 +461,10 @@ impl Session {
             }
             Proposal::Admit { hello, address } => {
                 let address = address.map(Into::into);
-                match self.decide_admission(now, from, &hello, address) {
-                    Ok(Some(change)) => Decision::Change(change),
-                    Ok(None) => Decision::Later,
+                match self.decide_admission(now, &expected, from, &hello, address) {
+                    Ok(Admission::Change(change)) => Decision::Change(change),
+                    Ok(Admission::After(Some(change))) => Decision::After(change),
+                    Ok(Admission::After(None)) => Decision::Later,
                     Err(reason) => Decision::Deny(encode_to_vec(&reason).unwrap_or_default()),
                 }
             }
@@ -469,7 +488,7 @@ impl Session {
     }
 
     fn consider_end(
-        &mut self,
+        &self,
         expected: &crate::room::Room,
         from: PeerId,
         result: Vec<u8>,

@@ -1,0 +1,462 @@
+//! A game that is played: a session, a model and a world.
+
+use core::time::Duration;
+use std::collections::VecDeque;
+use std::net::SocketAddr;
+
+use samestep_proto::{Machine, Transmit};
+use samestep_sync::{
+    AdoptError, Carriage, DesyncReport, Input, Member, Model, ModelEvent, Roster, Status, Tick,
+    World,
+};
+use samestep_wire::encode_to_vec;
+
+use crate::config::{Role, SessionConfig, SetupError};
+use crate::event::{SessionEvent, State};
+use crate::id::{MessageKind, PeerId, PlayerId};
+use crate::message::Delivery;
+use crate::room::{PeerKind, Phase, Presence};
+use crate::session::{Session, To};
+
+/// How often latencies are looked at again.
+const LATENCIES_EVERY: Duration = Duration::from_secs(1);
+
+/// One program's part in a game: its [`Session`], the [`Model`] that keeps everyone in step, and the [`World`] that is simulated.
+///
+/// It is driven like a session (it is a [`Machine`]), and simulates as time passes. Who joins is given the state first.
+///
+/// ```
+/// use core::time::Duration;
+/// use samestep_session::{Match, Role, SessionConfig};
+/// use samestep_sync::{Events, Input, Inputs, Live, Lockstep, LockstepConfig, PlayerId, Replicate, Simulation, Tick, Wire};
+///
+/// #[derive(Clone, Default, PartialEq, Debug, Wire)]
+/// struct Jump(bool);
+///
+/// impl Input for Jump {
+///     fn predict(&self) -> Self {
+///         Jump(false)
+///     }
+/// }
+///
+/// #[derive(Clone, Replicate)]
+/// struct Meadow {
+///     jumps: u32,
+/// }
+///
+/// impl Simulation for Meadow {
+///     type Input = Jump;
+///     type Event = ();
+///     const NAME: &'static str = "meadow";
+///
+///     fn step(&mut self, inputs: &Inputs<'_, Jump>, _: &mut Events<()>) {
+///         self.jumps += inputs.iter().filter(|(_, jump)| jump.0).count() as u32;
+///     }
+/// }
+///
+/// let config = SessionConfig::new("meadow", 1).player("Ann");
+/// let model = Lockstep::new(LockstepConfig::default())?;
+/// let world = Live::new(Meadow { jumps: 0 });
+/// let mut game = Match::new(Duration::ZERO, config, Role::Host, [1; 32], model, world)?;
+/// game.session_mut().start(Duration::ZERO);
+/// for ms in 0..2000 {
+///     let now = Duration::from_millis(ms);
+///     game.handle_timeout(now);
+///     if ms == 1000 {
+///         game.input(now, PlayerId(0), &Jump(true));
+///     }
+/// }
+/// assert!(game.status().tick > Tick(60));
+/// assert_eq!(game.world().state().jumps, 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Match<W, M> {
+    session: Session,
+    model: M,
+    world: W,
+    events: VecDeque<MatchEvent>,
+    roster: Option<Roster>,
+    roster_changed: bool,
+    next_latencies: Duration,
+    /// States that spectators are to get later.
+    delayed: Vec<(Duration, PeerId, Vec<u8>)>,
+    spectator_delay: Duration,
+    /// When the model wants to be called, by this program's clock.
+    wake: Option<Duration>,
+}
+
+/// Something happened in the room or in the game.
+#[derive(Clone, PartialEq, Debug)]
+pub enum MatchEvent {
+    /// In the room.
+    Session(SessionEvent),
+    /// A state differs from that of the others: this program's own or, on the authority, somebody's.
+    Desync(DesyncReport),
+    /// A state that differed is right again, from this tick on.
+    Repaired {
+        /// Whose.
+        peer: PeerId,
+        /// The tick.
+        tick: Tick,
+    },
+    /// The authority sends somebody away because its machine is too slow.
+    TooSlow {
+        /// Who.
+        peer: PeerId,
+        /// How far behind it is.
+        ticks_behind: u64,
+    },
+    /// The state was replaced by the authority's.
+    Adopted {
+        /// The tick it goes on from.
+        tick: Tick,
+    },
+    /// The state this program was given makes no sense to it, so it leaves.
+    NotLoaded(AdoptError),
+}
+
+impl<W: World, M: Model> Match<W, M> {
+    /// Opens or joins a room, as [`Session::new`] does, to play in it. The state of who joins is replaced by that of the game.
+    pub fn new(
+        now: Duration,
+        mut config: SessionConfig,
+        role: Role,
+        seed: [u8; 32],
+        model: M,
+        world: W,
+    ) -> Result<Self, SetupError> {
+        config.initial_state = true;
+        Ok(Self {
+            session: Session::new(now, config, role, seed)?,
+            model,
+            world,
+            events: VecDeque::new(),
+            roster: None,
+            roster_changed: true,
+            next_latencies: now,
+            delayed: Vec::new(),
+            spectator_delay: Duration::ZERO,
+            wake: Some(now),
+        })
+    }
+
+    /// The same with spectators who get their first state this much later, as the model shows them the rest.
+    pub fn with_spectator_delay(mut self, delay: Duration) -> Self {
+        self.spectator_delay = delay;
+        self
+    }
+
+    /// What a player of this program does next. False if it may not act now, or too much waits already.
+    pub fn input<I: Input>(&mut self, now: Duration, player: PlayerId, input: &I) -> bool {
+        let Some(time) = self.session.time(now) else {
+            return false;
+        };
+        let Ok(bytes) = encode_to_vec(input) else {
+            return false;
+        };
+        let taken = self.model.input(time, player, &bytes);
+        self.plan(now);
+        taken
+    }
+
+    /// A player of this program passes the initiative on, in a game without real time.
+    pub fn end_turn(&mut self, now: Duration, player: PlayerId) {
+        if let Some(time) = self.session.time(now) {
+            self.model.end_turn(time, player);
+            self.plan(now);
+        }
+    }
+
+    /// The game as it is here.
+    pub fn world(&self) -> &W {
+        &self.world
+    }
+
+    /// The game as it is here, to read its events. Changing its state is a desync.
+    pub fn world_mut(&mut self) -> &mut W {
+        &mut self.world
+    }
+
+    /// How the model gets on.
+    pub fn status(&self) -> Status {
+        self.model.status()
+    }
+
+    /// The model.
+    pub fn model(&self) -> &M {
+        &self.model
+    }
+
+    /// The session.
+    pub fn session(&self) -> &Session {
+        &self.session
+    }
+
+    /// The session, to start the game, chat, leave. Its events come from here.
+    pub fn session_mut(&mut self) -> &mut Session {
+        self.wake = Some(Duration::ZERO);
+        &mut self.session
+    }
+
+    /// Replaces the state while the room is being set up: the authority loads a save game, and everyone gets it.
+    ///
+    /// False if this program is not the authority, or the game has begun.
+    pub fn load(&mut self, now: Duration, change: impl FnOnce(&mut W)) -> bool {
+        let setting_up = *self.session.room().phase() == Phase::SetUp;
+        if !self.session.is_authority() || !setting_up {
+            return false;
+        }
+        change(&mut self.world);
+        if let Some(time) = self.session.time(now) {
+            self.model.hand_out(time, &mut self.world);
+        }
+        self.pump(now);
+        true
+    }
+
+    /// Takes a datagram that arrived at `now`.
+    pub fn handle_datagram(&mut self, now: Duration, from: SocketAddr, datagram: &mut [u8]) {
+        self.session.handle_datagram(now, from, datagram);
+        self.pump(now);
+    }
+
+    /// Lets time pass.
+    pub fn handle_timeout(&mut self, now: Duration) {
+        self.session.handle_timeout(now);
+        self.pump(now);
+    }
+
+    /// The next datagram to send, as [`Session::poll_transmit`].
+    pub fn poll_transmit(&mut self, now: Duration, buf: &mut [u8]) -> Option<Transmit> {
+        self.session.poll_transmit(now, buf)
+    }
+
+    /// When [`handle_timeout`](Self::handle_timeout) wants to be called next.
+    pub fn poll_timeout(&mut self) -> Option<Duration> {
+        let delayed = self.delayed.iter().map(|(at, ..)| *at).min();
+        [self.session.poll_timeout(), self.wake, delayed]
+            .into_iter()
+            .flatten()
+            .min()
+    }
+
+    /// The next event.
+    pub fn poll_event(&mut self) -> Option<MatchEvent> {
+        self.events.pop_front()
+    }
+
+    /// Passes on between session, model and world what there is to pass on.
+    fn pump(&mut self, now: Duration) {
+        while let Some(event) = self.session.poll_event() {
+            self.on_event(now, event);
+        }
+        self.provide_delayed(now);
+        let Some(time) = self.session.time(now) else {
+            self.wake = None;
+            return;
+        };
+        if self.roster_changed || now >= self.next_latencies {
+            self.tell_roster(now, time);
+        }
+        let plays = matches!(self.session.state(), State::InSync);
+        let due = self.wake.is_none_or(|wake| wake <= now)
+            || self.model.poll_timeout().is_some_and(|at| at <= time);
+        if plays && due {
+            self.model.advance(time, &mut self.world);
+        }
+        self.send(now);
+        self.plan(now);
+        // What was said to oneself, or happened because of what was said.
+        while let Some(event) = self.session.poll_event() {
+            self.on_event(now, event);
+        }
+    }
+
+    fn plan(&mut self, now: Duration) {
+        let plays = matches!(self.session.state(), State::InSync);
+        let time = self.session.time(now).filter(|_| plays);
+        self.wake = time.and_then(|time| {
+            let at = self.model.poll_timeout()?;
+            Some(now + at.saturating_sub(time))
+        });
+    }
+
+    fn on_event(&mut self, now: Duration, event: SessionEvent) {
+        let time = self.session.time(now);
+        match &event {
+            SessionEvent::Message {
+                from,
+                kind: MessageKind::MODEL,
+                payload,
+            } => {
+                if let Some(time) = time {
+                    self.model.handle_message(time, *from, payload);
+                }
+                return;
+            }
+            SessionEvent::StateWanted { peer } => {
+                self.provide(now, *peer);
+                return;
+            }
+            SessionEvent::InitialState { state } => {
+                self.adopt(now, state);
+                return;
+            }
+            SessionEvent::Starting { at } => {
+                self.tell_roster(now, time.unwrap_or_default());
+                self.model.handle_start(time.unwrap_or_default(), *at);
+            }
+            _ => self.roster_changed = true,
+        }
+        self.events.push_back(MatchEvent::Session(event));
+    }
+
+    /// Gives the state to somebody who joins.
+    fn provide(&mut self, now: Duration, peer: PeerId) {
+        let time = self.session.time(now).unwrap_or_default();
+        self.tell_roster(now, time);
+        let watches = self
+            .session
+            .room()
+            .peer(peer)
+            .is_some_and(|peer| peer.kind == PeerKind::Spectator);
+        let state = self.model.checkpoint(time, peer, &mut self.world);
+        if watches && !self.spectator_delay.is_zero() {
+            self.delayed.retain(|(_, waiting, _)| *waiting != peer);
+            self.delayed.push((now + self.spectator_delay, peer, state));
+            return;
+        }
+        self.session.provide_state(now, peer, &state);
+    }
+
+    fn provide_delayed(&mut self, now: Duration) {
+        while let Some(at) = self.delayed.iter().position(|(at, ..)| *at <= now) {
+            let (_, peer, state) = self.delayed.swap_remove(at);
+            self.session.provide_state(now, peer, &state);
+        }
+    }
+
+    /// Takes over the state of the game that was joined.
+    fn adopt(&mut self, now: Duration, state: &[u8]) {
+        let time = self.session.time(now).unwrap_or_default();
+        self.tell_roster(now, time);
+        match self.model.adopt(time, state, &mut self.world) {
+            Ok(()) => self.session.loaded(now),
+            Err(error) => {
+                self.session.leave(now, &error.to_string());
+                self.events.push_back(MatchEvent::NotLoaded(error));
+            }
+        }
+        self.roster_changed = true;
+    }
+
+    /// Tells the model who is there.
+    fn tell_roster(&mut self, now: Duration, time: Duration) {
+        self.roster_changed = false;
+        self.next_latencies = now + LATENCIES_EVERY;
+        let Some(me) = self.session.me() else {
+            return;
+        };
+        let room = self.session.room();
+        let (authority, is_mesh) = (room.authority(), room.is_mesh());
+        let latency_of = |peer: PeerId| {
+            let matters = peer != me && (is_mesh || me == authority || peer == authority);
+            let stats = matters
+                .then(|| self.session.peer_stats(now, peer))
+                .flatten();
+            stats.map_or(Duration::ZERO, |stats| stats.rtt / 2)
+        };
+        let mut members: Vec<Member> = room
+            .peers()
+            .iter()
+            .map(|peer| Member {
+                peer: peer.id,
+                players: Vec::new(),
+                in_sync: peer.presence == Presence::InSync,
+                watches: peer.kind == PeerKind::Spectator,
+                life: peer.since,
+                latency: latency_of(peer.id),
+            })
+            .collect();
+        members.sort_by_key(|member| member.peer);
+        for player in room.players() {
+            if let Ok(at) = members.binary_search_by_key(&player.peer, |member| member.peer) {
+                members[at].players.push(player.id);
+            }
+        }
+        members
+            .iter_mut()
+            .for_each(|member| member.players.sort_unstable());
+        let roster = Roster {
+            me,
+            authority,
+            is_mesh,
+            members,
+        };
+        if self.roster.as_ref() != Some(&roster) {
+            self.model.handle_roster(time, &roster);
+            self.roster = Some(roster);
+        }
+    }
+
+    /// Sends what the model says, and tells what it found out.
+    fn send(&mut self, now: Duration) {
+        while let Some(message) = self.model.poll_message() {
+            let delivery = match message.carriage {
+                Carriage::Unreliable => Delivery::Unreliable,
+                Carriage::Redundant => Delivery::Redundant,
+                Carriage::Reliable => Delivery::ReliableOrdered,
+            };
+            for peer in message.to {
+                // What does not get through is asked for again.
+                let _ = self.session.send_bytes(
+                    now,
+                    To::Peer(peer),
+                    delivery,
+                    MessageKind::MODEL,
+                    &message.bytes,
+                );
+            }
+        }
+        while let Some(event) = self.model.poll_event() {
+            self.events.push_back(match event {
+                ModelEvent::Desync(report) => MatchEvent::Desync(report),
+                ModelEvent::Repaired { peer, tick } => MatchEvent::Repaired { peer, tick },
+                ModelEvent::Adopted { tick } => MatchEvent::Adopted { tick },
+                ModelEvent::TooSlow { peer, ticks_behind } => {
+                    self.session
+                        .kick(now, peer, "the machine is too slow for this game");
+                    MatchEvent::TooSlow { peer, ticks_behind }
+                }
+            });
+        }
+    }
+}
+
+impl<W: World, M: Model> Machine for Match<W, M> {
+    type Event = MatchEvent;
+
+    fn handle_datagram(&mut self, now: Duration, from: SocketAddr, datagram: &mut [u8]) {
+        Match::handle_datagram(self, now, from, datagram);
+    }
+
+    fn handle_timeout(&mut self, now: Duration) {
+        Match::handle_timeout(self, now);
+    }
+
+    fn poll_transmit(&mut self, now: Duration, buf: &mut [u8]) -> Option<Transmit> {
+        Match::poll_transmit(self, now, buf)
+    }
+
+    fn poll_timeout(&mut self) -> Option<Duration> {
+        Match::poll_timeout(self)
+    }
+
+    fn poll_event(&mut self) -> Option<MatchEvent> {
+        Match::poll_event(self)
+    }
+
+    fn max_packet(&self) -> usize {
+        self.session.config().protocol.max_packet
+    }
+}
