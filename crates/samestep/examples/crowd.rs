@@ -119,6 +119,7 @@ fn host(
         cpu() - before,
         memory_mb()
     );
+    health("host joined", &crowd);
     let pause = |crowd: &mut Crowd<Session>, seconds: usize| -> Result<(), Box<dyn Error>> {
         let until = crowd.now() + Duration::from_secs(seconds as u64);
         while crowd.next(until)?.is_some() {}
@@ -190,12 +191,42 @@ fn samestep_stats(crowd: &Crowd<Session>) -> samestep::transport::TransportStats
     sum
 }
 
+fn health(what: &str, crowd: &Crowd<Session>) {
+    let (mut sum, mut slowest, mut loss) = (Stats::default(), u64::MAX, 0.0f32);
+    let (mut rtt, mut queueing, mut queued) = (Duration::ZERO, Duration::ZERO, 0);
+    for index in 0..crowd.len() {
+        let endpoint = crowd.member(index).endpoint();
+        for stats in endpoint.connections().filter_map(|id| endpoint.stats(id)) {
+            sum.packets_resent += stats.packets_resent;
+            sum.packets_lost += stats.packets_lost;
+            sum.packets_late += stats.packets_late;
+            sum.segments_recovered += stats.segments_recovered;
+            sum.segments_duplicate += stats.segments_duplicate;
+            slowest = slowest.min(stats.bandwidth_bytes_per_s);
+            loss = loss.max(stats.loss);
+            rtt = rtt.max(stats.rtt);
+            queueing = queueing.max(stats.queueing);
+            queued = queued.max(stats.queued_bytes);
+        }
+    }
+    println!(
+        "{what}: resent {} lost {} late {} recovered {} duplicate {}; slowest {} kB/s, worst loss {loss:.3}, rtt {rtt:?}, queue {queueing:?}, queued {queued}",
+        sum.packets_resent,
+        sum.packets_lost,
+        sum.packets_late,
+        sum.segments_recovered,
+        sum.segments_duplicate,
+        slowest / 1000,
+    );
+}
+
 fn report(
     what: &str,
     before: (f64, samestep::transport::TransportStats),
     crowd: &Crowd<Session>,
     seconds: usize,
 ) {
+    health(what, crowd);
     let after = samestep_stats(crowd);
     let per = |a: u64, b: u64| (a - b) as f64 / seconds as f64;
     println!(

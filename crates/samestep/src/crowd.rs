@@ -48,6 +48,8 @@ pub struct Crowd<M: Machine, T = Udp> {
     touched: VecDeque<usize>,
     events: VecDeque<(usize, M::Event)>,
     ready: Vec<usize>,
+    /// Members that have more to send, once what has arrived meanwhile is read.
+    unfinished: Vec<usize>,
 }
 
 struct Member<T, M> {
@@ -66,6 +68,7 @@ impl<M: Machine, T: Transport + AsFd> Crowd<M, T> {
             touched: VecDeque::new(),
             events: VecDeque::new(),
             ready: Vec::new(),
+            unfinished: Vec::new(),
         })
     }
 
@@ -131,16 +134,24 @@ impl<M: Machine, T: Transport + AsFd> Crowd<M, T> {
                 continue;
             }
             let now = self.now();
-            if waited && now >= until {
+            let more = !self.unfinished.is_empty();
+            if waited && !more && now >= until {
                 return Ok(None);
             }
-            let next = self.timers.peek().map_or(until, |Reverse((at, _))| *at);
+            let next = match self.timers.peek() {
+                _ if more => now,
+                Some(Reverse((at, _))) => until.min(*at),
+                None => until,
+            };
             self.ready.clear();
-            let ready = self.poller.wait(Some(next.min(until)))?;
+            let ready = self.poller.wait(Some(next))?;
             self.ready.extend(ready.map(|key| key as usize));
             for at in 0..self.ready.len() {
                 let index = self.ready[at];
                 self.members[index].driver.receive()?;
+                self.touch(index);
+            }
+            for index in std::mem::take(&mut self.unfinished) {
                 self.touch(index);
             }
             self.touch_due();
@@ -172,7 +183,7 @@ impl<M: Machine, T: Transport + AsFd> Crowd<M, T> {
     fn attend(&mut self, index: usize) -> io::Result<()> {
         let member = &mut self.members[index];
         member.touched = false;
-        member.driver.settle(samestep_transport::now())?;
+        let more = member.driver.settle(samestep_transport::now())?;
         let machine = member.driver.machine_mut();
         while let Some(event) = machine.poll_event() {
             self.events.push_back((index, event));
@@ -182,6 +193,9 @@ impl<M: Machine, T: Transport + AsFd> Crowd<M, T> {
         {
             member.timer = Some(at);
             self.timers.push(Reverse((at, index)));
+        }
+        if more {
+            self.unfinished.push(index);
         }
         Ok(())
     }

@@ -25,6 +25,8 @@ pub struct Driver<T, M = Endpoint> {
 
 /// Datagrams read before what they caused is sent: a flood must not keep the machine from answering.
 const READ_LIMIT: u32 = 256;
+/// Datagrams sent before reading again: the answers to the first must not overflow while the last are sent.
+const SEND_LIMIT: u32 = 256;
 
 impl<T: Transport, M: Machine> Driver<T, M> {
     /// Drives `machine` over `transport`, whose [clock](Driver::now) is the machine's from now on.
@@ -42,8 +44,8 @@ impl<T: Transport, M: Machine> Driver<T, M> {
     /// transport is unusable; trouble on the network is none.
     pub fn drive(&mut self, until: Duration) -> io::Result<Option<M::Event>> {
         loop {
-            let (event, now) = self.round(until)?;
-            if event.is_some() || now >= until {
+            let (event, over) = self.round(until)?;
+            if event.is_some() || over {
                 return Ok(event);
             }
         }
@@ -55,18 +57,18 @@ impl<T: Transport, M: Machine> Driver<T, M> {
         Ok(self.round(until)?.0)
     }
 
-    /// One round, and when it read the clock.
-    fn round(&mut self, until: Duration) -> io::Result<(Option<M::Event>, Duration)> {
+    /// One round, and whether time is up.
+    fn round(&mut self, until: Duration) -> io::Result<(Option<M::Event>, bool)> {
         let heard = self.receive()?;
         let now = self.transport.now();
-        self.settle(now)?;
+        let more = self.settle(now)?;
         let event = self.machine.poll_event();
-        if event.is_none() && !heard && now < until {
+        if event.is_none() && !heard && !more && now < until {
             let next = self.machine.poll_timeout();
             let next = next.map_or(until, |at| at.min(until));
             self.transport.wait(Some(next))?;
         }
-        Ok((event, now))
+        Ok((event, now >= until && !more))
     }
 
     /// Like [`drive`](Driver::drive) for this long from now.
@@ -89,8 +91,8 @@ impl<T: Transport, M: Machine> Driver<T, M> {
         Ok(())
     }
 
-    /// Lets time pass and sends what is due, without waiting.
-    pub(crate) fn settle(&mut self, now: Duration) -> io::Result<()> {
+    /// Lets time pass and sends what is due, without waiting; returns whether there is more to send.
+    pub(crate) fn settle(&mut self, now: Duration) -> io::Result<bool> {
         if self.machine.poll_timeout().is_some_and(|at| at <= now) {
             self.machine.handle_timeout(now);
         }
@@ -111,12 +113,19 @@ impl<T: Transport, M: Machine> Driver<T, M> {
         Ok(true)
     }
 
-    fn transmit(&mut self, now: Duration) -> io::Result<()> {
-        while let Some(transmit) = self.machine.poll_transmit(now, &mut self.packet) {
+    fn transmit(&mut self, mut now: Duration) -> io::Result<bool> {
+        let mut left = SEND_LIMIT;
+        while left > 0
+            && let Some(transmit) = self.machine.poll_transmit(now, &mut self.packet)
+        {
+            left -= 1;
             self.transport
                 .send(transmit.to, &self.packet[..transmit.len])?;
+            // What leaves last must not seem to have been on its way since the first left.
+            now = self.transport.now();
         }
-        self.transport.flush()
+        self.transport.flush()?;
+        Ok(left == 0)
     }
 
     /// The clock all times refer to: the transport's.
