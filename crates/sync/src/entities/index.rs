@@ -102,6 +102,16 @@ impl Index {
         self.height = 0;
     }
 
+    /// Makes room for so many ids that were counted up.
+    pub(super) fn reserve(&mut self, ids: usize) {
+        // A leaf is kept until the last of its ids is gone: if ids go at random, four times as many as would do.
+        let nodes = 4 * (ids / WIDTH + ids / (WIDTH * WIDTH)) + 2 * MAX_HEIGHT as usize;
+        let more = nodes.saturating_sub(self.nodes.len());
+        self.nodes.reserve(more);
+        self.used.reserve(more);
+        self.free.reserve(nodes.saturating_sub(self.free.len()));
+    }
+
     pub(super) fn assign(&mut self, from: &Index) {
         self.nodes.clone_from(&from.nodes);
         self.used.clone_from(&from.used);
