@@ -190,6 +190,26 @@ impl TickInputs {
         self.push(player, &bytes);
     }
 
+    /// Adds what a player says, in the place where it belongs; what it said before counts.
+    pub(crate) fn insert(&mut self, player: PlayerId, input: &[u8]) {
+        if self.entries.last().is_none_or(|(last, _)| *last < player) {
+            return self.push(player, input);
+        }
+        let Err(at) = self.entries.binary_search_by_key(&player, |entry| entry.0) else {
+            return;
+        };
+        let start = match at {
+            0 => 0,
+            _ => self.entries[at - 1].1,
+        };
+        let range = start as usize..start as usize;
+        self.bytes.splice(range, input.iter().copied());
+        self.entries.insert(at, (player, start));
+        for entry in &mut self.entries[at..] {
+            entry.1 += input.len() as u32;
+        }
+    }
+
     /// What was said: players and their encoded inputs.
     pub fn entries(&self) -> impl Iterator<Item = (PlayerId, &[u8])> {
         let starts = core::iter::once(0).chain(self.entries.iter().map(|(_, end)| *end));

@@ -2,13 +2,13 @@
 
 use core::fmt;
 
-use crate::{Events, Input, Inputs};
+use crate::{Events, Input, Inputs, Replicate};
 
 /// A game: its state, and how one tick turns it into the next.
 ///
 /// `step` must be deterministic: the same state and inputs give the same state everywhere, to the last bit. So it uses no clock,
 /// no random numbers but those of the state's own generator, no containers whose order depends on addresses or hashes.
-pub trait Simulation: Clone + 'static {
+pub trait Simulation: Replicate {
     /// What one player does in one tick.
     type Input: Input;
 

@@ -64,6 +64,10 @@ pub enum Promise {
     Confirmed,
     /// An unconfirmed action takes place at once where it is done, then once everywhere or is taken back.
     Unconfirmed,
+    /// Everyone who plays has the same state at every tick.
+    SameState,
+    /// Once the network heals, everyone plays on.
+    GoesOn,
 }
 
 /// A broken promise.

@@ -1,5 +1,6 @@
 //! Thousands of random worlds, each from its own seed.
 
+mod lockstep;
 mod protocol;
 mod rooms;
 mod weather;
@@ -24,11 +25,18 @@ pub enum Suite {
     Sessions,
     /// Rooms of both kinds whose members act all the time.
     Actions,
+    /// Games in lockstep, in rooms of both kinds.
+    Lockstep,
 }
 
 impl Suite {
     /// All suites.
-    pub const ALL: [Suite; 3] = [Suite::Protocol, Suite::Sessions, Suite::Actions];
+    pub const ALL: [Suite; 4] = [
+        Suite::Protocol,
+        Suite::Sessions,
+        Suite::Actions,
+        Suite::Lockstep,
+    ];
 
     /// The name used on the command line.
     pub fn name(self) -> &'static str {
@@ -36,6 +44,7 @@ impl Suite {
             Suite::Protocol => "protocol",
             Suite::Sessions => "sessions",
             Suite::Actions => "actions",
+            Suite::Lockstep => "lockstep",
         }
     }
 
@@ -61,6 +70,11 @@ impl Suite {
                 let (acted, result) = rooms::run(self.focus(), seed, None, trace);
                 (acted, result.map_err(|breach| breach.to_string()))
             }
+            Suite::Lockstep => {
+                // In every fourth game a state is spoiled at the end, to be found and repaired.
+                let (given, result) = lockstep::run(seed, seed % 4 == 3, trace);
+                (given, result.map_err(|breach| breach.to_string()))
+            }
         }
     }
 
@@ -74,7 +88,7 @@ impl Suite {
 
     fn focus(self) -> rooms::Focus {
         match self {
-            Suite::Protocol => panic!("the protocol's worlds have no rooms"),
+            Suite::Protocol | Suite::Lockstep => panic!("not a suite of rooms"),
             Suite::Sessions => rooms::Focus::Sessions,
             Suite::Actions => rooms::Focus::Actions,
         }

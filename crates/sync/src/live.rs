@@ -1,0 +1,418 @@
+//! A game that runs: its state, its events, the states it can go back to, and its recording.
+
+use alloc::collections::VecDeque;
+use alloc::string::ToString;
+use alloc::vec::Vec;
+use core::fmt;
+
+use samestep_wire::{BitReader, encode_to_vec};
+
+use crate::{
+    AdoptError, Chunk, Divergence, Events, Input, Inputs, Ledger, Occurrence, Patched, PlayerId,
+    Recorder, ReplayHeader, Simulation, Table, Tick, TickInputs, Tree, World,
+};
+
+/// States that are kept to go back to, unless told otherwise.
+const SAVES: usize = 8;
+
+/// A [`Simulation`] as a [`World`]: what a plain game hands to a model.
+///
+/// ```
+/// use samestep_sync::{Events, Input, Inputs, Live, PlayerId, Replicate, Simulation, Tick, TickInputs, Wire, World};
+///
+/// #[derive(Clone, Default, PartialEq, Debug, Wire)]
+/// struct Add(u8);
+///
+/// impl Input for Add {
+///     fn predict(&self) -> Self {
+///         Add(0)
+///     }
+/// }
+///
+/// #[derive(Clone, Replicate)]
+/// struct Sum {
+///     total: u64,
+/// }
+///
+/// impl Simulation for Sum {
+///     type Input = Add;
+///     type Event = u64;
+///     const NAME: &'static str = "sum";
+///
+///     fn step(&mut self, inputs: &Inputs<'_, Add>, events: &mut Events<u64>) {
+///         for (_, Add(more)) in inputs.given() {
+///             self.total += u64::from(*more);
+///             events.emit(self.total);
+///         }
+///     }
+/// }
+///
+/// let mut game = Live::new(Sum { total: 0 });
+/// let mut inputs = TickInputs::new();
+/// inputs.set_players(&[PlayerId(0)]);
+/// inputs.give(PlayerId(0), &Add(5));
+/// game.step(Tick(0), &inputs);
+/// game.settle(Tick(0), &inputs);
+/// assert_eq!(game.state().total, 5);
+/// assert_eq!(game.poll_event().unwrap().event, 5);
+/// ```
+pub struct Live<S: Simulation> {
+    now: Moment<S>,
+    saves: VecDeque<(Tick, Moment<S>)>,
+    most_saves: usize,
+    given: Vec<u16>,
+    events: Events<S::Event>,
+    /// The tick whose events nobody was told of yet: if it is settled at once, they need not be predicted first.
+    fresh: Option<Tick>,
+    ledger: Ledger<S::Event>,
+    table: Table,
+    recorder: Option<Recorder>,
+}
+
+/// A state, and what its players were doing.
+#[derive(Clone)]
+struct Moment<S: Simulation> {
+    tick: Tick,
+    state: S,
+    players: Vec<PlayerId>,
+    inputs: Vec<S::Input>,
+    /// Whether anybody does something that goes on by itself.
+    active: bool,
+}
+
+impl<S: Simulation> Moment<S> {
+    fn assign(&mut self, from: &Self) {
+        self.tick = from.tick;
+        self.state.assign(&from.state);
+        self.players.clone_from(&from.players);
+        self.inputs.clone_from(&from.inputs);
+        self.active = from.active;
+    }
+
+    /// Lets players come and go, and the others go on as predicted.
+    fn prepare(&mut self, players: &[PlayerId]) {
+        if self.players != players {
+            let was: Vec<PlayerId> = core::mem::take(&mut self.players);
+            let before = core::mem::take(&mut self.inputs);
+            let of = |player: &PlayerId| {
+                let at = was.binary_search(player).ok();
+                at.and_then(|at| before.get(at))
+                    .cloned()
+                    .unwrap_or_default()
+            };
+            self.inputs = players.iter().map(of).collect();
+            self.players = players.into();
+        }
+        if self.active {
+            self.active = false;
+            let idle = S::Input::default();
+            for input in &mut self.inputs {
+                if *input != idle {
+                    *input = input.predict();
+                    self.active |= *input != idle;
+                }
+            }
+        }
+    }
+}
+
+impl<S: Simulation> Live<S> {
+    /// Begins with a state. What happens is recorded.
+    pub fn new(state: S) -> Self {
+        let mut live = Self::at(state, Tick(0));
+        let header = ReplayHeader::of::<S>();
+        live.recorder = Some(Recorder::new(&header, Tick(0), &live.checkpoint()));
+        live
+    }
+
+    /// Begins with a state, and records nothing.
+    pub fn without_recording(state: S) -> Self {
+        Self::at(state, Tick(0))
+    }
+
+    fn at(state: S, tick: Tick) -> Self {
+        Self {
+            now: Moment {
+                tick,
+                state,
+                players: Vec::new(),
+                inputs: Vec::new(),
+                active: false,
+            },
+            saves: VecDeque::new(),
+            most_saves: SAVES,
+            given: Vec::new(),
+            events: Events::new(),
+            fresh: None,
+            ledger: Ledger::default(),
+            table: Table::new(S::schema()),
+            recorder: None,
+        }
+    }
+
+    /// Keeps so many states to go back to; 8 unless told otherwise. At least one.
+    pub fn with_saves(mut self, saves: usize) -> Self {
+        self.most_saves = saves.max(1);
+        self
+    }
+
+    /// The state: what to draw.
+    pub fn state(&self) -> &S {
+        &self.now.state
+    }
+
+    /// The state, to set it up. While a game runs, only what the rules do changes it: anything else is a desync.
+    pub fn state_mut(&mut self) -> &mut S {
+        &mut self.now.state
+    }
+
+    /// The tick that is simulated next.
+    pub fn tick(&self) -> Tick {
+        self.now.tick
+    }
+
+    /// The next event of the game.
+    pub fn poll_event(&mut self) -> Option<Occurrence<S::Event>> {
+        self.predict_fresh();
+        self.ledger.poll()
+    }
+
+    /// What was recorded so far; `None` if nothing is.
+    pub fn recorder(&self) -> Option<&Recorder> {
+        self.recorder.as_ref()
+    }
+
+    /// The recorder, to take what is new and write it to a file.
+    pub fn recorder_mut(&mut self) -> Option<&mut Recorder> {
+        self.recorder.as_mut()
+    }
+
+    fn predict_fresh(&mut self) {
+        if let Some(tick) = self.fresh.take() {
+            for event in self.events.drain() {
+                self.ledger.emit(tick, event);
+            }
+        }
+    }
+
+    fn saved(&mut self, tick: Tick) -> Option<&mut Moment<S>> {
+        let found = self.saves.iter_mut().find(|(saved, _)| *saved == tick);
+        found.map(|(_, moment)| moment)
+    }
+
+    /// Extracts a kept state into the table.
+    fn extract_saved(&mut self, tick: Tick) -> bool {
+        let Some((_, moment)) = self.saves.iter().find(|(saved, _)| *saved == tick) else {
+            return false;
+        };
+        moment.state.extract(&mut self.table);
+        true
+    }
+}
+
+impl<S: Simulation> World for Live<S> {
+    fn ticks_per_second(&self) -> u32 {
+        S::TICKS_PER_SECOND
+    }
+
+    fn step(&mut self, tick: Tick, inputs: &TickInputs) {
+        self.predict_fresh();
+        let now = &mut self.now;
+        now.prepare(inputs.players());
+        self.given.clear();
+        for (player, bytes) in inputs.entries() {
+            let Ok(at) = now.players.binary_search(&player) else {
+                continue;
+            };
+            // What does not decode is the same nothing for everyone.
+            let mut r = BitReader::new(bytes);
+            let input = <S::Input as samestep_wire::Wire>::decode(&mut r).unwrap_or_default();
+            now.active |= input != S::Input::default();
+            now.inputs[at] = input;
+            self.given.push(at as u16);
+        }
+        let inputs = Inputs::new(tick, &now.players, &now.inputs, &self.given);
+        now.state.step(&inputs, &mut self.events);
+        now.tick = tick.next();
+        self.fresh = Some(tick);
+    }
+
+    fn settle(&mut self, tick: Tick, inputs: &TickInputs) {
+        self.ledger.settle_before(tick);
+        if self.fresh == Some(tick) {
+            self.fresh = None;
+            for event in self.events.drain() {
+                self.ledger.confirm(tick, event);
+            }
+        }
+        self.ledger.settle_before(tick.next());
+        if let Some(recorder) = &mut self.recorder {
+            recorder.on_tick(tick, inputs);
+        }
+    }
+
+    fn save(&mut self, tick: Tick) {
+        if let Some(moment) = self.saves.iter_mut().find(|(saved, _)| *saved == tick) {
+            return moment.1.assign(&self.now);
+        }
+        if self.saves.len() < self.most_saves {
+            return self.saves.push_back((tick, self.now.clone()));
+        }
+        if let Some((_, mut oldest)) = self.saves.pop_front() {
+            oldest.assign(&self.now);
+            self.saves.push_back((tick, oldest));
+        }
+    }
+
+    fn load(&mut self, tick: Tick) -> bool {
+        let Some(at) = self.saves.iter().position(|(saved, _)| *saved == tick) else {
+            return false;
+        };
+        self.now.assign(&self.saves[at].1);
+        self.predict_fresh();
+        self.ledger.rewind(tick);
+        true
+    }
+
+    fn checksum(&mut self) -> u64 {
+        self.now.state.checksum()
+    }
+
+    fn witness(&mut self, tick: Tick, checksum: u64) {
+        if let Some(recorder) = &mut self.recorder {
+            recorder.on_checksum(tick, checksum);
+        }
+    }
+
+    fn tree_at(&mut self, saved: Tick) -> Option<Tree> {
+        self.saved(saved).map(|moment| moment.state.tree())
+    }
+
+    fn rows_at(&mut self, saved: Tick, parts: Option<&[Chunk]>) -> Option<Vec<u8>> {
+        if !self.extract_saved(saved) {
+            return None;
+        }
+        Some(match parts {
+            Some(parts) => self.table.encode_chunks(parts),
+            None => self.table.encode(),
+        })
+    }
+
+    fn patch(&mut self, saved: Tick, rows: &[u8]) -> Result<Patched, AdoptError> {
+        if !self.extract_saved(saved) {
+            return Err(AdoptError::NotKept(saved));
+        }
+        let malformed = |error: &dyn fmt::Display| AdoptError::Malformed(error.to_string());
+        let ours = self.table.clone();
+        let applied = self.table.apply_chunks(rows);
+        applied.map_err(|error| malformed(&error))?;
+        let mut right = self.now.state.clone();
+        let restored = right.restore(&self.table);
+        restored.map_err(|error| malformed(&error))?;
+        let before = self.tree_at(saved);
+        self.load(saved);
+        self.now.state.assign(&right);
+        let after = self.now.state.tree();
+        let parts = before.map_or_else(Vec::new, |before| before.differing(&after));
+        Ok(Patched {
+            difference: ours.first_difference(&self.table),
+            replaced: ours.encode_chunks(&parts),
+        })
+    }
+
+    fn checkpoint(&mut self) -> Vec<u8> {
+        self.now.state.extract(&mut self.table);
+        let mut out = Vec::new();
+        push_len(&mut out, self.now.players.len());
+        for (player, input) in self.now.players.iter().zip(&self.now.inputs) {
+            let input = encode_to_vec(input).unwrap_or_default();
+            push_len(&mut out, player.0.into());
+            push_len(&mut out, input.len());
+            out.extend_from_slice(&input);
+        }
+        out.extend_from_slice(&self.table.encode());
+        out
+    }
+
+    fn adopt(&mut self, tick: Tick, checkpoint: &[u8]) -> Result<(), AdoptError> {
+        let malformed =
+            || AdoptError::Malformed("what the players were doing is damaged".to_string());
+        let (players, inputs, rest) = read_doing::<S::Input>(checkpoint).ok_or_else(malformed)?;
+        let table = Table::decode(S::schema(), rest)
+            .map_err(|error| AdoptError::Malformed(error.to_string()))?;
+        let mut state = self.now.state.clone();
+        let restored = state.restore(&table);
+        restored.map_err(|error| AdoptError::Malformed(error.to_string()))?;
+        let active = inputs.iter().any(|input| *input != S::Input::default());
+        self.now = Moment {
+            tick,
+            state,
+            players,
+            inputs,
+            active,
+        };
+        self.saves.clear();
+        self.predict_fresh();
+        self.ledger.forget();
+        if let Some(recorder) = &mut self.recorder {
+            recorder.on_checkpoint(tick, checkpoint);
+        }
+        Ok(())
+    }
+
+    fn bundle(
+        &mut self,
+        saved: Tick,
+        ticks: &[TickInputs],
+        divergence: &Divergence,
+    ) -> Option<Vec<u8>> {
+        let mut then = Live::at(self.saved(saved)?.state.clone(), saved);
+        let moment = self.saved(saved)?;
+        then.now.assign(moment);
+        let mut recorder = Recorder::new(&ReplayHeader::of::<S>(), saved, &then.checkpoint());
+        recorder.on_checksum(saved, then.checksum());
+        for (tick, inputs) in (saved.0..).zip(ticks) {
+            recorder.on_tick(Tick(tick), inputs);
+        }
+        recorder.on_checksum(divergence.tick, divergence.theirs.checksum);
+        recorder.on_divergence(divergence);
+        recorder.finish();
+        Some(recorder.bytes())
+    }
+}
+
+fn push_len(out: &mut Vec<u8>, len: usize) {
+    out.extend_from_slice(&(len as u32).to_le_bytes());
+}
+
+fn read_len(bytes: &mut &[u8]) -> Option<usize> {
+    let (len, rest) = bytes.split_first_chunk()?;
+    *bytes = rest;
+    Some(u32::from_le_bytes(*len) as usize)
+}
+
+/// Reads what the players were doing; the state follows.
+fn read_doing<I: Input>(mut bytes: &[u8]) -> Option<(Vec<PlayerId>, Vec<I>, &[u8])> {
+    let (mut players, mut inputs) = (Vec::new(), Vec::new());
+    for _ in 0..read_len(&mut bytes)? {
+        let player = PlayerId(u16::try_from(read_len(&mut bytes)?).ok()?);
+        let len = read_len(&mut bytes)?;
+        let (input, rest) = bytes.split_at_checked(len)?;
+        bytes = rest;
+        if players.last().is_some_and(|last| *last >= player) {
+            return None;
+        }
+        players.push(player);
+        inputs.push(samestep_wire::decode_exact(input).ok()?);
+    }
+    Some((players, inputs, bytes))
+}
+
+impl<S: Simulation + fmt::Debug> fmt::Debug for Live<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut out = f.debug_struct("Live");
+        out.field("tick", &self.now.tick)
+            .field("state", &self.now.state)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,370 @@
+//! Deterministic lockstep: only inputs travel, and everyone simulates the same ticks from the same inputs.
+
+mod close;
+mod config;
+mod depart;
+mod follow;
+mod guard;
+mod hear;
+mod hurry;
+mod join;
+mod message;
+#[cfg(test)]
+mod tests;
+
+use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::time::Duration;
+
+use crate::timeline::Timeline;
+use crate::{
+    AdoptError, Carriage, Model, ModelEvent, Outgoing, PeerId, PlayerId, Roster, Status, Tick,
+    TickInputs, World,
+};
+pub use config::{Length, LockstepConfig, LockstepError, Pace, SlowMachine};
+use depart::Departed;
+use follow::Extra;
+use guard::Guard;
+use hurry::Ahead;
+use message::Message;
+
+/// Inputs of a player that may wait for their ticks.
+const MAX_PENDING: usize = 256;
+/// Bytes of one input.
+const MAX_INPUT: usize = 4096;
+/// A program that was not driven for this long was frozen: what it reads then was not late, it was.
+const FROZEN: Duration = Duration::from_millis(150);
+
+/// The model in which only inputs travel.
+///
+/// Time is divided into ticks, and ticks into *turns*: whose inputs are closed, and travel, together. In a hosted room the host puts what
+/// arrives into the next turn and tells everyone, so that nobody waits for anybody but the host; in a mesh everyone closes its own turns some ticks
+/// ahead and tells everyone, and a tick is simulated once all have said what they do in it. A tick whose inputs are not known when it is due
+/// makes the simulation, not the view, stand still.
+///
+/// - How long turns are and how far ahead they are closed follows the connections ([`LockstepConfig`]), as does how much later than the
+///   common schedule a program on a bad connection simulates.
+/// - Every so often all compare check values of their states; who differs is told what, and repaired by the parts that differ.
+/// - Who joins takes over a [checkpoint](Model::checkpoint) and hurries after the others.
+#[derive(Debug)]
+pub struct Lockstep {
+    config: LockstepConfig,
+    roster: Option<Roster>,
+    /// When tick 0 was due, before anything slipped.
+    start: Option<Duration>,
+    tick_time: Duration,
+    /// How much later than planned everything happens.
+    slip: Duration,
+    timeline: Timeline,
+    /// The tick to be simulated next.
+    next: Tick,
+    /// Ticks that were told to be final.
+    settled: Tick,
+    /// Who is present at `next`.
+    players: Vec<PlayerId>,
+    /// Who speaks: in a hosted room the host, in a mesh everyone.
+    voices: BTreeMap<PeerId, Voice>,
+    /// Players who are to be present where the voice of the authority ends.
+    roll: BTreeSet<PlayerId>,
+    /// What players do and no tick has yet.
+    pending: BTreeMap<PlayerId, VecDeque<Vec<u8>>>,
+    pending_since: Option<Duration>,
+    cursors: BTreeMap<PeerId, Cursor>,
+    ahead: Ahead,
+    extra: Extra,
+    guard: Guard,
+    departed: BTreeMap<PeerId, Departed>,
+    /// Spans that came before those they follow.
+    early: Vec<(PeerId, Vec<u8>)>,
+    /// Messages that need the world.
+    for_world: VecDeque<(PeerId, Vec<u8>)>,
+    outbox: VecDeque<Outgoing>,
+    events: VecDeque<ModelEvent>,
+    last_seen: Option<Duration>,
+    frozen_until: Duration,
+    stalled: Option<(Duration, Option<PeerId>)>,
+    next_want: Duration,
+    next_report: Duration,
+    wake: Option<Duration>,
+    initiative: Option<PlayerId>,
+    turn_ended: bool,
+    lagged: u64,
+    refused: u64,
+    inputs_refused: u64,
+    turn: u64,
+    /// Ticks that could have been simulated in the last call, and were not.
+    behind_now: u64,
+    /// Behind the schedule for a known reason: being late is not counted.
+    hurrying: bool,
+    nothing: TickInputs,
+    /// Somebody may not have been told everything yet.
+    untold: bool,
+    trouble: Option<String>,
+}
+
+/// What is known of one who speaks.
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Voice {
+    /// Nothing goes on without it from here.
+    from: Tick,
+    /// Known up to here.
+    upto: Tick,
+    /// It says nothing from here on.
+    end: Option<Tick>,
+    /// For whom it speaks, in a mesh.
+    players: Vec<PlayerId>,
+    /// The least time by which it was early since that was told, and for which tick.
+    slack: Option<(i64, Tick)>,
+}
+
+impl Voice {
+    fn new(from: Tick, players: Vec<PlayerId>) -> Voice {
+        Voice {
+            from,
+            upto: from,
+            end: None,
+            players,
+            slack: None,
+        }
+    }
+
+    /// Whether this keeps a tick from being simulated.
+    fn holds_up(&self, tick: Tick) -> bool {
+        self.from <= tick && self.end.is_none_or(|end| end > tick) && self.upto <= tick
+    }
+}
+
+/// How much of this program's voice a peer was told.
+#[derive(Clone, Copy, Debug)]
+struct Cursor {
+    life: u64,
+    told: Tick,
+    /// What it last said of itself.
+    executed: Tick,
+    behind: u64,
+}
+
+impl Lockstep {
+    /// The model with these settings. Refuses those that make no sense.
+    pub fn new(config: LockstepConfig) -> Result<Lockstep, LockstepError> {
+        config.check()?;
+        Ok(Lockstep {
+            ahead: Ahead::new(config.delay),
+            extra: Extra::new(config.patience),
+            config,
+            roster: None,
+            start: None,
+            tick_time: Duration::from_nanos(16_666_667),
+            slip: Duration::ZERO,
+            timeline: Timeline::default(),
+            next: Tick(0),
+            settled: Tick(0),
+            players: Vec::new(),
+            voices: BTreeMap::new(),
+            roll: BTreeSet::new(),
+            pending: BTreeMap::new(),
+            pending_since: None,
+            cursors: BTreeMap::new(),
+            guard: Guard::default(),
+            departed: BTreeMap::new(),
+            early: Vec::new(),
+            for_world: VecDeque::new(),
+            outbox: VecDeque::new(),
+            events: VecDeque::new(),
+            last_seen: None,
+            frozen_until: Duration::ZERO,
+            stalled: None,
+            next_want: Duration::ZERO,
+            next_report: Duration::ZERO,
+            wake: None,
+            initiative: None,
+            turn_ended: false,
+            lagged: 0,
+            refused: 0,
+            inputs_refused: 0,
+            turn: 0,
+            behind_now: 0,
+            hurrying: false,
+            nothing: TickInputs::new(),
+            untold: true,
+            trouble: None,
+        })
+    }
+
+    /// The settings in force: in a hosted room those of the host.
+    pub fn config(&self) -> &LockstepConfig {
+        &self.config
+    }
+
+    /// Whether the authority puts everyone's inputs into turns, rather than everyone its own.
+    fn is_sequenced(&self) -> bool {
+        let is_mesh = self.roster.as_ref().is_some_and(|roster| roster.is_mesh);
+        !is_mesh || self.config.pace != Pace::RealTime
+    }
+
+    fn me(&self) -> Option<PeerId> {
+        self.roster.as_ref().map(|roster| roster.me)
+    }
+
+    fn authority(&self) -> Option<PeerId> {
+        self.roster.as_ref().map(|roster| roster.authority)
+    }
+
+    fn is_authority(&self) -> bool {
+        self.roster
+            .as_ref()
+            .is_some_and(|roster| roster.me == roster.authority)
+    }
+
+    /// When a tick is due by the common schedule.
+    fn due(&self, tick: Tick) -> Option<Duration> {
+        let start = self.start?;
+        let nanos = u128::from(tick.0) * self.tick_time.as_nanos();
+        Some(start + self.slip + Duration::from_nanos(u64::try_from(nanos).ok()?))
+    }
+
+    /// The tick that the common schedule has reached: below 0 before the start.
+    fn metronome(&self, now: Duration) -> Option<i64> {
+        let zero = self.due(Tick(0))?;
+        let nanos = self.tick_time.as_nanos() as i128;
+        let ticks = match now.checked_sub(zero) {
+            Some(since) => since.as_nanos() as i128 / nanos,
+            None => -((zero - now).as_nanos() as i128 / nanos) - 1,
+        };
+        i64::try_from(ticks).ok()
+    }
+
+    fn say(&mut self, to: PeerId, carriage: Carriage, message: &Message<'_>) {
+        let bytes = message.write();
+        self.outbox.push_back(Outgoing {
+            to: [to].into(),
+            carriage,
+            bytes,
+        });
+    }
+
+    fn wake_at(&mut self, at: Duration) {
+        self.wake = Some(self.wake.map_or(at, |wake| wake.min(at)));
+    }
+
+    /// Notes that time has passed, and whether this program was frozen meanwhile.
+    fn see_time(&mut self, now: Duration) {
+        if let Some(last) = self.last_seen
+            && now.saturating_sub(last) > FROZEN
+        {
+            self.frozen_until = now + FROZEN;
+        }
+        self.last_seen = Some(now);
+    }
+}
+
+impl Model for Lockstep {
+    fn handle_roster(&mut self, now: Duration, roster: &Roster) {
+        self.on_roster(now, roster);
+    }
+
+    fn handle_start(&mut self, now: Duration, at: Duration) {
+        if self.start != Some(at) && self.next == Tick(0) {
+            self.start = Some(at);
+            self.wake_at(now);
+        }
+    }
+
+    fn handle_message(&mut self, now: Duration, from: PeerId, message: &[u8]) {
+        self.see_time(now);
+        if self.hear(now, from, message).is_none() {
+            self.refused += 1;
+        }
+    }
+
+    fn input(&mut self, now: Duration, player: PlayerId, input: &[u8]) -> bool {
+        let mine = self.roster.as_ref().and_then(|roster| {
+            let me = roster.member(roster.me)?;
+            Some(me.players.contains(&player))
+        });
+        let may_act = mine == Some(true) && self.initiative.is_none_or(|holder| holder == player);
+        let pending = self.pending.entry(player).or_default();
+        if !may_act || pending.len() >= MAX_PENDING || input.len() > MAX_INPUT {
+            self.inputs_refused += 1;
+            return false;
+        }
+        pending.push_back(input.into());
+        self.pending_since.get_or_insert(now);
+        self.wake_at(now);
+        true
+    }
+
+    fn end_turn(&mut self, now: Duration, player: PlayerId) {
+        if self.initiative == Some(player) && !self.turn_ended {
+            self.turn_ended = true;
+            self.wake_at(now);
+        }
+    }
+
+    fn advance(&mut self, now: Duration, world: &mut dyn World) {
+        self.see_time(now);
+        self.wake = None;
+        let rate = world.ticks_per_second().max(1);
+        self.tick_time = Duration::from_nanos(1_000_000_000 / u64::from(rate));
+        self.answer_with_world(now, world);
+        if self.start.is_none() || self.roster.is_none() {
+            return;
+        }
+        self.catch_slip(now);
+        self.close_turns(now);
+        self.simulate(now, world);
+        self.see_departures(now);
+        self.judge_checks(now);
+        self.tell(now);
+        self.plan_wake(now);
+    }
+
+    fn poll_message(&mut self) -> Option<Outgoing> {
+        self.outbox.pop_front()
+    }
+
+    fn poll_event(&mut self) -> Option<ModelEvent> {
+        self.events.pop_front()
+    }
+
+    fn poll_timeout(&self) -> Option<Duration> {
+        self.wake
+    }
+
+    fn status(&self) -> Status {
+        Status {
+            tick: self.next,
+            settled: self.settled,
+            running: self.start.is_some(),
+            lagged: self.lagged,
+            waiting_for: self.stalled.and_then(|(_, on)| on),
+            behind: self.behind(),
+            ahead: self.ahead.ticks(),
+            turn: self.turn,
+            extra: self.extra.length(),
+            desyncs: self.guard.desyncs(),
+            refused: self.refused,
+            initiative: self.initiative,
+            inputs_refused: self.inputs_refused,
+            trouble: self.trouble.clone(),
+        }
+    }
+
+    fn checkpoint(&mut self, now: Duration, newcomer: PeerId, world: &mut dyn World) -> Vec<u8> {
+        self.write_checkpoint(now, newcomer, world)
+    }
+
+    fn hand_out(&mut self, now: Duration, world: &mut dyn World) {
+        self.give_to_all(now, world);
+    }
+
+    fn adopt(
+        &mut self,
+        now: Duration,
+        checkpoint: &[u8],
+        world: &mut dyn World,
+    ) -> Result<(), AdoptError> {
+        self.read_checkpoint(now, checkpoint, world)
+    }
+}

@@ -1,0 +1,460 @@
+//! Closing turns, and telling the others.
+
+use alloc::vec::Vec;
+use core::time::Duration;
+
+use super::message::{Entries, Message, Report, Span, write_entries, write_inputs};
+use super::{Cursor, Lockstep, Pace, SlowMachine, Voice};
+use crate::timeline::Change;
+use crate::{Carriage, ModelEvent, Outgoing, PeerId, PlayerId, Tick};
+
+/// Spans longer than this are not worth repeating before they are known to be lost.
+const REDUNDANT_BYTES: usize = 1100;
+/// How often everyone says how it gets on.
+const REPORT_EVERY: Duration = Duration::from_millis(500);
+/// The same if things go badly.
+const REPORT_SOON: Duration = Duration::from_millis(100);
+/// How much of its own voice a member of a mesh tells somebody new.
+const TELL_BACK: u64 = 600;
+
+impl Lockstep {
+    /// Closes every turn of this program's voice that is due to be closed.
+    pub(super) fn close_turns(&mut self, now: Duration) {
+        let Some(me) = self.me() else {
+            return;
+        };
+        let speaks = match self.is_sequenced() {
+            true => self.is_authority(),
+            false => self
+                .voices
+                .get(&me)
+                .is_some_and(|voice| voice.end.is_none()),
+        };
+        if !speaks || !self.departed_are_settled() {
+            return;
+        }
+        if let Pace::Initiative { ticks } = self.config.pace {
+            return self.close_by_initiative(now, me, ticks);
+        }
+        let Some(metronome) = self.metronome(now) else {
+            return;
+        };
+        self.ahead.relax(now);
+        if self.waits_for_slow_machine() {
+            return;
+        }
+        loop {
+            let Some(closed) = self.voices.get(&me).map(|voice| voice.upto) else {
+                return;
+            };
+            let ticks = self.turn_length();
+            let ahead = self.ahead.ticks();
+            let due_at = closed.0 as i64 - ahead as i64;
+            // Not on and on while the world stands still.
+            let most = self.next.0 + 2 * ahead + 4 * ticks;
+            if due_at > metronome || closed.0 > most {
+                return;
+            }
+            self.close(me, closed, ticks);
+            self.ease(ticks);
+        }
+    }
+
+    /// Ticks of the next turn: a third of the way to the farthest, within what the settings allow.
+    fn turn_length(&self) -> u64 {
+        let farthest = self.roster.iter().flat_map(|roster| {
+            let others = roster
+                .members
+                .iter()
+                .filter(|member| member.peer != roster.me && member.in_sync);
+            others.map(|member| member.latency)
+        });
+        let ticks = farthest.max().unwrap_or_default().as_nanos() / self.tick_time.as_nanos();
+        self.config.turn.clamp(ticks as u64 / 3)
+    }
+
+    /// Gives the ticks of a turn the inputs that wait for them.
+    fn close(&mut self, me: PeerId, from: Tick, ticks: u64) {
+        let to = from + ticks;
+        self.turn = ticks;
+        if self.is_authority() {
+            self.decree(me, from, to);
+        }
+        let sequenced = self.is_sequenced();
+        for (player, pending) in &mut self.pending {
+            if sequenced && !self.roll.contains(player) {
+                continue;
+            }
+            for after in 0..ticks {
+                let Some(input) = pending.pop_front() else {
+                    break;
+                };
+                self.timeline.insert(from + after, *player, &input);
+            }
+        }
+        self.pending.retain(|_, pending| !pending.is_empty());
+        self.pending_since = None;
+        if let Some(voice) = self.voices.get_mut(&me) {
+            voice.upto = to;
+        }
+        self.untold = true;
+    }
+
+    /// The authority says who comes and goes.
+    fn decree(&mut self, me: PeerId, from: Tick, to: Tick) {
+        let Some(roster) = &self.roster else {
+            return;
+        };
+        let takes_part = |peer: PeerId| {
+            let member = roster.member(peer);
+            member.is_some_and(|member| member.in_sync && !member.watches)
+        };
+        if !self.is_sequenced() {
+            let farthest = roster.members.iter().map(|member| member.latency).max();
+            let there_and_back =
+                2 * farthest.unwrap_or_default().as_nanos() / self.tick_time.as_nanos();
+            // Whoever begins hears of it before anybody needs to hear from it.
+            let begins = match from {
+                Tick(0) => from,
+                _ => to + there_and_back as u64 + self.ahead.ticks() + 2,
+            };
+            let silent = roster.members.iter().filter(|member| {
+                let voice = self.voices.get(&member.peer);
+                let speaks = voice.is_some_and(|voice| voice.end.is_none());
+                takes_part(member.peer)
+                    && (!speaks || voice.is_some_and(|voice| voice.players != member.players))
+            });
+            let silent: Vec<_> = silent
+                .map(|member| (member.peer, member.players.clone()))
+                .collect();
+            for (peer, players) in silent {
+                if peer == me {
+                    // Its voice is what this is said with: only its players are new.
+                    if let Some(voice) = self.voices.get_mut(&me) {
+                        voice.players.clone_from(&players);
+                    }
+                } else if self.departed.contains_key(&peer) {
+                    continue;
+                } else {
+                    self.voices
+                        .insert(peer, Voice::new(begins, players.clone()));
+                }
+                let at = if peer == me { from } else { begins };
+                self.timeline.change(at, Change::Voice(peer, players));
+            }
+            return;
+        }
+        let present: Vec<PlayerId> = roster
+            .members
+            .iter()
+            .filter(|member| takes_part(member.peer))
+            .flat_map(|member| member.players.iter().copied())
+            .collect();
+        let left: Vec<PlayerId> = self
+            .roll
+            .iter()
+            .copied()
+            .filter(|player| !present.contains(player))
+            .collect();
+        for player in left {
+            self.roll.remove(&player);
+            self.pending.remove(&player);
+            self.timeline.change(from, Change::Leave(player));
+        }
+        for player in present {
+            if self.roll.insert(player) {
+                self.timeline.change(from, Change::Join(player));
+            }
+        }
+    }
+
+    fn close_by_initiative(&mut self, now: Duration, me: PeerId, ticks: u64) {
+        let Some(closed) = self.voices.get(&me).map(|voice| voice.upto) else {
+            return;
+        };
+        if closed == Tick(0) {
+            // Who is there at the start shows in a turn in which nobody acts.
+            self.close(me, closed, ticks);
+            self.pass_initiative();
+            return;
+        }
+        let gone = self
+            .initiative
+            .is_none_or(|holder| !self.present_now().contains(&holder));
+        if !self.turn_ended && !gone {
+            return;
+        }
+        let done = self
+            .initiative
+            .and_then(|holder| self.pending.get(&holder))
+            .map_or(0, |inputs| inputs.len());
+        let planned = self.due(closed).unwrap_or_default();
+        self.slip += now.saturating_sub(planned);
+        self.close(me, closed, ticks.max(done as u64));
+        self.turn_ended = false;
+        self.pass_initiative();
+    }
+
+    fn present_now(&self) -> Vec<PlayerId> {
+        let members = self.roster.iter().flat_map(|roster| &roster.members);
+        let taking_part = members.filter(|member| member.in_sync && !member.watches);
+        let mut players: Vec<PlayerId> = taking_part
+            .flat_map(|member| member.players.iter().copied())
+            .collect();
+        players.sort_unstable();
+        players
+    }
+
+    fn pass_initiative(&mut self) {
+        let players = self.present_now();
+        let after = self.initiative.map_or(0, |holder| {
+            players.partition_point(|player| *player <= holder)
+        });
+        self.initiative = players.get(after).or(players.first()).copied();
+    }
+
+    /// Tells everyone what it does not know yet.
+    pub(super) fn tell(&mut self, now: Duration) {
+        let Some(me) = self.me() else {
+            return;
+        };
+        if self.untold
+            && let Some(upto) = self.voices.get(&me).map(|voice| voice.upto)
+        {
+            self.untold = !self.config.spectator_delay.is_zero();
+            self.tell_spans(now, me, upto);
+        }
+        if self.is_sequenced() && !self.is_authority() {
+            self.tell_inputs(now);
+        }
+        if now >= self.next_report {
+            self.tell_reports(now, me);
+        }
+    }
+
+    fn tell_spans(&mut self, now: Duration, me: PeerId, upto: Tick) {
+        let sequenced = self.is_sequenced();
+        if sequenced && !self.is_authority() {
+            return;
+        }
+        let delayed = self.delayed_upto(now, upto);
+        let base = self.timeline.base();
+        let mut audiences: Vec<(Tick, Tick, Vec<PeerId>)> = Vec::new();
+        let Some(roster) = &self.roster else {
+            return;
+        };
+        for member in &roster.members {
+            if member.peer == me
+                || (sequenced && !member.in_sync && !self.cursors.contains_key(&member.peer))
+            {
+                continue;
+            }
+            let first = Tick(upto.0.saturating_sub(TELL_BACK)).max(base);
+            let cursor = self.cursors.entry(member.peer).or_insert(Cursor {
+                life: member.life,
+                told: first,
+                executed: Tick(0),
+                behind: 0,
+            });
+            if cursor.life != member.life {
+                (cursor.life, cursor.told) = (member.life, first);
+            }
+            let until = if member.watches { delayed } else { upto };
+            if cursor.told >= until {
+                continue;
+            }
+            let told = core::mem::replace(&mut cursor.told, until).max(base);
+            match audiences
+                .iter_mut()
+                .find(|(from, to, _)| (*from, *to) == (told, until))
+            {
+                Some((_, _, peers)) => peers.push(member.peer),
+                None => audiences.push((told, until, [member.peer].into())),
+            }
+        }
+        for (from, to, peers) in audiences {
+            self.tell_span(me, from, to, &peers);
+        }
+    }
+
+    /// How far spectators are told.
+    fn delayed_upto(&self, now: Duration, upto: Tick) -> Tick {
+        let delay = self.config.spectator_delay;
+        if delay.is_zero() {
+            return upto;
+        }
+        let shown = now
+            .checked_sub(delay)
+            .and_then(|then| self.metronome(then))
+            .unwrap_or(-1);
+        Tick(u64::try_from(shown + 1).unwrap_or(0)).min(upto)
+    }
+
+    fn tell_span(&mut self, me: PeerId, from: Tick, to: Tick, peers: &[PeerId]) {
+        let mut begin = from;
+        let mut entries = Vec::new();
+        while begin < to {
+            entries.clear();
+            let (sequenced, mine) = (
+                self.is_sequenced(),
+                self.voices.get(&me).map(|voice| voice.players.clone()),
+            );
+            let mine = mine.unwrap_or_default();
+            let of = |player: PlayerId| sequenced || mine.contains(&player);
+            let end = write_entries(&self.timeline, begin, to, of, &mut entries);
+            let span = self.span_of(me, begin, end, &entries);
+            let bytes = Message::Span(span).write();
+            let carriage = match bytes.len() <= REDUNDANT_BYTES && to.since(from) <= 64 {
+                true => Carriage::Redundant,
+                false => Carriage::Reliable,
+            };
+            self.outbox.push_back(Outgoing {
+                to: peers.into(),
+                carriage,
+                bytes,
+            });
+            begin = end;
+        }
+    }
+
+    /// What is known of a voice in some ticks, with the entries written already.
+    pub(super) fn span_of<'a>(
+        &self,
+        voice: PeerId,
+        from: Tick,
+        to: Tick,
+        entries: &'a [u8],
+    ) -> Span<'a> {
+        let decrees = self.is_authority() || self.authority() == Some(voice);
+        let changes = match decrees {
+            // Changes reach beyond the span they are said with.
+            true => {
+                let known = self.timeline.changes_from(from);
+                known.map(|(tick, change)| (tick, change.clone())).collect()
+            }
+            false => Vec::new(),
+        };
+        Span {
+            voice,
+            slip: self.slip,
+            from,
+            to,
+            initiative: self.initiative,
+            changes,
+            entries: Entries::encoded(entries),
+        }
+    }
+
+    /// A client sends what its players do to the authority.
+    fn tell_inputs(&mut self, now: Duration) {
+        let Some(authority) = self.authority() else {
+            return;
+        };
+        // As long turns are long anyway, inputs of a quarter of one share a packet.
+        if let Some(since) = self.pending_since {
+            let wait = self.tick_time * (self.turn / 4) as u32;
+            if now < since + wait && !self.turn_ended {
+                return self.wake_at(since + wait);
+            }
+            self.pending_since = None;
+            let pending: Vec<(PlayerId, Vec<Vec<u8>>)> = core::mem::take(&mut self.pending)
+                .into_iter()
+                .map(|(player, inputs)| (player, inputs.into()))
+                .collect();
+            let mut bytes = Vec::new();
+            write_inputs(&pending, &mut bytes);
+            self.say(
+                authority,
+                Carriage::Redundant,
+                &Message::Inputs(Entries::encoded(&bytes)),
+            );
+        }
+        if let Some(player) = self.initiative.filter(|_| self.turn_ended) {
+            self.say(authority, Carriage::Redundant, &Message::EndTurn(player));
+            self.turn_ended = false;
+            self.initiative = None;
+        }
+    }
+
+    fn tell_reports(&mut self, now: Duration, me: PeerId) {
+        self.next_report = now + REPORT_EVERY;
+        let (tick, behind) = (self.next, self.behind());
+        let voices: Vec<PeerId> = self
+            .voices
+            .keys()
+            .copied()
+            .filter(|peer| *peer != me)
+            .collect();
+        for peer in voices {
+            let Some(voice) = self.voices.get_mut(&peer) else {
+                continue;
+            };
+            let slack = voice.slack.take();
+            if slack.is_some_and(|(slack, _)| slack < 0) {
+                self.next_report = now + REPORT_SOON;
+            }
+            self.say(
+                peer,
+                Carriage::Unreliable,
+                &Message::Report(Report {
+                    tick,
+                    behind,
+                    slack,
+                }),
+            );
+        }
+    }
+
+    /// A machine that falls behind slows everyone a little, if that is the policy.
+    fn ease(&mut self, ticks: u64) {
+        if let SlowMachine::Ease { behind, percent } = self.config.slow
+            && self.is_authority()
+            && self.slowest().is_some_and(|(_, ticks)| ticks > behind)
+        {
+            self.slip += self.tick_time * ticks as u32 * percent / 100;
+        }
+    }
+
+    fn waits_for_slow_machine(&mut self) -> bool {
+        if !self.is_authority() {
+            return false;
+        }
+        match (self.config.slow, self.slowest()) {
+            (SlowMachine::Wait { behind }, Some((_, ticks))) => ticks > behind,
+            (SlowMachine::Drop { behind }, Some((peer, ticks_behind))) if ticks_behind > behind => {
+                self.cursors.remove(&peer);
+                self.events
+                    .push_back(ModelEvent::TooSlow { peer, ticks_behind });
+                false
+            }
+            _ => false,
+        }
+    }
+
+    /// Whose machine is farthest behind, and by how many ticks.
+    fn slowest(&self) -> Option<(PeerId, u64)> {
+        let roster = self.roster.as_ref()?;
+        let playing = roster
+            .members
+            .iter()
+            .filter(|member| member.in_sync && !member.watches && member.peer != roster.me);
+        let behind = playing
+            .filter_map(|member| Some((member.peer, self.cursors.get(&member.peer)?.behind)));
+        behind.max_by_key(|(_, behind)| *behind)
+    }
+
+    /// What somebody says of itself.
+    pub(super) fn on_report(&mut self, now: Duration, from: PeerId, report: Report) {
+        if let Some(cursor) = self.cursors.get_mut(&from) {
+            (cursor.executed, cursor.behind) = (report.tick, report.behind);
+        }
+        if let Some((slack, tick)) = report.slack {
+            let upto = self
+                .me()
+                .and_then(|me| self.voices.get(&me))
+                .map(|voice| voice.upto);
+            self.ahead
+                .on_slack(now, slack, tick, upto.unwrap_or(tick), self.tick_time);
+        }
+    }
+}

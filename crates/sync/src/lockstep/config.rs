@@ -1,0 +1,176 @@
+//! Settings of lockstep.
+
+use core::fmt;
+use core::time::Duration;
+
+/// Settings of [`Lockstep`](crate::Lockstep), checked once in `new`. In a hosted room the host's count for all but
+/// [`patience`](Self::patience); in a mesh each member's hold for what it sends itself, and the pace and the checks are those of the opener.
+#[derive(Clone, PartialEq, Debug)]
+pub struct LockstepConfig {
+    /// Ticks whose inputs travel together. Longer turns need fewer packets and make inputs wait. Default 2 to 8, by latency.
+    pub turn: Length,
+    /// Ticks from the end of a turn to its first tick: the time its inputs have to arrive everywhere. Default 1 to 15 ticks, as
+    /// measured: it rises at once when inputs come late and falls slowly. Who is farther away than the most simulates later than the others.
+    pub delay: Length,
+    /// What makes time pass. Default real time.
+    pub pace: Pace,
+    /// What to do about a machine that cannot keep up. Default: slow everyone by a tenth if it is half a second behind.
+    pub slow: SlowMachine,
+    /// Ticks between two comparisons of everyone's state; 0 for none. Each costs a checksum and a copy of the state. Default 60.
+    pub check_every: u64,
+    /// How much later spectators see the game. They wait as long for their first picture; the session's `load_grace` must be longer. Default none.
+    pub spectator_delay: Duration,
+    /// How much later than the others this program may simulate to make up for an unsteady connection. Who is later than
+    /// that hurries after the others instead. Default 500 ms.
+    pub patience: Duration,
+    /// Ticks whose inputs are kept for those who missed them. Who is farther behind gets the whole state. Default 1200.
+    pub keep: u64,
+}
+
+/// A number of ticks, fixed or found out.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Length {
+    /// Always this many.
+    Fixed(u64),
+    /// As the connections require.
+    Dynamic {
+        /// Never fewer.
+        least: u64,
+        /// Never more.
+        most: u64,
+    },
+}
+
+impl Length {
+    pub(crate) fn clamp(self, ticks: u64) -> u64 {
+        match self {
+            Self::Fixed(ticks) => ticks,
+            Self::Dynamic { least, most } => ticks.clamp(least, most),
+        }
+    }
+
+    fn least(self) -> u64 {
+        self.clamp(0)
+    }
+
+    fn most(self) -> u64 {
+        self.clamp(u64::MAX)
+    }
+}
+
+/// What makes time pass.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Pace {
+    /// The clock.
+    RealTime,
+    /// The players, one after the other: who holds the initiative acts, then passes it on, and so many ticks are simulated. Nobody
+    /// is hurried.
+    Initiative {
+        /// Ticks of a turn; more if the player did more than fits.
+        ticks: u64,
+    },
+}
+
+/// What to do about a machine that simulates more slowly than time passes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SlowMachine {
+    /// Nothing: it falls behind.
+    GoOn,
+    /// Wait for it once it is this many ticks behind.
+    Wait {
+        /// Ticks.
+        behind: u64,
+    },
+    /// Slow everyone gently until it is not this many ticks behind any more.
+    Ease {
+        /// Ticks.
+        behind: u64,
+        /// By how many percent, 1 to 50.
+        percent: u32,
+    },
+    /// Send it away.
+    Drop {
+        /// Ticks.
+        behind: u64,
+    },
+}
+
+impl Default for LockstepConfig {
+    fn default() -> Self {
+        Self {
+            turn: Length::Dynamic { least: 2, most: 8 },
+            delay: Length::Dynamic { least: 1, most: 15 },
+            pace: Pace::RealTime,
+            slow: SlowMachine::Ease {
+                behind: 30,
+                percent: 10,
+            },
+            check_every: 60,
+            spectator_delay: Duration::ZERO,
+            patience: Duration::from_millis(500),
+            keep: 1200,
+        }
+    }
+}
+
+impl LockstepConfig {
+    /// As in the literature: turns of 15 ticks, inputs of turn N run in turn N + 2, checked every 20 turns.
+    pub fn classic() -> Self {
+        Self {
+            turn: Length::Fixed(15),
+            delay: Length::Fixed(15),
+            check_every: 300,
+            ..Self::default()
+        }
+    }
+
+    pub(crate) fn check(&self) -> Result<(), LockstepError> {
+        if self.turn.least() == 0 || self.turn.most() > 600 || self.turn.least() > self.turn.most()
+        {
+            return Err(LockstepError::Turn);
+        }
+        if self.delay.most() > 600 || self.delay.least() > self.delay.most() {
+            return Err(LockstepError::Delay);
+        }
+        if let Pace::Initiative { ticks } = self.pace
+            && !(1..=600).contains(&ticks)
+        {
+            return Err(LockstepError::Turn);
+        }
+        if let SlowMachine::Ease { percent, .. } = self.slow
+            && !(1..=50).contains(&percent)
+        {
+            return Err(LockstepError::Ease);
+        }
+        if self.keep < 300 || self.keep > 36_000 || self.keep < 4 * self.check_every {
+            return Err(LockstepError::Keep);
+        }
+        Ok(())
+    }
+}
+
+/// Settings that make no sense.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum LockstepError {
+    /// The length of a turn.
+    Turn,
+    /// The delay of inputs.
+    Delay,
+    /// How much everyone is slowed.
+    Ease,
+    /// How long inputs are kept.
+    Keep,
+}
+
+impl fmt::Display for LockstepError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Turn => "a turn has 1 to 600 ticks: set `turn` (or the ticks of the initiative) to such",
+            Self::Delay => "inputs are delayed by 0 to 600 ticks: set `delay` to such, the least not above the most",
+            Self::Ease => "everyone is slowed by 1 to 50 percent: set `percent` to such",
+            Self::Keep => "inputs are kept for 300 to 36000 ticks, at least four checks: set `keep` to such",
+        })
+    }
+}
+
+impl core::error::Error for LockstepError {}

@@ -1,0 +1,239 @@
+//! Agreeing on the last word of one who is gone.
+//!
+//! Some have heard more of it than others, and may have simulated on that. So everyone tells the authority what it has heard, and
+//! the authority tells everyone the whole, and where it ends.
+
+use alloc::collections::BTreeSet;
+use alloc::vec::Vec;
+use core::time::Duration;
+
+use super::message::{Message, Span, write_entries};
+use super::{FROZEN, Lockstep, Voice};
+use crate::timeline::Change;
+use crate::{Carriage, Outgoing, PeerId, PlayerId, Tick};
+
+/// How much of a voice that is gone is told: more than anybody can be behind and still follow.
+const TELL_BACK: u64 = 600;
+/// How often it is told again.
+const AGAIN: Duration = Duration::from_secs(1);
+
+/// A voice that is gone, while its end is not agreed on.
+#[derive(Debug, Default)]
+pub(super) struct Departed {
+    answered: BTreeSet<PeerId>,
+    next_word: Duration,
+    /// Whether the roster says so: others may know first.
+    is_gone: bool,
+}
+
+impl Departed {
+    /// What was said to another authority may be lost.
+    pub(super) fn on_new_authority(&mut self) {
+        self.next_word = Duration::ZERO;
+        self.answered.clear();
+    }
+}
+
+impl Lockstep {
+    /// A peer that may have spoken is not there any more, or not the same.
+    pub(super) fn on_departed(&mut self, peer: PeerId) {
+        let speaks = self
+            .voices
+            .get(&peer)
+            .is_some_and(|voice| voice.end.is_none());
+        if speaks {
+            self.departed.entry(peer).or_default().is_gone = true;
+        }
+    }
+
+    /// Whether the authority may go on: nothing is open that would change what it says.
+    pub(super) fn departed_are_settled(&self) -> bool {
+        let me = self.me();
+        match self.is_sequenced() {
+            true => self.departed.is_empty(),
+            false => me.is_none_or(|me| !self.departed.contains_key(&me)),
+        }
+    }
+
+    /// Says, or finds out, how the voices that are gone end.
+    pub(super) fn see_departures(&mut self, now: Duration) {
+        if self.departed.is_empty() {
+            return;
+        }
+        let Some((me, authority)) = self.me().zip(self.authority()) else {
+            return;
+        };
+        let gone: Vec<PeerId> = self
+            .departed
+            .iter()
+            .filter(|(_, departed)| departed.is_gone)
+            .map(|(peer, _)| *peer)
+            .collect();
+        for peer in gone {
+            if me == authority {
+                self.settle_departed(now, me, peer);
+                continue;
+            }
+            let Some(departed) = self.departed.get_mut(&peer) else {
+                continue;
+            };
+            if now < departed.next_word {
+                self.wake_at_departure(peer);
+                continue;
+            }
+            departed.next_word = now + AGAIN;
+            let mut entries = Vec::new();
+            let span = self.known_span(peer, &mut entries);
+            self.say(authority, Carriage::Reliable, &Message::Have { span });
+            self.wake_at_departure(peer);
+        }
+    }
+
+    fn wake_at_departure(&mut self, peer: PeerId) {
+        if let Some(at) = self.departed.get(&peer).map(|departed| departed.next_word) {
+            self.wake_at(at);
+        }
+    }
+
+    /// The authority: once all have said what they know, that is the end.
+    fn settle_departed(&mut self, now: Duration, me: PeerId, peer: PeerId) {
+        let Some((roster, departed)) = self.roster.as_ref().zip(self.departed.get(&peer)) else {
+            return;
+        };
+        let mut others = roster
+            .members
+            .iter()
+            .filter(|member| member.in_sync && member.peer != me);
+        if !others.all(|member| departed.answered.contains(&member.peer) || member.watches) {
+            return;
+        }
+        let to: Vec<PeerId> = roster
+            .members
+            .iter()
+            .map(|member| member.peer)
+            .filter(|peer| *peer != me)
+            .collect();
+        let mut entries = Vec::new();
+        let span = self.known_span(peer, &mut entries);
+        let bytes = Message::End { span: span.clone() }.write();
+        let end = span.to;
+        self.outbox.push_back(Outgoing {
+            to,
+            carriage: Carriage::Reliable,
+            bytes,
+        });
+        self.end_voice(now, peer, end);
+    }
+
+    /// Everything known of the last words of a voice.
+    fn known_span<'a>(&self, peer: PeerId, entries: &'a mut Vec<u8>) -> Span<'a> {
+        let to = self.known_of(peer);
+        let players = self
+            .voices
+            .get(&peer)
+            .map(|voice| voice.players.clone())
+            .unwrap_or_default();
+        let sequenced = self.is_sequenced();
+        let of = |player: PlayerId| sequenced || players.contains(&player);
+        let mut from = Tick(to.0.saturating_sub(TELL_BACK))
+            .max(self.timeline.base())
+            .min(to);
+        // What does not fit is so much that it was told long ago: the newest counts.
+        loop {
+            entries.clear();
+            let reached = write_entries(&self.timeline, from, to, of, entries);
+            if reached == to {
+                break;
+            }
+            from = Tick(from.0 + (to.since(from)).div_ceil(2));
+        }
+        let mut span = self.span_of(peer, from, to, entries);
+        let changes = self.timeline.changes_from(from);
+        span.changes = changes
+            .map(|(tick, change)| (tick, change.clone()))
+            .collect();
+        span
+    }
+
+    /// To the authority: what somebody knows of one who is gone.
+    pub(super) fn on_have(&mut self, now: Duration, from: PeerId, span: &Span<'_>) -> Option<()> {
+        if !self.is_authority() {
+            return Some(());
+        }
+        let voice = self.voices.get(&span.voice)?;
+        if let Some(end) = voice.end {
+            // It is agreed on already: whoever asks has missed it.
+            let mut entries = Vec::new();
+            let mut known = self.known_span(span.voice, &mut entries);
+            known.to = end;
+            let bytes = Message::End { span: known }.write();
+            self.outbox.push_back(Outgoing {
+                to: [from].into(),
+                carriage: Carriage::Reliable,
+                bytes,
+            });
+            return Some(());
+        }
+        if span.from <= voice.upto {
+            self.take_span(span)?;
+        }
+        self.departed
+            .entry(span.voice)
+            .or_default()
+            .answered
+            .insert(from);
+        self.wake_at(now);
+        Some(())
+    }
+
+    /// The authority says how a voice that is gone ends.
+    pub(super) fn on_end(&mut self, now: Duration, span: &Span<'_>) -> Option<()> {
+        let voice = self.voices.get(&span.voice)?;
+        if voice.end.is_some() {
+            return Some(());
+        }
+        if span.from > voice.upto {
+            // Too much is missing to follow: the whole state is wanted.
+            let authority = self.authority()?;
+            let tick = self.next;
+            self.say(
+                authority,
+                Carriage::Reliable,
+                &Message::Leaves { tick, tree: &[] },
+            );
+            return Some(());
+        }
+        self.take_span(span)?;
+        self.end_voice(now, span.voice, span.to);
+        Some(())
+    }
+
+    fn end_voice(&mut self, now: Duration, peer: PeerId, end: Tick) {
+        self.departed.remove(&peer);
+        let sequenced = self.is_sequenced();
+        let Some(voice) = self.voices.get_mut(&peer) else {
+            return;
+        };
+        voice.upto = voice.upto.max(end);
+        voice.end = Some(end);
+        let players = core::mem::take(&mut voice.players);
+        if sequenced {
+            if let Some(authority) = self.authority() {
+                self.voices.insert(authority, Voice::new(end, Vec::new()));
+                self.roll = self.present_at_end();
+                // What the new one says first is late for a reason that does not last.
+                self.frozen_until = now + FROZEN;
+                self.untold = true;
+                for cursor in self.cursors.values_mut() {
+                    cursor.told = cursor.told.min(end);
+                }
+            }
+        } else {
+            for player in players {
+                self.timeline.change(end, Change::Leave(player));
+            }
+        }
+        self.take_early(now);
+        self.wake_at(now);
+    }
+}

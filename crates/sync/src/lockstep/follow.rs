@@ -1,0 +1,282 @@
+//! Simulating what is due and known, and how much later than the schedule.
+
+use core::time::Duration;
+
+use super::message::Message;
+use super::{Lockstep, Pace};
+use crate::{Carriage, PeerId, Tick, World};
+
+/// Ticks simulated in one call; the rest follows at once in the next, so that the network is not kept waiting.
+const AT_ONCE: u32 = 32;
+/// A schedule is given up for a later one when its keeper is this many ticks behind it.
+const SLIP_TICKS: i64 = 30;
+/// Who stands still this long asks for what is missing, and again as often.
+const WANT_AFTER: Duration = Duration::from_millis(400);
+/// What came in time for this long need not be waited for as long.
+const CALM: Duration = Duration::from_secs(10);
+const RELAX_EVERY: Duration = Duration::from_millis(250);
+/// How much earlier than needed things are to arrive, in µs.
+const MARGIN_US: i64 = 2_000;
+
+/// How much later than the common schedule this program simulates.
+#[derive(Debug)]
+pub(super) struct Extra {
+    patience: Duration,
+    /// For a spectator: what it must not see before.
+    floor: Duration,
+    length: Duration,
+    /// The least slack of two halves of the last while, in µs.
+    worst: [Option<i64>; 2],
+    half_ends: Duration,
+    next_relax: Duration,
+}
+
+impl Extra {
+    pub(super) fn new(patience: Duration) -> Extra {
+        Extra {
+            patience,
+            floor: Duration::ZERO,
+            length: Duration::ZERO,
+            worst: [None; 2],
+            half_ends: Duration::ZERO,
+            next_relax: Duration::ZERO,
+        }
+    }
+
+    pub(super) fn length(&self) -> Duration {
+        self.floor + self.length
+    }
+
+    pub(super) fn set_floor(&mut self, floor: Duration) {
+        self.floor = floor;
+    }
+
+    pub(super) fn floor(&self) -> Duration {
+        self.floor
+    }
+
+    /// Something arrived this much before it was due by the schedule.
+    pub(super) fn on_slack(&mut self, now: Duration, slack_us: i64) {
+        let slack_us = slack_us.saturating_add(self.floor.as_micros() as i64);
+        let needed = MARGIN_US - slack_us;
+        if needed > self.patience.as_micros() as i64 {
+            return;
+        }
+        let worst = &mut self.worst[0];
+        *worst = Some(worst.map_or(slack_us, |worst| worst.min(slack_us)));
+        if needed > self.length.as_micros() as i64 {
+            self.length = Duration::from_micros(needed as u64 + MARGIN_US as u64);
+            self.next_relax = now + CALM;
+        }
+    }
+
+    /// The schedule itself has moved: what was late by it is not any more.
+    pub(super) fn on_slip(&mut self, by: Duration) {
+        self.length = self.length.saturating_sub(by);
+        self.worst = [None; 2];
+    }
+
+    fn relax(&mut self, now: Duration, tick_time: Duration) {
+        if now >= self.half_ends {
+            self.half_ends = now + CALM / 2;
+            self.worst = [None, self.worst[0]];
+        }
+        if now < self.next_relax || self.length.is_zero() {
+            return;
+        }
+        self.next_relax = now + RELAX_EVERY;
+        let Some(worst) = self.worst.into_iter().flatten().min() else {
+            return;
+        };
+        let spare = worst + self.length.as_micros() as i64 - 3 * MARGIN_US;
+        if spare > 0 {
+            let less = Duration::from_micros(spare as u64).min(tick_time / 4);
+            self.length = self.length.saturating_sub(less);
+        }
+    }
+}
+
+impl Lockstep {
+    /// Who keeps the schedule and cannot keep up with it moves it.
+    pub(super) fn catch_slip(&mut self, now: Duration) {
+        self.extra.relax(now, self.tick_time);
+        if !self.is_sequenced() || !self.is_authority() || self.config.pace != Pace::RealTime {
+            return;
+        }
+        let behind = self.metronome(now).unwrap_or(0) - self.next.0 as i64;
+        if behind > SLIP_TICKS {
+            self.slip += self.tick_time * (behind - 1) as u32;
+        }
+    }
+
+    /// Who keeps a tick from being simulated; `None` if nobody does.
+    fn held_up_by(&self, tick: Tick) -> Option<PeerId> {
+        if self.voices.is_empty() {
+            return self.authority();
+        }
+        let silent = self.voices.iter().find(|(_, voice)| voice.holds_up(tick));
+        if let Some((peer, _)) = silent {
+            return Some(*peer);
+        }
+        // Between the end of one who spoke for all and the beginning of the next, nobody has spoken yet.
+        let spoken = self
+            .voices
+            .values()
+            .any(|voice| voice.from <= tick && voice.upto > tick);
+        match spoken {
+            true => None,
+            false => self.authority(),
+        }
+    }
+
+    pub(super) fn simulate(&mut self, now: Duration, world: &mut dyn World) {
+        self.behind_now = 0;
+        for _ in 0..AT_ONCE {
+            let Some(due) = self.due(self.next).map(|due| due + self.extra.length()) else {
+                return;
+            };
+            if now < due {
+                self.hurrying = false;
+                return;
+            }
+            if let Some(peer) = self.held_up_by(self.next) {
+                let since = self.stalled.map_or(due, |(since, _)| since);
+                self.stalled = Some((since, Some(peer)));
+                return;
+            }
+            let late = now - due;
+            match self.stalled.take() {
+                Some((since, _)) => self.on_resumed(now, now.saturating_sub(since)),
+                None if late <= self.tick_time => self.hurrying = false,
+                None if !self.hurrying => self.lagged += 1,
+                None => {}
+            }
+            self.run_tick(world);
+        }
+        let reached = now.saturating_sub(self.extra.length());
+        let metronome = self.metronome(reached).unwrap_or(0);
+        self.behind_now = u64::try_from(metronome - self.next.0 as i64).unwrap_or(0);
+    }
+
+    /// Ticks that could have been simulated by now, and were not.
+    pub(super) fn behind(&self) -> u64 {
+        self.behind_now
+    }
+
+    fn on_resumed(&mut self, now: Duration, stalled: Duration) {
+        if self.config.pace != Pace::RealTime {
+            return;
+        }
+        let ticks = stalled.as_nanos().div_ceil(self.tick_time.as_nanos()) as u64;
+        if !self.hurrying {
+            self.lagged += ticks;
+        }
+        self.hurrying = true;
+        if !self.is_sequenced() && stalled > self.config.patience && now >= self.frozen_until {
+            self.slip += stalled;
+        }
+    }
+
+    /// Simulates the next tick.
+    fn run_tick(&mut self, world: &mut dyn World) {
+        let tick = self.next;
+        self.step(tick, world);
+        self.next = tick.next();
+        let keep = Tick(self.next.0.saturating_sub(self.config.keep));
+        if self.timeline.base() < keep {
+            self.timeline.forget_before(keep);
+            self.voices
+                .retain(|_, voice| voice.end.is_none_or(|end| end > keep));
+        }
+    }
+
+    /// One tick with what the timeline holds of it, and the check that may be due after it.
+    pub(super) fn step(&mut self, tick: Tick, world: &mut dyn World) {
+        self.timeline.apply_changes(tick, &mut self.players);
+        let is_new = tick >= self.settled;
+        let inputs = match self.timeline.inputs_mut(tick) {
+            Some(inputs) => inputs,
+            None => &mut self.nothing,
+        };
+        inputs.set_players(&self.players);
+        world.step(tick, inputs);
+        if is_new {
+            world.settle(tick, inputs);
+            self.settled = tick.next();
+        }
+        let after = tick.next();
+        if self.config.check_every > 0 && after.0.is_multiple_of(self.config.check_every) {
+            self.check(after, world, is_new);
+        }
+    }
+
+    /// Asks for what is missing, and says when to be called next.
+    pub(super) fn plan_wake(&mut self, now: Duration) {
+        if let Some((since, Some(peer))) = self.stalled
+            && now >= since + WANT_AFTER
+            && now >= self.next_want
+            && self.config.pace == Pace::RealTime
+        {
+            self.next_want = now + WANT_AFTER;
+            let from = self.voices.get(&peer).map_or(self.next, |voice| voice.upto);
+            let there = self
+                .roster
+                .as_ref()
+                .is_some_and(|roster| roster.member(peer).is_some());
+            if there && self.me() != Some(peer) {
+                self.say(peer, Carriage::Reliable, &Message::Want { from });
+            }
+        }
+        if self.behind_now > 0 {
+            return self.wake_at(now);
+        }
+        match self.due(self.next).map(|due| due + self.extra.length()) {
+            Some(due) if due > now => self.wake_at(due),
+            // Word from the others wakes this up; this is for asking again.
+            Some(_) => self.wake_at(now + WANT_AFTER / 4),
+            None => {}
+        }
+        let closed = self
+            .me()
+            .and_then(|me| self.voices.get(&me))
+            .map(|voice| voice.upto);
+        if let Some(closed) = closed
+            && let Some(due) = self.due(closed)
+        {
+            let at = due.saturating_sub(self.tick_time * self.ahead.ticks() as u32);
+            if at > now {
+                self.wake_at(at);
+            }
+        }
+        self.wake_at(self.next_report.max(now + self.tick_time));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_comes_late_is_waited_for_and_later_less() {
+        let tick = Duration::from_micros(16_667);
+        let mut extra = Extra::new(Duration::from_millis(500));
+        extra.on_slack(Duration::from_secs(1), -30_000);
+        let most = extra.length();
+        assert!(most >= Duration::from_millis(32) && most < Duration::from_millis(40));
+        for ms in 0..30_000u64 {
+            let now = Duration::from_millis(1000 + ms);
+            extra.on_slack(now, 20_000);
+            extra.relax(now, tick);
+        }
+        assert!(
+            extra.length() < Duration::from_millis(1),
+            "{:?}",
+            extra.length()
+        );
+        extra.on_slack(Duration::from_secs(60), -3_000_000);
+        assert!(
+            extra.length() < Duration::from_millis(1),
+            "an outage is no jitter"
+        );
+    }
+}

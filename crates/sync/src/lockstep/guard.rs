@@ -1,0 +1,464 @@
+//! Comparing states, finding what differs and putting it right while the others play on.
+
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use core::time::Duration;
+
+use super::Lockstep;
+use super::message::Message;
+use crate::{
+    Carriage, DesyncReport, Difference, Divergence, ModelEvent, PeerId, PlayerId, Side, Tick,
+    TickInputs, Tree, World,
+};
+
+/// Checks that are remembered.
+const MAX_CHECKS: usize = 16;
+/// How long the authority waits for the others' check values before it decides who differs.
+const HEAR_OUT: Duration = Duration::from_millis(600);
+/// A repair that takes longer is begun anew.
+const REPAIR_TIME: Duration = Duration::from_secs(2);
+/// Repairs of one peer in a row, after which it gets the whole state.
+const PATIENCE: u32 = 1;
+/// Longest words about a difference.
+const MAX_WORDS: usize = 1024;
+
+/// What is known about everyone's states.
+#[derive(Debug, Default)]
+pub(super) struct Guard {
+    /// This program's own check values, and who was present then.
+    own: BTreeMap<Tick, (u64, Vec<PlayerId>)>,
+    theirs: BTreeMap<Tick, Heard>,
+    /// Peers that are being repaired: until when nothing else is begun, and how often it was.
+    repairing: BTreeMap<PeerId, (Duration, u32)>,
+    /// This program is being repaired from another's state at a tick.
+    repair: Option<(Tick, PeerId)>,
+    desyncs: u64,
+}
+
+#[derive(Debug, Default)]
+struct Heard {
+    checksums: BTreeMap<PeerId, u64>,
+    /// When the first of them differed.
+    since: Option<Duration>,
+}
+
+impl Guard {
+    pub(super) fn desyncs(&self) -> u64 {
+        self.desyncs
+    }
+
+    pub(super) fn begin_anew(&mut self) {
+        *self = Guard {
+            desyncs: self.desyncs,
+            ..Guard::default()
+        };
+    }
+
+    pub(super) fn on_new_authority(&mut self) {
+        self.theirs.clear();
+        self.repairing.clear();
+        self.repair = None;
+    }
+
+    pub(super) fn retain(&mut self, here: impl Fn(PeerId) -> bool) {
+        for heard in self.theirs.values_mut() {
+            heard.checksums.retain(|peer, _| here(*peer));
+        }
+        self.repairing.retain(|peer, _| here(*peer));
+    }
+
+    /// A peer says what its state was.
+    pub(super) fn on_check(&mut self, now: Duration, from: PeerId, tick: Tick, checksum: u64) {
+        let newest = self
+            .own
+            .last_key_value()
+            .map_or(tick, |(newest, _)| *newest);
+        if tick.since(newest) > 36_000
+            || self
+                .own
+                .first_key_value()
+                .is_some_and(|(oldest, _)| tick < *oldest)
+        {
+            return;
+        }
+        self.theirs
+            .entry(tick)
+            .or_default()
+            .checksums
+            .insert(from, checksum);
+        if self.theirs.len() > MAX_CHECKS {
+            self.theirs.pop_first();
+        }
+        // What was wrong once and is right now needs no patience any more.
+        let right = self.own.get(&tick).is_some_and(|(own, _)| *own == checksum);
+        if right
+            && self
+                .repairing
+                .get(&from)
+                .is_some_and(|(until, _)| *until <= now)
+        {
+            self.repairing.remove(&from);
+        }
+    }
+}
+
+impl Lockstep {
+    /// The state has reached a tick at which all compare.
+    pub(super) fn check(&mut self, tick: Tick, world: &mut dyn World, is_new: bool) {
+        world.save(tick);
+        let checksum = world.checksum();
+        if is_new {
+            world.witness(tick, checksum);
+        }
+        self.guard
+            .own
+            .insert(tick, (checksum, self.players.clone()));
+        if self.guard.own.len() > MAX_CHECKS {
+            self.guard.own.pop_first();
+        }
+        let watches = self.me().is_some_and(|me| {
+            let member = self.roster.as_ref().and_then(|roster| roster.member(me));
+            member.is_some_and(|member| member.watches)
+        });
+        if let Some(authority) = self
+            .authority()
+            .filter(|authority| Some(*authority) != self.me())
+            && (!watches || self.config.spectator_delay.is_zero())
+        {
+            self.say(
+                authority,
+                Carriage::Redundant,
+                &Message::Check { tick, checksum },
+            );
+        }
+    }
+
+    /// The authority compares what it has heard.
+    pub(super) fn judge_checks(&mut self, now: Duration) {
+        if !self.is_authority() || self.guard.theirs.is_empty() {
+            return;
+        }
+        let Some(me) = self.me() else {
+            return;
+        };
+        let expected: BTreeSet<PeerId> = self
+            .roster
+            .iter()
+            .flat_map(|roster| {
+                roster
+                    .members
+                    .iter()
+                    .filter(|member| member.in_sync && !member.watches)
+            })
+            .map(|member| member.peer)
+            .filter(|peer| *peer != me)
+            .collect();
+        let ticks: Vec<Tick> = self.guard.theirs.keys().copied().collect();
+        for tick in ticks {
+            let Some((own, _)) = self.guard.own.get(&tick) else {
+                continue;
+            };
+            let own = *own;
+            let Some(heard) = self.guard.theirs.get_mut(&tick) else {
+                continue;
+            };
+            let all = expected
+                .iter()
+                .all(|peer| heard.checksums.contains_key(peer));
+            let differing: Vec<(PeerId, u64)> = heard
+                .checksums
+                .iter()
+                .filter(|(_, checksum)| **checksum != own)
+                .map(|(peer, checksum)| (*peer, *checksum))
+                .collect();
+            if differing.is_empty() {
+                if all {
+                    self.guard.theirs.remove(&tick);
+                }
+                continue;
+            }
+            let since = *heard.since.get_or_insert(now);
+            if !all && now < since + HEAR_OUT {
+                self.wake_at(since + HEAR_OUT);
+                continue;
+            }
+            let agreeing = heard.checksums.len() + 1 - differing.len();
+            self.guard.theirs.remove(&tick);
+            self.judge(now, me, tick, &differing, agreeing);
+        }
+    }
+
+    fn judge(
+        &mut self,
+        now: Duration,
+        me: PeerId,
+        tick: Tick,
+        differing: &[(PeerId, u64)],
+        agreeing: usize,
+    ) {
+        // If most of the others agree with each other, it is this program that differs.
+        let mut votes: BTreeMap<u64, Vec<PeerId>> = BTreeMap::new();
+        for (peer, checksum) in differing {
+            votes.entry(*checksum).or_default().push(*peer);
+        }
+        let most = votes.values().max_by_key(|peers| peers.len());
+        let outvoted = most
+            .filter(|peers| peers.len() > agreeing && 2 * peers.len() > differing.len() + agreeing);
+        if let Some(ask) = outvoted.and_then(|peers| peers.first().copied()) {
+            let begun = self
+                .guard
+                .repairing
+                .get(&me)
+                .is_some_and(|(until, _)| now < *until);
+            if !begun {
+                self.guard.repairing.insert(me, (now + REPAIR_TIME, 0));
+                self.for_world
+                    .push_back((me, Message::Diverged { tick, ask }.write()));
+                self.wake_at(now);
+            }
+            return;
+        }
+        for (peer, _) in differing {
+            let (until, times) = self.guard.repairing.get(peer).copied().unwrap_or_default();
+            if now < until {
+                continue;
+            }
+            self.guard
+                .repairing
+                .insert(*peer, (now + REPAIR_TIME, times + 1));
+            self.guard.desyncs += 1;
+            self.events.push_back(ModelEvent::Desync(DesyncReport {
+                peer: *peer,
+                tick,
+                difference: None,
+                bundle: None,
+            }));
+            match times < PATIENCE {
+                true => self.say(
+                    *peer,
+                    Carriage::Reliable,
+                    &Message::Diverged { tick, ask: me },
+                ),
+                // Its inputs must have been others: only the whole state helps.
+                false => self
+                    .for_world
+                    .push_back((*peer, Message::Leaves { tick, tree: &[] }.write())),
+            }
+            self.wake_at(now);
+        }
+    }
+
+    /// Does what needs the world.
+    pub(super) fn answer_with_world(&mut self, now: Duration, world: &mut dyn World) {
+        while let Some((from, bytes)) = self.for_world.pop_front() {
+            match Message::read(&bytes) {
+                Some(Message::Diverged { tick, ask }) => self.ask_for_rows(tick, ask, world),
+                Some(Message::Leaves { tick, tree }) => {
+                    self.send_rows(now, from, tick, tree, world)
+                }
+                Some(Message::Rows {
+                    tick,
+                    checksum,
+                    rows,
+                }) => self.take_rows(now, from, tick, checksum, rows, world),
+                Some(Message::Checkpoint(bytes)) => self.take_over(now, bytes, world),
+                _ => self.refused += 1,
+            }
+        }
+    }
+
+    fn ask_for_rows(&mut self, tick: Tick, ask: PeerId, world: &mut dyn World) {
+        self.guard.desyncs += 1;
+        self.guard.repair = Some((tick, ask));
+        let tree = world
+            .tree_at(tick)
+            .map(|tree| tree.encode())
+            .unwrap_or_default();
+        self.say(
+            ask,
+            Carriage::Reliable,
+            &Message::Leaves { tick, tree: &tree },
+        );
+    }
+
+    fn send_rows(
+        &mut self,
+        now: Duration,
+        to: PeerId,
+        tick: Tick,
+        tree: &[u8],
+        world: &mut dyn World,
+    ) {
+        let ours = world.tree_at(tick);
+        let theirs = Tree::decode(tree).ok().filter(|_| !tree.is_empty());
+        let rows = ours.as_ref().zip(theirs).and_then(|(ours, theirs)| {
+            let parts = ours.differing(&theirs);
+            world.rows_at(tick, Some(&parts))
+        });
+        match (ours, rows) {
+            (Some(ours), Some(rows)) => {
+                let checksum = ours.root();
+                self.say(
+                    to,
+                    Carriage::Reliable,
+                    &Message::Rows {
+                        tick,
+                        checksum,
+                        rows: &rows,
+                    },
+                );
+            }
+            _ if self.is_authority() && Some(to) != self.me() => self.hand_to(now, to, world),
+            _ => {}
+        }
+    }
+
+    fn take_rows(
+        &mut self,
+        now: Duration,
+        from: PeerId,
+        tick: Tick,
+        checksum: u64,
+        rows: &[u8],
+        world: &mut dyn World,
+    ) {
+        let Some(me) = self.me() else {
+            return;
+        };
+        if self.guard.repair != Some((tick, from))
+            || self.timeline.base() > tick
+            || tick > self.next
+        {
+            return;
+        }
+        self.guard.repair = None;
+        let Some((own, players)) = self.guard.own.get(&tick).cloned() else {
+            return;
+        };
+        let agreed = self
+            .guard
+            .own
+            .range(..tick)
+            .next_back()
+            .map(|(agreed, _)| *agreed);
+        let present = self.next;
+        let patched = match world.patch(tick, rows) {
+            Ok(patched) => patched,
+            Err(error) => {
+                self.trouble = Some(error.to_string());
+                return;
+            }
+        };
+        let difference = patched.difference;
+        let words = difference
+            .as_ref()
+            .map(Difference::to_string)
+            .unwrap_or_default();
+        let right = world.checksum() == checksum;
+        let ours = Side {
+            checksum: own,
+            rows: patched.replaced,
+        };
+        let theirs = Side {
+            checksum,
+            rows: rows.into(),
+        };
+        let divergence = Divergence {
+            tick,
+            words: words.clone(),
+            ours,
+            theirs,
+        };
+        // The recording goes through what this program simulated, so it is made before that is replaced.
+        let bundle = agreed.and_then(|agreed| self.recording(agreed, &divergence, world));
+        self.players = players;
+        let mut at = tick;
+        if right {
+            world.save(tick);
+            self.guard
+                .own
+                .insert(tick, (checksum, self.players.clone()));
+        }
+        while at < present {
+            self.step(at, world);
+            at = at.next();
+        }
+        self.events.push_back(ModelEvent::Desync(DesyncReport {
+            peer: me,
+            tick,
+            difference,
+            bundle,
+        }));
+        if let Some(authority) = self.authority() {
+            if !right && authority != me {
+                self.say(
+                    authority,
+                    Carriage::Reliable,
+                    &Message::Leaves { tick, tree: &[] },
+                );
+            } else if authority != me {
+                let words = shortened(&words);
+                self.say(
+                    authority,
+                    Carriage::Reliable,
+                    &Message::Repaired {
+                        tick,
+                        words: words.as_bytes(),
+                    },
+                );
+            }
+        }
+        if right {
+            self.guard.repairing.remove(&me);
+            self.events
+                .push_back(ModelEvent::Repaired { peer: me, tick });
+        }
+        self.wake_at(now);
+    }
+
+    fn recording(
+        &self,
+        agreed: Tick,
+        divergence: &Divergence,
+        world: &mut dyn World,
+    ) -> Option<Vec<u8>> {
+        if self.timeline.base() > agreed {
+            return None;
+        }
+        let (_, players) = self.guard.own.get(&agreed)?;
+        let mut players = players.clone();
+        let mut ticks = Vec::new();
+        let mut tick = agreed;
+        while tick < divergence.tick {
+            self.timeline.apply_changes(tick, &mut players);
+            let mut inputs = self
+                .timeline
+                .inputs(tick)
+                .cloned()
+                .unwrap_or_else(TickInputs::new);
+            inputs.set_players(&players);
+            ticks.push(inputs);
+            tick = tick.next();
+        }
+        world.bundle(agreed, &ticks, divergence)
+    }
+
+    /// A peer says that its state is right again.
+    pub(super) fn on_repaired(&mut self, from: PeerId, tick: Tick, words: &[u8]) {
+        if !self.is_authority() || !self.guard.repairing.contains_key(&from) {
+            return;
+        }
+        let words = String::from_utf8_lossy(&words[..words.len().min(MAX_WORDS)]);
+        self.trouble = Some(alloc::format!("{from} differed at tick {tick}: {words}"));
+        self.events
+            .push_back(ModelEvent::Repaired { peer: from, tick });
+    }
+}
+
+fn shortened(words: &str) -> &str {
+    let end = (0..=words.len().min(MAX_WORDS))
+        .rev()
+        .find(|at| words.is_char_boundary(*at));
+    &words[..end.unwrap_or(0)]
+}

@@ -1,0 +1,287 @@
+//! What the others say.
+
+use alloc::collections::BTreeSet;
+use core::time::Duration;
+
+use super::message::{Message, Span};
+use super::{Lockstep, MAX_INPUT, MAX_PENDING, Voice};
+use crate::timeline::Change;
+use crate::{PeerId, Tick};
+
+/// Spans that may wait for those before them.
+const MAX_EARLY: usize = 512;
+/// Messages that may wait for the world.
+const MAX_FOR_WORLD: usize = 64;
+/// How far a voice may be ahead of the simulation.
+const MAX_AHEAD: u64 = 36_000;
+/// How far the schedule moves at most at a word of somebody else's.
+const MAX_SLIP: Duration = Duration::from_secs(3600);
+
+impl Lockstep {
+    /// Takes a message; `None` if it makes no sense.
+    pub(super) fn hear(&mut self, now: Duration, from: PeerId, bytes: &[u8]) -> Option<()> {
+        let roster = self.roster.as_ref()?;
+        let (authority, me) = (roster.authority, roster.me);
+        roster.member(from)?;
+        match Message::read(bytes)? {
+            Message::Span(span) => {
+                if span.voice != from || from == me {
+                    return None;
+                }
+                if self.hear_span(now, &span)? {
+                    self.take_early(now);
+                    if self.stalled.is_some() {
+                        self.wake_at(now);
+                    }
+                } else if self.early.len() < MAX_EARLY {
+                    self.early.push((from, bytes.into()));
+                }
+            }
+            Message::Inputs(entries) => {
+                if !self.is_sequenced() || me != authority {
+                    return None;
+                }
+                let theirs = roster.member(from)?.players.clone();
+                let mut refused = 0;
+                let holder = self.initiative;
+                let pending = &mut self.pending;
+                entries.each(|_, player, input| {
+                    let may =
+                        theirs.contains(&player) && holder.is_none_or(|holder| holder == player);
+                    let waiting = pending.entry(player).or_default();
+                    match may && waiting.len() < MAX_PENDING && input.len() <= MAX_INPUT {
+                        true => waiting.push_back(input.into()),
+                        false => refused += 1,
+                    }
+                })?;
+                self.inputs_refused += refused;
+            }
+            Message::EndTurn(player) => {
+                let theirs = roster.member(from)?.players.contains(&player);
+                if !theirs || me != authority || self.initiative != Some(player) {
+                    return None;
+                }
+                self.turn_ended = true;
+                self.wake_at(now);
+            }
+            Message::Report(report) => self.on_report(now, from, report),
+            Message::Check { tick, checksum } => self.guard.on_check(now, from, tick, checksum),
+            Message::Want { from: tick } => {
+                let base = self.timeline.base();
+                if tick < base {
+                    // Too long ago: whoever asks needs the whole state.
+                    self.queue_for_world(now, from, &Message::Leaves { tick, tree: &[] }.write());
+                } else if let Some(cursor) = self.cursors.get_mut(&from) {
+                    cursor.told = cursor.told.min(tick);
+                    self.untold = true;
+                    self.wake_at(now);
+                }
+            }
+            Message::Have { span } => self.on_have(now, from, &span)?,
+            Message::End { span } => {
+                if from != authority {
+                    return None;
+                }
+                self.on_end(now, &span)?;
+            }
+            Message::Repaired { tick, words } => self.on_repaired(from, tick, words),
+            Message::Diverged { .. } | Message::Checkpoint(_) if from != authority => return None,
+            Message::Diverged { .. }
+            | Message::Leaves { .. }
+            | Message::Rows { .. }
+            | Message::Checkpoint(_) => {
+                self.queue_for_world(now, from, bytes);
+            }
+        }
+        Some(())
+    }
+
+    fn queue_for_world(&mut self, now: Duration, from: PeerId, bytes: &[u8]) {
+        if self.for_world.len() < MAX_FOR_WORLD {
+            self.for_world.push_back((from, bytes.into()));
+            self.wake_at(now);
+        }
+    }
+
+    /// Takes what a voice says. False if something before it is missing.
+    fn hear_span(&mut self, now: Duration, span: &Span<'_>) -> Option<bool> {
+        let authority = self.authority()?;
+        let is_authority = span.voice == authority;
+        if self.is_sequenced() && !is_authority {
+            return None;
+        }
+        let Some(voice) = self.voices.get(&span.voice) else {
+            // It will be told to speak by somebody whose word has not come yet.
+            return Some(false);
+        };
+        if span.from > voice.upto {
+            return Some(false);
+        }
+        if span.to.0 > self.next.0 + MAX_AHEAD
+            || self.departed.contains_key(&span.voice)
+            || voice.end.is_some()
+        {
+            return Some(true);
+        }
+        if span.to > voice.upto {
+            self.hear_slip(span.slip, is_authority);
+            self.note_slack(now, span);
+            self.take_span(span)?;
+            if self.is_sequenced() {
+                self.turn = span.to.since(span.from);
+                self.initiative = span.initiative;
+            }
+        }
+        Some(true)
+    }
+
+    /// The schedule has moved.
+    fn hear_slip(&mut self, slip: Duration, is_authority: bool) {
+        let follows = match self.is_sequenced() {
+            true => is_authority,
+            false => slip > self.slip,
+        };
+        if !follows || slip > self.slip + MAX_SLIP {
+            return;
+        }
+        if let Some(by) = slip.checked_sub(self.slip)
+            && !by.is_zero()
+        {
+            self.extra.on_slip(by);
+            // What was late by the old schedule says nothing about the new.
+            for voice in self.voices.values_mut() {
+                voice.slack = None;
+            }
+            if let Some((since, _)) = &mut self.stalled {
+                *since += by;
+            }
+        }
+        self.slip = slip;
+    }
+
+    fn note_slack(&mut self, now: Duration, span: &Span<'_>) {
+        let Some(voice) = self.voices.get(&span.voice) else {
+            return;
+        };
+        let first = span.from.max(voice.upto);
+        let Some(due) = self.due(first) else {
+            return;
+        };
+        // Nothing that happened long ago, nothing that waited here rather than on the way.
+        if now < self.frozen_until || self.hurrying || first < self.next {
+            return;
+        }
+        let slack = match due.checked_sub(now) {
+            Some(early) => early.as_micros() as i64,
+            None => -((now - due).as_micros() as i64),
+        };
+        self.extra.on_slack(now, slack);
+        if let Some(voice) = self.voices.get_mut(&span.voice) {
+            let worst = voice.slack.is_none_or(|(worst, _)| slack < worst);
+            if worst {
+                voice.slack = Some((slack, first));
+            }
+            if slack < 0 {
+                self.next_report = self.next_report.min(now + Duration::from_millis(50));
+            }
+        }
+    }
+
+    /// Adds to the timeline what a span says and was not known yet.
+    pub(super) fn take_span(&mut self, span: &Span<'_>) -> Option<()> {
+        let known = self.voices.get(&span.voice)?.upto;
+        // Who speaks for whom comes first: it tells whose inputs count.
+        for (tick, change) in &span.changes {
+            if *tick < known {
+                continue;
+            }
+            if let Change::Voice(peer, players) = change {
+                let silent = self
+                    .voices
+                    .get(peer)
+                    .is_none_or(|voice| voice.end.is_some_and(|end| end <= *tick));
+                match silent {
+                    true => {
+                        self.voices
+                            .insert(*peer, Voice::new(*tick, players.clone()));
+                    }
+                    false => {
+                        if let Some(voice) = self.voices.get_mut(peer)
+                            && voice.players.is_empty()
+                        {
+                            voice.players.clone_from(players);
+                        }
+                    }
+                }
+            }
+            self.timeline.change(*tick, change.clone());
+        }
+        let ticks = span.to.since(span.from);
+        let speaks_for: Option<BTreeSet<_>> = match self.is_sequenced() {
+            true => None,
+            false => Some(
+                self.voices
+                    .get(&span.voice)?
+                    .players
+                    .iter()
+                    .copied()
+                    .collect(),
+            ),
+        };
+        let timeline = &mut self.timeline;
+        span.entries.each(|after, player, input| {
+            let tick = span.from + after.min(1 << 32);
+            let its_own = speaks_for
+                .as_ref()
+                .is_none_or(|players| players.contains(&player));
+            if after < ticks && tick >= known && its_own {
+                timeline.insert(tick, player, input);
+            }
+        })?;
+        if let Some(voice) = self.voices.get_mut(&span.voice) {
+            voice.upto = voice.upto.max(span.to);
+        }
+        Some(())
+    }
+
+    /// Looks again at what came too early.
+    pub(super) fn take_early(&mut self, now: Duration) {
+        loop {
+            let mut progress = false;
+            for (from, bytes) in core::mem::take(&mut self.early) {
+                let taken = match Message::read(&bytes) {
+                    Some(Message::Span(span)) => self.hear_span(now, &span),
+                    _ => None,
+                };
+                match taken {
+                    Some(false) => self.early.push((from, bytes)),
+                    _ => progress = true,
+                }
+            }
+            if !progress {
+                return;
+            }
+        }
+    }
+
+    /// Who is present where everything that is known ends.
+    pub(super) fn present_at_end(&self) -> BTreeSet<crate::PlayerId> {
+        let mut players = self.players.clone();
+        let last = self
+            .timeline
+            .changes_from(self.next)
+            .map(|(tick, _)| tick)
+            .max();
+        let mut tick = self.next;
+        while last.is_some_and(|last| tick <= last) {
+            self.timeline.apply_changes(tick, &mut players);
+            tick = tick.next();
+        }
+        players.into_iter().collect()
+    }
+
+    /// The tick up to which a peer's voice is known.
+    pub(super) fn known_of(&self, peer: PeerId) -> Tick {
+        self.voices.get(&peer).map_or(self.next, |voice| voice.upto)
+    }
+}

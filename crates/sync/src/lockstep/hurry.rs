@@ -1,0 +1,126 @@
+//! How far ahead turns are closed: at once farther when they come late, slowly nearer when they are early.
+
+use core::time::Duration;
+
+use super::Length;
+use crate::Tick;
+
+/// What came in time for this long may be closed a little later.
+const CALM: Duration = Duration::from_secs(10);
+/// How often it gets nearer by a tick then.
+const RELAX_EVERY: Duration = Duration::from_millis(500);
+
+/// How many ticks before its first tick a turn is closed.
+#[derive(Debug)]
+pub(super) struct Ahead {
+    length: Length,
+    ticks: u64,
+    /// What was said for ticks before this one was closed with less.
+    since: Tick,
+    /// The worst of two halves of the last while, in µs.
+    worst: [Option<i64>; 2],
+    half_ends: Duration,
+    next_relax: Duration,
+}
+
+impl Ahead {
+    pub(super) fn new(length: Length) -> Ahead {
+        Ahead {
+            length,
+            ticks: length.clamp(2),
+            since: Tick(0),
+            worst: [None; 2],
+            half_ends: Duration::ZERO,
+            next_relax: Duration::ZERO,
+        }
+    }
+
+    pub(super) fn ticks(&self) -> u64 {
+        self.ticks
+    }
+
+    /// Before anything is known: as far as latency alone requires.
+    pub(super) fn expect(&mut self, latency: Duration, tick_time: Duration) {
+        let needed = latency.as_nanos().div_ceil(tick_time.as_nanos()) as u64 + 1;
+        self.ticks = self.ticks.max(self.length.clamp(needed));
+    }
+
+    /// Somebody heard what was said for `tick` this much before it was due. So far all up to `upto` is said.
+    pub(super) fn on_slack(
+        &mut self,
+        now: Duration,
+        slack_us: i64,
+        tick: Tick,
+        upto: Tick,
+        tick_time: Duration,
+    ) {
+        let worst = &mut self.worst[0];
+        *worst = Some(worst.map_or(slack_us, |worst| worst.min(slack_us)));
+        let margin = tick_time.as_micros() as i64 / 2;
+        if slack_us < margin && tick >= self.since {
+            let missing = (margin - slack_us).div_euclid(tick_time.as_micros() as i64) + 1;
+            let ticks = self.length.clamp(self.ticks + missing as u64);
+            if ticks > self.ticks {
+                (self.ticks, self.since) = (ticks, upto);
+                self.worst = [None; 2];
+                self.half_ends = now + CALM / 2;
+                self.next_relax = now + CALM;
+            }
+        }
+    }
+
+    /// Gets nearer if everything has been early enough for a while.
+    pub(super) fn relax(&mut self, now: Duration) {
+        if now >= self.half_ends {
+            self.half_ends = now + CALM / 2;
+            self.worst = [None, self.worst[0]];
+        }
+        if now < self.next_relax {
+            return;
+        }
+        self.next_relax = now + RELAX_EVERY;
+        let worst = self.worst.into_iter().flatten().min();
+        if worst.is_some_and(|slack| slack > 40_000) {
+            let ticks = self.length.clamp(self.ticks.saturating_sub(1));
+            if ticks < self.ticks {
+                self.ticks = ticks;
+                // What is known was measured with a tick more.
+                for worst in self.worst.iter_mut().flatten() {
+                    *worst -= 16_667;
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TICK: Duration = Duration::from_micros(16_667);
+
+    #[test]
+    fn rises_at_once_and_falls_slowly() {
+        let mut ahead = Ahead::new(Length::Dynamic { least: 1, most: 20 });
+        let now = Duration::from_secs(1);
+        ahead.on_slack(now, -50_000, Tick(60), Tick(64), TICK);
+        assert_eq!(ahead.ticks(), 6);
+        // Said before the change was made: nothing new.
+        ahead.on_slack(now, -50_000, Tick(62), Tick(66), TICK);
+        assert_eq!(ahead.ticks(), 6);
+        for second in 2..30u32 {
+            let now = Duration::from_secs(second.into());
+            ahead.on_slack(now, 200_000, Tick(second.into()) + 200, Tick(1000), TICK);
+            ahead.relax(now);
+        }
+        assert!((1..=3).contains(&ahead.ticks()), "{ahead:?}");
+    }
+
+    #[test]
+    fn fixed_stays_fixed() {
+        let mut ahead = Ahead::new(Length::Fixed(15));
+        ahead.on_slack(Duration::ZERO, -900_000, Tick(0), Tick(1), TICK);
+        ahead.relax(Duration::from_secs(60));
+        assert_eq!(ahead.ticks(), 15);
+    }
+}

@@ -1,0 +1,304 @@
+//! Who is there, and how somebody new begins.
+
+use alloc::string::ToString;
+use alloc::vec::Vec;
+use core::time::Duration;
+
+use super::message::{Bytes, Message, Span, put, write_entries};
+use super::{Cursor, Lockstep, Pace, Voice};
+use crate::{AdoptError, Carriage, ModelEvent, Outgoing, PeerId, Roster, Tick, World};
+
+/// Layout of a checkpoint.
+const LAYOUT: u64 = 1;
+
+impl Lockstep {
+    pub(super) fn on_roster(&mut self, now: Duration, roster: &Roster) {
+        let before = self.roster.replace(roster.clone());
+        self.untold = true;
+        let farthest = roster.members.iter().map(|member| member.latency).max();
+        if self.next == Tick(0) {
+            self.ahead
+                .expect(farthest.unwrap_or_default(), self.tick_time);
+        }
+        if self.voices.is_empty() && roster.me == roster.authority && self.next == Tick(0) {
+            self.voices
+                .insert(roster.authority, Voice::new(Tick(0), Vec::new()));
+        }
+        self.cursors
+            .retain(|peer, _| roster.member(*peer).is_some());
+        self.guard
+            .retain(|peer| roster.member(peer).is_some_and(|member| member.in_sync));
+        let sequenced = self.is_sequenced();
+        let speaking: Vec<PeerId> = self.voices.keys().copied().collect();
+        for peer in speaking {
+            let member = roster.member(peer);
+            let life_before = before
+                .as_ref()
+                .and_then(|before| before.member(peer))
+                .map(|member| member.life);
+            let same_life =
+                life_before.is_none_or(|life| member.is_some_and(|member| member.life == life));
+            let here = member.is_some_and(|member| member.in_sync || member.peer == roster.me);
+            let speaks = !sequenced || peer == roster.authority;
+            if !here || !same_life || !speaks {
+                self.on_departed(peer);
+            }
+        }
+        let authority_before = before.as_ref().map(|before| before.authority);
+        if authority_before.is_some_and(|authority| authority != roster.authority) {
+            for departed in self.departed.values_mut() {
+                departed.on_new_authority();
+            }
+            self.guard.on_new_authority();
+        }
+        self.wake_at(now);
+    }
+
+    pub(super) fn write_checkpoint(
+        &mut self,
+        now: Duration,
+        newcomer: PeerId,
+        world: &mut dyn World,
+    ) -> Vec<u8> {
+        let mut out = Vec::new();
+        put(&mut out, LAYOUT);
+        put(&mut out, self.next.0);
+        put(
+            &mut out,
+            self.start.map_or(0, |start| start.as_micros() as u64 + 1),
+        );
+        put(&mut out, self.slip.as_micros() as u64);
+        put(&mut out, self.config.check_every);
+        put(
+            &mut out,
+            match self.config.pace {
+                Pace::RealTime => 0,
+                Pace::Initiative { ticks } => ticks,
+            },
+        );
+        let member = self
+            .roster
+            .as_ref()
+            .and_then(|roster| roster.member(newcomer))
+            .cloned();
+        let watches = member.as_ref().is_some_and(|member| member.watches);
+        let floor = if watches {
+            self.config.spectator_delay
+        } else {
+            Duration::ZERO
+        };
+        put(&mut out, (floor + self.extra.floor()).as_micros() as u64);
+        put(&mut out, self.players.len() as u64);
+        self.players
+            .iter()
+            .for_each(|player| put(&mut out, player.0.into()));
+        put(&mut out, self.voices.len() as u64);
+        let mut known = self.next;
+        for (peer, voice) in &self.voices {
+            put(&mut out, peer.0.into());
+            put(&mut out, voice.from.0);
+            put(&mut out, voice.upto.0);
+            put(&mut out, voice.end.map_or(0, |end| end.0 + 1));
+            put(&mut out, voice.players.len() as u64);
+            voice
+                .players
+                .iter()
+                .for_each(|player| put(&mut out, player.0.into()));
+            known = known.max(voice.upto);
+        }
+        let mut from = self.next;
+        let mut entries = Vec::new();
+        loop {
+            entries.clear();
+            let to = write_entries(&self.timeline, from, known, |_| true, &mut entries);
+            let mut span = self.span_of(newcomer, from, to, &entries);
+            let changes = self.timeline.changes_from(from);
+            span.changes = changes
+                .map(|(tick, change)| (tick, change.clone()))
+                .collect();
+            let mut bytes = Vec::new();
+            span.write(&mut bytes);
+            put(&mut out, bytes.len() as u64);
+            out.extend_from_slice(&bytes);
+            from = to;
+            if from >= known {
+                break;
+            }
+        }
+        put(&mut out, 0);
+        out.extend_from_slice(&world.checkpoint());
+        let told = self.me().map_or(self.next, |me| self.known_of(me));
+        let life = member.map_or(0, |member| member.life);
+        self.cursors.insert(
+            newcomer,
+            Cursor {
+                life,
+                told,
+                executed: self.next,
+                behind: 0,
+            },
+        );
+        self.wake_at(now);
+        out
+    }
+
+    pub(super) fn read_checkpoint(
+        &mut self,
+        now: Duration,
+        checkpoint: &[u8],
+        world: &mut dyn World,
+    ) -> Result<(), AdoptError> {
+        let malformed =
+            || AdoptError::Malformed("the beginning of a checkpoint is damaged".to_string());
+        let mut r = Bytes(checkpoint);
+        let begin = Beginning::read(&mut r).ok_or_else(malformed)?;
+        world.adopt(begin.tick, r.0)?;
+        self.next = begin.tick;
+        self.settled = begin.tick;
+        self.start = begin.start.or(self.start);
+        self.slip = begin.slip;
+        self.config.check_every = begin.check_every;
+        self.config.pace = begin.pace;
+        self.extra.set_floor(begin.floor);
+        self.players = begin.players;
+        self.voices = begin.voices.into_iter().collect();
+        self.timeline.begin(begin.tick);
+        for span in &begin.spans {
+            let ticks = span.to.since(span.from);
+            let timeline = &mut self.timeline;
+            let taken = span.entries.each(|after, player, input| {
+                if after < ticks {
+                    timeline.insert(span.from + after, player, input);
+                }
+            });
+            taken.ok_or_else(malformed)?;
+            for (tick, change) in &span.changes {
+                self.timeline.change(*tick, change.clone());
+            }
+            self.initiative = span.initiative;
+        }
+        self.roll = self.present_at_end();
+        self.departed.clear();
+        self.guard.begin_anew();
+        self.stalled = None;
+        self.hurrying = true;
+        self.behind_now = 0;
+        // Whoever spoke before it was away does not go on where others may have heard more.
+        let roster = self.roster.clone();
+        if let Some(roster) = roster {
+            if !self.is_sequenced() {
+                self.on_departed(roster.me);
+            }
+            self.on_roster(now, &roster);
+        }
+        self.take_early(now);
+        self.wake_at(now);
+        Ok(())
+    }
+
+    /// Gives everyone the present state in place of theirs: a save game was loaded.
+    pub(super) fn give_to_all(&mut self, now: Duration, world: &mut dyn World) {
+        let peers: Vec<PeerId> = self
+            .roster
+            .iter()
+            .flat_map(|roster| {
+                roster
+                    .members
+                    .iter()
+                    .filter(|member| member.peer != roster.me)
+            })
+            .map(|member| member.peer)
+            .collect();
+        for peer in peers {
+            self.hand_to(now, peer, world);
+        }
+    }
+
+    /// Gives somebody the present state in place of its own.
+    pub(super) fn hand_to(&mut self, now: Duration, peer: PeerId, world: &mut dyn World) {
+        let checkpoint = self.write_checkpoint(now, peer, world);
+        let bytes = Message::Checkpoint(&checkpoint).write();
+        self.outbox.push_back(Outgoing {
+            to: [peer].into(),
+            carriage: Carriage::Reliable,
+            bytes,
+        });
+    }
+
+    /// The authority's state takes the place of this program's.
+    pub(super) fn take_over(&mut self, now: Duration, checkpoint: &[u8], world: &mut dyn World) {
+        match self.read_checkpoint(now, checkpoint, world) {
+            Ok(()) => self
+                .events
+                .push_back(ModelEvent::Adopted { tick: self.next }),
+            Err(error) => self.trouble = Some(error.to_string()),
+        }
+    }
+}
+
+/// The part of a checkpoint that is not the game's.
+struct Beginning<'a> {
+    tick: Tick,
+    start: Option<Duration>,
+    slip: Duration,
+    check_every: u64,
+    pace: Pace,
+    floor: Duration,
+    players: Vec<crate::PlayerId>,
+    voices: Vec<(PeerId, Voice)>,
+    spans: Vec<Span<'a>>,
+}
+
+impl<'a> Beginning<'a> {
+    fn read(r: &mut Bytes<'a>) -> Option<Beginning<'a>> {
+        if r.number()? != LAYOUT {
+            return None;
+        }
+        let tick = r.tick()?;
+        let micros = |value: u64| Duration::from_micros(value.min(1 << 50));
+        let start = r.number()?.checked_sub(1).map(micros);
+        let slip = micros(r.number()?);
+        let check_every = r.number().filter(|ticks| *ticks <= 9_000)?;
+        let pace = match r.number()? {
+            0 => Pace::RealTime,
+            ticks @ 1..=600 => Pace::Initiative { ticks },
+            _ => return None,
+        };
+        let floor = micros(r.number()?);
+        let mut players = Vec::new();
+        for _ in 0..r.number().filter(|count| *count <= 65_536)? {
+            players.push(r.player()?);
+        }
+        players.sort_unstable();
+        let mut voices = Vec::new();
+        for _ in 0..r.number().filter(|count| *count <= 65_536)? {
+            let peer = r.peer()?;
+            let mut voice = Voice::new(r.tick()?, Vec::new());
+            voice.upto = r.tick()?;
+            voice.end = r.number()?.checked_sub(1).map(Tick);
+            for _ in 0..r.number().filter(|count| *count <= 64)? {
+                voice.players.push(r.player()?);
+            }
+            voices.push((peer, voice));
+        }
+        let mut spans = Vec::new();
+        loop {
+            let len = usize::try_from(r.number()?).ok()?;
+            if len == 0 {
+                break;
+            }
+            spans.push(Span::read(&mut Bytes(r.take(len)?))?);
+        }
+        Some(Beginning {
+            tick,
+            start,
+            slip,
+            check_every,
+            pace,
+            floor,
+            players,
+            voices,
+            spans,
+        })
+    }
+}

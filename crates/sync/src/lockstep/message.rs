@@ -1,0 +1,522 @@
+//! What the peers of a lockstep game say to each other.
+
+use alloc::vec::Vec;
+use core::time::Duration;
+
+use crate::timeline::{Change, Timeline};
+use crate::{PeerId, PlayerId, Tick};
+
+/// Ticks a single span may cover.
+const MAX_SPAN: u64 = 4096;
+/// Changes a single span may hold.
+const MAX_CHANGES: u64 = 8192;
+/// A span is split where it gets longer than this.
+const SPLIT_BYTES: usize = 1000;
+
+/// One message, read where it lies.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Message<'a> {
+    /// Everything that is done in some ticks, as far as a voice speaks for it.
+    Span(Span<'a>),
+    /// What the sender's players do, as soon as possible: for the authority that puts it into turns.
+    Inputs(Entries<'a>),
+    /// How the sender gets on.
+    Report(Report),
+    /// Check value of the sender's state.
+    Check { tick: Tick, checksum: u64 },
+    /// Say that again: what a voice said from this tick on.
+    Want { from: Tick },
+    /// How much the sender knows of a voice that is gone, and all of it that may be missing elsewhere.
+    Have { span: Span<'a> },
+    /// The voice that is gone said this much, and no more.
+    End { span: Span<'a> },
+    /// Your state differs: ask this peer for what is right.
+    Diverged { tick: Tick, ask: PeerId },
+    /// Check values of the parts of the sender's state: what differs there? With none, the whole state is wanted.
+    Leaves { tick: Tick, tree: &'a [u8] },
+    /// What differs, as it should be.
+    Rows {
+        tick: Tick,
+        checksum: u64,
+        rows: &'a [u8],
+    },
+    /// The sender's state is right again; words about what was wrong.
+    Repaired { tick: Tick, words: &'a [u8] },
+    /// The whole state, to go on from.
+    Checkpoint(&'a [u8]),
+    /// The sender's player passes the initiative on.
+    EndTurn(PlayerId),
+}
+
+/// What a voice says about the ticks from `from` to `to`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Span<'a> {
+    pub voice: PeerId,
+    pub slip: Duration,
+    pub from: Tick,
+    pub to: Tick,
+    pub initiative: Option<PlayerId>,
+    pub changes: Vec<(Tick, Change)>,
+    /// Encoded entries: ticks with inputs, then the inputs of each.
+    pub entries: Entries<'a>,
+}
+
+/// Inputs, sorted by tick and player, as they lie in a message.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Entries<'a>(&'a [u8]);
+
+/// How a peer gets on with what another says.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Report {
+    /// Simulated up to here.
+    pub tick: Tick,
+    /// Ticks it could have simulated, but has not.
+    pub behind: u64,
+    /// The least time by which what you said was early (late if negative) in a while, in µs, and the tick it was said for.
+    pub slack: Option<(i64, Tick)>,
+}
+
+pub(super) fn put(out: &mut Vec<u8>, mut value: u64) {
+    while value >= 0x80 {
+        out.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    out.push(value as u8);
+}
+
+fn put_signed(out: &mut Vec<u8>, value: i64) {
+    put(out, ((value << 1) ^ (value >> 63)) as u64);
+}
+
+/// Reads numbers off the front of a message.
+#[derive(Clone, Copy)]
+pub(super) struct Bytes<'a>(pub &'a [u8]);
+
+impl<'a> Bytes<'a> {
+    pub(super) fn number(&mut self) -> Option<u64> {
+        let mut value = 0u64;
+        for shift in (0..64).step_by(7) {
+            let (&byte, rest) = self.0.split_first()?;
+            self.0 = rest;
+            value |= u64::from(byte & 0x7f) << shift;
+            if byte < 0x80 {
+                return Some(value);
+            }
+        }
+        None
+    }
+
+    fn signed(&mut self) -> Option<i64> {
+        let value = self.number()?;
+        Some((value >> 1) as i64 ^ -((value & 1) as i64))
+    }
+
+    pub(super) fn tick(&mut self) -> Option<Tick> {
+        self.number().filter(|tick| *tick < 1 << 48).map(Tick)
+    }
+
+    fn fixed(&mut self) -> Option<u64> {
+        let (bytes, rest) = self.0.split_first_chunk()?;
+        self.0 = rest;
+        Some(u64::from_le_bytes(*bytes))
+    }
+
+    pub(super) fn peer(&mut self) -> Option<PeerId> {
+        u16::try_from(self.number()?).ok().map(PeerId)
+    }
+
+    pub(super) fn player(&mut self) -> Option<PlayerId> {
+        u16::try_from(self.number()?).ok().map(PlayerId)
+    }
+
+    pub(super) fn take(&mut self, len: usize) -> Option<&'a [u8]> {
+        let (taken, rest) = self.0.split_at_checked(len)?;
+        self.0 = rest;
+        Some(taken)
+    }
+
+    fn rest(&mut self) -> &'a [u8] {
+        core::mem::take(&mut self.0)
+    }
+}
+
+impl<'a> Message<'a> {
+    pub(super) fn read(bytes: &'a [u8]) -> Option<Message<'a>> {
+        let (&tag, rest) = bytes.split_first()?;
+        let mut r = Bytes(rest);
+        let message = match tag {
+            0 => Self::Span(Span::read(&mut r)?),
+            1 => Self::Inputs(Entries(r.rest())),
+            2 => Self::Report(Report {
+                tick: r.tick()?,
+                behind: r.number()?,
+                slack: match r.number()? {
+                    0 => None,
+                    _ => Some((r.signed()?, r.tick()?)),
+                },
+            }),
+            3 => Self::Check {
+                tick: r.tick()?,
+                checksum: r.fixed()?,
+            },
+            4 => Self::Want { from: r.tick()? },
+            5 => Self::Have {
+                span: Span::read(&mut r)?,
+            },
+            6 => Self::End {
+                span: Span::read(&mut r)?,
+            },
+            7 => Self::Diverged {
+                tick: r.tick()?,
+                ask: r.peer()?,
+            },
+            8 => Self::Leaves {
+                tick: r.tick()?,
+                tree: r.rest(),
+            },
+            9 => Self::Rows {
+                tick: r.tick()?,
+                checksum: r.fixed()?,
+                rows: r.rest(),
+            },
+            10 => Self::Repaired {
+                tick: r.tick()?,
+                words: r.rest(),
+            },
+            11 => Self::Checkpoint(r.rest()),
+            12 => Self::EndTurn(r.player()?),
+            _ => return None,
+        };
+        r.0.is_empty().then_some(message)
+    }
+
+    pub(super) fn write(&self) -> Vec<u8> {
+        let mut out = Vec::new();
+        match self {
+            Self::Span(span) => {
+                out.push(0);
+                span.write(&mut out);
+            }
+            Self::Inputs(entries) => {
+                out.push(1);
+                out.extend_from_slice(entries.0);
+            }
+            Self::Report(report) => {
+                out.push(2);
+                put(&mut out, report.tick.0);
+                put(&mut out, report.behind);
+                match report.slack {
+                    None => out.push(0),
+                    Some((slack, tick)) => {
+                        out.push(1);
+                        put_signed(&mut out, slack);
+                        put(&mut out, tick.0);
+                    }
+                }
+            }
+            Self::Check { tick, checksum } => {
+                out.push(3);
+                put(&mut out, tick.0);
+                out.extend_from_slice(&checksum.to_le_bytes());
+            }
+            Self::Want { from } => {
+                out.push(4);
+                put(&mut out, from.0);
+            }
+            Self::Have { span } => {
+                out.push(5);
+                span.write(&mut out);
+            }
+            Self::End { span } => {
+                out.push(6);
+                span.write(&mut out);
+            }
+            Self::Diverged { tick, ask } => {
+                out.push(7);
+                put(&mut out, tick.0);
+                put(&mut out, ask.0.into());
+            }
+            Self::Leaves { tick, tree } => {
+                out.push(8);
+                put(&mut out, tick.0);
+                out.extend_from_slice(tree);
+            }
+            Self::Rows {
+                tick,
+                checksum,
+                rows,
+            } => {
+                out.push(9);
+                put(&mut out, tick.0);
+                out.extend_from_slice(&checksum.to_le_bytes());
+                out.extend_from_slice(rows);
+            }
+            Self::Repaired { tick, words } => {
+                out.push(10);
+                put(&mut out, tick.0);
+                out.extend_from_slice(words);
+            }
+            Self::Checkpoint(bytes) => {
+                out.push(11);
+                out.extend_from_slice(bytes);
+            }
+            Self::EndTurn(player) => {
+                out.push(12);
+                put(&mut out, player.0.into());
+            }
+        }
+        out
+    }
+}
+
+impl<'a> Span<'a> {
+    pub(super) fn read(r: &mut Bytes<'a>) -> Option<Span<'a>> {
+        let voice = r.peer()?;
+        let slip = Duration::from_micros(r.number()?.min(1 << 50));
+        let from = r.tick()?;
+        let ticks = r.number().filter(|ticks| *ticks <= MAX_SPAN)?;
+        let initiative = match r.number()? {
+            0 => None,
+            player => Some(PlayerId(u16::try_from(player - 1).ok()?)),
+        };
+        let count = r.number().filter(|count| *count <= MAX_CHANGES)?;
+        let mut changes = Vec::new();
+        for _ in 0..count {
+            let tick = from + r.number().filter(|after| *after <= 2 * MAX_SPAN)?;
+            let change = match r.number()? {
+                0 => Change::Join(r.player()?),
+                1 => Change::Leave(r.player()?),
+                2 => {
+                    let peer = r.peer()?;
+                    let mut players = Vec::new();
+                    for _ in 0..r.number().filter(|count| *count <= 64)? {
+                        players.push(r.player()?);
+                    }
+                    Change::Voice(peer, players)
+                }
+                _ => return None,
+            };
+            changes.push((tick, change));
+        }
+        let entries = Entries(r.rest());
+        Some(Span {
+            voice,
+            slip,
+            from,
+            to: from + ticks,
+            initiative,
+            changes,
+            entries,
+        })
+    }
+
+    pub(super) fn write(&self, out: &mut Vec<u8>) {
+        put(out, self.voice.0.into());
+        put(out, self.slip.as_micros() as u64);
+        put(out, self.from.0);
+        put(out, self.to.since(self.from));
+        put(
+            out,
+            self.initiative.map_or(0, |player| u64::from(player.0) + 1),
+        );
+        put(out, self.changes.len() as u64);
+        for (tick, change) in &self.changes {
+            put(out, tick.since(self.from));
+            match change {
+                Change::Join(player) => {
+                    put(out, 0);
+                    put(out, player.0.into());
+                }
+                Change::Leave(player) => {
+                    put(out, 1);
+                    put(out, player.0.into());
+                }
+                Change::Voice(peer, players) => {
+                    put(out, 2);
+                    put(out, peer.0.into());
+                    put(out, players.len() as u64);
+                    players.iter().for_each(|player| put(out, player.0.into()));
+                }
+            }
+        }
+        out.extend_from_slice(self.entries.0);
+    }
+}
+
+impl<'a> Entries<'a> {
+    /// Calls back with every input: ticks after the first, player, input. Stops with `None` where it is malformed.
+    pub(super) fn each(&self, mut tell: impl FnMut(u64, PlayerId, &'a [u8])) -> Option<()> {
+        let mut r = Bytes(self.0);
+        let mut tick = 0u64;
+        while !r.0.is_empty() {
+            tick = tick.checked_add(r.number()?)?;
+            let (mut player, mut len) = (0u64, 0usize);
+            for _ in 0..r.number()? {
+                let head = r.number()?;
+                player = player.checked_add(head >> 1)?;
+                if head & 1 == 1 {
+                    len = usize::try_from(r.number()?).ok()?;
+                }
+                let input = r.take(len)?;
+                tell(tick, PlayerId(u16::try_from(player).ok()?), input);
+                player += 1;
+            }
+            tick += 1;
+        }
+        Some(())
+    }
+
+    pub(super) fn encoded(bytes: &'a [u8]) -> Entries<'a> {
+        Entries(bytes)
+    }
+}
+
+/// Writes the inputs of some ticks; `of` says whose. Returns where it stopped because that is long enough.
+pub(super) fn write_entries(
+    timeline: &Timeline,
+    from: Tick,
+    to: Tick,
+    of: impl Fn(PlayerId) -> bool,
+    out: &mut Vec<u8>,
+) -> Tick {
+    let mut since = from;
+    let mut tick = from;
+    while tick < to {
+        if out.len() > SPLIT_BYTES || tick.since(from) >= MAX_SPAN {
+            return tick;
+        }
+        if let Some(inputs) = timeline.inputs(tick)
+            && !inputs.is_empty()
+        {
+            let count = inputs.entries().filter(|(player, _)| of(*player)).count();
+            if count > 0 {
+                put(out, tick.since(since));
+                put(out, count as u64);
+                write_tick(inputs.entries().filter(|(player, _)| of(*player)), out);
+                since = tick.next();
+            }
+        }
+        tick = tick.next();
+    }
+    to
+}
+
+/// Writes the inputs of one tick.
+fn write_tick<'a>(entries: impl Iterator<Item = (PlayerId, &'a [u8])>, out: &mut Vec<u8>) {
+    let (mut next, mut len) = (0u64, 0);
+    for (player, input) in entries {
+        let differs = input.len() != len;
+        put(
+            out,
+            ((u64::from(player.0) - next) << 1) | u64::from(differs),
+        );
+        if differs {
+            len = input.len();
+            put(out, len as u64);
+        }
+        out.extend_from_slice(input);
+        next = u64::from(player.0) + 1;
+    }
+}
+
+/// Writes inputs that have no ticks yet: one after the other for each player.
+pub(super) fn write_inputs(pending: &[(PlayerId, Vec<Vec<u8>>)], out: &mut Vec<u8>) {
+    let most = pending.iter().map(|(_, inputs)| inputs.len()).max();
+    for at in 0..most.unwrap_or(0) {
+        let of_tick = || {
+            pending
+                .iter()
+                .filter_map(move |(player, inputs)| Some((*player, inputs.get(at)?.as_slice())))
+        };
+        put(out, 0);
+        put(out, of_tick().count() as u64);
+        write_tick(of_tick(), out);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::vec;
+
+    #[test]
+    fn a_span_comes_back_as_written() {
+        let mut timeline = Timeline::default();
+        timeline.begin(Tick(100));
+        timeline.insert(Tick(100), PlayerId(0), b"x");
+        timeline.insert(Tick(103), PlayerId(2), b"hello");
+        timeline.insert(Tick(103), PlayerId(900), b"world");
+        timeline.insert(Tick(104), PlayerId(7), b"beyond");
+        let mut entries = Vec::new();
+        assert_eq!(
+            write_entries(&timeline, Tick(100), Tick(104), |_| true, &mut entries),
+            Tick(104)
+        );
+        let span = Span {
+            voice: PeerId(3),
+            slip: Duration::from_micros(77),
+            from: Tick(100),
+            to: Tick(104),
+            initiative: Some(PlayerId(0)),
+            changes: vec![
+                (Tick(100), Change::Join(PlayerId(1))),
+                (
+                    Tick(102),
+                    Change::Voice(PeerId(4), vec![PlayerId(5), PlayerId(6)]),
+                ),
+                (Tick(103), Change::Leave(PlayerId(9))),
+            ],
+            entries: Entries(&entries),
+        };
+        let bytes = Message::Span(span.clone()).write();
+        assert_eq!(Message::read(&bytes), Some(Message::Span(span.clone())));
+        let mut read = Vec::new();
+        span.entries
+            .each(|tick, player, input| read.push((tick, player.0, input.to_vec())))
+            .unwrap();
+        assert_eq!(
+            read,
+            [
+                (0, 0, b"x".to_vec()),
+                (3, 2, b"hello".to_vec()),
+                (3, 900, b"world".to_vec())
+            ]
+        );
+        for len in 0..bytes.len() {
+            if let Some(Message::Span(span)) = Message::read(&bytes[..len]) {
+                let _ = span.entries.each(|_, _, _| {});
+            }
+        }
+    }
+
+    #[test]
+    fn numbers_beyond_reason_are_refused() {
+        assert_eq!(
+            Message::read(&[0, 1, 0, 255, 255, 255, 255, 255, 255, 255, 255, 255, 1]),
+            None
+        );
+        assert_eq!(Message::read(&[]), None);
+        assert_eq!(Message::read(&[99]), None);
+        let mut long = vec![0, 1, 0, 0];
+        put(&mut long, MAX_SPAN + 1);
+        assert_eq!(Message::read(&long), None);
+    }
+
+    #[test]
+    fn inputs_without_ticks_keep_their_order() {
+        let mut bytes = Vec::new();
+        let pending = [
+            (PlayerId(1), vec![b"a".to_vec(), b"bb".to_vec()]),
+            (PlayerId(4), vec![b"c".to_vec()]),
+        ];
+        write_inputs(&pending, &mut bytes);
+        let mut read = Vec::new();
+        Entries(&bytes)
+            .each(|_, player, input| read.push((player.0, input.to_vec())))
+            .unwrap();
+        assert_eq!(
+            read,
+            [(1, b"a".to_vec()), (4, b"c".to_vec()), (1, b"bb".to_vec())]
+        );
+    }
+}

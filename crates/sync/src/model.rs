@@ -1,0 +1,209 @@
+//! What every way of keeping in step has in common.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::time::Duration;
+
+use crate::{AdoptError, Difference, PeerId, PlayerId, Tick, World};
+
+/// A way of keeping one simulation in step: who simulates what, and what travels.
+///
+/// A model does no IO and knows neither the game's types nor the network: it is told who is there ([`handle_roster`](Model::handle_roster)),
+/// what arrived and what local players do; it is lent the [`World`] to step; it says what to send. All times are those of the clock that
+/// the peers have in common. A session, a test or the lab drives any of them:
+///
+/// 1. hand over what happened with the `handle_*` calls and [`input`](Model::input);
+/// 2. [`advance`](Model::advance) when [`poll_timeout`](Model::poll_timeout) is due, and after anything has arrived;
+/// 3. send what [`poll_message`](Model::poll_message) gives, read [`poll_event`](Model::poll_event).
+///
+/// *Unstable:* more models will bend it.
+pub trait Model {
+    /// Who is there has changed.
+    fn handle_roster(&mut self, now: Duration, roster: &Roster);
+
+    /// The game begins at this time, from the state the world has then.
+    fn handle_start(&mut self, now: Duration, at: Duration);
+
+    /// A message of this model arrived. Malformed ones are counted and dropped.
+    fn handle_message(&mut self, now: Duration, from: PeerId, message: &[u8]);
+
+    /// What a local player does next, encoded. Returns false if too many wait already, or the player may not act now.
+    fn input(&mut self, now: Duration, player: PlayerId, input: &[u8]) -> bool;
+
+    /// The player that holds the initiative passes it on; nothing in games that run in real time.
+    fn end_turn(&mut self, now: Duration, player: PlayerId);
+
+    /// Simulates what is due. The only call that steps the world.
+    fn advance(&mut self, now: Duration, world: &mut dyn World);
+
+    /// The next message to send.
+    fn poll_message(&mut self) -> Option<Outgoing>;
+
+    /// The next thing worth knowing.
+    fn poll_event(&mut self) -> Option<ModelEvent>;
+
+    /// When `advance` wants to be called next.
+    fn poll_timeout(&self) -> Option<Duration>;
+
+    /// How things stand.
+    fn status(&self) -> Status;
+
+    /// Everything a newcomer needs to take part from here on.
+    fn checkpoint(&mut self, now: Duration, newcomer: PeerId, world: &mut dyn World) -> Vec<u8>;
+
+    /// The authority gives everyone the world's present state in place of theirs, before the game begins.
+    fn hand_out(&mut self, now: Duration, world: &mut dyn World);
+
+    /// Begins where a [`checkpoint`](Model::checkpoint) of another peer left off.
+    fn adopt(
+        &mut self,
+        now: Duration,
+        checkpoint: &[u8],
+        world: &mut dyn World,
+    ) -> Result<(), AdoptError>;
+}
+
+/// Who takes part, as far as a model needs to know.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Roster {
+    /// This program.
+    pub me: PeerId,
+    /// The host, or the leader of a mesh.
+    pub authority: PeerId,
+    /// Whether everyone talks to everyone.
+    pub is_mesh: bool,
+    /// Everyone, this program included, in ascending order of their ids.
+    pub members: Vec<Member>,
+}
+
+impl Roster {
+    /// A member by its id.
+    pub fn member(&self, peer: PeerId) -> Option<&Member> {
+        let at = self
+            .members
+            .binary_search_by_key(&peer, |member| member.peer)
+            .ok()?;
+        self.members.get(at)
+    }
+}
+
+/// One program that takes part.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Member {
+    /// Its id.
+    pub peer: PeerId,
+    /// Who plays there, in ascending order.
+    pub players: Vec<PlayerId>,
+    /// Whether it has the game's state.
+    pub in_sync: bool,
+    /// Whether it only watches.
+    pub watches: bool,
+    /// Which life of the peer it is: another number after it was away.
+    pub life: u64,
+    /// One way to it from here, as far as known.
+    pub latency: Duration,
+}
+
+/// How a message of a model is to travel.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Carriage {
+    /// May be lost.
+    Unreliable,
+    /// Arrives, in order, repeated before it is known to be lost.
+    Redundant,
+    /// Arrives, in order.
+    Reliable,
+}
+
+/// A message of a model for the same model of another peer.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Outgoing {
+    /// For whom: the same for all of them.
+    pub to: Vec<PeerId>,
+    /// How.
+    pub carriage: Carriage,
+    /// What.
+    pub bytes: Vec<u8>,
+}
+
+/// Something a model wants known.
+#[derive(Clone, PartialEq, Debug)]
+pub enum ModelEvent {
+    /// A peer's state differs from that of the others: on that peer itself, and on the authority.
+    Desync(DesyncReport),
+    /// A peer that differed is the same as the others again.
+    Repaired {
+        /// Who.
+        peer: PeerId,
+        /// From this tick on.
+        tick: Tick,
+    },
+    /// A peer's machine is too slow, and the policy says to drop it.
+    TooSlow {
+        /// Who.
+        peer: PeerId,
+        /// How far behind it is.
+        ticks_behind: u64,
+    },
+    /// The game's state was replaced by the authority's: a save game was loaded, or this peer was too far behind.
+    Adopted {
+        /// The tick it goes on from.
+        tick: Tick,
+    },
+}
+
+/// What is known about a state that differs.
+#[derive(Clone, PartialEq, Debug)]
+pub struct DesyncReport {
+    /// Whose state differs from that of most.
+    pub peer: PeerId,
+    /// The check that showed it.
+    pub tick: Tick,
+    /// The first difference: entity, field, both values. `None` while only the check values are known.
+    pub difference: Option<Difference>,
+    /// A recording that plays from the last check at which all was well to this one; only on the peer that differed.
+    pub bundle: Option<Vec<u8>>,
+}
+
+impl core::fmt::Display for DesyncReport {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "{} differs at tick {}", self.peer, self.tick)?;
+        match &self.difference {
+            Some(difference) => write!(f, ": {difference}"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// How things stand with a model.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Status {
+    /// The world's tick.
+    pub tick: Tick,
+    /// Ticks that nothing can change any more.
+    pub settled: Tick,
+    /// Whether the world has a state and a beginning.
+    pub running: bool,
+    /// Ticks during which the simulation could not go on although it was due, so far.
+    pub lagged: u64,
+    /// For whom it waits now, while it stands still.
+    pub waiting_for: Option<PeerId>,
+    /// Ticks by which this machine is behind what it could have simulated.
+    pub behind: u64,
+    /// Ticks between the end of a turn and its first tick, as this program schedules its own.
+    pub ahead: u64,
+    /// Ticks of the newest turn.
+    pub turn: u64,
+    /// How much later than the others' schedule this program simulates.
+    pub extra: Duration,
+    /// Desyncs seen so far.
+    pub desyncs: u64,
+    /// Messages that were malformed or from somebody who may not send them.
+    pub refused: u64,
+    /// Who holds the initiative, in a game without real time.
+    pub initiative: Option<PlayerId>,
+    /// Inputs that were not taken because too many waited.
+    pub inputs_refused: u64,
+    /// Words about the last thing that went wrong.
+    pub trouble: Option<String>,
+}

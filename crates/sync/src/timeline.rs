@@ -1,0 +1,166 @@
+//! The log of inputs: who does what in which tick, as far as it is known.
+
+use alloc::collections::{BTreeMap, VecDeque};
+use alloc::vec::Vec;
+
+use crate::{PeerId, PlayerId, Tick, TickInputs};
+
+/// Who comes and goes, at a tick.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Change {
+    /// A player takes part from this tick on.
+    Join(PlayerId),
+    /// A player takes part until this tick.
+    Leave(PlayerId),
+    /// From this tick on a peer speaks for its players, and nothing goes on without it.
+    Voice(PeerId, Vec<PlayerId>),
+}
+
+/// The inputs of a stretch of ticks, kept for a while after they were simulated.
+#[derive(Debug, Default)]
+pub(crate) struct Timeline {
+    base: Tick,
+    ticks: VecDeque<TickInputs>,
+    changes: BTreeMap<Tick, Vec<Change>>,
+    spare: Vec<TickInputs>,
+}
+
+/// Ticks that may be known ahead of the oldest kept one; more is refused.
+const MAX_TICKS: u64 = 1 << 16;
+/// Emptied ticks that are kept to be filled again.
+const MAX_SPARE: usize = 64;
+
+impl Timeline {
+    /// Nothing known, from a tick on.
+    pub(crate) fn begin(&mut self, base: Tick) {
+        *self = Timeline {
+            base,
+            ..Timeline::default()
+        };
+    }
+
+    /// The first tick that is kept.
+    pub(crate) fn base(&self) -> Tick {
+        self.base
+    }
+
+    /// Adds what a player does. False if that is too far away, or too late.
+    pub(crate) fn insert(&mut self, tick: Tick, player: PlayerId, input: &[u8]) -> bool {
+        if tick < self.base || tick.since(self.base) >= MAX_TICKS {
+            return false;
+        }
+        let at = tick.since(self.base) as usize;
+        while self.ticks.len() <= at {
+            let fresh = self.spare.pop().unwrap_or_default();
+            self.ticks.push_back(fresh);
+        }
+        self.ticks[at].insert(player, input);
+        true
+    }
+
+    /// Adds a change; one that is known already counts once.
+    pub(crate) fn change(&mut self, tick: Tick, change: Change) {
+        if tick < self.base || tick.since(self.base) >= MAX_TICKS {
+            return;
+        }
+        let known = self.changes.entry(tick).or_default();
+        if !known.contains(&change) {
+            known.push(change);
+        }
+    }
+
+    /// What is said for a tick, to be completed with who is present; `None` if nothing is.
+    pub(crate) fn inputs_mut(&mut self, tick: Tick) -> Option<&mut TickInputs> {
+        if tick < self.base {
+            return None;
+        }
+        self.ticks.get_mut(tick.since(self.base) as usize)
+    }
+
+    /// What is said for a tick.
+    pub(crate) fn inputs(&self, tick: Tick) -> Option<&TickInputs> {
+        if tick < self.base {
+            return None;
+        }
+        self.ticks.get(tick.since(self.base) as usize)
+    }
+
+    /// Who comes and goes at a tick.
+    pub(crate) fn changes(&self, tick: Tick) -> &[Change] {
+        self.changes.get(&tick).map_or(&[], Vec::as_slice)
+    }
+
+    /// Who comes and goes from a tick on.
+    pub(crate) fn changes_from(&self, tick: Tick) -> impl Iterator<Item = (Tick, &Change)> {
+        self.changes
+            .range(tick..)
+            .flat_map(|(tick, changes)| changes.iter().map(move |change| (*tick, change)))
+    }
+
+    /// Changes who is present as a tick says.
+    pub(crate) fn apply_changes(&self, tick: Tick, players: &mut Vec<PlayerId>) {
+        for change in self.changes(tick) {
+            match change {
+                Change::Join(player) => join(players, *player),
+                Change::Leave(player) => players.retain(|known| known != player),
+                Change::Voice(_, theirs) => theirs.iter().for_each(|player| join(players, *player)),
+            }
+        }
+    }
+
+    /// Forgets ticks before this one.
+    pub(crate) fn forget_before(&mut self, tick: Tick) {
+        while self.base < tick {
+            if let Some(mut gone) = self.ticks.pop_front()
+                && self.spare.len() < MAX_SPARE
+            {
+                gone.clear();
+                self.spare.push(gone);
+            }
+            self.changes.remove(&self.base);
+            self.base = self.base.next();
+        }
+    }
+}
+
+fn join(players: &mut Vec<PlayerId>, player: PlayerId) {
+    if let Err(at) = players.binary_search(&player) {
+        players.insert(at, player);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn inputs_are_kept_in_the_order_of_the_players() {
+        let mut timeline = Timeline::default();
+        timeline.begin(Tick(10));
+        assert!(timeline.insert(Tick(12), PlayerId(3), b"c"));
+        assert!(timeline.insert(Tick(12), PlayerId(1), b"aa"));
+        assert!(timeline.insert(Tick(12), PlayerId(3), b"ccc"));
+        assert!(!timeline.insert(Tick(9), PlayerId(1), b"late"));
+        assert!(!timeline.insert(Tick(u64::MAX), PlayerId(1), b"far"));
+        let entries: Vec<_> = timeline.inputs(Tick(12)).unwrap().entries().collect();
+        assert_eq!(entries, [(PlayerId(1), &b"aa"[..]), (PlayerId(3), b"c")]);
+        timeline.forget_before(Tick(13));
+        assert!(timeline.inputs(Tick(12)).is_none());
+        assert_eq!(timeline.base(), Tick(13));
+    }
+
+    #[test]
+    fn a_change_that_comes_twice_counts_once() {
+        let mut timeline = Timeline::default();
+        let voice = Change::Voice(PeerId(1), [PlayerId(4)].into());
+        timeline.change(Tick(5), voice.clone());
+        timeline.change(Tick(5), voice);
+        timeline.change(Tick(6), Change::Leave(PlayerId(4)));
+        let mut players = [PlayerId(2)].to_vec();
+        timeline.apply_changes(Tick(5), &mut players);
+        assert_eq!(players, [PlayerId(2), PlayerId(4)]);
+        timeline.apply_changes(Tick(6), &mut players);
+        assert_eq!(players, [PlayerId(2)]);
+        assert_eq!(timeline.changes_from(Tick(0)).count(), 2);
+    }
+}

@@ -1,0 +1,93 @@
+//! What a model is lent to simulate with.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt;
+
+use crate::{Chunk, Difference, Divergence, Tick, TickInputs, Tree};
+
+/// A running game, as a model sees it: it can be stepped, saved, compared and replaced, but its type is not known.
+///
+/// [`Live`](crate::Live) makes one of any [`Simulation`](crate::Simulation); an engine that owns its state implements it itself.
+pub trait World {
+    /// Ticks per second.
+    fn ticks_per_second(&self) -> u32;
+
+    /// Simulates one tick.
+    fn step(&mut self, tick: Tick, inputs: &TickInputs);
+
+    /// A tick that was simulated is final: its events are confirmed, and it is recorded.
+    fn settle(&mut self, tick: Tick, inputs: &TickInputs);
+
+    /// Keeps the present state, which is that at `tick`, in place of the oldest one kept.
+    fn save(&mut self, tick: Tick);
+
+    /// Goes back to a state that was kept. False, and nothing happens, if it is not kept any more.
+    fn load(&mut self, tick: Tick) -> bool;
+
+    /// Check value of the present state: equal states have equal ones, different states hardly ever.
+    fn checksum(&mut self) -> u64;
+
+    /// The state at `tick` is known to have this check value everywhere: replays are verified by it.
+    fn witness(&mut self, tick: Tick, checksum: u64);
+
+    /// Check values of the parts of a state that was kept.
+    fn tree_at(&mut self, saved: Tick) -> Option<Tree>;
+
+    /// Parts of a state that was kept, exactly; with no parts named, all of it.
+    fn rows_at(&mut self, saved: Tick, parts: Option<&[Chunk]>) -> Option<Vec<u8>>;
+
+    /// Goes back to a state that was kept, with some of its parts replaced. Says where the first of them differed, and gives the
+    /// parts as they were.
+    fn patch(&mut self, saved: Tick, rows: &[u8]) -> Result<Patched, AdoptError>;
+
+    /// The present state, exactly, for somebody who has none.
+    fn checkpoint(&mut self) -> Vec<u8>;
+
+    /// Takes over a state in the place of the present one.
+    fn adopt(&mut self, tick: Tick, checkpoint: &[u8]) -> Result<(), AdoptError>;
+
+    /// A recording from a state that was kept through the ticks given to where it differs from another; `None` if this world
+    /// records nothing.
+    fn bundle(
+        &mut self,
+        saved: Tick,
+        ticks: &[TickInputs],
+        divergence: &Divergence,
+    ) -> Option<Vec<u8>>;
+}
+
+/// What a [patch](World::patch) has changed.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Patched {
+    /// The first value that was another.
+    pub difference: Option<Difference>,
+    /// The parts as they were, encoded like those that replaced them.
+    pub replaced: Vec<u8>,
+}
+
+/// Why a state could not be taken over.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum AdoptError {
+    /// The bytes are not a state of this game.
+    Malformed(String),
+    /// The state that was to be changed is not kept any more.
+    NotKept(Tick),
+}
+
+impl fmt::Display for AdoptError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Malformed(why) => write!(
+                f,
+                "not a state of this game ({why}): are both ends of the same version?"
+            ),
+            Self::NotKept(tick) => write!(
+                f,
+                "the state at tick {tick} is not kept any more: ask for a later one"
+            ),
+        }
+    }
+}
+
+impl core::error::Error for AdoptError {}
