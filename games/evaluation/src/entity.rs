@@ -1,6 +1,6 @@
 //! What the world consists of.
 
-use samestep_sync::{PlayerId, Record};
+use samestep_sync::{PlayerId, Record, math};
 
 /// Width and height of the world, in units.
 pub const WORLD: u16 = 1024;
@@ -30,8 +30,8 @@ impl Entity {
     pub(crate) fn advance(&mut self, reach: f32) {
         let (x, y) = self.coordinates;
         let (dx, dy) = (x as f32 - self.position.0, y as f32 - self.position.1);
-        self.position.0 += dx.max(-reach).min(reach);
-        self.position.1 += dy.max(-reach).min(reach);
+        self.position.0 += math::min(math::max(dx, -reach), reach);
+        self.position.1 += math::min(math::max(dy, -reach), reach);
     }
 
     /// Whether it stands where it wanted to go.

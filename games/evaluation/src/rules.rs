@@ -214,7 +214,7 @@ fn somewhere_near((x, y): (i32, i32), dice: u64) -> (i32, i32) {
 
 #[cfg(test)]
 mod tests {
-    use samestep_sync::{Table, Tick};
+    use samestep_sync::{Table, Tick, math};
 
     use super::*;
     use crate::script;
@@ -249,7 +249,7 @@ mod tests {
                     );
                     moving += usize::from(now.position != then.position);
                     // Far from the origin a float has steps of 2^-14.
-                    assert!(dx.hypot(dy) <= speed + 1e-4);
+                    assert!(math::hypot(dx, dy) <= speed + 1e-4);
                     let world = 0.0..f32::from(WORLD);
                     assert!(world.contains(&now.position.0) && world.contains(&now.position.1));
                 }

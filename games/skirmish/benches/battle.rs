@@ -21,7 +21,7 @@ fn main() {
         .filter_map(|arg| arg.parse().ok())
         .collect();
     let number = |at: usize, default: u64| numbers.get(at).copied().unwrap_or(default);
-    let (players, units) = (number(0, 40) as u16, number(1, 18_000) as u32);
+    let (players, units) = (number(0, 40) as u16, number(1, 22_000) as u32);
     let (seconds, seed) = (number(2, 60), number(3, 1));
     let config = SkirmishConfig::battle(seed, players, units);
     let mut game = match Skirmish::new(&config) {
@@ -35,6 +35,13 @@ fn main() {
         .collect();
     let mut saved = game.clone();
     let mut events = Events::new();
+    // The list of events is the caller's: let it have its size.
+    (0..1000).for_each(|_| {
+        events.emit(SkirmishEvent::Won {
+            player: PlayerId(0),
+        })
+    });
+    events.drain().for_each(drop);
     let (mut steps, mut checks, mut saves, mut thoughts) = (vec![], vec![], vec![], Duration::ZERO);
     let (mut allocations, mut commands_given, mut fewest) = (0, 0, usize::MAX);
     let (mut killed, mut trained, mut captured, mut defeated) = (0, 0, 0, 0);
@@ -42,7 +49,7 @@ fn main() {
         let begin = processor();
         let decide = |bot: &mut Bot| bot.decide(tick, &game).unwrap_or_default();
         let commands: Vec<_> = bots.iter_mut().map(decide).collect();
-        thoughts += (processor() - begin);
+        thoughts += processor() - begin;
         let is_given = |at: &u16| commands[usize::from(*at)] != Command::None;
         let given: Vec<_> = (0..players.len() as u16).filter(is_given).collect();
         commands_given += given.len();
@@ -51,7 +58,7 @@ fn main() {
         let counted = allocation_counter::measure(|| {
             let begin = processor();
             game.step(&inputs, &mut events);
-            took = (processor() - begin);
+            took = processor() - begin;
         });
         for event in events.drain() {
             match event {
@@ -71,10 +78,10 @@ fn main() {
         if tick.0 % 10 == 0 {
             let begin = processor();
             black_box(game.checksum());
-            checks.push((processor() - begin));
+            checks.push(processor() - begin);
             let begin = processor();
             saved.assign(&game);
-            saves.push((processor() - begin));
+            saves.push(processor() - begin);
         }
     }
     println!(

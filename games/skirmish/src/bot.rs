@@ -10,7 +10,7 @@ use crate::skirmish::Skirmish;
 use crate::unit::UnitKind;
 
 /// Ticks between decisions.
-const PERIOD: u64 = 10;
+const PERIOD: u64 = 15;
 
 /// The squad of those who wait and defend, and those that go out.
 const RESERVE: usize = 1;
@@ -103,7 +103,7 @@ impl Bot {
 
     /// What it does in this tick: mostly nothing.
     pub fn decide(&mut self, tick: Tick, game: &Skirmish) -> Option<Command> {
-        if (tick.0 + u64::from(self.player.0) * 3) % PERIOD != 0 {
+        if !(tick.0 + 3 * u64::from(self.player.0)).is_multiple_of(PERIOD) {
             return None;
         }
         let side = game.side_of(self.player)?;
@@ -282,7 +282,7 @@ impl Bot {
             if !is_known || !is_meant {
                 continue;
             }
-            let distance = (centre.distance_squared(building.place) as u64).isqrt() / ONE as u64;
+            let distance = centre.distance_squared(building.place).isqrt() / ONE as u64;
             // Armies would rather have a hall than an outpost.
             let worth = match building.kind {
                 BuildingKind::Hall => 0,

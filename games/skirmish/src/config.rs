@@ -85,7 +85,7 @@ impl SkirmishConfig {
             players,
             workers: 10,
             soldiers: each.min(60_000) as u16,
-            barracks: 6,
+            barracks: 16,
             gold: 40 * each,
             mine: 20_000,
             max_units: each + each / 4 + 20,
@@ -137,7 +137,7 @@ impl Skirmish {
         let size = config.width();
         let blocks = usize::from(size / BLOCK);
         let mut game = Self {
-            units: Entities::new(),
+            units: Entities::with_capacity(players * config.max_units as usize),
             buildings: Vec::new(),
             mines: Vec::new(),
             sides: Vec::with_capacity(players),

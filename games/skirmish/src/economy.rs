@@ -40,6 +40,7 @@ impl Skirmish {
             *begin = end;
         }
         places.clear();
+        places.reserve(self.buildings.len());
         places.resize(usize::from(end), Place::default());
         for building in drops().rev() {
             let begin = &mut begins[side_of(building)];

@@ -16,8 +16,9 @@ pub(crate) const BLOCK: u16 = 1 << (BLOCK_BITS - 8);
 /// What one needs to know of a unit from afar, side by side with its neighbours.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Near {
-    pub x: i32,
-    pub y: i32,
+    /// Steps, which a float holds exactly; its products are computed several at once on more machines.
+    pub x: f32,
+    pub y: f32,
     /// Its place in the list of units.
     pub index: u16,
     pub side: SideId,
@@ -27,8 +28,8 @@ pub(crate) struct Near {
 impl Near {
     pub(crate) fn place(&self) -> Place {
         Place {
-            x: self.x,
-            y: self.y,
+            x: self.x as i32,
+            y: self.y as i32,
         }
     }
 }
@@ -50,40 +51,46 @@ pub(crate) struct Grid {
 impl Grid {
     pub(crate) fn rebuild(&mut self, size: u16, units: &[Unit], room: usize) {
         let units = &units[..units.len().min(usize::from(u16::MAX))];
-        self.width = usize::from(size) / 2;
-        self.blocks_wide = usize::from(size / BLOCK);
+        let (width, blocks_wide) = (usize::from(size) / 2, usize::from(size / BLOCK));
+        (self.width, self.blocks_wide) = (width, blocks_wide);
         let limit = i32::from(size) * ONE - 1;
-        self.start.clear();
-        self.start.resize(self.width * self.width + 1, 0);
-        self.presence.clear();
-        self.presence.resize(self.blocks_wide * self.blocks_wide, 0);
-        self.cells.clear();
-        self.cells.reserve(room);
-        for unit in units {
+        let Self {
+            start,
+            near,
+            presence,
+            cells,
+            ..
+        } = self;
+        start.clear();
+        start.resize(width * width + 1, 0);
+        presence.clear();
+        presence.resize(blocks_wide * blocks_wide, 0);
+        cells.reserve(room.saturating_sub(cells.len()));
+        cells.resize(units.len(), 0);
+        for (unit, cell) in units.iter().zip(cells.iter_mut()) {
             let (x, y) = (
-                unit.place.x.max(0).min(limit),
-                unit.place.y.max(0).min(limit),
+                unit.place.x.max(0).min(limit) as u32,
+                unit.place.y.max(0).min(limit) as u32,
             );
-            let cell = (y >> CELL_BITS) as usize * self.width + (x >> CELL_BITS) as usize;
-            self.cells.push(cell as u32);
-            self.start[cell] += 1;
-            let block = (y >> BLOCK_BITS) as usize * self.blocks_wide + (x >> BLOCK_BITS) as usize;
-            self.presence[block] |= unit.side.bit();
+            let block = (y >> BLOCK_BITS) * blocks_wide as u32 + (x >> BLOCK_BITS);
+            presence[block as usize] |= unit.side.bit();
+            *cell = (y >> CELL_BITS) * width as u32 + (x >> CELL_BITS);
+            start[*cell as usize] += 1;
         }
         let mut end = 0;
-        for count in &mut self.start {
+        for count in start.iter_mut() {
             end += *count;
             *count = end;
         }
-        self.near.reserve(room.saturating_sub(self.near.len()));
-        self.near.resize(units.len(), Near::default());
+        near.reserve(room.saturating_sub(near.len()));
+        near.resize(units.len(), Near::default());
         // From the last to the first: within a cell they stay in order.
-        for (index, (unit, cell)) in units.iter().zip(&self.cells).enumerate().rev() {
-            let start = &mut self.start[*cell as usize];
+        for (index, (unit, cell)) in units.iter().zip(cells.iter()).enumerate().rev() {
+            let start = &mut start[*cell as usize];
             *start -= 1;
-            self.near[*start as usize] = Near {
-                x: unit.place.x,
-                y: unit.place.y,
+            near[usize::from(*start)] = Near {
+                x: unit.place.x as f32,
+                y: unit.place.y as f32,
                 index: index as u16,
                 side: unit.side,
                 kind: unit.kind,
@@ -141,7 +148,8 @@ impl Grid {
         let cell = |coordinate: i32| (coordinate >> CELL_BITS).max(0).min(last) as usize;
         let (left, right) = (cell(place.x - radius), cell(place.x + radius));
         let (top, bottom) = (cell(place.y - radius), cell(place.y + radius));
-        let mut best = (radius * radius + 1, None);
+        let (x, y) = (place.x as f32, place.y as f32);
+        let mut best = ((radius * radius + 1) as f32, None);
         for block_row in top / 4..=bottom / 4 {
             let presence = self.presence(block_row);
             for (block, present) in presence
@@ -156,7 +164,7 @@ impl Grid {
                 let (left, right) = (left.max(block * 4), right.min(block * 4 + 3));
                 for row in top.max(block_row * 4)..=bottom.min(block_row * 4 + 3) {
                     for near in self.run(row, left, right) {
-                        let (dx, dy) = (near.x - place.x, near.y - place.y);
+                        let (dx, dy) = (near.x - x, near.y - y);
                         let distance = dx * dx + dy * dy;
                         if distance < best.0 && near.side != side {
                             best = (distance, Some(near.index));

@@ -80,20 +80,40 @@ impl Skirmish {
     /// Units of some kinds around a place join a squad.
     fn select(&mut self, side: SideId, squad: u8, kinds: u8, place: Place, radius: i32) {
         let grid = core::mem::take(&mut self.scratch.grid);
+        let (mut joined, mut sum) = (0, (0, 0));
         for near in grid.around(place, radius).flatten() {
             let is_meant = near.side == side && kinds >> (near.kind as u8) & 1 == 1;
             if is_meant && near.place().is_near(place, radius) {
                 self.join_squad(usize::from(near.index), squad);
+                joined += 1;
+                let place = near.place();
+                sum = (sum.0 + i64::from(place.x), sum.1 + i64::from(place.y));
             }
         }
         self.scratch.grid = grid;
-        if let Some(squad) = self.squad_mut(side, squad) {
+        if let Some(squad) = self.squad_mut(side, squad).filter(|_| joined > 0) {
+            if squad.len() == joined {
+                let (x, y) = (sum.0 / i64::from(joined), sum.1 / i64::from(joined));
+                squad.form_at(Place {
+                    x: x as i32,
+                    y: y as i32,
+                });
+            }
             squad.reform();
         }
     }
 
     /// Up to `count` units of one squad join another.
     fn muster(&mut self, side: SideId, from: u8, into: u8, count: u16) {
+        if from == into {
+            return;
+        }
+        let Some(at) = self.squad_mut(side, from).map(|squad| squad.at) else {
+            return;
+        };
+        if let Some(new) = self.squad_mut(side, into).filter(|new| new.is_empty()) {
+            new.form_at(at);
+        }
         let mut left = count;
         for at in 0..self.units.len() {
             let unit = &self.units.as_slice()[at];

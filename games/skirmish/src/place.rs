@@ -61,16 +61,15 @@ impl Place {
     /// The step per tick that leads to `other` at `speed`, and in `ticks` ticks at the earliest.
     #[inline]
     pub(crate) fn velocity_to(self, other: Self, speed: i32, ticks: i32) -> (i16, i16) {
-        let (dx, dy) = (other.x - self.x, other.y - self.y);
-        // The map is at most 2^11 units of 2^8 steps wide: squares fit.
-        let squared = self.distance_squared(other);
-        let longest = speed * ticks;
-        if squared <= i64::from(longest).pow(2) as u64 {
-            return ((dx / ticks) as i16, (dy / ticks) as i16);
-        }
-        let distance = squared.isqrt() as i64;
-        let along = |d: i32| (i64::from(d) * i64::from(speed) / distance) as i16;
-        (along(dx), along(dy))
+        // Coordinates and their differences have 20 bits at most: floats hold them exactly.
+        let (dx, dy) = ((other.x - self.x) as f32, (other.y - self.y) as f32);
+        let squared = dx * dx + dy * dy;
+        let (speed, ticks) = (speed as f32, ticks as f32);
+        let share = match squared <= (speed * ticks) * (speed * ticks) {
+            true => 1.0 / ticks,
+            false => speed / squared.sqrt(),
+        };
+        ((dx * share) as i16, (dy * share) as i16)
     }
 
     /// The direction of `other`, as a vector of about 64.
@@ -86,6 +85,8 @@ impl Place {
 
 #[cfg(test)]
 mod tests {
+    use samestep_sync::math;
+
     use super::*;
 
     #[test]
@@ -93,7 +94,7 @@ mod tests {
         let from = Place::new(100, 100);
         for to in [Place::new(180, 100), Place::new(40, 20), Place::new(100, 3)] {
             let (vx, vy) = from.velocity_to(to, 16, 8);
-            let speed = (f64::from(vx).powi(2) + f64::from(vy).powi(2)).sqrt();
+            let speed = math::hypot(f32::from(vx), f32::from(vy));
             assert!((14.5..=16.0).contains(&speed), "{speed}");
         }
     }

@@ -3,7 +3,6 @@
 use samestep_sync::{PlayerId, Record};
 
 use crate::place::Place;
-use crate::unit::UnitKind;
 
 /// How many squads each side has. Squad 0 is the workers' at first, squad 1 the soldiers'.
 pub const SQUADS: usize = 8;
@@ -81,6 +80,8 @@ pub struct Squad {
     pub order: Order,
     /// Where.
     pub place: Place,
+    /// Where it has come so far: its posts are around here.
+    pub at: Place,
     /// Where its front looks, a vector of about 64.
     pub facing: (i8, i8),
     /// Counts orders, around the clock: a unit that has seen another number takes a new post.
@@ -89,6 +90,8 @@ pub struct Squad {
     pub size: [u16; 4],
     /// The next free posts, in the front and behind it.
     pub(crate) free: [u16; 2],
+    /// How many of it have had somebody to fight lately.
+    pub(crate) engaged: u16,
 }
 
 impl Squad {
@@ -96,10 +99,12 @@ impl Squad {
         Self {
             order: Order::Gather,
             place,
+            at: place,
             facing: (64, 0),
             stamp: 0,
             size: [0; 4],
             free: [0; 2],
+            engaged: 0,
         }
     }
 
@@ -113,24 +118,18 @@ impl Squad {
         self.size == [0; 4]
     }
 
-    /// The speed of its slowest, so that nobody runs ahead.
-    #[inline]
-    pub(crate) fn speed(&self) -> i32 {
-        let kinds = UnitKind::ALL.iter().zip(&self.size);
-        let slowest = kinds.filter(|(_, size)| **size > 0);
-        slowest
-            .map(|(kind, _)| kind.stats().speed)
-            .min()
-            .unwrap_or(0)
-    }
-
     pub(crate) fn command(&mut self, order: Order, place: Place) {
-        if place != self.place {
-            self.facing = self.place.facing(place);
+        if place != self.at {
+            self.facing = self.at.facing(place);
         }
         self.order = order;
         self.place = place;
         self.reform();
+    }
+
+    /// It comes into being here.
+    pub(crate) fn form_at(&mut self, at: Place) {
+        (self.at, self.place) = (at, at);
     }
 
     /// Everybody takes a new post.

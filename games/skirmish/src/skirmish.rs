@@ -119,6 +119,8 @@ impl Skirmish {
             }
         }
         self.collect_drops();
+        self.scratch.targets.reserve(room / 8 + 64);
+        self.scratch.dead.reserve(room / 8);
     }
 
     /// Whoever is here without a side takes over one of somebody who is not.
@@ -195,6 +197,7 @@ impl Simulation for Skirmish {
         }
         self.run_buildings(events);
         self.contest_buildings(tick, events);
+        self.march(tick);
         self.think(tick);
         self.separate(tick);
         self.advance();

@@ -68,7 +68,7 @@ impl Skirmish {
         if let Some((id, other)) = old.filter(|(_, other)| units[*other].side != unit.side) {
             let (place, theirs) = (unit.place, units[other].place);
             // One that can be hit is hit again; from time to time somebody nearer is looked for.
-            let is_settled = (usize::from(now) + at) % 4 != 0;
+            let is_settled = !(usize::from(now) + at).is_multiple_of(4);
             if place.is_near(theirs, unit.kind.stats().range)
                 || is_settled && place.is_near(theirs, FOLLOW)
             {
@@ -107,6 +107,7 @@ impl Skirmish {
             };
         }
         if let Some((id, other)) = target {
+            squad.engaged = squad.engaged.saturating_add(1);
             let other = &mut units[usize::from(other)];
             let stats = acted.kind.stats();
             if !acted.place.is_near(other.place, stats.range) {
@@ -128,8 +129,9 @@ impl Skirmish {
             self.units.as_mut_slice()[at] = acted;
             return;
         } else {
+            let speed = acted.kind.stats().speed;
             let post = squad.post(acted.kind, acted.post).within(self.size);
-            acted.velocity = acted.place.velocity_to(post, squad.speed(), THOUGHT as i32);
+            acted.velocity = acted.place.velocity_to(post, speed, THOUGHT as i32);
             acted.ready = now;
         }
         let _ = ids;

@@ -40,7 +40,7 @@ pub struct UnitStats {
 
 const STATS: [UnitStats; 4] = [
     UnitStats {
-        health: 40,
+        health: 50,
         speed: 14,
         range: ONE,
         damage: 0,
@@ -49,28 +49,28 @@ const STATS: [UnitStats; 4] = [
         training: 300,
     },
     UnitStats {
-        health: 110,
+        health: 130,
         speed: 12,
         range: 2 * ONE,
-        damage: 9,
+        damage: 5,
         period: 48,
         cost: 40,
         training: 240,
     },
     UnitStats {
-        health: 60,
+        health: 75,
         speed: 13,
         range: 7 * ONE,
-        damage: 7,
+        damage: 3,
         period: 56,
         cost: 50,
         training: 300,
     },
     UnitStats {
-        health: 130,
+        health: 150,
         speed: 20,
         range: ONE + ONE / 2,
-        damage: 12,
+        damage: 6,
         period: 48,
         cost: 80,
         training: 420,
