@@ -98,6 +98,8 @@ pub enum MatchEvent {
         peer: PeerId,
         /// The tick.
         tick: Tick,
+        /// Bytes of the state that travelled; known to that peer alone.
+        bytes: usize,
     },
     /// The authority sends somebody away because its machine is too slow.
     TooSlow {
@@ -421,7 +423,9 @@ impl<W: World, M: Model> Match<W, M> {
         while let Some(event) = self.model.poll_event() {
             self.events.push_back(match event {
                 ModelEvent::Desync(report) => MatchEvent::Desync(report),
-                ModelEvent::Repaired { peer, tick } => MatchEvent::Repaired { peer, tick },
+                ModelEvent::Repaired { peer, tick, bytes } => {
+                    MatchEvent::Repaired { peer, tick, bytes }
+                }
                 ModelEvent::Adopted { tick } => MatchEvent::Adopted { tick },
                 ModelEvent::TooSlow { peer, ticks_behind } => {
                     self.session

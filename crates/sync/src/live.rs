@@ -64,6 +64,7 @@ pub struct Live<S: Simulation> {
     events: Events<S::Event>,
     /// The tick whose events nobody was told of yet: if it is settled at once, they need not be predicted first.
     fresh: Option<Tick>,
+    settled: Tick,
     ledger: Ledger<S::Event>,
     table: Table,
     recorder: Option<Recorder>,
@@ -144,6 +145,7 @@ impl<S: Simulation> Live<S> {
             given: Vec::new(),
             events: Events::new(),
             fresh: None,
+            settled: tick,
             ledger: Ledger::default(),
             table: Table::new(S::schema()),
             recorder: None,
@@ -234,7 +236,11 @@ impl<S: Simulation> World for Live<S> {
         let inputs = Inputs::new(tick, &now.players, &now.inputs, &self.given);
         now.state.step(&inputs, &mut self.events);
         now.tick = tick.next();
-        self.fresh = Some(tick);
+        match tick < self.settled {
+            // Told already, when it was simulated for the first time.
+            true => drop(self.events.drain()),
+            false => self.fresh = Some(tick),
+        }
     }
 
     fn settle(&mut self, tick: Tick, inputs: &TickInputs) {
@@ -246,6 +252,7 @@ impl<S: Simulation> World for Live<S> {
             }
         }
         self.ledger.settle_before(tick.next());
+        self.settled = self.settled.max(tick.next());
         if let Some(recorder) = &mut self.recorder {
             recorder.on_tick(tick, inputs);
         }
@@ -352,12 +359,22 @@ impl<S: Simulation> World for Live<S> {
             active,
         };
         self.saves.clear();
+        self.settled = tick;
         self.predict_fresh();
         self.ledger.forget();
         if let Some(recorder) = &mut self.recorder {
             recorder.on_checkpoint(tick, checkpoint);
         }
         Ok(())
+    }
+
+    fn replaced(&mut self, tick: Tick) {
+        if self.recorder.is_some() {
+            let checkpoint = self.checkpoint();
+            if let Some(recorder) = &mut self.recorder {
+                recorder.on_checkpoint(tick, &checkpoint);
+            }
+        }
     }
 
     fn bundle(

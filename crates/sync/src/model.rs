@@ -137,6 +137,8 @@ pub enum ModelEvent {
         peer: PeerId,
         /// From this tick on.
         tick: Tick,
+        /// Bytes of the state that travelled to it; known to that peer alone.
+        bytes: usize,
     },
     /// A peer's machine is too slow, and the policy says to drop it.
     TooSlow {

@@ -47,6 +47,9 @@ pub trait World {
     /// Takes over a state in the place of the present one.
     fn adopt(&mut self, tick: Tick, checkpoint: &[u8]) -> Result<(), AdoptError>;
 
+    /// The present state, at `tick`, is not what the recording led to: it goes on from here.
+    fn replaced(&mut self, tick: Tick);
+
     /// A recording from a state that was kept through the ticks given to where it differs from another; `None` if this world
     /// records nothing.
     fn bundle(

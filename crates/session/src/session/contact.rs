@@ -156,6 +156,12 @@ pub struct PeerStats {
 }
 
 impl Session {
+    /// Everything the protocol counts about the connection to a peer; `None` without a direct one.
+    pub fn connection_stats(&self, peer: PeerId) -> Option<samestep_proto::Stats> {
+        let connection = self.contacts.get(&peer)?.connection?;
+        self.endpoint.stats(connection)
+    }
+
     /// How another peer is doing.
     pub fn peer_stats(&self, now: Duration, peer: PeerId) -> Option<PeerStats> {
         self.room.peer(peer)?;

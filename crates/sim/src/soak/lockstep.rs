@@ -3,12 +3,13 @@
 mod pasture;
 mod shepherd;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 use samestep_netem::Rng;
 use samestep_session::{
-    JoinTo, Match, MatchEvent, RejoinSecret, Role, SessionConfig, SessionEvent, Silence, State,
+    JoinTo, Match, MatchEvent, Presence, RejoinSecret, Role, SessionConfig, SessionEvent, Silence,
+    State,
 };
 use samestep_sync::{Length, Lockstep, LockstepConfig, PlayerId, SlowMachine, Tick};
 
@@ -18,6 +19,8 @@ use crate::{Fleet, NodeId};
 use pasture::{Pasture, Shepherd};
 use shepherd::{Shepherding, Told};
 
+/// How long members of a mesh take to know who is none any more.
+const MEMBERS_KNOW: Duration = Duration::from_millis(1500);
 /// Programs at the same time.
 const MOST: usize = 8;
 
@@ -54,6 +57,8 @@ struct Program {
     node: NodeId,
     running: bool,
     secret: Option<RejoinSecret>,
+    /// States it told of, and when.
+    told: VecDeque<(Duration, Tick, u64)>,
 }
 
 impl<'t> Script<'t> {
@@ -153,6 +158,7 @@ impl<'t> Script<'t> {
                 node,
                 running: true,
                 secret: None,
+                told: VecDeque::new(),
             }),
         }
     }
@@ -282,6 +288,7 @@ impl<'t> Script<'t> {
         {
             program.running = false;
             program.secret = secret;
+            program.told.clear();
         }
     }
 
@@ -408,9 +415,7 @@ impl<'t> Script<'t> {
             MatchEvent::Desync(report) => match &mut self.spoiled {
                 Some((spoiled, found)) if *spoiled == node && report.difference.is_some() => {
                     let words = report.to_string();
-                    *found = words.contains("sheep")
-                        && words.contains("wool")
-                        && report.bundle.is_some();
+                    *found = words.contains(" here, ") && report.bundle.is_some();
                 }
                 Some(_) => {}
                 None => return Err(self.breach(Promise::SameState, report.to_string())),
@@ -424,21 +429,34 @@ impl<'t> Script<'t> {
     }
 
     /// Everyone's state at a tick is the same.
+    ///
+    /// A member of a mesh that the others have dropped, because it was silent, goes on for some ticks before it learns of that,
+    /// and then gets the state of the others. So what members say counts a little later, if they are members then.
     fn compare(&mut self) -> Result<(), Breach> {
-        let nodes: Vec<NodeId> = self
-            .programs
-            .iter()
-            .filter(|program| program.running)
-            .map(|program| program.node)
-            .collect();
-        for node in nodes {
+        let now = self.fleet.now();
+        for at in 0..self.programs.len() {
+            let node = self.programs[at].node;
             let told = self.fleet.with(node, |_, program| {
                 core::mem::take(&mut program.game.world_mut().states)
             });
-            if self.spoiled.is_some_and(|(spoiled, _)| spoiled == node) {
-                continue;
+            let disowned = self.mesh && self.is_disowned(node);
+            let program = &mut self.programs[at];
+            let told = told.unwrap_or_default().into_iter();
+            program
+                .told
+                .extend(told.map(|(tick, checksum)| (now, tick, checksum)));
+            if disowned || self.spoiled.is_some_and(|(spoiled, _)| spoiled == node) {
+                program.told.clear();
             }
-            for (tick, checksum) in told.unwrap_or_default() {
+            let patience = match self.mesh {
+                true => MEMBERS_KNOW,
+                false => Duration::ZERO,
+            };
+            while let Some((told_at, tick, checksum)) = self.programs[at].told.front().copied() {
+                if now < told_at + patience {
+                    break;
+                }
+                self.programs[at].told.pop_front();
                 let (first, by) = *self.states.entry(tick).or_insert((checksum, node));
                 if first != checksum {
                     let what = format!(
@@ -450,6 +468,30 @@ impl<'t> Script<'t> {
             }
         }
         Ok(())
+    }
+
+    /// Whether those who lead the room do not count a program among its members.
+    fn is_disowned(&self, node: NodeId) -> bool {
+        let Some(me) = self
+            .fleet
+            .machine(node)
+            .and_then(|program| program.game.session().me())
+        else {
+            return true;
+        };
+        let leads = |other: &NodeId| {
+            let program = self.fleet.machine(*other);
+            program.is_some_and(|program| program.game.session().is_authority())
+        };
+        let others = self.playing().into_iter().filter(|other| *other != node);
+        others.filter(leads).any(|other| {
+            let room = self
+                .fleet
+                .machine(other)
+                .map(|program| program.game.session().room());
+            let listed = room.and_then(|room| room.peer(me));
+            listed.is_none_or(|peer| peer.presence != Presence::InSync)
+        })
     }
 
     /// Everyone who is awake does something now and then.

@@ -384,6 +384,8 @@ impl Lockstep {
             self.step(at, world);
             at = at.next();
         }
+        world.replaced(at);
+        let bytes = rows.len();
         self.events.push_back(ModelEvent::Desync(DesyncReport {
             peer: me,
             tick,
@@ -411,8 +413,11 @@ impl Lockstep {
         }
         if right {
             self.guard.repairing.remove(&me);
-            self.events
-                .push_back(ModelEvent::Repaired { peer: me, tick });
+            self.events.push_back(ModelEvent::Repaired {
+                peer: me,
+                tick,
+                bytes,
+            });
         }
         self.wake_at(now);
     }
@@ -451,8 +456,11 @@ impl Lockstep {
         }
         let words = String::from_utf8_lossy(&words[..words.len().min(MAX_WORDS)]);
         self.trouble = Some(alloc::format!("{from} differed at tick {tick}: {words}"));
-        self.events
-            .push_back(ModelEvent::Repaired { peer: from, tick });
+        self.events.push_back(ModelEvent::Repaired {
+            peer: from,
+            tick,
+            bytes: 0,
+        });
     }
 }
 

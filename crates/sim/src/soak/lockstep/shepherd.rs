@@ -70,6 +70,10 @@ impl World for Told {
         self.live.patch(saved, rows)
     }
 
+    fn replaced(&mut self, tick: Tick) {
+        self.live.replaced(tick);
+    }
+
     fn checkpoint(&mut self) -> Vec<u8> {
         self.live.checkpoint()
     }
