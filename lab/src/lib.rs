@@ -36,6 +36,7 @@ mod parameters;
 mod plan;
 mod plot;
 mod real;
+mod real_room;
 mod reference;
 mod report;
 mod run;
@@ -51,7 +52,9 @@ pub use experiment::{
 pub use parameters::{Case, Domain, Key, Value, plain};
 pub use plan::{Expectation, Op, Plan, Published, Side, Variant};
 pub use plot::{Data, Overview, Panel, Plot};
+pub use real_room::{RealOutcome, RealRoom, be_clients, play};
 pub use report::html;
 pub use run::{Judgement, ResultRow, RunOptions, RunResult, run, save};
+pub use samples::{Counts, Course};
 pub use stats::{Samples, Sorted};
 pub use table::{closing, number, render};

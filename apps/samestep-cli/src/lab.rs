@@ -34,6 +34,12 @@ pub enum Command {
     },
     /// Run random worlds and check every promise of the protocol and of sessions
     Soak(SoakArguments),
+    /// Be some of the clients of a room over real sockets: started by `run --real`
+    #[command(hide = true)]
+    RoomClients {
+        /// As the room says
+        arguments: Vec<String>,
+    },
 }
 
 #[derive(Args)]
@@ -95,6 +101,10 @@ pub fn run(command: Command) -> Result<ExitCode, Box<dyn Error>> {
         Command::Run(arguments) => run_plan(arguments),
         Command::Report { out, quick, seed } => report(out, quick, seed),
         Command::Soak(arguments) => run_soak(&arguments),
+        Command::RoomClients { arguments } => {
+            samestep_lab::be_clients(&arguments)?;
+            Ok(ExitCode::SUCCESS)
+        }
     }
 }
 

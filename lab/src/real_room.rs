@@ -1,0 +1,316 @@
+//! A match over real sockets of this machine: the host in this process, the clients in a few others.
+
+mod clients;
+
+use std::io::{BufRead, BufReader};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::process::{Child, Command, Stdio};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+use std::{env, fs};
+
+use samestep::Crowd;
+use samestep::prelude::*;
+use samestep_evaluation::{Evaluation, script};
+use samestep_proto::AcceptConfig;
+use samestep_session::{Match, MatchEvent};
+use samestep_sync::{Length, Live, Lockstep, LockstepConfig, Tick};
+
+use crate::samples::{Counts, Course};
+pub use clients::be_clients;
+
+const LOCALHOST: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
+/// How long everyone may take to come together.
+const PATIENCE: Duration = Duration::from_secs(90);
+/// From this many players on turns are as long as in the literature: shorter ones cost more packets than there is time for.
+const MANY: u16 = 200;
+/// How often players press a key, or not.
+const TICK: Duration = Duration::from_nanos(1_000_000_000 / 60);
+
+/// The evaluation game as everyone plays it.
+type Game = Match<Live<Evaluation>, Lockstep>;
+
+/// What to play, and with whom.
+#[derive(Clone, Debug)]
+pub struct RealRoom {
+    /// Players, one of whom hosts.
+    pub players: u16,
+    /// Entities of the game.
+    pub entities: usize,
+    /// Seconds to measure, from the start of the game on.
+    pub seconds: u32,
+    /// What everything random follows from, but for the network.
+    pub seed: u64,
+    /// Processes for the clients.
+    pub processes: usize,
+    /// How they keep in step.
+    pub lockstep: LockstepConfig,
+}
+
+/// What was seen.
+#[derive(Clone, Debug)]
+pub struct RealOutcome {
+    /// Every second of every client; number 0 hosts.
+    pub course: Course,
+    /// Until everyone was in sync.
+    pub joined_in: Duration,
+    /// CPU seconds of the host per second of the game.
+    pub host_cores: f64,
+    /// CPU seconds of all clients together per second of the game.
+    pub client_cores: f64,
+    /// Ticks the host simulated in the time measured.
+    pub ticks: u64,
+}
+
+impl RealRoom {
+    /// So many players and entities; the rest as fits them.
+    pub fn new(players: u16, entities: usize) -> RealRoom {
+        let many = LockstepConfig {
+            turn: Length::Fixed(15),
+            delay: Length::Fixed(15),
+            keep: 300,
+            ..LockstepConfig::default()
+        };
+        RealRoom {
+            players,
+            entities,
+            seconds: 12,
+            seed: 1,
+            processes: 2,
+            lockstep: match players >= MANY {
+                true => many,
+                false => LockstepConfig::default(),
+            },
+        }
+    }
+
+    fn game(&self, now: Duration, number: u16, role: Role) -> Result<Game, String> {
+        let mut config = SessionConfig::new("real room", 1).player(&format!("player {number}"));
+        config.capacity = usize::from(self.players);
+        config.load_grace = PATIENCE;
+        config.protocol.connect_timeout = PATIENCE;
+        // They are all welcome, at once and from one address.
+        config.protocol.accept = Some(AcceptConfig {
+            handshakes_per_second: 2000,
+            ..AcceptConfig::default()
+        });
+        let mut seed = [number.to_le_bytes()[0]; 32];
+        seed[..8].copy_from_slice(&self.seed.to_le_bytes());
+        seed[8..10].copy_from_slice(&number.to_le_bytes());
+        let model = Lockstep::new(self.lockstep.clone()).map_err(|error| error.to_string())?;
+        let state = Evaluation::new(self.seed, self.players, self.entities);
+        // A recording of every client would be the same thousand times.
+        let world = Live::without_recording(state);
+        Match::new(now, config, role, seed, model, world).map_err(|error| error.to_string())
+    }
+}
+
+/// Plays a match in which everyone talks over UDP and simulates a copy of its own, and measures it.
+pub fn play(room: &RealRoom) -> Result<RealOutcome, String> {
+    let fail = |error: std::io::Error| format!("the host's transport failed: {error}");
+    let socket = Udp::bind(LOCALHOST).map_err(fail)?;
+    let address = socket.local_addr();
+    let game = room.game(socket.now(), 0, Role::Host)?;
+    let mut crowd: Crowd<Game> = Crowd::new().map_err(fail)?;
+    crowd.add(Driver::over(socket, game)).map_err(fail)?;
+    let mut clients = Clients::start(room, address)?;
+    let began = crowd.now();
+    while in_sync(crowd.member(0)) < usize::from(room.players) {
+        clients.check()?;
+        if crowd.now() > began + PATIENCE {
+            let there = in_sync(crowd.member(0));
+            return Err(format!("only {there} players came together"));
+        }
+        let until = crowd.now() + Duration::from_millis(100);
+        while crowd.next(until).map_err(fail)?.is_some() {}
+    }
+    let joined_in = crowd.now() - began;
+    crowd.with(0, |now, game| game.session_mut().start(now));
+    let mut player = Player::new(room.seed);
+    let mut course = Course::default();
+    let (mut second, mut cpu, mut first) = (0, 0.0, Tick(0));
+    let mut next = crowd.now();
+    while second <= room.seconds {
+        next += TICK;
+        while let Some((_, event)) = crowd.next(next).map_err(fail)? {
+            if let MatchEvent::Session(SessionEvent::PeerLeft { peer, reason }) = event {
+                return Err(format!("{peer} left: {reason}"));
+            }
+        }
+        player.act(&mut crowd, 0);
+        if has_played(crowd.member(0), crowd.now(), second) {
+            if second == 0 {
+                (cpu, first) = (cpu_seconds(), crowd.member(0).status().tick);
+            }
+            course.take(0, second, counts(crowd.member(0)));
+            second += 1;
+            clients.check()?;
+        }
+    }
+    let host_cores = (cpu_seconds() - cpu) / f64::from(room.seconds);
+    let ticks = crowd.member(0).status().tick.since(first);
+    // They have a little to go on for, lest one of them ends while another still measures.
+    while clients.are_running() {
+        let until = crowd.now() + Duration::from_millis(20);
+        while crowd.next(until).map_err(fail)?.is_some() {}
+    }
+    let client_cores = clients.read(&mut course)? / f64::from(room.seconds);
+    Ok(RealOutcome {
+        course,
+        joined_in,
+        host_cores,
+        client_cores,
+        ticks,
+    })
+}
+
+fn in_sync(game: &Game) -> usize {
+    let peers = game.session().room().peers().iter();
+    peers
+        .filter(|peer| peer.presence == samestep_session::Presence::InSync)
+        .count()
+}
+
+/// Whether the game has been on for so many seconds.
+fn has_played(game: &Game, now: Duration, seconds: u32) -> bool {
+    let start = game.session().room().phase().start();
+    let time = game.session().time(now);
+    start
+        .zip(time)
+        .is_some_and(|(start, time)| time >= start + Duration::from_secs(seconds.into()))
+}
+
+fn counts(game: &Game) -> Counts {
+    let status = game.status();
+    let mut counts = Counts {
+        ticks_lagged: status.lagged,
+        desyncs: status.desyncs,
+        ..Counts::default()
+    };
+    let endpoint = game.session().endpoint();
+    for connection in endpoint.connections() {
+        if let Some(stats) = endpoint.stats(connection) {
+            counts.add(&stats);
+        }
+    }
+    counts
+}
+
+/// CPU seconds of this thread, which is all that works in this process.
+fn cpu_seconds() -> f64 {
+    let stat = fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    let nanos = stat.split(' ').next().and_then(|text| text.parse().ok());
+    nanos.unwrap_or(0.0) / 1e9
+}
+
+/// Presses the keys of one player.
+#[derive(Clone, Debug)]
+struct Player {
+    seed: u64,
+    id: Option<PlayerId>,
+    next: Tick,
+}
+
+impl Player {
+    fn new(seed: u64) -> Player {
+        Player {
+            seed,
+            id: None,
+            next: Tick(0),
+        }
+    }
+
+    /// Does what the script says for the ticks that have been simulated since.
+    fn act(&mut self, crowd: &mut Crowd<Game>, index: usize) {
+        let game = crowd.member(index);
+        let tick = game.world().tick();
+        if tick == Tick(0) {
+            return;
+        }
+        let Some(id) = self.id.or_else(|| game.session().my_players().next()) else {
+            return;
+        };
+        self.id = Some(id);
+        // Who has just come has nothing to make up for.
+        self.next = self.next.max(Tick(tick.0.saturating_sub(15)));
+        while self.next < tick {
+            let state = crowd.member(index).world().state();
+            if let Some(command) = script(self.seed, id, self.next, state) {
+                crowd.with(index, |now, game| game.input(now, id, &command));
+            }
+            self.next = self.next.next();
+        }
+    }
+}
+
+/// The processes of the clients.
+struct Clients {
+    running: Vec<(Child, Option<JoinHandle<Vec<String>>>)>,
+}
+
+impl Clients {
+    fn start(room: &RealRoom, host: SocketAddr) -> Result<Clients, String> {
+        let fail = |error: std::io::Error| format!("could not start a process: {error}");
+        let program = env::current_exe().map_err(fail)?;
+        let clients = usize::from(room.players) - 1;
+        let processes = room.processes.clamp(1, clients.max(1));
+        let mut running = Vec::new();
+        for at in 0..processes {
+            let first = 1 + clients * at / processes;
+            let end = 1 + clients * (at + 1) / processes;
+            let mut child = Command::new(&program)
+                .args(["lab", "room-clients"])
+                .args(clients::arguments(room, host, first..end))
+                .stdout(Stdio::piped())
+                .spawn()
+                .map_err(fail)?;
+            let output = child.stdout.take();
+            let reader = output.map(|output| {
+                thread::spawn(move || {
+                    BufReader::new(output)
+                        .lines()
+                        .map_while(Result::ok)
+                        .collect()
+                })
+            });
+            running.push((child, reader));
+        }
+        Ok(Clients { running })
+    }
+
+    /// Complains if one has ended before its time.
+    fn check(&mut self) -> Result<(), String> {
+        for (child, _) in &mut self.running {
+            if let Ok(Some(status)) = child.try_wait() {
+                return Err(format!("a process of clients ended early: {status}"));
+            }
+        }
+        Ok(())
+    }
+
+    fn are_running(&mut self) -> bool {
+        self.running
+            .iter_mut()
+            .any(|(child, _)| matches!(child.try_wait(), Ok(None)))
+    }
+
+    /// What they have seen, and their CPU seconds.
+    fn read(&mut self, course: &mut Course) -> Result<f64, String> {
+        let mut cpu = 0.0;
+        for (_, reader) in &mut self.running {
+            let lines = reader.take().and_then(|reader| reader.join().ok());
+            let lines = lines.ok_or("a process of clients said nothing")?;
+            cpu += clients::read(&lines, course)?;
+        }
+        Ok(cpu)
+    }
+}
+
+impl Drop for Clients {
+    fn drop(&mut self) {
+        for (child, _) in &mut self.running {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}

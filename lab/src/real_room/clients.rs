@@ -1,0 +1,201 @@
+//! The clients of a match over real sockets, many in one process.
+
+use std::fmt::Write as _;
+use std::net::SocketAddr;
+use std::ops::Range;
+use std::str::FromStr;
+use std::time::Duration;
+
+use samestep::Crowd;
+use samestep::prelude::*;
+use samestep::transport::UdpConfig;
+use samestep_session::MatchEvent;
+use samestep_sync::{Length, LockstepConfig};
+
+use super::{Game, LOCALHOST, Player, RealRoom, TICK, counts, cpu_seconds, has_played};
+use crate::samples::{Counts, Course};
+
+/// Time between two clients that begin to join.
+const JOIN_EVERY: Duration = Duration::from_millis(3);
+/// How long they go on after the last second that is measured.
+const LINGER: Duration = Duration::from_millis(500);
+
+/// What [`be_clients`] is told.
+pub(super) fn arguments(room: &RealRoom, host: SocketAddr, numbers: Range<usize>) -> Vec<String> {
+    let lockstep = &room.lockstep;
+    let mut all = vec![
+        host.to_string(),
+        numbers.start.to_string(),
+        numbers.end.to_string(),
+        room.players.to_string(),
+        room.entities.to_string(),
+        room.seconds.to_string(),
+        room.seed.to_string(),
+        lockstep.keep.to_string(),
+        lockstep.check_every.to_string(),
+    ];
+    for length in [lockstep.turn, lockstep.delay] {
+        let (least, most) = match length {
+            Length::Fixed(ticks) => (ticks, ticks),
+            Length::Dynamic { least, most } => (least, most),
+        };
+        all.extend([least.to_string(), most.to_string()]);
+    }
+    all
+}
+
+fn next<T: FromStr>(arguments: &mut impl Iterator<Item = String>) -> Result<T, String> {
+    let text = arguments.next().ok_or("an argument is missing")?;
+    text.parse().map_err(|_| format!("{text} makes no sense"))
+}
+
+fn length(arguments: &mut impl Iterator<Item = String>) -> Result<Length, String> {
+    let (least, most) = (next(arguments)?, next(arguments)?);
+    Ok(match least == most {
+        true => Length::Fixed(least),
+        false => Length::Dynamic { least, most },
+    })
+}
+
+/// A process's part in [`play`](super::play): joins with many clients, plays with each, and prints what was seen.
+pub fn be_clients(arguments: &[String]) -> Result<(), String> {
+    let mut arguments = arguments.iter().cloned();
+    let host: SocketAddr = next(&mut arguments)?;
+    let numbers: Range<u16> = next(&mut arguments)?..next(&mut arguments)?;
+    let room = RealRoom {
+        players: next(&mut arguments)?,
+        entities: next(&mut arguments)?,
+        seconds: next(&mut arguments)?,
+        seed: next(&mut arguments)?,
+        processes: 1,
+        lockstep: LockstepConfig {
+            keep: next(&mut arguments)?,
+            check_every: next(&mut arguments)?,
+            turn: length(&mut arguments)?,
+            delay: length(&mut arguments)?,
+            ..LockstepConfig::default()
+        },
+    };
+    let fail = |error: std::io::Error| format!("a client's transport failed: {error}");
+    let mut crowd: Crowd<Game> = Crowd::new().map_err(fail)?;
+    let mut players = vec![Player::new(room.seed); numbers.len()];
+    let mut seconds = vec![0; numbers.len()];
+    let mut said = String::new();
+    let mut cpu = None;
+    let mut waiting = numbers.clone();
+    let mut next_join = crowd.now();
+    let mut next_tick = crowd.now();
+    let mut over = None;
+    while over.is_none_or(|over| crowd.now() < over) {
+        if crowd.now() >= next_join
+            && let Some(number) = waiting.next()
+        {
+            let mut socket = Udp::with_config(LOCALHOST, &UdpConfig::client()).map_err(fail)?;
+            socket.connect(host).map_err(fail)?;
+            let role = Role::Client(JoinTo::new(host));
+            let game = room.game(socket.now(), number, role)?;
+            crowd.add(Driver::over(socket, game)).map_err(fail)?;
+            next_join += JOIN_EVERY;
+        }
+        let until = match waiting.is_empty() {
+            true => next_tick,
+            false => next_tick.min(next_join),
+        };
+        while let Some((index, event)) = crowd.next(until).map_err(fail)? {
+            if let MatchEvent::Session(SessionEvent::Left { reason }) = event {
+                let number = usize::from(numbers.start) + index;
+                return Err(format!("client {number} has left: {reason}"));
+            }
+        }
+        if crowd.now() < next_tick {
+            continue;
+        }
+        // A machine that does not keep up is late, but does not press all the keys at once then.
+        next_tick = (next_tick + TICK).max(crowd.now());
+        let mut playing = false;
+        for index in 0..crowd.len() {
+            players[index].act(&mut crowd, index);
+            let second = &mut seconds[index];
+            if *second <= room.seconds && has_played(crowd.member(index), crowd.now(), *second) {
+                cpu.get_or_insert_with(cpu_seconds);
+                let number = usize::from(numbers.start) + index;
+                say(&mut said, number, *second, &counts(crowd.member(index)));
+                *second += 1;
+            }
+            playing |= *second <= room.seconds;
+        }
+        if !playing && waiting.is_empty() && over.is_none() {
+            let spent = cpu_seconds() - cpu.unwrap_or_default();
+            let _ = writeln!(said, "cpu {spent}");
+            over = Some(crowd.now() + LINGER);
+        }
+    }
+    print!("{said}");
+    Ok(())
+}
+
+fn say(said: &mut String, client: usize, second: u32, counts: &Counts) {
+    let Counts {
+        rtt,
+        packets_sent,
+        packets_received,
+        packets_resent,
+        packets_duplicate,
+        packets_lost,
+        bytes_sent,
+        bytes_received,
+        ticks_lagged,
+        desyncs,
+        ..
+    } = counts;
+    let rtt = rtt.as_nanos();
+    let _ = writeln!(
+        said,
+        "{client} {second} {rtt} {packets_sent} {packets_received} {packets_resent} {packets_duplicate} {packets_lost} {bytes_sent} {bytes_received} {ticks_lagged} {desyncs}"
+    );
+}
+
+/// Reads what a process of clients has printed; returns its CPU seconds.
+pub(super) fn read(lines: &[String], course: &mut Course) -> Result<f64, String> {
+    let mut cpu = None;
+    for line in lines {
+        let garbled = || format!("a process of clients said: {line}");
+        if let Some(text) = line.strip_prefix("cpu ") {
+            cpu = Some(text.parse().map_err(|_| garbled())?);
+            continue;
+        }
+        let numbers: Result<Vec<u64>, _> = line.split(' ').map(str::parse).collect();
+        let [
+            client,
+            second,
+            rtt,
+            sent,
+            received,
+            resent,
+            duplicate,
+            lost,
+            out,
+            into,
+            lagged,
+            desyncs,
+        ] = *numbers.map_err(|_| garbled())?
+        else {
+            return Err(garbled());
+        };
+        let counts = Counts {
+            rtt: Duration::from_nanos(rtt),
+            packets_sent: sent,
+            packets_received: received,
+            packets_resent: resent,
+            packets_duplicate: duplicate,
+            packets_lost: lost,
+            bytes_sent: out,
+            bytes_received: into,
+            ticks_lagged: lagged,
+            desyncs,
+            views: 0,
+        };
+        course.take(client as u32, second as u32, counts);
+    }
+    cpu.ok_or_else(|| "a process of clients ended without a result".into())
+}
