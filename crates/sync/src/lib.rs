@@ -79,6 +79,7 @@ mod replicate;
 mod replicator;
 mod save;
 mod simulation;
+mod sync_test;
 mod synced;
 mod table;
 mod timeline;
@@ -99,7 +100,8 @@ pub use model::{Carriage, DesyncReport, Member, Model, ModelEvent, Outgoing, Ros
 pub use random::Rng;
 pub use record::{Blend, CellKind, Describe, Field, Holds, InvalidCell, Record, Shown, When};
 pub use replay::{
-    Damage, Divergence, Ending, Recorder, RecorderConfig, Replay, ReplayError, ReplayHeader, Side,
+    Damage, Deviation, Divergence, Ending, Playback, Progress, Recorder, RecorderConfig, Replay,
+    ReplayError, ReplayHeader, Side, Verified, VerifyError,
 };
 pub use replicate::{Extraction, Part, Replicate, Restoration};
 pub use replicator::{Recipient, Replicator, View};
@@ -163,6 +165,7 @@ pub use samestep_sync_derive::SharedFields;
 pub use samestep_wire::{DecodeError, Wire};
 pub use save::{LoadError, load_game, save_game};
 pub use simulation::Simulation;
+pub use sync_test::{Mismatch, MismatchKind, NotANumber, SyncTestReport, sync_test};
 pub use synced::{SetError, Synced};
 pub use table::{Kind, RestoreError, Row, Schema, SchemaBuilder, Table};
 pub use world::{AdoptError, Patched, World};

@@ -3,9 +3,9 @@
 //! A replay holds a state to begin with and what the players did in every tick after; the rules do the rest. WIRE.md has the format.
 
 mod chunk;
-#[allow(dead_code)]
 mod cursor;
 mod divergence;
+mod playback;
 mod recorder;
 mod ticks;
 
@@ -21,6 +21,7 @@ use self::ticks::{MAX_TICKS, Said, TicksReader};
 use crate::{Simulation, Tick, TickInputs};
 
 pub use self::divergence::{Divergence, Side};
+pub use self::playback::{Deviation, Playback, Progress, Verified, VerifyError};
 pub use self::recorder::{Recorder, RecorderConfig};
 
 /// Which game a replay is of.
@@ -157,7 +158,6 @@ struct Segment {
 }
 
 #[derive(Clone, Debug)]
-#[allow(dead_code)]
 struct Run {
     first: Tick,
     body: Range<usize>,

@@ -1,0 +1,200 @@
+//! A small game of chance, recorded and played.
+
+use alloc::vec::Vec;
+
+use super::*;
+use crate::{
+    Events, Input, Inputs, Live, PlayerId, Recorder, ReplayHeader, Replicate, Rng, Simulation, Wire,
+};
+
+#[derive(Clone, Default, PartialEq, Debug, Wire)]
+struct Push {
+    held: bool,
+    roll: bool,
+}
+
+impl Input for Push {
+    fn predict(&self) -> Self {
+        Self {
+            held: self.held,
+            roll: false,
+        }
+    }
+}
+
+/// Whoever holds goes on by itself; who rolls jumps somewhere.
+#[derive(Clone, Replicate)]
+struct Race {
+    places: Vec<u64>,
+    rng: Rng,
+}
+
+impl Simulation for Race {
+    type Input = Push;
+    type Event = PlayerId;
+    const NAME: &'static str = "race";
+    const TICKS_PER_SECOND: u32 = 20;
+
+    fn step(&mut self, inputs: &Inputs<'_, Push>, events: &mut Events<PlayerId>) {
+        for (player, input) in inputs.iter() {
+            let place = &mut self.places[usize::from(player.0)];
+            *place += u64::from(input.held);
+            if input.roll {
+                *place = place.wrapping_add(self.rng.next_u64() >> 40);
+                events.emit(player);
+            }
+        }
+    }
+}
+
+fn race(seed: u64) -> Live<Race> {
+    Live::without_recording(Race {
+        places: (0..4).collect(),
+        rng: Rng::new(seed),
+    })
+}
+
+/// A world and the recording of it.
+struct Recorded {
+    world: Live<Race>,
+    recorder: Recorder,
+    random: Rng,
+    tick: Tick,
+    /// The checksum of every state.
+    checksums: Vec<u64>,
+}
+
+impl Recorded {
+    fn new(seed: u64) -> Self {
+        let mut world = race(seed);
+        Self {
+            recorder: Recorder::new(&ReplayHeader::of::<Race>(), Tick(0), &world.checkpoint()),
+            checksums: [world.checksum()].into(),
+            world,
+            random: Rng::new(seed ^ 1),
+            tick: Tick(0),
+        }
+    }
+
+    fn run(&mut self, ticks: u64) {
+        let mut inputs = TickInputs::new();
+        for _ in 0..ticks {
+            inputs.clear();
+            let present = [PlayerId(0), PlayerId(2), PlayerId(3)];
+            inputs.set_players(&present[..2 + (self.tick.0 / 50 % 2) as usize]);
+            for player in inputs.players().to_vec() {
+                let (held, roll) = (self.random.chance(0.5), self.random.chance(0.5));
+                if self.random.chance(0.1) {
+                    inputs.give(player, &Push { held, roll });
+                }
+            }
+            World::step(&mut self.world, self.tick, &inputs);
+            self.recorder.on_tick(self.tick, &inputs);
+            self.tick = self.tick.next();
+            self.checksums.push(self.world.checksum());
+            if self.tick.0.is_multiple_of(20) {
+                self.recorder.on_checksum(self.tick, self.world.checksum());
+            }
+        }
+    }
+
+    fn playback(&self) -> Playback<Live<Race>> {
+        let replay = Replay::parse(self.recorder.bytes()).unwrap();
+        Playback::new(replay, race(999)).unwrap()
+    }
+}
+
+#[test]
+fn a_replay_verifies() {
+    for seed in 0..20 {
+        let mut recorded = Recorded::new(seed);
+        recorded.run(1000);
+        let verified = recorded.playback().verify();
+        let expected = Verified {
+            ticks: 1000,
+            checksums: 50,
+        };
+        assert_eq!(verified, Ok(expected), "seed {seed}");
+    }
+}
+
+#[test]
+fn any_tick_is_reached_from_any_other() {
+    let mut recorded = Recorded::new(3);
+    recorded.run(3000);
+    let mut playback = recorded.playback();
+    let mut random = Rng::new(4);
+    for _ in 0..60 {
+        let tick = u64::from(random.below(3001));
+        playback.seek(Tick(tick)).unwrap();
+        assert_eq!(playback.tick(), Tick(tick));
+        let checksum = playback.world_mut().checksum();
+        assert_eq!(checksum, recorded.checksums[tick as usize], "tick {tick}");
+    }
+    playback.seek(Tick(1_000_000)).unwrap();
+    assert_eq!(playback.tick(), Tick(3000));
+    assert_eq!(playback.step(), Ok(Progress::Ended));
+}
+
+#[test]
+fn what_is_kept_for_going_back_stays_bounded() {
+    let mut recorded = Recorded::new(3);
+    recorded.run(60_000);
+    let mut playback = recorded.playback();
+    playback.seek(Tick(60_000)).unwrap();
+    assert!(
+        (16..=KEPT).contains(&playback.kept.len()),
+        "{}",
+        playback.kept.len()
+    );
+    playback.seek(Tick(31_234)).unwrap();
+    assert_eq!(playback.world_mut().checksum(), recorded.checksums[31_234]);
+}
+
+#[test]
+fn the_first_tick_that_differs_is_named() {
+    let mut recorded = Recorded::new(3);
+    recorded.run(130);
+    // Something that is no rule.
+    recorded.world.state_mut().places[2] += 1;
+    recorded.run(100);
+    let error = recorded.playback().verify().unwrap_err();
+    let VerifyError::Differs(deviation) = error else {
+        panic!("{error}");
+    };
+    assert_eq!(
+        (deviation.tick, deviation.agreed),
+        (Tick(140), Some(Tick(120)))
+    );
+    assert_eq!(deviation.recorded, recorded.checksums[140]);
+}
+
+#[test]
+fn a_state_that_was_repaired_on_the_way_is_played_as_it_was() {
+    let mut recorded = Recorded::new(3);
+    recorded.run(100);
+    let good = recorded.world.checkpoint();
+    recorded.run(7);
+    // It had gone wrong meanwhile; the state of tick 100 is taken over and the rest simulated again, with other inputs.
+    recorded.world.adopt(Tick(100), &good).unwrap();
+    recorded.recorder.on_checkpoint(Tick(100), &good);
+    recorded.tick = Tick(100);
+    recorded.checksums.truncate(101);
+    recorded.run(100);
+    let mut playback = recorded.playback();
+    assert_eq!(playback.replay().end(), Tick(200));
+    assert!(playback.verify().is_ok());
+    for tick in [199, 100, 50, 107, 0, 200] {
+        playback.seek(Tick(tick)).unwrap();
+        let checksum = playback.world_mut().checksum();
+        assert_eq!(checksum, recorded.checksums[tick as usize], "tick {tick}");
+    }
+}
+
+#[test]
+fn a_state_of_another_game_is_refused() {
+    let header = ReplayHeader::of::<Race>();
+    let recorder = Recorder::new(&header, Tick(0), b"no state of ours");
+    let replay = Replay::parse(recorder.bytes()).unwrap();
+    assert!(Playback::new(replay, race(1)).is_err());
+}
