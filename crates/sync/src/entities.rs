@@ -393,6 +393,11 @@ impl<T: Record> Entities<T> {
         self.touched.chunks.clone_from(&from.touched.chunks);
     }
 
+    /// Whether a table's counter is one.
+    pub(crate) fn can_count_from(counter: u32) -> bool {
+        (1..FIRST_FIXED).contains(&counter)
+    }
+
     /// Takes rows over from a table; ids must differ from each other.
     pub(crate) fn rebuild<E>(
         &mut self,
@@ -402,7 +407,7 @@ impl<T: Record> Entities<T> {
         twice: impl FnOnce(EntityId) -> E,
     ) -> Result<(), E> {
         self.clear();
-        self.next = counter.clamp(1, FIRST_FIXED - 1);
+        self.next = counter;
         for (place, id) in ids.iter().enumerate() {
             if self.contains(*id) {
                 return Err(twice(*id));

@@ -8,7 +8,7 @@
 //!
 //! `games/clippy.toml` forbids what makes copies of a game drift apart: those methods, containers in the order of hashes,
 //! clocks, threads, and cells that hide state from its description. Clippy finds it from every game below that folder; copy it
-//! beside the `Cargo.toml` of your own. What it cannot see, `sync_test` finds.
+//! beside the `Cargo.toml` of your own. What it cannot see, [`sync_test`](crate::sync_test()) finds.
 //!
 //! One trap is left to the game: what is no number (0 divided by 0) has other bits on other processors, so none may
 //! enter the state.

@@ -308,6 +308,13 @@ impl<T: Record> Part for Entities<T> {
 
     fn restore_part(&mut self, from: &mut Restoration<'_>) -> Result<(), RestoreError> {
         let rows = from.next_kind::<T>(true)?;
+        if !Self::can_count_from(rows.counter) {
+            return Err(RestoreError::Invalid {
+                kind: from.table.schema().kinds()[from.kind].name.clone(),
+                row: rows.count,
+                field: "id".into(),
+            });
+        }
         self.rebuild(
             rows.counter,
             &rows.ids,

@@ -155,6 +155,9 @@ impl Table {
     pub fn new(schema: Schema) -> Table {
         let mut kinds = Vec::new();
         kinds.resize(schema.kinds.len(), Rows::default());
+        for (rows, kind) in kinds.iter_mut().zip(&*schema.kinds) {
+            rows.counter = u32::from(kind.has_ids);
+        }
         kinds[0].count = 1;
         kinds[0].cells.resize(schema.kinds[0].fields.len(), 0);
         Table { schema, kinds }
