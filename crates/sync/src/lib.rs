@@ -117,12 +117,159 @@ pub use replicator::{Recipient, Replicator, View};
 ///
 /// They apply to all numbers in the field. `#[record(crate = path::to::samestep_sync)]` on the type is for crates that
 /// re-export this one.
+///
+/// ```
+/// use samestep_sync::{EntityId, Record};
+///
+/// #[derive(Clone, Copy, PartialEq, Debug, Record)]
+/// struct Tank {
+///     #[field(range(-512.0, 512.0), precision = 0.01, blend = "linear")]
+///     position: [f32; 2],
+///     #[field(range(0.0, 6.3), precision = 0.01, blend = "angle")]
+///     turret: f32,
+///     #[field(range(0, 100))]
+///     armour: u8,
+///     order: Order,
+/// }
+///
+/// #[derive(Clone, Copy, PartialEq, Debug, Record)]
+/// enum Order {
+///     Stop,
+///     Follow(EntityId),
+///     Drive { to: [f32; 2], fast: bool },
+/// }
+///
+/// assert_eq!(Tank::CELLS, 2 + 1 + 1 + 5);
+/// ```
+///
+/// Misuse does not compile: types whose size differs between machines, or that have no fixed number of fields,
+///
+/// ```compile_fail
+/// #[derive(Clone, samestep_sync::Record)]
+/// struct Tank(usize);
+/// ```
+///
+/// ```compile_fail
+/// #[derive(Clone, samestep_sync::Record)]
+/// struct Tank(Vec<u8>);
+/// ```
+///
+/// references,
+///
+/// ```compile_fail
+/// #[derive(Clone, samestep_sync::Record)]
+/// struct Tank<'a>(&'a u8);
+/// ```
+///
+/// fields that are to be left out,
+///
+/// ```compile_fail
+/// #[derive(Clone, samestep_sync::Record)]
+/// struct Tank { armour: u8, #[field(skip)] drawn: bool }
+/// ```
+///
+/// unknown or incomplete attributes,
+///
+/// ```compile_fail
+/// #[derive(Clone, samestep_sync::Record)]
+/// struct Tank(#[field(blend = "cubic")] f32);
+/// ```
+///
+/// ```compile_fail
+/// #[derive(Clone, samestep_sync::Record)]
+/// struct Tank(#[field(range(0.0))] f32);
+/// ```
+///
+/// ```compile_fail
+/// #[derive(Clone, samestep_sync::Record)]
+/// struct Tank(#[field(precision = 0.1)] f32);
+/// ```
+///
+/// and types without values, or with ambiguous ones.
+///
+/// ```compile_fail
+/// #[derive(Clone, samestep_sync::Record)]
+/// enum Never {}
+/// ```
+///
+/// ```compile_fail
+/// #[derive(Clone, Copy, samestep_sync::Record)]
+/// union Either { a: u8, b: i8 }
+/// ```
 pub use samestep_sync_derive::Record;
 /// Derives [`Replicate`](trait@Replicate) for the struct that holds the whole state of a game.
 ///
 /// Its fields are [`Entities`] or `Vec`s of records, records, or structs that derive this as well. Scratch memory that is no
 /// part of the state is `#[replicate(skip)]`; it must be `Clone + Default` and must never bear on the outcome.
 /// `#[replicate(crate = path::to::samestep_sync)]` on the struct is for crates that re-export this one.
+///
+/// ```
+/// use samestep_sync::{Entities, PlayerId, Replicate, Rng};
+///
+/// #[derive(Clone, Replicate)]
+/// struct Race {
+///     cars: Entities<(f32, f32)>,
+///     laps: Vec<(PlayerId, u8)>,
+///     weather: Weather,
+///     rng: Rng,
+///     #[replicate(skip)]
+///     nearest: Vec<usize>,
+/// }
+///
+/// #[derive(Clone, Replicate)]
+/// struct Weather {
+///     clouds: Entities<f32>,
+///     wind: f32,
+/// }
+///
+/// let schema = Race::schema();
+/// let kinds: Vec<_> = schema.kinds().iter().map(|kind| &*kind.name).collect();
+/// assert_eq!(kinds, ["globals", "cars", "laps", "weather.clouds"]);
+/// ```
+///
+/// Misuse does not compile: what is neither described nor skipped,
+///
+/// ```compile_fail
+/// #[derive(Clone, samestep_sync::Replicate)]
+/// struct Race { winner: String }
+/// ```
+///
+/// ```compile_fail
+/// #[derive(Clone, samestep_sync::Replicate)]
+/// struct Race { cars: std::collections::HashMap<u32, (f32, f32)> }
+/// ```
+///
+/// scratch memory without a default,
+///
+/// ```compile_fail
+/// #[derive(Clone)]
+/// struct Scratch;
+///
+/// #[derive(Clone, samestep_sync::Replicate)]
+/// struct Race { laps: u8, #[replicate(skip)] scratch: Scratch }
+/// ```
+///
+/// attributes in the wrong place, and what is no struct, or has parameters, or nothing in it.
+///
+/// ```compile_fail
+/// #[derive(Clone, samestep_sync::Replicate)]
+/// struct Race { #[field(range(0, 9))] laps: u8 }
+/// ```
+///
+/// ```compile_fail
+/// #[derive(Clone, samestep_sync::Replicate)]
+/// enum Race { Begun(u8) }
+/// ```
+///
+/// ```compile_fail
+/// #[derive(Clone, samestep_sync::Replicate)]
+/// struct Race<T> { laps: T }
+/// ```
+///
+/// ```compile_fail
+/// #[derive(Clone, samestep_sync::Replicate)]
+/// struct Race { #[replicate(skip)] laps: u8 }
+/// ```
 pub use samestep_sync_derive::Replicate;
 /// Derives [`SharedFields`](trait@SharedFields) for a struct.
 ///
