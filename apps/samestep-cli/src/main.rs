@@ -6,13 +6,18 @@ mod console;
 mod demo;
 mod discover;
 mod failure;
+mod games;
 mod lab;
 mod link;
 mod ping;
 mod proxy;
 mod relay;
+mod replay;
 mod room;
 mod scoreboard;
+mod stage;
+mod sync_test;
+mod watch;
 
 use std::process::ExitCode;
 
@@ -46,6 +51,13 @@ enum Command {
     Demo(demo::Arguments),
     /// An impaired UDP relay in front of any program
     Proxy(proxy::Arguments),
+    /// Watch bots play a game, on the terminal
+    Watch(watch::Arguments),
+    /// What a recorded match contains; play, verify, watch it
+    #[command(after_help = failure::codes())]
+    Replay(replay::Arguments),
+    /// Run a game against itself: simulate every tick again and compare
+    SyncTest(sync_test::Arguments),
     /// Experiments: plans, tables, plots, soak
     #[command(subcommand)]
     Lab(lab::Command),
@@ -66,6 +78,9 @@ fn main() -> ExitCode {
         Command::Ping(arguments) => ping::run(&arguments),
         Command::Demo(arguments) => demo::run(&arguments),
         Command::Proxy(arguments) => proxy::run(&arguments),
+        Command::Watch(arguments) => watch::run(&arguments),
+        Command::Replay(arguments) => replay::run(&arguments),
+        Command::SyncTest(arguments) => sync_test::run(&arguments),
         Command::Lab(command) => lab::run(command),
     };
     match outcome {

@@ -1,0 +1,120 @@
+//! The games this program knows, by name.
+
+mod evaluation;
+mod skirmish;
+
+use samestep::sync::{PlayerId, Simulation, Tick, TickInputs};
+use samestep_evaluation::Evaluation;
+use samestep_skirmish::Skirmish;
+
+use crate::failure::{Failure, Kind};
+
+/// A game with everything it takes to start it, let bots play it and show it.
+pub trait Game: Simulation {
+    /// What the bots remember.
+    type Bots;
+
+    /// In a few words.
+    const ABOUT: &'static str;
+
+    /// How many play unless told otherwise.
+    const PLAYERS: u16;
+
+    /// A new game. Fails with words about what is possible.
+    fn begin(setup: &Setup) -> Result<Self, String>;
+
+    /// Bots for all of its players.
+    fn bots(setup: &Setup) -> Self::Bots;
+
+    /// What the bots do in this tick.
+    fn act(&self, bots: &mut Self::Bots, tick: Tick, inputs: &mut TickInputs);
+
+    /// A picture of so many columns and lines at most: what a player sees, or everything.
+    fn paint(&self, viewer: Option<PlayerId>, columns: usize, lines: usize) -> Vec<String>;
+
+    /// Any state, to be replaced.
+    fn any() -> Self;
+}
+
+/// How a game begins.
+#[derive(Clone, Copy, Debug)]
+pub struct Setup {
+    pub players: u16,
+    /// How large it is, for games that can be of any size.
+    pub entities: Option<usize>,
+    pub seed: u64,
+}
+
+impl Setup {
+    /// The players' ids.
+    pub fn ids(&self) -> Vec<PlayerId> {
+        (0..self.players).map(PlayerId).collect()
+    }
+}
+
+/// Something to do with a game whose type is not known before.
+pub trait Visitor {
+    type Output;
+
+    fn visit<G: Game>(self) -> Self::Output;
+}
+
+/// All names, with a few words each.
+pub fn all() -> [(&'static str, &'static str); 2] {
+    [
+        (Skirmish::NAME, Skirmish::ABOUT),
+        (Evaluation::NAME, Evaluation::ABOUT),
+    ]
+}
+
+/// Does something with the game of this name.
+pub fn with<V: Visitor>(name: &str, visitor: V) -> Result<V::Output, Failure> {
+    match name {
+        Skirmish::NAME => Ok(visitor.visit::<Skirmish>()),
+        Evaluation::NAME => Ok(visitor.visit::<Evaluation>()),
+        _ => Err(unknown(name)),
+    }
+}
+
+/// For the command line: refuses names of games that are not there.
+pub fn known(name: &str) -> Result<String, String> {
+    match all().iter().any(|(known, _)| *known == name) {
+        true => Ok(name.to_string()),
+        false => Err(unknown(name).to_string()),
+    }
+}
+
+fn unknown(name: &str) -> Failure {
+    let known = all().map(|(name, about)| format!("\n  {name:<12}{about}"));
+    let words = format!(
+        "there is no game \"{name}\" here; there are{}",
+        known.concat()
+    );
+    Failure::new(Kind::Version, words)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct NameOf;
+
+    impl Visitor for NameOf {
+        type Output = &'static str;
+
+        fn visit<G: Game>(self) -> &'static str {
+            G::NAME
+        }
+    }
+
+    #[test]
+    fn every_game_is_found_by_its_name() {
+        for (name, _) in all() {
+            assert_eq!(with(name, NameOf), Ok(name));
+        }
+        let error = with("chess", NameOf).unwrap_err().to_string();
+        for (name, _) in all() {
+            assert!(error.contains(name), "{error}");
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! The evaluation game: coloured dots that walk about.
+
+use samestep::sync::{PlayerId, Tick, TickInputs};
+use samestep_evaluation::{Evaluation, WORLD, script};
+
+use super::{Game, Setup};
+
+impl Game for Evaluation {
+    /// Which commands are given follows from the seed, the tick and the player.
+    type Bots = (u64, Vec<PlayerId>);
+
+    const ABOUT: &'static str =
+        "entities on random walks, a fixed rate of commands: a load to measure with";
+    const PLAYERS: u16 = 8;
+
+    fn begin(setup: &Setup) -> Result<Self, String> {
+        let entities = setup.entities.unwrap_or(1024);
+        if setup.players == 0 {
+            return Err("the evaluation game needs at least one player".into());
+        }
+        if entities > 1 << 16 {
+            return Err("the evaluation game has at most 65536 entities".into());
+        }
+        Ok(Evaluation::new(setup.seed, setup.players, entities))
+    }
+
+    fn bots(setup: &Setup) -> Self::Bots {
+        (setup.seed, setup.ids())
+    }
+
+    fn act(&self, (seed, players): &mut Self::Bots, tick: Tick, inputs: &mut TickInputs) {
+        for &player in players.iter() {
+            if let Some(command) = script(*seed, player, tick, self) {
+                inputs.give(player, &command);
+            }
+        }
+    }
+
+    fn paint(&self, _: Option<PlayerId>, columns: usize, lines: usize) -> Vec<String> {
+        let title = format!("{} entities", self.entities().len());
+        // Two dots, one above the other, to a character.
+        let (width, height) = (columns.max(1), 2 * lines.saturating_sub(1).max(1));
+        let mut dots = vec![None; width * height];
+        for entity in self.entities() {
+            let along = |place: f32, dots: usize| {
+                let at = place / f32::from(WORLD) * dots as f32;
+                (at as usize).min(dots - 1)
+            };
+            let (x, y) = (
+                along(entity.position.0, width),
+                along(entity.position.1, height),
+            );
+            dots[y * width + x] = Some(entity.colour);
+        }
+        let row = |pair: &[Option<u8>]| {
+            let (upper, lower) = pair.split_at(width);
+            let pairs = upper.iter().zip(lower);
+            pairs
+                .map(|(upper, lower)| character(*upper, *lower))
+                .collect()
+        };
+        let picture = dots.chunks(2 * width).map(row);
+        std::iter::once(title).chain(picture).collect()
+    }
+
+    fn any() -> Self {
+        Evaluation::new(0, 1, 0)
+    }
+}
+
+fn character(upper: Option<u8>, lower: Option<u8>) -> String {
+    let bright = |colour: u8| 90 + colour % 8;
+    match (upper, lower) {
+        (None, None) => " ".into(),
+        (Some(upper), None) => format!("\x1b[{}m▀\x1b[0m", bright(upper)),
+        (None, Some(lower)) => format!("\x1b[{}m▄\x1b[0m", bright(lower)),
+        (Some(upper), Some(lower)) => {
+            format!("\x1b[{};{}m▀\x1b[0m", bright(upper), bright(lower) + 10)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_picture_has_the_size_asked_for() {
+        let setup = Setup {
+            players: 2,
+            entities: Some(1),
+            seed: 5,
+        };
+        let game = Evaluation::begin(&setup).unwrap();
+        let picture = game.paint(None, 40, 12);
+        assert_eq!(picture.len(), 12);
+        let dots: usize = picture
+            .iter()
+            .map(|line| line.matches(['▀', '▄']).count())
+            .sum();
+        assert_eq!(dots, 1);
+        assert_eq!(game.paint(None, 0, 0).len(), 2);
+    }
+}

@@ -1,0 +1,75 @@
+//! `samestep sync-test`: a game against itself.
+
+use std::error::Error;
+use std::process::ExitCode;
+use std::time::Instant;
+
+use clap::Args;
+use samestep::sync::sync_test;
+
+use crate::games::{self, Game, Setup, Visitor};
+
+#[derive(Args)]
+pub struct Arguments {
+    /// The game's name
+    #[arg(value_parser = games::known)]
+    game: String,
+    /// How many bots play; each game has its own default
+    #[arg(long, value_name = "N")]
+    players: Option<u16>,
+    /// How many entities, for games that can be of any size
+    #[arg(long, value_name = "N")]
+    entities: Option<usize>,
+    /// How many ticks to play
+    #[arg(long, value_name = "N", default_value_t = 600)]
+    ticks: u64,
+    /// How many ticks to go back each time
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u64).range(1..=1000))]
+    depth: u64,
+    /// What everything random follows from
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+}
+
+pub fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
+    games::with(&arguments.game, Test(arguments))?
+}
+
+struct Test<'a>(&'a Arguments);
+
+impl Visitor for Test<'_> {
+    type Output = Result<ExitCode, Box<dyn Error>>;
+
+    fn visit<G: Game>(self) -> Self::Output {
+        let arguments = self.0;
+        let setup = Setup {
+            players: arguments.players.unwrap_or(G::PLAYERS),
+            entities: arguments.entities,
+            seed: arguments.seed,
+        };
+        let game = G::begin(&setup)?;
+        let mut bots = G::bots(&setup);
+        let players = setup.ids();
+        let begun = Instant::now();
+        let tested = sync_test(
+            game,
+            arguments.ticks,
+            arguments.depth,
+            |tick, game, inputs| {
+                inputs.set_players(&players);
+                game.act(&mut bots, tick, inputs);
+            },
+        );
+        let took = begun.elapsed().as_secs_f64();
+        match tested {
+            Ok(report) => {
+                println!("{}: {report} ({took:.1} s)", G::NAME);
+                Ok(ExitCode::SUCCESS)
+            }
+            Err(mismatch) => {
+                println!("{}: {mismatch}", G::NAME);
+                Ok(ExitCode::FAILURE)
+            }
+        }
+    }
+}
