@@ -21,7 +21,7 @@ fn main() {
         .filter_map(|arg| arg.parse().ok())
         .collect();
     let number = |at: usize, default: u64| numbers.get(at).copied().unwrap_or(default);
-    let (players, units) = (number(0, 40) as u16, number(1, 22_000) as u32);
+    let (players, units) = (number(0, 40) as u16, number(1, 23_000) as u32);
     let (seconds, seed) = (number(2, 60), number(3, 1));
     let config = SkirmishConfig::battle(seed, players, units);
     let mut game = match Skirmish::new(&config) {

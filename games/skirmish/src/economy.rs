@@ -80,6 +80,10 @@ impl Skirmish {
                 }
                 continue;
             }
+            // Several are trained at the same time: the last may have to wait at the door.
+            if building.left == 1 && side.units >= self.max_units {
+                continue;
+            }
             building.left -= 1;
             if building.left > 0 {
                 continue;

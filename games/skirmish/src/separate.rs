@@ -1,8 +1,7 @@
 //! Units do not stand on each other: whoever is too near is pushed away, a little at a time.
 
-use samestep_sync::math;
+use samestep_sync::{math, random};
 
-use crate::config::around;
 use crate::place::ONE;
 use crate::skirmish::Skirmish;
 
@@ -41,11 +40,15 @@ impl Skirmish {
             }
             // In the very same place as somebody else: each goes its own way.
             if here > 1 {
-                let away = around(place, 1, at);
-                px += ((away.x - place.x) / 4) as f32;
-                py += ((away.y - place.y) / 4) as f32;
+                let dice = random::hash32(tick as u32, at as u32, 0);
+                px += ((dice & 0x7f) as i32 - 64) as f32;
+                py += ((dice >> 8 & 0x7f) as i32 - 64) as f32;
             }
             let unit = &mut units[at];
+            // Who walks gets through, who stands gives way.
+            if unit.velocity != (0, 0) {
+                (px, py) = (px / 2.0, py / 2.0);
+            }
             unit.place = place.offset(
                 (px as i32).clamp(-PUSH, PUSH),
                 (py as i32).clamp(-PUSH, PUSH),

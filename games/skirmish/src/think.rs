@@ -18,6 +18,9 @@ const FOLLOW: i32 = 11 * ONE;
 /// How near a worker must be to dig or to deliver, in steps.
 const REACH: i32 = 3 * ONE;
 
+/// How near to home workers without work stay, in steps: not in the way.
+const LOITER: i32 = 12 * ONE;
+
 /// How far from home workers dig, in steps.
 const COMMUTE: i32 = 40 * ONE;
 
@@ -158,7 +161,7 @@ impl Skirmish {
                     // Nothing left to dig: go home.
                     None => self
                         .nearest_drop(worker)
-                        .filter(|home| !worker.place.is_near(*home, 2 * REACH)),
+                        .filter(|home| !worker.place.is_near(*home, LOITER)),
                 }
             }
             Work::Digging => {
