@@ -113,9 +113,10 @@ fn print_last(scene: &mut dyn Scene, show: Show) -> Result<(), Box<dyn Error>> {
         }
     };
     while scene.tick() < until && scene.step()? {}
-    let picture = scene.paint(80, 30).iter().map(|line| plain(line) + "\n");
+    let picture = scene.paint(80, 30);
+    let text: String = picture.iter().map(|line| plain(line) + "\n").collect();
     // A reader who has seen enough (`| head`) closes the pipe; that is no error.
-    let _ = std::io::stdout().write_all(picture.collect::<String>().as_bytes());
+    let _ = std::io::stdout().write_all(text.as_bytes());
     Ok(())
 }
 

@@ -94,7 +94,11 @@ fn row(cells: &[Cell]) -> String {
             text += &format!("\x1b[38;2;{r};{g};{b};48;2;{s};{h};{c}m");
             before = Some((cell.colour, cell.background));
         }
-        text.push(cell.glyph);
+        // Two points alike are a space, also where colours cannot be shown.
+        text.push(match cell.colour == cell.background {
+            true => ' ',
+            false => cell.glyph,
+        });
     }
     text + "\x1b[0m"
 }
