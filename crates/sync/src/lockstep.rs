@@ -197,6 +197,35 @@ impl Lockstep {
         &self.config
     }
 
+    /// In words, how far everyone's turns are known here: for whoever wants to know why a game stands still.
+    pub fn explain(&self) -> String {
+        use core::fmt::Write;
+        let mut words = String::new();
+        let _ = write!(
+            words,
+            "at tick {} with {} players",
+            self.next,
+            self.players.len()
+        );
+        for (peer, voice) in &self.voices {
+            let _ = write!(
+                words,
+                "; {peer} from {} known to {}",
+                voice.from, voice.upto
+            );
+            if let Some(end) = voice.end {
+                let _ = write!(words, " ends at {end}");
+            }
+        }
+        for peer in self.departed.keys() {
+            let _ = write!(words, "; the end of {peer} is not agreed on");
+        }
+        if !self.early.is_empty() {
+            let _ = write!(words, "; {} turns came too early", self.early.len());
+        }
+        words
+    }
+
     /// Whether the authority puts everyone's inputs into turns, rather than everyone its own.
     fn is_sequenced(&self) -> bool {
         let is_mesh = self.roster.as_ref().is_some_and(|roster| roster.is_mesh);

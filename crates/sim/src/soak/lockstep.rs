@@ -345,16 +345,26 @@ impl<'t> Script<'t> {
         }
     }
 
+    /// How things stand with everyone, a program first.
     fn words(&self, node: NodeId) -> String {
-        self.fleet
-            .machine(node)
-            .map_or_else(String::new, |program| {
-                format!(
-                    "{:?} {:?}",
-                    program.game.session().state(),
-                    program.game.status()
-                )
-            })
+        let others = self.programs.iter().filter(|program| program.running);
+        let others = others
+            .map(|program| program.node)
+            .filter(|other| *other != node);
+        let mut words = String::new();
+        for node in std::iter::once(node).chain(others) {
+            if let Some(program) = self.fleet.machine(node) {
+                let (session, model) = (program.game.session(), program.game.model());
+                let me = session.me().map_or(u16::MAX, |peer| peer.0);
+                let led_by = session.room().authority().0;
+                let state = session.state();
+                words += &format!(
+                    "\n  {node:?}, peer {me} led by {led_by}, {state:?}: {}",
+                    model.explain()
+                );
+            }
+        }
+        words
     }
 
     /// Changes one state by hand.

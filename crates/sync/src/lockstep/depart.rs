@@ -22,8 +22,6 @@ const AGAIN: Duration = Duration::from_secs(1);
 pub(super) struct Departed {
     answered: BTreeSet<PeerId>,
     next_word: Duration,
-    /// Whether the roster says so: others may know first.
-    is_gone: bool,
 }
 
 impl Departed {
@@ -42,7 +40,7 @@ impl Lockstep {
             .get(&peer)
             .is_some_and(|voice| voice.end.is_none());
         if speaks {
-            self.departed.entry(peer).or_default().is_gone = true;
+            self.departed.entry(peer).or_default();
         }
     }
 
@@ -55,57 +53,44 @@ impl Lockstep {
         }
     }
 
-    /// Says, or finds out, how the voices that are gone end.
+    /// The authority finds out how the voices that are gone end.
     pub(super) fn see_departures(&mut self, now: Duration) {
-        if self.departed.is_empty() {
+        if self.departed.is_empty() || !self.is_authority() {
             return;
         }
-        let Some((me, authority)) = self.me().zip(self.authority()) else {
+        let Some(me) = self.me() else {
             return;
         };
-        let gone: Vec<PeerId> = self
-            .departed
-            .iter()
-            .filter(|(_, departed)| departed.is_gone)
-            .map(|(peer, _)| *peer)
-            .collect();
+        let gone: Vec<PeerId> = self.departed.keys().copied().collect();
         for peer in gone {
-            if me == authority {
-                self.settle_departed(now, me, peer);
-                continue;
-            }
-            let Some(departed) = self.departed.get_mut(&peer) else {
-                continue;
-            };
-            if now < departed.next_word {
-                self.wake_at_departure(peer);
-                continue;
-            }
-            departed.next_word = now + AGAIN;
-            let mut entries = Vec::new();
-            let span = self.known_span(peer, &mut entries);
-            self.say(authority, Carriage::Reliable, &Message::Have { span });
-            self.wake_at_departure(peer);
+            self.settle_departed(now, me, peer);
         }
     }
 
-    fn wake_at_departure(&mut self, peer: PeerId) {
-        if let Some(at) = self.departed.get(&peer).map(|departed| departed.next_word) {
-            self.wake_at(at);
-        }
-    }
-
-    /// The authority: once all have said what they know, that is the end.
+    /// Once all have said what they know, that is the end; who has not is asked.
     fn settle_departed(&mut self, now: Duration, me: PeerId, peer: PeerId) {
-        let Some((roster, departed)) = self.roster.as_ref().zip(self.departed.get(&peer)) else {
+        let Some((roster, departed)) = self.roster.as_ref().zip(self.departed.get_mut(&peer))
+        else {
             return;
         };
-        let mut others = roster
+        let others = roster
             .members
             .iter()
-            .filter(|member| member.in_sync && member.peer != me);
-        if !others.all(|member| departed.answered.contains(&member.peer) || member.watches) {
-            return;
+            .filter(|member| member.in_sync && member.peer != me && !member.watches);
+        let silent: Vec<PeerId> = others
+            .map(|member| member.peer)
+            .filter(|peer| !departed.answered.contains(peer))
+            .collect();
+        if !silent.is_empty() {
+            if now >= departed.next_word {
+                departed.next_word = now + AGAIN;
+                self.outbox.push_back(Outgoing {
+                    to: silent,
+                    carriage: Carriage::Reliable,
+                    bytes: Message::Recall(peer).write(),
+                });
+            }
+            return self.wake_at(now + AGAIN);
         }
         let to: Vec<PeerId> = roster
             .members
@@ -123,6 +108,22 @@ impl Lockstep {
             bytes,
         });
         self.end_voice(now, peer, end);
+    }
+
+    /// The authority wants to know what was heard of a voice that is gone. It is not listened to any more.
+    pub(super) fn on_recall(&mut self, voice: PeerId) {
+        let Some(authority) = self.authority() else {
+            return;
+        };
+        self.on_departed(voice);
+        self.say_known(authority, voice);
+    }
+
+    /// Tells the authority what is known of a voice that is gone.
+    pub(super) fn say_known(&mut self, authority: PeerId, voice: PeerId) {
+        let mut entries = Vec::new();
+        let span = self.known_span(voice, &mut entries);
+        self.say(authority, Carriage::Reliable, &Message::Have { span });
     }
 
     /// Everything known of the last words of a voice.
@@ -162,26 +163,22 @@ impl Lockstep {
         }
         let voice = self.voices.get(&span.voice)?;
         if let Some(end) = voice.end {
-            // It is agreed on already: whoever asks has missed it.
+            // It is agreed on already: whoever says this has missed it.
             let mut entries = Vec::new();
             let mut known = self.known_span(span.voice, &mut entries);
             known.to = end;
-            let bytes = Message::End { span: known }.write();
-            self.outbox.push_back(Outgoing {
-                to: [from].into(),
-                carriage: Carriage::Reliable,
-                bytes,
-            });
+            self.say(from, Carriage::Reliable, &Message::End { span: known });
+            return Some(());
+        }
+        if !self.departed.contains_key(&span.voice) {
             return Some(());
         }
         if span.from <= voice.upto {
             self.take_span(span)?;
         }
-        self.departed
-            .entry(span.voice)
-            .or_default()
-            .answered
-            .insert(from);
+        if let Some(departed) = self.departed.get_mut(&span.voice) {
+            departed.answered.insert(from);
+        }
         self.wake_at(now);
         Some(())
     }

@@ -210,6 +210,24 @@ impl Lockstep {
         }
     }
 
+    /// Asks for the words of a voice that everything waits for.
+    fn ask_for_missing(&mut self, peer: PeerId) {
+        let Some((me, authority)) = self.me().zip(self.authority()) else {
+            return;
+        };
+        let there = self
+            .roster
+            .as_ref()
+            .is_some_and(|roster| roster.member(peer).is_some());
+        if there && peer != me && !self.departed.contains_key(&peer) {
+            let from = self.known_of(peer);
+            self.say(peer, Carriage::Reliable, &Message::Want { from });
+        } else if authority != me {
+            // How it ends may have been told before this program was there to hear it.
+            self.say_known(authority, peer);
+        }
+    }
+
     /// Asks for what is missing, and says when to be called next.
     pub(super) fn plan_wake(&mut self, now: Duration) {
         if let Some((since, Some(peer))) = self.stalled
@@ -218,14 +236,7 @@ impl Lockstep {
             && self.config.pace == Pace::RealTime
         {
             self.next_want = now + WANT_AFTER;
-            let from = self.voices.get(&peer).map_or(self.next, |voice| voice.upto);
-            let there = self
-                .roster
-                .as_ref()
-                .is_some_and(|roster| roster.member(peer).is_some());
-            if there && self.me() != Some(peer) {
-                self.say(peer, Carriage::Reliable, &Message::Want { from });
-            }
+            self.ask_for_missing(peer);
         }
         if self.behind_now > 0 {
             return self.wake_at(now);

@@ -78,6 +78,12 @@ impl Lockstep {
                 }
             }
             Message::Have { span } => self.on_have(now, from, &span)?,
+            Message::Recall(voice) => {
+                if from != authority {
+                    return None;
+                }
+                self.on_recall(voice);
+            }
             Message::End { span } => {
                 if from != authority {
                     return None;

@@ -32,15 +32,15 @@ impl Lockstep {
         let speaking: Vec<PeerId> = self.voices.keys().copied().collect();
         for peer in speaking {
             let member = roster.member(peer);
-            let life_before = before
-                .as_ref()
-                .and_then(|before| before.member(peer))
-                .map(|member| member.life);
-            let same_life =
-                life_before.is_none_or(|life| member.is_some_and(|member| member.life == life));
-            let here = member.is_some_and(|member| member.in_sync || member.peer == roster.me);
+            let was = before.as_ref().and_then(|before| before.member(peer));
+            // Somebody who was told to speak may be known to be there a little later.
+            let here = match (was.filter(|was| was.in_sync), member) {
+                (_, None) => false,
+                (Some(was), Some(member)) => member.in_sync && member.life == was.life,
+                (None, Some(_)) => true,
+            };
             let speaks = !sequenced || peer == roster.authority;
-            if !here || !same_life || !speaks {
+            if !here || !speaks {
                 self.on_departed(peer);
             }
         }

@@ -28,6 +28,8 @@ pub(super) enum Message<'a> {
     Want { from: Tick },
     /// How much the sender knows of a voice that is gone, and all of it that may be missing elsewhere.
     Have { span: Span<'a> },
+    /// A voice is gone: what do you know of it?
+    Recall(PeerId),
     /// The voice that is gone said this much, and no more.
     End { span: Span<'a> },
     /// Your state differs: ask this peer for what is right.
@@ -185,6 +187,7 @@ impl<'a> Message<'a> {
             },
             11 => Self::Checkpoint(r.rest()),
             12 => Self::EndTurn(r.player()?),
+            13 => Self::Recall(r.peer()?),
             _ => return None,
         };
         r.0.is_empty().then_some(message)
@@ -263,6 +266,10 @@ impl<'a> Message<'a> {
             Self::EndTurn(player) => {
                 out.push(12);
                 put(&mut out, player.0.into());
+            }
+            Self::Recall(voice) => {
+                out.push(13);
+                put(&mut out, voice.0.into());
             }
         }
         out
