@@ -51,6 +51,11 @@ pub fn experiments() -> &'static [&'static dyn Experiment] {
         &all::Topology,
         &all::Join,
         &all::Churn,
+        &all::Limits,
+        &all::Conditions,
+        &all::Resync,
+        &all::LockstepJoin,
+        &all::Scale,
     ]
 }
 

@@ -8,6 +8,7 @@ mod delivery;
 mod hostile;
 mod jitter;
 mod join;
+mod lockstep;
 mod loss_latency;
 mod topology;
 
@@ -19,6 +20,7 @@ pub use delivery::Delivery;
 pub use hostile::Hostile;
 pub use jitter::Jitter;
 pub use join::Join;
+pub use lockstep::{Conditions, Limits, LockstepJoin, Resync, Scale};
 pub use loss_latency::LossLatency;
 pub use topology::Topology;
 

@@ -25,6 +25,7 @@
 //! # Ok::<(), samestep_lab::LabError>(())
 //! ```
 
+mod arena;
 mod busy;
 mod crowd;
 mod error;

@@ -10,7 +10,7 @@ use crate::experiment::{Experiment, experiment, experiments};
 use crate::parameters::{Case, Choices, Key, Layers, Value, cases};
 
 /// The built-in plans, in the order they are listed and reported.
-const PLANS: [(&str, &str); 10] = [
+const PLANS: [(&str, &str); 15] = [
     ("delivery", include_str!("../plans/delivery.toml")),
     ("jitter", include_str!("../plans/jitter.toml")),
     ("loss-latency", include_str!("../plans/loss-latency.toml")),
@@ -21,6 +21,23 @@ const PLANS: [(&str, &str); 10] = [
     ("topology", include_str!("../plans/topology.toml")),
     ("join", include_str!("../plans/join.toml")),
     ("churn", include_str!("../plans/churn.toml")),
+    (
+        "lockstep-limits",
+        include_str!("../plans/lockstep-limits.toml"),
+    ),
+    (
+        "lockstep-conditions",
+        include_str!("../plans/lockstep-conditions.toml"),
+    ),
+    (
+        "lockstep-resync",
+        include_str!("../plans/lockstep-resync.toml"),
+    ),
+    ("lockstep-join", include_str!("../plans/lockstep-join.toml")),
+    (
+        "lockstep-scale",
+        include_str!("../plans/lockstep-scale.toml"),
+    ),
 ];
 
 /// One plan, checked against its experiment.

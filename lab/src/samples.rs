@@ -1,5 +1,6 @@
 //! What each client writes down once a second: the metrics of the deterministic lockstep thesis, Table 6.1, under their names.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use samestep_proto::Stats;
@@ -81,7 +82,7 @@ pub struct Sample {
 /// Every sample of one measurement.
 #[derive(Clone, Debug, Default)]
 pub struct Course {
-    before: Vec<Counts>,
+    before: BTreeMap<u32, Counts>,
     samples: Vec<Sample>,
 }
 
@@ -109,12 +110,7 @@ pub const COLUMNS: [Column; 12] = [
 impl Course {
     /// Takes the next second of a client; its first call only says where it stands. Clients may begin at different times.
     pub fn take(&mut self, client: u32, second: u32, counts: Counts) {
-        let index = client as usize;
-        if index >= self.before.len() {
-            self.before.resize(index + 1, Counts::default());
-        }
-        let before = std::mem::replace(&mut self.before[index], counts);
-        if second > 0 {
+        if let Some(before) = self.before.insert(client, counts) {
             let delta = counts.since(&before);
             self.samples.push(Sample {
                 client,
@@ -151,6 +147,24 @@ impl Course {
             .filter(|sample| sample.second > settling);
         let judged = judged.filter(|sample| wanted(sample.client));
         judged.map(|sample| of(&sample.delta)).collect()
+    }
+
+    /// A metric over time: the mean of all clients in each second.
+    pub fn per_second(&self, of: fn(&Counts) -> f64) -> Vec<(f64, f64)> {
+        let mut seconds: Vec<(f64, u32)> = Vec::new();
+        for sample in &self.samples {
+            let index = sample.second as usize;
+            seconds.resize(seconds.len().max(index + 1), (0.0, 0));
+            seconds[index].0 += of(&sample.delta);
+            seconds[index].1 += 1;
+        }
+        let seconds = seconds
+            .iter()
+            .enumerate()
+            .filter(|(_, (_, count))| *count > 0);
+        seconds
+            .map(|(second, (sum, count))| (second as f64, sum / f64::from(*count)))
+            .collect()
     }
 
     /// Writes a line per client and second.

@@ -1,0 +1,330 @@
+//! A match of the evaluation game in virtual time, from an empty room to the last measured second.
+
+mod keys;
+mod seat;
+mod watched;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use samestep_evaluation::script;
+use samestep_netem::Path;
+use samestep_session::{JoinTo, Role, SessionConfig};
+use samestep_sim::{Fleet, NodeId};
+use samestep_sync::{LockstepConfig, Tick};
+
+use crate::busy::Busy;
+use crate::samples::Course;
+use crate::stats::Samples;
+pub use keys::*;
+pub use seat::{Notice, Seat};
+
+/// Time of a tick of the evaluation game.
+pub const TICK: Duration = Duration::from_nanos(1_000_000_000 / 60);
+/// The program that opens the room, and hosts it unless it is a mesh.
+pub const OPENER: NodeId = NodeId(0);
+const PATIENCE: Duration = Duration::from_secs(300);
+
+/// What a match is made of.
+#[derive(Clone, Debug)]
+pub struct ArenaConfig {
+    /// Players the game has entities for; whoever joins late is one of them.
+    pub players: u16,
+    /// Entities, split over the players.
+    pub entities: usize,
+    /// Whether everyone talks to everyone.
+    pub mesh: bool,
+    /// From each member to the opener and back; in a mesh, both ways between any two are those to the opener.
+    pub path: Path,
+    /// What everything the opener sends shares.
+    pub uplink_bps: u64,
+    /// What a step takes on every machine.
+    pub step_cost: Duration,
+    /// How they keep in step.
+    pub lockstep: LockstepConfig,
+}
+
+/// A room of programs, the opener first; each has one player, who does what the script says.
+pub struct Arena {
+    fleet: Fleet<Busy<Seat>>,
+    config: ArenaConfig,
+    seed: u64,
+    /// World time at which the game began.
+    start: Duration,
+    /// Which tick of the script is next, and whose.
+    script: (u64, u16),
+    seconds: u32,
+    course: Course,
+    /// The opener's check values, and those of others for ticks it has not reached.
+    truth: BTreeMap<Tick, u64>,
+    early: Vec<(NodeId, Tick, u64)>,
+    differing: BTreeSet<(NodeId, Tick)>,
+    notices: Vec<(Duration, NodeId, Notice)>,
+}
+
+impl Arena {
+    /// The first member opens the room.
+    pub fn open(config: ArenaConfig, seed: u64) -> Arena {
+        let mut arena = Arena {
+            fleet: Fleet::new(seed),
+            config,
+            seed,
+            start: Duration::ZERO,
+            script: (0, 0),
+            seconds: 0,
+            course: Course::default(),
+            truth: BTreeMap::new(),
+            early: Vec::new(),
+            differing: BTreeSet::new(),
+            notices: Vec::new(),
+        };
+        arena.fleet.set_links(arena.config.path.up.clone());
+        arena.fleet.add_node();
+        let queue = arena.config.path.down.queue;
+        let rate = arena.config.uplink_bps;
+        arena.fleet.set_uplink(OPENER, rate, queue);
+        let role = match arena.config.mesh {
+            true => Role::Introducer,
+            false => Role::Host,
+        };
+        arena.sit(OPENER, role);
+        arena
+    }
+
+    /// Another program asks to be let in.
+    pub fn join(&mut self) -> NodeId {
+        let node = self.fleet.add_node();
+        let down = self.config.path.down.clone();
+        self.fleet.set_link(OPENER, node, down);
+        let join = JoinTo::new(self.fleet.address(OPENER));
+        let role = match self.config.mesh {
+            true => Role::Peer(join),
+            false => Role::Client(join),
+        };
+        self.sit(node, role);
+        node
+    }
+
+    fn sit(&mut self, node: NodeId, role: Role) {
+        let name = format!("player {}", node.0);
+        let mut session = SessionConfig::new("samestep-lab", 1).player(&name);
+        session.capacity = usize::from(self.config.players).max(session.capacity);
+        session.load_grace = PATIENCE;
+        session.protocol.connect_timeout = PATIENCE;
+        let (config, game_seed) = (&self.config, self.seed);
+        self.fleet.start(node, |now, seed| {
+            let seat = Seat::new(now, config, session, role, (seed, game_seed));
+            Busy::new(seat, config.step_cost)
+        });
+    }
+
+    /// Lets as many join and waits until everyone knows everyone and the clocks agree, then begins the game and waits until it runs everywhere.
+    pub fn begin(&mut self, members: usize) -> Result<(), String> {
+        // A room answers 200 key exchanges a second.
+        let spacing = Duration::from_millis(10);
+        while self.fleet.nodes().count() < members {
+            self.join();
+            let until = self.fleet.now() + spacing;
+            self.idle_until(until)?;
+        }
+        let words = format!("the {members} members did not come together");
+        self.wait(&words, |seat| seat.is_in_sync(members))?;
+        let until = self.fleet.now() + Duration::from_secs(1);
+        self.idle_until(until)?;
+        self.with(OPENER, |now, seat| seat.start(now));
+        self.wait("the game did not begin everywhere", Seat::is_playing)?;
+        self.start = self.fleet.now();
+        self.notices.clear();
+        self.sample();
+        Ok(())
+    }
+
+    /// World time since the game began.
+    pub fn elapsed(&self) -> Duration {
+        self.fleet.now() - self.start
+    }
+
+    /// Everyone, in the order in which they came.
+    pub fn nodes(&self) -> impl Iterator<Item = NodeId> + use<> {
+        self.fleet.nodes().collect::<Vec<_>>().into_iter()
+    }
+
+    /// A member's part.
+    pub fn seat(&self, node: NodeId) -> &Seat {
+        let busy = self.fleet.machine(node).expect("nobody ever stops");
+        busy.machine()
+    }
+
+    /// Everyone's part.
+    pub fn seats(&self) -> impl Iterator<Item = (NodeId, &Seat)> {
+        self.fleet.nodes().map(|node| (node, self.seat(node)))
+    }
+
+    /// Does something with a member's part.
+    pub fn with<T>(&mut self, node: NodeId, act: impl FnOnce(Duration, &mut Seat) -> T) -> T {
+        let act = |now, busy: &mut Busy<Seat>| act(now, busy.machine_mut());
+        self.fleet.with(node, act).expect("nobody ever stops")
+    }
+
+    /// What everyone wrote down each second.
+    pub fn course(&self) -> &Course {
+        &self.course
+    }
+
+    /// What happened, with its time since the game began.
+    pub fn notices(&self) -> &[(Duration, NodeId, Notice)] {
+        &self.notices
+    }
+
+    /// Where a member's state was not the opener's, by looking at both.
+    pub fn differing(&self) -> &BTreeSet<(NodeId, Tick)> {
+        &self.differing
+    }
+
+    /// Fails if anybody's state was ever not the opener's.
+    pub fn check_equal(&self) -> Result<(), String> {
+        match self.differing.first() {
+            None => Ok(()),
+            Some((node, tick)) => Err(format!(
+                "{node} differs from the opener at tick {}, and at {} of the others looked at (seed {})",
+                tick.0,
+                self.differing.len() - 1,
+                self.seed,
+            )),
+        }
+    }
+
+    /// Times in ms from a player's input to its execution in its own simulation, of those given after `settling` of the game.
+    pub fn command_delays(&self, settling: Duration) -> Samples {
+        let mut delays = Samples::new();
+        for (node, seat) in self.seats() {
+            // Seats keep the times of their own clocks.
+            let from = self
+                .fleet
+                .local(node)
+                .saturating_sub(self.elapsed().saturating_sub(settling));
+            let judged = seat.delays().iter().filter(|(given, _)| *given >= from);
+            for (_, delay) in judged {
+                delays.push(delay.as_secs_f64() * 1e3);
+            }
+        }
+        delays
+    }
+
+    /// Plays on until this long after the beginning: everyone gives its commands, and writes down once a second what it counted.
+    pub fn play_until(&mut self, elapsed: Duration) -> Result<(), String> {
+        let end = self.start + elapsed;
+        loop {
+            let second = self.start + Duration::from_secs(1) * (self.seconds + 1);
+            let command = self.next_command();
+            let next = command.min(second).min(end);
+            self.idle_until(next)?;
+            if next == second {
+                self.seconds += 1;
+                self.sample();
+            } else if next == command {
+                self.command();
+            } else {
+                return Ok(());
+            }
+        }
+    }
+
+    /// The next event, at most until this long after the beginning, while nobody gives commands but those given before.
+    fn idle_until(&mut self, until: Duration) -> Result<(), String> {
+        while let Some((at, node, notice)) = self.fleet.next(until) {
+            if let Notice::Left(why) = &notice {
+                return Err(format!("{node} is out of the room: {why}"));
+            }
+            let at = at.saturating_sub(self.start);
+            self.notices.push((at, node, notice));
+        }
+        Ok(())
+    }
+
+    fn wait(&mut self, words: &str, done: impl Fn(&Seat) -> bool) -> Result<(), String> {
+        let end = self.fleet.now() + PATIENCE;
+        while self.fleet.now() < end {
+            if self.seats().all(|(_, seat)| done(seat)) {
+                return Ok(());
+            }
+            let until = self.fleet.now() + Duration::from_millis(50);
+            self.idle_until(until)?;
+        }
+        let missing = self.seats().filter(|(_, seat)| !done(seat)).count();
+        Err(format!(
+            "{words} within {} s: {missing} are missing",
+            PATIENCE.as_secs()
+        ))
+    }
+
+    /// When the next command is given: in every tick of the script, one player after the other.
+    fn next_command(&mut self) -> Duration {
+        let players = self.config.players;
+        loop {
+            let (tick, player) = self.script;
+            let node = NodeId(player);
+            let came = self.fleet.nodes().count() > node.0.into();
+            if came && let Some(id) = self.seat(node).player() {
+                let seat = self.seat(node);
+                if script(self.seed, id, Tick(tick), seat.state()).is_some() {
+                    let phase = TICK.mul_f64(f64::from(player) / f64::from(players));
+                    return self.start + TICK * tick as u32 + phase;
+                }
+            }
+            self.advance_script();
+        }
+    }
+
+    fn command(&mut self) {
+        let ((tick, player), seed) = (self.script, self.seed);
+        self.with(NodeId(player), |now, seat| {
+            let Some(id) = seat.player() else { return };
+            if let Some(command) = script(seed, id, Tick(tick), seat.state()) {
+                seat.give(now, id, &command);
+            }
+        });
+        self.advance_script();
+    }
+
+    fn advance_script(&mut self) {
+        let (tick, player) = self.script;
+        self.script = match player + 1 < self.config.players {
+            true => (tick, player + 1),
+            false => (tick + 1, 0),
+        };
+    }
+
+    /// Everyone writes down what it has counted, and what was seen of the states is compared.
+    fn sample(&mut self) {
+        for node in self.fleet.nodes() {
+            let (local, busy) = (self.fleet.local(node), self.fleet.machine(node));
+            let busy = busy.expect("nobody ever stops");
+            let mut counts = busy.machine().counts(local);
+            counts.views = busy.views(local);
+            self.course.take(u32::from(node.0), self.seconds, counts);
+            let looks = self.with(node, |_, seat| seat.take_looks());
+            match node == OPENER {
+                true => self.truth.extend(looks),
+                false => self
+                    .early
+                    .extend(looks.into_iter().map(|(tick, sum)| (node, tick, sum))),
+            }
+        }
+        let Arena {
+            truth,
+            early,
+            differing,
+            ..
+        } = self;
+        early.retain(|(node, tick, sum)| {
+            let Some(true_sum) = truth.get(tick) else {
+                return true;
+            };
+            if sum != true_sum {
+                differing.insert((*node, *tick));
+            }
+            false
+        });
+    }
+}

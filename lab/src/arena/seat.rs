@@ -1,0 +1,264 @@
+//! One program of a match, and what it notes about it.
+
+use std::collections::VecDeque;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use samestep_evaluation::{Command, Evaluation};
+use samestep_proto::{Machine, Transmit};
+use samestep_session::{
+    Match, MatchEvent, PeerId, PlayerId, Presence, Role, SessionConfig, SessionEvent, State,
+};
+use samestep_sync::{DesyncReport, EntityId, Live, Lockstep, Status, Tick, World};
+
+use super::watched::Watched;
+use super::{ArenaConfig, TICK};
+use crate::busy::Stepping;
+use crate::samples::Counts;
+
+/// What the lab wants to know of what happens.
+#[derive(Clone, Debug)]
+pub enum Notice {
+    /// A state differs.
+    Desync(DesyncReport),
+    /// It is the same again.
+    Repaired {
+        /// Whose.
+        peer: PeerId,
+        /// What was transferred for it.
+        bytes: u64,
+    },
+    /// Somebody is not in the room any more.
+    Left(String),
+}
+
+/// A player and its program.
+pub struct Seat {
+    game: Match<Watched, Lockstep>,
+    /// When the commands were given that are not executed yet.
+    given: VecDeque<Duration>,
+    /// When a command was given, and how long after that it was executed.
+    delays: Vec<(Duration, Duration)>,
+    stepped: (u64, Duration),
+    longest_pause: Duration,
+    desyncs: u64,
+    notices: VecDeque<Notice>,
+}
+
+impl Seat {
+    /// Opens or joins a room. Of the two seeds one is this program's own, the other the game's.
+    pub fn new(
+        now: Duration,
+        config: &ArenaConfig,
+        session: SessionConfig,
+        role: Role,
+        (seed, game_seed): ([u8; 32], u64),
+    ) -> Seat {
+        let game = Evaluation::new(game_seed, config.players, config.entities);
+        // Everyone would record the same.
+        let world = Watched::new(Live::without_recording(game));
+        let model = Lockstep::new(config.lockstep.clone()).expect("lengths within their domains");
+        let game = Match::new(now, session, role, seed, model, world);
+        Seat {
+            game: game.expect("settings that make sense"),
+            given: VecDeque::new(),
+            delays: Vec::new(),
+            stepped: (0, now),
+            longest_pause: Duration::ZERO,
+            desyncs: 0,
+            notices: VecDeque::new(),
+        }
+    }
+
+    /// Begins the game.
+    pub fn start(&mut self, now: Duration) {
+        self.game.session_mut().start(now);
+    }
+
+    /// Whether it is in sync in a room in which that many are.
+    pub fn is_in_sync(&self, members: usize) -> bool {
+        let session = self.game.session();
+        let peers = session.room().peers().iter();
+        *session.state() == State::InSync
+            && peers
+                .filter(|peer| peer.presence == Presence::InSync)
+                .count()
+                == members
+    }
+
+    /// Whether its simulation has begun.
+    pub fn is_playing(&self) -> bool {
+        *self.game.session().state() == State::InSync && self.status().tick > Tick(0)
+    }
+
+    /// How the model gets on.
+    pub fn status(&self) -> Status {
+        self.game.status()
+    }
+
+    /// The game as it is here.
+    pub fn state(&self) -> &Evaluation {
+        self.game.world().state()
+    }
+
+    /// Who this is to the room.
+    pub fn peer(&self) -> Option<PeerId> {
+        self.game.session().me()
+    }
+
+    /// Who plays here.
+    pub fn player(&self) -> Option<PlayerId> {
+        self.game.session().my_players().next()
+    }
+
+    /// The player acts.
+    pub fn give(&mut self, now: Duration, player: PlayerId, command: &Command) {
+        if self.game.input(now, player, command) {
+            self.given.push_back(now);
+        }
+    }
+
+    /// When each command was given, on this program's clock, and how long after that it was executed here.
+    pub fn delays(&self) -> &[(Duration, Duration)] {
+        &self.delays
+    }
+
+    /// Longest time without a step that was longer than a tick, by how much, since last forgotten.
+    pub fn longest_pause(&self) -> Duration {
+        self.longest_pause
+    }
+
+    /// Counts pauses anew.
+    pub fn forget_pauses(&mut self, now: Duration) {
+        self.longest_pause = Duration::ZERO;
+        self.stepped.1 = self.stepped.1.max(now.saturating_sub(TICK));
+    }
+
+    /// Check values of the state since last asked.
+    pub fn take_looks(&mut self) -> Vec<(Tick, u64)> {
+        std::mem::take(&mut self.game.world_mut().looks)
+    }
+
+    /// Bytes of the state that was taken over when joining.
+    pub fn adopted_bytes(&self) -> u64 {
+        self.game.world().adopted_bytes
+    }
+
+    /// Bytes of the whole state, as it is transferred.
+    pub fn state_bytes(&mut self) -> usize {
+        self.game.world_mut().checkpoint().len()
+    }
+
+    /// Changes the state behind the rules' back; says which entity and which field of it were changed first.
+    pub fn damage(&mut self, everything: bool) -> (EntityId, &'static str) {
+        let state = self.game.world_mut().state_mut();
+        let count = state.entities().len() as u16;
+        if everything {
+            for number in 0..count {
+                if let Some(entity) = state.entity_mut(number) {
+                    entity.position.0 += 0.5;
+                }
+            }
+            return (EntityId::fixed(0), "position");
+        }
+        let number = count / 3;
+        if let Some(entity) = state.entity_mut(number) {
+            entity.colour = (entity.colour + 1) % samestep_evaluation::COLOURS;
+        }
+        (EntityId::fixed(u32::from(number)), "colour")
+    }
+
+    /// What this program has counted so far; views are not its business.
+    pub fn counts(&self, _now: Duration) -> Counts {
+        let session = self.game.session();
+        let status = self.status();
+        let mut counts = Counts {
+            ticks_lagged: status.lagged,
+            desyncs: self.desyncs,
+            ..Counts::default()
+        };
+        for peer in session.room().peers() {
+            if let Some(stats) = session.connection_stats(peer.id) {
+                counts.add(&stats);
+            }
+        }
+        counts
+    }
+
+    /// Takes note of what the world did until now.
+    fn look(&mut self, now: Duration) {
+        let me = self.player();
+        let world = self.game.world_mut();
+        let executed = world
+            .executed
+            .drain(..)
+            .filter(|player| Some(*player) == me);
+        let executed = executed.count();
+        let steps = world.steps;
+        for given in self.given.drain(..executed.min(self.given.len())) {
+            self.delays.push((given, now.saturating_sub(given)));
+        }
+        if steps > self.stepped.0 {
+            let pause = now.saturating_sub(self.stepped.1).saturating_sub(TICK);
+            self.longest_pause = self.longest_pause.max(pause);
+            self.stepped = (steps, now);
+        }
+        while let Some(event) = self.game.poll_event() {
+            match event {
+                MatchEvent::Desync(report) => {
+                    self.desyncs += u64::from(Some(report.peer) == self.peer());
+                    self.notices.push_back(Notice::Desync(report));
+                }
+                MatchEvent::Repaired { peer, bytes, .. } => {
+                    let bytes = bytes as u64;
+                    self.notices.push_back(Notice::Repaired { peer, bytes });
+                }
+                MatchEvent::Session(SessionEvent::Left { reason }) => {
+                    self.notices.push_back(Notice::Left(reason.to_string()));
+                }
+                MatchEvent::NotLoaded(error) => {
+                    self.notices.push_back(Notice::Left(error.to_string()));
+                }
+                MatchEvent::TooSlow { .. }
+                | MatchEvent::Adopted { .. }
+                | MatchEvent::Session(_) => {}
+            }
+        }
+    }
+}
+
+impl Machine for Seat {
+    type Event = Notice;
+
+    fn handle_datagram(&mut self, now: Duration, from: SocketAddr, datagram: &mut [u8]) {
+        self.game.handle_datagram(now, from, datagram);
+        self.look(now);
+    }
+
+    fn handle_timeout(&mut self, now: Duration) {
+        self.game.handle_timeout(now);
+        self.look(now);
+    }
+
+    fn poll_transmit(&mut self, now: Duration, buf: &mut [u8]) -> Option<Transmit> {
+        self.game.poll_transmit(now, buf)
+    }
+
+    fn poll_timeout(&mut self) -> Option<Duration> {
+        self.game.poll_timeout()
+    }
+
+    fn poll_event(&mut self) -> Option<Notice> {
+        self.notices.pop_front()
+    }
+
+    fn max_packet(&self) -> usize {
+        Machine::max_packet(&self.game)
+    }
+}
+
+impl Stepping for Seat {
+    fn steps(&self) -> u64 {
+        self.game.world().steps
+    }
+}

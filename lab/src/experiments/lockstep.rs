@@ -1,0 +1,148 @@
+//! The evaluation game under lockstep.
+
+mod conditions;
+mod join;
+mod limits;
+mod resync;
+mod scale;
+
+pub use conditions::Conditions;
+pub use join::LockstepJoin;
+pub use limits::Limits;
+pub use resync::Resync;
+pub use scale::Scale;
+
+use std::borrow::Borrow;
+use std::time::Duration;
+
+use super::in_case;
+use crate::arena::{Arena, ArenaConfig, OPENER, arena_config, network_name};
+use crate::error::LabError;
+use crate::experiment::RunContext;
+use crate::parameters::Case;
+use crate::real_room::RealRoom;
+use crate::samples::{self, Counts, Course};
+use crate::stats::Samples;
+
+/// One match, played from the beginning.
+struct Played {
+    course: Course,
+    /// From input to execution, in ms.
+    delays: Samples,
+    /// Ticks of a turn and between its end and its first tick, at the end, on the host.
+    turn: u64,
+    ahead: u64,
+    /// Processors the host and all clients together kept busy; only where time is real.
+    cores: Option<(f64, f64)>,
+}
+
+/// Plays a match in which everyone has to stay the same.
+fn play(case: &Case, config: ArenaConfig, seed: u64) -> Result<Played, LabError> {
+    let fail = in_case(case);
+    let players = usize::from(config.players);
+    let mut arena = Arena::open(config, seed);
+    arena.begin(players).map_err(&fail)?;
+    arena.play_until(case.seconds("seconds")).map_err(&fail)?;
+    arena.check_equal().map_err(&fail)?;
+    let status = arena.seat(OPENER).status();
+    Ok(Played {
+        delays: arena.command_delays(case.seconds("settling_s")),
+        course: arena.course().clone(),
+        turn: status.turn,
+        ahead: status.ahead,
+        cores: None,
+    })
+}
+
+/// Plays a match, or several beside each other in virtual time.
+fn play_all(context: &RunContext) -> Result<Vec<(&Case, Vec<Played>)>, LabError> {
+    match context.real {
+        // One after the other, lest they disturb each other.
+        true => context.measure_with(1, play_for_real),
+        false => context.measure(|case, seed| play(case, arena_config(case)?, seed)),
+    }
+}
+
+/// The same over sockets of this machine: the link is this machine's own, and so is the time that steps take.
+fn play_for_real(case: &Case, seed: u64) -> Result<Played, LabError> {
+    let config = arena_config(case)?;
+    let mut room = RealRoom::new(config.players, config.entities);
+    room.seconds = case.number("seconds") as u32;
+    room.seed = seed;
+    if case.number("turn") > 0.0 {
+        room.lockstep.turn = config.lockstep.turn;
+    }
+    if case.number("delay") > 0.0 {
+        room.lockstep.delay = config.lockstep.delay;
+    }
+    let outcome = crate::real_room::play(&room).map_err(in_case(case))?;
+    Ok(Played {
+        course: outcome.course,
+        delays: Samples::new(),
+        turn: 0,
+        ahead: 0,
+        cores: Some((outcome.host_cores, outcome.client_cores)),
+    })
+}
+
+/// Writes the samples of a case's first repeat under the name their scheme gives it.
+fn write(
+    context: &RunContext,
+    case: &Case,
+    suffix: &str,
+    course: Option<&Course>,
+) -> Result<(), LabError> {
+    let (players, entities) = (case.number("players"), case.number("entities"));
+    let name = samples::name(network_name(case), players, entities, suffix);
+    course.map_or(Ok(()), |course| course.write(context, &name))
+}
+
+fn settling(case: &Case) -> u32 {
+    case.number("settling_s") as u32
+}
+
+/// A metric of all repeats after settling, of everyone.
+fn of_all<P: Borrow<Played>>(case: &Case, played: &[P], of: fn(&Counts) -> f64) -> Samples {
+    together(played, |played| played.course.all(settling(case), of))
+}
+
+/// The same of the host.
+fn of_host<P: Borrow<Played>>(case: &Case, played: &[P], of: fn(&Counts) -> f64) -> Samples {
+    together(played, |played| played.course.host(settling(case), of))
+}
+
+/// The same of all but the host.
+fn of_clients<P: Borrow<Played>>(case: &Case, played: &[P], of: fn(&Counts) -> f64) -> Samples {
+    together(played, |played| played.course.others(settling(case), of))
+}
+
+fn together<P: Borrow<Played>>(played: &[P], of: impl Fn(&Played) -> Samples) -> Samples {
+    let mut all = Samples::new();
+    for played in played {
+        all.append(&of(played.borrow()));
+    }
+    all
+}
+
+/// The median of command delays over all repeats.
+fn median_delay<P: Borrow<Played>>(played: &[P]) -> Option<f64> {
+    together(played, |played| played.delays.clone())
+        .sorted()
+        .percentile(50.0)
+}
+
+fn lagged(counts: &Counts) -> f64 {
+    counts.ticks_lagged as f64
+}
+
+fn desyncs(counts: &Counts) -> f64 {
+    counts.desyncs as f64
+}
+
+fn sum(samples: &Samples) -> Option<f64> {
+    Some(samples.values().iter().sum())
+}
+
+fn ms(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e3
+}

@@ -1,0 +1,193 @@
+//! Delay, jitter and loss: does the game go on, and how late is a command?
+
+use super::{Played, desyncs, lagged, median_delay, ms, of_all, play, sum, write};
+use crate::arena::{
+    self, ArenaConfig, CHECK_EVERY, CPU_NS_PER_ENTITY, DELAY, ENTITIES, PLAYERS, SECONDS,
+    SETTLING_S, TICK, TOPOLOGY, TURN, UPLINK_KBPS,
+};
+use crate::error::LabError;
+use crate::experiment::{Experiment, Findings, Metric, RunContext};
+use crate::link;
+use crate::parameters::{Case, Key, Value};
+use crate::plot::{Data, Plot};
+use crate::reference::Probes;
+use crate::stats::Samples;
+use samestep_sync::LockstepConfig;
+
+/// Networks that are bad in one way, or in all. *Theirs* is lockstep as the source ran it: turns of 15 ticks, commands two turns ahead.
+pub struct Conditions;
+
+const KEYS: &[Key] = &[
+    TOPOLOGY,
+    link::PROFILE,
+    PLAYERS,
+    ENTITIES,
+    TURN,
+    DELAY,
+    link::LATENCY_MS.labelled(|value| match value {
+        Value::Number(ms) if *ms >= 1.0 => Some(format!("delay{ms}")),
+        _ => None,
+    }),
+    link::JITTER_MS.labelled(|value| match value {
+        Value::Number(ms) if *ms > 0.0 => Some(format!("jitter{ms}")),
+        _ => None,
+    }),
+    link::JITTER,
+    link::LOSS.labelled(|value| match value {
+        Value::Number(share) if *share > 0.0 => {
+            Some(format!("loss{}", (share * 1e8).round() / 1e6))
+        }
+        _ => None,
+    }),
+    link::BURST_MS,
+    link::DUPLICATE,
+    link::REORDER,
+    link::RATE_KBPS,
+    link::QUEUE_MS,
+    UPLINK_KBPS,
+    CPU_NS_PER_ENTITY,
+    CHECK_EVERY,
+    SETTLING_S,
+    SECONDS,
+    link::REPEATS,
+];
+
+const METRICS: &[Metric] = &[
+    Metric::new(
+        "lagged_share",
+        "%",
+        "ticks in which a simulation could not go on, of all ticks of all clients after settling",
+    ),
+    Metric::new("lagged_mean", "/s", "the same, per client and second"),
+    Metric::new("desyncs", "", "differences of a state that were found"),
+    Metric::new(
+        "delay_median",
+        "ms",
+        "from a player's input to its execution in that player's simulation, median",
+    ),
+    Metric::new("delay_p95", "ms", "the same, 95th percentile"),
+    Metric::new(
+        "path_p99",
+        "ms",
+        "from client through host to client on the same links without any model, 99th percentile",
+    ),
+    Metric::new(
+        "delay_to_path",
+        "",
+        "delay_median less one tick, in units of path_p99",
+    ),
+    Metric::new("turn", "ticks", "length of a turn at the end"),
+    Metric::new(
+        "ahead",
+        "ticks",
+        "from the end of a turn to its first tick, at the end",
+    ),
+];
+
+impl Experiment for Conditions {
+    fn name(&self) -> &'static str {
+        "lockstep-conditions"
+    }
+
+    fn keys(&self) -> &'static [Key] {
+        KEYS
+    }
+
+    fn metrics(&self) -> &'static [Metric] {
+        METRICS
+    }
+
+    fn run(&self, context: &RunContext) -> Result<Findings, LabError> {
+        let measured = context.measure(measure)?;
+        let mut findings = Findings::default();
+        let mut groups = Vec::new();
+        let mut bars = vec![
+            ("theirs".to_string(), Vec::new()),
+            ("ours".to_string(), Vec::new()),
+        ];
+        for (case, repeats) in &measured {
+            let mut path = Samples::new();
+            repeats.iter().for_each(|(_, _, p)| path.append(p));
+            let path = path.sorted().percentile(99.0);
+            let side = |of: fn(&(Played, Played, Samples)) -> &Played| {
+                figures(case, &repeats.iter().map(of).collect::<Vec<_>>(), path)
+            };
+            let (theirs, ours) = (side(|r| &r.0), side(|r| &r.1));
+            for (index, metric) in METRICS.iter().enumerate() {
+                findings.push(case, metric.name, theirs[index], ours[index]);
+            }
+            groups.push(case.name.clone());
+            bars[0].1.push(theirs[0]);
+            bars[1].1.push(ours[0]);
+            let first = repeats.first().map(|(_, ours, _)| &ours.course);
+            write(context, case, &suffix(case), first)?;
+        }
+        findings.plots.push(Plot {
+            name: "lagged".into(),
+            title: "Lagged ticks once settled".into(),
+            x: String::new(),
+            y: "% of all ticks".into(),
+            log_y: false,
+            data: Data::Bars(groups, bars),
+        });
+        Ok(findings)
+    }
+}
+
+/// What their scheme appends to the name: `delay200`, `jitter100`, `loss10`.
+fn suffix(case: &Case) -> String {
+    let parts = case.name.split('/');
+    let parts = parts.filter(|part| {
+        let named = |name| part.strip_prefix(name).is_some_and(|rest| !rest.is_empty());
+        named("delay") || named("jitter") || named("loss")
+    });
+    parts.collect::<Vec<_>>().join("-")
+}
+
+/// Theirs, ours, and what the path takes.
+fn measure(case: &Case, seed: u64) -> Result<(Played, Played, Samples), LabError> {
+    let config = arena::arena_config(case)?;
+    let probes = Probes {
+        link: config.path.up.clone(),
+        clients: u32::from(config.players) - 1,
+        tick: TICK,
+        length: case.seconds("seconds"),
+    };
+    let path = probes.run(seed).map_err(|error| LabError::Measurement {
+        case: case.name.clone(),
+        why: error.to_string(),
+    })?;
+    let theirs = ArenaConfig {
+        lockstep: LockstepConfig::classic(),
+        ..config.clone()
+    };
+    Ok((play(case, theirs, seed)?, play(case, config, seed)?, path))
+}
+
+/// In the order of the metrics.
+fn figures(case: &Case, played: &[&Played], path: Option<f64>) -> [Option<f64>; 9] {
+    let ticks = of_all(case, played, lagged);
+    let per_second = ticks.mean();
+    let delay = median_delay(played);
+    let mut delays = Samples::new();
+    played
+        .iter()
+        .for_each(|played| delays.append(&played.delays));
+    let mean = |of: fn(&Played) -> u64| {
+        let all: Samples = played.iter().map(|played| of(played) as f64).collect();
+        all.mean()
+    };
+    [
+        per_second.map(|lagged| lagged * TICK.as_secs_f64() * 100.0),
+        per_second,
+        sum(&of_all(case, played, desyncs)),
+        delay,
+        delays.sorted().percentile(95.0),
+        path,
+        delay
+            .zip(path)
+            .map(|(delay, path)| (delay - ms(TICK)) / path),
+        mean(|played| played.turn),
+        mean(|played| played.ahead),
+    ]
+}

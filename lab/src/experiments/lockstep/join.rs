@@ -1,0 +1,177 @@
+//! One more player in a match that is under way.
+
+use std::time::Duration;
+
+use super::{in_case, write};
+use crate::arena::{
+    self, Arena, CHECK_EVERY, CPU_NS_PER_ENTITY, DELAY, ENTITIES, OPENER, PLAYERS, SETTLING_S,
+    TICK, TOPOLOGY, TURN, UPLINK_KBPS,
+};
+use crate::error::LabError;
+use crate::experiment::{Experiment, Findings, Metric, RunContext};
+use crate::link::{self, percent_label};
+use crate::parameters::{Case, Key};
+use crate::plot::{Data, Plot};
+use crate::samples::Course;
+use crate::stats::Samples;
+
+/// The last player comes late.
+pub struct LockstepJoin;
+
+const KEYS: &[Key] = &[
+    TOPOLOGY,
+    link::PROFILE,
+    PLAYERS,
+    ENTITIES,
+    TURN,
+    DELAY,
+    link::LATENCY_MS,
+    link::JITTER_MS.labelled(link::some_jitter_label),
+    link::JITTER,
+    link::LOSS.labelled(|value| percent_label(value).filter(|label| label != "0%")),
+    link::BURST_MS,
+    link::DUPLICATE,
+    link::REORDER,
+    link::RATE_KBPS,
+    link::QUEUE_MS,
+    UPLINK_KBPS,
+    CPU_NS_PER_ENTITY,
+    CHECK_EVERY,
+    SETTLING_S,
+    link::REPEATS,
+];
+
+const METRICS: &[Metric] = &[
+    Metric::new(
+        "in_step",
+        "s",
+        "from the newcomer's request until its simulation is as far as those of the other clients, longest of the repeats",
+    ),
+    Metric::new(
+        "acts",
+        "s",
+        "from the request until its first command is executed, longest",
+    ),
+    Metric::new(
+        "others_pause_turns",
+        "turns",
+        "longest time any other simulation stood still meanwhile, in turns",
+    ),
+    Metric::new("others_pause", "ms", "the same time"),
+    Metric::new(
+        "state",
+        "kB",
+        "the state that was transferred, mean of the repeats",
+    ),
+];
+
+const PATIENCE: Duration = Duration::from_secs(60);
+/// How long everyone has to stay the same after that.
+const AFTER: Duration = Duration::from_secs(3);
+
+struct Measured {
+    course: Course,
+    in_step: Duration,
+    acts: Duration,
+    pause: Duration,
+    pause_turns: f64,
+    state_bytes: f64,
+}
+
+impl Experiment for LockstepJoin {
+    fn name(&self) -> &'static str {
+        "lockstep-join"
+    }
+
+    fn keys(&self) -> &'static [Key] {
+        KEYS
+    }
+
+    fn metrics(&self) -> &'static [Metric] {
+        METRICS
+    }
+
+    fn run(&self, context: &RunContext) -> Result<Findings, LabError> {
+        let measured = context.measure(measure)?;
+        let mut findings = Findings::default();
+        let mut lines = Vec::new();
+        for (case, repeats) in &measured {
+            let all = |of: &dyn Fn(&Measured) -> f64| repeats.iter().map(of).collect::<Samples>();
+            let figures = [
+                all(&|m| m.in_step.as_secs_f64()).max(),
+                all(&|m| m.acts.as_secs_f64()).max(),
+                all(&|m| m.pause_turns).max(),
+                all(&|m| m.pause.as_secs_f64() * 1e3).max(),
+                all(&|m| m.state_bytes / 1e3).mean(),
+            ];
+            for (metric, ours) in METRICS.iter().zip(figures) {
+                findings.push(case, metric.name, None, ours);
+            }
+            let first = repeats.first().map(|m| &m.course);
+            write(context, case, "join", first)?;
+            let points = first.map(|course| course.per_second(|c| c.bytes_sent as f64 / 1e3));
+            lines.push((case.name.clone(), points.unwrap_or_default()));
+        }
+        findings.plots.push(Plot {
+            name: "sent".into(),
+            title: "Sent by each client, one more joining after some seconds".into(),
+            x: "s".into(),
+            y: "kB/s, mean".into(),
+            log_y: false,
+            data: Data::Lines(lines),
+        });
+        Ok(findings)
+    }
+}
+
+fn measure(case: &Case, seed: u64) -> Result<Measured, LabError> {
+    let fail = |why: String| in_case(case)(format!("{why} (this repeat's seed is {seed})"));
+    let config = arena::arena_config(case)?;
+    let players = usize::from(config.players);
+    let mut arena = Arena::open(config, seed);
+    arena.begin(players - 1).map_err(&fail)?;
+    arena
+        .play_until(case.seconds("settling_s"))
+        .map_err(&fail)?;
+
+    for node in arena.nodes() {
+        arena.with(node, |now, seat| seat.forget_pauses(now));
+    }
+    let newcomer = arena.join();
+    let asked = arena.elapsed();
+    let (mut in_step, mut acts) = (None, None);
+    while in_step.is_none() || acts.is_none() {
+        if arena.elapsed() > asked + PATIENCE {
+            return Err(fail("the newcomer was not in step within a minute".into()));
+        }
+        let next = arena.elapsed() + Duration::from_millis(10);
+        arena.play_until(next).map_err(&fail)?;
+        let took = arena.elapsed() - asked;
+        let clients = arena
+            .seats()
+            .filter(|(node, _)| ![OPENER, newcomer].contains(node));
+        let slowest = clients.map(|(_, seat)| seat.status().tick).min();
+        let seat = arena.seat(newcomer);
+        if seat.is_playing() && Some(seat.status().tick + 1) >= slowest {
+            in_step.get_or_insert(took);
+        }
+        if !seat.delays().is_empty() {
+            acts.get_or_insert(took);
+        }
+    }
+    let turn = arena.seat(OPENER).status().turn.max(1);
+    let others = arena.seats().filter(|(node, _)| *node != newcomer);
+    let pause = others.map(|(_, seat)| seat.longest_pause()).max();
+    let pause = pause.unwrap_or_default();
+    let end = arena.elapsed() + AFTER;
+    arena.play_until(end).map_err(&fail)?;
+    arena.check_equal().map_err(&fail)?;
+    Ok(Measured {
+        course: arena.course().clone(),
+        in_step: in_step.unwrap_or(PATIENCE),
+        acts: acts.unwrap_or(PATIENCE),
+        pause,
+        pause_turns: pause.as_secs_f64() / (TICK * turn as u32).as_secs_f64(),
+        state_bytes: arena.seat(newcomer).adopted_bytes() as f64,
+    })
+}

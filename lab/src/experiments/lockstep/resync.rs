@@ -1,0 +1,255 @@
+//! One state is made to differ: is it found, repaired, and do the others notice?
+
+use std::time::Duration;
+
+use samestep_session::PeerId;
+use samestep_sim::NodeId;
+use samestep_sync::Tick;
+
+use super::{in_case, lagged, write};
+use crate::arena::{
+    self, Arena, CHECK_EVERY, CPU_NS_PER_ENTITY, DELAY, ENTITIES, Notice, OPENER, PLAYERS,
+    SETTLING_S, TICK, TOPOLOGY, TURN, UPLINK_KBPS,
+};
+use crate::error::LabError;
+use crate::experiment::{Experiment, Findings, Metric, RunContext};
+use crate::link::{self, percent_label};
+use crate::parameters::{Case, Domain, Key, plain};
+use crate::plot::{Data, Plot};
+use crate::samples::Course;
+use crate::stats::Samples;
+
+/// A state changed behind the rules' back.
+pub struct Resync;
+
+const KEYS: &[Key] = &[
+    TOPOLOGY,
+    link::PROFILE,
+    PLAYERS,
+    ENTITIES,
+    Key::text(
+        "fault",
+        "one-entity",
+        Domain::Choice(&["one-entity", "every-entity"]),
+        "what is changed on one player's machine: the colour of one entity, or the position of every entity",
+    )
+    .labelled(plain),
+    TURN,
+    DELAY,
+    link::LATENCY_MS,
+    link::JITTER_MS.labelled(link::some_jitter_label),
+    link::JITTER,
+    link::LOSS.labelled(percent_label),
+    link::BURST_MS,
+    link::DUPLICATE,
+    link::REORDER,
+    link::RATE_KBPS,
+    link::QUEUE_MS,
+    UPLINK_KBPS,
+    CPU_NS_PER_ENTITY,
+    CHECK_EVERY,
+    SETTLING_S,
+    link::REPEATS,
+];
+
+const METRICS: &[Metric] = &[
+    Metric::new(
+        "repaired",
+        "",
+        "share of the repeats in which the state was the same again within 20 s and stayed so; of theirs 0 where it never was",
+    ),
+    Metric::new(
+        "found_checks",
+        "",
+        "checks from the fault to the one that found it, most of the repeats",
+    ),
+    Metric::new("found", "s", "from the fault until it was known, longest"),
+    Metric::new(
+        "repair",
+        "s",
+        "from then until the state was the same again, longest",
+    ),
+    Metric::new(
+        "others_pause_turns",
+        "turns",
+        "longest time any other simulation stood still meanwhile, in turns",
+    ),
+    Metric::new("others_pause", "ms", "the same time"),
+    Metric::new(
+        "others_lagged",
+        "",
+        "ticks in which another simulation could not go on meanwhile, all together",
+    ),
+    Metric::new(
+        "named",
+        "",
+        "share of the repeats in which the report names the entity and the field that were changed",
+    ),
+    Metric::new(
+        "repair_bytes",
+        "kB",
+        "parts of the state that were transferred, mean of the repeats",
+    ),
+    Metric::new(
+        "entity_bytes",
+        "B",
+        "what one entity costs when the whole state is transferred, exactly",
+    ),
+];
+
+/// How long a repair may take before it is given up.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// How long it has to last.
+const AFTER: Duration = Duration::from_secs(3);
+
+struct Measured {
+    course: Course,
+    found_checks: f64,
+    found: Duration,
+    repair: Option<Duration>,
+    pause: Duration,
+    pause_turns: f64,
+    others_lagged: f64,
+    named: bool,
+    repair_bytes: f64,
+    entity_bytes: f64,
+}
+
+impl Experiment for Resync {
+    fn name(&self) -> &'static str {
+        "lockstep-resync"
+    }
+
+    fn keys(&self) -> &'static [Key] {
+        KEYS
+    }
+
+    fn metrics(&self) -> &'static [Metric] {
+        METRICS
+    }
+
+    fn run(&self, context: &RunContext) -> Result<Findings, LabError> {
+        let measured = context.measure(measure)?;
+        let mut findings = Findings::default();
+        let mut lines = Vec::new();
+        for (case, repeats) in &measured {
+            let all = |of: &dyn Fn(&Measured) -> f64| repeats.iter().map(of).collect::<Samples>();
+            let seconds = |time: Duration| time.as_secs_f64();
+            let given_up = PATIENCE.as_secs_f64();
+            let figures = [
+                all(&|m| f64::from(u8::from(m.repair.is_some()))).mean(),
+                all(&|m| m.found_checks).max(),
+                all(&|m| seconds(m.found)).max(),
+                all(&|m| m.repair.map_or(given_up, seconds)).max(),
+                all(&|m| m.pause_turns).max(),
+                all(&|m| seconds(m.pause) * 1e3).max(),
+                all(&|m| m.others_lagged).max(),
+                all(&|m| f64::from(u8::from(m.named))).mean(),
+                all(&|m| m.repair_bytes / 1e3).mean(),
+                all(&|m| m.entity_bytes).max(),
+            ];
+            for (metric, ours) in METRICS.iter().zip(figures) {
+                findings.push(case, metric.name, None, ours);
+            }
+            let first = repeats.first().map(|m| &m.course);
+            let suffix = format!("resync-{}", case.text("fault"));
+            write(context, case, &suffix, first)?;
+            let points = first.map(|course| course.per_second(lagged));
+            lines.push((case.name.clone(), points.unwrap_or_default()));
+        }
+        findings.plots.push(Plot {
+            name: "lagged".into(),
+            title: "Lagged ticks per client, a state made to differ after some seconds".into(),
+            x: "s".into(),
+            y: "ticks/s".into(),
+            log_y: false,
+            data: Data::Lines(lines),
+        });
+        Ok(findings)
+    }
+}
+
+fn measure(case: &Case, seed: u64) -> Result<Measured, LabError> {
+    let fail = |why: String| in_case(case)(format!("{why} (this repeat's seed is {seed})"));
+    let config = arena::arena_config(case)?;
+    let (players, check_every) = (config.players, config.lockstep.check_every);
+    let entities = config.entities as f64;
+    let mut arena = Arena::open(config, seed);
+    arena.begin(usize::from(players)).map_err(&fail)?;
+    arena
+        .play_until(case.seconds("settling_s"))
+        .map_err(&fail)?;
+    arena.check_equal().map_err(&fail)?;
+
+    let victim = NodeId(players / 2);
+    let peer = arena.seat(victim).peer();
+    let fault = (arena.elapsed(), arena.seat(victim).status().tick);
+    let everything = case.text("fault") == "every-entity";
+    let (entity, field) = arena.with(victim, |_, seat| seat.damage(everything));
+    let lagged_before = lagged_by_others(&arena, victim);
+    for node in 0..players {
+        arena.with(NodeId(node), |now, seat| seat.forget_pauses(now));
+    }
+    let mut repaired = None;
+    while repaired.is_none() && arena.elapsed() < fault.0 + PATIENCE {
+        let next = arena.elapsed() + Duration::from_millis(100);
+        arena.play_until(next).map_err(&fail)?;
+        repaired = arena
+            .notices()
+            .iter()
+            .find_map(|(at, _, notice)| match notice {
+                Notice::Repaired { peer: of, bytes } if Some(*of) == peer => Some((*at, *bytes)),
+                _ => None,
+            });
+    }
+    // What was looked at before was simulated with the wrong state.
+    let right_from = arena.seat(victim).status().tick;
+    let found = reports(&arena, peer).next();
+    let (found_at, found_tick) = found.ok_or_else(|| fail("the fault was not found".into()))?;
+    let turn = arena.seat(OPENER).status().turn.max(1);
+    let others = arena.seats().filter(|(node, _)| *node != victim);
+    let pause = others.map(|(_, seat)| seat.longest_pause()).max();
+    let pause = pause.unwrap_or_default();
+    let others_lagged = lagged_by_others(&arena, victim) - lagged_before;
+    let end = arena.elapsed() + AFTER;
+    arena.play_until(end).map_err(&fail)?;
+    let wrong = |(node, tick): &(NodeId, Tick)| *node != victim || *tick > right_from;
+    let stayed_so = !arena.differing().iter().any(wrong);
+    let named = arena.notices().iter().any(|(_, _, notice)| match notice {
+        Notice::Desync(report) => report.difference.as_ref().is_some_and(|difference| {
+            difference.entity == Some(entity) && difference.field.starts_with(field)
+        }),
+        _ => false,
+    });
+    let checkpoint = arena.with(OPENER, |_, seat| seat.state_bytes()) as f64;
+    Ok(Measured {
+        course: arena.course().clone(),
+        found_checks: (found_tick.since(fault.1) as f64 / check_every as f64).ceil(),
+        found: found_at.saturating_sub(fault.0),
+        repair: repaired
+            .filter(|_| stayed_so)
+            .map(|(at, _)| at.saturating_sub(found_at)),
+        pause,
+        pause_turns: pause.as_secs_f64() / (TICK * turn as u32).as_secs_f64(),
+        others_lagged,
+        named,
+        repair_bytes: repaired.map_or(0.0, |(_, bytes)| bytes as f64),
+        entity_bytes: checkpoint / entities,
+    })
+}
+
+/// When a peer's state was found to differ, and by which check.
+fn reports(arena: &Arena, peer: Option<PeerId>) -> impl Iterator<Item = (Duration, Tick)> {
+    arena
+        .notices()
+        .iter()
+        .filter_map(move |(at, _, notice)| match notice {
+            Notice::Desync(report) if Some(report.peer) == peer => Some((*at, report.tick)),
+            _ => None,
+        })
+}
+
+fn lagged_by_others(arena: &Arena, victim: NodeId) -> f64 {
+    let others = arena.seats().filter(|(node, _)| *node != victim);
+    others.map(|(_, seat)| seat.status().lagged as f64).sum()
+}
