@@ -89,7 +89,8 @@ impl Shown {
             .blend
             .as_ref()
             .map(|blend| quote!(.blend(#sync::Blend::#blend)));
-        quote!(into.enter_shown(#name, #sync::Shown::EXACT #range #precision #blend);)
+        // Constant, so that a wrong one does not compile.
+        quote!(into.enter_shown(#name, const { #sync::Shown::EXACT #range #precision #blend });)
     }
 }
 

@@ -56,6 +56,7 @@
 #![no_std]
 
 extern crate alloc;
+extern crate std;
 // The derive names this crate by its own name, also in here.
 extern crate self as samestep_sync;
 
@@ -183,6 +184,11 @@ pub use replicator::{Recipient, Replicator, View};
 /// ```compile_fail
 /// #[derive(Clone, samestep_sync::Record)]
 /// struct Tank(#[field(precision = 0.1)] f32);
+/// ```
+///
+/// ```compile_fail
+/// #[derive(Clone, samestep_sync::Record)]
+/// struct Tank(#[field(range(9, 3))] u8);
 /// ```
 ///
 /// and types without values, or with ambiguous ones.

@@ -130,8 +130,15 @@ impl Shown {
     };
 
     /// Within this range.
+    ///
+    /// # Panics
+    /// If it is empty.
     #[must_use]
     pub const fn range(self, least: f64, greatest: f64) -> Shown {
+        assert!(
+            least < greatest,
+            "a range goes from its least to its greatest value"
+        );
         Shown {
             range: Some((least, greatest)),
             ..self
@@ -139,8 +146,12 @@ impl Shown {
     }
 
     /// In steps of this size.
+    ///
+    /// # Panics
+    /// If it is not above 0.
     #[must_use]
     pub const fn precision(self, step: f64) -> Shown {
+        assert!(step > 0.0, "a precision is a step above 0");
         Shown {
             precision: Some(step),
             ..self
