@@ -56,7 +56,6 @@
 #![no_std]
 
 extern crate alloc;
-extern crate std;
 // The derive names this crate by its own name, also in here.
 extern crate self as samestep_sync;
 
