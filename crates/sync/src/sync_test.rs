@@ -1,5 +1,6 @@
 //! A game against itself: what is not deterministic shows.
 
+use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -188,7 +189,7 @@ impl Place {
         let ours = Table::decode(S::schema(), &ours);
         let difference = ours.ok().and_then(|ours| ours.first_difference(&theirs));
         self.mismatch(match difference {
-            Some(difference) => MismatchKind::Field(difference),
+            Some(difference) => MismatchKind::Field(Box::new(difference)),
             None => MismatchKind::Unreadable("the check values differ, the fields do not".into()),
         })
     }
@@ -294,7 +295,7 @@ pub struct Mismatch {
 #[non_exhaustive]
 pub enum MismatchKind {
     /// A field; `here` is the first time, `there` the second.
-    Field(Difference),
+    Field(Box<Difference>),
     /// An event that was emitted one time only.
     Event(String),
     /// The state does not come back from its own encoding.

@@ -245,7 +245,8 @@ fn every_cell_bears_on_the_check_value() {
 fn order_counters_lists_and_globals_bear_on_it_too() {
     let original = battle(5, 200);
     let expected = original.clone().checksum();
-    let changes: [(u16, fn(&mut Battle)); 5] = [
+    type Change = fn(&mut Battle);
+    let changes: [(u16, Change); 5] = [
         (1, |b| {
             let id = b.units.insert(unit(&mut Rng::new(1), &[]));
             b.units.remove(id);
