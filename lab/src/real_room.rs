@@ -89,6 +89,8 @@ impl RealRoom {
         config.capacity = usize::from(self.players);
         config.load_grace = PATIENCE;
         config.protocol.connect_timeout = PATIENCE;
+        // So that inputs are known to have arrived before they are repeated.
+        config.protocol.ack_delay = Duration::from_millis(10);
         // They are all welcome, at once and from one address.
         config.protocol.accept = Some(AcceptConfig {
             handshakes_per_second: 2000,
@@ -149,7 +151,10 @@ pub fn play(room: &RealRoom) -> Result<RealOutcome, String> {
     }
     let host_cores = (cpu_seconds() - cpu) / f64::from(room.seconds);
     let ticks = crowd.member(0).status().tick.since(first);
-    // They have a little to go on for, lest one of them ends while another still measures.
+    // They go on until they are told, lest one of them ends while another still measures.
+    let enough = crowd.now() + Duration::from_millis(500);
+    while crowd.next(enough).map_err(fail)?.is_some() {}
+    crowd.with(0, |now, game| game.session_mut().leave(now, "enough"));
     while clients.are_running() {
         let until = crowd.now() + Duration::from_millis(20);
         while crowd.next(until).map_err(fail)?.is_some() {}

@@ -11,6 +11,9 @@ use samestep_transport::{Poller, Transport, Udp};
 
 use crate::driver::Driver;
 
+/// Members read from before it is looked whose time has come: what arrives for many at once must not make the others late.
+const READ_LIMIT: usize = 8;
+
 /// Runs many machines, each over a transport of its own, on one thread: the rooms of a server, the guests of a load test.
 ///
 /// It waits for all of them at once, so those that are idle cost nothing. Members are known by the index
@@ -47,6 +50,7 @@ pub struct Crowd<M: Machine, T = Udp> {
     /// Members that may have something to send or to tell.
     touched: VecDeque<usize>,
     events: VecDeque<(usize, M::Event)>,
+    /// Members for whom something has arrived.
     ready: Vec<usize>,
     /// Members that have more to send, once what has arrived meanwhile is read.
     unfinished: Vec<usize>,
@@ -56,6 +60,8 @@ struct Member<T, M> {
     driver: Driver<T, M>,
     timer: Option<Duration>,
     touched: bool,
+    /// Something has arrived that is not yet read.
+    readable: bool,
 }
 
 impl<M: Machine, T: Transport + AsFd> Crowd<M, T> {
@@ -80,6 +86,7 @@ impl<M: Machine, T: Transport + AsFd> Crowd<M, T> {
             driver,
             timer: None,
             touched: false,
+            readable: false,
         });
         self.touch(index);
         Ok(index)
@@ -134,28 +141,34 @@ impl<M: Machine, T: Transport + AsFd> Crowd<M, T> {
                 continue;
             }
             let now = self.now();
-            let more = !self.unfinished.is_empty();
-            if waited && !more && now >= until {
+            let idle = self.ready.is_empty() && self.unfinished.is_empty();
+            if waited && idle && now >= until {
                 return Ok(None);
             }
-            let next = match self.timers.peek() {
-                _ if more => now,
-                Some(Reverse((at, _))) => until.min(*at),
-                None => until,
-            };
-            self.ready.clear();
-            let ready = self.poller.wait(Some(next))?;
-            self.ready.extend(ready.map(|key| key as usize));
-            for at in 0..self.ready.len() {
-                let index = self.ready[at];
-                self.members[index].driver.receive()?;
-                self.touch(index);
+            if self.ready.is_empty() {
+                let next = match self.timers.peek() {
+                    _ if !idle => now,
+                    Some(Reverse((at, _))) => until.min(*at),
+                    None => until,
+                };
+                let ready = self.poller.wait(Some(next))?;
+                for index in ready.map(|key| key as usize) {
+                    self.members[index].readable = true;
+                    self.ready.push(index);
+                }
+                waited = true;
             }
-            for index in std::mem::take(&mut self.unfinished) {
-                self.touch(index);
-            }
+            // Whose time has come reads in the same breath.
             self.touch_due();
-            waited = true;
+            for _ in 0..READ_LIMIT {
+                let Some(index) = self.ready.pop() else {
+                    break;
+                };
+                self.touch(index);
+            }
+            while let Some(index) = self.unfinished.pop() {
+                self.touch(index);
+            }
         }
     }
 
@@ -183,6 +196,9 @@ impl<M: Machine, T: Transport + AsFd> Crowd<M, T> {
     fn attend(&mut self, index: usize) -> io::Result<()> {
         let member = &mut self.members[index];
         member.touched = false;
+        if std::mem::take(&mut member.readable) {
+            member.driver.receive()?;
+        }
         let more = member.driver.settle(samestep_transport::now())?;
         let machine = member.driver.machine_mut();
         while let Some(event) = machine.poll_event() {

@@ -16,10 +16,14 @@ use crate::event::{SessionEvent, State};
 use crate::id::{MessageKind, PeerId, PlayerId};
 use crate::message::Delivery;
 use crate::room::{PeerKind, Phase, Presence};
-use crate::session::{Session, To};
+use crate::session::Session;
 
 /// How often latencies are looked at again.
 const LATENCIES_EVERY: Duration = Duration::from_secs(1);
+/// A guest of a host need not know of everybody's coming and going at once.
+const GUESTS_EVERY: Duration = Duration::from_millis(250);
+/// Changes of a latency that are not worth mentioning.
+const SAME_LATENCY: Duration = Duration::from_micros(500);
 
 /// One program's part in a game: its [`Session`], the [`Model`] that keeps everyone in step, and the [`World`] that is simulated.
 ///
@@ -77,6 +81,10 @@ pub struct Match<W, M> {
     events: VecDeque<MatchEvent>,
     roster: Option<Roster>,
     roster_changed: bool,
+    /// When it is told next, if it has changed by then.
+    next_roster: Duration,
+    /// The state of the room it was made of.
+    roster_of: u64,
     next_latencies: Duration,
     /// States that spectators are to get later.
     delayed: Vec<(Duration, PeerId, Vec<u8>)>,
@@ -135,6 +143,8 @@ impl<W: World, M: Model> Match<W, M> {
             events: VecDeque::new(),
             roster: None,
             roster_changed: true,
+            next_roster: now,
+            roster_of: 0,
             next_latencies: now,
             delayed: Vec::new(),
             spectator_delay: Duration::ZERO,
@@ -257,7 +267,8 @@ impl<W: World, M: Model> Match<W, M> {
             self.wake = None;
             return;
         };
-        if self.roster_changed || now >= self.next_latencies {
+        let changed = self.roster_changed && now >= self.next_roster;
+        if changed || now >= self.next_latencies {
             self.tell_roster(now, time);
         }
         let plays = matches!(self.session.state(), State::InSync);
@@ -361,6 +372,9 @@ impl<W: World, M: Model> Match<W, M> {
         };
         let room = self.session.room();
         let (authority, is_mesh) = (room.authority(), room.is_mesh());
+        if !is_mesh && me != authority {
+            self.next_roster = now + GUESTS_EVERY;
+        }
         let latency_of = |peer: PeerId| {
             let matters = peer != me && (is_mesh || me == authority || peer == authority);
             let stats = matters
@@ -368,6 +382,23 @@ impl<W: World, M: Model> Match<W, M> {
                 .flatten();
             stats.map_or(Duration::ZERO, |stats| stats.rtt / 2)
         };
+        if let Some(roster) = &mut self.roster
+            && roster.me == me
+            && self.roster_of == room.owners_term()
+        {
+            let mut changed = false;
+            for member in &mut roster.members {
+                let latency = latency_of(member.peer);
+                if latency.abs_diff(member.latency) > SAME_LATENCY.max(member.latency / 8) {
+                    (member.latency, changed) = (latency, true);
+                }
+            }
+            if changed {
+                self.model.handle_roster(time, roster);
+            }
+            return;
+        }
+        self.roster_of = room.owners_term();
         let mut members: Vec<Member> = room
             .peers()
             .iter()
@@ -409,16 +440,14 @@ impl<W: World, M: Model> Match<W, M> {
                 Carriage::Redundant => Delivery::Redundant,
                 Carriage::Reliable => Delivery::ReliableOrdered,
             };
-            for peer in message.to {
-                // What does not get through is asked for again.
-                let _ = self.session.send_bytes(
-                    now,
-                    To::Peer(peer),
-                    delivery,
-                    MessageKind::MODEL,
-                    &message.bytes,
-                );
-            }
+            // What does not get through is asked for again.
+            self.session.send_bytes_to_many(
+                now,
+                &message.to,
+                delivery,
+                MessageKind::MODEL,
+                &message.bytes,
+            );
         }
         while let Some(event) = self.model.poll_event() {
             self.events.push_back(match event {

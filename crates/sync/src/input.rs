@@ -1,5 +1,6 @@
 //! What players do: with types for games, without them for models.
 
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
 
@@ -148,7 +149,8 @@ impl<'a, I> Inputs<'a, I> {
 /// A player that is present but not listed goes on as [predicted](Input::predict).
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct TickInputs {
-    players: Vec<PlayerId>,
+    /// Shared by the ticks in which the same are present.
+    players: Arc<[PlayerId]>,
     entries: Vec<(PlayerId, u32)>,
     bytes: Vec<u8>,
 }
@@ -172,10 +174,20 @@ impl TickInputs {
 
     /// Sets who is present.
     pub fn set_players(&mut self, players: &[PlayerId]) {
-        self.players.clear();
-        self.players.extend_from_slice(players);
-        self.players.sort_unstable();
-        self.players.dedup();
+        if *self.players == *players {
+            return;
+        }
+        let mut sorted = players.to_vec();
+        sorted.sort_unstable();
+        sorted.dedup();
+        self.players = sorted.into();
+    }
+
+    /// Sets who is present to those of another tick.
+    pub(crate) fn share_players(&mut self, other: &TickInputs) {
+        if !Arc::ptr_eq(&self.players, &other.players) {
+            self.players = other.players.clone();
+        }
     }
 
     /// Adds what a player says, encoded. Call it in ascending order of the players, at most once for each.

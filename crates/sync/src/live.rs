@@ -77,8 +77,8 @@ struct Moment<S: Simulation> {
     state: S,
     players: Vec<PlayerId>,
     inputs: Vec<S::Input>,
-    /// Whether anybody does something that goes on by itself.
-    active: bool,
+    /// The places of those who do something that may go on by itself.
+    active: Vec<u16>,
 }
 
 impl<S: Simulation> Moment<S> {
@@ -87,7 +87,7 @@ impl<S: Simulation> Moment<S> {
         self.state.assign(&from.state);
         self.players.clone_from(&from.players);
         self.inputs.clone_from(&from.inputs);
-        self.active = from.active;
+        self.active.clone_from(&from.active);
     }
 
     /// Lets players come and go, and the others go on as predicted.
@@ -103,17 +103,36 @@ impl<S: Simulation> Moment<S> {
             };
             self.inputs = players.iter().map(of).collect();
             self.players = players.into();
+            self.active = active(&self.inputs);
         }
-        if self.active {
-            self.active = false;
-            let idle = S::Input::default();
-            for input in &mut self.inputs {
-                if *input != idle {
-                    *input = input.predict();
-                    self.active |= *input != idle;
-                }
+        let (inputs, idle) = (&mut self.inputs, S::Input::default());
+        self.active.retain(|at| {
+            let input = &mut inputs[usize::from(*at)];
+            if *input != idle {
+                *input = input.predict();
             }
-        }
+            *input != idle
+        });
+    }
+}
+
+/// The places of those who do something.
+fn active<I: Input>(inputs: &[I]) -> Vec<u16> {
+    let idle = I::default();
+    let places = inputs.iter().zip(0..);
+    places
+        .filter(|(input, _)| **input != idle)
+        .map(|(_, at)| at)
+        .collect()
+}
+
+/// The place of a player. Mostly everyone is there and they come in order: then it is as far from the last one's as their numbers are.
+fn place(players: &[PlayerId], last: usize, player: PlayerId) -> Option<usize> {
+    let ahead = players.get(last).map(|last| player.0.wrapping_sub(last.0));
+    let guess = last + usize::from(ahead.unwrap_or(0));
+    match players.get(guess) == Some(&player) {
+        true => Some(guess),
+        false => players.binary_search(&player).ok(),
     }
 }
 
@@ -138,7 +157,7 @@ impl<S: Simulation> Live<S> {
                 state,
                 players: Vec::new(),
                 inputs: Vec::new(),
-                active: false,
+                active: Vec::new(),
             },
             saves: VecDeque::new(),
             most_saves: SAVES,
@@ -222,14 +241,19 @@ impl<S: Simulation> World for Live<S> {
         let now = &mut self.now;
         now.prepare(inputs.players());
         self.given.clear();
+        let idle = S::Input::default();
+        let mut from = 0;
         for (player, bytes) in inputs.entries() {
-            let Ok(at) = now.players.binary_search(&player) else {
+            let Some(at) = place(&now.players, from, player) else {
                 continue;
             };
+            from = at;
             // What does not decode is the same nothing for everyone.
             let mut r = BitReader::new(bytes);
             let input = <S::Input as samestep_wire::Wire>::decode(&mut r).unwrap_or_default();
-            now.active |= input != S::Input::default();
+            if input != idle && now.inputs[at] == idle {
+                now.active.push(at as u16);
+            }
             now.inputs[at] = input;
             self.given.push(at as u16);
         }
@@ -350,7 +374,7 @@ impl<S: Simulation> World for Live<S> {
         let mut state = self.now.state.clone();
         let restored = state.restore(&table);
         restored.map_err(|error| AdoptError::Malformed(error.to_string()))?;
-        let active = inputs.iter().any(|input| *input != S::Input::default());
+        let active = active(&inputs);
         self.now = Moment {
             tick,
             state,

@@ -105,6 +105,37 @@ impl Session {
         }
     }
 
+    /// The same payload to several peers. What does not go to one goes to the others nevertheless.
+    pub(crate) fn send_bytes_to_many(
+        &mut self,
+        now: Duration,
+        to: &[PeerId],
+        delivery: Delivery,
+        kind: MessageKind,
+        payload: &[u8],
+    ) {
+        let hosts = self.leads() && !self.room.is_mesh();
+        if !hosts || to.len() < 2 {
+            for peer in to {
+                let _ = self.send_bytes(now, To::Peer(*peer), delivery, kind, payload);
+            }
+            return;
+        }
+        let sealed = Envelope {
+            content: Content::Game(kind),
+            route: Route::Direct,
+            number: None,
+        }
+        .seal(payload);
+        for peer in to {
+            if Some(*peer) == self.me {
+                self.on_game(now, *peer, kind, payload.to_vec());
+            } else if self.room.is_present(*peer) && !self.awaits_state(*peer) {
+                self.put(now, *peer, delivery.channel(), &sealed);
+            }
+        }
+    }
+
     fn send_to_others(
         &mut self,
         now: Duration,
