@@ -100,6 +100,8 @@ impl Rtt {
 #[derive(Debug)]
 pub struct LossEstimate {
     fraction: f32,
+    /// The same without a first assumption.
+    seen: f32,
     samples: u32,
 }
 
@@ -108,11 +110,14 @@ impl LossEstimate {
     const MEMORY: u32 = 300;
     /// Weight of the first assumption in packets.
     const PRIOR: u32 = 20;
+    /// A resend over a round trip shorter than this comes about as soon as a repair would.
+    const NEAR: Duration = Duration::from_millis(5);
 
     /// Assumes a bad link until it has shown better: the first messages matter.
     pub fn new() -> Self {
         Self {
             fraction: 0.1,
+            seen: 0.0,
             samples: Self::PRIOR,
         }
     }
@@ -122,16 +127,27 @@ impl LossEstimate {
         self.samples = (self.samples + 1).min(Self::MEMORY);
         let target = if lost { 1.0 } else { 0.0 };
         self.fraction += (target - self.fraction) / self.samples as f32;
+        self.seen += (target - self.seen) / self.samples as f32;
     }
 
     /// A packet presumed lost arrived after all.
     pub fn on_late(&mut self) {
         self.fraction = (self.fraction - 1.0 / self.samples as f32).max(0.0);
+        self.seen = (self.seen - 1.0 / self.samples as f32).max(0.0);
     }
 
     /// The estimate.
     pub fn fraction(&self) -> f32 {
         self.fraction
+    }
+
+    /// What to be prepared for on a path with this round trip. Where the other end is near, a loss that nobody has seen yet costs
+    /// less to mend than to provide for.
+    pub fn expected(&self, rtt: &Rtt) -> f32 {
+        match rtt.smoothed() < Self::NEAR {
+            true => self.seen,
+            false => self.fraction,
+        }
     }
 }
 
@@ -175,5 +191,16 @@ mod tests {
             loss.on_packet(i % 5 == 0);
         }
         assert!((loss.fraction() - 0.2).abs() < 0.05);
+    }
+
+    #[test]
+    fn nearby_only_what_was_seen_to_get_lost_counts() {
+        let mut near = Rtt::new();
+        let mut loss = LossEstimate::new();
+        assert!(loss.expected(&near) > 0.05, "nothing is known yet");
+        near.on_sample(Duration::from_millis(1), Duration::ZERO);
+        assert_eq!(loss.expected(&near), 0.0);
+        loss.on_packet(true);
+        assert!(loss.expected(&near) > 0.04);
     }
 }

@@ -58,7 +58,7 @@ impl Connection {
         content: bool,
     ) -> Option<(SocketAddr, usize)> {
         let number = self.sent.next();
-        let loss = self.loss.fraction();
+        let loss = self.loss.expected(&self.rtt);
         let room = self.config.max_packet - HEADER_BYTES - self.crypto.overhead();
         let mut w = PacketWriter::new(&mut buf[HEADER_BYTES..HEADER_BYTES + room]);
         let mut acks = None;
