@@ -155,6 +155,30 @@ pub struct Chunk {
 ///
 /// Equal states have equal trees. Where two trees differ, [`differing`](Tree::differing) names the chunks to compare or
 /// to transfer.
+///
+/// ```
+/// use samestep_sync::{Chunk, Replicate, Table, Tree};
+///
+/// #[derive(Clone, Replicate)]
+/// struct Field {
+///     stalks: Vec<u8>,
+/// }
+///
+/// let (mut right, mut wrong) = (Field { stalks: vec![3; 1000] }, Field { stalks: vec![3; 1000] });
+/// wrong.stalks[100] = 4;
+///
+/// // The one says what it has, the other names what differs, the one sends that.
+/// let told = Tree::decode(&right.tree().encode())?;
+/// let chunks = told.differing(&wrong.tree());
+/// assert_eq!(chunks, [Chunk { kind: 1, index: 1 }]);
+/// let (mut from, mut to) = (Table::new(Field::schema()), Table::new(Field::schema()));
+/// right.extract(&mut from);
+/// wrong.extract(&mut to);
+/// to.apply_chunks(&from.encode_chunks(&chunks))?;
+/// wrong.restore(&to)?;
+/// assert_eq!(wrong.checksum(), right.checksum());
+/// # Ok::<(), samestep_sync::RestoreError>(())
+/// ```
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Tree {
     kinds: Vec<Branch>,

@@ -17,6 +17,18 @@ use index::Index;
 ///
 /// Entities that the rules create are numbered as they come; what a map or a set-up phase fixes has a number that
 /// the game chose ([`EntityId::fixed`]).
+///
+/// ```
+/// use samestep_sync::{Entities, EntityId};
+///
+/// const GATE: EntityId = EntityId::fixed(0);
+///
+/// let mut doors: Entities<bool> = Entities::new();
+/// doors.insert_fixed(GATE, true);
+/// let door = doors.insert(false);
+/// assert_ne!(door, GATE);
+/// assert_eq!((GATE.to_string(), door.to_string()), ("fixed entity 0".into(), "entity 1".into()));
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
 pub struct EntityId(NonZeroU32);
 

@@ -15,6 +15,44 @@ use crate::input::Tick;
 ///
 /// A cell holds an unsigned number as it is, a signed one with its sign extended, a float by its bits; so nothing is
 /// lost, not even the payload of a NaN.
+///
+/// By hand it is written like this:
+///
+/// ```
+/// use samestep_sync::{CellKind, Describe, Digest, InvalidCell, Record};
+///
+/// /// Minutes of a day.
+/// #[derive(Clone, Copy, PartialEq, Debug)]
+/// struct Time(u16);
+///
+/// impl Record for Time {
+///     const CELLS: usize = 1;
+///
+///     fn describe(into: &mut Describe) {
+///         into.cell(CellKind::Unsigned);
+///     }
+///
+///     fn store(&self, cells: &mut [u64]) {
+///         cells[0] = self.0.into();
+///     }
+///
+///     fn load(cells: &[u64]) -> Result<Self, InvalidCell> {
+///         match cells[0] {
+///             minutes @ 0..1440 => Ok(Time(minutes as u16)),
+///             _ => Err(InvalidCell::FIRST),
+///         }
+///     }
+///
+///     fn digest(&self, digest: &mut Digest) {
+///         digest.push(self.0.into(), 16);
+///     }
+/// }
+///
+/// let mut cells = [0; 2];
+/// (Time(600), true).store(&mut cells);
+/// assert_eq!(cells, [600, 1]);
+/// assert_eq!(<(Time, bool)>::load(&[1440, 1]), Err(InvalidCell(0)));
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a record",
     label = "has no fixed set of cells",

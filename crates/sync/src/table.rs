@@ -9,6 +9,35 @@ use crate::entities::EntityId;
 use crate::record::{CellKind, Describe, Field, Record};
 
 /// What a state consists of: the same for all states of a type.
+///
+/// ```
+/// use samestep_sync::{Blend, CellKind, Entities, Record, Replicate};
+///
+/// #[derive(Clone, Record)]
+/// struct Ship {
+///     #[field(range(0, 8000), blend = "linear")]
+///     at: (u16, u16),
+///     tow: Option<i8>,
+/// }
+///
+/// #[derive(Clone, Replicate)]
+/// struct Sea {
+///     ships: Entities<Ship>,
+///     wind: f32,
+/// }
+///
+/// let schema = Sea::schema();
+/// let [globals, ships] = schema.kinds() else { panic!() };
+/// assert_eq!(globals.fields[0].name, "wind");
+/// assert!(ships.has_ids);
+///
+/// let names: Vec<_> = ships.fields.iter().map(|field| &*field.name).collect();
+/// assert_eq!(names, ["at.0", "at.1", "tow", "tow.0"]);
+/// assert_eq!(ships.fields[0].shown.blend, Blend::Linear);
+/// assert_eq!(ships.fields[2].kind.text(1), "Some");
+/// assert_eq!(ships.fields[3].kind, CellKind::Signed);
+/// assert_eq!(ships.fields[3].when.unwrap().field, 2); // it has a meaning only if `tow` is there
+/// ```
 #[derive(Clone, PartialEq, Debug)]
 pub struct Schema {
     kinds: Arc<[Kind]>,
@@ -114,6 +143,30 @@ impl SchemaBuilder {
 }
 
 /// A state as rows of cells: for transfer, save games, comparison and inspection, without knowing the game.
+///
+/// ```
+/// use samestep_sync::{Entities, Replicate, Table};
+///
+/// #[derive(Clone, Replicate)]
+/// struct Pond {
+///     frogs: Entities<(f32, f32)>,
+///     depth: u8,
+/// }
+///
+/// let mut pond = Pond { frogs: Entities::new(), depth: 3 };
+/// let frog = pond.frogs.insert((1.5, -2.0));
+///
+/// let mut table = Table::new(Pond::schema());
+/// pond.extract(&mut table);
+/// let row = table.row(1, 0).unwrap();
+/// assert_eq!(row.id, Some(frog));
+/// assert_eq!(row.cells, [1.5f32, -2.0].map(|x| u64::from(x.to_bits())));
+///
+/// let bytes = table.encode();
+/// let table = Table::decode(Pond::schema(), &bytes)?;
+/// assert_eq!(Pond::from_table(&table)?.frogs, pond.frogs);
+/// # Ok::<(), samestep_sync::RestoreError>(())
+/// ```
 #[derive(Clone, PartialEq, Debug)]
 pub struct Table {
     schema: Schema,
