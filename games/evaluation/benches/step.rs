@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use rustix::time::{ClockId, clock_gettime};
 use samestep_evaluation::{Command, Evaluation, script};
-use samestep_sync::{Events, Inputs, PlayerId, Replicate, Simulation, Tick};
+use samestep_sync::{Events, Inputs, PlayerId, Replicate, Simulation, Table, Tick};
 
 const TICKS: u64 = 600;
 
@@ -34,10 +34,18 @@ fn main() {
             saves.measure(|| saved.assign(&game));
         }
         println!(
-            "{:>5} players {entities:>6} entities   step {steps}   checksum {checks}   save {saves}",
+            "{:>5} players {entities:>6} entities   step {steps}   checksum {checks}   save {saves}   transfer {:.1} bytes per entity",
             players.len(),
+            transfer(&game) as f64 / entities as f64,
         );
     }
+}
+
+/// Bytes that the whole state takes.
+fn transfer(game: &Evaluation) -> usize {
+    let mut table = Table::new(Evaluation::schema());
+    game.extract(&mut table);
+    table.encode().len()
 }
 
 fn processor() -> Duration {

@@ -207,14 +207,14 @@ fn somewhere_near((x, y): (i32, i32), dice: u64) -> (i32, i32) {
     let away = |bits: u64| (bits & 0xff_ffff) as i32 % (2 * WALK + 1) - WALK;
     let limit = i32::from(WORLD) - 1;
     (
-        (x + away(dice)).clamp(0, limit),
-        (y + away(dice >> 24)).clamp(0, limit),
+        x.saturating_add(away(dice)).clamp(0, limit),
+        y.saturating_add(away(dice >> 24)).clamp(0, limit),
     )
 }
 
 #[cfg(test)]
 mod tests {
-    use samestep_sync::{Table, Tick, math};
+    use samestep_sync::{Table, Tick, math, sync_test};
 
     use super::*;
     use crate::script;
@@ -336,6 +336,22 @@ mod tests {
                 y: 0,
             },
         );
+    }
+
+    #[test]
+    fn simulated_again_it_is_the_same() {
+        let players: Vec<_> = (0..8).map(PlayerId).collect();
+        let report = sync_test(Evaluation::new(3, 8, 1000), 300, 8, |tick, game, inputs| {
+            // One of them comes and goes.
+            let present = if tick.0 / 50 % 2 == 0 { 8 } else { 7 };
+            inputs.set_players(&players[..present]);
+            for player in &players[..present] {
+                if let Some(command) = script(9, *player, tick, game) {
+                    inputs.give(*player, &command);
+                }
+            }
+        });
+        assert!(report.is_ok(), "{}", report.unwrap_err());
     }
 
     #[test]

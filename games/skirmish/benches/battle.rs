@@ -10,7 +10,7 @@ use std::time::Duration;
 use rustix::time::{ClockId, clock_gettime};
 
 use samestep_skirmish::{Bot, Command, Skirmish, SkirmishConfig, SkirmishEvent};
-use samestep_sync::{Events, Inputs, PlayerId, Replicate, Simulation, Tick};
+use samestep_sync::{Events, Inputs, PlayerId, Replicate, Simulation, Table, Tick};
 
 /// Ticks until buffers have found their sizes.
 const WARM_UP: u64 = 120;
@@ -101,6 +101,13 @@ fn main() {
     );
     println!(
         "events      {killed} killed, {trained} trained, {captured} captured, {defeated} defeated"
+    );
+    let mut table = Table::new(Skirmish::schema());
+    game.extract(&mut table);
+    let bytes = table.encode().len();
+    println!(
+        "transfer    {bytes} bytes, {:.1} per unit",
+        bytes as f64 / game.units().len() as f64
     );
     println!("allocations {allocations}");
     println!("checksum    {:016x}", game.checksum());

@@ -120,7 +120,7 @@ impl Bot {
 
     /// The reserve goes where an enemy comes near.
     fn defend(&mut self, game: &Skirmish, survey: &Survey) -> Option<Command> {
-        let reserve = &game.squads(survey.side)[RESERVE];
+        let reserve = game.squads(survey.side).get(RESERVE)?;
         if reserve.is_empty() {
             return None;
         }

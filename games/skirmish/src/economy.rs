@@ -33,7 +33,9 @@ impl Skirmish {
         } = &mut self.scratch;
         begins.clear();
         begins.resize(sides + 1, 0);
-        drops().for_each(|building| begins[side_of(building)] += 1);
+        for building in drops().take(usize::from(u16::MAX)) {
+            begins[side_of(building)] += 1;
+        }
         let mut end = 0;
         for begin in begins.iter_mut() {
             end += *begin;
@@ -42,7 +44,7 @@ impl Skirmish {
         places.clear();
         places.reserve(self.buildings.len());
         places.resize(usize::from(end), Place::default());
-        for building in drops().rev() {
+        for building in drops().take(usize::from(u16::MAX)) {
             let begin = &mut begins[side_of(building)];
             *begin -= 1;
             places[usize::from(*begin)] = building.place;
@@ -95,7 +97,7 @@ impl Skirmish {
             };
             let size = &mut squad.size[kind as usize];
             *size = size.saturating_add(1);
-            side.units += 1;
+            side.units = side.units.saturating_add(1);
             let direction = self.rng.below(8) as usize;
             let place = around(building.place, 3, direction).within(self.size);
             let stamp = squad.stamp.wrapping_sub(1);
@@ -118,13 +120,18 @@ impl Skirmish {
                 Some(victor) => self.capture(at, victor, events),
                 None if building.kind == BuildingKind::Outpost => {
                     if let Some(side) = building.side {
-                        let side = &mut self.sides[side.index()];
-                        side.gold += YIELD;
-                        side.gathered += YIELD;
+                        self.earn(side, YIELD);
                     }
                 }
                 None => {}
             }
+        }
+    }
+
+    pub(crate) fn earn(&mut self, side: SideId, gold: u32) {
+        if let Some(side) = self.sides.get_mut(side.index()) {
+            side.gold = side.gold.saturating_add(gold);
+            side.gathered = side.gathered.saturating_add(gold);
         }
     }
 
@@ -137,15 +144,17 @@ impl Skirmish {
         counts.resize(self.sides.len(), 0);
         let mut total = 0;
         for near in self.scratch.grid.around(place, CAPTURE_RADIUS).flatten() {
-            if near.kind.is_soldier() && near.place().is_near(place, CAPTURE_RADIUS) {
-                counts[near.side.index()] += 1;
+            let is_here = near.kind.is_soldier() && near.place().is_near(place, CAPTURE_RADIUS);
+            if let Some(count) = counts.get_mut(near.side.index()).filter(|_| is_here) {
+                *count += 1;
                 total += 1;
             }
         }
         if total == 0 && building.captured == 0 {
             return None;
         }
-        let held = building.side.map_or(0, |side| counts[side.index()]);
+        let held = building.side.and_then(|side| counts.get(side.index()));
+        let held = held.copied().unwrap_or(0);
         let strongest = (0..counts.len()).max_by_key(|side| (counts[*side], usize::MAX - side))?;
         let most = counts[strongest];
         let building = self.buildings.get_mut(at)?;
@@ -161,7 +170,8 @@ impl Skirmish {
             building.captor = Some(strongest);
             building.captured = 0;
         }
-        building.captured += most.div_ceil(3).min(8) as u8;
+        let gain = most.div_ceil(3).min(8) as u8;
+        building.captured = building.captured.saturating_add(gain);
         (building.captured >= CAPTURE).then_some(strongest)
     }
 
@@ -174,19 +184,20 @@ impl Skirmish {
         (building.captor, building.captured) = (None, 0);
         (building.queue, building.left) = (0, 0);
         let by = &mut self.sides[victor.index()];
-        by.buildings += 1;
-        by.captures += 1;
+        by.buildings = by.buildings.saturating_add(1);
+        by.captures = by.captures.saturating_add(1);
         let by = by.player;
         events.emit(SkirmishEvent::Captured {
             building: BuildingId(at as u16),
             kind,
-            from: from.map(|side| self.sides[side.index()].player),
+            from: from.and_then(|side| Some(self.sides.get(side.index())?.player)),
             by,
         });
-        let Some(from) = from else {
+        let Some((from, loser)) =
+            from.and_then(|from| Some((from, self.sides.get_mut(from.index())?)))
+        else {
             return;
         };
-        let loser = &mut self.sides[from.index()];
         loser.buildings = loser.buildings.saturating_sub(1);
         if loser.buildings > 0 {
             return;

@@ -33,10 +33,9 @@ impl Skirmish {
     }
 
     fn fog_at(&self, place: Place) -> Option<&FogBlock> {
-        let wide = i32::from(self.size / BLOCK);
-        let block = i32::from(BLOCK) * ONE;
-        let at = place.y.max(0) / block * wide + place.x.max(0) / block;
-        self.fog.get(at as usize)
+        let block = |coordinate: i32| (coordinate.max(0) / (i32::from(BLOCK) * ONE)) as usize;
+        let at = block(place.y) * usize::from(self.size / BLOCK) + block(place.x);
+        self.fog.get(at)
     }
 
     /// Brings some rows up to date with where everybody is.

@@ -100,7 +100,7 @@ impl Grid {
 
     /// A building sees, too.
     pub(crate) fn mark(&mut self, place: Place, side: SideId) {
-        let (x, y) = (place.x >> BLOCK_BITS, place.y >> BLOCK_BITS);
+        let (x, y) = (place.x.max(0) >> BLOCK_BITS, place.y.max(0) >> BLOCK_BITS);
         if let Some(presence) = self
             .presence
             .get_mut(y as usize * self.blocks_wide + x as usize)
@@ -128,8 +128,11 @@ impl Grid {
     pub(crate) fn around(&self, place: Place, radius: i32) -> impl Iterator<Item = &[Near]> {
         let last = self.width as i32 - 1;
         let cell = |coordinate: i32| (coordinate >> CELL_BITS).max(0).min(last) as usize;
-        let (left, right) = (cell(place.x - radius), cell(place.x + radius));
-        let rows = cell(place.y - radius)..=cell(place.y + radius);
+        let (left, right) = (
+            cell(place.x.saturating_sub(radius)),
+            cell(place.x.saturating_add(radius)),
+        );
+        let rows = cell(place.y.saturating_sub(radius))..=cell(place.y.saturating_add(radius));
         rows.map(move |row| self.run(row, left, right))
     }
 
@@ -146,8 +149,14 @@ impl Grid {
     pub(crate) fn nearest_enemy(&self, place: Place, side: SideId, radius: i32) -> Option<usize> {
         let last = self.width as i32 - 1;
         let cell = |coordinate: i32| (coordinate >> CELL_BITS).max(0).min(last) as usize;
-        let (left, right) = (cell(place.x - radius), cell(place.x + radius));
-        let (top, bottom) = (cell(place.y - radius), cell(place.y + radius));
+        let (left, right) = (
+            cell(place.x.saturating_sub(radius)),
+            cell(place.x.saturating_add(radius)),
+        );
+        let (top, bottom) = (
+            cell(place.y.saturating_sub(radius)),
+            cell(place.y.saturating_add(radius)),
+        );
         let (x, y) = (place.x as f32, place.y as f32);
         let mut best = ((radius * radius + 1) as f32, None);
         for block_row in top / 4..=bottom / 4 {

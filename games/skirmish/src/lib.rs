@@ -7,21 +7,29 @@
 //! Two bots play for a minute:
 //!
 //! ```
-//! use samestep_skirmish::{Bot, Skirmish, SkirmishConfig};
-//! use samestep_sync::{Events, Inputs, PlayerId, Simulation, Tick};
+//! use samestep_skirmish::{Bot, Skirmish, SkirmishConfig, status_line};
+//! use samestep_sync::{Live, PlayerId, Tick, TickInputs, World};
 //!
-//! let mut game = Skirmish::new(&SkirmishConfig::default())?;
-//! let players = [PlayerId(0), PlayerId(1)];
-//! let mut bots = players.map(|player| Bot::new(7, player));
-//! let mut events = Events::new();
+//! let mut game = Live::new(Skirmish::new(&SkirmishConfig::default())?);
+//! let mut bots = [0, 1].map(|player| Bot::new(7, PlayerId(player)));
+//! let mut inputs = TickInputs::new();
+//! inputs.set_players(&[PlayerId(0), PlayerId(1)]);
 //! for tick in (0..3600).map(Tick) {
-//!     let commands = bots.each_mut().map(|bot| bot.decide(tick, &game).unwrap_or_default());
-//!     game.step(&Inputs::new(tick, &players, &commands, &[0, 1]), &mut events);
+//!     inputs.clear();
+//!     for bot in &mut bots {
+//!         if let Some(command) = bot.decide(tick, game.state()) {
+//!             inputs.give(bot.player(), &command);
+//!         }
+//!     }
+//!     game.step(tick, &inputs);
+//!     game.settle(tick, &inputs);
 //! }
-//! let [first, second] = game.sides() else { panic!("two sides") };
-//! assert!(first.gathered > 100 && second.gathered > 100);
+//! assert!(game.state().sides().iter().all(|side| side.gathered > 100));
+//! println!("{}", status_line(game.state(), None));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+//!
+//! In a room, `game` and the model go into a `Match` of `samestep-session`, which calls all this.
 //!
 //! # Main types
 //!

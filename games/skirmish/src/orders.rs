@@ -175,7 +175,8 @@ impl Skirmish {
 
     pub(crate) fn add_building(&mut self, building: Building) {
         if let Some(side) = building.side {
-            self.sides[side.index()].buildings += 1;
+            let side = &mut self.sides[side.index()];
+            side.buildings = side.buildings.saturating_add(1);
         }
         self.buildings.push(building);
     }
@@ -191,7 +192,8 @@ impl Skirmish {
         };
         for unit in self.units.as_mut_slice() {
             if unit.side == side {
-                moved[unit.kind as usize] += 1;
+                let moved: &mut u16 = &mut moved[unit.kind as usize];
+                *moved = moved.saturating_add(1);
                 *unit = Unit {
                     side: victor,
                     squad: 1,
@@ -203,7 +205,7 @@ impl Skirmish {
         }
         if let Some(squad) = self.squad_mut(victor, 1) {
             for (size, moved) in squad.size.iter_mut().zip(moved) {
-                *size += moved;
+                *size = size.saturating_add(moved);
             }
         }
         for squad in 0..SQUADS as u8 {
@@ -215,7 +217,7 @@ impl Skirmish {
         let (gold, units) = (loser.gold, loser.units);
         (loser.gold, loser.units) = (0, 0);
         let victor = &mut self.sides[victor.index()];
-        victor.gold += gold;
-        victor.units += units;
+        victor.gold = victor.gold.saturating_add(gold);
+        victor.units = victor.units.saturating_add(units);
     }
 }

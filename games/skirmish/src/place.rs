@@ -30,8 +30,8 @@ impl Place {
 
     pub(crate) fn offset(self, dx: i32, dy: i32) -> Self {
         Self {
-            x: self.x + dx,
-            y: self.y + dy,
+            x: self.x.wrapping_add(dx),
+            y: self.y.wrapping_add(dy),
         }
     }
 
@@ -48,8 +48,9 @@ impl Place {
     /// The square of the distance, in steps.
     #[inline]
     pub(crate) fn distance_squared(self, other: Self) -> u64 {
-        let (dx, dy) = (i64::from(self.x - other.x), i64::from(self.y - other.y));
-        (dx * dx + dy * dy) as u64
+        let (dx, dy) = (self.x.abs_diff(other.x), self.y.abs_diff(other.y));
+        let square = |d: u32| u64::from(d) * u64::from(d);
+        square(dx).saturating_add(square(dy))
     }
 
     /// Whether `other` is at most `radius` steps away.
@@ -62,7 +63,10 @@ impl Place {
     #[inline]
     pub(crate) fn velocity_to(self, other: Self, speed: i32, ticks: i32) -> (i16, i16) {
         // Coordinates and their differences have 20 bits at most: floats hold them exactly.
-        let (dx, dy) = ((other.x - self.x) as f32, (other.y - self.y) as f32);
+        let (dx, dy) = (
+            other.x.wrapping_sub(self.x) as f32,
+            other.y.wrapping_sub(self.y) as f32,
+        );
         let squared = dx * dx + dy * dy;
         let (speed, ticks) = (speed as f32, ticks as f32);
         let share = match squared <= (speed * ticks) * (speed * ticks) {
@@ -79,7 +83,10 @@ impl Place {
             return (64, 0);
         }
         let along = |d: i32| (i64::from(d) * 64 / distance) as i8;
-        (along(other.x - self.x), along(other.y - self.y))
+        (
+            along(other.x.wrapping_sub(self.x)),
+            along(other.y.wrapping_sub(self.y)),
+        )
     }
 }
 

@@ -6,7 +6,7 @@ use crate::place::ONE;
 use crate::skirmish::Skirmish;
 
 /// A unit in this many is pushed each tick.
-const ROUND: u64 = 4;
+const ROUND: u64 = 6;
 
 /// How near two units may be, in steps.
 pub(crate) const APART: i32 = ONE;

@@ -56,8 +56,9 @@ pub struct Side {
 impl Side {
     /// What its player has achieved: 1 for 10 gold, 10 for a kill, 100 for a building captured, 20 for each held.
     pub fn score(&self) -> u32 {
-        let held = 20 * u32::from(self.buildings);
-        self.gathered / 10 + 10 * self.kills + 100 * u32::from(self.captures) + held
+        let buildings = 100 * u32::from(self.captures) + 20 * u32::from(self.buildings);
+        let kills = self.kills.saturating_mul(10);
+        (self.gathered / 10 + buildings).saturating_add(kills)
     }
 }
 

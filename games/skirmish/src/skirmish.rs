@@ -6,7 +6,7 @@ use crate::building::{Building, Mine};
 use crate::command::Command;
 use crate::event::SkirmishEvent;
 use crate::fog::FogBlock;
-use crate::grid::Grid;
+use crate::grid::{BLOCK, Grid};
 use crate::place::Place;
 use crate::side::{SQUADS, Side, SideId, Squad};
 use crate::unit::Unit;
@@ -162,12 +162,12 @@ impl Skirmish {
                 continue;
             };
             side.units = side.units.saturating_sub(1);
-            side.losses += 1;
+            side.losses = side.losses.saturating_add(1);
             let player = side.player;
             let Some(killer) = self.sides.get_mut(by.index()) else {
                 continue;
             };
-            killer.kills += 1;
+            killer.kills = killer.kills.saturating_add(1);
             events.emit(SkirmishEvent::Killed {
                 unit: id,
                 kind: unit.kind,
@@ -188,6 +188,8 @@ impl Simulation for Skirmish {
 
     fn step(&mut self, inputs: &Inputs<'_, Command>, events: &mut Events<SkirmishEvent>) {
         let tick = inputs.tick().0;
+        // States may come from somebody who made them up.
+        self.size = self.size.clamp(BLOCK, 2048) / BLOCK * BLOCK;
         self.seat(inputs.players(), events);
         self.prepare();
         for (player, command) in inputs.given() {
@@ -203,5 +205,100 @@ impl Simulation for Skirmish {
         self.advance();
         self.bury(events);
         self.lift_fog(tick);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use samestep_sync::Tick;
+
+    use super::*;
+    use crate::{BuildingKind, Order, SkirmishConfig, UnitKind, Work};
+
+    /// A state in which everything is made up.
+    fn nonsense(rng: &mut Rng) -> Skirmish {
+        let config = SkirmishConfig {
+            players: 4,
+            ..SkirmishConfig::default()
+        };
+        let mut game = Skirmish::new(&config).unwrap();
+        let wild = |rng: &mut Rng| match rng.below(3) {
+            0 => rng.next_u32() as i32,
+            1 => rng.range(-1000..1000),
+            _ => rng.range(0..100_000),
+        };
+        let place = |rng: &mut Rng| Place {
+            x: wild(rng),
+            y: wild(rng),
+        };
+        let side = |rng: &mut Rng| SideId((rng.below(8) * rng.below(37)) as u8);
+        for unit in game.units.as_mut_slice() {
+            *unit = Unit {
+                place: place(rng),
+                velocity: (wild(rng) as i16, wild(rng) as i16),
+                kind: UnitKind::ALL[rng.below(4) as usize],
+                side: side(rng),
+                health: wild(rng) as i16,
+                squad: rng.below(12) as u8,
+                stamp: rng.below(256) as u8,
+                post: wild(rng) as u16,
+                target: EntityId::from_number(rng.below(60)),
+                ready: wild(rng) as u16,
+                work: [Work::Seeking, Work::Digging, Work::Carrying][rng.below(3) as usize],
+            };
+        }
+        for building in &mut game.buildings {
+            *building = Building {
+                place: place(rng),
+                kind: [BuildingKind::Hall, BuildingKind::Barracks][rng.below(2) as usize],
+                side: rng.chance(0.7).then(|| side(rng)),
+                unfinished: rng.below(3) as u16,
+                training: UnitKind::Spear,
+                queue: wild(rng) as u8,
+                left: rng.below(3) as u16,
+                squad: rng.below(256) as u8,
+                captor: rng.chance(0.5).then(|| side(rng)),
+                captured: wild(rng) as u8,
+            };
+        }
+        for squad in &mut game.squads {
+            (squad.at, squad.place) = (place(rng), place(rng));
+            squad.size = [wild(rng) as u16; 4];
+            squad.free = [wild(rng) as u16; 2];
+            squad.order = Order::Attack;
+        }
+        for side in &mut game.sides {
+            side.gold = wild(rng) as u32;
+            (side.units, side.buildings) = (wild(rng) as u32, wild(rng) as u16);
+            (side.kills, side.gathered, side.captures) = (u32::MAX, u32::MAX, u16::MAX);
+        }
+        for mine in &mut game.mines {
+            mine.place = place(rng);
+        }
+        game.squads.truncate(rng.below(40) as usize);
+        game.sides.truncate(rng.below(5) as usize);
+        game.fog.truncate(rng.below(500) as usize);
+        game.size = wild(rng) as u16;
+        game.max_units = wild(rng) as u32;
+        game
+    }
+
+    #[test]
+    fn states_that_make_no_sense_do_no_harm() {
+        let mut rng = Rng::new(4);
+        let players = [PlayerId(0), PlayerId(1)];
+        for seed in 0..400 {
+            let mut game = nonsense(&mut rng);
+            let mut bots = players.map(|player| crate::Bot::new(seed, player));
+            for tick in (0..40).map(Tick) {
+                let commands = bots
+                    .each_mut()
+                    .map(|bot| bot.decide(tick, &game).unwrap_or_default());
+                let inputs = Inputs::new(tick, &players, &commands, &[0, 1]);
+                game.step(&inputs, &mut Events::new());
+            }
+            crate::paint(&game, Some(PlayerId(0)), 40, 20);
+            crate::status_line(&game, None);
+        }
     }
 }

@@ -78,6 +78,10 @@ impl Skirmish {
                 return Some((id, other as u16));
             }
         }
+        // Somebody new is looked for at every other thought.
+        if !(usize::from(now) + at).is_multiple_of(2) {
+            return None;
+        }
         let found = self
             .scratch
             .grid
@@ -180,10 +184,7 @@ impl Skirmish {
                 let home = self.nearest_drop(worker);
                 if home.is_some_and(|home| worker.place.is_near(home, REACH)) {
                     worker.work = Work::Seeking;
-                    if let Some(side) = self.sides.get_mut(worker.side.index()) {
-                        side.gold += LOAD;
-                        side.gathered += LOAD;
-                    }
+                    self.earn(worker.side, LOAD);
                     None
                 } else {
                     home

@@ -49,7 +49,7 @@ const STATS: [UnitStats; 4] = [
         training: 300,
     },
     UnitStats {
-        health: 130,
+        health: 160,
         speed: 12,
         range: 2 * ONE,
         damage: 5,
@@ -58,7 +58,7 @@ const STATS: [UnitStats; 4] = [
         training: 240,
     },
     UnitStats {
-        health: 75,
+        health: 95,
         speed: 13,
         range: 7 * ONE,
         damage: 3,
@@ -67,7 +67,7 @@ const STATS: [UnitStats; 4] = [
         training: 300,
     },
     UnitStats {
-        health: 150,
+        health: 190,
         speed: 20,
         range: ONE + ONE / 2,
         damage: 6,

@@ -3,7 +3,7 @@
 mod scene;
 
 use samestep_skirmish::{Skirmish, SkirmishConfig};
-use samestep_sync::{Replicate, Table};
+use samestep_sync::{Replicate, Table, sync_test};
 use scene::Scene;
 
 fn battle() -> Scene {
@@ -60,4 +60,28 @@ fn a_state_taken_over_goes_on_the_same() {
         copy.run(1);
         assert_eq!(scene.game.checksum(), copy.game.checksum());
     }
+}
+
+#[test]
+fn simulated_again_it_is_the_same() {
+    let Scene {
+        game,
+        players,
+        mut bots,
+        ..
+    } = battle();
+    let report = sync_test(game, 900, 6, |tick, game, inputs| {
+        inputs.set_players(&players);
+        for bot in &mut bots {
+            if let Some(command) = bot.decide(tick, game) {
+                inputs.give(bot.player(), &command);
+            }
+        }
+    });
+    assert_eq!(
+        report
+            .map(|report| report.ticks)
+            .map_err(|mismatch| mismatch.to_string()),
+        Ok(900)
+    );
 }
