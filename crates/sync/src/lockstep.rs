@@ -17,7 +17,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::time::Duration;
 
-use crate::timeline::Timeline;
+use crate::timeline::{Timeline, VoiceId};
 use crate::{
     AdoptError, Carriage, Model, ModelEvent, Outgoing, PeerId, PlayerId, Roster, Status, Tick,
     TickInputs, World,
@@ -64,7 +64,7 @@ pub struct Lockstep {
     /// Who is present at `next`.
     players: Vec<PlayerId>,
     /// Who speaks: in a hosted room the host, in a mesh everyone.
-    voices: BTreeMap<PeerId, Voice>,
+    voices: BTreeMap<VoiceId, Voice>,
     /// Players who are to be present where the voice of the authority ends.
     roll: BTreeSet<PlayerId>,
     /// What players do and no tick has yet.
@@ -74,7 +74,7 @@ pub struct Lockstep {
     ahead: Ahead,
     extra: Extra,
     guard: Guard,
-    departed: BTreeMap<PeerId, Departed>,
+    departed: BTreeMap<VoiceId, Departed>,
     /// Spans that came before those they follow.
     early: Vec<(PeerId, Vec<u8>)>,
     /// Messages that need the world.
@@ -83,7 +83,8 @@ pub struct Lockstep {
     events: VecDeque<ModelEvent>,
     last_seen: Option<Duration>,
     frozen_until: Duration,
-    stalled: Option<(Duration, Option<PeerId>)>,
+    /// Since when the simulation stands still, and for whom.
+    stalled: Option<(Duration, VoiceId)>,
     next_want: Duration,
     next_report: Duration,
     wake: Option<Duration>,
@@ -207,18 +208,18 @@ impl Lockstep {
             self.next,
             self.players.len()
         );
-        for (peer, voice) in &self.voices {
+        for (id, voice) in &self.voices {
             let _ = write!(
                 words,
-                "; {peer} from {} known to {}",
-                voice.from, voice.upto
+                "; {}/{} from {} known to {}",
+                id.peer, id.life, voice.from, voice.upto
             );
             if let Some(end) = voice.end {
                 let _ = write!(words, " ends at {end}");
             }
         }
-        for peer in self.departed.keys() {
-            let _ = write!(words, "; the end of {peer} is not agreed on");
+        for id in self.departed.keys() {
+            let _ = write!(words, "; the end of {} is not agreed on", id.peer);
         }
         if !self.early.is_empty() {
             let _ = write!(words, "; {} turns came too early", self.early.len());
@@ -244,6 +245,25 @@ impl Lockstep {
         self.roster
             .as_ref()
             .is_some_and(|roster| roster.me == roster.authority)
+    }
+
+    /// A peer's voice in the life it has now.
+    fn voice_id(&self, peer: PeerId) -> Option<VoiceId> {
+        let life = self.roster.as_ref()?.member(peer)?.life;
+        Some(VoiceId { peer, life })
+    }
+
+    /// This program's own voice, unless it has none yet, or none any more.
+    fn my_voice(&self) -> Option<(VoiceId, &Voice)> {
+        let me = self.me()?;
+        // A guest of a host has none: it need not be looked up among thousands.
+        if self.voices.keys().all(|id| id.peer != me) {
+            return None;
+        }
+        let id = self.voice_id(me)?;
+        let voice = self.voices.get(&id)?;
+        let speaks = voice.end.is_none() && !self.departed.contains_key(&id);
+        speaks.then_some((id, voice))
     }
 
     /// When a tick is due by the common schedule.
@@ -367,7 +387,7 @@ impl Model for Lockstep {
             settled: self.settled,
             running: self.start.is_some(),
             lagged: self.lagged,
-            waiting_for: self.stalled.and_then(|(_, on)| on),
+            waiting_for: self.stalled.map(|(_, id)| id.peer),
             behind: self.behind(),
             ahead: self.ahead.ticks(),
             turn: self.turn,

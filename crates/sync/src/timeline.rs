@@ -5,6 +5,13 @@ use alloc::vec::Vec;
 
 use crate::{PeerId, PlayerId, Tick, TickInputs};
 
+/// One who speaks for players: a peer during one of its lives.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) struct VoiceId {
+    pub(crate) peer: PeerId,
+    pub(crate) life: u64,
+}
+
 /// Who comes and goes, at a tick.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Change {
@@ -13,7 +20,7 @@ pub(crate) enum Change {
     /// A player takes part until this tick.
     Leave(PlayerId),
     /// From this tick on a peer speaks for its players, and nothing goes on without it.
-    Voice(PeerId, Vec<PlayerId>),
+    Voice(VoiceId, Vec<PlayerId>),
 }
 
 /// The inputs of a stretch of ticks, kept for a while after they were simulated.
@@ -152,7 +159,13 @@ mod tests {
     #[test]
     fn a_change_that_comes_twice_counts_once() {
         let mut timeline = Timeline::default();
-        let voice = Change::Voice(PeerId(1), [PlayerId(4)].into());
+        let voice = Change::Voice(
+            VoiceId {
+                peer: PeerId(1),
+                life: 1,
+            },
+            [PlayerId(4)].into(),
+        );
         timeline.change(Tick(5), voice.clone());
         timeline.change(Tick(5), voice);
         timeline.change(Tick(6), Change::Leave(PlayerId(4)));

@@ -5,7 +5,7 @@ use core::time::Duration;
 
 use super::message::{Entries, Message, Report, Span, write_entries, write_inputs};
 use super::{Cursor, Lockstep, Pace, SlowMachine, Voice};
-use crate::timeline::Change;
+use crate::timeline::{Change, VoiceId};
 use crate::{Carriage, ModelEvent, Outgoing, PeerId, PlayerId, Tick};
 
 /// Spans longer than this are not worth repeating before they are known to be lost.
@@ -20,17 +20,10 @@ const TELL_BACK: u64 = 600;
 impl Lockstep {
     /// Closes every turn of this program's voice that is due to be closed.
     pub(super) fn close_turns(&mut self, now: Duration) {
-        let Some(me) = self.me() else {
+        let Some((me, _)) = self.my_voice() else {
             return;
         };
-        let speaks = match self.is_sequenced() {
-            true => self.is_authority(),
-            false => self
-                .voices
-                .get(&me)
-                .is_some_and(|voice| voice.end.is_none()),
-        };
-        if !speaks || !self.departed_are_settled() {
+        if self.is_sequenced() && !(self.is_authority() && self.departed.is_empty()) {
             return;
         }
         if let Pace::Initiative { ticks } = self.config.pace {
@@ -74,7 +67,7 @@ impl Lockstep {
     }
 
     /// Gives the ticks of a turn the inputs that wait for them.
-    fn close(&mut self, me: PeerId, from: Tick, ticks: u64) {
+    fn close(&mut self, me: VoiceId, from: Tick, ticks: u64) {
         let to = from + ticks;
         self.turn = ticks;
         if self.is_authority() {
@@ -101,15 +94,19 @@ impl Lockstep {
     }
 
     /// The authority says who comes and goes.
-    fn decree(&mut self, me: PeerId, from: Tick, to: Tick) {
+    fn decree(&mut self, me: VoiceId, from: Tick, to: Tick) {
         let Some(roster) = &self.roster else {
             return;
         };
-        let takes_part = |peer: PeerId| {
-            let member = roster.member(peer);
-            member.is_some_and(|member| member.in_sync && !member.watches)
-        };
+        let taking_part = roster
+            .members
+            .iter()
+            .filter(|member| member.in_sync && !member.watches);
         if !self.is_sequenced() {
+            // What those said who are gone may be about who speaks.
+            if !self.departed.is_empty() {
+                return;
+            }
             let farthest = roster.members.iter().map(|member| member.latency).max();
             let there_and_back =
                 2 * farthest.unwrap_or_default().as_nanos() / self.tick_time.as_nanos();
@@ -118,36 +115,28 @@ impl Lockstep {
                 Tick(0) => from,
                 _ => to + there_and_back as u64 + self.ahead.ticks() + 2,
             };
-            let silent = roster.members.iter().filter(|member| {
-                let voice = self.voices.get(&member.peer);
-                let speaks = voice.is_some_and(|voice| voice.end.is_none());
-                takes_part(member.peer)
-                    && (!speaks || voice.is_some_and(|voice| voice.players != member.players))
+            let named = taking_part.map(|member| {
+                let (peer, life) = (member.peer, member.life);
+                (VoiceId { peer, life }, member.players.clone())
             });
-            let silent: Vec<_> = silent
-                .map(|member| (member.peer, member.players.clone()))
-                .collect();
-            for (peer, players) in silent {
-                if peer == me {
+            let named: Vec<(VoiceId, Vec<PlayerId>)> = named.collect();
+            for (id, players) in named {
+                let at = if id == me { from } else { begins };
+                match self.voices.get_mut(&id) {
                     // Its voice is what this is said with: only its players are new.
-                    if let Some(voice) = self.voices.get_mut(&me) {
+                    Some(voice) if id == me && voice.players.is_empty() => {
                         voice.players.clone_from(&players);
                     }
-                } else if self.departed.contains_key(&peer) {
-                    continue;
-                } else {
-                    self.voices
-                        .insert(peer, Voice::new(begins, players.clone()));
+                    Some(_) => continue,
+                    None => {
+                        self.voices.insert(id, Voice::new(begins, players.clone()));
+                    }
                 }
-                let at = if peer == me { from } else { begins };
-                self.timeline.change(at, Change::Voice(peer, players));
+                self.timeline.change(at, Change::Voice(id, players));
             }
             return;
         }
-        let present: Vec<PlayerId> = roster
-            .members
-            .iter()
-            .filter(|member| takes_part(member.peer))
+        let present: Vec<PlayerId> = taking_part
             .flat_map(|member| member.players.iter().copied())
             .collect();
         let left: Vec<PlayerId> = self
@@ -168,7 +157,7 @@ impl Lockstep {
         }
     }
 
-    fn close_by_initiative(&mut self, now: Duration, me: PeerId, ticks: u64) {
+    fn close_by_initiative(&mut self, now: Duration, me: VoiceId, ticks: u64) {
         let Some(closed) = self.voices.get(&me).map(|voice| voice.upto) else {
             return;
         };
@@ -219,10 +208,11 @@ impl Lockstep {
             return;
         };
         if self.untold
-            && let Some(upto) = self.voices.get(&me).map(|voice| voice.upto)
+            && let Some((id, voice)) = self.my_voice()
         {
+            let (begun, upto) = (voice.from, voice.upto);
             self.untold = !self.config.spectator_delay.is_zero();
-            self.tell_spans(now, me, upto);
+            self.tell_spans(now, id, begun, upto);
         }
         if self.is_sequenced() && !self.is_authority() {
             self.tell_inputs(now);
@@ -232,13 +222,14 @@ impl Lockstep {
         }
     }
 
-    fn tell_spans(&mut self, now: Duration, me: PeerId, upto: Tick) {
+    fn tell_spans(&mut self, now: Duration, voice: VoiceId, begun: Tick, upto: Tick) {
+        let me = voice.peer;
         let sequenced = self.is_sequenced();
         if sequenced && !self.is_authority() {
             return;
         }
         let delayed = self.delayed_upto(now, upto);
-        let base = self.timeline.base();
+        let base = self.timeline.base().max(begun);
         let mut audiences: Vec<(Tick, Tick, Vec<PeerId>)> = Vec::new();
         let Some(roster) = &self.roster else {
             return;
@@ -273,7 +264,7 @@ impl Lockstep {
             }
         }
         for (from, to, peers) in audiences {
-            self.tell_span(me, from, to, &peers);
+            self.tell_span(voice, from, to, &peers);
         }
     }
 
@@ -290,7 +281,7 @@ impl Lockstep {
         Tick(u64::try_from(shown + 1).unwrap_or(0)).min(upto)
     }
 
-    fn tell_span(&mut self, me: PeerId, from: Tick, to: Tick, peers: &[PeerId]) {
+    fn tell_span(&mut self, me: VoiceId, from: Tick, to: Tick, peers: &[PeerId]) {
         let mut begin = from;
         let mut entries = Vec::new();
         while begin < to {
@@ -320,12 +311,12 @@ impl Lockstep {
     /// What is known of a voice in some ticks, with the entries written already.
     pub(super) fn span_of<'a>(
         &self,
-        voice: PeerId,
+        voice: VoiceId,
         from: Tick,
         to: Tick,
         entries: &'a [u8],
     ) -> Span<'a> {
-        let decrees = self.is_authority() || self.authority() == Some(voice);
+        let decrees = self.is_authority() || self.authority() == Some(voice.peer);
         let changes = match decrees {
             // Changes reach beyond the span they are said with.
             true => {
@@ -379,14 +370,14 @@ impl Lockstep {
     fn tell_reports(&mut self, now: Duration, me: PeerId) {
         self.next_report = now + REPORT_EVERY;
         let (tick, behind) = (self.next, self.behind());
-        let voices: Vec<PeerId> = self
+        let speaking = self
             .voices
-            .keys()
-            .copied()
-            .filter(|peer| *peer != me)
-            .collect();
-        for peer in voices {
-            let Some(voice) = self.voices.get_mut(&peer) else {
+            .iter()
+            .filter(|(id, voice)| id.peer != me && voice.end.is_none());
+        let speaking: Vec<VoiceId> = speaking.map(|(id, _)| *id).collect();
+        for id in speaking {
+            let peer = id.peer;
+            let Some(voice) = self.voices.get_mut(&id) else {
                 continue;
             };
             let slack = voice.slack.take();
@@ -449,10 +440,7 @@ impl Lockstep {
             (cursor.executed, cursor.behind) = (report.tick, report.behind);
         }
         if let Some((slack, tick)) = report.slack {
-            let upto = self
-                .me()
-                .and_then(|me| self.voices.get(&me))
-                .map(|voice| voice.upto);
+            let upto = self.my_voice().map(|(_, voice)| voice.upto);
             self.ahead
                 .on_slack(now, slack, tick, upto.unwrap_or(tick), self.tick_time);
         }

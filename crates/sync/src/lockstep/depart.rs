@@ -9,7 +9,7 @@ use core::time::Duration;
 
 use super::message::{Message, Span, write_entries};
 use super::{FROZEN, Lockstep, Voice};
-use crate::timeline::Change;
+use crate::timeline::{Change, VoiceId};
 use crate::{Carriage, Outgoing, PeerId, PlayerId, Tick};
 
 /// How much of a voice that is gone is told: more than anybody can be behind and still follow.
@@ -33,23 +33,35 @@ impl Departed {
 }
 
 impl Lockstep {
-    /// A peer that may have spoken is not there any more, or not the same.
-    pub(super) fn on_departed(&mut self, peer: PeerId) {
+    /// A voice is gone, and is not listened to any more.
+    pub(super) fn on_departed(&mut self, id: VoiceId) {
         let speaks = self
             .voices
-            .get(&peer)
+            .get(&id)
             .is_some_and(|voice| voice.end.is_none());
         if speaks {
-            self.departed.entry(peer).or_default();
+            self.departed.entry(id).or_default();
         }
     }
 
-    /// Whether the authority may go on: nothing is open that would change what it says.
-    pub(super) fn departed_are_settled(&self) -> bool {
-        let me = self.me();
-        match self.is_sequenced() {
-            true => self.departed.is_empty(),
-            false => me.is_none_or(|me| !self.departed.contains_key(&me)),
+    /// The authority looks for voices of those who are not there any more, or not the same.
+    pub(super) fn look_for_departed(&mut self) {
+        let Some(roster) = self
+            .roster
+            .as_ref()
+            .filter(|roster| roster.me == roster.authority)
+        else {
+            return;
+        };
+        let sequenced = self.is_sequenced();
+        let gone = self.voices.keys().filter(|id| {
+            let member = roster.member(id.peer);
+            let here = member.is_some_and(|member| member.in_sync && member.life == id.life);
+            !here || (sequenced && id.peer != roster.authority)
+        });
+        let gone: Vec<VoiceId> = gone.copied().collect();
+        for id in gone {
+            self.on_departed(id);
         }
     }
 
@@ -61,16 +73,15 @@ impl Lockstep {
         let Some(me) = self.me() else {
             return;
         };
-        let gone: Vec<PeerId> = self.departed.keys().copied().collect();
-        for peer in gone {
-            self.settle_departed(now, me, peer);
+        let gone: Vec<VoiceId> = self.departed.keys().copied().collect();
+        for id in gone {
+            self.settle_departed(now, me, id);
         }
     }
 
     /// Once all have said what they know, that is the end; who has not is asked.
-    fn settle_departed(&mut self, now: Duration, me: PeerId, peer: PeerId) {
-        let Some((roster, departed)) = self.roster.as_ref().zip(self.departed.get_mut(&peer))
-        else {
+    fn settle_departed(&mut self, now: Duration, me: PeerId, id: VoiceId) {
+        let Some((roster, departed)) = self.roster.as_ref().zip(self.departed.get_mut(&id)) else {
             return;
         };
         let others = roster
@@ -87,7 +98,7 @@ impl Lockstep {
                 self.outbox.push_back(Outgoing {
                     to: silent,
                     carriage: Carriage::Reliable,
-                    bytes: Message::Recall(peer).write(),
+                    bytes: Message::Recall(id).write(),
                 });
             }
             return self.wake_at(now + AGAIN);
@@ -99,7 +110,7 @@ impl Lockstep {
             .filter(|peer| *peer != me)
             .collect();
         let mut entries = Vec::new();
-        let span = self.known_span(peer, &mut entries);
+        let span = self.known_span(id, &mut entries);
         let bytes = Message::End { span: span.clone() }.write();
         let end = span.to;
         self.outbox.push_back(Outgoing {
@@ -107,11 +118,11 @@ impl Lockstep {
             carriage: Carriage::Reliable,
             bytes,
         });
-        self.end_voice(now, peer, end);
+        self.end_voice(now, id, end);
     }
 
     /// The authority wants to know what was heard of a voice that is gone. It is not listened to any more.
-    pub(super) fn on_recall(&mut self, voice: PeerId) {
+    pub(super) fn on_recall(&mut self, voice: VoiceId) {
         let Some(authority) = self.authority() else {
             return;
         };
@@ -120,18 +131,18 @@ impl Lockstep {
     }
 
     /// Tells the authority what is known of a voice that is gone.
-    pub(super) fn say_known(&mut self, authority: PeerId, voice: PeerId) {
+    pub(super) fn say_known(&mut self, authority: PeerId, voice: VoiceId) {
         let mut entries = Vec::new();
         let span = self.known_span(voice, &mut entries);
         self.say(authority, Carriage::Reliable, &Message::Have { span });
     }
 
     /// Everything known of the last words of a voice.
-    fn known_span<'a>(&self, peer: PeerId, entries: &'a mut Vec<u8>) -> Span<'a> {
-        let to = self.known_of(peer);
+    fn known_span<'a>(&self, id: VoiceId, entries: &'a mut Vec<u8>) -> Span<'a> {
+        let to = self.known_of(id);
         let players = self
             .voices
-            .get(&peer)
+            .get(&id)
             .map(|voice| voice.players.clone())
             .unwrap_or_default();
         let sequenced = self.is_sequenced();
@@ -148,7 +159,7 @@ impl Lockstep {
             }
             from = Tick(from.0 + (to.since(from)).div_ceil(2));
         }
-        let mut span = self.span_of(peer, from, to, entries);
+        let mut span = self.span_of(id, from, to, entries);
         let changes = self.timeline.changes_from(from);
         span.changes = changes
             .map(|(tick, change)| (tick, change.clone()))
@@ -205,18 +216,21 @@ impl Lockstep {
         Some(())
     }
 
-    fn end_voice(&mut self, now: Duration, peer: PeerId, end: Tick) {
-        self.departed.remove(&peer);
+    fn end_voice(&mut self, now: Duration, id: VoiceId, end: Tick) {
+        self.departed.remove(&id);
         let sequenced = self.is_sequenced();
-        let Some(voice) = self.voices.get_mut(&peer) else {
+        let Some(voice) = self.voices.get_mut(&id) else {
             return;
         };
         voice.upto = voice.upto.max(end);
         voice.end = Some(end);
-        let players = core::mem::take(&mut voice.players);
+        let players = voice.players.clone();
         if sequenced {
-            if let Some(authority) = self.authority() {
-                self.voices.insert(authority, Voice::new(end, Vec::new()));
+            if let Some(next) = self
+                .authority()
+                .and_then(|authority| self.voice_id(authority))
+            {
+                self.voices.insert(next, Voice::new(end, Vec::new()));
                 self.roll = self.present_at_end();
                 // What the new one says first is late for a reason that does not last.
                 self.frozen_until = now + FROZEN;

@@ -4,7 +4,8 @@ use core::time::Duration;
 
 use super::message::Message;
 use super::{Lockstep, Pace};
-use crate::{Carriage, PeerId, Tick, World};
+use crate::timeline::VoiceId;
+use crate::{Carriage, Tick, World};
 
 /// Ticks simulated in one call; the rest follows at once in the next, so that the network is not kept waiting.
 const AT_ONCE: u32 = 32;
@@ -12,6 +13,8 @@ const AT_ONCE: u32 = 32;
 const SLIP_TICKS: i64 = 30;
 /// Who stands still this long asks for what is missing, and again as often.
 const WANT_AFTER: Duration = Duration::from_millis(400);
+/// Who stands still this long asks for the whole state, if the authority has one that is newer.
+const GIVE_UP: Duration = Duration::from_secs(3);
 /// What came in time for this long need not be waited for as long.
 const CALM: Duration = Duration::from_secs(10);
 const RELAX_EVERY: Duration = Duration::from_millis(250);
@@ -110,13 +113,17 @@ impl Lockstep {
     }
 
     /// Who keeps a tick from being simulated; `None` if nobody does.
-    fn held_up_by(&self, tick: Tick) -> Option<PeerId> {
+    fn held_up_by(&self, tick: Tick) -> Option<VoiceId> {
+        let authority = || {
+            self.authority()
+                .and_then(|authority| self.voice_id(authority))
+        };
         if self.voices.is_empty() {
-            return self.authority();
+            return authority();
         }
         let silent = self.voices.iter().find(|(_, voice)| voice.holds_up(tick));
-        if let Some((peer, _)) = silent {
-            return Some(*peer);
+        if let Some((id, _)) = silent {
+            return Some(*id);
         }
         // Between the end of one who spoke for all and the beginning of the next, nobody has spoken yet.
         let spoken = self
@@ -125,7 +132,7 @@ impl Lockstep {
             .any(|voice| voice.from <= tick && voice.upto > tick);
         match spoken {
             true => None,
-            false => self.authority(),
+            false => authority(),
         }
     }
 
@@ -139,9 +146,9 @@ impl Lockstep {
                 self.hurrying = false;
                 return;
             }
-            if let Some(peer) = self.held_up_by(self.next) {
+            if let Some(id) = self.held_up_by(self.next) {
                 let since = self.stalled.map_or(due, |(since, _)| since);
-                self.stalled = Some((since, Some(peer)));
+                self.stalled = Some((since, id));
                 return;
             }
             let late = now - due;
@@ -211,32 +218,38 @@ impl Lockstep {
     }
 
     /// Asks for the words of a voice that everything waits for.
-    fn ask_for_missing(&mut self, peer: PeerId) {
+    fn ask_for_missing(&mut self, stalled: Duration, id: VoiceId) {
         let Some((me, authority)) = self.me().zip(self.authority()) else {
             return;
         };
-        let there = self
-            .roster
-            .as_ref()
-            .is_some_and(|roster| roster.member(peer).is_some());
-        if there && peer != me && !self.departed.contains_key(&peer) {
-            let from = self.known_of(peer);
-            self.say(peer, Carriage::Reliable, &Message::Want { from });
+        if authority != me && stalled > GIVE_UP {
+            // Whatever it was that got lost: who goes on without it has a state that is as good.
+            let tick = self.next;
+            self.say(
+                authority,
+                Carriage::Reliable,
+                &Message::Leaves { tick, tree: &[] },
+            );
+        }
+        let speaks = self.voice_id(id.peer) == Some(id);
+        if speaks && id.peer != me && !self.departed.contains_key(&id) {
+            let from = self.known_of(id);
+            self.say(id.peer, Carriage::Reliable, &Message::Want { from });
         } else if authority != me {
             // How it ends may have been told before this program was there to hear it.
-            self.say_known(authority, peer);
+            self.say_known(authority, id);
         }
     }
 
     /// Asks for what is missing, and says when to be called next.
     pub(super) fn plan_wake(&mut self, now: Duration) {
-        if let Some((since, Some(peer))) = self.stalled
+        if let Some((since, id)) = self.stalled
             && now >= since + WANT_AFTER
             && now >= self.next_want
             && self.config.pace == Pace::RealTime
         {
             self.next_want = now + WANT_AFTER;
-            self.ask_for_missing(peer);
+            self.ask_for_missing(now.saturating_sub(since), id);
         }
         if self.behind_now > 0 {
             return self.wake_at(now);
@@ -247,10 +260,7 @@ impl Lockstep {
             Some(_) => self.wake_at(now + WANT_AFTER / 4),
             None => {}
         }
-        let closed = self
-            .me()
-            .and_then(|me| self.voices.get(&me))
-            .map(|voice| voice.upto);
+        let closed = self.my_voice().map(|(_, voice)| voice.upto);
         if let Some(closed) = closed
             && let Some(due) = self.due(closed)
         {

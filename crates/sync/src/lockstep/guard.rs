@@ -309,7 +309,9 @@ impl Lockstep {
                     },
                 );
             }
-            _ if self.is_authority() && Some(to) != self.me() => self.hand_to(now, to, world),
+            _ if self.is_authority() && Some(to) != self.me() && tick < self.next => {
+                self.hand_to(now, to, world);
+            }
             _ => {}
         }
     }

@@ -5,7 +5,7 @@ use core::time::Duration;
 
 use super::message::{Message, Span};
 use super::{Lockstep, MAX_INPUT, MAX_PENDING, Voice};
-use crate::timeline::Change;
+use crate::timeline::{Change, VoiceId};
 use crate::{PeerId, Tick};
 
 /// Spans that may wait for those before them.
@@ -25,7 +25,7 @@ impl Lockstep {
         roster.member(from)?;
         match Message::read(bytes)? {
             Message::Span(span) => {
-                if span.voice != from || from == me {
+                if span.voice.peer != from || from == me {
                     return None;
                 }
                 if self.hear_span(now, &span)? {
@@ -112,7 +112,7 @@ impl Lockstep {
     /// Takes what a voice says. False if something before it is missing.
     fn hear_span(&mut self, now: Duration, span: &Span<'_>) -> Option<bool> {
         let authority = self.authority()?;
-        let is_authority = span.voice == authority;
+        let is_authority = span.voice.peer == authority;
         if self.is_sequenced() && !is_authority {
             return None;
         }
@@ -201,23 +201,11 @@ impl Lockstep {
             if *tick < known {
                 continue;
             }
-            if let Change::Voice(peer, players) = change {
-                let silent = self
-                    .voices
-                    .get(peer)
-                    .is_none_or(|voice| voice.end.is_some_and(|end| end <= *tick));
-                match silent {
-                    true => {
-                        self.voices
-                            .insert(*peer, Voice::new(*tick, players.clone()));
-                    }
-                    false => {
-                        if let Some(voice) = self.voices.get_mut(peer)
-                            && voice.players.is_empty()
-                        {
-                            voice.players.clone_from(players);
-                        }
-                    }
+            if let Change::Voice(id, players) = change {
+                let begin = || Voice::new(*tick, players.clone());
+                let voice = self.voices.entry(*id).or_insert_with(begin);
+                if voice.players.is_empty() {
+                    voice.players.clone_from(players);
                 }
             }
             self.timeline.change(*tick, change.clone());
@@ -286,8 +274,8 @@ impl Lockstep {
         players.into_iter().collect()
     }
 
-    /// The tick up to which a peer's voice is known.
-    pub(super) fn known_of(&self, peer: PeerId) -> Tick {
-        self.voices.get(&peer).map_or(self.next, |voice| voice.upto)
+    /// The tick up to which a voice is known.
+    pub(super) fn known_of(&self, id: VoiceId) -> Tick {
+        self.voices.get(&id).map_or(self.next, |voice| voice.upto)
     }
 }

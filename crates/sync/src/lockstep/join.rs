@@ -4,9 +4,10 @@ use alloc::string::ToString;
 use alloc::vec::Vec;
 use core::time::Duration;
 
-use super::message::{Bytes, Message, Span, put, write_entries};
+use super::message::{Bytes, Message, Span, put, put_voice, write_entries};
 use super::{Cursor, Lockstep, Pace, Voice};
-use crate::{AdoptError, Carriage, ModelEvent, Outgoing, PeerId, Roster, Tick, World};
+use crate::timeline::VoiceId;
+use crate::{AdoptError, Carriage, ModelEvent, Outgoing, PeerId, PlayerId, Roster, Tick, World};
 
 /// Layout of a checkpoint.
 const LAYOUT: u64 = 1;
@@ -20,30 +21,18 @@ impl Lockstep {
             self.ahead
                 .expect(farthest.unwrap_or_default(), self.tick_time);
         }
-        if self.voices.is_empty() && roster.me == roster.authority && self.next == Tick(0) {
-            self.voices
-                .insert(roster.authority, Voice::new(Tick(0), Vec::new()));
+        if self.voices.is_empty()
+            && roster.me == roster.authority
+            && self.next == Tick(0)
+            && let Some(id) = self.voice_id(roster.me)
+        {
+            self.voices.insert(id, Voice::new(Tick(0), Vec::new()));
         }
         self.cursors
             .retain(|peer, _| roster.member(*peer).is_some());
         self.guard
             .retain(|peer| roster.member(peer).is_some_and(|member| member.in_sync));
-        let sequenced = self.is_sequenced();
-        let speaking: Vec<PeerId> = self.voices.keys().copied().collect();
-        for peer in speaking {
-            let member = roster.member(peer);
-            let was = before.as_ref().and_then(|before| before.member(peer));
-            // Somebody who was told to speak may be known to be there a little later.
-            let here = match (was.filter(|was| was.in_sync), member) {
-                (_, None) => false,
-                (Some(was), Some(member)) => member.in_sync && member.life == was.life,
-                (None, Some(_)) => true,
-            };
-            let speaks = !sequenced || peer == roster.authority;
-            if !here || !speaks {
-                self.on_departed(peer);
-            }
-        }
+        self.look_for_departed();
         let authority_before = before.as_ref().map(|before| before.authority);
         if authority_before.is_some_and(|authority| authority != roster.authority) {
             for departed in self.departed.values_mut() {
@@ -94,8 +83,8 @@ impl Lockstep {
             .for_each(|player| put(&mut out, player.0.into()));
         put(&mut out, self.voices.len() as u64);
         let mut known = self.next;
-        for (peer, voice) in &self.voices {
-            put(&mut out, peer.0.into());
+        for (id, voice) in &self.voices {
+            put_voice(&mut out, *id);
             put(&mut out, voice.from.0);
             put(&mut out, voice.upto.0);
             put(&mut out, voice.end.map_or(0, |end| end.0 + 1));
@@ -111,7 +100,11 @@ impl Lockstep {
         loop {
             entries.clear();
             let to = write_entries(&self.timeline, from, known, |_| true, &mut entries);
-            let mut span = self.span_of(newcomer, from, to, &entries);
+            let nobody = VoiceId {
+                peer: newcomer,
+                life: 0,
+            };
+            let mut span = self.span_of(nobody, from, to, &entries);
             let changes = self.timeline.changes_from(from);
             span.changes = changes
                 .map(|(tick, change)| (tick, change.clone()))
@@ -127,7 +120,7 @@ impl Lockstep {
         }
         put(&mut out, 0);
         out.extend_from_slice(&world.checkpoint());
-        let told = self.me().map_or(self.next, |me| self.known_of(me));
+        let told = self.my_voice().map_or(self.next, |(_, voice)| voice.upto);
         let life = member.map_or(0, |member| member.life);
         self.cursors.insert(
             newcomer,
@@ -161,8 +154,21 @@ impl Lockstep {
         self.config.pace = begin.pace;
         self.extra.set_floor(begin.floor);
         self.players = begin.players;
+        // What this program has said itself it knows best.
+        let mine = self.my_voice().map(|(id, voice)| (id, voice.clone()));
+        let said = mine.as_ref().map_or_else(Vec::new, |(_, voice)| {
+            self.said_from(begin.tick, voice.upto, &voice.players)
+        });
         self.voices = begin.voices.into_iter().collect();
+        if let Some((id, voice)) = mine
+            && let Some(known) = self.voices.get_mut(&id)
+        {
+            known.upto = known.upto.max(voice.upto);
+        }
         self.timeline.begin(begin.tick);
+        for (tick, player, input) in said {
+            self.timeline.insert(tick, player, &input);
+        }
         for span in &begin.spans {
             let ticks = span.to.since(span.from);
             let timeline = &mut self.timeline;
@@ -183,17 +189,32 @@ impl Lockstep {
         self.stalled = None;
         self.hurrying = true;
         self.behind_now = 0;
-        // Whoever spoke before it was away does not go on where others may have heard more.
-        let roster = self.roster.clone();
-        if let Some(roster) = roster {
-            if !self.is_sequenced() {
-                self.on_departed(roster.me);
-            }
+        if let Some(roster) = self.roster.clone() {
             self.on_roster(now, &roster);
         }
         self.take_early(now);
         self.wake_at(now);
         Ok(())
+    }
+
+    /// What some players do from a tick on.
+    fn said_from(
+        &self,
+        from: Tick,
+        to: Tick,
+        players: &[PlayerId],
+    ) -> Vec<(Tick, PlayerId, Vec<u8>)> {
+        let mut said = Vec::new();
+        for tick in (from.0..to.0).map(Tick) {
+            let entries = self
+                .timeline
+                .inputs(tick)
+                .into_iter()
+                .flat_map(|inputs| inputs.entries());
+            let mine = entries.filter(|(player, _)| players.contains(player));
+            said.extend(mine.map(|(player, input)| (tick, player, input.to_vec())));
+        }
+        said
     }
 
     /// Gives everyone the present state in place of theirs: a save game was loaded.
@@ -244,8 +265,8 @@ struct Beginning<'a> {
     check_every: u64,
     pace: Pace,
     floor: Duration,
-    players: Vec<crate::PlayerId>,
-    voices: Vec<(PeerId, Voice)>,
+    players: Vec<PlayerId>,
+    voices: Vec<(VoiceId, Voice)>,
     spans: Vec<Span<'a>>,
 }
 
@@ -272,14 +293,14 @@ impl<'a> Beginning<'a> {
         players.sort_unstable();
         let mut voices = Vec::new();
         for _ in 0..r.number().filter(|count| *count <= 65_536)? {
-            let peer = r.peer()?;
+            let id = r.voice()?;
             let mut voice = Voice::new(r.tick()?, Vec::new());
             voice.upto = r.tick()?;
             voice.end = r.number()?.checked_sub(1).map(Tick);
             for _ in 0..r.number().filter(|count| *count <= 64)? {
                 voice.players.push(r.player()?);
             }
-            voices.push((peer, voice));
+            voices.push((id, voice));
         }
         let mut spans = Vec::new();
         loop {

@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 use core::time::Duration;
 
-use crate::timeline::{Change, Timeline};
+use crate::timeline::{Change, Timeline, VoiceId};
 use crate::{PeerId, PlayerId, Tick};
 
 /// Ticks a single span may cover.
@@ -29,7 +29,7 @@ pub(super) enum Message<'a> {
     /// How much the sender knows of a voice that is gone, and all of it that may be missing elsewhere.
     Have { span: Span<'a> },
     /// A voice is gone: what do you know of it?
-    Recall(PeerId),
+    Recall(VoiceId),
     /// The voice that is gone said this much, and no more.
     End { span: Span<'a> },
     /// Your state differs: ask this peer for what is right.
@@ -53,7 +53,7 @@ pub(super) enum Message<'a> {
 /// What a voice says about the ticks from `from` to `to`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Span<'a> {
-    pub voice: PeerId,
+    pub voice: VoiceId,
     pub slip: Duration,
     pub from: Tick,
     pub to: Tick,
@@ -84,6 +84,11 @@ pub(super) fn put(out: &mut Vec<u8>, mut value: u64) {
         value >>= 7;
     }
     out.push(value as u8);
+}
+
+pub(super) fn put_voice(out: &mut Vec<u8>, voice: VoiceId) {
+    put(out, voice.peer.0.into());
+    put(out, voice.life);
 }
 
 fn put_signed(out: &mut Vec<u8>, value: i64) {
@@ -125,6 +130,13 @@ impl<'a> Bytes<'a> {
 
     pub(super) fn peer(&mut self) -> Option<PeerId> {
         u16::try_from(self.number()?).ok().map(PeerId)
+    }
+
+    pub(super) fn voice(&mut self) -> Option<VoiceId> {
+        Some(VoiceId {
+            peer: self.peer()?,
+            life: self.number()?,
+        })
     }
 
     pub(super) fn player(&mut self) -> Option<PlayerId> {
@@ -187,7 +199,7 @@ impl<'a> Message<'a> {
             },
             11 => Self::Checkpoint(r.rest()),
             12 => Self::EndTurn(r.player()?),
-            13 => Self::Recall(r.peer()?),
+            13 => Self::Recall(r.voice()?),
             _ => return None,
         };
         r.0.is_empty().then_some(message)
@@ -269,7 +281,7 @@ impl<'a> Message<'a> {
             }
             Self::Recall(voice) => {
                 out.push(13);
-                put(&mut out, voice.0.into());
+                put_voice(&mut out, *voice);
             }
         }
         out
@@ -278,7 +290,7 @@ impl<'a> Message<'a> {
 
 impl<'a> Span<'a> {
     pub(super) fn read(r: &mut Bytes<'a>) -> Option<Span<'a>> {
-        let voice = r.peer()?;
+        let voice = r.voice()?;
         let slip = Duration::from_micros(r.number()?.min(1 << 50));
         let from = r.tick()?;
         let ticks = r.number().filter(|ticks| *ticks <= MAX_SPAN)?;
@@ -294,12 +306,12 @@ impl<'a> Span<'a> {
                 0 => Change::Join(r.player()?),
                 1 => Change::Leave(r.player()?),
                 2 => {
-                    let peer = r.peer()?;
+                    let voice = r.voice()?;
                     let mut players = Vec::new();
                     for _ in 0..r.number().filter(|count| *count <= 64)? {
                         players.push(r.player()?);
                     }
-                    Change::Voice(peer, players)
+                    Change::Voice(voice, players)
                 }
                 _ => return None,
             };
@@ -318,7 +330,7 @@ impl<'a> Span<'a> {
     }
 
     pub(super) fn write(&self, out: &mut Vec<u8>) {
-        put(out, self.voice.0.into());
+        put_voice(out, self.voice);
         put(out, self.slip.as_micros() as u64);
         put(out, self.from.0);
         put(out, self.to.since(self.from));
@@ -338,9 +350,9 @@ impl<'a> Span<'a> {
                     put(out, 1);
                     put(out, player.0.into());
                 }
-                Change::Voice(peer, players) => {
+                Change::Voice(voice, players) => {
                     put(out, 2);
-                    put(out, peer.0.into());
+                    put_voice(out, *voice);
                     put(out, players.len() as u64);
                     players.iter().for_each(|player| put(out, player.0.into()));
                 }
@@ -460,7 +472,10 @@ mod tests {
             Tick(104)
         );
         let span = Span {
-            voice: PeerId(3),
+            voice: VoiceId {
+                peer: PeerId(3),
+                life: 9,
+            },
             slip: Duration::from_micros(77),
             from: Tick(100),
             to: Tick(104),
@@ -469,7 +484,13 @@ mod tests {
                 (Tick(100), Change::Join(PlayerId(1))),
                 (
                     Tick(102),
-                    Change::Voice(PeerId(4), vec![PlayerId(5), PlayerId(6)]),
+                    Change::Voice(
+                        VoiceId {
+                            peer: PeerId(4),
+                            life: 2,
+                        },
+                        vec![PlayerId(5), PlayerId(6)],
+                    ),
                 ),
                 (Tick(103), Change::Leave(PlayerId(9))),
             ],

@@ -419,7 +419,10 @@ fn what_strangers_say_is_refused() {
     let mut shore = Shore::new(3, false, 10, LockstepConfig::default());
     shore.run(2000);
     let span = Message::Span(message::Span {
-        voice: PeerId(1),
+        voice: VoiceId {
+            peer: PeerId(1),
+            life: 1,
+        },
         slip: Duration::ZERO,
         from: Tick(0),
         to: Tick(4000),
