@@ -1,0 +1,237 @@
+//! What the cells of a record mean.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt::Write as _;
+
+/// What a cell holds.
+#[derive(Clone, Copy, PartialEq, Debug)]
+#[non_exhaustive]
+pub enum CellKind {
+    /// 0 or 1.
+    Bool,
+    /// An unsigned number.
+    Unsigned,
+    /// A signed number, its sign extended.
+    Signed,
+    /// The bits of an `f32`.
+    F32,
+    /// The bits of an `f64`.
+    F64,
+    /// Which variant of an enum, or whether there is a value.
+    Variant(&'static [&'static str]),
+    /// An [`EntityId`](crate::EntityId).
+    Entity,
+    /// A [`PlayerId`](crate::PlayerId).
+    Player,
+    /// A [`PeerId`](crate::PeerId).
+    Peer,
+    /// A [`Tick`](crate::Tick).
+    Tick,
+}
+
+impl CellKind {
+    /// A number for it in fingerprints.
+    pub(crate) fn number(self) -> u8 {
+        match self {
+            CellKind::Bool => 0,
+            CellKind::Unsigned => 1,
+            CellKind::Signed => 2,
+            CellKind::F32 => 3,
+            CellKind::F64 => 4,
+            CellKind::Variant(_) => 5,
+            CellKind::Entity => 6,
+            CellKind::Player => 7,
+            CellKind::Peer => 8,
+            CellKind::Tick => 9,
+        }
+    }
+}
+
+/// How a view passes from one value of a field to the next.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
+pub enum Blend {
+    /// All at once.
+    #[default]
+    Step,
+    /// In proportion to the time between the two.
+    Linear,
+    /// The shorter way round, in radians.
+    Angle,
+}
+
+/// What `#[field(…)]` says: how exactly a view has to show a field. It does not bear on exact encodings.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+#[non_exhaustive]
+pub struct Shown {
+    /// The least and the greatest value.
+    pub range: Option<(f64, f64)>,
+    /// The step between neighbouring values.
+    pub precision: Option<f64>,
+    /// How it passes from one value to the next.
+    pub blend: Blend,
+}
+
+impl Shown {
+    /// Exact, and all at once.
+    pub const EXACT: Shown = Shown {
+        range: None,
+        precision: None,
+        blend: Blend::Step,
+    };
+
+    /// Within this range.
+    ///
+    /// # Panics
+    /// If it is empty.
+    #[must_use]
+    pub const fn range(self, least: f64, greatest: f64) -> Shown {
+        assert!(
+            least < greatest,
+            "a range goes from its least to its greatest value"
+        );
+        Shown {
+            range: Some((least, greatest)),
+            ..self
+        }
+    }
+
+    /// In steps of this size.
+    ///
+    /// # Panics
+    /// If it is not above 0.
+    #[must_use]
+    pub const fn precision(self, step: f64) -> Shown {
+        assert!(step > 0.0, "a precision is a step above 0");
+        Shown {
+            precision: Some(step),
+            ..self
+        }
+    }
+
+    /// Passing over like this.
+    #[must_use]
+    pub const fn blend(self, blend: Blend) -> Shown {
+        Shown { blend, ..self }
+    }
+}
+
+/// A cell of a record, described.
+#[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
+pub struct Field {
+    /// The way to it from the record: `"position.1"`, `"order.Move.x"`.
+    pub name: String,
+    /// What it holds.
+    pub kind: CellKind,
+    /// How views show it.
+    pub shown: Shown,
+    /// When it has a meaning; else it is zero.
+    pub when: Option<When>,
+}
+
+/// Cells of a variant have a meaning only while that variant is there.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct When {
+    /// The number of the field that decides; it comes before.
+    pub field: usize,
+    /// What it must hold.
+    pub holds: Holds,
+}
+
+/// What a deciding field must hold.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Holds {
+    /// Exactly this.
+    Exactly(u64),
+    /// At least this.
+    AtLeast(u64),
+}
+
+impl When {
+    pub(crate) fn is_met(&self, deciding: u64) -> bool {
+        match self.holds {
+            Holds::Exactly(value) => deciding == value,
+            Holds::AtLeast(least) => deciding >= least,
+        }
+    }
+}
+
+/// Collects the descriptions of a record's cells.
+#[derive(Clone, Debug, Default)]
+pub struct Describe {
+    fields: Vec<Field>,
+    path: String,
+    /// What to return to: length of the path, view, condition.
+    outer: Vec<(usize, Shown, Option<When>)>,
+    shown: Shown,
+    when: Option<When>,
+}
+
+impl Describe {
+    pub(crate) fn finish(self) -> Vec<Field> {
+        self.fields
+    }
+
+    /// Describes the next cell; returns its number.
+    pub fn cell(&mut self, kind: CellKind) -> usize {
+        self.fields.push(Field {
+            name: self.path.clone(),
+            kind,
+            shown: self.shown,
+            when: self.when,
+        });
+        self.fields.len() - 1
+    }
+
+    /// What follows belongs to the field of this name, until [`leave`](Self::leave).
+    pub fn enter(&mut self, name: &str) {
+        self.outer.push((self.path.len(), self.shown, self.when));
+        if !self.path.is_empty() && !name.is_empty() {
+            self.path.push('.');
+        }
+        self.path.push_str(name);
+    }
+
+    /// As [`enter`](Self::enter), for a field with attributes.
+    pub fn enter_shown(&mut self, name: &str, shown: Shown) {
+        self.enter(name);
+        self.shown = shown;
+    }
+
+    /// What follows belongs to an item of an array or a tuple.
+    pub fn enter_item(&mut self, place: usize) {
+        self.enter("");
+        if !self.path.is_empty() {
+            self.path.push('.');
+        }
+        write!(self.path, "{place}").expect("a string takes everything");
+    }
+
+    /// What follows belongs to a variant, and has a meaning only while the field `tag` says so.
+    pub fn enter_variant(&mut self, name: &str, tag: usize, variant: u64) {
+        self.enter(name);
+        self.when = Some(When {
+            field: tag,
+            holds: Holds::Exactly(variant),
+        });
+    }
+
+    /// What follows belongs to a place of a list whose length is the field `len`.
+    pub fn enter_place(&mut self, len: usize, place: usize) {
+        self.enter_item(place);
+        self.when = Some(When {
+            field: len,
+            holds: Holds::AtLeast(place as u64 + 1),
+        });
+    }
+
+    /// Ends what `enter` began.
+    pub fn leave(&mut self) {
+        let (len, shown, when) = self.outer.pop().expect("leave after enter");
+        self.path.truncate(len);
+        self.shown = shown;
+        self.when = when;
+    }
+}
