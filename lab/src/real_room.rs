@@ -24,6 +24,8 @@ const LOCALHOST: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0
 const PATIENCE: Duration = Duration::from_secs(90);
 /// From this many players on turns are as long as in the literature: shorter ones cost more packets than there is time for.
 const MANY: u16 = 200;
+/// How often the host looks what has arrived while it is playing.
+const LOOK_EVERY: Duration = Duration::from_millis(2);
 /// How often players press a key, or not.
 const TICK: Duration = Duration::from_nanos(1_000_000_000 / 60);
 
@@ -134,9 +136,13 @@ pub fn play(room: &RealRoom) -> Result<RealOutcome, String> {
     let mut next = crowd.now();
     while second <= room.seconds {
         next += TICK;
-        while let Some((_, event)) = crowd.next(next).map_err(fail)? {
-            if let MatchEvent::Session(SessionEvent::PeerLeft { peer, reason }) = event {
-                return Err(format!("{peer} left: {reason}"));
+        while crowd.now() < next {
+            // It looks often, but is not woken by everyone's every packet.
+            thread::sleep(LOOK_EVERY.min(next.saturating_sub(crowd.now())));
+            while let Some((_, event)) = crowd.next(Duration::ZERO).map_err(fail)? {
+                if let MatchEvent::Session(SessionEvent::PeerLeft { peer, reason }) = event {
+                    return Err(format!("{peer} left: {reason}"));
+                }
             }
         }
         player.act(&mut crowd, 0);

@@ -167,7 +167,7 @@ impl<W: World, M: Model> Match<W, M> {
             return false;
         };
         let taken = self.model.input(time, player, &bytes);
-        self.plan(now);
+        self.plan(now, time);
         taken
     }
 
@@ -175,7 +175,7 @@ impl<W: World, M: Model> Match<W, M> {
     pub fn end_turn(&mut self, now: Duration, player: PlayerId) {
         if let Some(time) = self.session.time(now) {
             self.model.end_turn(time, player);
-            self.plan(now);
+            self.plan(now, time);
         }
     }
 
@@ -278,20 +278,18 @@ impl<W: World, M: Model> Match<W, M> {
             self.model.advance(time, &mut self.world);
         }
         self.send(now);
-        self.plan(now);
+        self.plan(now, time);
         // What was said to oneself, or happened because of what was said.
         while let Some(event) = self.session.poll_event() {
             self.on_event(now, event);
         }
     }
 
-    fn plan(&mut self, now: Duration) {
+    /// When to call the model next; the common time is `time` now.
+    fn plan(&mut self, now: Duration, time: Duration) {
         let plays = matches!(self.session.state(), State::InSync);
-        let time = self.session.time(now).filter(|_| plays);
-        self.wake = time.and_then(|time| {
-            let at = self.model.poll_timeout()?;
-            Some(now + at.saturating_sub(time))
-        });
+        let at = self.model.poll_timeout().filter(|_| plays);
+        self.wake = at.map(|at| now + at.saturating_sub(time));
     }
 
     fn on_event(&mut self, now: Duration, event: SessionEvent) {

@@ -222,6 +222,27 @@ impl TickInputs {
         }
     }
 
+    /// Calls back with what was said: players, their inputs decoded, and what could not be as nothing.
+    pub(crate) fn decode<I: Input>(&self, mut tell: impl FnMut(PlayerId, I)) {
+        let mut start = 0;
+        for &(player, end) in &self.entries {
+            let end = end as usize;
+            // Reading is fastest away from the end of the bytes. What reads on beyond its own must be read from those alone.
+            let mut r = BitReader::new(&self.bytes[start..]);
+            let input = match I::decode(&mut r) {
+                Ok(input) if r.bit_len() <= (end - start) * 8 => input,
+                _ => I::decode(&mut BitReader::new(&self.bytes[start..end])).unwrap_or_default(),
+            };
+            tell(player, input);
+            start = end;
+        }
+    }
+
+    /// Who is present, as shared by ticks.
+    pub(crate) fn shared_players(&self) -> &Arc<[PlayerId]> {
+        &self.players
+    }
+
     /// What was said: players and their encoded inputs.
     pub fn entries(&self) -> impl Iterator<Item = (PlayerId, &[u8])> {
         let starts = core::iter::once(0).chain(self.entries.iter().map(|(_, end)| *end));

@@ -2,10 +2,11 @@
 
 use alloc::collections::VecDeque;
 use alloc::string::ToString;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
 
-use samestep_wire::{BitReader, encode_to_vec};
+use samestep_wire::encode_to_vec;
 
 use crate::{
     AdoptError, Chunk, Divergence, Events, Input, Inputs, Ledger, Occurrence, Patched, PlayerId,
@@ -75,7 +76,7 @@ pub struct Live<S: Simulation> {
 struct Moment<S: Simulation> {
     tick: Tick,
     state: S,
-    players: Vec<PlayerId>,
+    players: Arc<[PlayerId]>,
     inputs: Vec<S::Input>,
     /// The places of those who do something that may go on by itself.
     active: Vec<u16>,
@@ -85,15 +86,18 @@ impl<S: Simulation> Moment<S> {
     fn assign(&mut self, from: &Self) {
         self.tick = from.tick;
         self.state.assign(&from.state);
-        self.players.clone_from(&from.players);
+        self.players = from.players.clone();
         self.inputs.clone_from(&from.inputs);
         self.active.clone_from(&from.active);
     }
 
     /// Lets players come and go, and the others go on as predicted.
-    fn prepare(&mut self, players: &[PlayerId]) {
-        if self.players != players {
-            let was: Vec<PlayerId> = core::mem::take(&mut self.players);
+    fn prepare(&mut self, players: &Arc<[PlayerId]>) {
+        if !Arc::ptr_eq(&self.players, players) {
+            let was = core::mem::replace(&mut self.players, players.clone());
+            if *was == **players {
+                return self.predict();
+            }
             let before = core::mem::take(&mut self.inputs);
             let of = |player: &PlayerId| {
                 let at = was.binary_search(player).ok();
@@ -102,9 +106,13 @@ impl<S: Simulation> Moment<S> {
                     .unwrap_or_default()
             };
             self.inputs = players.iter().map(of).collect();
-            self.players = players.into();
             self.active = active(&self.inputs);
         }
+        self.predict();
+    }
+
+    /// What is done goes on as predicted.
+    fn predict(&mut self) {
         let (inputs, idle) = (&mut self.inputs, S::Input::default());
         self.active.retain(|at| {
             let input = &mut inputs[usize::from(*at)];
@@ -155,7 +163,7 @@ impl<S: Simulation> Live<S> {
             now: Moment {
                 tick,
                 state,
-                players: Vec::new(),
+                players: Arc::default(),
                 inputs: Vec::new(),
                 active: Vec::new(),
             },
@@ -239,24 +247,22 @@ impl<S: Simulation> World for Live<S> {
     fn step(&mut self, tick: Tick, inputs: &TickInputs) {
         self.predict_fresh();
         let now = &mut self.now;
-        now.prepare(inputs.players());
+        now.prepare(inputs.shared_players());
         self.given.clear();
         let idle = S::Input::default();
-        let mut from = 0;
-        for (player, bytes) in inputs.entries() {
-            let Some(at) = place(&now.players, from, player) else {
-                continue;
+        let mut last = 0;
+        // What does not decode is the same nothing for everyone.
+        inputs.decode(|player, input: S::Input| {
+            let Some(at) = place(&now.players, last, player) else {
+                return;
             };
-            from = at;
-            // What does not decode is the same nothing for everyone.
-            let mut r = BitReader::new(bytes);
-            let input = <S::Input as samestep_wire::Wire>::decode(&mut r).unwrap_or_default();
+            last = at;
             if input != idle && now.inputs[at] == idle {
                 now.active.push(at as u16);
             }
             now.inputs[at] = input;
             self.given.push(at as u16);
-        }
+        });
         let inputs = Inputs::new(tick, &now.players, &now.inputs, &self.given);
         now.state.step(&inputs, &mut self.events);
         now.tick = tick.next();
@@ -378,7 +384,7 @@ impl<S: Simulation> World for Live<S> {
         self.now = Moment {
             tick,
             state,
-            players,
+            players: players.into(),
             inputs,
             active,
         };

@@ -18,7 +18,9 @@ use crate::samples::{Counts, Course};
 /// Time between two clients that begin to join.
 const JOIN_EVERY: Duration = Duration::from_millis(3);
 /// A little after ticks are due everyone knows they are.
-const AFTER: Duration = Duration::from_micros(300);
+const AFTER: Duration = Duration::from_millis(1);
+/// Time between two looks at everyone: a quarter of a tick.
+const BEAT: Duration = Duration::from_nanos(1_000_000_000 / 240);
 /// How long they wait for the host to have measured enough too.
 const LINGER: Duration = Duration::from_secs(10);
 
@@ -145,15 +147,15 @@ pub fn be_clients(arguments: &[String]) -> Result<(), String> {
     Ok(())
 }
 
-/// When all are looked after next: together, just after their ticks are due and once between, as programs do that draw a view. The ticks
+/// When all are looked after next: together, just after their ticks are due and a few times between, as programs do that draw a view. The ticks
 /// of everyone are due at the same time, so that this disturbs each client's memory in the processor's caches less often.
 fn next_beat(game: &Game, now: Duration) -> Duration {
     let start = game.session().room().phase().start();
     let time = game.session().time(now);
     let Some((start, time)) = start.zip(time) else {
-        return now + TICK / 2;
+        return now + BEAT;
     };
-    let beat = (TICK / 2).as_nanos() as u64;
+    let beat = BEAT.as_nanos() as u64;
     let since = (time + TICK).saturating_sub(start + AFTER).as_nanos() as u64;
     now + Duration::from_nanos(beat - since % beat)
 }
