@@ -201,11 +201,14 @@ impl Lockstep {
     pub(super) fn step(&mut self, tick: Tick, world: &mut dyn World) {
         self.timeline.apply_changes(tick, &mut self.players);
         let is_new = tick >= self.settled;
+        self.nothing.set_players(&self.players);
         let inputs = match self.timeline.inputs_mut(tick) {
-            Some(inputs) => inputs,
+            Some(inputs) => {
+                inputs.share_players(&self.nothing);
+                inputs
+            }
             None => &mut self.nothing,
         };
-        inputs.set_players(&self.players);
         world.step(tick, inputs);
         if is_new {
             world.settle(tick, inputs);
