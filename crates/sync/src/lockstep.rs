@@ -71,6 +71,8 @@ pub struct Lockstep {
     pending: BTreeMap<PlayerId, VecDeque<Vec<u8>>>,
     pending_since: Option<Duration>,
     cursors: BTreeMap<PeerId, Cursor>,
+    /// Where the newest turns of this program's voice begin.
+    turns: VecDeque<Tick>,
     ahead: Ahead,
     extra: Extra,
     guard: Guard,
@@ -86,6 +88,7 @@ pub struct Lockstep {
     /// Since when the simulation stands still, and for whom.
     stalled: Option<(Duration, VoiceId)>,
     next_want: Duration,
+    next_gap: Duration,
     next_report: Duration,
     wake: Option<Duration>,
     initiative: Option<PlayerId>,
@@ -115,8 +118,30 @@ struct Voice {
     end: Option<Tick>,
     /// For whom it speaks, in a mesh.
     players: Vec<PlayerId>,
-    /// The least time by which it was early since that was told, and for which tick.
-    slack: Option<(i64, Tick)>,
+    /// By how much it was early since that was told.
+    slack: Slack,
+}
+
+/// The least times, in µs, by which somebody was early in a while, and for which ticks.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+struct Slack {
+    least: [Option<(i64, Tick)>; 3],
+}
+
+impl Slack {
+    fn add(&mut self, slack_us: i64, tick: Tick) {
+        let mut new = Some((slack_us, tick));
+        for least in &mut self.least {
+            if new.is_some_and(|(new, _)| least.is_none_or(|(least, _)| new < least)) {
+                core::mem::swap(least, &mut new);
+            }
+        }
+    }
+
+    /// The third: those it is seldom below are left to whoever listens.
+    fn low(&self) -> Option<(i64, Tick)> {
+        self.least.iter().rev().flatten().next().copied()
+    }
 }
 
 impl Voice {
@@ -126,7 +151,7 @@ impl Voice {
             upto: from,
             end: None,
             players,
-            slack: None,
+            slack: Slack::default(),
         }
     }
 
@@ -167,6 +192,7 @@ impl Lockstep {
             pending: BTreeMap::new(),
             pending_since: None,
             cursors: BTreeMap::new(),
+            turns: VecDeque::new(),
             guard: Guard::default(),
             departed: BTreeMap::new(),
             early: Vec::new(),
@@ -177,6 +203,7 @@ impl Lockstep {
             frozen_until: Duration::ZERO,
             stalled: None,
             next_want: Duration::ZERO,
+            next_gap: Duration::ZERO,
             next_report: Duration::ZERO,
             wake: None,
             initiative: None,

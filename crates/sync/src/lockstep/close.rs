@@ -8,8 +8,10 @@ use super::{Cursor, Lockstep, Pace, SlowMachine, Voice};
 use crate::timeline::{Change, VoiceId};
 use crate::{Carriage, ModelEvent, Outgoing, PeerId, PlayerId, Tick};
 
-/// Spans longer than this are not worth repeating before they are known to be lost.
-const REDUNDANT_BYTES: usize = 1100;
+/// What is longer does not go into one packet with the rest.
+const ONE_PACKET_BYTES: usize = 1000;
+/// Turns that are said again with every turn: all of so many packets in a row would have to be lost to stop anybody.
+const REPEATED_TURNS: usize = 4;
 /// How often everyone says how it gets on.
 const REPORT_EVERY: Duration = Duration::from_millis(500);
 /// The same if things go badly.
@@ -62,8 +64,9 @@ impl Lockstep {
                 .filter(|member| member.peer != roster.me && member.in_sync);
             others.map(|member| member.latency)
         });
-        let ticks = farthest.max().unwrap_or_default().as_nanos() / self.tick_time.as_nanos();
-        self.config.turn.clamp(ticks as u64 / 3)
+        let farthest = farthest.max().unwrap_or_default().as_nanos();
+        let ticks = farthest.div_ceil(3 * self.tick_time.as_nanos());
+        self.config.turn.clamp(ticks as u64)
     }
 
     /// Gives the ticks of a turn the inputs that wait for them.
@@ -90,6 +93,10 @@ impl Lockstep {
         if let Some(voice) = self.voices.get_mut(&me) {
             voice.upto = to;
         }
+        if self.turns.len() > REPEATED_TURNS {
+            self.turns.pop_front();
+        }
+        self.turns.push_back(from);
         self.untold = true;
     }
 
@@ -281,31 +288,47 @@ impl Lockstep {
         Tick(u64::try_from(shown + 1).unwrap_or(0)).min(upto)
     }
 
+    /// Says the ticks of a voice from `from` to `to`: repeating turns before them if that fits into a packet, so that what is lost
+    /// comes with the next turn; else as often as it takes.
     fn tell_span(&mut self, me: VoiceId, from: Tick, to: Tick, peers: &[PeerId]) {
-        let mut begin = from;
+        let sequenced = self.is_sequenced();
+        let mine = self
+            .voices
+            .get(&me)
+            .map(|voice| (voice.from, voice.players.clone()));
+        let (begun, mine) = mine.unwrap_or_default();
+        let of = |player: PlayerId| sequenced || mine.contains(&player);
         let mut entries = Vec::new();
+        if self.config.pace == Pace::RealTime {
+            let repeated = self.turns_before(from).max(begun).max(self.timeline.base());
+            let end = write_entries(&self.timeline, repeated, to, of, &mut entries);
+            let bytes = Message::Span(self.span_of(me, repeated, end, &entries)).write();
+            if end == to && bytes.len() <= ONE_PACKET_BYTES && to.since(from) <= 64 {
+                return self.outbox.push_back(Outgoing {
+                    to: peers.into(),
+                    carriage: Carriage::Unreliable,
+                    bytes,
+                });
+            }
+        }
+        let mut begin = from;
         while begin < to {
             entries.clear();
-            let (sequenced, mine) = (
-                self.is_sequenced(),
-                self.voices.get(&me).map(|voice| voice.players.clone()),
-            );
-            let mine = mine.unwrap_or_default();
-            let of = |player: PlayerId| sequenced || mine.contains(&player);
             let end = write_entries(&self.timeline, begin, to, of, &mut entries);
-            let span = self.span_of(me, begin, end, &entries);
-            let bytes = Message::Span(span).write();
-            let carriage = match bytes.len() <= REDUNDANT_BYTES && to.since(from) <= 64 {
-                true => Carriage::Redundant,
-                false => Carriage::Reliable,
-            };
+            let bytes = Message::Span(self.span_of(me, begin, end, &entries)).write();
             self.outbox.push_back(Outgoing {
                 to: peers.into(),
-                carriage,
+                carriage: Carriage::Reliable,
                 bytes,
             });
             begin = end;
         }
+    }
+
+    /// Where the turns begin that are said again with those from a tick on.
+    fn turns_before(&self, tick: Tick) -> Tick {
+        let before = self.turns.iter().rev().filter(|begin| **begin < tick);
+        before.take(REPEATED_TURNS).last().copied().unwrap_or(tick)
     }
 
     /// What is known of a voice in some ticks, with the entries written already.
@@ -380,7 +403,7 @@ impl Lockstep {
             let Some(voice) = self.voices.get_mut(&id) else {
                 continue;
             };
-            let slack = voice.slack.take();
+            let slack = core::mem::take(&mut voice.slack).low();
             if slack.is_some_and(|(slack, _)| slack < 0) {
                 self.next_report = now + REPORT_SOON;
             }

@@ -7,7 +7,7 @@ use core::time::Duration;
 /// [`patience`](Self::patience); in a mesh each member's hold for what it sends itself, and the pace and the checks are those of the opener.
 #[derive(Clone, PartialEq, Debug)]
 pub struct LockstepConfig {
-    /// Ticks whose inputs travel together. Longer turns need fewer packets and make inputs wait. Default 2 to 8, by latency.
+    /// Ticks whose inputs travel together. Longer turns need fewer packets and make inputs wait. Default 1 to 8, by latency.
     pub turn: Length,
     /// Ticks from the end of a turn to its first tick: the time its inputs have to arrive everywhere. Default 1 to 15 ticks, as
     /// measured: it rises at once when inputs come late and falls slowly. Who is farther away than the most simulates later than the others.
@@ -98,7 +98,7 @@ pub enum SlowMachine {
 impl Default for LockstepConfig {
     fn default() -> Self {
         Self {
-            turn: Length::Dynamic { least: 2, most: 8 },
+            turn: Length::Dynamic { least: 1, most: 8 },
             delay: Length::Dynamic { least: 1, most: 15 },
             pace: Pace::RealTime,
             slow: SlowMachine::Ease {

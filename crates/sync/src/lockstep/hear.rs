@@ -4,10 +4,12 @@ use alloc::collections::BTreeSet;
 use core::time::Duration;
 
 use super::message::{Message, Span};
-use super::{Lockstep, MAX_INPUT, MAX_PENDING, Voice};
+use super::{Lockstep, MAX_INPUT, MAX_PENDING, Slack, Voice};
 use crate::timeline::{Change, VoiceId};
-use crate::{PeerId, Tick};
+use crate::{Carriage, PeerId, Tick};
 
+/// How often somebody is asked to say again what was lost.
+const GAP_EVERY: Duration = Duration::from_millis(100);
 /// Spans that may wait for those before them.
 const MAX_EARLY: usize = 512;
 /// Messages that may wait for the world.
@@ -121,8 +123,16 @@ impl Lockstep {
             return Some(false);
         };
         if span.from > voice.upto {
+            let gone = voice.end.is_some() || self.departed.contains_key(&span.voice);
+            if now >= self.next_gap && !gone {
+                // More was lost than is said again.
+                self.next_gap = now + GAP_EVERY;
+                let from = voice.upto;
+                self.say(span.voice.peer, Carriage::Reliable, &Message::Want { from });
+            }
             return Some(false);
         }
+        let voice_upto = voice.upto;
         if span.to.0 > self.next.0 + MAX_AHEAD
             || self.departed.contains_key(&span.voice)
             || voice.end.is_some()
@@ -134,7 +144,7 @@ impl Lockstep {
             self.note_slack(now, span);
             self.take_span(span)?;
             if self.is_sequenced() {
-                self.turn = span.to.since(span.from);
+                self.turn = span.to.since(voice_upto.max(span.from));
                 self.initiative = span.initiative;
             }
         }
@@ -156,7 +166,7 @@ impl Lockstep {
             self.extra.on_slip(by);
             // What was late by the old schedule says nothing about the new.
             for voice in self.voices.values_mut() {
-                voice.slack = None;
+                voice.slack = Slack::default();
             }
             if let Some((since, _)) = &mut self.stalled {
                 *since += by;
@@ -183,10 +193,7 @@ impl Lockstep {
         };
         self.extra.on_slack(now, slack);
         if let Some(voice) = self.voices.get_mut(&span.voice) {
-            let worst = voice.slack.is_none_or(|(worst, _)| slack < worst);
-            if worst {
-                voice.slack = Some((slack, first));
-            }
+            voice.slack.add(slack, first);
             if slack < 0 {
                 self.next_report = self.next_report.min(now + Duration::from_millis(50));
             }
