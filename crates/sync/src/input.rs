@@ -161,6 +161,16 @@ impl TickInputs {
         Self::default()
     }
 
+    /// Nobody present, and room for as much as another tick holds.
+    pub(crate) fn with_room_of(other: &TickInputs) -> Self {
+        let more = |len: usize| len + len / 4;
+        Self {
+            entries: Vec::with_capacity(more(other.entries.len())),
+            bytes: Vec::with_capacity(more(other.bytes.len())),
+            ..Self::default()
+        }
+    }
+
     /// Nothing said; who is present stays.
     pub fn clear(&mut self) {
         self.entries.clear();

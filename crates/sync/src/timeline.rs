@@ -58,8 +58,9 @@ impl Timeline {
         }
         let at = tick.since(self.base) as usize;
         while self.ticks.len() <= at {
-            let fresh = self.spare.pop().unwrap_or_default();
-            self.ticks.push_back(fresh);
+            let fresh = self.spare.pop();
+            let fresh = fresh.or_else(|| self.ticks.back().map(TickInputs::with_room_of));
+            self.ticks.push_back(fresh.unwrap_or_default());
         }
         self.ticks[at].insert(player, input);
         true

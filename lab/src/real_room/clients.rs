@@ -83,7 +83,8 @@ pub fn be_clients(arguments: &[String]) -> Result<(), String> {
     let fail = |error: std::io::Error| format!("a client's transport failed: {error}");
     let mut crowd: Crowd<Game> = Crowd::new().map_err(fail)?;
     let mut players = vec![Player::new(room.seed); numbers.len()];
-    let mut seconds = vec![0; numbers.len()];
+    let mut second = 0;
+    let mut next_keys = crowd.now();
     let mut said = String::new();
     let mut cpu = None;
     let mut waiting = numbers.clone();
@@ -125,19 +126,25 @@ pub fn be_clients(arguments: &[String]) -> Result<(), String> {
             true => crowd.now() + TICK,
             false => next_beat(crowd.member(0), crowd.now()),
         };
-        let mut playing = false;
-        for index in 0..crowd.len() {
-            players[index].act(&mut crowd, index);
-            let second = &mut seconds[index];
-            if *second <= room.seconds && has_played(crowd.member(index), crowd.now(), *second) {
-                cpu.get_or_insert_with(cpu_seconds);
-                let number = usize::from(numbers.start) + index;
-                say(&mut said, number, *second, &counts(crowd.member(index)));
-                *second += 1;
+        if crowd.now() >= next_keys {
+            next_keys = crowd.now() + TICK - BEAT / 2;
+            for (index, player) in players.iter_mut().enumerate().take(crowd.len()) {
+                player.act(&mut crowd, index);
             }
-            playing |= *second <= room.seconds;
         }
-        if !playing && waiting.is_empty() && over.is_none() {
+        // They all have the same time.
+        if !crowd.is_empty()
+            && second <= room.seconds
+            && has_played(crowd.member(0), crowd.now(), second)
+        {
+            cpu.get_or_insert_with(cpu_seconds);
+            for index in 0..crowd.len() {
+                let number = usize::from(numbers.start) + index;
+                say(&mut said, number, second, &counts(crowd.member(index)));
+            }
+            second += 1;
+        }
+        if second > room.seconds && over.is_none() {
             let spent = cpu_seconds() - cpu.unwrap_or_default();
             let _ = writeln!(said, "cpu {spent}");
             over = Some(crowd.now() + LINGER);
