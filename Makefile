@@ -45,6 +45,8 @@ wasm:
 	@echo "==> WebAssembly: what browsers will run compiles"
 	@scripts/wasm-cargo check --quiet -p samestep-sync
 	@scripts/wasm-cargo check --quiet -p samestep-session --no-default-features
+	@echo "==> WebAssembly: the same replays natively and in Node, debug and release"
+	@wasm-check/run
 
 doc:
 	@echo "==> documentation"
