@@ -126,8 +126,8 @@ impl<M: Machine, T: Transport + AsFd> Crowd<M, T> {
 
     /// Runs until a member has an event, and returns it, or until the [clock](Crowd::now) reaches `until`, with `None`.
     ///
-    /// What is due is sent and what has arrived is read at least once, also if `until` has passed. An error means that a
-    /// transport is unusable.
+    /// What is due is sent and what has arrived is read at least once, also if `until` has passed; of very much that is to be sent
+    /// the rest then leaves with the next call. An error means that a transport is unusable.
     pub fn next(&mut self, until: Duration) -> io::Result<Option<(usize, M::Event)>> {
         let mut waited = false;
         loop {
@@ -141,13 +141,12 @@ impl<M: Machine, T: Transport + AsFd> Crowd<M, T> {
                 continue;
             }
             let now = self.now();
-            let idle = self.ready.is_empty() && self.unfinished.is_empty();
-            if waited && idle && now >= until {
+            if waited && self.ready.is_empty() && now >= until {
                 return Ok(None);
             }
             if self.ready.is_empty() {
                 let next = match self.timers.peek() {
-                    _ if !idle => now,
+                    _ if !self.unfinished.is_empty() => now,
                     Some(Reverse((at, _))) => until.min(*at),
                     None => until,
                 };

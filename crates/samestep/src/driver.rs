@@ -9,7 +9,8 @@ use samestep_proto::{
     ChannelId, Config, ConfigError, ConnectError, ConnectOptions, ConnectionId, Endpoint, Machine,
     Message, MessageId, SendError, Stats,
 };
-use samestep_session::{Role, Session, SessionConfig, SetupError};
+use samestep_session::{Match, Role, Session, SessionConfig, SetupError};
+use samestep_sync::{Model, World};
 use samestep_transport::Transport;
 
 /// Runs a machine over a transport: sends what is due, reads on arrival, keeps its timers.
@@ -240,11 +241,39 @@ impl<T: Transport> Driver<T, Session> {
     /// are forgotten.
     pub fn leave(&mut self, words: &str, until: Duration) -> io::Result<()> {
         self.machine.leave(self.transport.now(), words);
-        while !self.machine.is_quiet() && self.now() < until {
+        self.hear_out(until, |session| session)
+    }
+}
+
+impl<T: Transport, W: World, M: Model> Driver<T, Match<W, M>> {
+    /// A driver for a game whose keys come from the operating system.
+    pub fn game(
+        transport: T,
+        config: SessionConfig,
+        role: Role,
+        model: M,
+        world: W,
+    ) -> Result<Self, DriverError> {
+        let game = Match::new(transport.now(), config, role, seed()?, model, world);
+        Ok(Driver::over(transport, game.map_err(DriverError::Setup)?))
+    }
+
+    /// Leaves the game with these words, as [`leave`](Driver::leave) does for a session.
+    pub fn leave_game(&mut self, words: &str, until: Duration) -> io::Result<()> {
+        let now = self.transport.now();
+        self.machine.session_mut().leave(now, words);
+        self.hear_out(until, |game| game.session())
+    }
+}
+
+impl<T: Transport, M: Machine> Driver<T, M> {
+    /// Drives until what was said has been heard.
+    fn hear_out(&mut self, until: Duration, session: impl Fn(&M) -> &Session) -> io::Result<()> {
+        while !session(&self.machine).is_quiet() && self.now() < until {
             self.drive_once(until)?;
         }
         // Others who said farewell as well wait for the acknowledgement, which may be held back for that long.
-        let last = self.now() + self.machine.endpoint().config().ack_delay * 2;
+        let last = self.now() + session(&self.machine).endpoint().config().ack_delay * 2;
         while self.now() < last.min(until) {
             self.drive(last.min(until))?;
         }

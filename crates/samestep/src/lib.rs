@@ -99,7 +99,10 @@ pub mod prelude {
     // need others, and what is named here wins over what comes along.
     pub use crate::traits::*;
     pub use samestep_session_derive::{ActionOfFacade as Action, MessageOfFacade as Message};
-    pub use samestep_sync_derive::SharedFieldsOfFacade as SharedFields;
+    pub use samestep_sync_derive::{
+        RecordOfFacade as Record, ReplicateOfFacade as Replicate,
+        SharedFieldsOfFacade as SharedFields,
+    };
     pub use samestep_wire_derive::WireOfFacade as Wire;
 
     pub use crate::{
@@ -111,16 +114,20 @@ pub mod prelude {
         ConnectionId, Event, Repair, Security, SendError, Stats,
     };
     pub use samestep_session::{
-        Call, Delivery, Handlers, JoinTo, LeaveReason, MessageKind, NetworkId, RequestId, Role,
-        Session, SessionConfig, SessionEvent, Shared, State, Ticket, To, Verdict,
+        Call, Delivery, Handlers, JoinTo, LeaveReason, Match, MatchEvent, MessageKind, NetworkId,
+        RequestId, Role, Session, SessionConfig, SessionEvent, Shared, State, Ticket, To, Verdict,
     };
-    pub use samestep_sync::{Owner, PeerId, PlayerId, SetError, Synced};
+    pub use samestep_sync::{
+        Entities, EntityId, Events, Input, Inputs, Length, List, Live, Lockstep, LockstepConfig,
+        Owner, Pace, PeerId, PlayerId, Rng, SetError, Simulation, SlowMachine, Stage, Status,
+        Synced, Tick, World,
+    };
     pub use samestep_transport::{Impaired, Memory, Tcp, Transport, Udp};
 }
 
 mod traits {
     pub use samestep_session::{Action, Message};
-    pub use samestep_sync::SharedFields;
+    pub use samestep_sync::{Record, Replicate, SharedFields};
     pub use samestep_wire::Wire;
 }
 

@@ -244,7 +244,7 @@ impl<'t> Script<'t> {
                     self.join(Some(*at));
                 }
             }
-            2 | 3 if playing.len() > 3 => {
+            2 | 3 if playing.len() > 3 && (!self.mesh || self.is_settled()) => {
                 let Some(node) = self.pick(&may_go) else {
                     return;
                 };
@@ -274,6 +274,21 @@ impl<'t> Script<'t> {
                     .with(node, |now, program| program.sleep_until(now + sleep));
             }
         }
+    }
+
+    /// Whether everyone listed is there and awake: a mesh that loses one after the other keeps its majority, one that loses
+    /// half of its members at once rightly stands still.
+    fn is_settled(&self) -> bool {
+        let playing = self.playing();
+        playing.iter().all(|node| {
+            self.fleet.machine(*node).is_some_and(|program| {
+                let peers = program.game.session().room().peers();
+                let all_there = peers.iter().all(|peer| peer.presence == Presence::InSync);
+                all_there
+                    && peers.len() == playing.len()
+                    && !program.is_asleep(self.fleet.local(*node))
+            })
+        })
     }
 
     fn end(&mut self, node: NodeId) {

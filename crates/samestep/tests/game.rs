@@ -1,0 +1,97 @@
+//! A game in lockstep over real sockets, written with the façade alone.
+
+use std::time::Duration;
+
+use samestep::prelude::*;
+
+#[derive(Clone, Default, PartialEq, Debug, Wire)]
+struct Add(u8);
+
+impl Input for Add {
+    fn predict(&self) -> Self {
+        Add(0)
+    }
+}
+
+#[derive(Clone, PartialEq, Debug, Record)]
+struct Stone {
+    weight: u32,
+}
+
+#[derive(Clone, Default, Replicate)]
+struct Heap {
+    stones: Entities<Stone>,
+    players: u32,
+}
+
+impl Simulation for Heap {
+    type Input = Add;
+    type Event = u32;
+    const NAME: &'static str = "heap";
+
+    fn step(&mut self, inputs: &Inputs<'_, Add>, events: &mut Events<u32>) {
+        self.players = inputs.players().len() as u32;
+        for (_, Add(weight)) in inputs.given() {
+            let weight = u32::from(*weight);
+            self.stones.insert(Stone { weight });
+            events.emit(weight);
+        }
+    }
+}
+
+type Game = Driver<Udp, Match<Live<Heap>, Lockstep>>;
+
+fn game(role: Role) -> Game {
+    let udp = Udp::bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let config = SessionConfig::new("heap", 1).player("somebody");
+    let model = Lockstep::new(LockstepConfig::default()).unwrap();
+    Driver::game(udp, config, role, model, Live::new(Heap::default())).unwrap()
+}
+
+/// Drives all of them until something holds, or for ten seconds.
+fn drive_until(games: &mut [Game], holds: impl Fn(&[Game]) -> bool) {
+    let end = games[0].now() + Duration::from_secs(10);
+    while !holds(games) {
+        assert!(games[0].now() < end, "did not happen in time");
+        for game in &mut *games {
+            while game.drive_for(Duration::from_millis(1)).unwrap().is_some() {}
+        }
+    }
+}
+
+#[test]
+fn a_guest_joins_a_running_game_and_both_play() {
+    let mut games = vec![game(Role::Host)];
+    let now = games[0].now();
+    games[0].machine_mut().session_mut().start(now);
+    drive_until(&mut games, |games| {
+        games[0].machine().status().tick > Tick(30)
+    });
+    let now = games[0].now();
+    assert!(games[0].machine_mut().input(now, PlayerId(0), &Add(7)));
+    drive_until(&mut games, |games| {
+        !games[0].machine().world().state().stones.is_empty()
+    });
+
+    let host = games[0].local_addr();
+    games.push(game(Role::Client(JoinTo::new(host))));
+    let state = |game: &Game| game.machine().world().state().clone();
+    drive_until(&mut games, |games| state(&games[1]).players == 2);
+    let now = games[1].now();
+    assert!(games[1].machine_mut().input(now, PlayerId(1), &Add(9)));
+    drive_until(&mut games, |games| {
+        games.iter().all(|game| state(game).stones.len() == 2)
+    });
+    let weights = |game: &Game| {
+        state(game)
+            .stones
+            .iter()
+            .map(|(_, stone)| stone.weight)
+            .sum::<u32>()
+    };
+    assert_eq!((weights(&games[0]), weights(&games[1])), (16, 16));
+    let until = games[1].now() + Duration::from_secs(2);
+    games[1].leave_game("bye", until).unwrap();
+    games.truncate(1);
+    drive_until(&mut games, |games| state(&games[0]).players == 1);
+}
