@@ -328,3 +328,77 @@ impl Arena {
         });
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use samestep_netem::LinkConfig;
+
+    fn config(mesh: bool) -> ArenaConfig {
+        ArenaConfig {
+            players: 4,
+            entities: 256,
+            mesh,
+            path: Path::symmetric(LinkConfig {
+                latency: Duration::from_millis(20),
+                ..LinkConfig::default()
+            }),
+            uplink_bps: 1_000_000_000,
+            step_cost: Duration::from_micros(100),
+            lockstep: LockstepConfig::default(),
+        }
+    }
+
+    fn seconds(count: u64) -> Duration {
+        Duration::from_secs(count)
+    }
+
+    #[test]
+    fn everyone_plays_and_stays_the_same() {
+        for mesh in [false, true] {
+            let mut arena = Arena::open(config(mesh), 5);
+            arena.begin(4).unwrap();
+            arena.play_until(seconds(4)).unwrap();
+            arena.check_equal().unwrap();
+            assert!(arena.truth.len() > 4 && arena.early.len() < 8);
+            let ticks = arena.seats().map(|(_, seat)| seat.status().tick.0);
+            assert!(ticks.min() > Some(220));
+            // Eight commands a second of each: all but those under way are executed.
+            let delays = arena.command_delays(seconds(1));
+            assert!((80..=96).contains(&delays.len()), "{}", delays.len());
+            assert!(delays.max() < Some(250.0), "{:?}", delays.max());
+            let views = arena.course().all(0, |counts| counts.views as f64);
+            assert_eq!(views.len(), 16);
+            assert!(views.min() >= Some(59.0), "{:?}", views.min());
+            let sent = arena.course().all(0, |counts| counts.packets_sent as f64);
+            assert!(sent.min() > Some(5.0), "{:?}", sent.min());
+        }
+    }
+
+    #[test]
+    fn a_state_that_differs_is_seen_whether_the_model_looks_or_not() {
+        let mut config = config(false);
+        config.lockstep.check_every = 0;
+        let mut arena = Arena::open(config, 5);
+        arena.begin(4).unwrap();
+        arena.play_until(seconds(1)).unwrap();
+        arena.check_equal().unwrap();
+        arena.with(NodeId(2), |_, seat| seat.damage(false));
+        arena.play_until(seconds(3)).unwrap();
+        assert!(arena.differing().iter().all(|(node, _)| *node == NodeId(2)));
+        let error = arena.check_equal().unwrap_err();
+        assert!(error.contains("node 2") && error.contains("seed 5"), "{error}");
+        assert!(arena.notices().is_empty());
+    }
+
+    #[test]
+    fn a_machine_that_is_too_slow_shows() {
+        let mut config = config(false);
+        config.step_cost = Duration::from_millis(20);
+        let mut arena = Arena::open(config, 5);
+        arena.begin(4).unwrap();
+        arena.play_until(seconds(3)).unwrap();
+        let ticks = arena.seats().map(|(_, seat)| seat.status().tick.0);
+        assert!(ticks.max() < Some(170), "fifty steps a second at most");
+    }
+}

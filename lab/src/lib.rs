@@ -52,7 +52,7 @@ pub use experiment::{
 };
 pub use parameters::{Case, Domain, Key, Value, plain};
 pub use plan::{Expectation, Op, Plan, Published, Side, Variant};
-pub use plot::{Data, Overview, Panel, Plot};
+pub use plot::{Cell, Data, Overview, Panel, Plot};
 pub use real_room::{RealOutcome, RealRoom, be_clients, play};
 pub use report::html;
 pub use run::{Judgement, ResultRow, RunOptions, RunResult, run, save};

@@ -2,7 +2,7 @@
 
 mod overview;
 
-pub use overview::{Overview, Panel};
+pub use overview::{Cell, Overview, Panel};
 
 use plotters::prelude::*;
 

@@ -23,8 +23,20 @@ pub struct Overview {
 pub struct Panel {
     /// Its heading.
     pub title: String,
-    /// A value per row and column; `None`, drawn grey, where it was not possible or not tried.
-    pub values: Vec<Vec<Option<f64>>>,
+    /// A cell per row and column.
+    pub cells: Vec<Vec<Cell>>,
+}
+
+/// One point of a [`Panel`].
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum Cell {
+    /// A colour, and the value above it.
+    Value(f64),
+    /// A ring, and a word above it: something is known, but no figure.
+    Word(&'static str),
+    /// Grey: not possible, or not tried.
+    #[default]
+    Nothing,
 }
 
 /// Even steps of viridis, which grow lighter evenly and differ for colour-blind readers too.
@@ -93,8 +105,6 @@ impl Overview {
             .y_label_formatter(&|at| named(&self.rows, *at))
             .x_desc(&plot.x)
             .y_desc(&plot.y)
-            // Ticks would stand between the names too.
-            .set_all_tick_mark_size(0)
             .axis_style(INK)
             .bold_line_style(TRANSPARENT)
             .light_line_style(TRANSPARENT)
@@ -105,27 +115,28 @@ impl Overview {
             let columns = 0..self.columns.len();
             columns.map(move |column| (row, column))
         });
-        let value = |(row, column): (usize, usize)| {
-            let value = panel.values.get(row).and_then(|row| row.get(column));
-            value.copied().flatten().filter(|value| value.is_finite())
+        let cell = |(row, column): (usize, usize)| {
+            let cell = panel.cells.get(row).and_then(|row| row.get(column));
+            cell.copied().unwrap_or_default()
         };
-        chart.draw_series(points.clone().map(|(row, column)| {
-            let place = (column as f64, row as f64);
-            match value((row, column)) {
-                Some(value) => Circle::new(place, 9, self.colour(value).filled()),
-                None => Circle::new(place, 4, NOTHING.filled()),
-            }
+        let place = |(row, column): (usize, usize)| (column as f64, row as f64);
+        chart.draw_series(points.clone().map(|point| match cell(point) {
+            Cell::Value(value) => Circle::new(place(point), 9, self.colour(value).filled()),
+            Cell::Word(_) => Circle::new(place(point), 8, INK.stroke_width(1)),
+            Cell::Nothing => Circle::new(place(point), 4, NOTHING.filled()),
         }))?;
         // Colours of the ends may be close to the ground, light or dark: an outline keeps them visible.
-        let outlines = points.clone().filter(|point| value(*point).is_some());
-        chart.draw_series(
-            outlines.map(|(row, column)| Circle::new((column as f64, row as f64), 9, GRID)),
-        )?;
+        let coloured = points.clone();
+        let coloured = coloured.filter(|point| matches!(cell(*point), Cell::Value(_)));
+        chart.draw_series(coloured.map(|point| Circle::new(place(point), 9, GRID)))?;
         let style = small.pos(above_centre());
         let written = points.filter_map(|point| {
-            let text = short(value(point)?);
-            let place = (point.1 as f64, point.0 as f64);
-            Some(EmptyElement::at(place) + Text::new(text, (0, -25), style.clone()))
+            let text = match cell(point) {
+                Cell::Value(value) => short(value),
+                Cell::Word(word) => word.into(),
+                Cell::Nothing => return None,
+            };
+            Some(EmptyElement::at(place(point)) + Text::new(text, (0, -25), style.clone()))
         });
         chart.draw_series(written)?;
         Ok(())
@@ -206,11 +217,14 @@ mod tests {
             panels: vec![
                 Panel {
                     title: "published".into(),
-                    values: vec![vec![Some(1.25), None, Some(56.0)], vec![None; 3]],
+                    cells: vec![
+                        vec![Cell::Value(1.25), Cell::Nothing, Cell::Value(56.0)],
+                        vec![Cell::Word("plays"), Cell::Nothing, Cell::Nothing],
+                    ],
                 },
                 Panel {
                     title: "ours".into(),
-                    values: vec![vec![Some(0.0); 3], vec![Some(0.0); 3]],
+                    cells: vec![vec![Cell::Value(0.0); 3]; 2],
                 },
             ],
         }
@@ -239,7 +253,11 @@ mod tests {
             assert!(svg.contains(word), "{word} is not in {svg}");
         }
         let grey = svg.matches("#AAAAAB").count();
-        assert_eq!(grey, 4 + 1, "four cells without a value, and the legend");
+        assert_eq!(
+            grey,
+            3 + 1,
+            "three cells of which nothing is known, and the legend"
+        );
     }
 
     #[test]

@@ -101,10 +101,10 @@ impl Experiment for Conditions {
         let measured = context.measure(measure)?;
         let mut findings = Findings::default();
         let mut groups = Vec::new();
-        let mut bars = vec![
-            ("theirs".to_string(), Vec::new()),
-            ("ours".to_string(), Vec::new()),
-        ];
+        let mut lagging = series(&["theirs", "ours"]);
+        let mut late = series(&["the path, p99", "theirs, median", "ours, median"]);
+        let most = measured.iter().map(|(case, _)| case.number("entities"));
+        let most = most.fold(0.0, f64::max);
         for (case, repeats) in &measured {
             let mut path = Samples::new();
             repeats.iter().for_each(|(_, _, p)| path.append(p));
@@ -116,21 +116,50 @@ impl Experiment for Conditions {
             for (index, metric) in METRICS.iter().enumerate() {
                 findings.push(case, metric.name, theirs[index], ours[index]);
             }
-            groups.push(case.name.clone());
-            bars[0].1.push(theirs[0]);
-            bars[1].1.push(ours[0]);
+            if case.number("entities") == most {
+                groups.push(suffix(case).replace('-', " + "));
+                push(&mut lagging, [theirs[0], ours[0]]);
+                push(&mut late, [path, theirs[3], ours[3]]);
+            }
             let first = repeats.first().map(|(_, ours, _)| &ours.course);
             write(context, case, &suffix(case), first)?;
         }
-        findings.plots.push(Plot {
-            name: "lagged".into(),
-            title: "Lagged ticks once settled".into(),
+        let plot = |name: &str, title: &str, y: &str, bars| Plot {
+            name: name.into(),
+            title: title.into(),
             x: String::new(),
-            y: "% of all ticks".into(),
+            y: y.into(),
             log_y: false,
-            data: Data::Bars(groups, bars),
-        });
+            data: Data::Bars(groups.clone(), bars),
+        };
+        findings.plots = vec![
+            plot(
+                "delay",
+                "From a player's input to its execution",
+                "ms",
+                late,
+            ),
+            plot(
+                "lagged",
+                "Lagged ticks once settled",
+                "% of all ticks",
+                lagging,
+            ),
+        ];
         Ok(findings)
+    }
+}
+
+type Bars = Vec<(String, Vec<Option<f64>>)>;
+
+fn series(names: &[&str]) -> Bars {
+    let named = names.iter().map(|name| (name.to_string(), Vec::new()));
+    named.collect()
+}
+
+fn push<const N: usize>(series: &mut Bars, values: [Option<f64>; N]) {
+    for ((_, heights), value) in series.iter_mut().zip(values) {
+        heights.push(value);
     }
 }
 

@@ -11,7 +11,7 @@ use crate::error::LabError;
 use crate::experiment::{Experiment, Findings, Metric, RunContext};
 use crate::link::{self, percent_label};
 use crate::parameters::{Case, Key};
-use crate::plot::{Data, Overview, Panel, Plot};
+use crate::plot::{Cell, Data, Overview, Panel, Plot};
 use crate::samples::COLUMNS;
 use crate::stats::Samples;
 
@@ -189,19 +189,19 @@ fn plots(
             networks.push(network);
         }
     }
-    let panel = |title: String, network: &str, value: &dyn Fn(&Case, &[Played]) -> Option<f64>| {
+    let panel = |title: String, network: &str, value: &dyn Fn(&Case, &[Played]) -> Cell| {
         let cell = |entities: f64, players: f64| {
-            let (case, played) = measured.iter().find(|(case, _)| {
+            let found = measured.iter().find(|(case, _)| {
                 arena::network_name(case) == network
                     && case.number("players") == players
                     && case.number("entities") == entities
-            })?;
-            value(case, played)
+            });
+            found.map_or(Cell::Nothing, |(case, played)| value(case, played))
         };
         let row = |e: &f64| players.iter().map(|p| cell(*e, *p)).collect();
         Panel {
             title,
-            values: entities.iter().map(row).collect(),
+            cells: entities.iter().map(row).collect(),
         }
     };
     let overview = |scale: (f64, f64), panels: Vec<Panel>| Overview {
@@ -223,10 +223,19 @@ fn plots(
         let mut row = row.filter(|row| row.case == case.name && row.metric == metric);
         row.next()?.ours
     };
+    let of = |value: Option<f64>| value.map_or(Cell::Nothing, Cell::Value);
     let mut plots = Vec::new();
     for network in &networks {
-        let published = |case: &Case, _: &[Played]| context.published(case, "lagged_mean");
-        let measured = |case: &Case, _: &[Played]| ours(case, "lagged_mean");
+        let published = |case: &Case, _: &[Played]| {
+            let plays = context.published(case, "plays");
+            match (context.published(case, "lagged_mean"), plays) {
+                (Some(value), _) => Cell::Value(value),
+                (None, Some(0.0)) => Cell::Word("failed"),
+                (None, Some(_)) => Cell::Word("plays"),
+                (None, None) => Cell::Nothing,
+            }
+        };
+        let measured = |case: &Case, _: &[Played]| of(ours(case, "lagged_mean"));
         let panels = vec![
             panel("published".into(), network, &published),
             panel("ours".into(), network, &measured),
@@ -238,26 +247,24 @@ fn plots(
             overview((0.0, 60.0), panels),
         ));
     }
-    for (name, of) in COLUMNS {
-        let (unit, lasting) = match name {
-            "Fps" => ("Hz", true),
-            "MaxAvgRtt" => ("s", true),
+    for (name, column) in COLUMNS {
+        let unit = match name {
+            "Fps" => "Hz",
+            "MaxAvgRtt" => "s",
             "DeltaTicksLagged" | "DeltaDesyncs" => continue,
-            name if name.starts_with("DeltaPackets") => ("packets/s", false),
-            _ => ("bytes/s", false),
+            name if name.starts_with("DeltaPackets") => "packets/s",
+            _ => "bytes/s",
         };
-        let value = |_: &Case, played: &[Played]| {
-            let settling = if lasting { 0 } else { 2 };
-            super::together(played, |played| played.course.all(settling, of)).mean()
-        };
+        let value = |case: &Case, played: &[Played]| of(of_all(case, played, column).mean());
         let panels: Vec<Panel> = networks
             .iter()
             .map(|network| panel(network.to_string(), network, &value))
             .collect();
-        let values = panels
-            .iter()
-            .flat_map(|panel| panel.values.iter().flatten());
-        let high = values.copied().flatten().fold(0.0, f64::max);
+        let cells = panels.iter().flat_map(|panel| panel.cells.iter().flatten());
+        let high = cells.fold(0.0_f64, |high, cell| match cell {
+            Cell::Value(value) => value.max(high),
+            _ => high,
+        });
         plots.push(plot(
             name.to_lowercase(),
             format!("Avg. {name}:dl"),
