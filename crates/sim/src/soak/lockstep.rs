@@ -445,6 +445,14 @@ impl<'t> Script<'t> {
                 Some(_) => {}
                 None => return Err(self.breach(Promise::SameState, report.to_string())),
             },
+            MatchEvent::Session(SessionEvent::Reconnecting { .. } | SessionEvent::Frozen) => {
+                // What it simulated since it was dropped does not count.
+                self.fleet
+                    .with(node, |_, program| program.game.world_mut().states.clear());
+                if let Some(program) = self.programs.iter_mut().find(|p| p.node == node) {
+                    program.told.clear();
+                }
+            }
             MatchEvent::NotLoaded(error) => {
                 return Err(self.breach(Promise::GoesOn, error.to_string()));
             }

@@ -339,15 +339,11 @@ impl Lockstep {
         to: Tick,
         entries: &'a [u8],
     ) -> Span<'a> {
-        let decrees = self.is_authority() || self.authority() == Some(voice.peer);
-        let changes = match decrees {
-            // Changes reach beyond the span they are said with.
-            true => {
-                let known = self.timeline.changes_from(from);
-                known.map(|(tick, change)| (tick, change.clone())).collect()
-            }
-            false => Vec::new(),
-        };
+        // Whoever made them: somebody may hear of them from this voice alone. They reach beyond the span they are said with.
+        let changes = self.timeline.changes_from(from);
+        let changes = changes
+            .map(|(tick, change)| (tick, change.clone()))
+            .collect();
         Span {
             voice,
             slip: self.slip,

@@ -159,12 +159,7 @@ impl Lockstep {
             }
             from = Tick(from.0 + (to.since(from)).div_ceil(2));
         }
-        let mut span = self.span_of(id, from, to, entries);
-        let changes = self.timeline.changes_from(from);
-        span.changes = changes
-            .map(|(tick, change)| (tick, change.clone()))
-            .collect();
-        span
+        self.span_of(id, from, to, entries)
     }
 
     /// To the authority: what somebody knows of one who is gone.

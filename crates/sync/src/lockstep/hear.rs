@@ -205,7 +205,7 @@ impl Lockstep {
         let known = self.voices.get(&span.voice)?.upto;
         // Who speaks for whom comes first: it tells whose inputs count.
         for (tick, change) in &span.changes {
-            if *tick < known {
+            if *tick < self.next {
                 continue;
             }
             if let Change::Voice(id, players) = change {

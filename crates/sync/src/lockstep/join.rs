@@ -104,11 +104,7 @@ impl Lockstep {
                 peer: newcomer,
                 life: 0,
             };
-            let mut span = self.span_of(nobody, from, to, &entries);
-            let changes = self.timeline.changes_from(from);
-            span.changes = changes
-                .map(|(tick, change)| (tick, change.clone()))
-                .collect();
+            let span = self.span_of(nobody, from, to, &entries);
             let mut bytes = Vec::new();
             span.write(&mut bytes);
             put(&mut out, bytes.len() as u64);
