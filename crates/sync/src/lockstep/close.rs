@@ -12,6 +12,8 @@ use crate::{Carriage, ModelEvent, Outgoing, PeerId, PlayerId, Tick};
 const ONE_PACKET_BYTES: usize = 1000;
 /// Turns that are said again with every turn: all of so many packets in a row would have to be lost to stop anybody.
 const REPEATED_TURNS: usize = 4;
+/// What is lost of longer turns would come too late with the next.
+const SHORT_TURN: u64 = 4;
 /// How often everyone says how it gets on.
 const REPORT_EVERY: Duration = Duration::from_millis(500);
 /// The same if things go badly.
@@ -56,7 +58,7 @@ impl Lockstep {
     }
 
     /// Ticks of the next turn: a third of the way to the farthest, within what the settings allow.
-    fn turn_length(&self) -> u64 {
+    pub(super) fn turn_length(&self) -> u64 {
         let farthest = self.roster.iter().flat_map(|roster| {
             let others = roster
                 .members
@@ -299,11 +301,16 @@ impl Lockstep {
         let (begun, mine) = mine.unwrap_or_default();
         let of = |player: PlayerId| sequenced || mine.contains(&player);
         let mut entries = Vec::new();
-        if self.config.pace == Pace::RealTime {
-            let repeated = self.turns_before(from).max(begun).max(self.timeline.base());
+        let soon = self.config.pace == Pace::RealTime && to.since(from) <= SHORT_TURN;
+        for turns in (1..=REPEATED_TURNS).rev().filter(|_| soon) {
+            let repeated = self
+                .turns_before(from, turns)
+                .max(begun)
+                .max(self.timeline.base());
+            entries.clear();
             let end = write_entries(&self.timeline, repeated, to, of, &mut entries);
             let bytes = Message::Span(self.span_of(me, repeated, end, &entries)).write();
-            if end == to && bytes.len() <= ONE_PACKET_BYTES && to.since(from) <= 64 {
+            if end == to && bytes.len() <= ONE_PACKET_BYTES {
                 return self.outbox.push_back(Outgoing {
                     to: peers.into(),
                     carriage: Carriage::Unreliable,
@@ -316,9 +323,14 @@ impl Lockstep {
             entries.clear();
             let end = write_entries(&self.timeline, begin, to, of, &mut entries);
             let bytes = Message::Span(self.span_of(me, begin, end, &entries)).write();
+            // What takes many packets is not worth repeating before it is known to be lost.
+            let carriage = match begin == from && end == to {
+                true => Carriage::Redundant,
+                false => Carriage::Reliable,
+            };
             self.outbox.push_back(Outgoing {
                 to: peers.into(),
-                carriage: Carriage::Reliable,
+                carriage,
                 bytes,
             });
             begin = end;
@@ -326,9 +338,9 @@ impl Lockstep {
     }
 
     /// Where the turns begin that are said again with those from a tick on.
-    fn turns_before(&self, tick: Tick) -> Tick {
+    fn turns_before(&self, tick: Tick, turns: usize) -> Tick {
         let before = self.turns.iter().rev().filter(|begin| **begin < tick);
-        before.take(REPEATED_TURNS).last().copied().unwrap_or(tick)
+        before.take(turns).last().copied().unwrap_or(tick)
     }
 
     /// What is known of a voice in some ticks, with the entries written already.

@@ -18,6 +18,10 @@ const GIVE_UP: Duration = Duration::from_secs(3);
 /// What came in time for this long need not be waited for as long.
 const CALM: Duration = Duration::from_secs(10);
 const RELAX_EVERY: Duration = Duration::from_millis(250);
+/// Who is nearer has hardly any loss.
+const NEAR: Duration = Duration::from_millis(5);
+/// The most that is allowed for before anything has come late.
+const MOST_SPARE: Duration = Duration::from_millis(67);
 /// How much earlier than needed things are to arrive, in µs.
 const MARGIN_US: i64 = 2_000;
 
@@ -28,6 +32,8 @@ pub(super) struct Extra {
     /// For a spectator: what it must not see before.
     floor: Duration,
     length: Duration,
+    /// What is allowed for before anything has come late.
+    spare: Duration,
     /// The least slack of two halves of the last while, in µs.
     worst: [Option<i64>; 2],
     half_ends: Duration,
@@ -40,6 +46,7 @@ impl Extra {
             patience,
             floor: Duration::ZERO,
             length: Duration::ZERO,
+            spare: Duration::ZERO,
             worst: [None; 2],
             half_ends: Duration::ZERO,
             next_relax: Duration::ZERO,
@@ -47,11 +54,15 @@ impl Extra {
     }
 
     pub(super) fn length(&self) -> Duration {
-        self.floor + self.length
+        self.floor + self.length.max(self.spare)
     }
 
     pub(super) fn set_floor(&mut self, floor: Duration) {
         self.floor = floor;
+    }
+
+    pub(super) fn set_spare(&mut self, spare: Duration) {
+        self.spare = spare;
     }
 
     pub(super) fn floor(&self) -> Duration {
@@ -67,7 +78,7 @@ impl Extra {
         }
         let worst = &mut self.worst[0];
         *worst = Some(worst.map_or(slack_us, |worst| worst.min(slack_us)));
-        if needed > self.length.as_micros() as i64 {
+        if needed > self.length.max(self.spare).as_micros() as i64 {
             self.length = Duration::from_micros(needed as u64 + MARGIN_US as u64);
             self.next_relax = now + CALM;
         }
@@ -103,6 +114,7 @@ impl Lockstep {
     /// Who keeps the schedule and cannot keep up with it moves it.
     pub(super) fn catch_slip(&mut self, now: Duration) {
         self.extra.relax(now, self.tick_time);
+        self.allow_for_loss();
         if !self.is_sequenced() || !self.is_authority() || self.config.pace != Pace::RealTime {
             return;
         }
@@ -110,6 +122,23 @@ impl Lockstep {
         if behind > SLIP_TICKS {
             self.slip += self.tick_time * (behind - 1) as u32;
         }
+    }
+
+    /// Far from the others two packets in a row may be lost before anybody has noticed that packets are lost at all.
+    fn allow_for_loss(&mut self) {
+        let Some(roster) = &self.roster else {
+            return;
+        };
+        let farthest = match roster.is_mesh {
+            true => roster.members.iter().map(|member| member.latency).max(),
+            false => roster.member(roster.authority).map(|host| host.latency),
+        };
+        let farthest = farthest.unwrap_or_default();
+        let spare = match farthest > NEAR {
+            true => (self.tick_time * 2 * self.turn.min(4) as u32).min(MOST_SPARE),
+            false => Duration::ZERO,
+        };
+        self.extra.set_spare(spare);
     }
 
     /// Who keeps a tick from being simulated; `None` if nobody does.

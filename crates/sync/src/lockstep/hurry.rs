@@ -21,6 +21,9 @@ pub(super) struct Ahead {
     worst: [Option<i64>; 2],
     half_ends: Duration,
     next_relax: Duration,
+    /// With a tick less, everything would still have come in time.
+    relaxes_above: i64,
+    tick_us: i64,
 }
 
 impl Ahead {
@@ -32,6 +35,8 @@ impl Ahead {
             worst: [None; 2],
             half_ends: Duration::ZERO,
             next_relax: Duration::ZERO,
+            relaxes_above: i64::MAX,
+            tick_us: 0,
         }
     }
 
@@ -56,7 +61,9 @@ impl Ahead {
     ) {
         let worst = &mut self.worst[0];
         *worst = Some(worst.map_or(slack_us, |worst| worst.min(slack_us)));
-        let margin = tick_time.as_micros() as i64 / 2;
+        self.tick_us = tick_time.as_micros() as i64;
+        let margin = self.tick_us / 2;
+        self.relaxes_above = self.tick_us + margin;
         if slack_us < margin && tick >= self.since {
             let missing = (margin - slack_us).div_euclid(tick_time.as_micros() as i64) + 1;
             let ticks = self.length.clamp(self.ticks + missing as u64);
@@ -80,13 +87,13 @@ impl Ahead {
         }
         self.next_relax = now + RELAX_EVERY;
         let worst = self.worst.into_iter().flatten().min();
-        if worst.is_some_and(|slack| slack > 40_000) {
+        if worst.is_some_and(|slack| slack > self.relaxes_above) {
             let ticks = self.length.clamp(self.ticks.saturating_sub(1));
             if ticks < self.ticks {
                 self.ticks = ticks;
                 // What is known was measured with a tick more.
                 for worst in self.worst.iter_mut().flatten() {
-                    *worst -= 16_667;
+                    *worst -= self.tick_us;
                 }
             }
         }

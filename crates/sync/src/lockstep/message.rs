@@ -458,6 +458,39 @@ mod tests {
     use super::*;
     use alloc::vec;
 
+    fn vector(name: &str) -> Vec<u8> {
+        let page = include_str!("../../../../WIRE.md");
+        let line = page
+            .lines()
+            .find(|line| line.split('=').next().is_some_and(|n| n.trim() == name))
+            .unwrap_or_else(|| panic!("WIRE.md has no vector `{name}`"));
+        let hex = line.split(['=', '#']).nth(1).unwrap_or_default().trim();
+        let byte = |at| u8::from_str_radix(&hex[at..at + 2], 16).expect("hexadecimal");
+        (0..hex.len()).step_by(2).map(byte).collect()
+    }
+
+    #[test]
+    fn messages_are_written_as_the_page_says() {
+        let slack = Some((-2500, Tick(605)));
+        let (tick, behind) = (Tick(600), 0);
+        let report = Message::Report(Report {
+            tick,
+            behind,
+            slack,
+        });
+        let checksum = 0x0102_0304_0506_0708;
+        let (peer, life) = (PeerId(3), 9);
+        for (name, message) in [
+            ("lockstep.report", report),
+            ("lockstep.check", Message::Check { tick, checksum }),
+            ("lockstep.want", Message::Want { from: Tick(100) }),
+            ("lockstep.recall", Message::Recall(VoiceId { peer, life })),
+        ] {
+            assert_eq!(message.write(), vector(name), "{name}");
+            assert_eq!(Message::read(&vector(name)), Some(message), "{name}");
+        }
+    }
+
     #[test]
     fn a_span_comes_back_as_written() {
         let mut timeline = Timeline::default();
@@ -497,6 +530,7 @@ mod tests {
             entries: Entries(&entries),
         };
         let bytes = Message::Span(span.clone()).write();
+        assert_eq!(bytes, vector("lockstep.span"));
         assert_eq!(Message::read(&bytes), Some(Message::Span(span.clone())));
         let mut read = Vec::new();
         span.entries
@@ -538,6 +572,8 @@ mod tests {
             (PlayerId(4), vec![b"c".to_vec()]),
         ];
         write_inputs(&pending, &mut bytes);
+        let message = Message::Inputs(Entries(&bytes));
+        assert_eq!(message.write(), vector("lockstep.inputs"));
         let mut read = Vec::new();
         Entries(&bytes)
             .each(|_, player, input| read.push((player.0, input.to_vec())))
