@@ -1,7 +1,98 @@
-//! State that stays the same everywhere: values with one owner that everyone sees.
+//! A game written once, and kept the same everywhere: simulations, the models that keep them in step, and shared fields.
 //!
-//! A [`Synced<T>`] is read like a `T`. Its owner sets it; everywhere else it follows. A struct of such fields derives
-//! [`SharedFields`](derive@SharedFields) and is kept the same in all programs by a [`Replicator`] in each:
+//! # Simulations
+//!
+//! A game says what its state consists of (`#[derive(Replicate)]`) and how one tick turns it into the next ([`Simulation`]). From the one
+//! description come check values, differences in words, exact encodings, save games, replays and repairs. A [`Model`] decides
+//! who simulates what and what travels. Two programs in lockstep, in which only inputs travel:
+//!
+//! ```
+//! use core::time::Duration;
+//! use samestep_sync::{
+//!     Events, Input, Inputs, Live, Lockstep, LockstepConfig, Member, Model, PeerId, PlayerId, Replicate, Roster,
+//!     Simulation, Wire, World,
+//! };
+//! use samestep_wire::encode_to_vec;
+//!
+//! #[derive(Clone, Default, PartialEq, Debug, Wire)]
+//! struct Row(u8);
+//!
+//! impl Input for Row {
+//!     fn predict(&self) -> Self {
+//!         Row(0) // a stroke is not repeated by itself
+//!     }
+//! }
+//!
+//! #[derive(Clone, Default, Replicate)]
+//! struct Boat {
+//!     metres: u32,
+//! }
+//!
+//! impl Simulation for Boat {
+//!     type Input = Row;
+//!     type Event = u32;
+//!     const NAME: &'static str = "boat";
+//!
+//!     fn step(&mut self, inputs: &Inputs<'_, Row>, events: &mut Events<u32>) {
+//!         for (_, Row(metres)) in inputs.given() {
+//!             self.metres += u32::from(*metres);
+//!             events.emit(self.metres);
+//!         }
+//!     }
+//! }
+//!
+//! let member = |n| Member {
+//!     peer: PeerId(n),
+//!     players: vec![PlayerId(n)],
+//!     in_sync: true,
+//!     watches: false,
+//!     life: 0,
+//!     latency: Duration::ZERO,
+//! };
+//! let roster = |me| Roster { me: PeerId(me), authority: PeerId(0), is_mesh: false, members: vec![member(0), member(1)] };
+//! let mut host = Lockstep::new(LockstepConfig::default())?;
+//! let mut guest = Lockstep::new(LockstepConfig::default())?;
+//! let (mut at_host, mut at_guest) = (Live::new(Boat::default()), Live::new(Boat::default()));
+//! let start = Duration::ZERO;
+//! host.handle_roster(start, &roster(0));
+//! guest.handle_roster(start, &roster(1));
+//! let state = host.checkpoint(start, PeerId(1), &mut at_host);
+//! guest.adopt(start, &state, &mut at_guest)?;
+//! host.handle_start(start, start);
+//! guest.handle_start(start, start);
+//!
+//! // A session does this, with a network between them.
+//! for ms in 0..2000 {
+//!     let now = Duration::from_millis(ms);
+//!     if ms == 500 {
+//!         assert!(guest.input(now, PlayerId(1), &encode_to_vec(&Row(3))?));
+//!     }
+//!     host.advance(now, &mut at_host);
+//!     guest.advance(now, &mut at_guest);
+//!     while let Some(message) = host.poll_message() {
+//!         guest.handle_message(now, PeerId(0), &message.bytes);
+//!     }
+//!     while let Some(message) = guest.poll_message() {
+//!         host.handle_message(now, PeerId(1), &message.bytes);
+//!     }
+//! }
+//! assert_eq!((at_host.state().metres, at_guest.state().metres), (3, 3));
+//! assert_eq!(at_host.checksum(), at_guest.checksum());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Main types:
+//!
+//! - [`Simulation`], [`Input`], [`Inputs`], [`Events`]: the rules. [`Entities`], [`List`], [`Rng`] and [`math`] are what deterministic rules are made of.
+//! - [`Record`](trait@Record), [`Replicate`](trait@Replicate): the description. [`Table`], [`Tree`], [`Difference`] work on it without knowing the type.
+//! - [`World`]: what a model is lent. [`Live`] makes one of any simulation.
+//! - [`Model`], [`Lockstep`], [`LockstepConfig`], [`Status`], [`ModelEvent`].
+//! - [`Recorder`], [`Replay`], [`Playback`]; [`save_game`], [`load_game`]; [`sync_test()`], a game against itself.
+//!
+//! # Shared fields
+//!
+//! Values with one owner that everyone sees, for what is not simulated. A [`Synced<T>`] is read like a `T`. Its owner sets it; everywhere else it follows. A
+//! struct of such fields derives [`SharedFields`](derive@SharedFields) and is kept the same in all programs by a [`Replicator`] in each:
 //!
 //! ```
 //! use samestep_sync::{Owner, PeerId, Replicator, SharedFields, Synced, View};
@@ -51,8 +142,9 @@
 //!
 //! # What it does not do
 //!
-//! It sends nothing and knows no rooms: a [`View`] says who is there and who owns what, and a session carries the bytes.
-//! Only the newest value of a field counts; what must not be skipped is a message.
+//! It sends nothing, and has no clock and no rooms: a [`Roster`] or a [`View`] says who is there, `now` is an argument, and a session carries
+//! the bytes. It cannot make rules deterministic: it finds out where they are not. Of a shared field only the newest value counts; what must not be
+//! skipped is an input or a message. [`Model`] is unstable: the models to come will bend it.
 #![no_std]
 
 extern crate alloc;
