@@ -404,6 +404,7 @@ impl<W: World, M: Model> Match<W, M> {
                 peer: peer.id,
                 players: Vec::new(),
                 in_sync: peer.presence == Presence::InSync,
+                away: peer.presence == Presence::Away,
                 watches: peer.kind == PeerKind::Spectator,
                 life: peer.since,
                 latency: latency_of(peer.id),

@@ -96,6 +96,8 @@ pub struct Member {
     pub players: Vec<PlayerId>,
     /// Whether it has the game's state.
     pub in_sync: bool,
+    /// Whether it has vanished, and its place is kept.
+    pub away: bool,
     /// Whether it only watches.
     pub watches: bool,
     /// Which life of the peer it is: another number after it was away.

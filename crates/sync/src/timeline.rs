@@ -116,6 +116,26 @@ impl Timeline {
         }
     }
 
+    /// Forgets what some players do from a tick on.
+    pub(crate) fn forget_of(&mut self, from: Tick, players: &[PlayerId]) {
+        let skip = from.since(self.base) as usize;
+        for inputs in self.ticks.iter_mut().skip(skip) {
+            if inputs
+                .entries()
+                .any(|(player, _)| players.contains(&player))
+            {
+                let mut rest = TickInputs::new();
+                for (player, input) in inputs
+                    .entries()
+                    .filter(|(player, _)| !players.contains(player))
+                {
+                    rest.push(player, input);
+                }
+                *inputs = rest;
+            }
+        }
+    }
+
     /// Forgets ticks before this one.
     pub(crate) fn forget_before(&mut self, tick: Tick) {
         while self.base < tick {

@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 use core::time::Duration;
 
-use super::message::{Entries, Message, Report, Span, write_entries, write_inputs};
+use super::message::{Entries, Message, Report, SPLIT_BYTES, Span, write_entries, write_inputs};
 use super::{Cursor, Lockstep, Pace, SlowMachine, Voice};
 use crate::timeline::{Change, VoiceId};
 use crate::{Carriage, ModelEvent, Outgoing, PeerId, PlayerId, Tick};
@@ -24,6 +24,9 @@ const TELL_BACK: u64 = 600;
 impl Lockstep {
     /// Closes every turn of this program's voice that is due to be closed.
     pub(super) fn close_turns(&mut self, now: Duration) {
+        if !self.is_sequenced() && self.my_voice().is_none() {
+            self.begin_if_all_are_gone();
+        }
         let Some((me, _)) = self.my_voice() else {
             return;
         };
@@ -75,7 +78,7 @@ impl Lockstep {
     fn close(&mut self, me: VoiceId, from: Tick, ticks: u64) {
         let to = from + ticks;
         self.turn = ticks;
-        if self.is_authority() {
+        if self.decides_who_speaks(me) {
             self.decree(me, from, to);
         }
         let sequenced = self.is_sequenced();
@@ -102,7 +105,44 @@ impl Lockstep {
         self.untold = true;
     }
 
-    /// The authority says who comes and goes.
+    /// Whether it is this program that says who comes and goes: the authority or, while that has no voice, the first that has one.
+    fn decides_who_speaks(&self, me: VoiceId) -> bool {
+        let Some(authority) = self.authority() else {
+            return false;
+        };
+        let speaks =
+            |id: &VoiceId, voice: &Voice| voice.end.is_none() && !self.departed.contains_key(id);
+        let mut speaking = self
+            .voices
+            .iter()
+            .filter(|(id, voice)| speaks(id, voice))
+            .map(|(id, _)| *id);
+        match self
+            .voice_id(authority)
+            .filter(|id| speaking.clone().any(|other| other == *id))
+        {
+            Some(leader) => leader == me,
+            None => speaking.next() == Some(me),
+        }
+    }
+
+    /// Where everyone who spoke is gone, the authority begins.
+    fn begin_if_all_are_gone(&mut self) {
+        let Some(id) = self.me().and_then(|me| self.voice_id(me)) else {
+            return;
+        };
+        let all_gone = self.voices.values().all(|voice| voice.end.is_some());
+        let end = self.voices.values().filter_map(|voice| voice.end).max();
+        if let Some(end) = end.filter(|_| all_gone)
+            && self.is_authority()
+            && self.departed.is_empty()
+            && !self.voices.contains_key(&id)
+        {
+            self.voices.insert(id, Voice::new(end, Vec::new()));
+        }
+    }
+
+    /// Says who comes and goes.
     fn decree(&mut self, me: VoiceId, from: Tick, to: Tick) {
         let Some(roster) = &self.roster else {
             return;
@@ -308,7 +348,7 @@ impl Lockstep {
                 .max(begun)
                 .max(self.timeline.base());
             entries.clear();
-            let end = write_entries(&self.timeline, repeated, to, of, &mut entries);
+            let end = write_entries(&self.timeline, repeated, to, of, SPLIT_BYTES, &mut entries);
             let bytes = Message::Span(self.span_of(me, repeated, end, &entries)).write();
             if end == to && bytes.len() <= ONE_PACKET_BYTES {
                 return self.outbox.push_back(Outgoing {
@@ -321,7 +361,7 @@ impl Lockstep {
         let mut begin = from;
         while begin < to {
             entries.clear();
-            let end = write_entries(&self.timeline, begin, to, of, &mut entries);
+            let end = write_entries(&self.timeline, begin, to, of, SPLIT_BYTES, &mut entries);
             let bytes = Message::Span(self.span_of(me, begin, end, &entries)).write();
             // What takes many packets is not worth repeating before it is known to be lost.
             let carriage = match begin == from && end == to {

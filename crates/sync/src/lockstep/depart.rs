@@ -87,7 +87,7 @@ impl Lockstep {
         let others = roster
             .members
             .iter()
-            .filter(|member| member.in_sync && member.peer != me && !member.watches);
+            .filter(|member| !member.away && member.peer != me && !member.watches);
         let silent: Vec<PeerId> = others
             .map(|member| member.peer)
             .filter(|peer| !departed.answered.contains(peer))
@@ -147,18 +147,11 @@ impl Lockstep {
             .unwrap_or_default();
         let sequenced = self.is_sequenced();
         let of = |player: PlayerId| sequenced || players.contains(&player);
-        let mut from = Tick(to.0.saturating_sub(TELL_BACK))
+        let from = Tick(to.0.saturating_sub(TELL_BACK))
             .max(self.timeline.base())
             .min(to);
-        // What does not fit is so much that it was told long ago: the newest counts.
-        loop {
-            entries.clear();
-            let reached = write_entries(&self.timeline, from, to, of, entries);
-            if reached == to {
-                break;
-            }
-            from = Tick(from.0 + (to.since(from)).div_ceil(2));
-        }
+        entries.clear();
+        write_entries(&self.timeline, from, to, of, usize::MAX, entries);
         self.span_of(id, from, to, entries)
     }
 
@@ -217,9 +210,22 @@ impl Lockstep {
         let Some(voice) = self.voices.get_mut(&id) else {
             return;
         };
-        voice.upto = voice.upto.max(end);
+        let said_more = voice.upto > end;
+        voice.upto = end;
         voice.end = Some(end);
         let players = voice.players.clone();
+        if said_more && !sequenced {
+            // Nobody whose word counts has heard that.
+            self.timeline.forget_of(end, &players);
+            if let Some(authority) = self.authority().filter(|_| self.next > end) {
+                let tick = Tick(0);
+                self.say(
+                    authority,
+                    Carriage::Reliable,
+                    &Message::Leaves { tick, tree: &[] },
+                );
+            }
+        }
         if sequenced {
             if let Some(next) = self
                 .authority()

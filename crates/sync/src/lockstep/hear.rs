@@ -1,6 +1,7 @@
 //! What the others say.
 
 use alloc::collections::BTreeSet;
+use alloc::vec::Vec;
 use core::time::Duration;
 
 use super::message::{Message, Span};
@@ -118,10 +119,26 @@ impl Lockstep {
         if self.is_sequenced() && !is_authority {
             return None;
         }
-        let Some(voice) = self.voices.get(&span.voice) else {
-            // It will be told to speak by somebody whose word has not come yet.
-            return Some(false);
-        };
+        if !self.voices.contains_key(&span.voice) {
+            // It will be told to speak by somebody whose word has not come yet, or begins where all others have ended.
+            let own = span
+                .changes
+                .iter()
+                .find(|(_, change)| matches!(change, Change::Voice(id, _) if *id == span.voice));
+            let ended = self
+                .voices
+                .values()
+                .map(|voice| voice.end)
+                .collect::<Option<Vec<Tick>>>();
+            let all_ended = ended.and_then(|ended| ended.into_iter().max());
+            match own.zip(all_ended) {
+                Some(((tick, _), end)) if is_authority && *tick == end => {
+                    self.voices.insert(span.voice, Voice::new(end, Vec::new()));
+                }
+                _ => return Some(false),
+            }
+        }
+        let voice = self.voices.get(&span.voice)?;
         if span.from > voice.upto {
             let gone = voice.end.is_some() || self.departed.contains_key(&span.voice);
             if now >= self.next_gap && !gone {
@@ -213,6 +230,10 @@ impl Lockstep {
                 let voice = self.voices.entry(*id).or_insert_with(begin);
                 if voice.players.is_empty() {
                     voice.players.clone_from(players);
+                }
+                // Two may have said so: the earlier one counts.
+                if *tick < voice.from && voice.upto == voice.from && voice.end.is_none() {
+                    (voice.from, voice.upto) = (*tick, *tick);
                 }
             }
             self.timeline.change(*tick, change.clone());

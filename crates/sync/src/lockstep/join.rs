@@ -4,7 +4,7 @@ use alloc::string::ToString;
 use alloc::vec::Vec;
 use core::time::Duration;
 
-use super::message::{Bytes, Message, Span, put, put_voice, write_entries};
+use super::message::{Bytes, Message, SPLIT_BYTES, Span, put, put_voice, write_entries};
 use super::{Cursor, Lockstep, Pace, Voice};
 use crate::timeline::VoiceId;
 use crate::{AdoptError, Carriage, ModelEvent, Outgoing, PeerId, PlayerId, Roster, Tick, World};
@@ -99,7 +99,14 @@ impl Lockstep {
         let mut entries = Vec::new();
         loop {
             entries.clear();
-            let to = write_entries(&self.timeline, from, known, |_| true, &mut entries);
+            let to = write_entries(
+                &self.timeline,
+                from,
+                known,
+                |_| true,
+                SPLIT_BYTES,
+                &mut entries,
+            );
             let nobody = VoiceId {
                 peer: newcomer,
                 life: 0,

@@ -10,8 +10,8 @@ use crate::{PeerId, PlayerId, Tick};
 const MAX_SPAN: u64 = 4096;
 /// Changes a single span may hold.
 const MAX_CHANGES: u64 = 8192;
-/// A span is split where it gets longer than this.
-const SPLIT_BYTES: usize = 1000;
+/// A span is split where it gets longer than this, so that each goes into a packet.
+pub(super) const SPLIT_BYTES: usize = 1000;
 
 /// One message, read where it lies.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -396,12 +396,13 @@ pub(super) fn write_entries(
     from: Tick,
     to: Tick,
     of: impl Fn(PlayerId) -> bool,
+    most: usize,
     out: &mut Vec<u8>,
 ) -> Tick {
     let mut since = from;
     let mut tick = from;
     while tick < to {
-        if out.len() > SPLIT_BYTES || tick.since(from) >= MAX_SPAN {
+        if out.len() > most || tick.since(from) >= MAX_SPAN {
             return tick;
         }
         if let Some(inputs) = timeline.inputs(tick)
@@ -501,7 +502,14 @@ mod tests {
         timeline.insert(Tick(104), PlayerId(7), b"beyond");
         let mut entries = Vec::new();
         assert_eq!(
-            write_entries(&timeline, Tick(100), Tick(104), |_| true, &mut entries),
+            write_entries(
+                &timeline,
+                Tick(100),
+                Tick(104),
+                |_| true,
+                SPLIT_BYTES,
+                &mut entries
+            ),
             Tick(104)
         );
         let span = Span {

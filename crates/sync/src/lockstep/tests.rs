@@ -122,6 +122,7 @@ impl Shore {
                 peer: PeerId(at as u16),
                 players: vec![PlayerId(at as u16)],
                 in_sync: true,
+                away: false,
                 watches: false,
                 life: 1,
                 latency: self.delay,
