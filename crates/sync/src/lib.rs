@@ -45,6 +45,7 @@
 //!     peer: PeerId(n),
 //!     players: vec![PlayerId(n)],
 //!     in_sync: true,
+//!     away: false,
 //!     watches: false,
 //!     life: 0,
 //!     latency: Duration::ZERO,
