@@ -2,7 +2,7 @@
 
 CARGO ?= cargo
 SAMESTEP = $(CARGO) run --quiet --release -p samestep-cli --
-PLANS = delivery jitter loss-latency block bottleneck hostile clock topology join churn
+PLANS = delivery jitter loss-latency block bottleneck hostile clock topology join churn lockstep-limits lockstep-join
 
 .PHONY: help play test setup lint unit wasm lab-plans doc bench soak fuzz peers report
 
