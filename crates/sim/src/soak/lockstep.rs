@@ -20,7 +20,7 @@ use pasture::{Pasture, Shepherd};
 use shepherd::{Shepherding, Told};
 
 /// How long members of a mesh take to know who is none any more.
-const MEMBERS_KNOW: Duration = Duration::from_millis(1500);
+const MEMBERS_KNOW: Duration = Duration::from_secs(6);
 /// Programs at the same time.
 const MOST: usize = 8;
 
@@ -47,6 +47,7 @@ struct Script<'t> {
     /// The check value of every tick, and who told it first.
     states: BTreeMap<Tick, (u64, NodeId)>,
     given: u64,
+    all_is_well: bool,
     /// One state is changed by hand, to see that found and repaired.
     spoil: bool,
     spoiled: Option<(NodeId, bool)>,
@@ -92,6 +93,7 @@ impl<'t> Script<'t> {
             programs: Vec::new(),
             states: BTreeMap::new(),
             given: 0,
+            all_is_well: false,
             spoil: false,
             spoiled: None,
             trace,
@@ -356,7 +358,13 @@ impl<'t> Script<'t> {
                 Promise::GoesOn,
                 format!("{node:?} does not take part: {}", self.words(*node)),
             )),
-            None => Ok(()),
+            None => {
+                // Everyone is a member now: all that was told counts.
+                self.all_is_well = true;
+                self.compare()?;
+                self.all_is_well = false;
+                Ok(())
+            }
         }
     }
 
@@ -467,6 +475,10 @@ impl<'t> Script<'t> {
     /// and then gets the state of the others. So what members say counts a little later, if they are members then.
     fn compare(&mut self) -> Result<(), Breach> {
         let now = self.fleet.now();
+        let patience = match self.mesh && !self.all_is_well {
+            true => MEMBERS_KNOW,
+            false => Duration::ZERO,
+        };
         for at in 0..self.programs.len() {
             let node = self.programs[at].node;
             let told = self.fleet.with(node, |_, program| {
@@ -481,10 +493,6 @@ impl<'t> Script<'t> {
             if disowned || self.spoiled.is_some_and(|(spoiled, _)| spoiled == node) {
                 program.told.clear();
             }
-            let patience = match self.mesh {
-                true => MEMBERS_KNOW,
-                false => Duration::ZERO,
-            };
             while let Some((told_at, tick, checksum)) = self.programs[at].told.front().copied() {
                 if now < told_at + patience {
                     break;

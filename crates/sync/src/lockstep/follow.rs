@@ -20,8 +20,8 @@ const CALM: Duration = Duration::from_secs(10);
 const RELAX_EVERY: Duration = Duration::from_millis(250);
 /// Who is nearer has hardly any loss.
 const NEAR: Duration = Duration::from_millis(5);
-/// The most that is allowed for before anything has come late.
-const MOST_SPARE: Duration = Duration::from_millis(67);
+/// What is allowed for before anything has come late, where it may: two short turns.
+const SPARE: Duration = Duration::from_millis(67);
 /// How much earlier than needed things are to arrive, in µs.
 const MARGIN_US: i64 = 2_000;
 
@@ -134,11 +134,11 @@ impl Lockstep {
             false => roster.member(roster.authority).map(|host| host.latency),
         };
         let farthest = farthest.unwrap_or_default();
-        let spare = match farthest > NEAR {
-            true => (self.tick_time * 2 * self.turn.min(4) as u32).min(MOST_SPARE),
-            false => Duration::ZERO,
-        };
-        self.extra.set_spare(spare);
+        if farthest > NEAR {
+            self.extra.set_spare(SPARE);
+        } else if farthest < NEAR / 2 {
+            self.extra.set_spare(Duration::ZERO);
+        }
     }
 
     /// Who keeps a tick from being simulated; `None` if nobody does.
