@@ -32,7 +32,8 @@ impl Simulation for Pond {
     fn step(&mut self, inputs: &Inputs<'_, Hop>, events: &mut Events<String>) {
         self.frogs.retain(|_, frog| inputs.of(frog.owner).is_some());
         for (player, hop) in inputs.iter() {
-            match self.frogs.iter_mut().find(|(_, frog)| frog.owner == player) {
+            let frog = self.frogs.iter_mut().find(|(_, frog)| frog.owner == player);
+            match frog {
                 Some((_, frog)) if hop.0 != 0 => {
                     frog.place = (frog.place + i32::from(hop.0)).clamp(0, 30);
                     events.emit(format!("{player} hops"));
@@ -94,10 +95,8 @@ fn run(command: &str) -> Result<(), Box<dyn Error>> {
             return Err(reason.to_string().into());
         }
         let now = game.now();
-        if let (Ok(key), Some(me)) = (
-            typed.try_recv(),
-            game.machine().session().my_players().next(),
-        ) {
+        let me = game.machine().session().my_players().next();
+        if let (Ok(key), Some(me)) = (typed.try_recv(), me) {
             match key.as_str() {
                 "l" => drop(game.machine_mut().input(now, me, &Hop(-1))),
                 "r" => drop(game.machine_mut().input(now, me, &Hop(1))),

@@ -18,6 +18,8 @@ const GIVE_UP: Duration = Duration::from_secs(3);
 /// What came in time for this long need not be waited for as long.
 const CALM: Duration = Duration::from_secs(10);
 const RELAX_EVERY: Duration = Duration::from_millis(250);
+/// Waited for until it is known how steady the connection is: three packets in a row may be lost.
+const UNTIL_MEASURED: Duration = Duration::from_millis(50);
 /// Who is nearer has hardly any loss.
 const NEAR: Duration = Duration::from_millis(5);
 /// What is allowed for before anything has come late, where it may: two short turns.
@@ -34,6 +36,8 @@ pub(super) struct Extra {
     length: Duration,
     /// What is allowed for before anything has come late.
     spare: Duration,
+    /// How much more than was needed is waited for: a tick.
+    headroom: Duration,
     /// The least slack of two halves of the last while, in µs.
     worst: [Option<i64>; 2],
     half_ends: Duration,
@@ -45,8 +49,9 @@ impl Extra {
         Extra {
             patience,
             floor: Duration::ZERO,
-            length: Duration::ZERO,
+            length: UNTIL_MEASURED,
             spare: Duration::ZERO,
+            headroom: Duration::from_millis(16),
             worst: [None; 2],
             half_ends: Duration::ZERO,
             next_relax: Duration::ZERO,
@@ -59,6 +64,11 @@ impl Extra {
 
     pub(super) fn set_floor(&mut self, floor: Duration) {
         self.floor = floor;
+    }
+
+    /// For whoever puts everything into order itself.
+    fn wait_for_nobody(&mut self) {
+        (self.length, self.spare) = (Duration::ZERO, Duration::ZERO);
     }
 
     pub(super) fn set_spare(&mut self, spare: Duration) {
@@ -79,7 +89,8 @@ impl Extra {
         let worst = &mut self.worst[0];
         *worst = Some(worst.map_or(slack_us, |worst| worst.min(slack_us)));
         if needed > self.length.max(self.spare).as_micros() as i64 {
-            self.length = Duration::from_micros(needed as u64 + MARGIN_US as u64);
+            // What was a little late once is later the next time: one more packet is lost.
+            self.length = Duration::from_micros(needed as u64) + self.headroom;
             self.next_relax = now + CALM;
         }
     }
@@ -91,9 +102,13 @@ impl Extra {
     }
 
     fn relax(&mut self, now: Duration, tick_time: Duration) {
+        self.headroom = tick_time;
         if now >= self.half_ends {
             self.half_ends = now + CALM / 2;
             self.worst = [None, self.worst[0]];
+        }
+        if self.next_relax.is_zero() {
+            self.next_relax = now + CALM;
         }
         if now < self.next_relax || self.length.is_zero() {
             return;
@@ -102,7 +117,8 @@ impl Extra {
         let Some(worst) = self.worst.into_iter().flatten().min() else {
             return;
         };
-        let spare = worst + self.length.as_micros() as i64 - 3 * MARGIN_US;
+        let kept = self.headroom.as_micros() as i64 + 2 * MARGIN_US;
+        let spare = worst + self.length.as_micros() as i64 - kept;
         if spare > 0 {
             let less = Duration::from_micros(spare as u64).min(tick_time / 4);
             self.length = self.length.saturating_sub(less);
@@ -129,6 +145,9 @@ impl Lockstep {
         let Some(roster) = &self.roster else {
             return;
         };
+        if self.is_authority() && self.is_sequenced() {
+            return self.extra.wait_for_nobody();
+        }
         let farthest = match roster.is_mesh {
             true => roster.members.iter().map(|member| member.latency).max(),
             false => roster.member(roster.authority).map(|host| host.latency),
@@ -315,7 +334,7 @@ mod tests {
         let mut extra = Extra::new(Duration::from_millis(500));
         extra.on_slack(Duration::from_secs(1), -30_000);
         let most = extra.length();
-        assert!(most >= Duration::from_millis(32) && most < Duration::from_millis(40));
+        assert_eq!(most, UNTIL_MEASURED);
         for ms in 0..30_000u64 {
             let now = Duration::from_millis(1000 + ms);
             extra.on_slack(now, 20_000);

@@ -193,7 +193,8 @@ impl Shore {
             .map(|peer| peer.model.next.0)
             .collect();
         let (least, most) = (ticks.iter().min().unwrap(), ticks.iter().max().unwrap());
-        assert!(most - least <= 3, "{ticks:?}");
+        // Guests are later by what they allow for loss.
+        assert!(most - least <= 6, "{ticks:?}");
         let pushes = self.peers[first].world.state().pushes;
         for peer in self.peers.iter_mut().filter(|peer| peer.here) {
             assert_eq!(peer.world.state().pushes, pushes);
@@ -401,10 +402,11 @@ fn a_slow_machine_slows_everyone_gently_or_is_sent_away() {
         slack: None,
     };
     let bytes = Message::Report(report).write();
-    shore.peers[0]
-        .model
-        .handle_message(shore.now, PeerId(1), &bytes);
-    shore.run(200);
+    for _ in 0..20 {
+        let host = &mut shore.peers[0].model;
+        host.handle_message(shore.now, PeerId(1), &bytes);
+        shore.run(2);
+    }
     let told = core::iter::from_fn(|| shore.peers[0].model.poll_event()).next();
     assert_eq!(
         told,
