@@ -387,7 +387,10 @@ mod tests {
         arena.play_until(seconds(3)).unwrap();
         assert!(arena.differing().iter().all(|(node, _)| *node == NodeId(2)));
         let error = arena.check_equal().unwrap_err();
-        assert!(error.contains("node 2") && error.contains("seed 5"), "{error}");
+        assert!(
+            error.contains("node 2") && error.contains("seed 5"),
+            "{error}"
+        );
         assert!(arena.notices().is_empty());
     }
 
