@@ -77,6 +77,8 @@ pub struct Lockstep {
     extra: Extra,
     guard: Guard,
     departed: BTreeMap<VoiceId, Departed>,
+    /// Who has a state that this program, the authority, asked for.
+    newer: Option<PeerId>,
     /// Spans that came before those they follow.
     early: Vec<(PeerId, Vec<u8>)>,
     /// Messages that need the world.
@@ -195,6 +197,7 @@ impl Lockstep {
             turns: VecDeque::new(),
             guard: Guard::default(),
             departed: BTreeMap::new(),
+            newer: None,
             early: Vec::new(),
             for_world: VecDeque::new(),
             outbox: VecDeque::new(),

@@ -172,9 +172,18 @@ impl Lockstep {
         if !self.departed.contains_key(&span.voice) {
             return Some(());
         }
-        if span.from <= voice.upto {
-            self.take_span(span)?;
+        if span.from > voice.upto {
+            // Its state holds what it cannot tell any more: that state counts, and everyone goes on from it.
+            self.newer = Some(from);
+            let tick = self.next;
+            self.say(
+                from,
+                Carriage::Reliable,
+                &Message::Leaves { tick, tree: &[] },
+            );
+            return Some(());
         }
+        self.take_span(span)?;
         if let Some(departed) = self.departed.get_mut(&span.voice) {
             departed.answered.insert(from);
         }

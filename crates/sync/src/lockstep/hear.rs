@@ -94,6 +94,10 @@ impl Lockstep {
                 self.on_end(now, &span)?;
             }
             Message::Repaired { tick, words } => self.on_repaired(from, tick, words),
+            Message::Checkpoint(_) if self.newer == Some(from) => {
+                self.newer = None;
+                self.queue_for_world(now, from, bytes);
+            }
             Message::Diverged { .. } | Message::Checkpoint(_) if from != authority => return None,
             Message::Diverged { .. }
             | Message::Leaves { .. }

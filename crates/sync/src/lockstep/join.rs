@@ -187,7 +187,12 @@ impl Lockstep {
             self.initiative = span.initiative;
         }
         self.roll = self.present_at_end();
+        // Who was said to be gone is not listened to again.
+        let gone: Vec<VoiceId> = self.departed.keys().copied().collect();
         self.departed.clear();
+        for id in gone {
+            self.on_departed(id);
+        }
         self.guard.begin_anew();
         self.stalled = None;
         self.hurrying = true;
