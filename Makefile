@@ -9,9 +9,9 @@ PLANS = delivery jitter loss-latency block bottleneck hostile clock topology joi
 
 help:
 	@echo "make play    watch a host and three bots over real UDP through an impaired link"
-	@echo "make test    format, lints, all tests (2,000 seeded worlds among them), the lab's plans"
+	@echo "make test    format, lints, all tests (2,500 seeded worlds among them), the lab's plans"
 	@echo "make report  run every plan of the lab and write lab-out/report.html"
-	@echo "make bench   speed of the bit packer, the protocol and the transports; allocations per packet"
+	@echo "make bench   speed of the bit packer, the protocol, the transports, states and games; allocations"
 	@echo "make soak    20,000 seeded worlds (about half an hour)"
 	@echo "make fuzz    every fuzz target for a minute (installs cargo-fuzz)"
 	@echo "make peers   the same work by other libraries, side by side (large build)"
@@ -38,7 +38,7 @@ lint:
 	@$(CARGO) clippy -p samestep-proto --no-default-features -- -D warnings
 
 unit:
-	@echo "==> tests: units, behaviours, documentation examples, 2,000 seeded worlds"
+	@echo "==> tests: units, behaviours, documentation examples, 2,500 seeded worlds"
 	@$(CARGO) test --workspace
 
 wasm:
@@ -62,7 +62,7 @@ report: setup
 	@$(SAMESTEP) lab report --out lab-out
 
 bench: setup
-	@$(CARGO) bench -p samestep-wire -p samestep-proto -p samestep-transport
+	@$(CARGO) bench -p samestep-wire -p samestep-proto -p samestep-transport -p samestep-sync -p samestep-evaluation -p samestep-skirmish
 
 soak: setup
 	@$(SAMESTEP) lab soak --seeds 20000
