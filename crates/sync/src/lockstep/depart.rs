@@ -170,6 +170,8 @@ impl Lockstep {
             return Some(());
         }
         if !self.departed.contains_key(&span.voice) {
+            // An authority before this one asked for it, and it came back.
+            self.say(from, Carriage::Reliable, &Message::Alive(span.voice));
             return Some(());
         }
         if span.from > voice.upto {

@@ -3,7 +3,7 @@
 use core::time::Duration;
 
 use super::message::Message;
-use super::{Lockstep, Pace};
+use super::{Lockstep, Pace, Voice};
 use crate::timeline::VoiceId;
 use crate::{Carriage, Tick, World};
 
@@ -178,7 +178,9 @@ impl Lockstep {
             .voices
             .values()
             .any(|voice| voice.from <= tick && voice.upto > tick);
-        match spoken {
+        // In a mesh nobody plays from where all have ended to where the next was told to begin.
+        let next_begins = |voice: &Voice| voice.from > tick && voice.end.is_none();
+        match spoken || (!self.is_sequenced() && self.voices.values().any(next_begins)) {
             true => None,
             false => authority(),
         }

@@ -87,6 +87,14 @@ impl Lockstep {
                 }
                 self.on_recall(voice);
             }
+            Message::Alive(voice) => {
+                if from != authority {
+                    return None;
+                }
+                self.departed.remove(&voice);
+                self.take_early(now);
+                self.wake_at(now);
+            }
             Message::End { span } => {
                 if from != authority {
                     return None;

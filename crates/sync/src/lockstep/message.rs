@@ -30,6 +30,8 @@ pub(super) enum Message<'a> {
     Have { span: Span<'a> },
     /// A voice is gone: what do you know of it?
     Recall(VoiceId),
+    /// That voice is not gone: listen to it again.
+    Alive(VoiceId),
     /// The voice that is gone said this much, and no more.
     End { span: Span<'a> },
     /// Your state differs: ask this peer for what is right.
@@ -200,6 +202,7 @@ impl<'a> Message<'a> {
             11 => Self::Checkpoint(r.rest()),
             12 => Self::EndTurn(r.player()?),
             13 => Self::Recall(r.voice()?),
+            14 => Self::Alive(r.voice()?),
             _ => return None,
         };
         r.0.is_empty().then_some(message)
@@ -278,6 +281,10 @@ impl<'a> Message<'a> {
             Self::EndTurn(player) => {
                 out.push(12);
                 put(&mut out, player.0.into());
+            }
+            Self::Alive(voice) => {
+                out.push(14);
+                put_voice(&mut out, *voice);
             }
             Self::Recall(voice) => {
                 out.push(13);
