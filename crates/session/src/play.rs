@@ -88,7 +88,6 @@ pub struct Match<W, M> {
     next_latencies: Duration,
     /// States that spectators are to get later.
     delayed: Vec<(Duration, PeerId, Vec<u8>)>,
-    spectator_delay: Duration,
     /// When the model wants to be called, by this program's clock.
     wake: Option<Duration>,
 }
@@ -147,15 +146,8 @@ impl<W: World, M: Model> Match<W, M> {
             roster_of: 0,
             next_latencies: now,
             delayed: Vec::new(),
-            spectator_delay: Duration::ZERO,
             wake: Some(now),
         })
-    }
-
-    /// The same with spectators who get their first state this much later, as the model shows them the rest.
-    pub fn with_spectator_delay(mut self, delay: Duration) -> Self {
-        self.spectator_delay = delay;
-        self
     }
 
     /// What a player of this program does next. False if it may not act now, or too much waits already.
@@ -219,6 +211,7 @@ impl<W: World, M: Model> Match<W, M> {
             return false;
         }
         change(&mut self.world);
+        self.world.replaced(self.model.status().tick);
         if let Some(time) = self.session.time(now) {
             self.model.hand_out(time, &mut self.world);
         }
@@ -332,9 +325,10 @@ impl<W: World, M: Model> Match<W, M> {
             .peer(peer)
             .is_some_and(|peer| peer.kind == PeerKind::Spectator);
         let state = self.model.checkpoint(time, peer, &mut self.world);
-        if watches && !self.spectator_delay.is_zero() {
+        let delay = self.model.spectator_delay();
+        if watches && !delay.is_zero() {
             self.delayed.retain(|(_, waiting, _)| *waiting != peer);
-            self.delayed.push((now + self.spectator_delay, peer, state));
+            self.delayed.push((now + delay, peer, state));
             return;
         }
         self.session.provide_state(now, peer, &state);

@@ -430,6 +430,10 @@ impl Model for Lockstep {
         }
     }
 
+    fn spectator_delay(&self) -> Duration {
+        self.config.spectator_delay
+    }
+
     fn checkpoint(&mut self, now: Duration, newcomer: PeerId, world: &mut dyn World) -> Vec<u8> {
         self.write_checkpoint(now, newcomer, world)
     }

@@ -48,6 +48,9 @@ pub trait Model {
     /// How things stand.
     fn status(&self) -> Status;
 
+    /// How much later than the players spectators see the game; their first state is to reach them no sooner.
+    fn spectator_delay(&self) -> Duration;
+
     /// Everything a newcomer needs to take part from here on.
     fn checkpoint(&mut self, now: Duration, newcomer: PeerId, world: &mut dyn World) -> Vec<u8>;
 
