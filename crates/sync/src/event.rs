@@ -2,6 +2,7 @@
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
+use core::ops::Range;
 
 use crate::Tick;
 
@@ -23,6 +24,9 @@ pub struct Occurrence<E> {
     pub tick: Tick,
     /// How sure it is.
     pub stage: Stage,
+    /// The tick for which it was told as predicted, if it was: this and the event say what is confirmed or cancelled here. It
+    /// may happen a few ticks before or after.
+    pub predicted: Option<Tick>,
     /// What happened.
     pub event: E,
 }
@@ -58,14 +62,41 @@ impl<E> Events<E> {
     }
 }
 
+/// An event that comes out again so many ticks before or after is the same one.
+const SHIFT: u64 = 4;
+
 /// Sees to it that every event is resolved exactly once, however often its tick is simulated.
 ///
 /// A step's events are [emitted](Ledger::emit); when ticks are simulated again they are [rewound](Ledger::rewind) first, and what
-/// comes out again is the same event; [settling](Ledger::settle_before) confirms what is there and cancels what did not come out again.
+/// comes out again, in the same tick or up to four before or after, is the same event. [Settling](Ledger::settle_before) confirms what is
+/// there, in the order in which it was emitted last, and cancels what did not come out again.
+///
+/// ```
+/// use samestep_sync::{Ledger, Stage, Tick};
+///
+/// let mut ledger = Ledger::default();
+/// ledger.emit(Tick(7), "door opens");
+/// ledger.emit(Tick(8), "shot");
+/// ledger.rewind(Tick(7)); // somebody had done something else
+/// ledger.emit(Tick(9), "shot");
+/// ledger.settle_before(Tick(12));
+/// let told: Vec<_> = core::iter::from_fn(|| ledger.poll()).map(|told| (told.tick.0, told.stage, told.event)).collect();
+/// assert_eq!(
+///     told,
+///     [
+///         (7, Stage::Predicted, "door opens"),
+///         (8, Stage::Predicted, "shot"),
+///         (9, Stage::Confirmed, "shot"),
+///         (7, Stage::Cancelled, "door opens"),
+///     ]
+/// );
+/// ```
 #[derive(Debug)]
 pub struct Ledger<E> {
-    /// In the order of their ticks, those not settled yet.
-    open: VecDeque<Open<E>>,
+    /// What the present simulation has emitted, in its order, and is not settled yet.
+    standing: VecDeque<Open<E>>,
+    /// What was told as predicted and has not come out again, by tick.
+    rewound: VecDeque<Open<E>>,
     told: VecDeque<Occurrence<E>>,
     limit: usize,
     dropped: u64,
@@ -74,15 +105,16 @@ pub struct Ledger<E> {
 #[derive(Debug)]
 struct Open<E> {
     tick: Tick,
+    /// The tick for which it was told.
+    predicted: Tick,
     event: E,
-    /// Whether the present simulation emits it.
-    stands: bool,
 }
 
 impl<E> Default for Ledger<E> {
     fn default() -> Self {
         Self {
-            open: VecDeque::new(),
+            standing: VecDeque::new(),
+            rewound: VecDeque::new(),
             told: VecDeque::new(),
             limit: 65_536,
             dropped: 0,
@@ -91,61 +123,63 @@ impl<E> Default for Ledger<E> {
 }
 
 impl<E: Clone + PartialEq> Ledger<E> {
-    /// A tick was simulated and emitted `event`; it will be settled later.
+    /// A tick was simulated and emitted `event`; it will be settled later. Ticks after it that were simulated before count as rewound.
     pub fn emit(&mut self, tick: Tick, event: E) {
-        let end = self.open.partition_point(|open| open.tick <= tick);
-        let begin = self.open.partition_point(|open| open.tick < tick);
-        let again = self
-            .open
-            .range_mut(begin..end)
-            .find(|open| !open.stands && open.event == event);
-        if let Some(open) = again {
-            open.stands = true;
-            return;
+        if self.standing.back().is_some_and(|last| last.tick > tick) {
+            self.rewind(tick.next());
         }
-        self.tell(tick, Stage::Predicted, event.clone());
-        let stands = true;
-        self.open.insert(
-            end,
-            Open {
-                tick,
-                event,
-                stands,
-            },
-        );
+        let predicted = match self.take_again(tick, &event) {
+            Some(predicted) => predicted,
+            None => {
+                self.tell(tick, Stage::Predicted, Some(tick), event.clone());
+                tick
+            }
+        };
+        self.standing.push_back(Open {
+            tick,
+            predicted,
+            event,
+        });
     }
 
     /// Ticks from here on will be simulated again.
     pub fn rewind(&mut self, to: Tick) {
-        let begin = self.open.partition_point(|open| open.tick < to);
-        for open in self.open.range_mut(begin..) {
-            open.stands = false;
-        }
-    }
-
-    /// Ticks before this one will not be simulated again.
-    pub fn settle_before(&mut self, tick: Tick) {
-        while self.open.front().is_some_and(|open| open.tick < tick) {
-            let Some(open) = self.open.pop_front() else {
+        while self.standing.back().is_some_and(|open| open.tick >= to) {
+            let Some(open) = self.standing.pop_back() else {
                 return;
             };
-            let stage = match open.stands {
-                true => Stage::Confirmed,
-                false => Stage::Cancelled,
-            };
-            self.tell(open.tick, stage, open.event);
+            // From the last to the first: those of a tick stay in their order.
+            let at = self.rewound.partition_point(|other| other.tick < open.tick);
+            self.rewound.insert(at, open);
         }
     }
 
-    /// A tick that is final already emitted `event`: it need not be predicted first.
-    pub fn confirm(&mut self, tick: Tick, event: E) {
-        self.tell(tick, Stage::Confirmed, event);
+    /// Ticks before this one will not be simulated again. What did not come out again is cancelled as soon as it cannot any more, four
+    /// ticks later.
+    pub fn settle_before(&mut self, tick: Tick) {
+        while self.standing.front().is_some_and(|open| open.tick < tick) {
+            let open = self.standing.pop_front();
+            self.resolve(Stage::Confirmed, open);
+        }
+        let is_over = |open: &Open<E>| open.tick.0 + SHIFT < tick.0;
+        while self.rewound.front().is_some_and(is_over) {
+            let open = self.rewound.pop_front();
+            self.resolve(Stage::Cancelled, open);
+        }
     }
 
-    /// Nothing that was predicted counts any more, and nothing is told of it: the state has been replaced.
+    /// A tick that is final already emitted `event`: it need not be predicted first. Ticks before it are settled.
+    pub fn confirm(&mut self, tick: Tick, event: E) {
+        self.settle_before(tick);
+        let predicted = self.take_again(tick, &event);
+        self.tell(tick, Stage::Confirmed, predicted, event);
+    }
+
+    /// Nothing that was predicted counts any more: the state has been replaced. It is cancelled.
     pub fn forget(&mut self) {
-        for open in core::mem::take(&mut self.open) {
-            self.tell(open.tick, Stage::Cancelled, open.event);
+        self.rewind(Tick(0));
+        while let open @ Some(_) = self.rewound.pop_front() {
+            self.resolve(Stage::Cancelled, open);
         }
     }
 
@@ -159,56 +193,41 @@ impl<E: Clone + PartialEq> Ledger<E> {
         self.dropped
     }
 
-    fn tell(&mut self, tick: Tick, stage: Stage, event: E) {
+    /// Finds what comes out again in what was rewound, and says for which tick it was predicted. It is that of the same tick; else the oldest
+    /// of the ticks before, which have been simulated again; else the next of those to come.
+    fn take_again(&mut self, tick: Tick, event: &E) -> Option<Tick> {
+        if self.rewound.is_empty() {
+            return None;
+        }
+        let rewound = &self.rewound;
+        let place = |tick: u64| rewound.partition_point(|open| open.tick.0 < tick);
+        let find = |mut places: Range<usize>| places.find(|at| rewound[*at].event == *event);
+        let (here, after) = (place(tick.0), place(tick.0 + 1));
+        let found = find(here..after)
+            .or_else(|| find(place(tick.0.saturating_sub(SHIFT))..here))
+            .or_else(|| find(after..place(tick.0 + SHIFT + 1)))?;
+        self.rewound.remove(found).map(|open| open.predicted)
+    }
+
+    fn resolve(&mut self, stage: Stage, open: Option<Open<E>>) {
+        if let Some(open) = open {
+            self.tell(open.tick, stage, Some(open.predicted), open.event);
+        }
+    }
+
+    fn tell(&mut self, tick: Tick, stage: Stage, predicted: Option<Tick>, event: E) {
         if self.told.len() == self.limit {
             self.told.pop_front();
             self.dropped += 1;
         }
-        self.told.push_back(Occurrence { tick, stage, event });
+        self.told.push_back(Occurrence {
+            tick,
+            stage,
+            predicted,
+            event,
+        });
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn told(ledger: &mut Ledger<&'static str>) -> Vec<(u64, Stage, &'static str)> {
-        core::iter::from_fn(|| ledger.poll())
-            .map(|told| (told.tick.0, told.stage, told.event))
-            .collect()
-    }
-
-    #[test]
-    fn what_comes_out_again_is_the_same_event() {
-        let mut ledger = Ledger::default();
-        ledger.emit(Tick(1), "shot");
-        ledger.emit(Tick(2), "hit");
-        ledger.rewind(Tick(1));
-        ledger.emit(Tick(1), "shot");
-        ledger.settle_before(Tick(3));
-        assert_eq!(
-            told(&mut ledger),
-            [
-                (1, Stage::Predicted, "shot"),
-                (2, Stage::Predicted, "hit"),
-                (1, Stage::Confirmed, "shot"),
-                (2, Stage::Cancelled, "hit"),
-            ]
-        );
-    }
-
-    #[test]
-    fn two_equal_events_of_a_tick_are_two() {
-        let mut ledger = Ledger::default();
-        ledger.emit(Tick(1), "hit");
-        ledger.emit(Tick(1), "hit");
-        ledger.rewind(Tick(0));
-        ledger.emit(Tick(1), "hit");
-        ledger.settle_before(Tick(2));
-        let resolved: Vec<_> = told(&mut ledger).split_off(2);
-        assert_eq!(
-            resolved,
-            [(1, Stage::Confirmed, "hit"), (1, Stage::Cancelled, "hit")]
-        );
-    }
-}
+mod tests;
