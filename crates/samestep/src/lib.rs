@@ -118,9 +118,9 @@ pub mod prelude {
         RequestId, Role, Session, SessionConfig, SessionEvent, Shared, State, Ticket, To, Verdict,
     };
     pub use samestep_sync::{
-        Entities, EntityId, Events, Input, Inputs, Length, List, Live, Lockstep, LockstepConfig,
-        Owner, Pace, PeerId, PlayerId, Rng, SetError, Simulation, SlowMachine, Stage, Status,
-        Synced, Tick, World,
+        Beyond, Entities, EntityId, Events, Input, Inputs, Length, List, Live, Lockstep,
+        LockstepConfig, Owner, Pace, PeerId, PlayerId, Rng, Rollback, RollbackConfig, SetError,
+        Simulation, SlowMachine, Stage, Status, Synced, Tick, World,
     };
     pub use samestep_transport::{Impaired, Memory, Tcp, Transport, Udp};
 }

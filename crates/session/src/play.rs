@@ -24,6 +24,8 @@ const LATENCIES_EVERY: Duration = Duration::from_secs(1);
 const GUESTS_EVERY: Duration = Duration::from_millis(250);
 /// Changes of a latency that are not worth mentioning.
 const SAME_LATENCY: Duration = Duration::from_micros(500);
+/// The same of loss, in percent.
+const SAME_LOSS: u8 = 2;
 
 /// One program's part in a game: its [`Session`], the [`Model`] that keeps everyone in step, and the [`World`] that is simulated.
 ///
@@ -367,12 +369,14 @@ impl<W: World, M: Model> Match<W, M> {
         if !is_mesh && me != authority {
             self.next_roster = now + GUESTS_EVERY;
         }
-        let latency_of = |peer: PeerId| {
+        let way_to = |peer: PeerId| {
             let matters = peer != me && (is_mesh || me == authority || peer == authority);
             let stats = matters
                 .then(|| self.session.peer_stats(now, peer))
                 .flatten();
-            stats.map_or(Duration::ZERO, |stats| stats.rtt / 2)
+            stats.map_or((Duration::ZERO, 0), |stats| {
+                (stats.rtt / 2, (stats.loss * 100.0).round() as u8)
+            })
         };
         if let Some(roster) = &mut self.roster
             && roster.me == me
@@ -380,9 +384,11 @@ impl<W: World, M: Model> Match<W, M> {
         {
             let mut changed = false;
             for member in &mut roster.members {
-                let latency = latency_of(member.peer);
-                if latency.abs_diff(member.latency) > SAME_LATENCY.max(member.latency / 8) {
-                    (member.latency, changed) = (latency, true);
+                let (latency, loss) = way_to(member.peer);
+                let farther =
+                    latency.abs_diff(member.latency) > SAME_LATENCY.max(member.latency / 8);
+                if farther || loss.abs_diff(member.loss) > SAME_LOSS {
+                    (member.latency, member.loss, changed) = (latency, loss, true);
                 }
             }
             if changed {
@@ -394,14 +400,18 @@ impl<W: World, M: Model> Match<W, M> {
         let mut members: Vec<Member> = room
             .peers()
             .iter()
-            .map(|peer| Member {
-                peer: peer.id,
-                players: Vec::new(),
-                in_sync: peer.presence == Presence::InSync,
-                away: peer.presence == Presence::Away,
-                watches: peer.kind == PeerKind::Spectator,
-                life: peer.since,
-                latency: latency_of(peer.id),
+            .map(|peer| {
+                let (latency, loss) = way_to(peer.id);
+                Member {
+                    peer: peer.id,
+                    players: Vec::new(),
+                    in_sync: peer.presence == Presence::InSync,
+                    away: peer.presence == Presence::Away,
+                    watches: peer.kind == PeerKind::Spectator,
+                    life: peer.since,
+                    latency,
+                    loss,
+                }
             })
             .collect();
         members.sort_by_key(|member| member.peer);

@@ -195,8 +195,13 @@ impl TickInputs {
 
     /// Sets who is present to those of another tick.
     pub(crate) fn share_players(&mut self, other: &TickInputs) {
-        if !Arc::ptr_eq(&self.players, &other.players) {
-            self.players = other.players.clone();
+        self.set_shared_players(&other.players);
+    }
+
+    /// Sets who is present to a list that ticks share.
+    pub(crate) fn set_shared_players(&mut self, players: &Arc<[PlayerId]>) {
+        if !Arc::ptr_eq(&self.players, players) {
+            self.players = players.clone();
         }
     }
 

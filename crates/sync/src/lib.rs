@@ -49,6 +49,7 @@
 //!     watches: false,
 //!     life: 0,
 //!     latency: Duration::ZERO,
+//!     loss: 0,
 //! };
 //! let roster = |me| Roster { me: PeerId(me), authority: PeerId(0), is_mesh: false, members: vec![member(0), member(1)] };
 //! let mut host = Lockstep::new(LockstepConfig::default())?;
@@ -87,7 +88,7 @@
 //! - [`Simulation`], [`Input`], [`Inputs`], [`Events`]: the rules. [`Entities`], [`List`], [`Rng`] and [`math`] are what deterministic rules are made of.
 //! - [`Record`](trait@Record), [`Replicate`](trait@Replicate): the description. [`Table`], [`Tree`], [`Difference`] work on it without knowing the type.
 //! - [`World`]: what a model is lent. [`Live`] makes one of any simulation.
-//! - [`Model`], [`Lockstep`], [`LockstepConfig`], [`Status`], [`ModelEvent`].
+//! - [`Model`], [`Lockstep`], [`LockstepConfig`], [`Rollback`], [`RollbackConfig`], [`Status`], [`ModelEvent`].
 //! - [`Recorder`], [`Replay`], [`Playback`]; [`save_game`], [`load_game`]; [`sync_test()`], a game against itself.
 //!
 //! # Shared fields
@@ -170,6 +171,7 @@ mod record;
 mod replay;
 mod replicate;
 mod replicator;
+mod rollback;
 mod save;
 mod simulation;
 mod sync_test;
@@ -198,6 +200,7 @@ pub use replay::{
 };
 pub use replicate::{Extraction, Part, Replicate, Restoration};
 pub use replicator::{Recipient, Replicator, View};
+pub use rollback::{Beyond, Rollback, RollbackConfig, RollbackError};
 /// Derives [`Record`](trait@Record) for a struct or an enum whose fields are records.
 ///
 /// `#[field(…)]` on a field says how views show it; exact encodings do not depend on it:

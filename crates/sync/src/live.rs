@@ -1,6 +1,5 @@
 //! A game that runs: its state, its events, the states it can go back to, and its recording.
 
-use alloc::collections::VecDeque;
 use alloc::string::ToString;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -12,9 +11,6 @@ use crate::{
     AdoptError, Chunk, Divergence, Events, Input, Inputs, Ledger, Occurrence, Patched, PlayerId,
     Recorder, ReplayHeader, Simulation, Table, Tick, TickInputs, Tree, World,
 };
-
-/// States that are kept to go back to, unless told otherwise.
-const SAVES: usize = 8;
 
 /// A [`Simulation`] as a [`World`]: what a plain game hands to a model.
 ///
@@ -59,8 +55,9 @@ const SAVES: usize = 8;
 /// ```
 pub struct Live<S: Simulation> {
     now: Moment<S>,
-    saves: VecDeque<(Tick, Moment<S>)>,
-    most_saves: usize,
+    saves: Vec<(Tick, Moment<S>)>,
+    /// Released, to be filled again.
+    spare: Vec<Moment<S>>,
     given: Vec<u16>,
     events: Events<S::Event>,
     /// The tick whose events nobody was told of yet: if it is settled at once, they need not be predicted first.
@@ -167,8 +164,8 @@ impl<S: Simulation> Live<S> {
                 inputs: Vec::new(),
                 active: Vec::new(),
             },
-            saves: VecDeque::new(),
-            most_saves: SAVES,
+            saves: Vec::new(),
+            spare: Vec::new(),
             given: Vec::new(),
             events: Events::new(),
             fresh: None,
@@ -177,12 +174,6 @@ impl<S: Simulation> Live<S> {
             table: Table::new(S::schema()),
             recorder: None,
         }
-    }
-
-    /// Keeps so many states to go back to; 8 unless told otherwise. At least one.
-    pub fn with_saves(mut self, saves: usize) -> Self {
-        self.most_saves = saves.max(1);
-        self
     }
 
     /// The state: what to draw.
@@ -292,12 +283,20 @@ impl<S: Simulation> World for Live<S> {
         if let Some(moment) = self.saves.iter_mut().find(|(saved, _)| *saved == tick) {
             return moment.1.assign(&self.now);
         }
-        if self.saves.len() < self.most_saves {
-            return self.saves.push_back((tick, self.now.clone()));
-        }
-        if let Some((_, mut oldest)) = self.saves.pop_front() {
-            oldest.assign(&self.now);
-            self.saves.push_back((tick, oldest));
+        let moment = match self.spare.pop() {
+            Some(mut spare) => {
+                spare.assign(&self.now);
+                spare
+            }
+            None => self.now.clone(),
+        };
+        self.saves.push((tick, moment));
+    }
+
+    fn release(&mut self, tick: Tick) {
+        if let Some(at) = self.saves.iter().position(|(saved, _)| *saved == tick) {
+            let (_, moment) = self.saves.swap_remove(at);
+            self.spare.push(moment);
         }
     }
 
@@ -313,6 +312,10 @@ impl<S: Simulation> World for Live<S> {
 
     fn checksum(&mut self) -> u64 {
         self.now.state.checksum()
+    }
+
+    fn checksum_at(&mut self, saved: Tick) -> Option<u64> {
+        self.saved(saved).map(|moment| moment.state.checksum())
     }
 
     fn witness(&mut self, tick: Tick, checksum: u64) {
@@ -388,7 +391,8 @@ impl<S: Simulation> World for Live<S> {
             inputs,
             active,
         };
-        self.saves.clear();
+        let freed = self.saves.drain(..).map(|(_, moment)| moment);
+        self.spare.extend(freed);
         self.settled = tick;
         self.predict_fresh();
         self.ledger.forget();

@@ -9,6 +9,9 @@ mod hear;
 mod hurry;
 mod join;
 mod message;
+mod predict;
+mod relay;
+mod saves;
 #[cfg(test)]
 mod tests;
 
@@ -28,6 +31,9 @@ use follow::Extra;
 use guard::Guard;
 use hurry::Ahead;
 use message::Message;
+pub(crate) use predict::Prediction;
+use relay::Relay;
+use saves::Saves;
 
 /// Inputs of a player that may wait for their ticks.
 const MAX_PENDING: usize = 256;
@@ -57,12 +63,25 @@ pub struct Lockstep {
     /// How much later than planned everything happens.
     slip: Duration,
     timeline: Timeline,
-    /// The tick to be simulated next.
+    /// Ticks before this one are simulated for good.
     next: Tick,
-    /// Ticks that were told to be final.
-    settled: Tick,
     /// Who is present at `next`.
-    players: Vec<PlayerId>,
+    present: TickInputs,
+    /// The tick the world is at: `next`, or farther if it is predicted.
+    head: Tick,
+    /// Who is present at `head`, as far as known.
+    present_ahead: TickInputs,
+    saves: Saves,
+    /// How to go ahead of what is known; `None` for never, and for a host that puts everyone's inputs into turns.
+    prediction: Option<Prediction>,
+    /// Whether the authority says to go ahead of what is known.
+    predicting: bool,
+    /// Whether this program only watches.
+    watches: bool,
+    relay: Relay,
+    /// Whether nobody else has ever led.
+    led_always: bool,
+    again: Again,
     /// Who speaks: in a hosted room the host, in a mesh everyone.
     voices: BTreeMap<VoiceId, Voice>,
     /// Players who are to be present where the voice of the authority ends.
@@ -103,10 +122,17 @@ pub struct Lockstep {
     behind_now: u64,
     /// Behind the schedule for a known reason: being late is not counted.
     hurrying: bool,
-    nothing: TickInputs,
     /// Somebody may not have been told everything yet.
     untold: bool,
     trouble: Option<String>,
+}
+
+/// What was simulated more than once, so far.
+#[derive(Clone, Copy, Debug, Default)]
+struct Again {
+    times: u64,
+    ticks: u64,
+    deepest: u64,
 }
 
 /// What is known of one who speaks.
@@ -187,8 +213,16 @@ impl Lockstep {
             slip: Duration::ZERO,
             timeline: Timeline::default(),
             next: Tick(0),
-            settled: Tick(0),
-            players: Vec::new(),
+            present: TickInputs::new(),
+            head: Tick(0),
+            present_ahead: TickInputs::new(),
+            saves: Saves::default(),
+            prediction: None,
+            predicting: false,
+            watches: false,
+            relay: Relay::default(),
+            led_always: true,
+            again: Again::default(),
             voices: BTreeMap::new(),
             roll: BTreeSet::new(),
             pending: BTreeMap::new(),
@@ -217,7 +251,6 @@ impl Lockstep {
             turn: 0,
             behind_now: 0,
             hurrying: false,
-            nothing: TickInputs::new(),
             untold: true,
             trouble: None,
         })
@@ -236,7 +269,7 @@ impl Lockstep {
             words,
             "at tick {} with {} players",
             self.next,
-            self.players.len()
+            self.present.players().len()
         );
         for (id, voice) in &self.voices {
             let _ = write!(
@@ -260,7 +293,7 @@ impl Lockstep {
     /// Whether the authority puts everyone's inputs into turns, rather than everyone its own.
     fn is_sequenced(&self) -> bool {
         let is_mesh = self.roster.as_ref().is_some_and(|roster| roster.is_mesh);
-        !is_mesh || self.config.pace != Pace::RealTime
+        (!is_mesh && self.prediction.is_none()) || self.config.pace != Pace::RealTime
     }
 
     fn me(&self) -> Option<PeerId> {
@@ -386,11 +419,16 @@ impl Model for Lockstep {
         self.wake = None;
         let rate = world.ticks_per_second().max(1);
         self.tick_time = Duration::from_nanos(1_000_000_000 / u64::from(rate));
-        self.answer_with_world(now, world);
+        if !self.for_world.is_empty() {
+            let ahead = self.retreat(world);
+            self.answer_with_world(now, world);
+            self.go_again(ahead, world);
+        }
         if self.start.is_none() || self.roster.is_none() {
             return;
         }
         self.catch_slip(now);
+        self.choose_whether_to_predict(now);
         self.close_turns(now);
         self.simulate(now, world);
         self.see_departures(now);
@@ -413,15 +451,19 @@ impl Model for Lockstep {
 
     fn status(&self) -> Status {
         Status {
-            tick: self.next,
-            settled: self.settled,
+            tick: self.head,
+            settled: self.next,
             running: self.start.is_some(),
             lagged: self.lagged,
             waiting_for: self.stalled.map(|(_, id)| id.peer),
             behind: self.behind(),
             ahead: self.ahead.ticks(),
             turn: self.turn,
-            extra: self.extra.length(),
+            extra: self.lateness(),
+            predicting: self.predicts(),
+            rollbacks: self.again.times,
+            resimulated: self.again.ticks,
+            deepest: self.again.deepest,
             desyncs: self.guard.desyncs(),
             refused: self.refused,
             initiative: self.initiative,
@@ -435,7 +477,10 @@ impl Model for Lockstep {
     }
 
     fn checkpoint(&mut self, now: Duration, newcomer: PeerId, world: &mut dyn World) -> Vec<u8> {
-        self.write_checkpoint(now, newcomer, world)
+        let ahead = self.retreat(world);
+        let checkpoint = self.write_checkpoint(now, newcomer, world);
+        self.go_again(ahead, world);
+        checkpoint
     }
 
     fn hand_out(&mut self, now: Duration, world: &mut dyn World) {

@@ -107,6 +107,8 @@ pub struct Member {
     pub life: u64,
     /// One way to it from here, as far as known.
     pub latency: Duration,
+    /// Packets that get lost on the way to it, in percent, as far as known.
+    pub loss: u8,
 }
 
 /// How a message of a model is to travel.
@@ -203,6 +205,14 @@ pub struct Status {
     pub turn: u64,
     /// How much later than the others' schedule this program simulates.
     pub extra: Duration,
+    /// Whether ticks are simulated before everything is known of them.
+    pub predicting: bool,
+    /// How often something turned out to be other than predicted, so far.
+    pub rollbacks: u64,
+    /// Ticks that were simulated again for that, so far.
+    pub resimulated: u64,
+    /// The most ticks that were simulated again at once, so far.
+    pub deepest: u64,
     /// Desyncs seen so far.
     pub desyncs: u64,
     /// Messages that were malformed or from somebody who may not send them.

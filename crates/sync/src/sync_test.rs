@@ -65,7 +65,7 @@ pub fn sync_test<S: Simulation>(
 ) -> Result<SyncTestReport, Mismatch> {
     let depth = depth.max(1);
     let mut copy = Live::without_recording(state.clone());
-    let mut live = Live::without_recording(state).with_saves(depth as usize + 1);
+    let mut live = Live::without_recording(state);
     let mut played: VecDeque<Played> = VecDeque::new();
     let mut report = SyncTestReport {
         ticks,
@@ -113,6 +113,9 @@ pub fn sync_test<S: Simulation>(
         live.load(tick.next());
         if let Some(play) = played.front() {
             live.settle(from, &play.inputs);
+        }
+        if played.len() as u64 == depth {
+            live.release(from);
         }
         while let Some(told) = live.poll_event() {
             if told.stage == Stage::Cancelled {

@@ -30,6 +30,8 @@ pub(crate) struct Timeline {
     ticks: VecDeque<TickInputs>,
     changes: BTreeMap<Tick, Vec<Change>>,
     spare: Vec<TickInputs>,
+    /// The first tick that something new is known of since that was asked.
+    touched: Option<Tick>,
 }
 
 /// Ticks that may be known ahead of the oldest kept one; more is refused.
@@ -63,7 +65,17 @@ impl Timeline {
             self.ticks.push_back(fresh.unwrap_or_default());
         }
         self.ticks[at].insert(player, input);
+        self.touch(tick);
         true
+    }
+
+    fn touch(&mut self, tick: Tick) {
+        self.touched = Some(self.touched.map_or(tick, |touched| touched.min(tick)));
+    }
+
+    /// The first tick that something new is known of since this was asked last.
+    pub(crate) fn take_touched(&mut self) -> Option<Tick> {
+        self.touched.take()
     }
 
     /// Adds a change; one that is known already counts once.
@@ -74,6 +86,7 @@ impl Timeline {
         let known = self.changes.entry(tick).or_default();
         if !known.contains(&change) {
             known.push(change);
+            self.touch(tick);
         }
     }
 
@@ -106,18 +119,25 @@ impl Timeline {
     }
 
     /// Changes who is present as a tick says.
-    pub(crate) fn apply_changes(&self, tick: Tick, players: &mut Vec<PlayerId>) {
-        for change in self.changes(tick) {
+    pub(crate) fn apply_changes(&self, tick: Tick, present: &mut TickInputs) {
+        let changes = self.changes(tick);
+        if changes.is_empty() {
+            return;
+        }
+        let mut players = present.players().to_vec();
+        for change in changes {
             match change {
-                Change::Join(player) => join(players, *player),
+                Change::Join(player) => players.push(*player),
                 Change::Leave(player) => players.retain(|known| known != player),
-                Change::Voice(_, theirs) => theirs.iter().for_each(|player| join(players, *player)),
+                Change::Voice(_, theirs) => players.extend_from_slice(theirs),
             }
         }
+        present.set_players(&players);
     }
 
     /// Forgets what some players do from a tick on.
     pub(crate) fn forget_of(&mut self, from: Tick, players: &[PlayerId]) {
+        self.touch(from);
         let skip = from.since(self.base) as usize;
         for inputs in self.ticks.iter_mut().skip(skip) {
             if inputs
@@ -148,12 +168,6 @@ impl Timeline {
             self.changes.remove(&self.base);
             self.base = self.base.next();
         }
-    }
-}
-
-fn join(players: &mut Vec<PlayerId>, player: PlayerId) {
-    if let Err(at) = players.binary_search(&player) {
-        players.insert(at, player);
     }
 }
 
@@ -190,11 +204,12 @@ mod tests {
         timeline.change(Tick(5), voice.clone());
         timeline.change(Tick(5), voice);
         timeline.change(Tick(6), Change::Leave(PlayerId(4)));
-        let mut players = [PlayerId(2)].to_vec();
-        timeline.apply_changes(Tick(5), &mut players);
-        assert_eq!(players, [PlayerId(2), PlayerId(4)]);
-        timeline.apply_changes(Tick(6), &mut players);
-        assert_eq!(players, [PlayerId(2)]);
+        let mut present = TickInputs::new();
+        present.set_players(&[PlayerId(2)]);
+        timeline.apply_changes(Tick(5), &mut present);
+        assert_eq!(present.players(), [PlayerId(2), PlayerId(4)]);
+        timeline.apply_changes(Tick(6), &mut present);
+        assert_eq!(present.players(), [PlayerId(2)]);
         assert_eq!(timeline.changes_from(Tick(0)).count(), 2);
     }
 }

@@ -19,14 +19,20 @@ pub trait World {
     /// A tick that was simulated is final: its events are confirmed, and it is recorded.
     fn settle(&mut self, tick: Tick, inputs: &TickInputs);
 
-    /// Keeps the present state, which is that at `tick`, in place of the oldest one kept.
+    /// Keeps the present state, which is that at `tick`, until it is released. What was kept for that tick before is replaced.
     fn save(&mut self, tick: Tick);
 
-    /// Goes back to a state that was kept. False, and nothing happens, if it is not kept any more.
+    /// A state that was kept is not needed any more; its memory serves the next one.
+    fn release(&mut self, tick: Tick);
+
+    /// Goes back to a state that was kept. False, and nothing happens, if there is none.
     fn load(&mut self, tick: Tick) -> bool;
 
     /// Check value of the present state: equal states have equal ones, different states hardly ever.
     fn checksum(&mut self) -> u64;
+
+    /// Check value of a state that was kept.
+    fn checksum_at(&mut self, saved: Tick) -> Option<u64>;
 
     /// The state at `tick` is known to have this check value everywhere: replays are verified by it.
     fn witness(&mut self, tick: Tick, checksum: u64);

@@ -78,6 +78,10 @@ impl World for Watched {
         self.live.save(tick);
     }
 
+    fn release(&mut self, tick: Tick) {
+        self.live.release(tick);
+    }
+
     fn load(&mut self, tick: Tick) -> bool {
         let loaded = self.live.load(tick);
         if loaded {
@@ -88,6 +92,10 @@ impl World for Watched {
 
     fn checksum(&mut self) -> u64 {
         World::checksum(&mut self.live)
+    }
+
+    fn checksum_at(&mut self, saved: Tick) -> Option<u64> {
+        self.live.checksum_at(saved)
     }
 
     fn witness(&mut self, tick: Tick, checksum: u64) {

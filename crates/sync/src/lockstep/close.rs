@@ -12,6 +12,8 @@ use crate::{Carriage, ModelEvent, Outgoing, PeerId, PlayerId, Tick};
 const ONE_PACKET_BYTES: usize = 1000;
 /// Turns that are said again with every turn: all of so many packets in a row would have to be lost to stop anybody.
 const REPEATED_TURNS: usize = 4;
+/// The same where every third packet or more gets lost.
+const MOST_REPEATED: usize = 12;
 /// What is lost of longer turns would come too late with the next.
 const SHORT_TURN: u64 = 4;
 /// How often everyone says how it gets on.
@@ -19,7 +21,7 @@ const REPORT_EVERY: Duration = Duration::from_millis(500);
 /// The same if things go badly.
 const REPORT_SOON: Duration = Duration::from_millis(100);
 /// How much of its own voice a member of a mesh tells somebody new.
-const TELL_BACK: u64 = 600;
+pub(super) const TELL_BACK: u64 = 600;
 
 impl Lockstep {
     /// Closes every turn of this program's voice that is due to be closed.
@@ -51,7 +53,7 @@ impl Lockstep {
             let ahead = self.ahead.ticks();
             let due_at = closed.0 as i64 - ahead as i64;
             // Not on and on while the world stands still.
-            let most = self.next.0 + 2 * ahead + 4 * ticks;
+            let most = self.head.0 + 2 * ahead + 4 * ticks;
             if due_at > metronome || closed.0 > most {
                 return;
             }
@@ -98,7 +100,7 @@ impl Lockstep {
         if let Some(voice) = self.voices.get_mut(&me) {
             voice.upto = to;
         }
-        if self.turns.len() > REPEATED_TURNS {
+        if self.turns.len() > MOST_REPEATED {
             self.turns.pop_front();
         }
         self.turns.push_back(from);
@@ -260,9 +262,11 @@ impl Lockstep {
             && let Some((id, voice)) = self.my_voice()
         {
             let (begun, upto) = (voice.from, voice.upto);
+            self.pass_on(now);
             self.untold = !self.config.spectator_delay.is_zero();
             self.tell_spans(now, id, begun, upto);
         }
+        self.pass_on(now);
         if self.is_sequenced() && !self.is_authority() {
             self.tell_inputs(now);
         }
@@ -273,7 +277,7 @@ impl Lockstep {
 
     fn tell_spans(&mut self, now: Duration, voice: VoiceId, begun: Tick, upto: Tick) {
         let me = voice.peer;
-        let sequenced = self.is_sequenced();
+        let (sequenced, hub) = (self.is_sequenced(), self.is_hub());
         if sequenced && !self.is_authority() {
             return;
         }
@@ -284,7 +288,9 @@ impl Lockstep {
             return;
         };
         for member in &roster.members {
+            let through_host = hub && roster.authority != me && roster.authority != member.peer;
             if member.peer == me
+                || through_host
                 || (sequenced && !member.in_sync && !self.cursors.contains_key(&member.peer))
             {
                 continue;
@@ -318,7 +324,7 @@ impl Lockstep {
     }
 
     /// How far spectators are told.
-    fn delayed_upto(&self, now: Duration, upto: Tick) -> Tick {
+    pub(super) fn delayed_upto(&self, now: Duration, upto: Tick) -> Tick {
         let delay = self.config.spectator_delay;
         if delay.is_zero() {
             return upto;
@@ -332,24 +338,27 @@ impl Lockstep {
 
     /// Says the ticks of a voice from `from` to `to`: repeating turns before them if that fits into a packet, so that what is lost
     /// comes with the next turn; else as often as it takes.
-    fn tell_span(&mut self, me: VoiceId, from: Tick, to: Tick, peers: &[PeerId]) {
+    pub(super) fn tell_span(&mut self, id: VoiceId, from: Tick, to: Tick, peers: &[PeerId]) {
         let sequenced = self.is_sequenced();
         let mine = self
             .voices
-            .get(&me)
+            .get(&id)
             .map(|voice| (voice.from, voice.players.clone()));
         let (begun, mine) = mine.unwrap_or_default();
         let of = |player: PlayerId| sequenced || mine.contains(&player);
+        let is_own = self.me() == Some(id.peer);
         let mut entries = Vec::new();
         let soon = self.config.pace == Pace::RealTime && to.since(from) <= SHORT_TURN;
-        for turns in (1..=REPEATED_TURNS).rev().filter(|_| soon) {
-            let repeated = self
-                .turns_before(from, turns)
-                .max(begun)
-                .max(self.timeline.base());
+        let repeated_turns = self.repeated_turns(peers);
+        for turns in (1..=repeated_turns).rev().filter(|_| soon) {
+            let repeated = match is_own {
+                true => self.turns_before(from, turns),
+                false => Tick(from.0.saturating_sub(turns as u64)),
+            };
+            let repeated = repeated.max(begun).max(self.timeline.base());
             entries.clear();
             let end = write_entries(&self.timeline, repeated, to, of, SPLIT_BYTES, &mut entries);
-            let bytes = Message::Span(self.span_of(me, repeated, end, &entries)).write();
+            let bytes = Message::Span(self.told_span(id, repeated, end, &entries)).write();
             if end == to && bytes.len() <= ONE_PACKET_BYTES {
                 return self.outbox.push_back(Outgoing {
                     to: peers.into(),
@@ -362,7 +371,7 @@ impl Lockstep {
         while begin < to {
             entries.clear();
             let end = write_entries(&self.timeline, begin, to, of, SPLIT_BYTES, &mut entries);
-            let bytes = Message::Span(self.span_of(me, begin, end, &entries)).write();
+            let bytes = Message::Span(self.told_span(id, begin, end, &entries)).write();
             // What takes many packets is not worth repeating before it is known to be lost.
             let carriage = match begin == from && end == to {
                 true => Carriage::Redundant,
@@ -377,10 +386,33 @@ impl Lockstep {
         }
     }
 
+    /// How many turns are said again to these, so that hardly ever all packets that say a turn get lost.
+    fn repeated_turns(&self, peers: &[PeerId]) -> usize {
+        let roster = self.roster.as_ref();
+        let losses = peers
+            .iter()
+            .filter_map(|peer| Some(roster?.member(*peer)?.loss));
+        match losses.max().unwrap_or(0) {
+            0..=10 => REPEATED_TURNS,
+            11..=20 => 7,
+            21..=30 => 9,
+            _ => MOST_REPEATED,
+        }
+    }
+
     /// Where the turns begin that are said again with those from a tick on.
     fn turns_before(&self, tick: Tick, turns: usize) -> Tick {
         let before = self.turns.iter().rev().filter(|begin| **begin < tick);
         before.take(turns).last().copied().unwrap_or(tick)
+    }
+
+    /// What is told of a voice. Through a host, it is the host that says who comes and goes.
+    fn told_span<'a>(&self, voice: VoiceId, from: Tick, to: Tick, entries: &'a [u8]) -> Span<'a> {
+        let mut span = self.span_of(voice, from, to, entries);
+        if self.is_hub() && self.authority() != Some(voice.peer) {
+            span.changes.clear();
+        }
+        span
     }
 
     /// What is known of a voice in some ticks, with the entries written already.
@@ -401,6 +433,7 @@ impl Lockstep {
             slip: self.slip,
             from,
             to,
+            predicting: self.predicting,
             initiative: self.initiative,
             changes,
             entries: Entries::encoded(entries),
@@ -441,6 +474,7 @@ impl Lockstep {
     fn tell_reports(&mut self, now: Duration, me: PeerId) {
         self.next_report = now + REPORT_EVERY;
         let (tick, behind) = (self.next, self.behind());
+        let allowance = self.allowance().as_micros() as i64;
         let speaking = self
             .voices
             .iter()
@@ -452,7 +486,7 @@ impl Lockstep {
                 continue;
             };
             let slack = core::mem::take(&mut voice.slack).low();
-            if slack.is_some_and(|(slack, _)| slack < 0) {
+            if slack.is_some_and(|(slack, _)| slack < -allowance) {
                 self.next_report = now + REPORT_SOON;
             }
             self.say(
@@ -512,6 +546,7 @@ impl Lockstep {
         }
         if let Some((slack, tick)) = report.slack {
             let upto = self.my_voice().map(|(_, voice)| voice.upto);
+            let slack = slack.saturating_add(self.allowance().as_micros() as i64);
             self.ahead
                 .on_slack(now, slack, tick, upto.unwrap_or(tick), self.tick_time);
         }

@@ -81,6 +81,8 @@ impl Lockstep {
 
     /// Once all have said what they know, that is the end; who has not is asked.
     fn settle_departed(&mut self, now: Duration, me: PeerId, id: VoiceId) {
+        // What was said through this host it knows best.
+        let hub = self.is_hub() && self.led_always;
         let Some((roster, departed)) = self.roster.as_ref().zip(self.departed.get_mut(&id)) else {
             return;
         };
@@ -90,7 +92,7 @@ impl Lockstep {
             .filter(|member| !member.away && member.peer != me && !member.watches);
         let silent: Vec<PeerId> = others
             .map(|member| member.peer)
-            .filter(|peer| !departed.answered.contains(peer))
+            .filter(|peer| !hub && !departed.answered.contains(peer))
             .collect();
         if !silent.is_empty() {
             if now >= departed.next_word {

@@ -186,17 +186,33 @@ impl Lockstep {
         }
     }
 
+    /// How much later than the common schedule this program simulates.
+    pub(super) fn lateness(&self) -> Duration {
+        match self.predicts() {
+            true => Duration::ZERO,
+            false => self.extra.length(),
+        }
+    }
+
+    /// When this program simulates a tick.
+    fn due_here(&self, tick: Tick) -> Option<Duration> {
+        self.due(tick).map(|due| due + self.lateness())
+    }
+
     pub(super) fn simulate(&mut self, now: Duration, world: &mut dyn World) {
         self.behind_now = 0;
+        self.put_right(world);
+        self.settle_known(world);
         for _ in 0..AT_ONCE {
-            let Some(due) = self.due(self.next).map(|due| due + self.extra.length()) else {
+            let Some(due) = self.due_here(self.head) else {
                 return;
             };
             if now < due {
                 self.hurrying = false;
                 return;
             }
-            if let Some(id) = self.held_up_by(self.next) {
+            let held_up = self.held_up_by(self.next);
+            if let Some(id) = held_up.filter(|_| !self.may_predict()) {
                 let since = self.stalled.map_or(due, |(since, _)| since);
                 self.stalled = Some((since, id));
                 return;
@@ -208,11 +224,17 @@ impl Lockstep {
                 None if !self.hurrying => self.lagged += 1,
                 None => {}
             }
-            self.run_tick(world);
+            match held_up {
+                Some(_) => self.predict_tick(world),
+                None => {
+                    self.step(world);
+                    self.settle_known(world);
+                }
+            }
         }
-        let reached = now.saturating_sub(self.extra.length());
+        let reached = now.saturating_sub(self.lateness());
         let metronome = self.metronome(reached).unwrap_or(0);
-        self.behind_now = u64::try_from(metronome - self.next.0 as i64).unwrap_or(0);
+        self.behind_now = u64::try_from(metronome - self.head.0 as i64).unwrap_or(0);
     }
 
     /// Ticks that could have been simulated by now, and were not.
@@ -234,11 +256,16 @@ impl Lockstep {
         }
     }
 
-    /// Simulates the next tick.
-    fn run_tick(&mut self, world: &mut dyn World) {
-        let tick = self.next;
-        self.step(tick, world);
-        self.next = tick.next();
+    /// Ticks of which everything is known are final once they are simulated.
+    pub(super) fn settle_known(&mut self, world: &mut dyn World) {
+        let before = self.next;
+        while self.next < self.head && self.held_up_by(self.next).is_none() {
+            self.settle(world);
+        }
+        if self.next == before {
+            return;
+        }
+        self.saves.settle_before(self.next, world);
         let keep = Tick(self.next.0.saturating_sub(self.config.keep));
         if self.timeline.base() < keep {
             self.timeline.forget_before(keep);
@@ -247,27 +274,38 @@ impl Lockstep {
         }
     }
 
-    /// One tick with what the timeline holds of it, and the check that may be due after it.
-    pub(super) fn step(&mut self, tick: Tick, world: &mut dyn World) {
-        self.timeline.apply_changes(tick, &mut self.players);
-        let is_new = tick >= self.settled;
-        self.nothing.set_players(&self.players);
+    fn settle(&mut self, world: &mut dyn World) {
+        let tick = self.next;
+        self.timeline.apply_changes(tick, &mut self.present);
+        let inputs = self.timeline.inputs(tick);
+        world.settle(tick, inputs.unwrap_or(&self.present));
+        self.next = tick.next();
+        if self.is_check(self.next) {
+            self.check(self.next, world, true);
+        }
+    }
+
+    /// One tick with what the timeline holds of it.
+    pub(super) fn step(&mut self, world: &mut dyn World) {
+        let tick = self.head;
+        self.timeline.apply_changes(tick, &mut self.present_ahead);
         let inputs = match self.timeline.inputs_mut(tick) {
             Some(inputs) => {
-                inputs.share_players(&self.nothing);
+                inputs.share_players(&self.present_ahead);
                 inputs
             }
-            None => &mut self.nothing,
+            None => &mut self.present_ahead,
         };
         world.step(tick, inputs);
-        if is_new {
-            world.settle(tick, inputs);
-            self.settled = tick.next();
+        self.head = tick.next();
+        if self.is_check(self.head) {
+            self.saves.keep(self.head, &self.present_ahead, true, world);
         }
-        let after = tick.next();
-        if self.config.check_every > 0 && after.0.is_multiple_of(self.config.check_every) {
-            self.check(after, world, is_new);
-        }
+    }
+
+    /// Whether all compare their states at a tick.
+    fn is_check(&self, tick: Tick) -> bool {
+        self.config.check_every > 0 && tick.0.is_multiple_of(self.config.check_every)
     }
 
     /// Asks for the words of a voice that everything waits for.
@@ -287,7 +325,7 @@ impl Lockstep {
         let speaks = self.voice_id(id.peer) == Some(id);
         if speaks && id.peer != me && !self.departed.contains_key(&id) {
             let from = self.known_of(id);
-            self.say(id.peer, Carriage::Reliable, &Message::Want { from });
+            self.ask_again(id, from);
         } else if authority != me {
             // How it ends may have been told before this program was there to hear it.
             self.say_known(authority, id);
@@ -307,7 +345,7 @@ impl Lockstep {
         if self.behind_now > 0 {
             return self.wake_at(now);
         }
-        match self.due(self.next).map(|due| due + self.extra.length()) {
+        match self.due_here(self.head) {
             Some(due) if due > now => self.wake_at(due),
             // Word from the others wakes this up; this is for asking again.
             Some(_) => self.wake_at(now + WANT_AFTER / 4),

@@ -2,6 +2,7 @@
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::{String, ToString};
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::time::Duration;
 
@@ -27,7 +28,7 @@ const MAX_WORDS: usize = 1024;
 #[derive(Debug, Default)]
 pub(super) struct Guard {
     /// This program's own check values, and who was present then.
-    own: BTreeMap<Tick, (u64, Vec<PlayerId>)>,
+    own: BTreeMap<Tick, (u64, Arc<[PlayerId]>)>,
     theirs: BTreeMap<Tick, Heard>,
     /// Peers that are being repaired: until when nothing else is begun, and how often it was.
     repairing: BTreeMap<PeerId, (Duration, u32)>,
@@ -106,25 +107,26 @@ impl Guard {
 impl Lockstep {
     /// The state has reached a tick at which all compare.
     pub(super) fn check(&mut self, tick: Tick, world: &mut dyn World, is_new: bool) {
-        world.save(tick);
-        let checksum = world.checksum();
+        // The world's own knows better than a copy what has changed since the last time.
+        let (checksum, present) = match tick == self.head {
+            true => (Some(world.checksum()), &self.present_ahead),
+            false => (world.checksum_at(tick), &self.present),
+        };
+        let Some(checksum) = checksum else {
+            return;
+        };
         if is_new {
             world.witness(tick, checksum);
         }
-        self.guard
-            .own
-            .insert(tick, (checksum, self.players.clone()));
+        let players = present.shared_players().clone();
+        self.guard.own.insert(tick, (checksum, players));
         if self.guard.own.len() > MAX_CHECKS {
             self.guard.own.pop_first();
         }
-        let watches = self.me().is_some_and(|me| {
-            let member = self.roster.as_ref().and_then(|roster| roster.member(me));
-            member.is_some_and(|member| member.watches)
-        });
         if let Some(authority) = self
             .authority()
             .filter(|authority| Some(*authority) != self.me())
-            && (!watches || self.config.spectator_delay.is_zero())
+            && (!self.watches || self.config.spectator_delay.is_zero())
         {
             self.say(
                 authority,
@@ -346,7 +348,6 @@ impl Lockstep {
             .range(..tick)
             .next_back()
             .map(|(agreed, _)| *agreed);
-        let present = self.next;
         let patched = match world.patch(tick, rows) {
             Ok(patched) => patched,
             Err(error) => {
@@ -376,19 +377,20 @@ impl Lockstep {
         };
         // The recording goes through what this program simulated, so it is made before that is replaced.
         let bundle = agreed.and_then(|agreed| self.recording(agreed, &divergence, world));
-        self.players = players;
-        let mut at = tick;
+        self.present_ahead.set_shared_players(&players);
+        self.head = tick;
+        self.saves.release_after(tick, world);
         if right {
             world.save(tick);
-            self.guard
-                .own
-                .insert(tick, (checksum, self.players.clone()));
+            self.guard.own.insert(tick, (checksum, players));
         }
-        while at < present {
-            self.step(at, world);
-            at = at.next();
+        while self.head < self.next {
+            self.step(world);
+            if self.guard.own.contains_key(&self.head) {
+                self.check(self.head, world, false);
+            }
         }
-        world.replaced(at);
+        world.replaced(self.head);
         let bytes = rows.len();
         self.events.push_back(ModelEvent::Desync(DesyncReport {
             peer: me,
@@ -436,17 +438,18 @@ impl Lockstep {
             return None;
         }
         let (_, players) = self.guard.own.get(&agreed)?;
-        let mut players = players.clone();
+        let mut present = TickInputs::new();
+        present.set_shared_players(players);
         let mut ticks = Vec::new();
         let mut tick = agreed;
         while tick < divergence.tick {
-            self.timeline.apply_changes(tick, &mut players);
+            self.timeline.apply_changes(tick, &mut present);
             let mut inputs = self
                 .timeline
                 .inputs(tick)
                 .cloned()
                 .unwrap_or_else(TickInputs::new);
-            inputs.set_players(&players);
+            inputs.share_players(&present);
             ticks.push(inputs);
             tick = tick.next();
         }

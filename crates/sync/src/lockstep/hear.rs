@@ -7,7 +7,7 @@ use core::time::Duration;
 use super::message::{Message, Span};
 use super::{Lockstep, MAX_INPUT, MAX_PENDING, Slack, Voice};
 use crate::timeline::{Change, VoiceId};
-use crate::{Carriage, PeerId, Tick};
+use crate::{Carriage, PeerId, Tick, TickInputs};
 
 /// How often somebody is asked to say again what was lost.
 const GAP_EVERY: Duration = Duration::from_millis(100);
@@ -24,11 +24,15 @@ impl Lockstep {
     /// Takes a message; `None` if it makes no sense.
     pub(super) fn hear(&mut self, now: Duration, from: PeerId, bytes: &[u8]) -> Option<()> {
         let roster = self.roster.as_ref()?;
-        let (authority, me) = (roster.authority, roster.me);
+        let (authority, me, hub) = (roster.authority, roster.me, self.is_hub());
         roster.member(from)?;
         match Message::read(bytes)? {
             Message::Span(span) => {
-                if span.voice.peer != from || from == me {
+                let passed_on = hub && from == authority;
+                if (span.voice.peer != from && !passed_on) || from == me || span.voice.peer == me {
+                    return None;
+                }
+                if hub && from != authority && !span.changes.is_empty() {
                     return None;
                 }
                 if self.hear_span(now, &span)? {
@@ -69,11 +73,14 @@ impl Lockstep {
             }
             Message::Report(report) => self.on_report(now, from, report),
             Message::Check { tick, checksum } => self.guard.on_check(now, from, tick, checksum),
-            Message::Want { from: tick } => {
+            Message::Want { voice, from: tick } => {
                 let base = self.timeline.base();
                 if tick < base {
                     // Too long ago: whoever asks needs the whole state.
                     self.queue_for_world(now, from, &Message::Leaves { tick, tree: &[] }.write());
+                } else if voice.peer != me {
+                    self.relay.tell_again(voice, from, tick);
+                    self.wake_at(now);
                 } else if let Some(cursor) = self.cursors.get_mut(&from) {
                     cursor.told = cursor.told.min(tick);
                     self.untold = true;
@@ -157,7 +164,7 @@ impl Lockstep {
                 // More was lost than is said again.
                 self.next_gap = now + GAP_EVERY;
                 let from = voice.upto;
-                self.say(span.voice.peer, Carriage::Reliable, &Message::Want { from });
+                self.ask_again(span.voice, from);
             }
             return Some(false);
         }
@@ -170,6 +177,9 @@ impl Lockstep {
         }
         if span.to > voice.upto {
             self.hear_slip(span.slip, is_authority);
+            if is_authority && self.prediction.is_some() {
+                self.set_predicting(now, span.predicting);
+            }
             self.note_slack(now, span);
             self.take_span(span)?;
             if self.is_sequenced() {
@@ -178,6 +188,15 @@ impl Lockstep {
             }
         }
         Some(true)
+    }
+
+    /// Asks whoever tells of a voice to say that again.
+    pub(super) fn ask_again(&mut self, voice: VoiceId, from: Tick) {
+        let teller = match self.authority() {
+            Some(authority) if self.is_hub() && !self.is_authority() => authority,
+            _ => voice.peer,
+        };
+        self.say(teller, Carriage::Reliable, &Message::Want { voice, from });
     }
 
     /// The schedule has moved.
@@ -220,10 +239,13 @@ impl Lockstep {
             Some(early) => early.as_micros() as i64,
             None => -((now - due).as_micros() as i64),
         };
-        self.extra.on_slack(now, slack);
+        let allowance = self.allowance().as_micros() as i64;
+        if !self.predicts() {
+            self.extra.on_slack(now, slack);
+        }
         if let Some(voice) = self.voices.get_mut(&span.voice) {
             voice.slack.add(slack, first);
-            if slack < 0 {
+            if slack < -allowance {
                 self.next_report = self.next_report.min(now + Duration::from_millis(50));
             }
         }
@@ -300,7 +322,8 @@ impl Lockstep {
 
     /// Who is present where everything that is known ends.
     pub(super) fn present_at_end(&self) -> BTreeSet<crate::PlayerId> {
-        let mut players = self.players.clone();
+        let mut present = TickInputs::new();
+        present.share_players(&self.present);
         let last = self
             .timeline
             .changes_from(self.next)
@@ -308,10 +331,10 @@ impl Lockstep {
             .max();
         let mut tick = self.next;
         while last.is_some_and(|last| tick <= last) {
-            self.timeline.apply_changes(tick, &mut players);
+            self.timeline.apply_changes(tick, &mut present);
             tick = tick.next();
         }
-        players.into_iter().collect()
+        present.players().iter().copied().collect()
     }
 
     /// The tick up to which a voice is known.

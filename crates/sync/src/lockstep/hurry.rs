@@ -40,6 +40,14 @@ impl Ahead {
         }
     }
 
+    /// What was needed before says nothing about what is needed now.
+    pub(super) fn begin_anew(&mut self, now: Duration) {
+        self.ticks = self.length.clamp(0);
+        self.worst = [None; 2];
+        self.half_ends = now + CALM / 2;
+        self.next_relax = now + CALM;
+    }
+
     pub(super) fn ticks(&self) -> u64 {
         self.ticks
     }

@@ -16,10 +16,11 @@ impl Lockstep {
     pub(super) fn on_roster(&mut self, now: Duration, roster: &Roster) {
         let before = self.roster.replace(roster.clone());
         self.untold = true;
-        let farthest = roster.members.iter().map(|member| member.latency).max();
+        self.watches = roster.member(roster.me).is_some_and(|me| me.watches);
+        self.led_always &= roster.me == roster.authority;
         if self.next == Tick(0) {
-            self.ahead
-                .expect(farthest.unwrap_or_default(), self.tick_time);
+            let latency = self.farthest().saturating_sub(self.allowance());
+            self.ahead.expect(latency, self.tick_time);
         }
         if self.voices.is_empty()
             && roster.me == roster.authority
@@ -30,6 +31,7 @@ impl Lockstep {
         }
         self.cursors
             .retain(|peer, _| roster.member(*peer).is_some());
+        self.relay.retain(|peer| roster.member(peer).is_some());
         self.guard
             .retain(|peer| roster.member(peer).is_some_and(|member| member.in_sync));
         self.look_for_departed();
@@ -65,6 +67,7 @@ impl Lockstep {
                 Pace::Initiative { ticks } => ticks,
             },
         );
+        put(&mut out, self.predicting.into());
         let member = self
             .roster
             .as_ref()
@@ -77,8 +80,9 @@ impl Lockstep {
             Duration::ZERO
         };
         put(&mut out, (floor + self.extra.floor()).as_micros() as u64);
-        put(&mut out, self.players.len() as u64);
-        self.players
+        let present = self.present.players();
+        put(&mut out, present.len() as u64);
+        present
             .iter()
             .for_each(|player| put(&mut out, player.0.into()));
         put(&mut out, self.voices.len() as u64);
@@ -125,6 +129,9 @@ impl Lockstep {
         out.extend_from_slice(&world.checkpoint());
         let told = self.my_voice().map_or(self.next, |(_, voice)| voice.upto);
         let life = member.map_or(0, |member| member.life);
+        for (id, voice) in &self.voices {
+            self.relay.set_told(*id, newcomer, voice.upto);
+        }
         self.cursors.insert(
             newcomer,
             Cursor {
@@ -150,13 +157,16 @@ impl Lockstep {
         let begin = Beginning::read(&mut r).ok_or_else(malformed)?;
         world.adopt(begin.tick, r.0)?;
         self.next = begin.tick;
-        self.settled = begin.tick;
+        self.head = begin.tick;
+        self.saves.forget();
         self.start = begin.start.or(self.start);
         self.slip = begin.slip;
         self.config.check_every = begin.check_every;
         self.config.pace = begin.pace;
+        self.predicting = begin.predicting;
         self.extra.set_floor(begin.floor);
-        self.players = begin.players;
+        self.present.set_players(&begin.players);
+        self.present_ahead.share_players(&self.present);
         // What this program has said itself it knows best.
         let mine = self.my_voice().map(|(id, voice)| (id, voice.clone()));
         let said = mine.as_ref().map_or_else(Vec::new, |(_, voice)| {
@@ -272,6 +282,7 @@ struct Beginning<'a> {
     slip: Duration,
     check_every: u64,
     pace: Pace,
+    predicting: bool,
     floor: Duration,
     players: Vec<PlayerId>,
     voices: Vec<(VoiceId, Voice)>,
@@ -293,6 +304,7 @@ impl<'a> Beginning<'a> {
             ticks @ 1..=600 => Pace::Initiative { ticks },
             _ => return None,
         };
+        let predicting = r.number()? == 1;
         let floor = micros(r.number()?);
         let mut players = Vec::new();
         for _ in 0..r.number().filter(|count| *count <= 65_536)? {
@@ -324,6 +336,7 @@ impl<'a> Beginning<'a> {
             slip,
             check_every,
             pace,
+            predicting,
             floor,
             players,
             voices,

@@ -25,7 +25,7 @@ pub(super) enum Message<'a> {
     /// Check value of the sender's state.
     Check { tick: Tick, checksum: u64 },
     /// Say that again: what a voice said from this tick on.
-    Want { from: Tick },
+    Want { voice: VoiceId, from: Tick },
     /// How much the sender knows of a voice that is gone, and all of it that may be missing elsewhere.
     Have { span: Span<'a> },
     /// A voice is gone: what do you know of it?
@@ -59,6 +59,8 @@ pub(super) struct Span<'a> {
     pub slip: Duration,
     pub from: Tick,
     pub to: Tick,
+    /// Whether to go ahead of what is known, if the authority says so.
+    pub predicting: bool,
     pub initiative: Option<PlayerId>,
     pub changes: Vec<(Tick, Change)>,
     /// Encoded entries: ticks with inputs, then the inputs of each.
@@ -175,7 +177,10 @@ impl<'a> Message<'a> {
                 tick: r.tick()?,
                 checksum: r.fixed()?,
             },
-            4 => Self::Want { from: r.tick()? },
+            4 => Self::Want {
+                voice: r.voice()?,
+                from: r.tick()?,
+            },
             5 => Self::Have {
                 span: Span::read(&mut r)?,
             },
@@ -237,8 +242,9 @@ impl<'a> Message<'a> {
                 put(&mut out, tick.0);
                 out.extend_from_slice(&checksum.to_le_bytes());
             }
-            Self::Want { from } => {
+            Self::Want { voice, from } => {
                 out.push(4);
+                put_voice(&mut out, *voice);
                 put(&mut out, from.0);
             }
             Self::Have { span } => {
@@ -301,7 +307,9 @@ impl<'a> Span<'a> {
         let slip = Duration::from_micros(r.number()?.min(1 << 50));
         let from = r.tick()?;
         let ticks = r.number().filter(|ticks| *ticks <= MAX_SPAN)?;
-        let initiative = match r.number()? {
+        let word = r.number()?;
+        let predicting = word & 1 == 1;
+        let initiative = match word >> 1 {
             0 => None,
             player => Some(PlayerId(u16::try_from(player - 1).ok()?)),
         };
@@ -330,6 +338,7 @@ impl<'a> Span<'a> {
             slip,
             from,
             to: from + ticks,
+            predicting,
             initiative,
             changes,
             entries,
@@ -341,10 +350,8 @@ impl<'a> Span<'a> {
         put(out, self.slip.as_micros() as u64);
         put(out, self.from.0);
         put(out, self.to.since(self.from));
-        put(
-            out,
-            self.initiative.map_or(0, |player| u64::from(player.0) + 1),
-        );
+        let initiative = self.initiative.map_or(0, |player| u64::from(player.0) + 1);
+        put(out, initiative << 1 | u64::from(self.predicting));
         put(out, self.changes.len() as u64);
         for (tick, change) in &self.changes {
             put(out, tick.since(self.from));
@@ -491,7 +498,13 @@ mod tests {
         for (name, message) in [
             ("lockstep.report", report),
             ("lockstep.check", Message::Check { tick, checksum }),
-            ("lockstep.want", Message::Want { from: Tick(100) }),
+            (
+                "lockstep.want",
+                Message::Want {
+                    voice: VoiceId { peer, life },
+                    from: Tick(100),
+                },
+            ),
             ("lockstep.recall", Message::Recall(VoiceId { peer, life })),
         ] {
             assert_eq!(message.write(), vector(name), "{name}");
@@ -527,6 +540,7 @@ mod tests {
             slip: Duration::from_micros(77),
             from: Tick(100),
             to: Tick(104),
+            predicting: true,
             initiative: Some(PlayerId(0)),
             changes: vec![
                 (Tick(100), Change::Join(PlayerId(1))),

@@ -126,6 +126,7 @@ impl Shore {
                 watches: false,
                 life: 1,
                 latency: self.delay,
+                loss: 0,
             })
             .collect();
         for (at, peer) in self.peers.iter_mut().enumerate() {
@@ -282,7 +283,7 @@ fn a_member_of_a_mesh_that_vanishes_stops_nobody() {
             "{:?}",
             shore.peers[3].model.status()
         );
-        assert_eq!(shore.peers[3].model.players.len(), 3);
+        assert_eq!(shore.peers[3].model.present.players().len(), 3);
     }
 }
 
@@ -299,7 +300,10 @@ fn a_host_that_is_replaced_leaves_nothing_behind() {
     shore.run(1500);
     shore.assert_same();
     assert_eq!(shore.peers[1].world.state().pushes, 1);
-    assert_eq!(shore.peers[1].model.players, [PlayerId(1), PlayerId(2)]);
+    assert_eq!(
+        shore.peers[1].model.present.players(),
+        [PlayerId(1), PlayerId(2)]
+    );
 }
 
 #[test]
@@ -429,6 +433,7 @@ fn what_strangers_say_is_refused() {
         slip: Duration::ZERO,
         from: Tick(0),
         to: Tick(4000),
+        predicting: false,
         initiative: None,
         changes: Vec::new(),
         entries: message::Entries::encoded(&[]),

@@ -46,12 +46,20 @@ impl World for Told {
         self.live.save(tick);
     }
 
+    fn release(&mut self, tick: Tick) {
+        self.live.release(tick);
+    }
+
     fn load(&mut self, tick: Tick) -> bool {
         self.live.load(tick)
     }
 
     fn checksum(&mut self) -> u64 {
         self.live.checksum()
+    }
+
+    fn checksum_at(&mut self, saved: Tick) -> Option<u64> {
+        self.live.checksum_at(saved)
     }
 
     fn witness(&mut self, tick: Tick, checksum: u64) {

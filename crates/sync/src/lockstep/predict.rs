@@ -1,0 +1,194 @@
+//! Going ahead of what is known, and putting right what turns out to be otherwise.
+
+use core::time::Duration;
+
+use super::Lockstep;
+use super::message::Message;
+use crate::{Carriage, Tick, World};
+
+/// Simulating again, every so many ticks a state is kept: the next time it takes at most one tick more than it must.
+const STRIDE: u64 = 2;
+/// The same for ticks beyond the window.
+const LONG_STRIDE: u64 = 16;
+/// Ticks of the window that are not counted on: a packet may be lost, or wait for the next tick.
+const SPARE: u64 = 2;
+
+/// How far to go ahead of what is known.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Prediction {
+    /// Ticks that latency may take up.
+    pub(crate) window: u64,
+    /// Ticks that are gone ahead before anybody is waited for.
+    pub(crate) most: u64,
+    /// Nothing is predicted while the farthest round trip is shorter.
+    pub(crate) lockstep_below: Duration,
+}
+
+impl Lockstep {
+    /// A model in which everyone speaks for itself, and goes ahead of what is known.
+    pub(crate) fn set_prediction(&mut self, prediction: Prediction) {
+        self.predicting = true;
+        self.prediction = Some(prediction);
+    }
+
+    /// Whether ticks are simulated before everything is known of them. Who only watches sees what happened.
+    pub(super) fn predicts(&self) -> bool {
+        self.predicting && self.prediction.is_some() && !self.watches
+    }
+
+    /// Whether the world may go one tick farther ahead.
+    pub(super) fn may_predict(&self) -> bool {
+        let most = self
+            .prediction
+            .as_ref()
+            .map_or(0, |prediction| prediction.most);
+        self.predicts() && self.head.since(self.next) < most
+    }
+
+    /// What comes later than its tick by no more than this does not hold anybody up.
+    pub(super) fn allowance(&self) -> Duration {
+        let ahead = self.prediction.as_ref().filter(|_| self.predicting);
+        let ticks = ahead.map_or(0, |prediction| prediction.window.saturating_sub(SPARE));
+        self.tick_time * ticks as u32
+    }
+
+    /// The authority says whether the room is so small that nothing need be predicted.
+    pub(super) fn choose_whether_to_predict(&mut self, now: Duration) {
+        let Some((roster, prediction)) = self.roster.as_ref().zip(self.prediction.as_ref()) else {
+            return;
+        };
+        if !self.is_authority() {
+            return;
+        }
+        let mut farthest = [Duration::ZERO; 2];
+        for member in roster.members.iter().filter(|member| !member.away) {
+            if member.latency > farthest[0] {
+                farthest = [member.latency, farthest[0]];
+            } else {
+                farthest[1] = farthest[1].max(member.latency);
+            }
+        }
+        // Through a host, what two guests say to each other goes both their ways.
+        let round_trip = match roster.is_mesh {
+            true => 2 * farthest[0],
+            false => 2 * (farthest[0] + farthest[1]),
+        };
+        let limit = prediction.lockstep_below;
+        let predicting = match self.predicting {
+            true => round_trip >= limit * 3 / 4,
+            false => round_trip >= limit,
+        };
+        self.set_predicting(now, predicting);
+    }
+
+    /// Begins, or ceases, to go ahead of what is known.
+    pub(super) fn set_predicting(&mut self, now: Duration, predicting: bool) {
+        if core::mem::replace(&mut self.predicting, predicting) == predicting {
+            return;
+        }
+        let farthest = self.farthest();
+        self.ahead.begin_anew(now);
+        self.ahead
+            .expect(farthest.saturating_sub(self.allowance()), self.tick_time);
+        // What was late is not, or the other way round.
+        for voice in self.voices.values_mut() {
+            voice.slack = super::Slack::default();
+        }
+        self.hurrying = true;
+    }
+
+    /// The longest way from here, as far as known.
+    pub(super) fn farthest(&self) -> Duration {
+        let members = self.roster.iter().flat_map(|roster| &roster.members);
+        members
+            .map(|member| member.latency)
+            .max()
+            .unwrap_or_default()
+    }
+
+    /// Simulates a tick of which not everything is known. The state before it is kept.
+    pub(super) fn predict_tick(&mut self, world: &mut dyn World) {
+        let window = self
+            .prediction
+            .as_ref()
+            .map_or(0, |prediction| prediction.window);
+        let ahead = self.head.since(self.next);
+        if ahead <= window || ahead.is_multiple_of(LONG_STRIDE) {
+            self.keep_head(world);
+        }
+        self.step(world);
+    }
+
+    fn keep_head(&mut self, world: &mut dyn World) {
+        let (head, present) = (self.head, &self.present_ahead);
+        self.saves.keep(head, present, false, world);
+    }
+
+    /// Something came to be known of ticks that are simulated already: they are simulated again.
+    pub(super) fn put_right(&mut self, world: &mut dyn World) {
+        let touched = self.timeline.take_touched();
+        let Some(touched) = touched.filter(|touched| *touched < self.head) else {
+            return;
+        };
+        let ahead = self.head;
+        if !self.go_back(touched, world) {
+            return;
+        }
+        let ticks = ahead.since(self.head);
+        self.again.times += 1;
+        self.again.ticks += ticks;
+        self.again.deepest = self.again.deepest.max(ticks);
+        self.go_again(ahead, world);
+    }
+
+    /// Goes back to where everything is known, for what needs the world to be there. Gives the tick it was at.
+    pub(super) fn retreat(&mut self, world: &mut dyn World) -> Tick {
+        let ahead = self.head;
+        if ahead > self.next {
+            self.timeline.take_touched();
+            if self.go_back(self.next, world) {
+                self.go_again(self.next, world);
+            }
+        }
+        ahead
+    }
+
+    /// Goes back to the last state kept that is not after a tick.
+    fn go_back(&mut self, tick: Tick, world: &mut dyn World) -> bool {
+        let save = self.saves.newest_upto(tick);
+        let Some(save) = save.filter(|save| world.load(save.tick)) else {
+            // What a world was told to keep it keeps: only one that breaks its word comes here.
+            let authority = self.authority().filter(|peer| Some(*peer) != self.me());
+            if let Some(authority) = authority {
+                let message = Message::Leaves { tick, tree: &[] };
+                self.say(authority, Carriage::Reliable, &message);
+            }
+            self.trouble = Some("the world did not keep a state that it was to keep".into());
+            return false;
+        };
+        self.head = save.tick;
+        self.present_ahead.set_shared_players(&save.players);
+        self.saves.release_after(self.head, world);
+        true
+    }
+
+    /// Simulates up to a tick that had been reached before.
+    pub(super) fn go_again(&mut self, to: Tick, world: &mut dyn World) {
+        let known = self.known_upto().max(self.next);
+        while self.head < to {
+            if self.head >= known && self.head.since(known).is_multiple_of(STRIDE) {
+                self.keep_head(world);
+            }
+            self.step(world);
+        }
+    }
+
+    /// The first tick that somebody has not spoken of.
+    fn known_upto(&self) -> Tick {
+        let speaking = self
+            .voices
+            .values()
+            .filter(|voice| voice.end.is_none_or(|end| end > voice.upto));
+        speaking.map(|voice| voice.upto).min().unwrap_or(self.next)
+    }
+}

@@ -1,0 +1,85 @@
+//! Passing on what guests say to each other, in a hosted room in which everyone speaks for itself.
+
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+use core::time::Duration;
+
+use super::Lockstep;
+use super::close::TELL_BACK;
+use crate::timeline::VoiceId;
+use crate::{PeerId, Tick};
+
+/// How much of whose words everyone was told.
+#[derive(Debug, Default)]
+pub(super) struct Relay {
+    told: BTreeMap<(VoiceId, PeerId), Tick>,
+    /// Once a tick is enough: everyone's words share a packet.
+    next: Duration,
+}
+
+impl Relay {
+    /// Somebody knows a voice up to here.
+    pub(super) fn set_told(&mut self, voice: VoiceId, peer: PeerId, upto: Tick) {
+        self.told.insert((voice, peer), upto);
+    }
+
+    /// Somebody wants to hear a voice from here on.
+    pub(super) fn tell_again(&mut self, voice: VoiceId, peer: PeerId, from: Tick) {
+        if let Some(told) = self.told.get_mut(&(voice, peer)) {
+            *told = from.min(*told);
+        }
+    }
+
+    pub(super) fn retain(&mut self, here: impl Fn(PeerId) -> bool) {
+        self.told.retain(|(_, peer), _| here(*peer));
+    }
+}
+
+impl Lockstep {
+    /// Whether the host passes on what everyone says.
+    pub(super) fn is_hub(&self) -> bool {
+        let hosted = self.roster.as_ref().is_some_and(|roster| !roster.is_mesh);
+        hosted && !self.is_sequenced()
+    }
+
+    /// Tells every guest what the others said.
+    pub(super) fn pass_on(&mut self, now: Duration) {
+        if !self.is_hub() || !self.is_authority() || (now < self.relay.next && !self.untold) {
+            return;
+        }
+        self.relay.next = now + self.tick_time;
+        let Some(roster) = self.roster.as_ref() else {
+            return;
+        };
+        let base = self.timeline.base();
+        let mut spans: Vec<(VoiceId, Tick, Tick, Vec<PeerId>)> = Vec::new();
+        for (id, voice) in self.voices.iter().filter(|(id, _)| id.peer != roster.me) {
+            let begun = spans.len();
+            let delayed = self.delayed_upto(now, voice.upto);
+            for member in &roster.members {
+                if member.peer == roster.me || member.peer == id.peer || member.away {
+                    continue;
+                }
+                let first = Tick(voice.upto.0.saturating_sub(TELL_BACK)).max(voice.from);
+                let told = self.relay.told.entry((*id, member.peer)).or_insert(first);
+                let until = if member.watches { delayed } else { voice.upto };
+                if *told >= until {
+                    continue;
+                }
+                let from = core::mem::replace(told, until).max(base);
+                let same = |span: &&mut (VoiceId, Tick, Tick, Vec<PeerId>)| {
+                    (span.1, span.2) == (from, until)
+                };
+                match spans[begun..].iter_mut().find(same) {
+                    Some(span) => span.3.push(member.peer),
+                    None => spans.push((*id, from, until, [member.peer].into())),
+                }
+            }
+        }
+        for (id, from, to, peers) in spans {
+            self.tell_span(id, from, to, &peers);
+        }
+        let voices = &self.voices;
+        self.relay.told.retain(|(id, _), _| voices.contains_key(id));
+    }
+}

@@ -1,0 +1,82 @@
+//! The states that the world keeps for this model.
+
+use alloc::collections::VecDeque;
+use alloc::sync::Arc;
+
+use crate::{PlayerId, Tick, TickInputs, World};
+
+/// States at which everyone's were compared that are kept to be repaired from.
+const CHECKS: usize = 8;
+
+/// Which states are kept, in the order of their ticks.
+#[derive(Debug, Default)]
+pub(super) struct Saves {
+    kept: VecDeque<Save>,
+}
+
+/// A state that is kept.
+#[derive(Clone, Debug)]
+pub(super) struct Save {
+    pub(super) tick: Tick,
+    /// Who was present then.
+    pub(super) players: Arc<[PlayerId]>,
+    /// Whether all compare their states at this tick.
+    is_check: bool,
+}
+
+impl Saves {
+    /// Keeps the present state of the world, unless that of this tick is kept already.
+    pub(super) fn keep(
+        &mut self,
+        tick: Tick,
+        present: &TickInputs,
+        is_check: bool,
+        world: &mut dyn World,
+    ) {
+        let at = self.kept.partition_point(|save| save.tick < tick);
+        if self.kept.get(at).is_some_and(|save| save.tick == tick) {
+            return;
+        }
+        world.save(tick);
+        let save = Save {
+            tick,
+            players: present.shared_players().clone(),
+            is_check,
+        };
+        self.kept.insert(at, save);
+    }
+
+    /// The last state that is kept of a time not after a tick.
+    pub(super) fn newest_upto(&self, tick: Tick) -> Option<&Save> {
+        let end = self.kept.partition_point(|save| save.tick <= tick);
+        self.kept.get(end.checked_sub(1)?)
+    }
+
+    /// States after a tick are not what they should be.
+    pub(super) fn release_after(&mut self, tick: Tick, world: &mut dyn World) {
+        while let Some(newest) = self.kept.back().filter(|save| save.tick > tick) {
+            world.release(newest.tick);
+            self.kept.pop_back();
+        }
+    }
+
+    /// Nothing goes back behind a tick any more: only the last state not after it is needed, and those of the last checks.
+    pub(super) fn settle_before(&mut self, tick: Tick, world: &mut dyn World) {
+        let Some(base) = self.newest_upto(tick).map(|save| save.tick) else {
+            return;
+        };
+        let mut checks = 0;
+        for at in (0..self.kept.partition_point(|save| save.tick < base)).rev() {
+            checks += usize::from(self.kept[at].is_check);
+            if !self.kept[at].is_check || checks > CHECKS {
+                world.release(self.kept[at].tick);
+                self.kept.remove(at);
+            }
+        }
+    }
+
+    /// The world has taken over another state, and keeps none.
+    pub(super) fn forget(&mut self) {
+        self.kept.clear();
+    }
+}

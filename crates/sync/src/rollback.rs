@@ -1,0 +1,239 @@
+//! Rollback: nobody waits for inputs that are on their way; what was assumed instead is put right when they arrive.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt;
+use core::time::Duration;
+
+use crate::lockstep::Prediction;
+use crate::{
+    AdoptError, Length, Lockstep, LockstepConfig, LockstepError, Model, ModelEvent, Outgoing,
+    PeerId, PlayerId, Roster, SlowMachine, Status, World,
+};
+
+/// The most ticks of a window.
+const MAX_WINDOW: u64 = 60;
+/// The most ticks that are gone on without somebody.
+const MAX_GO_ON: u64 = 600;
+
+/// The model that never waits for the network, as far as its window reaches.
+///
+/// Everyone simulates every tick when it is due. What others do in it and is not known yet is [predicted](crate::Input::predict); when it
+/// arrives and is something else, the world goes back to that tick and simulates again what followed, all within one call. So a player sees
+/// its own input at once, and what others do as soon as it can be known.
+///
+/// Under this there is the same timeline as that of [`Lockstep`]: who comes and goes, the comparison of states, repairs, spectators and
+/// recordings are the same. Other than there, in a hosted room too everyone says itself in which tick it does what, and the host passes that
+/// on once a tick, so that traffic grows with the number of players and not with its square.
+///
+/// [`Status::tick`] is the tick that is shown, [`Status::settled`] the one before which nothing changes any more. Events of a game come
+/// [predicted](crate::Stage::Predicted) first, and each is confirmed or cancelled exactly once.
+///
+/// ```
+/// use core::time::Duration;
+/// use samestep_sync::{Length, Rollback, RollbackConfig};
+///
+/// let model = Rollback::new(RollbackConfig {
+///     // A fighting game: the same delay for everybody.
+///     delay: Length::Fixed(2),
+///     ..RollbackConfig::default()
+/// })?;
+/// assert_eq!(model.config().window, 8);
+/// # Ok::<(), samestep_sync::RollbackError>(())
+/// ```
+#[derive(Debug)]
+pub struct Rollback {
+    config: RollbackConfig,
+    engine: Lockstep,
+}
+
+/// Settings of [`Rollback`], checked once in `new`.
+#[derive(Clone, PartialEq, Debug)]
+pub struct RollbackConfig {
+    /// Ticks that are simulated before everything is known of them: latency that nobody feels. They may have to be simulated again within
+    /// one tick. Default 8.
+    pub window: u64,
+    /// Ticks from an input to the tick it takes effect in. Each tick of delay makes corrections a tick shorter. Default 1, and up to 15
+    /// where the window alone does not reach.
+    pub delay: Length,
+    /// What to do where the window ends. Default: wait.
+    pub beyond: Beyond,
+    /// While the farthest round trip is shorter than this nothing is predicted, and inputs are delayed as long as they travel: the game is
+    /// in lockstep until connections get longer. The authority decides, for all. Default zero: never.
+    pub lockstep_below: Duration,
+    /// What to do about a machine that cannot keep up. Default: slow everyone by a tenth if it is half a second behind.
+    pub slow: SlowMachine,
+    /// Ticks between two comparisons of everyone's state; 0 for none. Default 60.
+    pub check_every: u64,
+    /// How much later spectators see the game. Default none.
+    pub spectator_delay: Duration,
+    /// How much later than the others a program that predicts nothing may simulate to make up for an unsteady connection; and for how long
+    /// somebody is waited for before everyone's schedule moves. Default 500 ms.
+    pub patience: Duration,
+    /// Ticks whose inputs are kept for those who missed them. Default 1200.
+    pub keep: u64,
+}
+
+/// What to do where the window ends and somebody has still not been heard of.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Beyond {
+    /// Wait, as lockstep does.
+    Wait,
+    /// Go on up to so many ticks ahead of what is known, then wait. All of them may have to be simulated again at once.
+    GoOn {
+        /// Ticks, more than the window's.
+        ticks: u64,
+    },
+}
+
+impl Default for RollbackConfig {
+    fn default() -> Self {
+        let lockstep = LockstepConfig::default();
+        Self {
+            window: 8,
+            delay: Length::Dynamic { least: 1, most: 15 },
+            beyond: Beyond::Wait,
+            lockstep_below: Duration::ZERO,
+            slow: lockstep.slow,
+            check_every: lockstep.check_every,
+            spectator_delay: lockstep.spectator_delay,
+            patience: lockstep.patience,
+            keep: lockstep.keep,
+        }
+    }
+}
+
+/// Settings that make no sense.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RollbackError {
+    /// The window.
+    Window,
+    /// How far to go on.
+    Beyond,
+    /// What is the same in lockstep.
+    Lockstep(LockstepError),
+}
+
+impl fmt::Display for RollbackError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Window => write!(
+                f,
+                "a window has 1 to {MAX_WINDOW} ticks: set `window` to such, or use `Lockstep`"
+            ),
+            Self::Beyond => write!(
+                f,
+                "going on means more ticks than the window's, at most {MAX_GO_ON} and those that are kept: set `beyond` to such"
+            ),
+            Self::Lockstep(error) => error.fmt(f),
+        }
+    }
+}
+
+impl core::error::Error for RollbackError {}
+
+impl Rollback {
+    /// The model with these settings. Refuses those that make no sense.
+    pub fn new(config: RollbackConfig) -> Result<Rollback, RollbackError> {
+        if !(1..=MAX_WINDOW).contains(&config.window) {
+            return Err(RollbackError::Window);
+        }
+        let most = match config.beyond {
+            Beyond::Wait => config.window,
+            Beyond::GoOn { ticks } => ticks,
+        };
+        if most < config.window || most > MAX_GO_ON.min(config.keep / 2) {
+            return Err(RollbackError::Beyond);
+        }
+        let mut engine = Lockstep::new(LockstepConfig {
+            turn: Length::Fixed(1),
+            delay: config.delay,
+            slow: config.slow,
+            check_every: config.check_every,
+            spectator_delay: config.spectator_delay,
+            patience: config.patience,
+            keep: config.keep,
+            ..LockstepConfig::default()
+        })
+        .map_err(RollbackError::Lockstep)?;
+        engine.set_prediction(Prediction {
+            window: config.window,
+            most,
+            lockstep_below: config.lockstep_below,
+        });
+        Ok(Rollback { config, engine })
+    }
+
+    /// The settings this was made with.
+    pub fn config(&self) -> &RollbackConfig {
+        &self.config
+    }
+
+    /// In words, how far everyone's inputs are known here: for whoever wants to know why a game stands still.
+    pub fn explain(&self) -> String {
+        self.engine.explain()
+    }
+}
+
+impl Model for Rollback {
+    fn handle_roster(&mut self, now: Duration, roster: &Roster) {
+        self.engine.handle_roster(now, roster);
+    }
+
+    fn handle_start(&mut self, now: Duration, at: Duration) {
+        self.engine.handle_start(now, at);
+    }
+
+    fn handle_message(&mut self, now: Duration, from: PeerId, message: &[u8]) {
+        self.engine.handle_message(now, from, message);
+    }
+
+    fn input(&mut self, now: Duration, player: PlayerId, input: &[u8]) -> bool {
+        self.engine.input(now, player, input)
+    }
+
+    fn end_turn(&mut self, now: Duration, player: PlayerId) {
+        self.engine.end_turn(now, player);
+    }
+
+    fn advance(&mut self, now: Duration, world: &mut dyn World) {
+        self.engine.advance(now, world);
+    }
+
+    fn poll_message(&mut self) -> Option<Outgoing> {
+        self.engine.poll_message()
+    }
+
+    fn poll_event(&mut self) -> Option<ModelEvent> {
+        self.engine.poll_event()
+    }
+
+    fn poll_timeout(&self) -> Option<Duration> {
+        self.engine.poll_timeout()
+    }
+
+    fn status(&self) -> Status {
+        self.engine.status()
+    }
+
+    fn spectator_delay(&self) -> Duration {
+        self.engine.spectator_delay()
+    }
+
+    fn checkpoint(&mut self, now: Duration, newcomer: PeerId, world: &mut dyn World) -> Vec<u8> {
+        self.engine.checkpoint(now, newcomer, world)
+    }
+
+    fn hand_out(&mut self, now: Duration, world: &mut dyn World) {
+        self.engine.hand_out(now, world);
+    }
+
+    fn adopt(
+        &mut self,
+        now: Duration,
+        checkpoint: &[u8],
+        world: &mut dyn World,
+    ) -> Result<(), AdoptError> {
+        self.engine.adopt(now, checkpoint, world)
+    }
+}
