@@ -1,19 +1,30 @@
-//! A battle of bots: what a tick costs, how many units are alive, what is allocated.
+//! A battle of bots: what a tick costs, how many units are alive, what is allocated. Then a smaller one, in which the last 8 ticks are
+//! simulated again after every tick, as when an input arrives 8 ticks late.
 //!
 //! `cargo bench -p samestep-skirmish -- [PLAYERS [UNITS [SECONDS [SEED]]]]`
 //!
 //! Times are those on the processor: what else runs on the machine does not count.
 
+use std::collections::VecDeque;
 use std::hint::black_box;
 use std::time::Duration;
 
 use rustix::time::{ClockId, clock_gettime};
 
 use samestep_skirmish::{Bot, Command, Skirmish, SkirmishConfig, SkirmishEvent};
-use samestep_sync::{Events, Inputs, PlayerId, Replicate, Simulation, Table, Tick};
+use samestep_sync::{
+    Events, Inputs, Live, PlayerId, Replicate, Simulation, Stage, Table, Tick, TickInputs, World,
+};
 
 /// Ticks until buffers have found their sizes.
 const WARM_UP: u64 = 120;
+
+/// Ticks that are simulated again, and of how many players and units.
+const DEPTH: u64 = 8;
+const AGAIN: (u16, u32) = (8, 3000);
+
+/// Ticks until those armies have met.
+const APPROACH: u64 = 30 * 60;
 
 fn main() {
     let numbers: Vec<u64> = std::env::args()
@@ -111,6 +122,83 @@ fn main() {
     );
     println!("allocations {allocations}");
     println!("checksum    {:016x}", game.checksum());
+    simulate_again(seconds, seed);
+}
+
+/// After every tick: back by [`DEPTH`] ticks (load), then each of them again (step) and kept again (save), through the same calls that a
+/// model makes.
+fn simulate_again(seconds: u64, seed: u64) {
+    let (players, units) = AGAIN;
+    let game = Skirmish::new(&SkirmishConfig::battle(seed, players, units));
+    let mut live = Live::without_recording(game.expect("a sound configuration"));
+    let players: Vec<_> = (0..players).map(PlayerId).collect();
+    let mut bots: Vec<_> = players
+        .iter()
+        .map(|player| Bot::new(seed, *player))
+        .collect();
+    let mut played: VecDeque<TickInputs> = VecDeque::new();
+    let (mut times, mut killed, mut fighting, mut fewest) = (vec![], 0, 0, usize::MAX);
+    let mut allocations = 0;
+    for tick in (0..APPROACH + seconds * 60).map(Tick) {
+        let mut inputs = TickInputs::new();
+        inputs.set_players(&players);
+        for bot in &mut bots {
+            if let Some(command) = bot.decide(tick, live.state()) {
+                inputs.give(bot.player(), &command);
+            }
+        }
+        live.save(tick);
+        live.step(tick, &inputs);
+        played.push_back(inputs);
+        if played.len() as u64 > DEPTH {
+            let settled = Tick(tick.0 - DEPTH);
+            let inputs = played.pop_front().unwrap_or_default();
+            live.settle(settled, &inputs);
+            live.release(settled);
+        }
+        if tick.0 < APPROACH - WARM_UP {
+            continue;
+        }
+        let checksum = live.checksum();
+        let mut took = Duration::ZERO;
+        let counted = allocation_counter::measure(|| {
+            let begin = processor();
+            let from = tick.0 + 1 - DEPTH;
+            live.load(Tick(from));
+            for (again, inputs) in (from..).map(Tick).zip(&played) {
+                live.save(again);
+                live.step(again, inputs);
+            }
+            took = processor() - begin;
+        });
+        assert_eq!(live.checksum(), checksum, "simulated again it is the same");
+        while let Some(told) = live.poll_event() {
+            let is_kill = matches!(told.event, SkirmishEvent::Killed { .. });
+            killed += u32::from(is_kill && told.stage == Stage::Confirmed);
+        }
+        if tick.0 >= APPROACH {
+            times.push(took);
+            allocations += counted.count_total;
+            let units = live.state().units();
+            fewest = fewest.min(units.len());
+            fighting += units
+                .as_slice()
+                .iter()
+                .filter(|unit| unit.target.is_some())
+                .count();
+        }
+    }
+    let best = times.iter().min().map_or(0.0, Duration::as_secs_f64) * 1e6;
+    println!(
+        "{DEPTH} ticks simulated again, {} bots, {fewest} units at least, {} of them fighting, {killed} killed in {seconds} s",
+        players.len(),
+        fighting / times.len().max(1),
+    );
+    println!(
+        "load, {DEPTH} × (save, step)   best {best:.0} µs, {}",
+        Summary(&mut times)
+    );
+    println!("allocations {allocations}");
 }
 
 fn processor() -> Duration {
