@@ -1,7 +1,7 @@
 //! A game that is played: a session, a model and a world.
 
 use core::time::Duration;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
 
 use samestep_proto::{Machine, Transmit};
@@ -9,7 +9,7 @@ use samestep_sync::{
     AdoptError, Carriage, DesyncReport, Input, Member, Model, ModelEvent, Roster, Status, Tick,
     World,
 };
-use samestep_wire::encode_to_vec;
+use samestep_wire::{decode_exact, encode_to_vec};
 
 use crate::config::{Role, SessionConfig, SetupError};
 use crate::event::{SessionEvent, State};
@@ -81,6 +81,8 @@ pub struct Match<W, M> {
     model: M,
     world: W,
     events: VecDeque<MatchEvent>,
+    /// What the players here said last.
+    said: BTreeMap<PlayerId, Vec<u8>>,
     roster: Option<Roster>,
     roster_changed: bool,
     /// When it is told next, if it has changed by then.
@@ -142,6 +144,7 @@ impl<W: World, M: Model> Match<W, M> {
             model,
             world,
             events: VecDeque::new(),
+            said: BTreeMap::new(),
             roster: None,
             roster_changed: true,
             next_roster: now,
@@ -153,16 +156,32 @@ impl<W: World, M: Model> Match<W, M> {
     }
 
     /// What a player of this program does next. False if it may not act now, or too much waits already.
+    ///
+    /// For controls call it once a tick with what is held and pressed. What is just as [predicted](Input::predict) from what was said last goes
+    /// without saying: it costs nothing, and is not among those [given](samestep_sync::Inputs::given).
     pub fn input<I: Input>(&mut self, now: Duration, player: PlayerId, input: &I) -> bool {
         let Some(time) = self.session.time(now) else {
             return false;
         };
+        if self.goes_without_saying(player, input) {
+            return true;
+        }
         let Ok(bytes) = encode_to_vec(input) else {
             return false;
         };
         let taken = self.model.input(time, player, &bytes);
+        if taken {
+            self.said.insert(player, bytes);
+        }
         self.plan(now, time);
         taken
+    }
+
+    /// Whether everyone assumes this anyway, from the next tick on and for as long as nothing else is said.
+    fn goes_without_saying<I: Input>(&self, player: PlayerId, input: &I) -> bool {
+        let said = self.said.get(&player);
+        let said = said.and_then(|bytes| decode_exact::<I>(bytes).ok());
+        said.is_some_and(|said| said.predict() == *input) && input.predict() == *input
     }
 
     /// A player of this program passes the initiative on, in a game without real time.
@@ -347,6 +366,7 @@ impl<W: World, M: Model> Match<W, M> {
     fn adopt(&mut self, now: Duration, state: &[u8]) {
         let time = self.session.time(now).unwrap_or_default();
         self.tell_roster(now, time);
+        self.said.clear();
         match self.model.adopt(time, state, &mut self.world) {
             Ok(()) => self.session.loaded(now),
             Err(error) => {
@@ -429,6 +449,11 @@ impl<W: World, M: Model> Match<W, M> {
             is_mesh,
             members,
         };
+        let life = |roster: &Roster| roster.member(me).map(|me| me.life);
+        if self.roster.as_ref().and_then(life) != life(&roster) {
+            // Who begins anew has said nothing.
+            self.said.clear();
+        }
         if self.roster.as_ref() != Some(&roster) {
             self.model.handle_roster(time, &roster);
             self.roster = Some(roster);
@@ -458,7 +483,10 @@ impl<W: World, M: Model> Match<W, M> {
                 ModelEvent::Repaired { peer, tick, bytes } => {
                     MatchEvent::Repaired { peer, tick, bytes }
                 }
-                ModelEvent::Adopted { tick } => MatchEvent::Adopted { tick },
+                ModelEvent::Adopted { tick } => {
+                    self.said.clear();
+                    MatchEvent::Adopted { tick }
+                }
                 ModelEvent::TooSlow { peer, ticks_behind } => {
                     self.session
                         .kick(now, peer, "the machine is too slow for this game");

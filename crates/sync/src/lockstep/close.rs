@@ -291,7 +291,9 @@ impl Lockstep {
             let through_host = hub && roster.authority != me && roster.authority != member.peer;
             if member.peer == me
                 || through_host
-                || (sequenced && !member.in_sync && !self.cursors.contains_key(&member.peer))
+                || ((sequenced || hub)
+                    && !member.in_sync
+                    && !self.cursors.contains_key(&member.peer))
             {
                 continue;
             }
@@ -485,7 +487,10 @@ impl Lockstep {
             let Some(voice) = self.voices.get_mut(&id) else {
                 continue;
             };
-            let slack = core::mem::take(&mut voice.slack).low();
+            // Nobody hurries for those who watch.
+            let slack = core::mem::take(&mut voice.slack)
+                .low()
+                .filter(|_| !self.watches);
             if slack.is_some_and(|(slack, _)| slack < -allowance) {
                 self.next_report = now + REPORT_SOON;
             }

@@ -57,7 +57,9 @@ impl Lockstep {
             let begun = spans.len();
             let delayed = self.delayed_upto(now, voice.upto);
             for member in &roster.members {
-                if member.peer == roster.me || member.peer == id.peer || member.away {
+                // Who has no state yet is told from the state on that it gets.
+                let has_state = member.in_sync || self.relay.told.contains_key(&(*id, member.peer));
+                if member.peer == roster.me || member.peer == id.peer || !has_state {
                     continue;
                 }
                 let first = Tick(voice.upto.0.saturating_sub(TELL_BACK)).max(voice.from);
