@@ -3,6 +3,7 @@
 //! - `latency`: 100-byte messages at 60 Hz through one impaired UDP proxy.
 //! - `pingpong`: many clients, each with exactly one 32-byte ping in flight to one server.
 //! - `idle`: what a connection costs that does nothing, in bytes/s and memory.
+//! - `rollback`: one game rolled back equally far: time, allocations and bytes beyond the game's own.
 //!
 //! Servers and clients of `pingpong` and `idle` are child processes of this program, so that the kernel accounts
 //! for each side. Adapters (`renet`, `enet`, `quinn`, `tcp`, `udp`, `samestep`) only say how a library is driven;
@@ -20,6 +21,7 @@ mod proxy;
 mod quinn;
 mod renet;
 mod report;
+mod rollback;
 mod samestep;
 mod sockets;
 mod tcp;
@@ -67,6 +69,11 @@ enum Command {
     Pingpong,
     /// Bytes and memory of idle connections.
     Idle,
+    /// One game rolled back by ggrs and by Samestep.
+    Rollback {
+        #[command(flatten)]
+        settings: rollback::Settings,
+    },
     /// A server for the other commands.
     #[command(hide = true)]
     Serve {
@@ -133,6 +140,12 @@ fn main() -> Result<(), Box<dyn Error>> {
                 &libraries,
                 arguments.clients,
                 arguments.seconds.unwrap_or(10),
+            )?);
+        }
+        Command::Rollback { settings } => {
+            report.add(rollback::measure(
+                settings,
+                arguments.seconds.unwrap_or(20),
             )?);
         }
         Command::Serve {

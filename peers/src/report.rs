@@ -158,6 +158,7 @@ fn versions() -> String {
         "renet_netcode",
         "quinn",
         "rustls",
+        "ggrs",
         "samestep-proto",
     ];
     let mut found = Vec::new();

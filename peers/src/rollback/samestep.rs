@@ -1,0 +1,186 @@
+//! How Samestep is driven: two `Rollback` models and their worlds in virtual time, whose messages arrive so many ticks late.
+
+use std::{collections::VecDeque, error::Error, time::Duration};
+
+use samestep::{
+    sync::{Length, Member, Model, PeerId, Rollback, RollbackConfig, Roster, World},
+    wire::encode_into,
+};
+
+use super::{
+    Contender,
+    game::{Habit, PLAYERS},
+};
+
+/// Ticks from an input to its tick; the least there is.
+const DELAY: u64 = 1;
+const TICK_TIME: Duration = Duration::from_nanos(1_000_000_000 / 60);
+/// Frames before the game begins.
+const PRELUDE: u64 = 60;
+/// Frames before the players do anything: both are in the game by then.
+const FIRST_INPUT: u64 = 2 * PRELUDE;
+
+/// Two players whose messages are so long under way that every frame goes back `depth` ticks.
+pub struct Pair<W> {
+    name: &'static str,
+    habit: Habit,
+    late: u64,
+    frames: u64,
+    players: Vec<Player<W>>,
+    /// What is under way from each, with the frame in which it arrives.
+    way: [VecDeque<(u64, Vec<u8>)>; 2],
+}
+
+struct Player<W> {
+    model: Rollback,
+    world: W,
+}
+
+impl<W: World> Pair<W> {
+    /// Puts them into one room and lets the game begin.
+    pub fn new(
+        name: &'static str,
+        depth: u64,
+        check_every: u64,
+        habit: Habit,
+        world: impl Fn() -> W,
+    ) -> Result<Pair<W>, Box<dyn Error>> {
+        let late = depth + DELAY;
+        let config = RollbackConfig {
+            window: RollbackConfig::default().window.max(depth + 1),
+            delay: Length::Fixed(DELAY),
+            check_every,
+            ..RollbackConfig::default()
+        };
+        let mut players = Vec::new();
+        for _ in PLAYERS {
+            players.push(Player {
+                model: Rollback::new(config.clone())?,
+                world: world(),
+            });
+        }
+        let start = TICK_TIME * PRELUDE as u32;
+        for (me, player) in players.iter_mut().enumerate() {
+            player
+                .model
+                .handle_roster(Duration::ZERO, &roster(me, late));
+        }
+        let [host, guest] = &mut players[..] else {
+            unreachable!("there are two");
+        };
+        let state = host
+            .model
+            .checkpoint(Duration::ZERO, PeerId(1), &mut host.world);
+        guest
+            .model
+            .adopt(Duration::ZERO, &state, &mut guest.world)?;
+        for player in &mut players {
+            player.model.handle_start(Duration::ZERO, start);
+        }
+        let mut pair = Pair {
+            name,
+            habit,
+            late,
+            frames: 0,
+            players,
+            way: Default::default(),
+        };
+        (0..FIRST_INPUT + 2 * late).for_each(|_| pair.frame());
+        Ok(pair)
+    }
+}
+
+fn roster(me: usize, late: u64) -> Roster {
+    let member = |peer: u16| Member {
+        peer: PeerId(peer),
+        players: vec![PLAYERS[usize::from(peer)]],
+        in_sync: true,
+        away: false,
+        watches: false,
+        life: 0,
+        loss: 0,
+        latency: match usize::from(peer) == me {
+            true => Duration::ZERO,
+            false => TICK_TIME * late as u32,
+        },
+    };
+    Roster {
+        me: PeerId(me as u16),
+        authority: PeerId(0),
+        is_mesh: false,
+        members: vec![member(0), member(1)],
+    }
+}
+
+impl<W: World> Contender for Pair<W> {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn frame(&mut self) {
+        let now = Duration::from_nanos(TICK_TIME.as_nanos() as u64 * self.frames);
+        for (me, Player { model, world }) in self.players.iter_mut().enumerate() {
+            let other = PeerId(1 - me as u16);
+            let back = &mut self.way[1 - me];
+            while let Some((_, message)) = back.pop_front_if(|(at, _)| *at <= self.frames) {
+                model.handle_message(now, other, &message);
+            }
+            if let Some(tick) = self.frames.checked_sub(FIRST_INPUT) {
+                let controls = self.habit.controls(PLAYERS[me], tick);
+                let mut bytes = [0; 8];
+                let len = encode_into(&controls, &mut bytes).expect("controls are two bytes");
+                model.input(now, PLAYERS[me], &bytes[..len]);
+            }
+            model.advance(now, world);
+            while let Some(message) = model.poll_message() {
+                self.way[me].push_back((self.frames + self.late, message.bytes));
+            }
+            while model.poll_event().is_some() {}
+        }
+        self.frames += 1;
+    }
+
+    fn steps(&self) -> u64 {
+        let statuses = self.players.iter().map(|player| player.model.status());
+        statuses
+            .map(|status| status.tick.0 + status.resimulated)
+            .sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use samestep::sync::Live;
+
+    use super::super::game::{Controls, Swarm};
+    use super::*;
+
+    #[test]
+    fn every_frame_rolls_back_and_both_end_with_the_true_state() {
+        let state = Swarm::new(10_240);
+        let live = || Live::without_recording(state.clone());
+        let mut pair = Pair::new("samestep", 5, 60, Habit::Restless, live).unwrap();
+        let before = pair.steps();
+        (0..100).for_each(|_| pair.frame());
+        assert_eq!(pair.steps() - before, 2 * 100 * (5 + 1));
+        pair.habit = Habit::Still;
+        (0..20).for_each(|_| pair.frame());
+        let mut truth = state.clone();
+        let first = FIRST_INPUT - PRELUDE + DELAY;
+        let last = first + pair.frames - 20 - FIRST_INPUT;
+        for tick in 0..pair.players[0].world.state().ticks() {
+            let controls = |player| match (first..last).contains(&tick) {
+                true => Habit::Restless.controls(player, tick - first),
+                false => Controls::default(),
+            };
+            truth.simulate(PLAYERS.map(controls));
+        }
+        for player in &pair.players {
+            assert!(
+                *player.world.state() == truth,
+                "at {:?}",
+                player.model.status()
+            );
+        }
+    }
+}
