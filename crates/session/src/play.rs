@@ -476,6 +476,7 @@ impl<W: World, M: Model> Match<W, M> {
                 MessageKind::MODEL,
                 &message.bytes,
             );
+            self.model.reclaim(message);
         }
         while let Some(event) = self.model.poll_event() {
             self.events.push_back(match event {

@@ -9,6 +9,7 @@ mod hear;
 mod hurry;
 mod join;
 mod message;
+mod outbox;
 mod predict;
 mod relay;
 mod saves;
@@ -31,6 +32,7 @@ use follow::Extra;
 use guard::Guard;
 use hurry::Ahead;
 use message::Message;
+use outbox::Outbox;
 pub(crate) use predict::Prediction;
 use relay::Relay;
 use saves::Saves;
@@ -102,7 +104,11 @@ pub struct Lockstep {
     early: Vec<(PeerId, Vec<u8>)>,
     /// Messages that need the world.
     for_world: VecDeque<(PeerId, Vec<u8>)>,
-    outbox: VecDeque<Outgoing>,
+    outbox: Outbox,
+    /// Room to write inputs into.
+    scratch: Vec<u8>,
+    /// Room to list who is to be told what.
+    listeners: Vec<(Tick, Tick, PeerId)>,
     events: VecDeque<ModelEvent>,
     last_seen: Option<Duration>,
     frozen_until: Duration,
@@ -234,7 +240,9 @@ impl Lockstep {
             newer: None,
             early: Vec::new(),
             for_world: VecDeque::new(),
-            outbox: VecDeque::new(),
+            outbox: Outbox::default(),
+            scratch: Vec::new(),
+            listeners: Vec::new(),
             events: VecDeque::new(),
             last_seen: None,
             frozen_until: Duration::ZERO,
@@ -348,12 +356,7 @@ impl Lockstep {
     }
 
     fn say(&mut self, to: PeerId, carriage: Carriage, message: &Message<'_>) {
-        let bytes = message.write();
-        self.outbox.push_back(Outgoing {
-            to: [to].into(),
-            carriage,
-            bytes,
-        });
+        self.outbox.push([to], carriage, message);
     }
 
     fn wake_at(&mut self, at: Duration) {
@@ -438,7 +441,11 @@ impl Model for Lockstep {
     }
 
     fn poll_message(&mut self) -> Option<Outgoing> {
-        self.outbox.pop_front()
+        self.outbox.pop()
+    }
+
+    fn reclaim(&mut self, sent: Outgoing) {
+        self.outbox.reclaim(sent);
     }
 
     fn poll_event(&mut self) -> Option<ModelEvent> {

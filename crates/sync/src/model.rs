@@ -39,6 +39,11 @@ pub trait Model {
     /// The next message to send.
     fn poll_message(&mut self) -> Option<Outgoing>;
 
+    /// Takes a message back that was sent, so that its memory serves the next. Not needed, but saves allocations.
+    fn reclaim(&mut self, sent: Outgoing) {
+        drop(sent);
+    }
+
     /// The next thing worth knowing.
     fn poll_event(&mut self) -> Option<ModelEvent>;
 

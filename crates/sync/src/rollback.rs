@@ -204,6 +204,10 @@ impl Model for Rollback {
         self.engine.poll_message()
     }
 
+    fn reclaim(&mut self, sent: Outgoing) {
+        self.engine.reclaim(sent);
+    }
+
     fn poll_event(&mut self) -> Option<ModelEvent> {
         self.engine.poll_event()
     }

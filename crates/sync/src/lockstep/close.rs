@@ -6,7 +6,7 @@ use core::time::Duration;
 use super::message::{Entries, Message, Report, SPLIT_BYTES, Span, write_entries, write_inputs};
 use super::{Cursor, Lockstep, Pace, SlowMachine, Voice};
 use crate::timeline::{Change, VoiceId};
-use crate::{Carriage, ModelEvent, Outgoing, PeerId, PlayerId, Tick};
+use crate::{Carriage, Member, ModelEvent, PeerId, PlayerId, Tick};
 
 /// What is longer does not go into one packet with the rest.
 const ONE_PACKET_BYTES: usize = 1000;
@@ -158,6 +158,14 @@ impl Lockstep {
             if !self.departed.is_empty() {
                 return;
             }
+            let is_new = |member: &Member| {
+                let (peer, life) = (member.peer, member.life);
+                let voice = self.voices.get(&VoiceId { peer, life });
+                voice.is_none_or(|voice| peer == me.peer && voice.players.is_empty())
+            };
+            if !taking_part.clone().any(is_new) {
+                return;
+            }
             let farthest = roster.members.iter().map(|member| member.latency).max();
             let there_and_back =
                 2 * farthest.unwrap_or_default().as_nanos() / self.tick_time.as_nanos();
@@ -283,7 +291,7 @@ impl Lockstep {
         }
         let delayed = self.delayed_upto(now, upto);
         let base = self.timeline.base().max(begun);
-        let mut audiences: Vec<(Tick, Tick, Vec<PeerId>)> = Vec::new();
+        let mut listeners = core::mem::take(&mut self.listeners);
         let Some(roster) = &self.roster else {
             return;
         };
@@ -312,17 +320,23 @@ impl Lockstep {
                 continue;
             }
             let told = core::mem::replace(&mut cursor.told, until).max(base);
-            match audiences
-                .iter_mut()
-                .find(|(from, to, _)| (*from, *to) == (told, until))
-            {
-                Some((_, _, peers)) => peers.push(member.peer),
-                None => audiences.push((told, until, [member.peer].into())),
-            }
+            listeners.push((told, until, member.peer));
         }
-        for (from, to, peers) in audiences {
-            self.tell_span(voice, from, to, &peers);
+        self.tell_listeners(voice, listeners);
+    }
+
+    /// Tells everyone listed a voice, from the one tick to the other.
+    pub(super) fn tell_listeners(
+        &mut self,
+        voice: VoiceId,
+        mut listeners: Vec<(Tick, Tick, PeerId)>,
+    ) {
+        listeners.sort_unstable();
+        for same in listeners.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {
+            self.tell_span(voice, same);
         }
+        listeners.clear();
+        self.listeners = listeners;
     }
 
     /// How far spectators are told.
@@ -338,62 +352,66 @@ impl Lockstep {
         Tick(u64::try_from(shown + 1).unwrap_or(0)).min(upto)
     }
 
-    /// Says the ticks of a voice from `from` to `to`: repeating turns before them if that fits into a packet, so that what is lost
-    /// comes with the next turn; else as often as it takes.
-    pub(super) fn tell_span(&mut self, id: VoiceId, from: Tick, to: Tick, peers: &[PeerId]) {
-        let sequenced = self.is_sequenced();
-        let mine = self
-            .voices
-            .get(&id)
-            .map(|voice| (voice.from, voice.players.clone()));
-        let (begun, mine) = mine.unwrap_or_default();
-        let of = |player: PlayerId| sequenced || mine.contains(&player);
+    /// Says the ticks of a voice to those who are to hear the same of it: repeating turns before them if that fits into a packet,
+    /// so that what is lost comes with the next turn; else as often as it takes.
+    fn tell_span(&mut self, id: VoiceId, listeners: &[(Tick, Tick, PeerId)]) {
+        let Some(&(from, to, _)) = listeners.first() else {
+            return;
+        };
+        let peers = listeners.iter().map(|(_, _, peer)| *peer);
+        let begun = self.voices.get(&id).map_or(Tick(0), |voice| voice.from);
         let is_own = self.me() == Some(id.peer);
-        let mut entries = Vec::new();
+        let mut entries = core::mem::take(&mut self.scratch);
         let soon = self.config.pace == Pace::RealTime && to.since(from) <= SHORT_TURN;
-        let repeated_turns = self.repeated_turns(peers);
+        let repeated_turns = self.repeated_turns(peers.clone());
+        let mut begin = from;
         for turns in (1..=repeated_turns).rev().filter(|_| soon) {
             let repeated = match is_own {
                 true => self.turns_before(from, turns),
                 false => Tick(from.0.saturating_sub(turns as u64)),
             };
             let repeated = repeated.max(begun).max(self.timeline.base());
-            entries.clear();
-            let end = write_entries(&self.timeline, repeated, to, of, SPLIT_BYTES, &mut entries);
-            let bytes = Message::Span(self.told_span(id, repeated, end, &entries)).write();
-            if end == to && bytes.len() <= ONE_PACKET_BYTES {
-                return self.outbox.push_back(Outgoing {
-                    to: peers.into(),
-                    carriage: Carriage::Unreliable,
-                    bytes,
-                });
+            let end = self.write_said(id, repeated, to, &mut entries);
+            let span = self.told_span(id, repeated, end, &entries);
+            if end == to && span.len() <= ONE_PACKET_BYTES {
+                let carriage = Carriage::Unreliable;
+                self.outbox
+                    .push(peers.clone(), carriage, &Message::Span(span));
+                begin = to;
+                break;
             }
         }
-        let mut begin = from;
         while begin < to {
-            entries.clear();
-            let end = write_entries(&self.timeline, begin, to, of, SPLIT_BYTES, &mut entries);
-            let bytes = Message::Span(self.told_span(id, begin, end, &entries)).write();
+            let end = self.write_said(id, begin, to, &mut entries);
+            let span = self.told_span(id, begin, end, &entries);
             // What takes many packets is not worth repeating before it is known to be lost.
             let carriage = match begin == from && end == to {
                 true => Carriage::Redundant,
                 false => Carriage::Reliable,
             };
-            self.outbox.push_back(Outgoing {
-                to: peers.into(),
-                carriage,
-                bytes,
-            });
+            self.outbox
+                .push(peers.clone(), carriage, &Message::Span(span));
             begin = end;
         }
+        self.scratch = entries;
+    }
+
+    /// Writes what a voice says in some ticks, as far as that goes into a message. Gives the tick it got to.
+    fn write_said(&self, id: VoiceId, from: Tick, to: Tick, entries: &mut Vec<u8>) -> Tick {
+        let sequenced = self.is_sequenced();
+        let players = self
+            .voices
+            .get(&id)
+            .map_or(&[][..], |voice| &voice.players[..]);
+        let of = |player: PlayerId| sequenced || players.contains(&player);
+        entries.clear();
+        write_entries(&self.timeline, from, to, of, SPLIT_BYTES, entries)
     }
 
     /// How many turns are said again to these, so that hardly ever all packets that say a turn get lost.
-    fn repeated_turns(&self, peers: &[PeerId]) -> usize {
+    fn repeated_turns(&self, peers: impl Iterator<Item = PeerId>) -> usize {
         let roster = self.roster.as_ref();
-        let losses = peers
-            .iter()
-            .filter_map(|peer| Some(roster?.member(*peer)?.loss));
+        let losses = peers.filter_map(|peer| Some(roster?.member(peer)?.loss));
         match losses.max().unwrap_or(0) {
             0..=10 => REPEATED_TURNS,
             11..=20 => 7,

@@ -10,7 +10,7 @@ use core::time::Duration;
 use super::message::{Message, Span, write_entries};
 use super::{FROZEN, Lockstep, Voice};
 use crate::timeline::{Change, VoiceId};
-use crate::{Carriage, Outgoing, PeerId, PlayerId, Tick};
+use crate::{Carriage, PeerId, PlayerId, Tick};
 
 /// How much of a voice that is gone is told: more than anybody can be behind and still follow.
 const TELL_BACK: u64 = 600;
@@ -97,11 +97,8 @@ impl Lockstep {
         if !silent.is_empty() {
             if now >= departed.next_word {
                 departed.next_word = now + AGAIN;
-                self.outbox.push_back(Outgoing {
-                    to: silent,
-                    carriage: Carriage::Reliable,
-                    bytes: Message::Recall(id).write(),
-                });
+                self.outbox
+                    .push(silent, Carriage::Reliable, &Message::Recall(id));
             }
             return self.wake_at(now + AGAIN);
         }
@@ -113,13 +110,9 @@ impl Lockstep {
             .collect();
         let mut entries = Vec::new();
         let span = self.known_span(id, &mut entries);
-        let bytes = Message::End { span: span.clone() }.write();
         let end = span.to;
-        self.outbox.push_back(Outgoing {
-            to,
-            carriage: Carriage::Reliable,
-            bytes,
-        });
+        self.outbox
+            .push(to, Carriage::Reliable, &Message::End { span });
         self.end_voice(now, id, end);
     }
 

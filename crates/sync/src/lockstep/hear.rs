@@ -273,23 +273,12 @@ impl Lockstep {
             self.timeline.change(*tick, change.clone());
         }
         let ticks = span.to.since(span.from);
-        let speaks_for: Option<BTreeSet<_>> = match self.is_sequenced() {
-            true => None,
-            false => Some(
-                self.voices
-                    .get(&span.voice)?
-                    .players
-                    .iter()
-                    .copied()
-                    .collect(),
-            ),
-        };
+        let sequenced = self.is_sequenced();
+        let players = &self.voices.get(&span.voice)?.players;
         let timeline = &mut self.timeline;
         span.entries.each(|after, player, input| {
             let tick = span.from + after.min(1 << 32);
-            let its_own = speaks_for
-                .as_ref()
-                .is_none_or(|players| players.contains(&player));
+            let its_own = sequenced || players.contains(&player);
             if after < ticks && tick >= known && its_own {
                 timeline.insert(tick, player, input);
             }

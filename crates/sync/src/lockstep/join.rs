@@ -7,7 +7,7 @@ use core::time::Duration;
 use super::message::{Bytes, Message, SPLIT_BYTES, Span, put, put_voice, write_entries};
 use super::{Cursor, Lockstep, Pace, Voice};
 use crate::timeline::VoiceId;
-use crate::{AdoptError, Carriage, ModelEvent, Outgoing, PeerId, PlayerId, Roster, Tick, World};
+use crate::{AdoptError, Carriage, ModelEvent, PeerId, PlayerId, Roster, Tick, World};
 
 /// Layout of a checkpoint.
 const LAYOUT: u64 = 1;
@@ -256,12 +256,7 @@ impl Lockstep {
     /// Gives somebody the present state in place of its own.
     pub(super) fn hand_to(&mut self, now: Duration, peer: PeerId, world: &mut dyn World) {
         let checkpoint = self.write_checkpoint(now, peer, world);
-        let bytes = Message::Checkpoint(&checkpoint).write();
-        self.outbox.push_back(Outgoing {
-            to: [peer].into(),
-            carriage: Carriage::Reliable,
-            bytes,
-        });
+        self.say(peer, Carriage::Reliable, &Message::Checkpoint(&checkpoint));
     }
 
     /// The authority's state takes the place of this program's.

@@ -215,10 +215,15 @@ impl<'a> Message<'a> {
 
     pub(super) fn write(&self) -> Vec<u8> {
         let mut out = Vec::new();
+        self.write_to(&mut out);
+        out
+    }
+
+    pub(super) fn write_to(&self, out: &mut Vec<u8>) {
         match self {
             Self::Span(span) => {
                 out.push(0);
-                span.write(&mut out);
+                span.write(out);
             }
             Self::Inputs(entries) => {
                 out.push(1);
@@ -226,43 +231,43 @@ impl<'a> Message<'a> {
             }
             Self::Report(report) => {
                 out.push(2);
-                put(&mut out, report.tick.0);
-                put(&mut out, report.behind);
+                put(out, report.tick.0);
+                put(out, report.behind);
                 match report.slack {
                     None => out.push(0),
                     Some((slack, tick)) => {
                         out.push(1);
-                        put_signed(&mut out, slack);
-                        put(&mut out, tick.0);
+                        put_signed(out, slack);
+                        put(out, tick.0);
                     }
                 }
             }
             Self::Check { tick, checksum } => {
                 out.push(3);
-                put(&mut out, tick.0);
+                put(out, tick.0);
                 out.extend_from_slice(&checksum.to_le_bytes());
             }
             Self::Want { voice, from } => {
                 out.push(4);
-                put_voice(&mut out, *voice);
-                put(&mut out, from.0);
+                put_voice(out, *voice);
+                put(out, from.0);
             }
             Self::Have { span } => {
                 out.push(5);
-                span.write(&mut out);
+                span.write(out);
             }
             Self::End { span } => {
                 out.push(6);
-                span.write(&mut out);
+                span.write(out);
             }
             Self::Diverged { tick, ask } => {
                 out.push(7);
-                put(&mut out, tick.0);
-                put(&mut out, ask.0.into());
+                put(out, tick.0);
+                put(out, ask.0.into());
             }
             Self::Leaves { tick, tree } => {
                 out.push(8);
-                put(&mut out, tick.0);
+                put(out, tick.0);
                 out.extend_from_slice(tree);
             }
             Self::Rows {
@@ -271,13 +276,13 @@ impl<'a> Message<'a> {
                 rows,
             } => {
                 out.push(9);
-                put(&mut out, tick.0);
+                put(out, tick.0);
                 out.extend_from_slice(&checksum.to_le_bytes());
                 out.extend_from_slice(rows);
             }
             Self::Repaired { tick, words } => {
                 out.push(10);
-                put(&mut out, tick.0);
+                put(out, tick.0);
                 out.extend_from_slice(words);
             }
             Self::Checkpoint(bytes) => {
@@ -286,18 +291,17 @@ impl<'a> Message<'a> {
             }
             Self::EndTurn(player) => {
                 out.push(12);
-                put(&mut out, player.0.into());
+                put(out, player.0.into());
             }
             Self::Alive(voice) => {
                 out.push(14);
-                put_voice(&mut out, *voice);
+                put_voice(out, *voice);
             }
             Self::Recall(voice) => {
                 out.push(13);
-                put_voice(&mut out, *voice);
+                put_voice(out, *voice);
             }
         }
-        out
     }
 }
 
@@ -343,6 +347,15 @@ impl<'a> Span<'a> {
             changes,
             entries,
         })
+    }
+
+    /// About how many bytes this takes.
+    pub(super) fn len(&self) -> usize {
+        let changes = self.changes.iter().map(|(_, change)| match change {
+            Change::Join(_) | Change::Leave(_) => 6,
+            Change::Voice(_, players) => 16 + 3 * players.len(),
+        });
+        24 + changes.sum::<usize>() + self.entries.0.len()
     }
 
     pub(super) fn write(&self, out: &mut Vec<u8>) {

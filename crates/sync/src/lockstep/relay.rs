@@ -1,7 +1,7 @@
 //! Passing on what guests say to each other, in a hosted room in which everyone speaks for itself.
 
 use alloc::collections::BTreeMap;
-use alloc::vec::Vec;
+use core::ops::Bound;
 use core::time::Duration;
 
 use super::Lockstep;
@@ -51,37 +51,39 @@ impl Lockstep {
         let Some(roster) = self.roster.as_ref() else {
             return;
         };
-        let base = self.timeline.base();
-        let mut spans: Vec<(VoiceId, Tick, Tick, Vec<PeerId>)> = Vec::new();
-        for (id, voice) in self.voices.iter().filter(|(id, _)| id.peer != roster.me) {
-            let begun = spans.len();
-            let delayed = self.delayed_upto(now, voice.upto);
-            for member in &roster.members {
-                // Who has no state yet is told from the state on that it gets.
-                let has_state = member.in_sync || self.relay.told.contains_key(&(*id, member.peer));
-                if member.peer == roster.me || member.peer == id.peer || !has_state {
-                    continue;
-                }
-                let first = Tick(voice.upto.0.saturating_sub(TELL_BACK)).max(voice.from);
-                let told = self.relay.told.entry((*id, member.peer)).or_insert(first);
-                let until = if member.watches { delayed } else { voice.upto };
-                if *told >= until {
-                    continue;
-                }
-                let from = core::mem::replace(told, until).max(base);
-                let same = |span: &&mut (VoiceId, Tick, Tick, Vec<PeerId>)| {
-                    (span.1, span.2) == (from, until)
-                };
-                match spans[begun..].iter_mut().find(same) {
-                    Some(span) => span.3.push(member.peer),
-                    None => spans.push((*id, from, until, [member.peer].into())),
-                }
+        let (me, base) = (roster.me, self.timeline.base());
+        let mut next = self.voices.keys().next().copied();
+        while let Some(id) = next {
+            let after = (Bound::Excluded(id), Bound::Unbounded);
+            next = self.voices.range(after).next().map(|(id, _)| *id);
+            if id.peer != me {
+                self.pass_on_voice(now, id, base);
             }
-        }
-        for (id, from, to, peers) in spans {
-            self.tell_span(id, from, to, &peers);
         }
         let voices = &self.voices;
         self.relay.told.retain(|(id, _), _| voices.contains_key(id));
+    }
+
+    fn pass_on_voice(&mut self, now: Duration, id: VoiceId, base: Tick) {
+        let Some((roster, voice)) = self.roster.as_ref().zip(self.voices.get(&id)) else {
+            return;
+        };
+        let mut listeners = core::mem::take(&mut self.listeners);
+        let delayed = self.delayed_upto(now, voice.upto);
+        for member in &roster.members {
+            // Who has no state yet is told from the state on that it gets.
+            let has_state = member.in_sync || self.relay.told.contains_key(&(id, member.peer));
+            if member.peer == roster.me || member.peer == id.peer || !has_state {
+                continue;
+            }
+            let first = Tick(voice.upto.0.saturating_sub(TELL_BACK)).max(voice.from);
+            let told = self.relay.told.entry((id, member.peer)).or_insert(first);
+            let until = if member.watches { delayed } else { voice.upto };
+            if *told < until {
+                let from = core::mem::replace(told, until).max(base);
+                listeners.push((from, until, member.peer));
+            }
+        }
+        self.tell_listeners(id, listeners);
     }
 }
