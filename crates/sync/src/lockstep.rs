@@ -10,6 +10,7 @@ mod hurry;
 mod join;
 mod message;
 mod outbox;
+mod pending;
 mod predict;
 mod relay;
 mod saves;
@@ -19,6 +20,7 @@ mod tests;
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use alloc::string::String;
 use alloc::vec::Vec;
+use core::ops::Bound;
 use core::time::Duration;
 
 use crate::timeline::{Timeline, VoiceId};
@@ -33,14 +35,11 @@ use guard::Guard;
 use hurry::Ahead;
 use message::Message;
 use outbox::Outbox;
+use pending::Pending;
 pub(crate) use predict::Prediction;
 use relay::Relay;
 use saves::Saves;
 
-/// Inputs of a player that may wait for their ticks.
-const MAX_PENDING: usize = 256;
-/// Bytes of one input.
-const MAX_INPUT: usize = 4096;
 /// A program that was not driven for this long was frozen: what it reads then was not late, it was.
 const FROZEN: Duration = Duration::from_millis(150);
 
@@ -89,7 +88,7 @@ pub struct Lockstep {
     /// Players who are to be present where the voice of the authority ends.
     roll: BTreeSet<PlayerId>,
     /// What players do and no tick has yet.
-    pending: BTreeMap<PlayerId, VecDeque<Vec<u8>>>,
+    pending: Pending,
     pending_since: Option<Duration>,
     cursors: BTreeMap<PeerId, Cursor>,
     /// Where the newest turns of this program's voice begin.
@@ -231,7 +230,7 @@ impl Lockstep {
             again: Again::default(),
             voices: BTreeMap::new(),
             roll: BTreeSet::new(),
-            pending: BTreeMap::new(),
+            pending: Pending::default(),
             pending_since: None,
             cursors: BTreeMap::new(),
             turns: VecDeque::new(),
@@ -324,6 +323,13 @@ impl Lockstep {
         Some(VoiceId { peer, life })
     }
 
+    /// The voice after another one, in their order; the first after none.
+    fn voice_after(&self, id: Option<VoiceId>) -> Option<VoiceId> {
+        let after = id.map_or(Bound::Unbounded, Bound::Excluded);
+        let mut voices = self.voices.range((after, Bound::Unbounded));
+        voices.next().map(|(id, _)| *id)
+    }
+
     /// This program's own voice, unless it has none yet, or none any more.
     fn my_voice(&self) -> Option<(VoiceId, &Voice)> {
         let me = self.me()?;
@@ -399,12 +405,10 @@ impl Model for Lockstep {
             Some(me.players.contains(&player))
         });
         let may_act = mine == Some(true) && self.initiative.is_none_or(|holder| holder == player);
-        let pending = self.pending.entry(player).or_default();
-        if !may_act || pending.len() >= MAX_PENDING || input.len() > MAX_INPUT {
+        if !may_act || !self.pending.push(player, input) {
             self.inputs_refused += 1;
             return false;
         }
-        pending.push_back(input.into());
         self.pending_since.get_or_insert(now);
         self.wake_at(now);
         true

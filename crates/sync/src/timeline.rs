@@ -165,8 +165,14 @@ impl Timeline {
                 gone.clear();
                 self.spare.push(gone);
             }
-            self.changes.remove(&self.base);
             self.base = self.base.next();
+        }
+        while let Some(oldest) = self
+            .changes
+            .first_entry()
+            .filter(|entry| *entry.key() < tick)
+        {
+            oldest.remove();
         }
     }
 }

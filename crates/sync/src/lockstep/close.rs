@@ -84,18 +84,11 @@ impl Lockstep {
             self.decree(me, from, to);
         }
         let sequenced = self.is_sequenced();
-        for (player, pending) in &mut self.pending {
-            if sequenced && !self.roll.contains(player) {
-                continue;
-            }
-            for after in 0..ticks {
-                let Some(input) = pending.pop_front() else {
-                    break;
-                };
-                self.timeline.insert(from + after, *player, &input);
-            }
-        }
-        self.pending.retain(|_, pending| !pending.is_empty());
+        let (roll, timeline) = (&self.roll, &mut self.timeline);
+        let may = |player| !sequenced || roll.contains(&player);
+        self.pending.take(ticks, may, |player, which, input| {
+            timeline.insert(from + which, player, input);
+        });
         self.pending_since = None;
         if let Some(voice) = self.voices.get_mut(&me) {
             voice.upto = to;
@@ -206,7 +199,7 @@ impl Lockstep {
             .collect();
         for player in left {
             self.roll.remove(&player);
-            self.pending.remove(&player);
+            self.pending.forget(player);
             self.timeline.change(from, Change::Leave(player));
         }
         for player in present {
@@ -234,8 +227,7 @@ impl Lockstep {
         }
         let done = self
             .initiative
-            .and_then(|holder| self.pending.get(&holder))
-            .map_or(0, |inputs| inputs.len());
+            .map_or(0, |holder| self.pending.count(holder));
         let planned = self.due(closed).unwrap_or_default();
         self.slip += now.saturating_sub(planned);
         self.close(me, closed, ticks.max(done as u64));
@@ -472,10 +464,7 @@ impl Lockstep {
                 return self.wake_at(since + wait);
             }
             self.pending_since = None;
-            let pending: Vec<(PlayerId, Vec<Vec<u8>>)> = core::mem::take(&mut self.pending)
-                .into_iter()
-                .map(|(player, inputs)| (player, inputs.into()))
-                .collect();
+            let pending = self.pending.take_all();
             let mut bytes = Vec::new();
             write_inputs(&pending, &mut bytes);
             self.say(
@@ -495,14 +484,12 @@ impl Lockstep {
         self.next_report = now + REPORT_EVERY;
         let (tick, behind) = (self.next, self.behind());
         let allowance = self.allowance().as_micros() as i64;
-        let speaking = self
-            .voices
-            .iter()
-            .filter(|(id, voice)| id.peer != me && voice.end.is_none());
-        let speaking: Vec<VoiceId> = speaking.map(|(id, _)| *id).collect();
-        for id in speaking {
+        let mut last = None;
+        while let Some(id) = self.voice_after(last) {
+            last = Some(id);
             let peer = id.peer;
-            let Some(voice) = self.voices.get_mut(&id) else {
+            let speaks = |voice: &&mut Voice| peer != me && voice.end.is_none();
+            let Some(voice) = self.voices.get_mut(&id).filter(speaks) else {
                 continue;
             };
             // Nobody hurries for those who watch.

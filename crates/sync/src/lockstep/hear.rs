@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use core::time::Duration;
 
 use super::message::{Message, Span};
-use super::{Lockstep, MAX_INPUT, MAX_PENDING, Slack, Voice};
+use super::{Lockstep, Slack, Voice};
 use crate::timeline::{Change, VoiceId};
 use crate::{Carriage, PeerId, Tick, TickInputs};
 
@@ -55,10 +55,8 @@ impl Lockstep {
                 entries.each(|_, player, input| {
                     let may =
                         theirs.contains(&player) && holder.is_none_or(|holder| holder == player);
-                    let waiting = pending.entry(player).or_default();
-                    match may && waiting.len() < MAX_PENDING && input.len() <= MAX_INPUT {
-                        true => waiting.push_back(input.into()),
-                        false => refused += 1,
+                    if !may || !pending.push(player, input) {
+                        refused += 1;
                     }
                 })?;
                 self.inputs_refused += refused;

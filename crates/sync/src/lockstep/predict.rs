@@ -6,9 +6,7 @@ use super::Lockstep;
 use super::message::Message;
 use crate::{Carriage, Tick, World};
 
-/// Simulating again, every so many ticks a state is kept: the next time it takes at most one tick more than it must.
-const STRIDE: u64 = 2;
-/// The same for ticks beyond the window.
+/// Beyond the window a state is kept every so many ticks.
 const LONG_STRIDE: u64 = 16;
 /// Ticks of the window that are not counted on: a packet may be lost, or wait for the next tick.
 const SPARE: u64 = 2;
@@ -174,10 +172,14 @@ impl Lockstep {
 
     /// Simulates up to a tick that had been reached before.
     pub(super) fn go_again(&mut self, to: Tick, world: &mut dyn World) {
-        let known = self.known_upto().max(self.next);
+        // It will mostly be from the first tick that is not known that all is simulated again. The farther from there the fewer
+        // states are kept: copying them is what all this costs.
+        let (mut keep, mut stride) = (self.known_upto().max(self.next), 2);
         while self.head < to {
-            if self.head >= known && self.head.since(known).is_multiple_of(STRIDE) {
+            if self.head >= keep {
                 self.keep_head(world);
+                keep = self.head + stride;
+                stride += 1;
             }
             self.step(world);
         }

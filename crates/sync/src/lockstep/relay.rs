@@ -1,7 +1,6 @@
 //! Passing on what guests say to each other, in a hosted room in which everyone speaks for itself.
 
 use alloc::collections::BTreeMap;
-use core::ops::Bound;
 use core::time::Duration;
 
 use super::Lockstep;
@@ -52,10 +51,9 @@ impl Lockstep {
             return;
         };
         let (me, base) = (roster.me, self.timeline.base());
-        let mut next = self.voices.keys().next().copied();
-        while let Some(id) = next {
-            let after = (Bound::Excluded(id), Bound::Unbounded);
-            next = self.voices.range(after).next().map(|(id, _)| *id);
+        let mut last = None;
+        while let Some(id) = self.voice_after(last) {
+            last = Some(id);
             if id.peer != me {
                 self.pass_on_voice(now, id, base);
             }
