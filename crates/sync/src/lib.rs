@@ -88,6 +88,7 @@
 //! - [`Simulation`], [`Input`], [`Inputs`], [`Events`]: the rules. [`Entities`], [`List`], [`Rng`] and [`math`] are what deterministic rules are made of.
 //! - [`Record`](trait@Record), [`Replicate`](trait@Replicate): the description. [`Table`], [`Tree`], [`Difference`] work on it without knowing the type.
 //! - [`World`]: what a model is lent. [`Live`] makes one of any simulation.
+//! - [`SmoothView`]: a state to draw, in between ticks, without the jumps of corrections.
 //! - [`Model`], [`Lockstep`], [`LockstepConfig`], [`Rollback`], [`RollbackConfig`], [`Status`], [`ModelEvent`].
 //! - [`Recorder`], [`Replay`], [`Playback`]; [`save_game`], [`load_game`]; [`sync_test()`], a game against itself.
 //!
@@ -179,6 +180,7 @@ mod synced;
 mod table;
 mod timeline;
 mod update;
+mod view;
 mod world;
 
 pub use difference::Difference;
@@ -416,4 +418,5 @@ pub use simulation::Simulation;
 pub use sync_test::{Mismatch, MismatchKind, NotANumber, SyncTestReport, sync_test};
 pub use synced::{SetError, Synced};
 pub use table::{Kind, RestoreError, Row, Schema, SchemaBuilder, Table};
+pub use view::{SmoothConfig, SmoothStats, SmoothView};
 pub use world::{AdoptError, Patched, World};

@@ -1,5 +1,6 @@
 //! A game that runs: its state, its events, the states it can go back to, and its recording.
 
+use alloc::boxed::Box;
 use alloc::string::ToString;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -9,8 +10,10 @@ use samestep_wire::encode_to_vec;
 
 use crate::{
     AdoptError, Chunk, Divergence, Events, Input, Inputs, Ledger, Occurrence, Patched, PlayerId,
-    Recorder, ReplayHeader, Simulation, Table, Tick, TickInputs, Tree, World,
+    Recorder, ReplayHeader, Simulation, SmoothView, Table, Tick, TickInputs, Tree, World,
 };
+
+mod smooth;
 
 /// A [`Simulation`] as a [`World`]: what a plain game hands to a model.
 ///
@@ -66,6 +69,7 @@ pub struct Live<S: Simulation> {
     ledger: Ledger<S::Event>,
     table: Table,
     recorder: Option<Recorder>,
+    view: Option<Box<SmoothView<S>>>,
 }
 
 /// A state, and what its players were doing.
@@ -173,6 +177,7 @@ impl<S: Simulation> Live<S> {
             ledger: Ledger::default(),
             table: Table::new(S::schema()),
             recorder: None,
+            view: None,
         }
     }
 
@@ -213,6 +218,11 @@ impl<S: Simulation> Live<S> {
                 self.ledger.emit(tick, event);
             }
         }
+    }
+
+    fn forget_fresh(&mut self) {
+        self.fresh = None;
+        drop(self.events.drain());
     }
 
     fn saved(&mut self, tick: Tick) -> Option<&mut Moment<S>> {
@@ -262,6 +272,7 @@ impl<S: Simulation> World for Live<S> {
             true => drop(self.events.drain()),
             false => self.fresh = Some(tick),
         }
+        self.update_view();
     }
 
     fn settle(&mut self, tick: Tick, inputs: &TickInputs) {
@@ -305,8 +316,13 @@ impl<S: Simulation> World for Live<S> {
             return false;
         };
         self.now.assign(&self.saves[at].1);
-        self.predict_fresh();
+        // Nobody was told of what will be simulated again anyway.
+        match self.fresh.is_some_and(|fresh| fresh >= tick) {
+            true => self.forget_fresh(),
+            false => self.predict_fresh(),
+        }
         self.ledger.rewind(tick);
+        self.update_view();
         true
     }
 
@@ -352,6 +368,7 @@ impl<S: Simulation> World for Live<S> {
         let before = self.tree_at(saved);
         self.load(saved);
         self.now.state.assign(&right);
+        self.update_view();
         let after = self.now.state.tree();
         let parts = before.map_or_else(Vec::new, |before| before.differing(&after));
         Ok(Patched {
@@ -394,8 +411,9 @@ impl<S: Simulation> World for Live<S> {
         let freed = self.saves.drain(..).map(|(_, moment)| moment);
         self.spare.extend(freed);
         self.settled = tick;
-        self.predict_fresh();
+        self.forget_fresh();
         self.ledger.forget();
+        self.replace_view();
         if let Some(recorder) = &mut self.recorder {
             recorder.on_checkpoint(tick, checkpoint);
         }
@@ -403,6 +421,7 @@ impl<S: Simulation> World for Live<S> {
     }
 
     fn replaced(&mut self, tick: Tick) {
+        self.update_view();
         if self.recorder.is_some() {
             let checkpoint = self.checkpoint();
             if let Some(recorder) = &mut self.recorder {

@@ -1,0 +1,43 @@
+//! What is drawn of a game that runs.
+
+use alloc::boxed::Box;
+use core::time::Duration;
+
+use super::Live;
+use crate::{Simulation, SmoothConfig, SmoothView};
+
+impl<S: Simulation> Live<S> {
+    /// Has [`shown`](Self::shown) move smoothly from here on. Costs nothing unless it is called.
+    pub fn smooth(&mut self, config: SmoothConfig) {
+        let (tick, state) = (self.now.tick, &self.now.state);
+        let view = SmoothView::new(config, S::TICKS_PER_SECOND, tick, state);
+        self.view = Some(Box::new(view));
+    }
+
+    /// What to draw at `now` if it is to move smoothly; without [`smooth`](Self::smooth) the state.
+    pub fn shown(&mut self, now: Duration) -> &S {
+        match &mut self.view {
+            Some(view) => view.draw(now),
+            None => &self.now.state,
+        }
+    }
+
+    /// The view that moves smoothly, if there is one: it knows what corrections have moved.
+    pub fn view(&mut self) -> Option<&mut SmoothView<S>> {
+        self.view.as_deref_mut()
+    }
+
+    /// The state is that at its tick, for the first time or again.
+    pub(super) fn update_view(&mut self) {
+        if let Some(view) = &mut self.view {
+            view.handle_state(self.now.tick, &self.now.state);
+        }
+    }
+
+    /// The state is another, whatever it was before.
+    pub(super) fn replace_view(&mut self) {
+        if let Some(view) = &mut self.view {
+            view.replace(self.now.tick, &self.now.state);
+        }
+    }
+}
