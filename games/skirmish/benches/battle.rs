@@ -13,7 +13,8 @@ use rustix::time::{ClockId, clock_gettime};
 
 use samestep_skirmish::{Bot, Command, Skirmish, SkirmishConfig, SkirmishEvent};
 use samestep_sync::{
-    Events, Inputs, Live, PlayerId, Replicate, Simulation, Stage, Table, Tick, TickInputs, World,
+    Events, Inputs, Live, PlayerId, Replicate, Simulation, SmoothConfig, Stage, Table, Tick,
+    TickInputs, World,
 };
 
 /// Ticks until buffers have found their sizes.
@@ -122,22 +123,27 @@ fn main() {
     );
     println!("allocations {allocations}");
     println!("checksum    {:016x}", game.checksum());
-    simulate_again(seconds, seed);
+    simulate_again(seconds, seed, false);
+    simulate_again(seconds, seed, true);
 }
 
 /// After every tick: back by [`DEPTH`] ticks (load), then each of them again (step) and kept again (save), through the same calls that a
-/// model makes.
-fn simulate_again(seconds: u64, seed: u64) {
+/// model makes. If it `is_smooth`, then what there is to draw is asked for as well.
+fn simulate_again(seconds: u64, seed: u64, is_smooth: bool) {
     let (players, units) = AGAIN;
     let game = Skirmish::new(&SkirmishConfig::battle(seed, players, units));
     let mut live = Live::without_recording(game.expect("a sound configuration"));
+    if is_smooth {
+        live.smooth(SmoothConfig::default());
+    }
     let players: Vec<_> = (0..players).map(PlayerId).collect();
     let mut bots: Vec<_> = players
         .iter()
         .map(|player| Bot::new(seed, *player))
         .collect();
     let mut played: VecDeque<TickInputs> = VecDeque::new();
-    let (mut times, mut killed, mut fighting, mut fewest) = (vec![], 0, 0, usize::MAX);
+    let (mut times, mut draws) = (vec![], vec![]);
+    let (mut killed, mut fighting, mut fewest) = (0, 0, usize::MAX);
     let mut allocations = 0;
     for tick in (0..APPROACH + seconds * 60).map(Tick) {
         let mut inputs = TickInputs::new();
@@ -172,6 +178,9 @@ fn simulate_again(seconds: u64, seed: u64) {
             took = processor() - begin;
         });
         assert_eq!(live.checksum(), checksum, "simulated again it is the same");
+        let begin = processor();
+        black_box(live.shown(Duration::from_secs(tick.0) / 60));
+        draws.push(processor() - begin);
         while let Some(told) = live.poll_event() {
             let is_kill = matches!(told.event, SkirmishEvent::Killed { .. });
             killed += u32::from(is_kill && told.stage == Stage::Confirmed);
@@ -190,7 +199,8 @@ fn simulate_again(seconds: u64, seed: u64) {
     }
     let best = times.iter().min().map_or(0.0, Duration::as_secs_f64) * 1e6;
     println!(
-        "{DEPTH} ticks simulated again, {} bots, {fewest} units at least, {} of them fighting, {killed} killed in {seconds} s",
+        "{DEPTH} ticks simulated again{}, {} bots, {fewest} units at least, {} of them fighting, {killed} killed in {seconds} s",
+        if is_smooth { " for a smooth view" } else { "" },
         players.len(),
         fighting / times.len().max(1),
     );
@@ -198,6 +208,9 @@ fn simulate_again(seconds: u64, seed: u64) {
         "load, {DEPTH} × (save, step)   best {best:.0} µs, {}",
         Summary(&mut times)
     );
+    if is_smooth {
+        println!("draw        {}", Summary(&mut draws));
+    }
     println!("allocations {allocations}");
 }
 

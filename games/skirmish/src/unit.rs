@@ -127,6 +127,7 @@ pub enum Work {
 #[derive(Clone, Copy, PartialEq, Debug, Record)]
 pub struct Unit {
     /// Where it is.
+    #[field(blend = "linear")]
     pub place: Place,
     /// Steps per tick.
     pub velocity: (i16, i16),
