@@ -119,8 +119,8 @@ pub mod prelude {
     };
     pub use samestep_sync::{
         Beyond, Entities, EntityId, Events, Input, Inputs, Length, List, Live, Lockstep,
-        LockstepConfig, Owner, Pace, PeerId, PlayerId, Rng, Rollback, RollbackConfig, SetError,
-        Simulation, SlowMachine, Stage, Status, Synced, Tick, World,
+        LockstepConfig, Model, Owner, Pace, PeerId, PlayerId, Rng, Rollback, RollbackConfig,
+        SetError, Simulation, SlowMachine, Stage, Status, Synced, Tick, World,
     };
     pub use samestep_transport::{Impaired, Memory, Tcp, Transport, Udp};
 }

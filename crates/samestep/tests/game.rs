@@ -1,4 +1,4 @@
-//! A game in lockstep over real sockets, written with the façade alone.
+//! A game over real sockets, in lockstep and with rollback, written with the façade alone.
 
 use std::time::Duration;
 
@@ -39,17 +39,16 @@ impl Simulation for Heap {
     }
 }
 
-type Game = Driver<Udp, Match<Live<Heap>, Lockstep>>;
+type Game<M> = Driver<Udp, Match<Live<Heap>, M>>;
 
-fn game(role: Role) -> Game {
+fn game<M: Model>(role: Role, model: M) -> Game<M> {
     let udp = Udp::bind("127.0.0.1:0".parse().unwrap()).unwrap();
     let config = SessionConfig::new("heap", 1).player("somebody");
-    let model = Lockstep::new(LockstepConfig::default()).unwrap();
     Driver::game(udp, config, role, model, Live::new(Heap::default())).unwrap()
 }
 
 /// Drives all of them until something holds, or for ten seconds.
-fn drive_until(games: &mut [Game], holds: impl Fn(&[Game]) -> bool) {
+fn drive_until<M: Model>(games: &mut [Game<M>], holds: impl Fn(&[Game<M>]) -> bool) {
     let end = games[0].now() + Duration::from_secs(10);
     while !holds(games) {
         assert!(games[0].now() < end, "did not happen in time");
@@ -60,8 +59,17 @@ fn drive_until(games: &mut [Game], holds: impl Fn(&[Game]) -> bool) {
 }
 
 #[test]
-fn a_guest_joins_a_running_game_and_both_play() {
-    let mut games = vec![game(Role::Host)];
+fn a_guest_joins_a_running_game_in_lockstep_and_both_play() {
+    join_and_play(|| Lockstep::new(LockstepConfig::default()).unwrap());
+}
+
+#[test]
+fn a_guest_joins_a_running_game_with_rollback_and_both_play() {
+    join_and_play(|| Rollback::new(RollbackConfig::default()).unwrap());
+}
+
+fn join_and_play<M: Model>(model: impl Fn() -> M) {
+    let mut games = vec![game(Role::Host, model())];
     let now = games[0].now();
     games[0].machine_mut().session_mut().start(now);
     drive_until(&mut games, |games| {
@@ -74,15 +82,15 @@ fn a_guest_joins_a_running_game_and_both_play() {
     });
 
     let host = games[0].local_addr();
-    games.push(game(Role::Client(JoinTo::new(host))));
-    let state = |game: &Game| game.machine().world().state().clone();
+    games.push(game(Role::Client(JoinTo::new(host)), model()));
+    let state = |game: &Game<M>| game.machine().world().state().clone();
     drive_until(&mut games, |games| state(&games[1]).players == 2);
     let now = games[1].now();
     assert!(games[1].machine_mut().input(now, PlayerId(1), &Add(9)));
     drive_until(&mut games, |games| {
         games.iter().all(|game| state(game).stones.len() == 2)
     });
-    let weights = |game: &Game| {
+    let weights = |game: &Game<M>| {
         state(game)
             .stones
             .iter()
