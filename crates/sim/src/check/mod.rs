@@ -6,6 +6,7 @@
 mod actions;
 mod close;
 mod delivery;
+mod events;
 mod life;
 mod memory;
 mod origin;
@@ -16,6 +17,7 @@ mod room;
 pub use actions::{Action, ConfirmedActions, Part, UnconfirmedActions};
 pub use close::CloseReasons;
 pub use delivery::{AtMostOnce, ExactlyOnce, InOrder, NeverBack};
+pub use events::ResolvedOnce;
 pub use life::Life;
 pub use memory::BoundedMemory;
 pub use origin::Origin;
@@ -66,7 +68,9 @@ pub enum Promise {
     Unconfirmed,
     /// Everyone who plays has the same state at every tick.
     SameState,
-    /// Once the network heals, everyone plays on.
+    /// What a game predicts is confirmed or cancelled, once, and what is confirmed is the same for everyone.
+    Events,
+    /// Once the network heals, everyone plays on; where nobody waits for the network, before that too.
     GoesOn,
 }
 

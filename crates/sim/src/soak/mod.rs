@@ -1,6 +1,6 @@
 //! Thousands of random worlds, each from its own seed.
 
-mod lockstep;
+mod game;
 mod protocol;
 mod rooms;
 mod weather;
@@ -13,6 +13,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc;
 use std::thread;
+
+use samestep_sync::{LockstepConfig, RollbackConfig};
 
 use crate::check::Breach;
 
@@ -27,15 +29,18 @@ pub enum Suite {
     Actions,
     /// Games in lockstep, in rooms of both kinds.
     Lockstep,
+    /// Games that go ahead of what is known, in rooms of both kinds.
+    Rollback,
 }
 
 impl Suite {
     /// All suites.
-    pub const ALL: [Suite; 4] = [
+    pub const ALL: [Suite; 5] = [
         Suite::Protocol,
         Suite::Sessions,
         Suite::Actions,
         Suite::Lockstep,
+        Suite::Rollback,
     ];
 
     /// The name used on the command line.
@@ -45,6 +50,7 @@ impl Suite {
             Suite::Sessions => "sessions",
             Suite::Actions => "actions",
             Suite::Lockstep => "lockstep",
+            Suite::Rollback => "rollback",
         }
     }
 
@@ -70,9 +76,13 @@ impl Suite {
                 let (acted, result) = rooms::run(self.focus(), seed, None, trace);
                 (acted, result.map_err(|breach| breach.to_string()))
             }
-            Suite::Lockstep => {
+            Suite::Lockstep | Suite::Rollback => {
                 // In every fourth game a state is spoiled at the end, to be found and repaired.
-                let (given, result) = lockstep::run(seed, seed % 4 == 3, trace);
+                let spoil = seed % 4 == 3;
+                let (given, result) = match self {
+                    Suite::Rollback => game::run::<RollbackConfig>(seed, spoil, trace),
+                    _ => game::run::<LockstepConfig>(seed, spoil, trace),
+                };
                 (given, result.map_err(|breach| breach.to_string()))
             }
         }
@@ -88,7 +98,9 @@ impl Suite {
 
     fn focus(self) -> rooms::Focus {
         match self {
-            Suite::Protocol | Suite::Lockstep => panic!("not a suite of rooms"),
+            Suite::Protocol | Suite::Lockstep | Suite::Rollback => {
+                panic!("not a suite of rooms")
+            }
             Suite::Sessions => rooms::Focus::Sessions,
             Suite::Actions => rooms::Focus::Actions,
         }

@@ -1,4 +1,5 @@
-//! A small game with everything that can go wrong in it: entities that come and go, held and momentary inputs, randomness, floats.
+//! A small game with everything that can go wrong in it: entities that come and go, held and momentary inputs, randomness, floats,
+//! events of all of them.
 
 use samestep_sync::{
     Entities, EntityId, Events, Input, Inputs, PlayerId, Record, Replicate, Rng, Simulation, Wire,
@@ -39,6 +40,20 @@ impl Input for Shepherd {
     }
 }
 
+/// What is heard from the pasture.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) enum Bleat {
+    /// A shepherd shouts.
+    Shout(PlayerId, u8),
+    /// A sheep is shorn and gone, with that much wool.
+    Shorn(EntityId, u16),
+    /// A sheep steps over a fence.
+    Fence(EntityId),
+}
+
+/// From one fence to the next.
+const FENCES: f32 = 4.0;
+
 impl Pasture {
     pub(super) fn new(seed: u64) -> Pasture {
         let mut pasture = Pasture {
@@ -76,10 +91,10 @@ impl Pasture {
 
 impl Simulation for Pasture {
     type Input = Shepherd;
-    type Event = (u16, u8);
+    type Event = Bleat;
     const NAME: &'static str = "pasture";
 
-    fn step(&mut self, inputs: &Inputs<'_, Shepherd>, events: &mut Events<(u16, u8)>) {
+    fn step(&mut self, inputs: &Inputs<'_, Shepherd>, events: &mut Events<Bleat>) {
         self.present = inputs.players().len() as u32;
         for (player, shepherd) in inputs.iter() {
             let step = 0.01 * f32::from(shepherd.walk);
@@ -93,25 +108,30 @@ impl Simulation for Pasture {
                 sheep.wool = sheep.wool.wrapping_add(1);
             }
             if let Some(word) = shepherd.shout {
-                events.emit((player.0, word));
-                self.hear(player, word);
+                events.emit(Bleat::Shout(player, word));
+                self.hear(player, word, events);
             }
         }
-        for (_, sheep) in self.sheep.iter_mut() {
+        for (id, sheep) in self.sheep.iter_mut() {
+            let field = (sheep.position.0 / FENCES).floor();
             sheep.position.0 += math::cos(sheep.heading) * 0.1;
+            if (sheep.position.0 / FENCES).floor() != field {
+                events.emit(Bleat::Fence(id));
+            }
             sheep.position.1 += math::sin(sheep.heading) * 0.1;
         }
     }
 }
 
 impl Pasture {
-    fn hear(&mut self, player: PlayerId, word: u8) {
+    fn hear(&mut self, player: PlayerId, word: u8, events: &mut Events<Bleat>) {
         match word % 3 {
             0 if self.sheep.len() < 200 => self.lamb(player),
             1 if self.sheep.len() > 4 => {
                 let at = self.rng.below(self.sheep.len() as u32) as usize;
                 let id = self.sheep.ids()[at];
                 if let Some(sheep) = self.sheep.remove(id) {
+                    events.emit(Bleat::Shorn(id, sheep.wool));
                     self.shorn[usize::from(player.0) % 16] += u32::from(sheep.wool);
                 }
             }

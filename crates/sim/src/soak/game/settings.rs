@@ -1,0 +1,237 @@
+//! The models that are played with, and what their worlds are like.
+
+use std::fmt;
+use std::time::Duration;
+
+use samestep_netem::{Jitter, LinkConfig, Loss, Rng};
+use samestep_sync::{
+    Beyond, Length, Lockstep, LockstepConfig, Model, Rollback, RollbackConfig, SlowMachine,
+};
+
+use super::MOST;
+use crate::soak::weather::Climate;
+
+/// Settings of a model, and what happens in worlds that are played with it.
+pub(crate) trait Settings: Clone + fmt::Debug {
+    type Model: Model;
+
+    fn random(rng: &mut Rng) -> Self;
+
+    fn model(self) -> Self::Model;
+
+    /// In words, what a model knows.
+    fn explain(model: &Self::Model) -> String;
+
+    /// States are compared this often.
+    fn set_check_every(&mut self, ticks: u64);
+
+    /// Whether all members say themselves what they do in a tick, rather than a host for them.
+    fn everyone_speaks(mesh: bool) -> bool;
+
+    /// How many join before the game begins.
+    fn first_guests(rng: &mut Rng) -> u64;
+
+    /// What somebody is who joins.
+    fn guise(rng: &mut Rng, mesh: bool) -> Guise;
+
+    /// The weather of a storm.
+    fn storm(rng: &mut Rng, climate: Climate) -> LinkConfig;
+
+    /// Whether nobody comes, goes or freezes in a storm.
+    fn is_undisturbed(rng: &mut Rng) -> bool;
+
+    /// The longest that the game may stand still in such a storm.
+    fn longest_stand(&self) -> Option<Duration>;
+}
+
+/// What somebody is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Guise {
+    /// Players of one program; none for one who watches.
+    pub(super) players: usize,
+}
+
+impl Guise {
+    pub(super) const PLAYER: Guise = Guise { players: 1 };
+
+    pub(super) fn watches(self) -> bool {
+        self.players == 0
+    }
+}
+
+fn length(rng: &mut Rng, most: u64) -> Length {
+    match rng.chance(0.5) {
+        true => Length::Fixed(1 + rng.range(0..most)),
+        false => Length::Dynamic { least: 1, most },
+    }
+}
+
+fn slow_machine(rng: &mut Rng) -> SlowMachine {
+    match rng.range(0..3) {
+        0 => SlowMachine::GoOn,
+        1 => SlowMachine::Wait { behind: 60 },
+        _ => SlowMachine::Ease {
+            behind: 30,
+            percent: 10,
+        },
+    }
+}
+
+fn check_every(rng: &mut Rng) -> u64 {
+    [0, 15, 60, 100][rng.range(0..4) as usize]
+}
+
+impl Settings for LockstepConfig {
+    type Model = Lockstep;
+
+    fn random(rng: &mut Rng) -> Self {
+        LockstepConfig {
+            turn: length(rng, 15),
+            delay: length(rng, 15),
+            slow: slow_machine(rng),
+            check_every: check_every(rng),
+            ..LockstepConfig::default()
+        }
+    }
+
+    fn model(self) -> Lockstep {
+        Lockstep::new(self).expect("settings that make sense")
+    }
+
+    fn explain(model: &Lockstep) -> String {
+        model.explain()
+    }
+
+    fn set_check_every(&mut self, ticks: u64) {
+        self.check_every = ticks;
+    }
+
+    fn everyone_speaks(mesh: bool) -> bool {
+        mesh
+    }
+
+    fn first_guests(rng: &mut Rng) -> u64 {
+        rng.range(1..5)
+    }
+
+    fn guise(_: &mut Rng, _: bool) -> Guise {
+        Guise::PLAYER
+    }
+
+    fn storm(rng: &mut Rng, climate: Climate) -> LinkConfig {
+        climate.weather(rng)
+    }
+
+    fn is_undisturbed(_: &mut Rng) -> bool {
+        false
+    }
+
+    fn longest_stand(&self) -> Option<Duration> {
+        None
+    }
+}
+
+impl Settings for RollbackConfig {
+    type Model = Rollback;
+
+    fn random(rng: &mut Rng) -> Self {
+        let window = rng.range(2..17);
+        RollbackConfig {
+            window,
+            delay: length(rng, 15),
+            beyond: match rng.chance(0.5) {
+                true => Beyond::Wait,
+                false => Beyond::GoOn {
+                    ticks: window + 1 + rng.range(0..120),
+                },
+            },
+            lockstep_below: match rng.chance(0.5) {
+                true => Duration::ZERO,
+                false => Duration::from_millis(rng.range(20..300)),
+            },
+            slow: slow_machine(rng),
+            check_every: check_every(rng),
+            ..RollbackConfig::default()
+        }
+    }
+
+    fn model(self) -> Rollback {
+        Rollback::new(self).expect("settings that make sense")
+    }
+
+    fn explain(model: &Rollback) -> String {
+        let status = model.status();
+        format!(
+            "{}, shown tick {}, delay {}{}",
+            model.explain(),
+            status.tick,
+            status.ahead,
+            if status.predicting {
+                ", predicting"
+            } else {
+                ""
+            }
+        )
+    }
+
+    fn set_check_every(&mut self, ticks: u64) {
+        self.check_every = ticks;
+    }
+
+    fn everyone_speaks(_: bool) -> bool {
+        true
+    }
+
+    fn first_guests(rng: &mut Rng) -> u64 {
+        // Four players most often.
+        match rng.chance(0.4) {
+            true => 3,
+            false => rng.range(1..MOST as u64),
+        }
+    }
+
+    fn guise(rng: &mut Rng, mesh: bool) -> Guise {
+        match rng.range(0..10) {
+            0 if !mesh => Guise { players: 0 },
+            1..3 => Guise { players: 2 },
+            _ => Guise::PLAYER,
+        }
+    }
+
+    /// Up to 100 ms one way and a loss of 25 %, every other time just that.
+    fn storm(rng: &mut Rng, climate: Climate) -> LinkConfig {
+        let (latency, loss) = (Duration::from_millis(100), 0.25);
+        if rng.chance(0.5) {
+            return LinkConfig {
+                latency,
+                loss: Loss::Bernoulli(loss),
+                jitter: Jitter {
+                    amount: Duration::from_millis(rng.range(0..20)),
+                    ..Jitter::default()
+                },
+                ..LinkConfig::default()
+            };
+        }
+        let weather = climate.weather(rng);
+        LinkConfig {
+            latency: weather.latency.min(latency),
+            loss: match weather.loss {
+                Loss::Bernoulli(rate) => Loss::Bernoulli(rate.min(loss)),
+                Loss::Burst { rate, mean } => Loss::Burst {
+                    rate: rate.min(loss),
+                    mean,
+                },
+                other => other,
+            },
+            ..weather
+        }
+    }
+
+    fn is_undisturbed(rng: &mut Rng) -> bool {
+        rng.chance(0.4)
+    }
+
+    fn longest_stand(&self) -> Option<Duration> {
+        Some(Duration::from_millis(1500))
+    }
+}

@@ -1,0 +1,144 @@
+//! Bad weather, and what befalls the programs in it.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use samestep_session::Presence;
+use samestep_sync::Tick;
+
+use super::{MOST, Script, Settings};
+use crate::NodeId;
+use crate::check::{Breach, Promise};
+
+/// Since when everyone shows the same tick.
+#[derive(Debug, Default)]
+pub(super) struct Stands {
+    shown: BTreeMap<NodeId, (Tick, Duration)>,
+    longest: Duration,
+}
+
+impl<S: Settings> Script<'_, S> {
+    pub(super) fn storm(&mut self) -> Result<(), Breach> {
+        let weather = S::storm(&mut self.rng, self.climate);
+        self.trace(|| format!("storm: {weather}"));
+        self.fleet.set_links(weather);
+        let end = self.fleet.now() + Duration::from_secs(self.rng.range(4..12));
+        if S::is_undisturbed(&mut self.rng) {
+            self.trace(|| "nobody comes or goes".into());
+            self.stands = Some(Stands::default());
+            self.run_for(end - self.fleet.now())?;
+            let stands = self.stands.take().unwrap_or_default();
+            self.trace(|| format!("the longest stand was {:?}", stands.longest));
+            return Ok(());
+        }
+        while self.fleet.now() < end {
+            self.run_for(Duration::from_millis(100))?;
+            if self.rng.chance(0.08) {
+                self.disturb();
+            }
+        }
+        Ok(())
+    }
+
+    /// Nobody stands still for longer than the settings allow.
+    pub(super) fn watch_stands(&mut self) -> Result<(), Breach> {
+        let Some(mut stands) = self.stands.take() else {
+            return Ok(());
+        };
+        let now = self.fleet.now();
+        for node in self.playing() {
+            let Some(tick) = self.shown(node) else {
+                continue;
+            };
+            let (shown, since) = stands.shown.entry(node).or_insert((tick, now));
+            if *shown != tick {
+                (*shown, *since) = (tick, now);
+            }
+            let stood = now - *since;
+            stands.longest = stands.longest.max(stood);
+            if self
+                .settings
+                .longest_stand()
+                .is_some_and(|most| stood > most)
+            {
+                let what = format!(
+                    "{node:?} shows tick {tick} for {stood:?}: {}",
+                    self.words(node)
+                );
+                return Err(self.breach(Promise::GoesOn, what));
+            }
+        }
+        self.stands = Some(stands);
+        Ok(())
+    }
+
+    fn disturb(&mut self) {
+        let playing = self.playing();
+        // A host that is gone takes its room with it.
+        let may_go: Vec<NodeId> = playing
+            .iter()
+            .copied()
+            .filter(|node| self.mesh || node.0 != 0)
+            .collect();
+        let running = self
+            .programs
+            .iter()
+            .filter(|program| program.running)
+            .count();
+        match self.rng.range(0..6) {
+            0 if running < MOST => self.join(None),
+            1 => {
+                let gone: Vec<usize> = (0..self.programs.len())
+                    .filter(|at| !self.programs[*at].running)
+                    .collect();
+                if let Some(at) = gone.get(self.rng.range(0..gone.len().max(1) as u64) as usize) {
+                    self.join(Some(*at));
+                }
+            }
+            2 | 3 if playing.len() > 3 && (!self.mesh || self.is_settled()) => {
+                let Some(node) = self.pick(&may_go) else {
+                    return;
+                };
+                let gracefully = self.rng.chance(0.5);
+                self.trace(|| {
+                    format!(
+                        "{node:?} goes{}",
+                        if gracefully { "" } else { " without a word" }
+                    )
+                });
+                if gracefully {
+                    self.fleet.with(node, |now, program| {
+                        program.game.session_mut().leave(now, "bye")
+                    });
+                } else {
+                    self.end(node);
+                    self.fleet.kill(node);
+                }
+            }
+            _ => {
+                let Some(node) = self.pick(&playing) else {
+                    return;
+                };
+                let sleep = Duration::from_millis(self.rng.range(300..4000));
+                self.trace(|| format!("{node:?} is frozen for {sleep:?}"));
+                self.fleet
+                    .with(node, |now, program| program.sleep_until(now + sleep));
+            }
+        }
+    }
+
+    /// Whether everyone listed is there and awake: a mesh that loses one after the other keeps its majority, one that loses
+    /// half of its members at once rightly stands still.
+    fn is_settled(&self) -> bool {
+        let playing = self.playing();
+        playing.iter().all(|node| {
+            self.fleet.machine(*node).is_some_and(|program| {
+                let peers = program.game.session().room().peers();
+                let all_there = peers.iter().all(|peer| peer.presence == Presence::InSync);
+                all_there
+                    && peers.len() == playing.len()
+                    && !program.is_asleep(self.fleet.local(*node))
+            })
+        })
+    }
+}

@@ -1,0 +1,145 @@
+//! A game that tells what became of every tick.
+
+use std::collections::BTreeMap;
+
+use samestep_sync::{
+    AdoptError, Chunk, Divergence, Live, Occurrence, Patched, Tick, TickInputs, Tree, World,
+};
+
+use super::pasture::{Bleat, Pasture};
+
+/// The game, telling the check value of its state after every tick that is final, and its events.
+pub(super) struct Told {
+    pub(super) live: Live<Pasture>,
+    /// Check values of the states after ticks that are not final.
+    simulated: BTreeMap<Tick, u64>,
+    /// In this tick something happens that no rule says, until it is final.
+    broken: Option<Tick>,
+    said: Vec<Said>,
+}
+
+/// What a game tells.
+pub(super) enum Said {
+    /// The state at a tick is final, and has this check value.
+    Settled(Tick, u64),
+    /// It goes on from a state of another, with this check value.
+    Adopted(Tick, u64),
+    /// What it said of events since the last time.
+    Events(Vec<Occurrence<Bleat>>),
+}
+
+impl Told {
+    pub(super) fn new(pasture: Pasture) -> Told {
+        Told {
+            live: Live::new(pasture),
+            simulated: BTreeMap::new(),
+            broken: None,
+            said: Vec::new(),
+        }
+    }
+
+    /// What it has to tell since this was asked last.
+    pub(super) fn take_said(&mut self) -> Vec<Said> {
+        self.say_events();
+        core::mem::take(&mut self.said)
+    }
+
+    /// Something that no rule says happens in the next tick.
+    pub(super) fn break_rules(&mut self) {
+        self.broken = Some(self.live.tick());
+    }
+
+    fn say_events(&mut self) {
+        let events = core::iter::from_fn(|| self.live.poll_event()).collect();
+        self.said.push(Said::Events(events));
+    }
+}
+
+impl World for Told {
+    fn ticks_per_second(&self) -> u32 {
+        self.live.ticks_per_second()
+    }
+
+    fn step(&mut self, tick: Tick, inputs: &TickInputs) {
+        self.live.step(tick, inputs);
+        if self.broken == Some(tick) {
+            self.live.state_mut().spoil();
+        }
+        self.simulated.insert(tick.next(), self.live.checksum());
+    }
+
+    fn settle(&mut self, tick: Tick, inputs: &TickInputs) {
+        self.live.settle(tick, inputs);
+        if self.broken == Some(tick) {
+            self.broken = None;
+        }
+        let checksum = self.simulated.remove(&tick.next());
+        let checksum = checksum.expect("a tick that is final has been simulated");
+        self.simulated = self.simulated.split_off(&tick.next());
+        self.said.push(Said::Settled(tick.next(), checksum));
+    }
+
+    fn save(&mut self, tick: Tick) {
+        self.live.save(tick);
+    }
+
+    fn release(&mut self, tick: Tick) {
+        self.live.release(tick);
+    }
+
+    fn load(&mut self, tick: Tick) -> bool {
+        self.simulated.split_off(&tick.next());
+        self.live.load(tick)
+    }
+
+    fn checksum(&mut self) -> u64 {
+        self.live.checksum()
+    }
+
+    fn checksum_at(&mut self, saved: Tick) -> Option<u64> {
+        self.live.checksum_at(saved)
+    }
+
+    fn witness(&mut self, tick: Tick, checksum: u64) {
+        self.live.witness(tick, checksum);
+    }
+
+    fn tree_at(&mut self, saved: Tick) -> Option<Tree> {
+        self.live.tree_at(saved)
+    }
+
+    fn rows_at(&mut self, saved: Tick, parts: Option<&[Chunk]>) -> Option<Vec<u8>> {
+        self.live.rows_at(saved, parts)
+    }
+
+    fn patch(&mut self, saved: Tick, rows: &[u8]) -> Result<Patched, AdoptError> {
+        self.live.patch(saved, rows)
+    }
+
+    fn replaced(&mut self, tick: Tick) {
+        self.live.replaced(tick);
+    }
+
+    fn checkpoint(&mut self) -> Vec<u8> {
+        self.live.checkpoint()
+    }
+
+    fn adopt(&mut self, tick: Tick, checkpoint: &[u8]) -> Result<(), AdoptError> {
+        self.say_events();
+        self.live.adopt(tick, checkpoint)?;
+        self.say_events();
+        self.simulated.clear();
+        let checksum = self.live.checksum();
+        self.said.push(Said::Adopted(tick, checksum));
+        Ok(())
+    }
+
+    fn bundle(
+        &mut self,
+        saved: Tick,
+        ticks: &[TickInputs],
+        divergence: &Divergence,
+    ) -> Option<Vec<u8>> {
+        self.live.bundle(saved, ticks, divergence)
+    }
+}

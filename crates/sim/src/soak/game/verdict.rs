@@ -1,0 +1,304 @@
+//! Whether everyone saw the same, and plays on.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use samestep_session::Presence;
+use samestep_sync::{Live, Playback, Replay, Stage, Tick};
+
+use super::pasture::Pasture;
+use super::told::Said;
+use super::{Script, Settings, Word, fair};
+use crate::NodeId;
+use crate::check::{Breach, Promise};
+
+/// How long members take to know who is none any more.
+const MEMBERS_KNOW: Duration = Duration::from_secs(6);
+
+impl<S: Settings> Script<'_, S> {
+    /// The weather clears; soon everyone plays on, together.
+    pub(super) fn calm(&mut self) -> Result<(), Breach> {
+        self.trace(|| "calm".into());
+        self.fleet.set_links(fair());
+        self.run_for(Duration::from_secs(14))?;
+        let ticks = |script: &Self| -> BTreeMap<NodeId, Tick> {
+            let playing = script.playing().into_iter();
+            playing
+                .filter_map(|node| Some((node, script.shown(node)?)))
+                .collect()
+        };
+        let before = ticks(self);
+        self.run_for(Duration::from_secs(2))?;
+        let after = ticks(self);
+        let newest = after.values().max().copied().unwrap_or_default();
+        for (node, tick) in &after {
+            let Some(was) = before.get(node) else {
+                continue;
+            };
+            if tick.since(*was) < 100 {
+                return Err(self.breach(
+                    Promise::GoesOn,
+                    format!(
+                        "{node:?} stands still at tick {tick}: {}",
+                        self.words(*node)
+                    ),
+                ));
+            }
+            if newest.since(*tick) > 45 {
+                return Err(self.breach(
+                    Promise::GoesOn,
+                    format!(
+                        "{node:?} is at tick {tick}, others at {newest}: {}",
+                        self.words(*node)
+                    ),
+                ));
+            }
+        }
+        let running: Vec<NodeId> = self
+            .programs
+            .iter()
+            .filter(|program| program.running)
+            .map(|program| program.node)
+            .collect();
+        match running.iter().find(|node| !after.contains_key(node)) {
+            Some(node) => Err(self.breach(
+                Promise::GoesOn,
+                format!("{node:?} does not take part: {}", self.words(*node)),
+            )),
+            None => {
+                // Everyone is a member now: all that was told counts.
+                self.compare_all()
+            }
+        }
+    }
+
+    /// How things stand with everyone, a program first.
+    pub(super) fn words(&self, node: NodeId) -> String {
+        let others = self.programs.iter().filter(|program| program.running);
+        let others = others
+            .map(|program| program.node)
+            .filter(|other| *other != node);
+        let mut words = String::new();
+        for node in std::iter::once(node).chain(others) {
+            if let Some(program) = self.fleet.machine(node) {
+                let (session, model) = (program.game.session(), program.game.model());
+                let me = session.me().map_or(u16::MAX, |peer| peer.0);
+                let led_by = session.room().authority().0;
+                let state = session.state();
+                words += &format!(
+                    "\n  {node:?}, peer {me} led by {led_by}, {state:?}: {}",
+                    S::explain(model)
+                );
+            }
+        }
+        words
+    }
+
+    /// Changes one state by hand.
+    pub(super) fn spoil_one(&mut self) -> Result<(), Breach> {
+        let playing: Vec<NodeId> = self.playing();
+        let may: Vec<NodeId> = playing
+            .iter()
+            .copied()
+            .filter(|node| playing.len() > 2 || node.0 != 0)
+            .collect();
+        let Some(node) = self.pick(&may) else {
+            return Ok(());
+        };
+        self.trace(|| format!("{node:?} is spoiled"));
+        self.spoiled = Some((node, false));
+        self.fleet
+            .with(node, |_, program| program.game.world_mut().break_rules());
+        self.run_for(Duration::from_secs(5))?;
+        match self.spoiled {
+            Some((_, true)) => {}
+            _ => {
+                return Err(self.breach(
+                    Promise::SameState,
+                    format!("the spoiled state of {node:?} was not found"),
+                ));
+            }
+        }
+        self.spoiled = None;
+        self.run_for(Duration::from_secs(2))?;
+        self.compare_all()
+    }
+
+    /// The tick that a program shows.
+    pub(super) fn shown(&self, node: NodeId) -> Option<Tick> {
+        Some(self.fleet.machine(node)?.game.status().tick)
+    }
+
+    /// Everyone's state at a tick is the same, and so are its events.
+    ///
+    /// Who speaks for itself and was dropped by the others, because it was silent, goes on for some ticks before it learns of that,
+    /// and then gets the state of the others. So what members say counts a little later, if they are members then.
+    pub(super) fn compare(&mut self) -> Result<(), Breach> {
+        let now = self.fleet.now();
+        let everyone_speaks = S::everyone_speaks(self.mesh);
+        let patience = match everyone_speaks && !self.all_is_well {
+            true => MEMBERS_KNOW,
+            false => Duration::ZERO,
+        };
+        for at in 0..self.programs.len() {
+            self.collect(at)?;
+            let node = self.programs[at].node;
+            let disowned = everyone_speaks && self.is_disowned(node);
+            if disowned || self.spoiled.is_some_and(|(spoiled, _)| spoiled == node) {
+                self.programs[at].told.clear();
+            }
+            let due = |(told_at, _): &(Duration, Word)| now >= *told_at + patience;
+            while self.programs[at].told.front().is_some_and(due) {
+                if let Some((_, word)) = self.programs[at].told.pop_front() {
+                    self.compare_word(node, word)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Everyone is a member now: all that was told counts.
+    fn compare_all(&mut self) -> Result<(), Breach> {
+        self.all_is_well = true;
+        self.compare()?;
+        self.all_is_well = false;
+        Ok(())
+    }
+
+    fn compare_word(&mut self, node: NodeId, word: Word) -> Result<(), Breach> {
+        let tick = word.tick;
+        let (first, by) = *self.states.entry(tick).or_insert((word.checksum, node));
+        if first != word.checksum {
+            let words = self.words(node);
+            let what = format!("{node:?} differs from {by:?} at tick {tick}: {words}");
+            return Err(self.breach(Promise::SameState, what));
+        }
+        let Some(events) = word.events else {
+            return Ok(());
+        };
+        let (first, by) = self
+            .events
+            .entry(tick)
+            .or_insert_with(|| (events.clone(), node));
+        if *first != events {
+            let what = format!("before tick {tick} {node:?} had {events:?}, {by:?} {first:?}");
+            return Err(self.breach(Promise::Events, what));
+        }
+        Ok(())
+    }
+
+    /// Takes down what a program told since the last time.
+    pub(super) fn collect(&mut self, at: usize) -> Result<(), Breach> {
+        let (now, node) = (self.fleet.now(), self.programs[at].node);
+        let said = self
+            .fleet
+            .with(node, |_, program| program.game.world_mut().take_said());
+        let program = &mut self.programs[at];
+        let mut fresh: Vec<Word> = Vec::new();
+        for said in said.unwrap_or_default() {
+            let heard = match said {
+                Said::Settled(tick, checksum) => {
+                    let events = Some(Vec::new());
+                    fresh.push(Word {
+                        tick,
+                        checksum,
+                        events,
+                    });
+                    Ok(())
+                }
+                Said::Adopted(tick, checksum) => {
+                    let events = None;
+                    fresh.push(Word {
+                        tick,
+                        checksum,
+                        events,
+                    });
+                    program.events.on_adopted(tick)
+                }
+                Said::Events(occurrences) => {
+                    let settled = fresh.last().map(|word| word.tick);
+                    let settled = settled.unwrap_or(program.events.settled());
+                    let heard = occurrences
+                        .iter()
+                        .try_for_each(|told| program.events.on_occurrence(told, settled));
+                    for told in occurrences
+                        .into_iter()
+                        .filter(|told| told.stage == Stage::Confirmed)
+                    {
+                        let of = fresh.iter_mut().rfind(|word| word.tick == told.tick.next());
+                        if let Some(Word {
+                            events: Some(events),
+                            ..
+                        }) = of
+                        {
+                            events.push(told.event);
+                        }
+                    }
+                    heard.and_then(|()| program.events.on_settled(settled))
+                }
+            };
+            heard.map_err(|what| Breach {
+                at: now,
+                promise: Promise::Events,
+                what: format!("{node:?}: {what}"),
+            })?;
+        }
+        program
+            .told
+            .extend(fresh.into_iter().map(|word| (now, word)));
+        Ok(())
+    }
+
+    /// What somebody recorded leads to the same.
+    pub(super) fn verify_recording(&self) -> Result<(), Breach> {
+        let playing = self.playing();
+        let Some(node) = playing.get(self.seed as usize % playing.len().max(1)) else {
+            return Ok(());
+        };
+        let node = *node;
+        let machine = self.fleet.machine(node);
+        let recorder = machine.and_then(|program| program.game.world().live.recorder());
+        let bytes = recorder
+            .map(|recorder| recorder.bytes())
+            .unwrap_or_default();
+        let world = Live::without_recording(Pasture::new(0));
+        let verified = Replay::parse(bytes)
+            .map_err(|error| error.to_string())
+            .and_then(|replay| {
+                let playback = Playback::new(replay, world);
+                let mut playback = playback.map_err(|error| error.to_string())?;
+                playback.verify().map_err(|error| error.to_string())
+            });
+        match verified {
+            Ok(_) => Ok(()),
+            Err(error) => {
+                let what = format!("what {node:?} recorded leads elsewhere: {error}");
+                Err(self.breach(Promise::SameState, what))
+            }
+        }
+    }
+
+    /// Whether those who lead the room do not count a program among its members.
+    fn is_disowned(&self, node: NodeId) -> bool {
+        let Some(me) = self
+            .fleet
+            .machine(node)
+            .and_then(|program| program.game.session().me())
+        else {
+            return true;
+        };
+        let leads = |other: &NodeId| {
+            let program = self.fleet.machine(*other);
+            program.is_some_and(|program| program.game.session().is_authority())
+        };
+        let others = self.playing().into_iter().filter(|other| *other != node);
+        others.filter(leads).any(|other| {
+            let room = self
+                .fleet
+                .machine(other)
+                .map(|program| program.game.session().room());
+            let listed = room.and_then(|room| room.peer(me));
+            listed.is_none_or(|peer| peer.presence != Presence::InSync)
+        })
+    }
+}
