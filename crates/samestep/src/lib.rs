@@ -120,7 +120,8 @@ pub mod prelude {
     pub use samestep_sync::{
         Beyond, Entities, EntityId, Events, Input, Inputs, Length, List, Live, Lockstep,
         LockstepConfig, Model, Owner, Pace, PeerId, PlayerId, Rng, Rollback, RollbackConfig,
-        SetError, Simulation, SlowMachine, Stage, Status, Synced, Tick, World,
+        SetError, Simulation, SlowMachine, SmoothConfig, SmoothView, Stage, Status, Synced, Tick,
+        World,
     };
     pub use samestep_transport::{Impaired, Memory, Tcp, Transport, Udp};
 }

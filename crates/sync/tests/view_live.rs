@@ -3,11 +3,14 @@
 
 use core::f32::consts::PI;
 use core::time::Duration;
+use std::collections::VecDeque;
 
 use samestep_sync::{
-    Entities, Events, Input, Inputs, Live, PlayerId, Record, Replicate, Rng, Simulation,
-    SmoothConfig, Tick, TickInputs, Wire, World, math,
+    Entities, Events, Input, Inputs, Live, Member, Model, PeerId, PlayerId, Record, Replicate, Rng,
+    Rollback, RollbackConfig, Roster, Simulation, SmoothConfig, Tick, TickInputs, Wire, World,
+    math,
 };
+use samestep_wire::encode_to_vec;
 
 fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
@@ -168,6 +171,111 @@ fn no_correction_makes_what_is_drawn_jump() {
         let state = walk.live.state().clone();
         let drawn = walk.live.shown(Duration::from_secs(99));
         assert_eq!(drawn.walkers, state.walkers);
+    }
+}
+
+/// Two programs in a mesh, each with a walker of its own; what one says the other hears after some ticks.
+struct Two {
+    peers: Vec<(Rollback, Live<Square>)>,
+    on_the_way: VecDeque<(u64, usize, Vec<u8>)>,
+    rng: Rng,
+}
+
+impl Two {
+    fn new(seed: u64) -> Two {
+        let start = Duration::ZERO;
+        let member = |id: u16| Member {
+            peer: PeerId(id),
+            players: vec![PlayerId(id)],
+            in_sync: true,
+            away: false,
+            watches: false,
+            life: 1,
+            latency: ms(67),
+            loss: 0,
+        };
+        let peer = |id| {
+            let mut model = Rollback::new(RollbackConfig::default()).unwrap();
+            let roster = Roster {
+                me: PeerId(id),
+                authority: PeerId(0),
+                is_mesh: true,
+                members: vec![member(0), member(1)],
+            };
+            model.handle_roster(start, &roster);
+            let mut live = Walk::new(seed).live;
+            live.smooth(SmoothConfig::default());
+            (model, live)
+        };
+        let mut peers: Vec<_> = [0, 1].map(peer).into();
+        let (model, world) = &mut peers[0];
+        let checkpoint = model.checkpoint(start, PeerId(1), world);
+        let (model, world) = &mut peers[1];
+        model.adopt(start, &checkpoint, world).unwrap();
+        for (model, _) in &mut peers {
+            model.handle_start(start, ms(1000));
+        }
+        Two {
+            peers,
+            on_the_way: VecDeque::new(),
+            rng: Rng::new(seed),
+        }
+    }
+
+    fn frame(&mut self, frame: u64, now: Duration) {
+        while self
+            .on_the_way
+            .front()
+            .is_some_and(|sent| sent.0 + 10 <= frame)
+        {
+            let (_, from, bytes) = self.on_the_way.pop_front().unwrap();
+            let hears = &mut self.peers[1 - from].0;
+            hears.handle_message(now, PeerId(from as u16), &bytes);
+        }
+        for (at, (model, world)) in self.peers.iter_mut().enumerate() {
+            if self.rng.chance(0.02) {
+                let way = encode_to_vec(&Way(self.rng.below(4) as u8)).unwrap();
+                model.input(now, PlayerId(at as u16), &way);
+            }
+            model.advance(now, world);
+            while let Some(message) = model.poll_message() {
+                self.on_the_way.push_back((frame, at, message.bytes));
+            }
+        }
+    }
+}
+
+#[test]
+fn with_rollback_others_turn_without_a_jump() {
+    let (frame, tick) = (6_944u64, 16_667u64);
+    for seed in 0..10 {
+        let mut two = Two::new(seed);
+        let (mut drawn, mut state) = (Vec::new(), Vec::new());
+        let (mut largest, mut largest_of_state) = (0f32, 0f32);
+        for n in 0..4000 {
+            let now = Duration::from_micros(n * frame);
+            two.frame(n, now);
+            // How the first sees the second.
+            let live = &mut two.peers[0].1;
+            state.push(live.state().walkers.as_slice()[1].place);
+            drawn.push(live.shown(now).walkers.as_slice()[1].place);
+        }
+        // Three seconds after they began to play, everything has found its pace.
+        for pair in drawn[600..].windows(2) {
+            largest = largest.max(distance(pair[0], pair[1]));
+        }
+        for pair in state[600..].windows(2) {
+            largest_of_state = largest_of_state.max(distance(pair[0], pair[1]));
+        }
+        let stats = two.peers[0].1.view().unwrap().stats();
+        assert!(stats.corrections > 20, "{stats:?}");
+        let moves = SPEED * frame as f32 / tick as f32;
+        let corrects = 0.07 * stats.largest as f32;
+        assert!(largest <= moves + corrects, "seed {seed}: {largest}");
+        assert!(
+            largest_of_state > 4.0 * largest,
+            "seed {seed}: {largest_of_state} {largest}"
+        );
     }
 }
 
