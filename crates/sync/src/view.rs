@@ -190,7 +190,11 @@ impl<S: Replicate> SmoothView<S> {
 
     /// Lets time pass; returns the seconds.
     fn pass(&mut self, now: Duration) -> f64 {
-        let before = self.drawn_at.replace(now).unwrap_or(now);
+        let Some(before) = self.drawn_at.replace(now) else {
+            // Nobody has seen what was corrected so far.
+            self.motion.decay(0.0);
+            return 0.0;
+        };
         let seconds = now.saturating_sub(before).as_secs_f64();
         let glide = self.config.glide.as_secs_f64();
         let factor = match glide > 0.0 {

@@ -267,6 +267,18 @@ fn what_was_corrected_glides_and_arrives_exactly() {
 }
 
 #[test]
+fn nothing_glides_that_nobody_has_seen() {
+    let (mut room, thing) = room();
+    let mut view = SmoothView::new(SmoothConfig::default(), RATE, Tick(0), &room);
+    for x in 1..100 {
+        room.things.get_mut(thing).unwrap().place.0 = x as f32;
+        view.handle_state(Tick(0), &room);
+    }
+    assert_eq!(view.draw(ms(0)).things.get(thing).unwrap().place.0, 99.0);
+    assert_eq!((view.stats().corrections, view.stats().largest), (99, 1.0));
+}
+
+#[test]
 fn what_is_too_far_off_is_there_at_once() {
     let (mut room, thing) = room();
     let config = SmoothConfig {

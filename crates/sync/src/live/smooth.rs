@@ -23,7 +23,12 @@ impl<S: Simulation> Live<S> {
     }
 
     /// The view that moves smoothly, if there is one: it knows what corrections have moved.
-    pub fn view(&mut self) -> Option<&mut SmoothView<S>> {
+    pub fn view(&self) -> Option<&SmoothView<S>> {
+        self.view.as_deref()
+    }
+
+    /// The view that moves smoothly, if there is one, to say what does not.
+    pub fn view_mut(&mut self) -> Option<&mut SmoothView<S>> {
         self.view.as_deref_mut()
     }
 
