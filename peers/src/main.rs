@@ -42,7 +42,7 @@ use crate::{
 struct Arguments {
     #[command(subcommand)]
     command: Command,
-    /// Seconds each measurement lasts [default: latency 20, pingpong 3, idle 10].
+    /// Seconds each measurement lasts [default: latency 20, pingpong 3, idle 10, rollback 20].
     #[arg(long, global = true)]
     seconds: Option<u64>,
     /// Connections in `pingpong` and `idle`.
@@ -123,6 +123,10 @@ fn main() -> Result<(), Box<dyn Error>> {
                 arguments.clients,
                 arguments.rounds,
                 arguments.seconds.unwrap_or(3),
+            )?);
+            report.add(rollback::measure(
+                rollback::Settings::default(),
+                arguments.seconds.unwrap_or(20),
             )?);
         }
         Command::Latency => report.add(latency::measure(

@@ -1,8 +1,9 @@
 //! The same game rolled back equally far by ggrs and by Samestep: time, memory and bytes beyond the game's own.
 
-pub mod game;
-pub mod ggrs;
-pub mod samestep;
+mod game;
+mod ggrs;
+mod samestep;
+mod traffic;
 
 use std::{
     error::Error,
@@ -20,11 +21,21 @@ use game::{Habit, PLAYERS, Swarm};
 #[derive(Clone, Copy, clap::Args)]
 pub struct Settings {
     /// Bytes of the game's state.
-    #[arg(long, default_value_t = 10_240)]
+    #[arg(long, default_value_t = Settings::default().state_bytes)]
     pub state_bytes: usize,
     /// Ticks that are simulated again in every frame.
-    #[arg(long, default_value_t = 7)]
+    #[arg(long, default_value_t = Settings::default().depth)]
     pub depth: u64,
+}
+
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings {
+            state_bytes: 10_240,
+            // The most that ggrs's default window of 8 allows.
+            depth: 7,
+        }
+    }
 }
 
 /// A library that plays the game of two players in one thread.
@@ -37,42 +48,92 @@ pub trait Contender {
 
     /// Ticks simulated by both so far.
     fn steps(&self) -> u64;
+
+    /// Memory that was asked for to carry messages from one to the other: not the library's doing.
+    fn asked_by_network(&self) -> Asked {
+        Asked::default()
+    }
 }
 
+/// Time of a tick.
+const FRAME: Duration = Duration::from_nanos(1_000_000_000 / 60);
 /// Frames of each contender before the next has its turn.
 const TURN: u64 = 200;
 /// Turns of each that are not counted.
 const WARM_UP: u64 = 10;
 
-/// Lets the contenders take turns for so long.
+/// Ticks between two comparisons of the players' states, where they are compared.
+const CHECK_EVERY: u32 = 60;
+
+/// Lets the contenders take turns for so long, and then plays for as long in real time.
 pub fn measure(settings: Settings, seconds: u64) -> Result<Section, Box<dyn Error>> {
-    let Settings { state_bytes, depth } = settings;
-    let state = Swarm::new(state_bytes);
-    let habit = Habit::Restless;
-    let mut contenders: Vec<Box<dyn Contender>> = vec![
-        Box::new(ggrs::Pair::new("ggrs", false, depth, &state, habit)?),
-        Box::new(ggrs::Pair::new(
-            "ggrs, sparse saving",
-            true,
-            depth,
-            &state,
-            habit,
-        )?),
-    ];
-    let live = || ::samestep::sync::Live::without_recording(state.clone());
-    for (name, check_every) in [("samestep", 60), ("samestep, no checks", 0)] {
-        let pair = samestep::Pair::new(name, depth, check_every, habit, live)?;
+    let state = Swarm::new(settings.state_bytes);
+    let mut contenders = contenders(settings.depth, &state)?;
+    let (turns, references) = take_turns(&mut contenders, &state, Duration::from_secs(seconds));
+    for (contender, turns) in contenders.iter().zip(&turns) {
+        eprintln!("rollback: {}, {} turns", contender.name(), turns.len());
+    }
+    let (table, shares) = time_table(&contenders, &turns);
+    eprintln!("rollback: {seconds} s in real time");
+    let traffic = traffic::measure(&state, seconds)?;
+    let mut conclusions = vec![format!(
+        "Beyond the game's own steps, a tick simulated again costs Samestep {:.2}× what it costs ggrs ({:.2}× where both compare \
+             their states once a second).",
+        shares[NO_CHECKS],
+        shares[AS_IT_COMES] / shares[GGRS_CHECKS],
+    )];
+    for (changes, share) in traffic.shares {
+        conclusions.push(format!(
+            "Inputs that change {changes}: Samestep, encrypted, sends {share:.2}× the bytes of ggrs, which is not."
+        ));
+    }
+    Ok(Section {
+        title: "Rollback".into(),
+        notes: notes(settings, &state, &references, seconds),
+        tables: vec![table, traffic.table],
+        conclusions,
+    })
+}
+
+/// Places of those that conclusions are about; the first is what all are compared with.
+const GGRS_CHECKS: usize = 2;
+const NO_CHECKS: usize = 3;
+const AS_IT_COMES: usize = 4;
+
+fn contenders(depth: u64, state: &Swarm) -> Result<Vec<Box<dyn Contender>>, Box<dyn Error>> {
+    let mut contenders: Vec<Box<dyn Contender>> = Vec::new();
+    for (name, sparse, check_every) in [
+        ("ggrs", false, 0),
+        ("ggrs, sparse saving", true, 0),
+        ("ggrs, checks", false, CHECK_EVERY),
+    ] {
+        let mode = ggrs::Mode {
+            sparse,
+            check_every,
+        };
+        let pair = ggrs::Pair::new(name, mode, depth, state, Habit::Restless)?;
         contenders.push(Box::new(pair));
     }
-    let mut bare = Bare::new(&state);
-    let mut copies = Copies::new(&state);
+    for (name, check_every) in [("samestep, no checks", 0), ("samestep", CHECK_EVERY)] {
+        let pair = samestep::Pair::new(name, depth, check_every, state, Habit::Restless)?;
+        contenders.push(Box::new(pair));
+    }
+    Ok(contenders)
+}
+
+/// The turns of each contender, and what the game costs by itself, measured in between.
+fn take_turns(
+    contenders: &mut [Box<dyn Contender>],
+    state: &Swarm,
+    time: Duration,
+) -> (Vec<Vec<Turn>>, Vec<Reference>) {
+    let mut bare = Bare::new(state);
+    let mut copies = Copies::new(state);
     let mut turns: Vec<Vec<Turn>> = contenders.iter().map(|_| Vec::new()).collect();
     let mut references = Vec::new();
     let start = Instant::now();
-    for number in 0.. {
-        if number > WARM_UP && start.elapsed() > Duration::from_secs(seconds) {
-            break;
-        }
+    let mut number = 0;
+    while number <= WARM_UP || start.elapsed() < time {
         let reference = Reference {
             step: bare.measure(),
             clone: copies.clone(),
@@ -87,17 +148,13 @@ pub fn measure(settings: Settings, seconds: u64) -> Result<Section, Box<dyn Erro
         if number >= WARM_UP {
             references.push(reference);
         }
+        number += 1;
     }
-    Ok(section(&contenders, &turns, &references, settings, &state))
+    (turns, references)
 }
 
-fn section(
-    contenders: &[Box<dyn Contender>],
-    turns: &[Vec<Turn>],
-    references: &[Reference],
-    Settings { depth, .. }: Settings,
-    state: &Swarm,
-) -> Section {
+/// The figures, and what each contender's ticks cost as a share of the first one's.
+fn time_table(contenders: &[Box<dyn Contender>], turns: &[Vec<Turn>]) -> (Table, Vec<f64>) {
     let mut table = Table::new(
         1,
         &[
@@ -111,16 +168,15 @@ fn section(
             "bytes",
         ],
     );
-    let mut ratios = Vec::new();
+    let mut shares = Vec::new();
     for (contender, own) in contenders.iter().zip(turns) {
         let beyond = sorted(own.iter().map(Turn::beyond_ns));
-        let against = turns[0].iter().zip(own);
-        let ratio = quantile(
-            &sorted(against.map(|(ggrs, own)| own.beyond_ns() / ggrs.beyond_ns())),
-            0.5,
-        );
-        ratios.push(ratio);
-        let of = |figure: fn(&Turn) -> f64| quantile(&sorted(own.iter().map(figure)), 0.5);
+        let beside = turns[0].iter().zip(own);
+        let share = median(beside.map(|(ggrs, own)| own.beyond_ns() / ggrs.beyond_ns()));
+        shares.push(share);
+        let of = |figure: fn(&Turn) -> f64| median(own.iter().map(figure));
+        let mean =
+            |figure: fn(&Turn) -> f64| own.iter().map(figure).sum::<f64>() / own.len() as f64;
         table.row([
             contender.name().to_owned(),
             format!("{:.1}", of(Turn::resimulated)),
@@ -131,26 +187,46 @@ fn section(
                 quantile(&beyond, 0.25),
                 quantile(&beyond, 0.75)
             ),
-            format!("{ratio:.2}"),
-            format!("{:.1}", of(|turn| turn.allocations)),
-            format!("{:.0}", of(|turn| turn.allocated_bytes)),
+            format!("{share:.2}"),
+            format!("{:.2}", mean(|turn| turn.allocations)),
+            format!("{:.0}", mean(|turn| turn.allocated_bytes)),
         ]);
     }
-    let of = |figure: fn(&Reference) -> f64| quantile(&sorted(references.iter().map(figure)), 0.5);
-    Section {
-        title: "Rollback".into(),
-        notes: vec![format!(
-            "Two players whose inputs change in every tick and arrive {depth} ticks late, so that every frame goes back {depth} ticks. \
-                 One state of {} bytes in a `Vec`; the game's step takes {:.0} ns, a clone of the state {:.0} ns, a copy into memory \
-                 that is there {:.0} ns.",
+    (table, shares)
+}
+
+fn notes(
+    Settings { depth, .. }: Settings,
+    state: &Swarm,
+    references: &[Reference],
+    seconds: u64,
+) -> Vec<String> {
+    let of = |figure: fn(&Reference) -> f64| median(references.iter().map(figure));
+    vec![
+        format!(
+            "One game of two players, the same code for all: a state of {} bytes in one `Vec`, two bytes of input. Its step takes {:.0} ns, \
+             a clone of its state {:.0} ns, a copy into memory that is there {:.0} ns.",
             state.bytes(),
             of(|reference| reference.step),
             of(|reference| reference.clone),
             of(|reference| reference.assign),
-        )],
-        tables: vec![table],
-        conclusions: Vec::new(),
-    }
+        ),
+        format!(
+            "First table: both players in one thread, inputs change in every tick and arrive {depth} ticks late, so that every frame goes back \
+             {depth} ticks (one more with sparse saving). Time is CPU time of a frame of one player less that of the bare steps, divided by the ticks \
+             simulated again: saving, loading, messages, bookkeeping. Contenders take turns of {TURN} frames for {seconds} s; medians."
+        ),
+        "ggrs: `P2PSession`s over a socket in memory that hands messages over as they are, requests carried out as its examples do, by cloning. \
+         Samestep: two `Rollback` models in a hosted room and their `Live` worlds without recording; its messages are encoded and decoded. \
+         Checks: everyone's states are compared every 60 ticks (ggrs: only states of such frames are summed)."
+            .into(),
+        "Allocations are those of the library and of carrying out its requests, not of carrying messages across.".into(),
+        format!(
+            "Second table: the same game in real time at 60 Hz over real sockets, 50 ms one way through the proxy, {seconds} s, all at the same time. Bytes are \
+             those that one player sends, IP and UDP headers included. ggrs: defaults, datagrams as its `UdpNonBlockingSocket` writes them, no checks. Samestep: \
+             a `Match` with `Rollback` as it comes, with checks, encrypted."
+        ),
+    ]
 }
 
 /// What one contender did in one turn, for one player.
@@ -165,11 +241,11 @@ struct Turn {
 
 impl Turn {
     fn of(contender: &mut dyn Contender, step_ns: f64) -> Turn {
-        let (steps, before): (u64, Asked) = (contender.steps(), asked());
+        let (steps, before) = (contender.steps(), asked() - contender.asked_by_network());
         let start = busy();
         (0..TURN).for_each(|_| contender.frame());
         let time = busy() - start;
-        let allocated = asked() - before;
+        let allocated = asked() - contender.asked_by_network() - before;
         let frames = (TURN * PLAYERS.len() as u64) as f64;
         Turn {
             frame_ns: time.as_nanos() as f64 / frames,
@@ -272,6 +348,10 @@ fn sorted(figures: impl Iterator<Item = f64>) -> Vec<f64> {
     let mut figures: Vec<f64> = figures.collect();
     figures.sort_by(f64::total_cmp);
     figures
+}
+
+fn median(figures: impl Iterator<Item = f64>) -> f64 {
+    quantile(&sorted(figures), 0.5)
 }
 
 fn quantile(sorted: &[f64], share: f64) -> f64 {

@@ -1,20 +1,31 @@
 //! How ggrs is driven: two sessions whose packets arrive so many frames late, and requests carried out as its examples do.
 
-use std::{cell::RefCell, collections::VecDeque, rc::Rc, time::Duration};
+use std::{
+    cell::{Cell, RefCell},
+    collections::VecDeque,
+    error::Error,
+    net::{SocketAddr, UdpSocket},
+    rc::Rc,
+    thread,
+    time::{Duration, Instant},
+};
 
 use ggrs::{
-    Config, GgrsError, GgrsRequest, InputStatus, Message, NonBlockingSocket, P2PSession,
-    PlayerType, PredictRepeatLast, SessionBuilder, SessionState,
+    Config, DesyncDetection, GgrsError, GgrsRequest, InputStatus, Message, NonBlockingSocket,
+    P2PSession, PlayerType, PredictRepeatLast, SessionBuilder, SessionState,
 };
-use samestep::sync::{Events, Inputs, Simulation, Tick};
+use samestep::sync::{Events, Inputs, Replicate, Simulation, Tick};
+use samestep_counting::{Asked, asked};
+
+use crate::control::Control;
 
 use super::{
-    Contender,
+    Contender, FRAME,
     game::{Controls, Habit, PLAYERS, Swarm},
 };
 
 /// The types of this game, as ggrs wants them. Peers are known by their numbers.
-pub struct Types;
+struct Types;
 
 impl Config for Types {
     type Input = Controls;
@@ -24,21 +35,34 @@ impl Config for Types {
 }
 
 /// ggrs waits for the other at this many frames; its own default.
-pub const WINDOW: usize = 8;
+const WINDOW: usize = 8;
+
+/// What is done besides rolling back, or instead of a part of it.
+#[derive(Clone, Copy, Default)]
+pub struct Mode {
+    /// States are saved only where everything is known.
+    pub sparse: bool,
+    /// Frames between two comparisons of the players' states; 0 for none.
+    pub check_every: u32,
+}
 
 /// A session of player `me` with the other one.
-pub fn session(
+fn session(
     me: usize,
     window: usize,
-    sparse: bool,
+    mode: Mode,
     socket: impl NonBlockingSocket<usize> + 'static,
 ) -> Result<P2PSession<Types>, GgrsError> {
     let mut builder = SessionBuilder::<Types>::new()
         .with_max_prediction_window(window)
-        .with_sparse_saving_mode(sparse)
+        .with_sparse_saving_mode(mode.sparse)
         // The contenders take turns: one that waits for its turn has not vanished.
         .with_disconnect_timeout(Duration::from_secs(600))
         .with_disconnect_notify_delay(Duration::from_secs(600));
+    if mode.check_every > 0 {
+        let interval = mode.check_every;
+        builder = builder.with_desync_detection_mode(DesyncDetection::On { interval });
+    }
     for player in 0..PLAYERS.len() {
         let kind = match player == me {
             true => PlayerType::Local,
@@ -50,29 +74,33 @@ pub fn session(
 }
 
 /// One player's game.
-pub struct Game {
+struct Game {
     state: Swarm,
     events: Events<()>,
+    check_every: u32,
     /// Ticks simulated so far.
-    pub steps: u64,
+    steps: u64,
 }
 
 impl Game {
-    /// Begins.
-    pub fn new(state: Swarm) -> Game {
+    fn new(state: Swarm, check_every: u32) -> Game {
         Game {
             state,
             events: Events::new(),
+            check_every,
             steps: 0,
         }
     }
 
     /// Carries out what the session asks for.
-    pub fn handle_requests(&mut self, requests: Vec<GgrsRequest<Types>>) {
+    fn handle_requests(&mut self, requests: Vec<GgrsRequest<Types>>) {
         for request in requests {
             match request {
                 GgrsRequest::SaveGameState { cell, frame } => {
-                    cell.save(frame, Some(self.state.clone()), None);
+                    // Only states of such frames are ever compared.
+                    let compared = (frame as u32).checked_rem(self.check_every) == Some(0);
+                    let checksum = compared.then(|| self.state.checksum().into());
+                    cell.save(frame, Some(self.state.clone()), checksum);
                 }
                 GgrsRequest::LoadGameState { cell, .. } => {
                     self.state = cell.load().expect("what is to be loaded was saved");
@@ -100,12 +128,17 @@ struct Late {
     now: Rc<RefCell<u64>>,
     out: Way,
     back: Way,
+    asked: Rc<Cell<Asked>>,
 }
 
 impl NonBlockingSocket<usize> for Late {
     fn send_to(&mut self, message: &Message, _: &usize) {
+        let before = asked();
         let at = *self.now.borrow() + self.frames;
         self.out.borrow_mut().push_back((at, message.clone()));
+        let mut sum = self.asked.get();
+        sum += asked() - before;
+        self.asked.set(sum);
     }
 
     fn receive_all_messages(&mut self) -> Vec<(usize, Message)> {
@@ -124,19 +157,21 @@ pub struct Pair {
     now: Rc<RefCell<u64>>,
     players: Vec<(P2PSession<Types>, Game)>,
     frames: u64,
+    socket_asked: Rc<Cell<Asked>>,
 }
 
 impl Pair {
     /// Connects them.
     pub fn new(
         name: &'static str,
-        sparse: bool,
+        mode: Mode,
         depth: u64,
         state: &Swarm,
         habit: Habit,
     ) -> Result<Pair, GgrsError> {
         let now = Rc::new(RefCell::new(0));
         let ways: [Way; 2] = Default::default();
+        let socket_asked: Rc<Cell<Asked>> = Default::default();
         // It stops one frame before its window is full.
         let window = WINDOW.max(depth as usize + 1);
         let mut players = Vec::new();
@@ -147,9 +182,10 @@ impl Pair {
                 now: Rc::clone(&now),
                 out: Rc::clone(&ways[me]),
                 back: Rc::clone(&ways[1 - me]),
+                asked: Rc::clone(&socket_asked),
             };
-            let session = session(me, window, sparse, socket)?;
-            players.push((session, Game::new(state.clone())));
+            let session = session(me, window, mode, socket)?;
+            players.push((session, Game::new(state.clone(), mode.check_every)));
         }
         let mut pair = Pair {
             name,
@@ -157,6 +193,7 @@ impl Pair {
             now,
             players,
             frames: 0,
+            socket_asked,
         };
         while (pair.players.iter())
             .any(|(session, _)| session.current_state() != SessionState::Running)
@@ -192,6 +229,79 @@ impl Contender for Pair {
     fn steps(&self) -> u64 {
         self.players.iter().map(|(_, game)| game.steps).sum()
     }
+
+    fn asked_by_network(&self) -> Asked {
+        self.socket_asked.get()
+    }
+}
+
+/// What ggrs's own `UdpNonBlockingSocket` sends, on a port of the system's choosing, to whoever was heard of last.
+struct Datagrams {
+    socket: UdpSocket,
+    other: usize,
+    address: Option<SocketAddr>,
+}
+
+impl NonBlockingSocket<usize> for Datagrams {
+    fn send_to(&mut self, message: &Message, _: &usize) {
+        let bytes = bincode::serialize(message).expect("messages can be written");
+        if let Some(address) = self.address {
+            // What cannot be sent now is lost, as on the way.
+            let _ = self.socket.send_to(&bytes, address);
+        }
+    }
+
+    fn receive_all_messages(&mut self) -> Vec<(usize, Message)> {
+        let mut messages = Vec::new();
+        let mut buffer = [0; 4096];
+        while let Ok((len, from)) = self.socket.recv_from(&mut buffer) {
+            self.address = Some(from);
+            if let Ok(message) = bincode::deserialize(&buffer[..len]) {
+                messages.push((self.other, message));
+            }
+        }
+        messages
+    }
+}
+
+/// Plays in real time until told to stop, as ggrs's examples do. Gives the ticks that were simulated again per second.
+pub fn play(
+    control: &Control,
+    me: usize,
+    socket: UdpSocket,
+    address: Option<SocketAddr>,
+    habit: Habit,
+    state: Swarm,
+) -> Result<f64, Box<dyn Error>> {
+    let other = 1 - me;
+    let datagrams = Datagrams {
+        socket,
+        other,
+        address,
+    };
+    let mut session = session(me, WINDOW, Mode::default(), datagrams)?;
+    let mut game = Game::new(state, 0);
+    let mut next = Instant::now();
+    while !control.is_stopped() {
+        session.poll_remote_clients();
+        session.events().for_each(drop);
+        if session.current_state() == SessionState::Running {
+            if control.connected() == 0 {
+                control.on_connected();
+            }
+            let frame = session.current_frame() as u64;
+            session.add_local_input(me, habit.controls(PLAYERS[me], frame))?;
+            game.handle_requests(session.advance_frame()?);
+        }
+        // Who is ahead goes a little slower.
+        next += match session.frames_ahead() > 0 {
+            true => FRAME.mul_f64(1.1),
+            false => FRAME,
+        };
+        thread::sleep(next.saturating_duration_since(Instant::now()));
+    }
+    let frames = session.current_frame() as f64;
+    Ok((game.steps as f64 / frames - 1.0) / FRAME.as_secs_f64())
 }
 
 #[cfg(test)]
@@ -202,7 +312,11 @@ mod tests {
     fn every_frame_rolls_back_and_both_end_with_the_true_state() {
         for (sparse, resimulated) in [(false, 5), (true, 6)] {
             let mut truth = Swarm::new(10_240);
-            let mut pair = Pair::new("ggrs", sparse, 5, &truth, Habit::Restless).unwrap();
+            let mode = Mode {
+                sparse,
+                check_every: 60,
+            };
+            let mut pair = Pair::new("ggrs", mode, 5, &truth, Habit::Restless).unwrap();
             (0..100).for_each(|_| pair.frame());
             let before = pair.steps();
             (0..100).for_each(|_| pair.frame());

@@ -1,65 +1,70 @@
 //! How Samestep is driven: two `Rollback` models and their worlds in virtual time, whose messages arrive so many ticks late.
 
-use std::{collections::VecDeque, error::Error, time::Duration};
+use std::{collections::VecDeque, error::Error, net::SocketAddr, time::Duration};
 
 use samestep::{
-    sync::{Length, Member, Model, PeerId, Rollback, RollbackConfig, Roster, World},
+    Driver,
+    prelude::{JoinTo, Live, Match, Role, SessionConfig, Udp},
+    sync::{Length, Member, Model, PeerId, Rollback, RollbackConfig, Roster},
     wire::encode_into,
 };
 
+use crate::{control::Control, sockets};
+
 use super::{
-    Contender,
-    game::{Habit, PLAYERS},
+    Contender, FRAME,
+    game::{Controls, Habit, PLAYERS, Swarm},
 };
 
 /// Ticks from an input to its tick; the least there is.
 const DELAY: u64 = 1;
-const TICK_TIME: Duration = Duration::from_nanos(1_000_000_000 / 60);
 /// Frames before the game begins.
 const PRELUDE: u64 = 60;
 /// Frames before the players do anything: both are in the game by then.
 const FIRST_INPUT: u64 = 2 * PRELUDE;
 
 /// Two players whose messages are so long under way that every frame goes back `depth` ticks.
-pub struct Pair<W> {
+pub struct Pair {
     name: &'static str,
     habit: Habit,
     late: u64,
     frames: u64,
-    players: Vec<Player<W>>,
+    players: Vec<Player>,
     /// What is under way from each, with the frame in which it arrives.
     way: [VecDeque<(u64, Vec<u8>)>; 2],
+    /// What has arrived, to be filled again.
+    spare: Vec<Vec<u8>>,
 }
 
-struct Player<W> {
+struct Player {
     model: Rollback,
-    world: W,
+    world: Live<Swarm>,
 }
 
-impl<W: World> Pair<W> {
+impl Pair {
     /// Puts them into one room and lets the game begin.
     pub fn new(
         name: &'static str,
         depth: u64,
-        check_every: u64,
+        check_every: u32,
+        state: &Swarm,
         habit: Habit,
-        world: impl Fn() -> W,
-    ) -> Result<Pair<W>, Box<dyn Error>> {
+    ) -> Result<Pair, Box<dyn Error>> {
         let late = depth + DELAY;
         let config = RollbackConfig {
             window: RollbackConfig::default().window.max(depth + 1),
             delay: Length::Fixed(DELAY),
-            check_every,
+            check_every: check_every.into(),
             ..RollbackConfig::default()
         };
         let mut players = Vec::new();
         for _ in PLAYERS {
             players.push(Player {
                 model: Rollback::new(config.clone())?,
-                world: world(),
+                world: Live::without_recording(state.clone()),
             });
         }
-        let start = TICK_TIME * PRELUDE as u32;
+        let start = FRAME * PRELUDE as u32;
         for (me, player) in players.iter_mut().enumerate() {
             player
                 .model
@@ -84,6 +89,7 @@ impl<W: World> Pair<W> {
             frames: 0,
             players,
             way: Default::default(),
+            spare: Vec::new(),
         };
         (0..FIRST_INPUT + 2 * late).for_each(|_| pair.frame());
         Ok(pair)
@@ -101,7 +107,7 @@ fn roster(me: usize, late: u64) -> Roster {
         loss: 0,
         latency: match usize::from(peer) == me {
             true => Duration::ZERO,
-            false => TICK_TIME * late as u32,
+            false => FRAME * late as u32,
         },
     };
     Roster {
@@ -112,18 +118,19 @@ fn roster(me: usize, late: u64) -> Roster {
     }
 }
 
-impl<W: World> Contender for Pair<W> {
+impl Contender for Pair {
     fn name(&self) -> &'static str {
         self.name
     }
 
     fn frame(&mut self) {
-        let now = Duration::from_nanos(TICK_TIME.as_nanos() as u64 * self.frames);
+        let now = Duration::from_nanos(FRAME.as_nanos() as u64 * self.frames);
         for (me, Player { model, world }) in self.players.iter_mut().enumerate() {
             let other = PeerId(1 - me as u16);
             let back = &mut self.way[1 - me];
             while let Some((_, message)) = back.pop_front_if(|(at, _)| *at <= self.frames) {
                 model.handle_message(now, other, &message);
+                self.spare.push(message);
             }
             if let Some(tick) = self.frames.checked_sub(FIRST_INPUT) {
                 let controls = self.habit.controls(PLAYERS[me], tick);
@@ -133,7 +140,11 @@ impl<W: World> Contender for Pair<W> {
             }
             model.advance(now, world);
             while let Some(message) = model.poll_message() {
-                self.way[me].push_back((self.frames + self.late, message.bytes));
+                let mut bytes = self.spare.pop().unwrap_or_default();
+                bytes.clear();
+                bytes.extend_from_slice(&message.bytes);
+                self.way[me].push_back((self.frames + self.late, bytes));
+                model.reclaim(message);
             }
             while model.poll_event().is_some() {}
         }
@@ -148,18 +159,66 @@ impl<W: World> Contender for Pair<W> {
     }
 }
 
+/// A game over UDP as it comes: encrypted, with checks and a recording.
+pub type Game = Driver<Udp, Match<Live<Swarm>, Rollback>>;
+
+/// Opens a room, or joins the one at `host`.
+pub fn game(host: Option<SocketAddr>, state: Swarm) -> Result<Game, Box<dyn Error>> {
+    let role = match host {
+        None => Role::Host,
+        Some(host) => Role::Client(JoinTo::new(host)),
+    };
+    let udp = Udp::bind(sockets::ANY)?;
+    let config = SessionConfig::new("swarm", 1).player("player");
+    let model = Rollback::new(RollbackConfig::default())?;
+    Ok(Driver::game(udp, config, role, model, Live::new(state))?)
+}
+
+/// Plays in real time until told to stop. Gives the ticks that were simulated again per second.
+pub fn play(
+    control: &Control,
+    me: usize,
+    mut game: Game,
+    habit: Habit,
+) -> Result<f64, Box<dyn Error>> {
+    let (mut given, mut last) = (0, Controls::default());
+    let mut begun = None;
+    while !control.is_stopped() {
+        let until = game.now() + FRAME / 8;
+        while game.drive(until)?.is_some() {}
+        let now = game.now();
+        let players = game.machine().session().room().players().len();
+        if me == 0 && begun.is_none() && players == PLAYERS.len() {
+            game.machine_mut().session_mut().start(now);
+        }
+        let status = game.machine().status();
+        if status.tick.0 > given {
+            if control.connected() == 0 {
+                control.on_connected();
+            }
+            begun.get_or_insert((status.tick.0, status.resimulated));
+            given = status.tick.0;
+            let controls = habit.controls(PLAYERS[me], given);
+            if controls != last {
+                game.machine_mut().input(now, PLAYERS[me], &controls);
+                last = controls;
+            }
+        }
+    }
+    let status = game.machine().status();
+    let (tick, again) = begun.unwrap_or_default();
+    let ticks = status.tick.0.saturating_sub(tick).max(1) as f64;
+    Ok((status.resimulated - again) as f64 / ticks / FRAME.as_secs_f64())
+}
+
 #[cfg(test)]
 mod tests {
-    use samestep::sync::Live;
-
-    use super::super::game::{Controls, Swarm};
     use super::*;
 
     #[test]
     fn every_frame_rolls_back_and_both_end_with_the_true_state() {
         let state = Swarm::new(10_240);
-        let live = || Live::without_recording(state.clone());
-        let mut pair = Pair::new("samestep", 5, 60, Habit::Restless, live).unwrap();
+        let mut pair = Pair::new("samestep", 5, 60, &state, Habit::Restless).unwrap();
         let before = pair.steps();
         (0..100).for_each(|_| pair.frame());
         assert_eq!(pair.steps() - before, 2 * 100 * (5 + 1));
