@@ -251,7 +251,8 @@ impl Lockstep {
             self.lagged += ticks;
         }
         self.hurrying = true;
-        if !self.is_sequenced() && stalled > self.config.patience && now >= self.frozen_until {
+        let all_waited = !self.is_sequenced() && !self.watches && stalled > self.config.patience;
+        if all_waited && now >= self.frozen_until {
             self.slip += stalled;
         }
     }
@@ -277,8 +278,14 @@ impl Lockstep {
     fn settle(&mut self, world: &mut dyn World) {
         let tick = self.next;
         self.timeline.apply_changes(tick, &mut self.present);
-        let inputs = self.timeline.inputs(tick);
-        world.settle(tick, inputs.unwrap_or(&self.present));
+        let inputs = match self.timeline.inputs_mut(tick) {
+            Some(inputs) => {
+                inputs.share_players(&self.present);
+                inputs
+            }
+            None => &mut self.present,
+        };
+        world.settle(tick, inputs);
         self.next = tick.next();
         if self.is_check(self.next) {
             self.check(self.next, world, true);
