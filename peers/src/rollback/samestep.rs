@@ -128,7 +128,9 @@ impl Contender for Pair {
         for (me, Player { model, world }) in self.players.iter_mut().enumerate() {
             let other = PeerId(1 - me as u16);
             let back = &mut self.way[1 - me];
-            while let Some((_, message)) = back.pop_front_if(|(at, _)| *at <= self.frames) {
+            while back.front().is_some_and(|(at, _)| *at <= self.frames)
+                && let Some((_, message)) = back.pop_front()
+            {
                 model.handle_message(now, other, &message);
                 self.spare.push(message);
             }
