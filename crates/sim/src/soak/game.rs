@@ -18,7 +18,7 @@ use samestep_sync::{PlayerId, Tick};
 
 use super::weather::{Climate, fair};
 use crate::check::{Breach, Promise, ResolvedOnce};
-use crate::{Fleet, NodeId};
+use crate::{Fleet, NodeId, Pace, ReceiveTime};
 use pasture::{Bleat, Pasture, Shepherd};
 use settings::Guise;
 pub(super) use settings::Settings;
@@ -70,7 +70,17 @@ struct Program {
     secret: Option<RejoinSecret>,
     /// What it told, and when.
     told: VecDeque<(Duration, Word)>,
+    /// When it was no member the last time.
+    disowned: Duration,
     events: ResolvedOnce<Bleat>,
+}
+
+impl Program {
+    /// It is no member: what it told since it was one does not count.
+    fn disown(&mut self, now: Duration) {
+        self.told.clear();
+        self.disowned = now;
+    }
 }
 
 /// What a program tells of a tick.
@@ -153,6 +163,11 @@ impl<'t, S: Settings> Script<'t, S> {
             after: Duration::from_secs(2),
         };
         let (model, seed) = (self.settings.clone().model(), self.seed);
+        self.fleet.set_drift(node, guise.drift_ppm);
+        if let Some(period) = guise.frames {
+            let pace = Pace::Frames { period };
+            self.fleet.set_pace(node, pace, ReceiveTime::Arrival);
+        }
         self.fleet.start(node, |now, random| {
             let world = Told::new(Pasture::new(seed));
             let game = Match::new(now, config, role, random, model, world);
@@ -162,6 +177,7 @@ impl<'t, S: Settings> Script<'t, S> {
         match known {
             Some(program) => {
                 program.running = true;
+                program.disowned = self.fleet.now();
                 program.events = ResolvedOnce::default();
             }
             None => self.programs.push(Program {
@@ -170,6 +186,7 @@ impl<'t, S: Settings> Script<'t, S> {
                 running: true,
                 secret: None,
                 told: VecDeque::new(),
+                disowned: self.fleet.now(),
                 events: ResolvedOnce::default(),
             }),
         }
@@ -268,13 +285,20 @@ impl<'t, S: Settings> Script<'t, S> {
                     *found = words.contains(" here, ") && report.bundle.is_some();
                 }
                 Some(_) => {}
-                None => return Err(self.breach(Promise::SameState, report.to_string())),
+                None => {
+                    // Where that began says more.
+                    let began = self.compare_all().err();
+                    let began = began.map_or_else(String::new, |breach| breach.what);
+                    let what = format!("{report}; {began}");
+                    return Err(self.breach(Promise::SameState, what));
+                }
             },
             MatchEvent::Session(SessionEvent::Reconnecting { .. } | SessionEvent::Frozen) => {
                 // What it simulated since it was dropped does not count.
                 if let Some(at) = self.programs.iter().position(|known| known.node == node) {
                     self.collect(at)?;
-                    self.programs[at].told.clear();
+                    let now = self.fleet.now();
+                    self.programs[at].disown(now);
                 }
             }
             MatchEvent::NotLoaded(error) => {

@@ -11,6 +11,9 @@ use samestep_sync::{
 use super::MOST;
 use crate::soak::weather::Climate;
 
+/// The longest that a game goes on for nobody where latency and loss are those of a storm, and nothing else happens.
+const LONGEST_STAND: Duration = Duration::from_millis(1500);
+
 /// Settings of a model, and what happens in worlds that are played with it.
 pub(crate) trait Settings: Clone + fmt::Debug {
     type Model: Model;
@@ -41,7 +44,7 @@ pub(crate) trait Settings: Clone + fmt::Debug {
     fn is_undisturbed(rng: &mut Rng) -> bool;
 
     /// The longest that the game may stand still in such a storm.
-    fn longest_stand(&self) -> Option<Duration>;
+    fn longest_stand(&self, weather: &LinkConfig) -> Option<Duration>;
 }
 
 /// What somebody is.
@@ -49,10 +52,18 @@ pub(crate) trait Settings: Clone + fmt::Debug {
 pub(crate) struct Guise {
     /// Players of one program; none for one who watches.
     pub(super) players: usize,
+    /// How wrongly its clock goes.
+    pub(super) drift_ppm: f64,
+    /// Time between two of its frames, if it looks only then.
+    pub(super) frames: Option<Duration>,
 }
 
 impl Guise {
-    pub(super) const PLAYER: Guise = Guise { players: 1 };
+    pub(super) const PLAYER: Guise = Guise {
+        players: 1,
+        drift_ppm: 0.0,
+        frames: None,
+    };
 
     pub(super) fn watches(self) -> bool {
         self.players == 0
@@ -126,7 +137,7 @@ impl Settings for LockstepConfig {
         false
     }
 
-    fn longest_stand(&self) -> Option<Duration> {
+    fn longest_stand(&self, _: &LinkConfig) -> Option<Duration> {
         None
     }
 }
@@ -162,10 +173,11 @@ impl Settings for RollbackConfig {
     fn explain(model: &Rollback) -> String {
         let status = model.status();
         format!(
-            "{}, shown tick {}, delay {}{}",
+            "{}, shown tick {}, delay {}, later by {:?}{}",
             model.explain(),
             status.tick,
             status.ahead,
+            status.extra,
             if status.predicting {
                 ", predicting"
             } else {
@@ -191,10 +203,17 @@ impl Settings for RollbackConfig {
     }
 
     fn guise(rng: &mut Rng, mesh: bool) -> Guise {
-        match rng.range(0..10) {
-            0 if !mesh => Guise { players: 0 },
-            1..3 => Guise { players: 2 },
-            _ => Guise::PLAYER,
+        Guise {
+            players: match rng.range(0..10) {
+                0 if !mesh => 0,
+                1..3 => 2,
+                _ => 1,
+            },
+            drift_ppm: (rng.f64() - 0.5) * 200.0,
+            frames: match rng.chance(0.3) {
+                true => Some(Duration::from_millis(rng.range(7..34))),
+                false => None,
+            },
         }
     }
 
@@ -231,7 +250,11 @@ impl Settings for RollbackConfig {
         rng.chance(0.4)
     }
 
-    fn longest_stand(&self) -> Option<Duration> {
-        Some(Duration::from_millis(1500))
+    fn longest_stand(&self, weather: &LinkConfig) -> Option<Duration> {
+        let outage = match weather.loss {
+            Loss::Burst { mean, .. } => 8 * mean,
+            _ => Duration::ZERO,
+        };
+        Some(LONGEST_STAND + outage)
     }
 }

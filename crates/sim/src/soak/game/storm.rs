@@ -11,24 +11,36 @@ use crate::NodeId;
 use crate::check::{Breach, Promise};
 
 /// Since when everyone shows the same tick.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Stands {
     shown: BTreeMap<NodeId, (Tick, Duration)>,
     longest: Duration,
+    most: Duration,
+}
+
+impl Stands {
+    fn new(most: Duration) -> Stands {
+        Stands {
+            shown: BTreeMap::new(),
+            longest: Duration::ZERO,
+            most,
+        }
+    }
 }
 
 impl<S: Settings> Script<'_, S> {
     pub(super) fn storm(&mut self) -> Result<(), Breach> {
         let weather = S::storm(&mut self.rng, self.climate);
         self.trace(|| format!("storm: {weather}"));
-        self.fleet.set_links(weather);
+        self.fleet.set_links(weather.clone());
         let end = self.fleet.now() + Duration::from_secs(self.rng.range(4..12));
         if S::is_undisturbed(&mut self.rng) {
             self.trace(|| "nobody comes or goes".into());
-            self.stands = Some(Stands::default());
+            self.stands = self.settings.longest_stand(&weather).map(Stands::new);
             self.run_for(end - self.fleet.now())?;
-            let stands = self.stands.take().unwrap_or_default();
-            self.trace(|| format!("the longest stand was {:?}", stands.longest));
+            if let Some(stands) = self.stands.take() {
+                self.trace(|| format!("the longest stand was {:?}", stands.longest));
+            }
             return Ok(());
         }
         while self.fleet.now() < end {
@@ -56,11 +68,7 @@ impl<S: Settings> Script<'_, S> {
             }
             let stood = now - *since;
             stands.longest = stands.longest.max(stood);
-            if self
-                .settings
-                .longest_stand()
-                .is_some_and(|most| stood > most)
-            {
+            if stood > stands.most {
                 let what = format!(
                     "{node:?} shows tick {tick} for {stood:?}: {}",
                     self.words(node)

@@ -97,10 +97,16 @@ impl<S: Settings> Script<'_, S> {
     /// Changes one state by hand.
     pub(super) fn spoil_one(&mut self) -> Result<(), Breach> {
         let playing: Vec<NodeId> = self.playing();
+        let watches = |node: &NodeId| {
+            let mut programs = self.programs.iter();
+            programs.any(|program| program.node == *node && program.guise.watches())
+        };
+        // Two that differ are told apart by a third; who watches has no say.
+        let players = playing.iter().filter(|node| !watches(node)).count();
         let may: Vec<NodeId> = playing
             .iter()
             .copied()
-            .filter(|node| playing.len() > 2 || node.0 != 0)
+            .filter(|node| players > 2 || node.0 != 0)
             .collect();
         let Some(node) = self.pick(&may) else {
             return Ok(());
@@ -145,7 +151,7 @@ impl<S: Settings> Script<'_, S> {
             let node = self.programs[at].node;
             let disowned = everyone_speaks && self.is_disowned(node);
             if disowned || self.spoiled.is_some_and(|(spoiled, _)| spoiled == node) {
-                self.programs[at].told.clear();
+                self.programs[at].disown(now);
             }
             let due = |(told_at, _): &(Duration, Word)| now >= *told_at + patience;
             while self.programs[at].told.front().is_some_and(due) {
@@ -158,7 +164,7 @@ impl<S: Settings> Script<'_, S> {
     }
 
     /// Everyone is a member now: all that was told counts.
-    fn compare_all(&mut self) -> Result<(), Breach> {
+    pub(super) fn compare_all(&mut self) -> Result<(), Breach> {
         self.all_is_well = true;
         self.compare()?;
         self.all_is_well = false;
@@ -207,13 +213,21 @@ impl<S: Settings> Script<'_, S> {
                     Ok(())
                 }
                 Said::Adopted(tick, checksum) => {
+                    let settled = fresh.last().map(|word| word.tick);
+                    let settled = settled.unwrap_or(program.events.settled());
+                    let counts = now > program.disowned + MEMBERS_KNOW;
                     let events = None;
                     fresh.push(Word {
                         tick,
                         checksum,
                         events,
                     });
-                    program.events.on_adopted(tick)
+                    match tick < settled && counts {
+                        true => Err(format!(
+                            "goes back to tick {tick}, and all before {settled} were final"
+                        )),
+                        false => program.events.on_adopted(tick),
+                    }
                 }
                 Said::Events(occurrences) => {
                     let settled = fresh.last().map(|word| word.tick);

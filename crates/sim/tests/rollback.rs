@@ -1,0 +1,198 @@
+//! Games that go ahead of what is known. A failing seed replays with `samestep lab soak --suite rollback --seeds 1 --seed N`.
+
+mod tally;
+
+use std::time::Duration;
+
+use samestep_sim::{NodeId, Suite, soak};
+use samestep_sync::{Rollback, RollbackConfig};
+use tally::{Room, links};
+
+const HOST: NodeId = NodeId(0);
+
+fn rollback(lockstep_below_ms: u64) -> Rollback {
+    Rollback::new(RollbackConfig {
+        lockstep_below: Duration::from_millis(lockstep_below_ms),
+        ..RollbackConfig::default()
+    })
+    .unwrap()
+}
+
+fn room(mesh: bool, programs: usize) -> Room<Rollback> {
+    Room::of(mesh, (0..programs).map(|_| rollback(0)))
+}
+
+#[test]
+fn everyone_sees_the_same_and_plays_on() {
+    let report = soak(Suite::Rollback, 0, 200, |_| ());
+    println!("rollback: {report}");
+    for failure in &report.failures {
+        println!("{failure}");
+    }
+    assert!(
+        report.failures.is_empty(),
+        "{report}: {}",
+        report.failures[0]
+    );
+}
+
+#[test]
+fn two_players_100_ms_apart_never_wait_and_see_their_own_input_at_once() {
+    for mesh in [true, false] {
+        let mut room = room(mesh, 2);
+        room.fleet.set_links(links(50, 0.05));
+        room.run(1000);
+        let lagged: Vec<u64> = (0..2).map(|at| room.status(NodeId(at)).lagged).collect();
+        for round in 0..300 {
+            let node = NodeId(round % 2);
+            let (was, tick) = (room.state(node).of, room.status(node).tick);
+            assert!(room.count(node, 0));
+            let mut shown = tick;
+            while room.state(node).of[usize::from(node.0)] == was[usize::from(node.0)] {
+                room.run(1);
+                shown = room.status(node).tick;
+            }
+            assert!(shown.since(tick) <= 2, "{} ticks", shown.since(tick));
+            room.run(30 + u64::from(round) % 47);
+        }
+        room.run(500);
+        room.assert_same();
+        for (node, lagged) in room.nodes().into_iter().zip(lagged) {
+            let status = room.status(node);
+            assert_eq!(status.lagged, lagged, "{mesh} {node}");
+            assert_eq!(status.ahead, 1, "{mesh} {node}");
+            // 50 ms are three ticks. One more if a packet waits for the next tick, and one for each that is lost in a row.
+            assert!(status.deepest <= 6, "{mesh} {node}: {}", status.deepest);
+            let mean = status.resimulated as f64 / status.rollbacks as f64;
+            assert!(mean <= 3.5, "{mesh} {node}: {mean}");
+            assert!(status.rollbacks >= 140, "{mesh} {node}");
+        }
+    }
+}
+
+#[test]
+fn a_match_moves_to_rollback_and_back_as_latency_changes() {
+    for mesh in [true, false] {
+        let mut room = Room::of(mesh, (0..3).map(|_| rollback(120)));
+        let predicting = |room: &Room<Rollback>| {
+            let nodes = room.nodes().into_iter();
+            nodes
+                .map(|node| room.status(node).predicting)
+                .collect::<Vec<_>>()
+        };
+        for (latency, predicts) in [(15, false), (80, true), (15, false), (80, true)] {
+            room.fleet.set_links(links(latency, 0.02));
+            room.play(12);
+            assert_eq!(predicting(&room), [predicts; 3], "{mesh} {latency} ms");
+        }
+        room.run(1000);
+        room.assert_same();
+        room.assert_recorded();
+        assert!(room.confirmed(HOST, room.status(HOST).settled).len() > 900);
+    }
+}
+
+/// Bytes per second that the opener and a guest send.
+fn traffic(mesh: bool, programs: usize) -> (u64, u64) {
+    let mut room = room(mesh, programs);
+    room.play(5);
+    let sent =
+        |room: &Room<Rollback>| [0, 1].map(|at| room.fleet.traffic(NodeId(at)).wire_bytes_sent());
+    let before = sent(&room);
+    room.play(10);
+    let after = sent(&room);
+    room.run(1000);
+    room.assert_same();
+    ((after[0] - before[0]) / 10, (after[1] - before[1]) / 10)
+}
+
+#[test]
+fn traffic_through_a_host_grows_with_the_players_and_not_with_their_square() {
+    for programs in [2, 4, 8, 16] {
+        println!(
+            "{programs}: hosted {:?} mesh {:?}",
+            traffic(false, programs),
+            traffic(true, programs)
+        );
+    }
+}
+
+#[test]
+fn a_spectator_sees_what_happened_and_predicts_nothing() {
+    let mut room = room(false, 3);
+    let watcher = room.join(0, rollback(0));
+    room.fleet.set_links(links(60, 0.1));
+    room.play(10);
+    room.run(2000);
+    room.assert_same();
+    let status = room.status(watcher);
+    assert!(!status.predicting && status.rollbacks == 0, "{status:?}");
+    assert!(room.confirmed(watcher, status.settled).len() > 100);
+}
+
+#[test]
+fn who_joins_a_running_game_takes_part() {
+    for mesh in [true, false] {
+        let mut room = room(mesh, 3);
+        room.fleet.set_links(links(60, 0.1));
+        room.play(5);
+        let late = room.join(1, rollback(0));
+        room.run(3000);
+        room.play(10);
+        room.run(2000);
+        room.assert_same();
+        assert!(
+            room.state(HOST)
+                .of
+                .iter()
+                .filter(|count| **count > 20)
+                .count()
+                == 4
+        );
+        assert!(room.confirmed(late, room.status(late).settled).len() > 100);
+    }
+}
+
+#[test]
+fn who_comes_back_plays_in_its_old_place() {
+    for mesh in [true, false] {
+        let mut room = room(mesh, 3);
+        room.fleet.set_links(links(60, 0.1));
+        room.play(5);
+        let node = NodeId(2);
+        let player: Vec<_> = room.game(node).session().my_players().collect();
+        let mut to = room.door();
+        to.rejoin = Some(room.game(node).session().rejoin_secret());
+        room.fleet.kill(node);
+        room.run(2000);
+        room.enter(node, to, 1, rollback(0));
+        room.run(15_000);
+        assert_eq!(
+            room.game(node).session().my_players().collect::<Vec<_>>(),
+            player
+        );
+        let counted = room.state(node).of[usize::from(player[0].0)];
+        room.play(10);
+        room.run(2000);
+        assert!(room.state(HOST).of[usize::from(player[0].0)] > counted);
+        room.assert_same();
+    }
+}
+
+#[test]
+fn two_players_at_one_program() {
+    for mesh in [true, false] {
+        let mut room = Room::new(mesh, rollback(0));
+        for _ in 0..2 {
+            room.join(2, rollback(0));
+            room.run(500);
+        }
+        room.start();
+        room.fleet.set_links(links(60, 0.1));
+        room.play(10);
+        room.run(2000);
+        room.assert_same();
+        room.assert_recorded();
+        assert!(room.state(HOST).of[..5].iter().all(|count| *count > 15));
+    }
+}
