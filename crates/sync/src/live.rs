@@ -225,6 +225,17 @@ impl<S: Simulation> Live<S> {
         drop(self.events.drain());
     }
 
+    /// The state is that of an earlier tick again.
+    fn on_gone_back(&mut self, tick: Tick) {
+        // Nobody was told of what will be simulated again anyway.
+        match self.fresh.is_some_and(|fresh| fresh >= tick) {
+            true => self.forget_fresh(),
+            false => self.predict_fresh(),
+        }
+        self.ledger.rewind(tick);
+        self.update_view();
+    }
+
     fn saved(&mut self, tick: Tick) -> Option<&mut Moment<S>> {
         let found = self.saves.iter_mut().find(|(saved, _)| *saved == tick);
         found.map(|(_, moment)| moment)
@@ -316,13 +327,17 @@ impl<S: Simulation> World for Live<S> {
             return false;
         };
         self.now.assign(&self.saves[at].1);
-        // Nobody was told of what will be simulated again anyway.
-        match self.fresh.is_some_and(|fresh| fresh >= tick) {
-            true => self.forget_fresh(),
-            false => self.predict_fresh(),
-        }
-        self.ledger.rewind(tick);
-        self.update_view();
+        self.on_gone_back(tick);
+        true
+    }
+
+    fn take(&mut self, tick: Tick) -> bool {
+        let Some(at) = self.saves.iter().position(|(saved, _)| *saved == tick) else {
+            return false;
+        };
+        let (_, moment) = self.saves.swap_remove(at);
+        self.spare.push(core::mem::replace(&mut self.now, moment));
+        self.on_gone_back(tick);
         true
     }
 

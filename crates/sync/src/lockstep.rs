@@ -7,6 +7,7 @@ mod follow;
 mod guard;
 mod hear;
 mod hurry;
+mod instead;
 mod join;
 mod message;
 mod outbox;
@@ -33,6 +34,7 @@ use depart::Departed;
 use follow::Extra;
 use guard::Guard;
 use hurry::Ahead;
+use instead::{Hearing, Hearings};
 use message::Message;
 use outbox::Outbox;
 use pending::Pending;
@@ -40,6 +42,8 @@ pub(crate) use predict::Prediction;
 use relay::Relay;
 use saves::Saves;
 
+/// How soon turns are closed later, once everything comes in time.
+const SETTLES: Duration = Duration::from_secs(10);
 /// A program that was not driven for this long was frozen: what it reads then was not late, it was.
 const FROZEN: Duration = Duration::from_millis(150);
 
@@ -80,6 +84,10 @@ pub struct Lockstep {
     /// Whether this program only watches.
     watches: bool,
     relay: Relay,
+    /// At a host: what it knows of its guests.
+    hearing: Hearings,
+    /// At a guest: what its host knows of it.
+    heard: Hearing,
     /// Whether nobody else has ever led.
     led_always: bool,
     again: Again,
@@ -99,6 +107,8 @@ pub struct Lockstep {
     departed: BTreeMap<VoiceId, Departed>,
     /// Who has a state that this program, the authority, asked for.
     newer: Option<PeerId>,
+    /// What is simulated here is known to be wrong: another's state is taken over even if that is of an earlier tick.
+    is_wrong: bool,
     /// Spans that came before those they follow.
     early: Vec<(PeerId, Vec<u8>)>,
     /// Messages that need the world.
@@ -114,7 +124,6 @@ pub struct Lockstep {
     /// Since when the simulation stands still, and for whom.
     stalled: Option<(Duration, VoiceId)>,
     next_want: Duration,
-    next_gap: Duration,
     next_report: Duration,
     wake: Option<Duration>,
     initiative: Option<PlayerId>,
@@ -153,6 +162,10 @@ struct Voice {
     players: Vec<PlayerId>,
     /// By how much it was early since that was told.
     slack: Slack,
+    /// Not before this is it asked again to repeat what was lost.
+    next_want: Duration,
+    /// What is missing from here on was asked for.
+    asked: Option<Tick>,
 }
 
 /// The least times, in µs, by which somebody was early in a while, and for which ticks.
@@ -185,6 +198,8 @@ impl Voice {
             end: None,
             players,
             slack: Slack::default(),
+            next_want: Duration::ZERO,
+            asked: None,
         }
     }
 
@@ -209,7 +224,7 @@ impl Lockstep {
     pub fn new(config: LockstepConfig) -> Result<Lockstep, LockstepError> {
         config.check()?;
         Ok(Lockstep {
-            ahead: Ahead::new(config.delay),
+            ahead: Ahead::new(config.delay, SETTLES),
             extra: Extra::new(config.patience),
             config,
             roster: None,
@@ -226,6 +241,8 @@ impl Lockstep {
             predicting: false,
             watches: false,
             relay: Relay::default(),
+            hearing: Hearings::new(),
+            heard: Hearing::default(),
             led_always: true,
             again: Again::default(),
             voices: BTreeMap::new(),
@@ -237,6 +254,7 @@ impl Lockstep {
             guard: Guard::default(),
             departed: BTreeMap::new(),
             newer: None,
+            is_wrong: false,
             early: Vec::new(),
             for_world: VecDeque::new(),
             outbox: Outbox::default(),
@@ -247,7 +265,6 @@ impl Lockstep {
             frozen_until: Duration::ZERO,
             stalled: None,
             next_want: Duration::ZERO,
-            next_gap: Duration::ZERO,
             next_report: Duration::ZERO,
             wake: None,
             initiative: None,
@@ -375,6 +392,7 @@ impl Lockstep {
             && now.saturating_sub(last) > FROZEN
         {
             self.frozen_until = now + FROZEN;
+            self.excuse_all(now);
         }
         self.last_seen = Some(now);
     }
@@ -437,6 +455,7 @@ impl Model for Lockstep {
         self.catch_slip(now);
         self.choose_whether_to_predict(now);
         self.close_turns(now);
+        self.speak_for_silent(now);
         self.simulate(now, world);
         self.see_departures(now);
         self.judge_checks(now);

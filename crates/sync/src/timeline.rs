@@ -135,11 +135,12 @@ impl Timeline {
         present.set_players(&players);
     }
 
-    /// Forgets what some players do from a tick on.
-    pub(crate) fn forget_of(&mut self, from: Tick, players: &[PlayerId]) {
+    /// Forgets what some players do from one tick to another.
+    pub(crate) fn forget_between(&mut self, from: Tick, to: Tick, players: &[PlayerId]) {
         self.touch(from);
-        let skip = from.since(self.base) as usize;
-        for inputs in self.ticks.iter_mut().skip(skip) {
+        let (skip, end) = (from.since(self.base), to.since(self.base));
+        let ticks = self.ticks.iter_mut().take(end as usize);
+        for inputs in ticks.skip(skip as usize) {
             if inputs
                 .entries()
                 .any(|(player, _)| players.contains(&player))

@@ -28,6 +28,13 @@ pub trait World {
     /// Goes back to a state that was kept. False, and nothing happens, if there is none.
     fn load(&mut self, tick: Tick) -> bool;
 
+    /// Goes back to a state that was kept, which is not kept any more then.
+    fn take(&mut self, tick: Tick) -> bool {
+        let loaded = self.load(tick);
+        self.release(tick);
+        loaded
+    }
+
     /// Check value of the present state: equal states have equal ones, different states hardly ever.
     fn checksum(&mut self) -> u64;
 

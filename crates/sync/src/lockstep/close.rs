@@ -354,7 +354,11 @@ impl Lockstep {
         let begun = self.voices.get(&id).map_or(Tick(0), |voice| voice.from);
         let is_own = self.me() == Some(id.peer);
         let mut entries = core::mem::take(&mut self.scratch);
-        let soon = self.config.pace == Pace::RealTime && to.since(from) <= SHORT_TURN;
+        let short = match self.prediction {
+            Some(_) => TELL_BACK,
+            None => SHORT_TURN,
+        };
+        let soon = self.config.pace == Pace::RealTime && to.since(from) <= short;
         let repeated_turns = self.repeated_turns(peers.clone());
         let mut begin = from;
         for turns in (1..=repeated_turns).rev().filter(|_| soon) {
@@ -496,7 +500,9 @@ impl Lockstep {
             let slack = core::mem::take(&mut voice.slack)
                 .low()
                 .filter(|_| !self.watches);
-            if slack.is_some_and(|(slack, _)| slack < -allowance) {
+            // Who stands still lets a host know that it is there.
+            let waits = self.prediction.is_some() && self.stalled.is_some();
+            if slack.is_some_and(|(slack, _)| slack < -allowance) || waits {
                 self.next_report = now + REPORT_SOON;
             }
             self.say(

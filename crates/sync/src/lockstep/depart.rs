@@ -222,8 +222,9 @@ impl Lockstep {
         let players = voice.players.clone();
         if said_more && !sequenced {
             // Nobody whose word counts has heard that.
-            self.timeline.forget_of(end, &players);
+            self.timeline.forget_between(end, Tick(u64::MAX), &players);
             if let Some(authority) = self.authority().filter(|_| self.next > end) {
+                self.is_wrong = true;
                 let tick = Tick(0);
                 self.say(
                     authority,

@@ -161,13 +161,9 @@ impl Lockstep {
     }
 
     /// Who keeps a tick from being simulated; `None` if nobody does.
-    fn held_up_by(&self, tick: Tick) -> Option<VoiceId> {
-        let authority = || {
-            self.authority()
-                .and_then(|authority| self.voice_id(authority))
-        };
+    pub(super) fn held_up_by(&self, tick: Tick) -> Option<VoiceId> {
         if self.voices.is_empty() {
-            return authority();
+            return self.voice_of_authority();
         }
         let silent = self.voices.iter().find(|(_, voice)| voice.holds_up(tick));
         if let Some((id, _)) = silent {
@@ -182,8 +178,13 @@ impl Lockstep {
         let next_begins = |voice: &Voice| voice.from > tick && voice.end.is_none();
         match spoken || (!self.is_sequenced() && self.voices.values().any(next_begins)) {
             true => None,
-            false => authority(),
+            false => self.voice_of_authority(),
         }
+    }
+
+    fn voice_of_authority(&self) -> Option<VoiceId> {
+        let authority = self.authority()?;
+        self.voice_id(authority)
     }
 
     /// How much later than the common schedule this program simulates.
@@ -211,10 +212,13 @@ impl Lockstep {
                 self.hurrying = false;
                 return;
             }
-            let held_up = self.held_up_by(self.next);
-            if let Some(id) = held_up.filter(|_| !self.may_predict()) {
-                let since = self.stalled.map_or(due, |(since, _)| since);
-                self.stalled = Some((since, id));
+            let is_known = self.head == self.next && self.is_final(self.head);
+            if !is_known && !self.may_predict() {
+                let held_up_by = self.held_up_by(self.next).or(self.voice_of_authority());
+                if let Some(id) = held_up_by {
+                    let since = self.stalled.map_or(due, |(since, _)| since);
+                    self.stalled = Some((since, id));
+                }
                 return;
             }
             let late = now - due;
@@ -224,9 +228,9 @@ impl Lockstep {
                 None if !self.hurrying => self.lagged += 1,
                 None => {}
             }
-            match held_up {
-                Some(_) => self.predict_tick(world),
-                None => {
+            match is_known {
+                false => self.predict_tick(world),
+                true => {
                     self.step(world);
                     self.settle_known(world);
                 }
@@ -257,10 +261,15 @@ impl Lockstep {
         }
     }
 
+    /// Whether everything is known of a tick, and nothing of it can become other.
+    fn is_final(&self, tick: Tick) -> bool {
+        self.held_up_by(tick).is_none() && self.is_heard(tick)
+    }
+
     /// Ticks of which everything is known are final once they are simulated.
     pub(super) fn settle_known(&mut self, world: &mut dyn World) {
         let before = self.next;
-        while self.next < self.head && self.held_up_by(self.next).is_none() {
+        while self.next < self.head && self.is_final(self.next) {
             self.settle(world);
         }
         if self.next == before {

@@ -417,6 +417,7 @@ impl Lockstep {
                 );
             }
         }
+        self.is_wrong = !right;
         if right {
             self.guard.repairing.remove(&me);
             self.events.push_back(ModelEvent::Repaired {

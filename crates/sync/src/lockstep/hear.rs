@@ -23,9 +23,10 @@ const MAX_SLIP: Duration = Duration::from_secs(3600);
 impl Lockstep {
     /// Takes a message; `None` if it makes no sense.
     pub(super) fn hear(&mut self, now: Duration, from: PeerId, bytes: &[u8]) -> Option<()> {
+        self.roster.as_ref()?.member(from)?;
+        self.note_alive(now, from);
         let roster = self.roster.as_ref()?;
         let (authority, me, hub) = (roster.authority, roster.me, self.is_hub());
-        roster.member(from)?;
         match Message::read(bytes)? {
             Message::Span(span) => {
                 let passed_on = hub && from == authority;
@@ -35,7 +36,7 @@ impl Lockstep {
                 if hub && from != authority && !span.changes.is_empty() {
                     return None;
                 }
-                if self.hear_span(now, &span)? {
+                if self.hear_span(now, &span, true)? {
                     self.take_early(now);
                     if self.stalled.is_some() {
                         self.wake_at(now);
@@ -106,16 +107,23 @@ impl Lockstep {
                 }
                 self.on_end(now, &span)?;
             }
+            Message::Heard { .. } | Message::Instead { .. } if from != authority || !hub => {
+                return None;
+            }
+            Message::Heard { upto, times } => self.on_heard(upto, times),
+            Message::Instead { times, span } => self.on_instead(now, times, &span)?,
             Message::Repaired { tick, words } => self.on_repaired(from, tick, words),
             Message::Checkpoint(_) if self.newer == Some(from) => {
                 self.newer = None;
+                self.is_wrong = true;
                 self.queue_for_world(now, from, bytes);
             }
             Message::Diverged { .. } | Message::Checkpoint(_) if from != authority => return None,
-            Message::Diverged { .. }
-            | Message::Leaves { .. }
-            | Message::Rows { .. }
-            | Message::Checkpoint(_) => {
+            Message::Diverged { .. } => {
+                self.is_wrong = true;
+                self.queue_for_world(now, from, bytes);
+            }
+            Message::Leaves { .. } | Message::Rows { .. } | Message::Checkpoint(_) => {
                 self.queue_for_world(now, from, bytes);
             }
         }
@@ -130,7 +138,7 @@ impl Lockstep {
     }
 
     /// Takes what a voice says. False if something before it is missing.
-    fn hear_span(&mut self, now: Duration, span: &Span<'_>) -> Option<bool> {
+    fn hear_span(&mut self, now: Duration, span: &Span<'_>, at_once: bool) -> Option<bool> {
         let authority = self.authority()?;
         let is_authority = span.voice.peer == authority;
         if self.is_sequenced() && !is_authority {
@@ -155,13 +163,18 @@ impl Lockstep {
                 _ => return Some(false),
             }
         }
-        let voice = self.voices.get(&span.voice)?;
+        let again = match self.prediction {
+            Some(_) => self.tick_time,
+            None => GAP_EVERY,
+        };
+        let voice = self.voices.get_mut(&span.voice)?;
         if span.from > voice.upto {
             let gone = voice.end.is_some() || self.departed.contains_key(&span.voice);
-            if now >= self.next_gap && !gone {
+            if now >= voice.next_want && !gone {
                 // More was lost than is said again.
-                self.next_gap = now + GAP_EVERY;
+                voice.next_want = now + again;
                 let from = voice.upto;
+                voice.asked = Some(from);
                 self.ask_again(span.voice, from);
             }
             return Some(false);
@@ -178,7 +191,11 @@ impl Lockstep {
             if is_authority && self.prediction.is_some() {
                 self.set_predicting(now, span.predicting);
             }
-            self.note_slack(now, span);
+            // What was lost, and what waited for it, is later than the way takes.
+            let asked = self.voices.get_mut(&span.voice)?.asked.take();
+            if at_once && asked.is_none() {
+                self.note_slack(now, span);
+            }
             self.take_span(span)?;
             if self.is_sequenced() {
                 self.turn = span.to.since(voice_upto.max(span.from));
@@ -194,7 +211,12 @@ impl Lockstep {
             Some(authority) if self.is_hub() && !self.is_authority() => authority,
             _ => voice.peer,
         };
-        self.say(teller, Carriage::Reliable, &Message::Want { voice, from });
+        // Where every tick counts it is asked for again sooner than a loss is noticed.
+        let carriage = match self.prediction {
+            Some(_) => Carriage::Unreliable,
+            None => Carriage::Reliable,
+        };
+        self.say(teller, carriage, &Message::Want { voice, from });
     }
 
     /// The schedule has moved.
@@ -293,7 +315,7 @@ impl Lockstep {
             let mut progress = false;
             for (from, bytes) in core::mem::take(&mut self.early) {
                 let taken = match Message::read(&bytes) {
-                    Some(Message::Span(span)) => self.hear_span(now, &span),
+                    Some(Message::Span(span)) => self.hear_span(now, &span, false),
                     _ => None,
                 };
                 match taken {

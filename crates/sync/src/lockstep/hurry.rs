@@ -5,8 +5,6 @@ use core::time::Duration;
 use super::Length;
 use crate::Tick;
 
-/// What came in time for this long may be closed a little later.
-const CALM: Duration = Duration::from_secs(10);
 /// How often it gets nearer by a tick then.
 const RELAX_EVERY: Duration = Duration::from_millis(500);
 
@@ -14,6 +12,8 @@ const RELAX_EVERY: Duration = Duration::from_millis(500);
 #[derive(Debug)]
 pub(super) struct Ahead {
     length: Length,
+    /// What came in time for this long may be closed a little later.
+    calm: Duration,
     ticks: u64,
     /// What was said for ticks before this one was closed with less.
     since: Tick,
@@ -27,10 +27,11 @@ pub(super) struct Ahead {
 }
 
 impl Ahead {
-    pub(super) fn new(length: Length) -> Ahead {
+    pub(super) fn new(length: Length, calm: Duration) -> Ahead {
         Ahead {
             length,
-            ticks: length.clamp(2),
+            calm,
+            ticks: length.clamp(0),
             since: Tick(0),
             worst: [None; 2],
             half_ends: Duration::ZERO,
@@ -44,8 +45,8 @@ impl Ahead {
     pub(super) fn begin_anew(&mut self, now: Duration) {
         self.ticks = self.length.clamp(0);
         self.worst = [None; 2];
-        self.half_ends = now + CALM / 2;
-        self.next_relax = now + CALM;
+        self.half_ends = now + self.calm / 2;
+        self.next_relax = now + self.calm;
     }
 
     pub(super) fn ticks(&self) -> u64 {
@@ -78,8 +79,8 @@ impl Ahead {
             if ticks > self.ticks {
                 (self.ticks, self.since) = (ticks, upto);
                 self.worst = [None; 2];
-                self.half_ends = now + CALM / 2;
-                self.next_relax = now + CALM;
+                self.half_ends = now + self.calm / 2;
+                self.next_relax = now + self.calm;
             }
         }
     }
@@ -87,7 +88,7 @@ impl Ahead {
     /// Gets nearer if everything has been early enough for a while.
     pub(super) fn relax(&mut self, now: Duration) {
         if now >= self.half_ends {
-            self.half_ends = now + CALM / 2;
+            self.half_ends = now + self.calm / 2;
             self.worst = [None, self.worst[0]];
         }
         if now < self.next_relax {
@@ -112,11 +113,12 @@ impl Ahead {
 mod tests {
     use super::*;
 
+    const CALM: Duration = Duration::from_secs(10);
     const TICK: Duration = Duration::from_micros(16_667);
 
     #[test]
     fn rises_at_once_and_falls_slowly() {
-        let mut ahead = Ahead::new(Length::Dynamic { least: 1, most: 20 });
+        let mut ahead = Ahead::new(Length::Dynamic { least: 2, most: 20 }, CALM);
         let now = Duration::from_secs(1);
         ahead.on_slack(now, -50_000, Tick(60), Tick(64), TICK);
         assert_eq!(ahead.ticks(), 6);
@@ -128,12 +130,12 @@ mod tests {
             ahead.on_slack(now, 200_000, Tick(second.into()) + 200, Tick(1000), TICK);
             ahead.relax(now);
         }
-        assert!((1..=3).contains(&ahead.ticks()), "{ahead:?}");
+        assert!((2..=3).contains(&ahead.ticks()), "{ahead:?}");
     }
 
     #[test]
     fn fixed_stays_fixed() {
-        let mut ahead = Ahead::new(Length::Fixed(15));
+        let mut ahead = Ahead::new(Length::Fixed(15), CALM);
         ahead.on_slack(Duration::ZERO, -900_000, Tick(0), Tick(1), TICK);
         ahead.relax(Duration::from_secs(60));
         assert_eq!(ahead.ticks(), 15);

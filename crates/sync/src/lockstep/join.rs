@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use core::time::Duration;
 
 use super::message::{Bytes, Message, SPLIT_BYTES, Span, put, put_voice, write_entries};
-use super::{Cursor, Lockstep, Pace, Voice};
+use super::{Cursor, Hearing, Lockstep, Pace, Voice};
 use crate::timeline::VoiceId;
 use crate::{AdoptError, Carriage, ModelEvent, PeerId, PlayerId, Roster, Tick, World};
 
@@ -41,6 +41,7 @@ impl Lockstep {
                 departed.on_new_authority();
             }
             self.guard.on_new_authority();
+            self.forget_hearing();
         }
         self.wake_at(now);
     }
@@ -68,6 +69,7 @@ impl Lockstep {
             },
         );
         put(&mut out, self.predicting.into());
+        put(&mut out, self.times_without(newcomer));
         let member = self
             .roster
             .as_ref()
@@ -169,14 +171,21 @@ impl Lockstep {
         self.present_ahead.share_players(&self.present);
         // What this program has said itself it knows best.
         let mine = self.my_voice().map(|(id, voice)| (id, voice.clone()));
-        let said = mine.as_ref().map_or_else(Vec::new, |(_, voice)| {
-            self.said_from(begin.tick, voice.upto, &voice.players)
+        let said = mine.as_ref().map_or_else(Vec::new, |(id, voice)| {
+            // What a host has decided for it counts.
+            let known = begin.voices.iter().find(|(known, _)| known == id);
+            let known = known.filter(|_| self.is_hub());
+            let from = known.map_or(begin.tick, |(_, known)| known.upto.max(begin.tick));
+            self.said_from(from, voice.upto, &voice.players)
         });
         self.voices = begin.voices.into_iter().collect();
         if let Some((id, voice)) = mine
             && let Some(known) = self.voices.get_mut(&id)
         {
+            self.heard = Hearing::at_guest(known.upto, begin.times);
             known.upto = known.upto.max(voice.upto);
+        } else {
+            self.heard = Hearing::at_guest(Tick(0), begin.times);
         }
         self.timeline.begin(begin.tick);
         for (tick, player, input) in said {
@@ -204,6 +213,7 @@ impl Lockstep {
             self.on_departed(id);
         }
         self.guard.begin_anew();
+        self.is_wrong = false;
         self.stalled = None;
         self.hurrying = true;
         self.behind_now = 0;
@@ -216,7 +226,7 @@ impl Lockstep {
     }
 
     /// What some players do from a tick on.
-    fn said_from(
+    pub(super) fn said_from(
         &self,
         from: Tick,
         to: Tick,
@@ -261,6 +271,11 @@ impl Lockstep {
 
     /// The authority's state takes the place of this program's.
     pub(super) fn take_over(&mut self, now: Duration, checkpoint: &[u8], world: &mut dyn World) {
+        // What was asked for while nothing went on may come when all goes on.
+        let tick = Beginning::read(&mut Bytes(checkpoint)).map(|begin| begin.tick);
+        if !self.is_wrong && tick.is_some_and(|tick| tick < self.next) {
+            return;
+        }
         match self.read_checkpoint(now, checkpoint, world) {
             Ok(()) => self
                 .events
@@ -278,6 +293,7 @@ struct Beginning<'a> {
     check_every: u64,
     pace: Pace,
     predicting: bool,
+    times: u64,
     floor: Duration,
     players: Vec<PlayerId>,
     voices: Vec<(VoiceId, Voice)>,
@@ -300,6 +316,7 @@ impl<'a> Beginning<'a> {
             _ => return None,
         };
         let predicting = r.number()? == 1;
+        let times = r.number()?;
         let floor = micros(r.number()?);
         let mut players = Vec::new();
         for _ in 0..r.number().filter(|count| *count <= 65_536)? {
@@ -332,6 +349,7 @@ impl<'a> Beginning<'a> {
             check_every,
             pace,
             predicting,
+            times,
             floor,
             players,
             voices,

@@ -50,6 +50,10 @@ pub(super) enum Message<'a> {
     Checkpoint(&'a [u8]),
     /// The sender's player passes the initiative on.
     EndTurn(PlayerId),
+    /// What you said is known up to here; the host went on without you so many times.
+    Heard { upto: Tick, times: u64 },
+    /// You were not heard: for these ticks it counts that you said nothing.
+    Instead { times: u64, span: Span<'a> },
 }
 
 /// What a voice says about the ticks from `from` to `to`.
@@ -208,6 +212,14 @@ impl<'a> Message<'a> {
             12 => Self::EndTurn(r.player()?),
             13 => Self::Recall(r.voice()?),
             14 => Self::Alive(r.voice()?),
+            15 => Self::Heard {
+                upto: r.tick()?,
+                times: r.number()?,
+            },
+            16 => Self::Instead {
+                times: r.number()?,
+                span: Span::read(&mut r)?,
+            },
             _ => return None,
         };
         r.0.is_empty().then_some(message)
@@ -292,6 +304,16 @@ impl<'a> Message<'a> {
             Self::EndTurn(player) => {
                 out.push(12);
                 put(out, player.0.into());
+            }
+            Self::Heard { upto, times } => {
+                out.push(15);
+                put(out, upto.0);
+                put(out, *times);
+            }
+            Self::Instead { times, span } => {
+                out.push(16);
+                put(out, *times);
+                span.write(out);
             }
             Self::Alive(voice) => {
                 out.push(14);

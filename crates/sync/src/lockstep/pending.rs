@@ -33,6 +33,11 @@ impl Pending {
         true
     }
 
+    /// Adds what a player does before all that waits.
+    pub(super) fn push_first(&mut self, player: PlayerId, input: &[u8]) {
+        self.of.entry(player).or_default().push_front(input.into());
+    }
+
     /// Takes what the players of whom `may` says so do next, at most so many of each: calls back with the player, which of its
     /// inputs it is, and the input.
     pub(super) fn take(

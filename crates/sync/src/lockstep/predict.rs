@@ -2,14 +2,21 @@
 
 use core::time::Duration;
 
-use super::Lockstep;
 use super::message::Message;
+use super::{Ahead, Lockstep};
 use crate::{Carriage, Tick, World};
 
-/// Beyond the window a state is kept every so many ticks.
+/// Going ahead, a state is kept every so many ticks.
+const STRIDE: u64 = 2;
+/// The same beyond the window.
 const LONG_STRIDE: u64 = 16;
+/// Ticks that a guest goes on before its host has heard it.
+const UNHEARD: u64 = 90;
 /// Ticks of the window that are not counted on: a packet may be lost, or wait for the next tick.
 const SPARE: u64 = 2;
+
+/// How soon inputs are delayed less, once everything comes in time.
+const SETTLES: Duration = Duration::from_secs(3);
 
 /// How far to go ahead of what is known.
 #[derive(Clone, PartialEq, Debug)]
@@ -27,6 +34,7 @@ impl Lockstep {
     pub(crate) fn set_prediction(&mut self, prediction: Prediction) {
         self.predicting = true;
         self.prediction = Some(prediction);
+        self.ahead = Ahead::new(self.config.delay, SETTLES);
     }
 
     /// Whether ticks are simulated before everything is known of them. Who only watches sees what happened.
@@ -40,7 +48,15 @@ impl Lockstep {
             .prediction
             .as_ref()
             .map_or(0, |prediction| prediction.most);
-        self.predicts() && self.head.since(self.next) < most
+        let ahead = self.head.since(self.known_upto().max(self.next));
+        let unheard = self.head.since(self.next);
+        match self.predicts() {
+            true => ahead < most && unheard < most.max(UNHEARD),
+            // Who predicts nothing yet has to be heard.
+            false => {
+                most > 0 && ahead == 0 && self.held_up_by(self.head).is_none() && unheard < UNHEARD
+            }
+        }
     }
 
     /// What comes later than its tick by no more than this does not hold anybody up.
@@ -98,20 +114,24 @@ impl Lockstep {
     /// The longest way from here, as far as known.
     pub(super) fn farthest(&self) -> Duration {
         let members = self.roster.iter().flat_map(|roster| &roster.members);
-        members
-            .map(|member| member.latency)
-            .max()
-            .unwrap_or_default()
+        let farthest = members.map(|member| member.latency).max();
+        // A guest knows its own way to the host only; others may be as far away.
+        match self.is_hub() && !self.is_authority() {
+            true => 2 * farthest.unwrap_or_default(),
+            false => farthest.unwrap_or_default(),
+        }
     }
 
-    /// Simulates a tick of which not everything is known. The state before it is kept.
+    /// Simulates a tick that may have to be simulated again. The state before it is kept, unless one nearly as new is.
     pub(super) fn predict_tick(&mut self, world: &mut dyn World) {
         let window = self
             .prediction
             .as_ref()
             .map_or(0, |prediction| prediction.window);
-        let ahead = self.head.since(self.next);
-        if ahead <= window || ahead.is_multiple_of(LONG_STRIDE) {
+        let ahead = self.head.since(self.known_upto());
+        let stride = if ahead <= window { STRIDE } else { LONG_STRIDE };
+        let newest = self.saves.newest_upto(self.head);
+        if newest.is_none_or(|save| save.tick + stride <= self.head || save.tick < self.next) {
             self.keep_head(world);
         }
         self.step(world);
@@ -129,7 +149,7 @@ impl Lockstep {
             return;
         };
         let ahead = self.head;
-        if !self.go_back(touched, world) {
+        if !self.go_back(touched, false, world) {
             return;
         }
         let ticks = ahead.since(self.head);
@@ -144,7 +164,7 @@ impl Lockstep {
         let ahead = self.head;
         if ahead > self.next {
             self.timeline.take_touched();
-            if self.go_back(self.next, world) {
+            if self.go_back(self.next, true, world) {
                 self.go_again(self.next, world);
             }
         }
@@ -152,9 +172,12 @@ impl Lockstep {
     }
 
     /// Goes back to the last state kept that is not after a tick.
-    fn go_back(&mut self, tick: Tick, world: &mut dyn World) -> bool {
-        let save = self.saves.newest_upto(tick);
-        let Some(save) = save.filter(|save| world.load(save.tick)) else {
+    fn go_back(&mut self, tick: Tick, keep: bool, world: &mut dyn World) -> bool {
+        // What will be final once it is simulated again needs no state to go back to.
+        let known = self.known_upto();
+        let all_heard = known > self.next && self.is_heard(Tick(known.0 - 1));
+        let is_needed = |saved: Tick| keep || !all_heard || saved >= known;
+        let Some(save) = self.saves.go_back(tick, is_needed, world) else {
             // What a world was told to keep it keeps: only one that breaks its word comes here.
             let authority = self.authority().filter(|peer| Some(*peer) != self.me());
             if let Some(authority) = authority {
@@ -166,7 +189,6 @@ impl Lockstep {
         };
         self.head = save.tick;
         self.present_ahead.set_shared_players(&save.players);
-        self.saves.release_after(self.head, world);
         true
     }
 
@@ -175,6 +197,9 @@ impl Lockstep {
         // It will mostly be from the first tick that is not known that all is simulated again. The farther from there the fewer
         // states are kept: copying them is what all this costs.
         let (mut keep, mut stride) = (self.known_upto().max(self.next), 2);
+        if self.head < to {
+            self.timeline.take_touched();
+        }
         while self.head < to {
             if self.head >= keep {
                 self.keep_head(world);

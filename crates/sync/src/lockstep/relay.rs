@@ -58,6 +58,7 @@ impl Lockstep {
                 self.pass_on_voice(now, id, base);
             }
         }
+        self.say_heard();
         let voices = &self.voices;
         self.relay.told.retain(|(id, _), _| voices.contains_key(id));
     }

@@ -52,6 +52,28 @@ impl Saves {
         self.kept.get(end.checked_sub(1)?)
     }
 
+    /// The last state that is kept of a time not after a tick becomes the world's. If it will not be needed again, it is not kept.
+    pub(super) fn go_back(
+        &mut self,
+        tick: Tick,
+        is_needed: impl Fn(Tick) -> bool,
+        world: &mut dyn World,
+    ) -> Option<Save> {
+        let at = self.kept.partition_point(|save| save.tick <= tick);
+        let at = at.checked_sub(1)?;
+        let save = self.kept.get(at)?.clone();
+        let keep = save.is_check || is_needed(save.tick);
+        let loaded = match keep {
+            true => world.load(save.tick),
+            false => world.take(save.tick),
+        };
+        if !keep {
+            self.kept.remove(at);
+        }
+        self.release_after(save.tick, world);
+        loaded.then_some(save)
+    }
+
     /// States after a tick are not what they should be.
     pub(super) fn release_after(&mut self, tick: Tick, world: &mut dyn World) {
         while let Some(newest) = self.kept.back().filter(|save| save.tick > tick) {
