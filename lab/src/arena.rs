@@ -1,25 +1,31 @@
-//! A match of the evaluation game in virtual time, from an empty room to the last measured second.
+//! A match in virtual time, from an empty room to the last measured second: any of the games, kept in step by any of the models.
 
+mod compare;
+mod contest;
+mod corrections;
 mod keys;
+mod notes;
 mod seat;
+mod told;
 mod watched;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use samestep_evaluation::script;
+use samestep_evaluation::Evaluation;
 use samestep_netem::Path;
-use samestep_session::{JoinTo, Role, SessionConfig};
+use samestep_session::{JoinTo, PlayerId, Role, SessionConfig};
 use samestep_sim::{Fleet, NodeId};
-use samestep_sync::{LockstepConfig, Tick};
+use samestep_sync::{Lockstep, LockstepConfig, RollbackConfig, Tick};
 
 use crate::busy::Busy;
 use crate::samples::Course;
 use crate::stats::Samples;
+pub use contest::Contest;
 pub use keys::*;
-pub use seat::{Notice, Seat};
+pub use seat::{ArenaModel, Notice, Seat};
 
-/// Time of a tick of the evaluation game.
+/// Time of a tick of all the games.
 pub const TICK: Duration = Duration::from_nanos(1_000_000_000 / 60);
 /// The program that opens the room, and hosts it unless it is a mesh.
 pub const OPENER: NodeId = NodeId(0);
@@ -40,19 +46,26 @@ pub struct ArenaConfig {
     pub uplink_bps: u64,
     /// What a step takes on every machine.
     pub step_cost: Duration,
-    /// How they keep in step.
+    /// How they keep in step, under either model.
     pub lockstep: LockstepConfig,
+    /// The same.
+    pub rollback: RollbackConfig,
+    /// Whether everyone takes notes: for few players.
+    pub closely: bool,
 }
 
 /// A room of programs, the opener first; each has one player, who does what the script says.
-pub struct Arena {
-    fleet: Fleet<Busy<Seat>>,
+pub struct Arena<G: Contest = Evaluation, M: ArenaModel = Lockstep> {
+    fleet: Fleet<Busy<Seat<G, M>>>,
     config: ArenaConfig,
     seed: u64,
+    /// What everyone begins with.
+    game: G,
     /// World time at which the game began.
     start: Duration,
+    script: G::Script,
     /// Which tick of the script is next, and whose.
-    script: (u64, u16),
+    next: (u64, u16),
     seconds: u32,
     course: Course,
     /// The opener's check values, and those of others for ticks it has not reached.
@@ -62,15 +75,17 @@ pub struct Arena {
     notices: Vec<(Duration, NodeId, Notice)>,
 }
 
-impl Arena {
+impl<G: Contest, M: ArenaModel> Arena<G, M> {
     /// The first member opens the room.
-    pub fn open(config: ArenaConfig, seed: u64) -> Arena {
+    pub fn open(config: ArenaConfig, seed: u64) -> Result<Arena<G, M>, String> {
         let mut arena = Arena {
             fleet: Fleet::new(seed),
+            game: G::begin(&config, seed)?,
+            script: G::script(&config, seed)?,
             config,
             seed,
             start: Duration::ZERO,
-            script: (0, 0),
+            next: (0, 0),
             seconds: 0,
             course: Course::default(),
             truth: BTreeMap::new(),
@@ -88,7 +103,7 @@ impl Arena {
             false => Role::Host,
         };
         arena.sit(OPENER, role);
-        arena
+        Ok(arena)
     }
 
     /// Another program asks to be let in.
@@ -111,9 +126,9 @@ impl Arena {
         session.capacity = usize::from(self.config.players).max(session.capacity);
         session.load_grace = PATIENCE;
         session.protocol.connect_timeout = PATIENCE;
-        let (config, game_seed) = (&self.config, self.seed);
+        let (config, game) = (&self.config, self.game.clone());
         self.fleet.start(node, |now, seed| {
-            let seat = Seat::new(now, config, session, role, (seed, game_seed));
+            let seat = Seat::new(now, config, session, role, seed, game);
             Busy::new(seat, config.step_cost)
         });
     }
@@ -145,24 +160,24 @@ impl Arena {
     }
 
     /// Everyone, in the order in which they came.
-    pub fn nodes(&self) -> impl Iterator<Item = NodeId> + use<> {
+    pub fn nodes(&self) -> impl Iterator<Item = NodeId> + use<G, M> {
         self.fleet.nodes().collect::<Vec<_>>().into_iter()
     }
 
     /// A member's part.
-    pub fn seat(&self, node: NodeId) -> &Seat {
+    pub fn seat(&self, node: NodeId) -> &Seat<G, M> {
         let busy = self.fleet.machine(node).expect("nobody ever stops");
         busy.machine()
     }
 
     /// Everyone's part.
-    pub fn seats(&self) -> impl Iterator<Item = (NodeId, &Seat)> {
+    pub fn seats(&self) -> impl Iterator<Item = (NodeId, &Seat<G, M>)> {
         self.fleet.nodes().map(|node| (node, self.seat(node)))
     }
 
     /// Does something with a member's part.
-    pub fn with<T>(&mut self, node: NodeId, act: impl FnOnce(Duration, &mut Seat) -> T) -> T {
-        let act = |now, busy: &mut Busy<Seat>| act(now, busy.machine_mut());
+    pub fn with<T>(&mut self, node: NodeId, act: impl FnOnce(Duration, &mut Seat<G, M>) -> T) -> T {
+        let act = |now, busy: &mut Busy<Seat<G, M>>| act(now, busy.machine_mut());
         self.fleet.with(node, act).expect("nobody ever stops")
     }
 
@@ -216,13 +231,13 @@ impl Arena {
         let end = self.start + elapsed;
         loop {
             let second = self.start + Duration::from_secs(1) * (self.seconds + 1);
-            let command = self.next_command();
-            let next = command.min(second).min(end);
+            let command = self.next_command(second.min(end));
+            let next = command.unwrap_or(end).min(second).min(end);
             self.idle_until(next)?;
             if next == second {
                 self.seconds += 1;
                 self.sample();
-            } else if next == command {
+            } else if Some(next) == command {
                 self.command();
             } else {
                 return Ok(());
@@ -242,7 +257,7 @@ impl Arena {
         Ok(())
     }
 
-    fn wait(&mut self, words: &str, done: impl Fn(&Seat) -> bool) -> Result<(), String> {
+    fn wait(&mut self, words: &str, done: impl Fn(&Seat<G, M>) -> bool) -> Result<(), String> {
         let end = self.fleet.now() + PATIENCE;
         while self.fleet.now() < end {
             if self.seats().all(|(_, seat)| done(seat)) {
@@ -258,38 +273,44 @@ impl Arena {
         ))
     }
 
-    /// When the next command is given: in every tick of the script, one player after the other.
-    fn next_command(&mut self) -> Duration {
-        let players = self.config.players;
+    /// When the next command is given, if by this time: in every tick of the script, one player after the other.
+    fn next_command(&mut self, until: Duration) -> Option<Duration> {
         loop {
-            let (tick, player) = self.script;
-            let node = NodeId(player);
-            let came = self.fleet.nodes().count() > node.0.into();
-            if came && let Some(id) = self.seat(node).player() {
-                let seat = self.seat(node);
-                if script(self.seed, id, Tick(tick), seat.state()).is_some() {
-                    let phase = TICK.mul_f64(f64::from(player) / f64::from(players));
-                    return self.start + TICK * tick as u32 + phase;
-                }
+            let (tick, at) = self.next;
+            let phase = TICK.mul_f64(f64::from(at) / f64::from(self.config.players));
+            let time = self.start + TICK * tick as u32 + phase;
+            if time > until {
+                return None;
+            }
+            if self.scripted().is_some() {
+                return Some(time);
             }
             self.advance_script();
         }
     }
 
+    /// Who acts next, and how; nobody if whoever might has not come or does nothing.
+    fn scripted(&mut self) -> Option<(NodeId, PlayerId, G::Input)> {
+        let (tick, node) = (Tick(self.next.0), NodeId(self.next.1));
+        if self.fleet.nodes().count() <= node.0.into() {
+            return None;
+        }
+        let seat = self.fleet.machine(node)?.machine();
+        let player = seat.player()?;
+        let command = seat.state().command(&mut self.script, tick, player)?;
+        Some((node, player, command))
+    }
+
     fn command(&mut self) {
-        let ((tick, player), seed) = (self.script, self.seed);
-        self.with(NodeId(player), |now, seat| {
-            let Some(id) = seat.player() else { return };
-            if let Some(command) = script(seed, id, Tick(tick), seat.state()) {
-                seat.give(now, id, &command);
-            }
-        });
+        if let Some((node, player, command)) = self.scripted() {
+            self.with(node, |now, seat| seat.give(now, player, &command));
+        }
         self.advance_script();
     }
 
     fn advance_script(&mut self) {
-        let (tick, player) = self.script;
-        self.script = match player + 1 < self.config.players {
+        let (tick, player) = self.next;
+        self.next = match player + 1 < self.config.players {
             true => (tick, player + 1),
             false => (tick + 1, 0),
         };
@@ -300,7 +321,7 @@ impl Arena {
         for node in self.fleet.nodes() {
             let (local, busy) = (self.fleet.local(node), self.fleet.machine(node));
             let busy = busy.expect("nobody ever stops");
-            let mut counts = busy.machine().counts(local);
+            let mut counts = busy.machine().counts();
             counts.views = busy.views(local);
             self.course.take(u32::from(node.0), self.seconds, counts);
             let looks = self.with(node, |_, seat| seat.take_looks());
@@ -330,78 +351,4 @@ impl Arena {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use samestep_netem::LinkConfig;
-
-    fn config(mesh: bool) -> ArenaConfig {
-        ArenaConfig {
-            players: 4,
-            entities: 256,
-            mesh,
-            path: Path::symmetric(LinkConfig {
-                latency: Duration::from_millis(20),
-                ..LinkConfig::default()
-            }),
-            uplink_bps: 1_000_000_000,
-            step_cost: Duration::from_micros(100),
-            lockstep: LockstepConfig::default(),
-        }
-    }
-
-    fn seconds(count: u64) -> Duration {
-        Duration::from_secs(count)
-    }
-
-    #[test]
-    fn everyone_plays_and_stays_the_same() {
-        for mesh in [false, true] {
-            let mut arena = Arena::open(config(mesh), 5);
-            arena.begin(4).unwrap();
-            arena.play_until(seconds(4)).unwrap();
-            arena.check_equal().unwrap();
-            assert!(arena.truth.len() > 4 && arena.early.len() < 8);
-            let ticks = arena.seats().map(|(_, seat)| seat.status().tick.0);
-            assert!(ticks.min() > Some(220));
-            // Eight commands a second of each: all but those under way are executed.
-            let delays = arena.command_delays(seconds(1));
-            assert!((80..=96).contains(&delays.len()), "{}", delays.len());
-            assert!(delays.max() < Some(250.0), "{:?}", delays.max());
-            let views = arena.course().all(0, |counts| counts.views as f64);
-            assert_eq!(views.len(), 16);
-            assert!(views.min() >= Some(59.0), "{:?}", views.min());
-            let sent = arena.course().all(0, |counts| counts.packets_sent as f64);
-            assert!(sent.min() > Some(5.0), "{:?}", sent.min());
-        }
-    }
-
-    #[test]
-    fn a_state_that_differs_is_seen_whether_the_model_looks_or_not() {
-        let mut config = config(false);
-        config.lockstep.check_every = 0;
-        let mut arena = Arena::open(config, 5);
-        arena.begin(4).unwrap();
-        arena.play_until(seconds(1)).unwrap();
-        arena.check_equal().unwrap();
-        arena.with(NodeId(2), |_, seat| seat.damage(false));
-        arena.play_until(seconds(3)).unwrap();
-        assert!(arena.differing().iter().all(|(node, _)| *node == NodeId(2)));
-        let error = arena.check_equal().unwrap_err();
-        assert!(
-            error.contains("node 2") && error.contains("seed 5"),
-            "{error}"
-        );
-        assert!(arena.notices().is_empty());
-    }
-
-    #[test]
-    fn a_machine_that_is_too_slow_shows() {
-        let mut config = config(false);
-        config.step_cost = Duration::from_millis(20);
-        let mut arena = Arena::open(config, 5);
-        arena.begin(4).unwrap();
-        arena.play_until(seconds(3)).unwrap();
-        let ticks = arena.seats().map(|(_, seat)| seat.status().tick.0);
-        assert!(ticks.max() < Some(170), "fifty steps a second at most");
-    }
-}
+mod tests;

@@ -29,6 +29,11 @@ pub trait Experiment: Sync {
         &[]
     }
 
+    /// What the two columns of its figures are called.
+    fn sides(&self) -> [&'static str; 2] {
+        ["theirs", "ours"]
+    }
+
     /// True if it can also run over real sockets.
     fn real(&self) -> bool {
         false
@@ -56,6 +61,7 @@ pub fn experiments() -> &'static [&'static dyn Experiment] {
         &all::Resync,
         &all::LockstepJoin,
         &all::Scale,
+        &all::Rollbacks,
     ]
 }
 

@@ -10,6 +10,7 @@ mod jitter;
 mod join;
 mod lockstep;
 mod loss_latency;
+mod rollback;
 mod topology;
 
 pub use block::Block;
@@ -22,6 +23,7 @@ pub use jitter::Jitter;
 pub use join::Join;
 pub use lockstep::{Conditions, Limits, LockstepJoin, Resync, Scale};
 pub use loss_latency::LossLatency;
+pub use rollback::Rollbacks;
 pub use topology::Topology;
 
 use crate::error::LabError;

@@ -58,8 +58,12 @@ fn section(plan: &Plan, result: &RunResult) -> Result<String, LabError> {
         let _ = writeln!(text, "<figure>{}</figure>", plot.svg()?);
     }
     text += &expectations(result);
-    text += "<div class=\"scroll\"><table>\n<tr><th>case</th><th>metric</th><th>unit</th><th class=\"n\">published</th>\
-             <th class=\"n\">theirs</th><th class=\"n\">ours</th><th class=\"n\">ratio</th></tr>\n";
+    let [theirs, ours] = result.sides;
+    let _ = writeln!(
+        text,
+        "<div class=\"scroll\"><table>\n<tr><th>case</th><th>metric</th><th>unit</th><th class=\"n\">published</th>\
+         <th class=\"n\">{theirs}</th><th class=\"n\">{ours}</th><th class=\"n\">ratio</th></tr>"
+    );
     let mut last = "";
     for row in &result.rows {
         text += &figures(row, row.case != last && !last.is_empty(), row.case != last);
@@ -96,8 +100,9 @@ fn expectations(result: &RunResult) -> String {
     }
     let mut text = format!(
         "<p>{}</p>\n<div class=\"scroll\"><table>\n<tr><th>expected</th><th>metric</th><th></th><th class=\"n\">value</th>\
-         <th class=\"n\">ours</th><th>verdict</th></tr>\n",
-        escape(&closing(result))
+         <th class=\"n\">{}</th><th>verdict</th></tr>\n",
+        escape(&closing(result)),
+        result.sides[1],
     );
     for judgement in &result.expectations {
         let why = judgement
@@ -184,6 +189,7 @@ mod tests {
             plan: plan.name.clone(),
             seed: 1,
             changed: Vec::new(),
+            sides: ["theirs", "ours"],
             rows: vec![row],
             expectations: vec![judgement],
             plots: Vec::new(),

@@ -50,6 +50,9 @@ pub struct RunResult {
     /// In what the run differed from the plan's default (`--quick`, `--real`, `--set`); absent if in nothing.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub changed: Vec<String>,
+    /// What the figures are of: called *theirs* and *ours* in the rows.
+    #[serde(skip)]
+    pub sides: [&'static str; 2],
     /// The figures.
     pub rows: Vec<ResultRow>,
     /// What was to hold.
@@ -246,6 +249,7 @@ pub fn run(plan: &Plan, options: &RunOptions) -> Result<RunResult, LabError> {
         plan: plan.name.clone(),
         seed: options.seed,
         changed,
+        sides: experiment.sides(),
         rows,
         expectations,
         plots: findings.plots,
@@ -363,6 +367,7 @@ mod tests {
             plan: "loss-latency".into(),
             seed: 3,
             changed: Vec::new(),
+            sides: ["theirs", "ours"],
             rows: vec![row],
             expectations,
             plots: Vec::new(),

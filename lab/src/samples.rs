@@ -34,6 +34,10 @@ pub struct Counts {
     pub desyncs: u64,
     /// Views drawn.
     pub views: u64,
+    /// How often the simulation went back.
+    pub rollbacks: u64,
+    /// Ticks that were simulated again.
+    pub resimulated: u64,
 }
 
 impl Counts {
@@ -64,6 +68,8 @@ impl Counts {
             ticks_lagged: more(|c| c.ticks_lagged),
             desyncs: more(|c| c.desyncs),
             views: more(|c| c.views),
+            rollbacks: more(|c| c.rollbacks),
+            resimulated: more(|c| c.resimulated),
         }
     }
 }

@@ -13,16 +13,8 @@ pub fn render(result: &RunResult) -> String {
         ),
         String::new(),
     ];
-    let header = [
-        "case",
-        "metric",
-        "unit",
-        "published",
-        "theirs",
-        "ours",
-        "ratio",
-    ]
-    .map(String::from);
+    let [theirs, ours] = result.sides;
+    let header = ["case", "metric", "unit", "published", theirs, ours, "ratio"].map(String::from);
     let mut table = vec![header.to_vec()];
     let mut last_case = "";
     for row in &result.rows {
@@ -39,7 +31,7 @@ pub fn render(result: &RunResult) -> String {
     lines.extend(aligned(&table, 3));
     if !result.expectations.is_empty() {
         lines.push(String::new());
-        let header = ["expected", "metric", "", "value", "ours", "verdict"].map(String::from);
+        let header = ["expected", "metric", "", "value", ours, "verdict"].map(String::from);
         let mut table = vec![header.to_vec()];
         // What another run measures is not worth a line in this one.
         let judged = result
@@ -236,6 +228,7 @@ mod tests {
             plan: "loss-latency".into(),
             seed: 1,
             changed: Vec::new(),
+            sides: ["theirs", "ours"],
             rows: vec![row("latency_p99"), row("bytes_ratio")],
             expectations: vec![judgement],
             plots: Vec::new(),

@@ -1,8 +1,8 @@
-//! What the experiments with the evaluation game can be told.
+//! What the experiments with matches can be told.
 
 use std::time::Duration;
 
-use samestep_sync::{Length, LockstepConfig};
+use samestep_sync::{Length, LockstepConfig, RollbackConfig};
 
 use super::ArenaConfig;
 use crate::error::LabError;
@@ -132,6 +132,8 @@ pub fn arena_config(case: &Case) -> Result<ArenaConfig, LabError> {
         uplink_bps: (uplink_kbps * 1e3) as u64,
         step_cost: Duration::from_nanos(step_ns as u64),
         lockstep,
+        rollback: RollbackConfig::default(),
+        closely: false,
     })
 }
 

@@ -4,17 +4,38 @@ use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use samestep_evaluation::{Command, Evaluation};
+use samestep_evaluation::{COLOURS, Evaluation};
 use samestep_proto::{Machine, Transmit};
 use samestep_session::{
     Match, MatchEvent, PeerId, PlayerId, Presence, Role, SessionConfig, SessionEvent, State,
 };
-use samestep_sync::{DesyncReport, EntityId, Live, Lockstep, Status, Tick, World};
+use samestep_sync::{DesyncReport, EntityId, Live, Lockstep, Model, Rollback, Status, Tick, World};
 
+use super::contest::Contest;
+use super::notes::Notes;
+use super::told::Told;
 use super::watched::Watched;
 use super::{ArenaConfig, TICK};
 use crate::busy::Stepping;
 use crate::samples::Counts;
+
+/// A model that the lab plays with.
+pub trait ArenaModel: Model {
+    /// With the settings of a match.
+    fn of(config: &ArenaConfig) -> Self;
+}
+
+impl ArenaModel for Lockstep {
+    fn of(config: &ArenaConfig) -> Self {
+        Lockstep::new(config.lockstep.clone()).expect("lengths within their domains")
+    }
+}
+
+impl ArenaModel for Rollback {
+    fn of(config: &ArenaConfig) -> Self {
+        Rollback::new(config.rollback.clone()).expect("lengths within their domains")
+    }
+}
 
 /// What the lab wants to know of what happens.
 #[derive(Clone, Debug)]
@@ -33,38 +54,44 @@ pub enum Notice {
 }
 
 /// A player and its program.
-pub struct Seat {
-    game: Match<Watched, Lockstep>,
-    /// When the commands were given that are not executed yet.
-    given: VecDeque<Duration>,
+pub struct Seat<G: Contest, M> {
+    game: Match<Watched<G>, M>,
+    /// When the commands were given that are not executed yet, and the tick that was shown then.
+    given: VecDeque<(Duration, Tick)>,
     /// When a command was given, and how long after that it was executed.
     delays: Vec<(Duration, Duration)>,
-    stepped: (u64, Duration),
+    /// The newest tick, and when it was reached.
+    stepped: (Tick, Duration),
     longest_pause: Duration,
+    /// What is worth knowing where few play.
+    notes: Option<Notes>,
     desyncs: u64,
     notices: VecDeque<Notice>,
 }
 
-impl Seat {
-    /// Opens or joins a room. Of the two seeds one is this program's own, the other the game's.
+impl<G: Contest, M: ArenaModel> Seat<G, M> {
+    /// Opens or joins a room with a game that is as `game`. The seed is this program's own.
     pub fn new(
         now: Duration,
         config: &ArenaConfig,
         session: SessionConfig,
         role: Role,
-        (seed, game_seed): ([u8; 32], u64),
-    ) -> Seat {
-        let game = Evaluation::new(game_seed, config.players, config.entities);
+        seed: [u8; 32],
+        game: G,
+    ) -> Seat<G, M> {
         // Everyone would record the same.
-        let world = Watched::new(Live::without_recording(game));
-        let model = Lockstep::new(config.lockstep.clone()).expect("lengths within their domains");
-        let game = Match::new(now, session, role, seed, model, world);
+        let mut world = Watched::new(Live::without_recording(game));
+        if config.closely {
+            world.draw_pictures();
+        }
+        let game = Match::new(now, session, role, seed, M::of(config), world);
         Seat {
             game: game.expect("settings that make sense"),
             given: VecDeque::new(),
             delays: Vec::new(),
-            stepped: (0, now),
+            stepped: (Tick(0), now),
             longest_pause: Duration::ZERO,
+            notes: config.closely.then(Notes::default),
             desyncs: 0,
             notices: VecDeque::new(),
         }
@@ -97,8 +124,13 @@ impl Seat {
     }
 
     /// The game as it is here.
-    pub fn state(&self) -> &Evaluation {
+    pub fn state(&self) -> &G {
         self.game.world().state()
+    }
+
+    /// What the game has said happened.
+    pub fn told(&self) -> &Told<G::Event> {
+        &self.game.world().told
     }
 
     /// Who this is to the room.
@@ -112,9 +144,9 @@ impl Seat {
     }
 
     /// The player acts.
-    pub fn give(&mut self, now: Duration, player: PlayerId, command: &Command) {
+    pub fn give(&mut self, now: Duration, player: PlayerId, command: &G::Input) {
         if self.game.input(now, player, command) {
-            self.given.push_back(now);
+            self.given.push_back((now, self.game.world().farthest));
         }
     }
 
@@ -134,6 +166,17 @@ impl Seat {
         self.stepped.1 = self.stepped.1.max(now.saturating_sub(TICK));
     }
 
+    /// What was noted where few play.
+    pub fn notes(&self) -> Option<&Notes> {
+        self.notes.as_ref()
+    }
+
+    /// Notes everything anew.
+    pub fn forget_notes(&mut self, now: Duration) {
+        self.forget_pauses(now);
+        self.notes = self.notes.as_ref().map(|_| Notes::default());
+    }
+
     /// Check values of the state since last asked.
     pub fn take_looks(&mut self) -> Vec<(Tick, u64)> {
         std::mem::take(&mut self.game.world_mut().looks)
@@ -149,32 +192,14 @@ impl Seat {
         self.game.world_mut().checkpoint().len()
     }
 
-    /// Changes the state behind the rules' back; says which entity and which field of it were changed first.
-    pub fn damage(&mut self, everything: bool) -> (EntityId, &'static str) {
-        let state = self.game.world_mut().state_mut();
-        let count = state.entities().len() as u16;
-        if everything {
-            for number in 0..count {
-                if let Some(entity) = state.entity_mut(number) {
-                    entity.position.0 += 0.5;
-                }
-            }
-            return (EntityId::fixed(0), "position");
-        }
-        let number = count / 3;
-        if let Some(entity) = state.entity_mut(number) {
-            entity.colour = (entity.colour + 1) % samestep_evaluation::COLOURS;
-        }
-        (EntityId::fixed(u32::from(number)), "colour")
-    }
-
     /// What this program has counted so far; views are not its business.
-    pub fn counts(&self, _now: Duration) -> Counts {
-        let session = self.game.session();
-        let status = self.status();
+    pub fn counts(&self) -> Counts {
+        let (session, world) = (self.game.session(), self.game.world());
         let mut counts = Counts {
-            ticks_lagged: status.lagged,
+            ticks_lagged: self.status().lagged,
             desyncs: self.desyncs,
+            rollbacks: world.backs,
+            resimulated: world.again,
             ..Counts::default()
         };
         for peer in session.room().peers() {
@@ -189,20 +214,38 @@ impl Seat {
     fn look(&mut self, now: Duration) {
         let me = self.player();
         let world = self.game.world_mut();
-        let executed = world
-            .executed
-            .drain(..)
-            .filter(|player| Some(*player) == me);
-        let executed = executed.count();
-        let steps = world.steps;
-        for given in self.given.drain(..executed.min(self.given.len())) {
-            self.delays.push((given, now.saturating_sub(given)));
+        world.hear();
+        for executed in world.executed.drain(..) {
+            let own = Some(executed.player) == me;
+            let given = self.given.front().copied().filter(|_| own);
+            if let Some((given, shown)) = given {
+                self.given.pop_front();
+                self.delays.push((given, now.saturating_sub(given)));
+                if let Some(notes) = &mut self.notes {
+                    notes.on_own(given, now, executed, shown);
+                }
+            } else if let Some(notes) = self.notes.as_mut().filter(|_| !own) {
+                notes.on_others(now, executed);
+            }
         }
-        if steps > self.stepped.0 {
-            let pause = now.saturating_sub(self.stepped.1).saturating_sub(TICK);
-            self.longest_pause = self.longest_pause.max(pause);
-            self.stepped = (steps, now);
+        let depths = std::mem::take(&mut world.depths);
+        let correction = world.take_correction();
+        let (mut pause, mut moved) = (None, None);
+        if world.farthest > self.stepped.0 {
+            let between = now.saturating_sub(self.stepped.1);
+            (pause, moved) = (Some(between), world.draw(now));
+            let longer = between.saturating_sub(TICK);
+            self.longest_pause = self.longest_pause.max(longer);
+            self.stepped = (world.farthest, now);
         }
+        if let Some(notes) = &mut self.notes {
+            notes.on_call(pause, &depths, correction);
+            notes.drawn.extend(moved);
+        }
+        self.hear();
+    }
+
+    fn hear(&mut self) {
         while let Some(event) = self.game.poll_event() {
             match event {
                 MatchEvent::Desync(report) => {
@@ -227,7 +270,31 @@ impl Seat {
     }
 }
 
-impl Machine for Seat {
+impl<M> Seat<Evaluation, M> {
+    /// Changes the state behind the rules' back; says which entity and which field of it were changed first.
+    pub fn damage(&mut self, everything: bool) -> (EntityId, &'static str)
+    where
+        M: ArenaModel,
+    {
+        let state = self.game.world_mut().state_mut();
+        let count = state.entities().len() as u16;
+        if everything {
+            for number in 0..count {
+                if let Some(entity) = state.entity_mut(number) {
+                    entity.position.0 += 0.5;
+                }
+            }
+            return (EntityId::fixed(0), "position");
+        }
+        let number = count / 3;
+        if let Some(entity) = state.entity_mut(number) {
+            entity.colour = (entity.colour + 1) % COLOURS;
+        }
+        (EntityId::fixed(u32::from(number)), "colour")
+    }
+}
+
+impl<G: Contest, M: ArenaModel> Machine for Seat<G, M> {
     type Event = Notice;
 
     fn handle_datagram(&mut self, now: Duration, from: SocketAddr, datagram: &mut [u8]) {
@@ -257,7 +324,7 @@ impl Machine for Seat {
     }
 }
 
-impl Stepping for Seat {
+impl<G: Contest, M: ArenaModel> Stepping for Seat<G, M> {
     fn steps(&self) -> u64 {
         self.game.world().steps
     }

@@ -1,77 +1,169 @@
 //! A world that is watched: what it does is written down, and nothing else changes.
 
-use samestep_evaluation::Evaluation;
+use std::collections::{BTreeMap, VecDeque};
+use std::time::Duration;
+
 use samestep_sync::{
-    AdoptError, Chunk, Divergence, Live, Patched, PlayerId, Tick, TickInputs, Tree, World,
+    AdoptError, Chunk, Divergence, Live, Patched, PlayerId, SmoothConfig, Tick, TickInputs, Tree,
+    World,
 };
+
+use super::contest::Contest;
+use super::corrections::{Correction, Corrections, Pictures};
+use super::told::Told;
 
 /// Ticks between two looks at the state: independent of the model's own checks.
 const LOOK_EVERY: u64 = 30;
 
-/// The evaluation game of one program, and what it did.
-pub struct Watched {
-    live: Live<Evaluation>,
+/// The game of one program, and what it did.
+pub struct Watched<G: Contest> {
+    live: Live<G>,
     /// Steps so far, those made again included: each costs time.
     pub steps: u64,
+    /// Those that had been made before.
+    pub again: u64,
+    /// How often the world went back.
+    pub backs: u64,
     /// The state is that at this tick.
-    pub tick: Tick,
-    /// The farthest it has been, so that what is simulated again is not counted twice.
-    farthest: Tick,
-    /// Players whose inputs were executed since last asked, in order.
-    pub executed: Vec<PlayerId>,
-    /// Check values since last asked.
+    tick: Tick,
+    /// The farthest it has been: the newest that could be shown.
+    pub farthest: Tick,
+    /// Inputs executed for the first time since last asked, in order.
+    pub executed: Vec<Executed>,
+    /// Whose were executed in ticks that may be simulated again, in the order of the ticks.
+    known: VecDeque<(Tick, Vec<PlayerId>)>,
+    /// Check values of states that are final, since last asked.
     pub looks: Vec<(Tick, u64)>,
+    /// Those of states that are not.
+    open_looks: BTreeMap<Tick, u64>,
     /// Bytes of the last state that was taken over from another.
     pub adopted_bytes: u64,
+    /// By how many ticks the world went back, each time since last asked.
+    pub depths: Vec<u64>,
+    /// Where few play.
+    seen: Option<(Corrections, Pictures)>,
+    /// What the game said happened.
+    pub told: Told<G::Event>,
 }
 
-impl Watched {
-    pub fn new(live: Live<Evaluation>) -> Watched {
+/// A player's input, executed for the first time.
+#[derive(Clone, Copy, Debug)]
+pub struct Executed {
+    /// Whose.
+    pub player: PlayerId,
+    /// In this tick.
+    pub tick: Tick,
+    /// How many ticks had been simulated without it, this one among them.
+    pub late: u64,
+}
+
+impl<G: Contest> Watched<G> {
+    pub fn new(live: Live<G>) -> Watched<G> {
         Watched {
             live,
             steps: 0,
+            again: 0,
+            backs: 0,
             tick: Tick(0),
             farthest: Tick(0),
             executed: Vec::new(),
+            known: VecDeque::new(),
             looks: Vec::new(),
+            open_looks: BTreeMap::new(),
             adopted_bytes: 0,
+            depths: Vec::new(),
+            seen: None,
+            told: Told::default(),
         }
     }
 
     /// The game.
-    pub fn state(&self) -> &Evaluation {
+    pub fn state(&self) -> &G {
         self.live.state()
     }
 
     /// The game, to be changed behind the rules' back.
-    pub fn state_mut(&mut self) -> &mut Evaluation {
+    pub fn state_mut(&mut self) -> &mut G {
         self.live.state_mut()
+    }
+
+    /// Draws what there is to see from here on, and takes note of it.
+    pub fn draw_pictures(&mut self) {
+        self.live.smooth(SmoothConfig::default());
+        self.seen = Some(Default::default());
+    }
+
+    /// Draws a picture. How far the farthest thing in it moved since the last.
+    pub fn draw(&mut self, now: Duration) -> Option<f32> {
+        let (_, pictures) = self.seen.as_mut()?;
+        Some(pictures.draw(now, &mut self.live))
+    }
+
+    /// What was put right in the view since last asked, if anything was.
+    pub fn take_correction(&mut self) -> Option<Correction> {
+        self.seen.as_mut()?.0.take(self.tick)
+    }
+
+    /// Takes note of what the game says happened.
+    pub fn hear(&mut self) {
+        while let Some(told) = self.live.poll_event() {
+            self.told.hear(told);
+        }
+    }
+
+    fn note_inputs(&mut self, tick: Tick, inputs: &TickInputs) {
+        if inputs.entries().next().is_none() {
+            return;
+        }
+        let at = self.known.partition_point(|(of, _)| *of < tick);
+        if self.known.get(at).is_none_or(|(of, _)| *of > tick) {
+            self.known.insert(at, (tick, Vec::new()));
+        }
+        let players = &mut self.known[at].1;
+        let (late, before) = (self.farthest.since(tick), players.len());
+        for (player, _) in inputs.entries() {
+            if !players[..before].contains(&player) {
+                players.push(player);
+                self.executed.push(Executed { player, tick, late });
+            }
+        }
+    }
+
+    /// Everything before this tick is final.
+    fn note_final(&mut self, tick: Tick) {
+        while self.known.front().is_some_and(|(of, _)| *of < tick) {
+            self.known.pop_front();
+        }
+        while let Some(look) = self.open_looks.first_entry().filter(|l| *l.key() <= tick) {
+            self.looks.push(look.remove_entry());
+        }
     }
 }
 
-impl World for Watched {
+impl<G: Contest> World for Watched<G> {
     fn ticks_per_second(&self) -> u32 {
         self.live.ticks_per_second()
     }
 
     fn step(&mut self, tick: Tick, inputs: &TickInputs) {
         World::step(&mut self.live, tick, inputs);
+        self.note_inputs(tick, inputs);
         self.steps += 1;
         self.tick = tick.next();
-        if self.tick <= self.farthest {
-            return;
-        }
-        self.farthest = self.tick;
-        self.executed
-            .extend(inputs.entries().map(|(player, _)| player));
+        self.again += u64::from(self.tick <= self.farthest);
+        self.farthest = self.farthest.max(self.tick);
         if self.tick.0.is_multiple_of(LOOK_EVERY) {
-            self.looks
-                .push((self.tick, World::checksum(&mut self.live)));
+            let sum = World::checksum(&mut self.live);
+            self.open_looks.insert(self.tick, sum);
+        }
+        if let Some((corrections, _)) = &mut self.seen {
+            corrections.on_step(self.tick, self.live.state());
         }
     }
 
     fn settle(&mut self, tick: Tick, inputs: &TickInputs) {
         self.live.settle(tick, inputs);
+        self.note_final(tick.next());
     }
 
     fn save(&mut self, tick: Tick) {
@@ -83,8 +175,13 @@ impl World for Watched {
     }
 
     fn load(&mut self, tick: Tick) -> bool {
+        if let Some((corrections, _)) = &mut self.seen {
+            corrections.on_back(self.tick, self.live.state());
+        }
         let loaded = self.live.load(tick);
         if loaded {
+            self.backs += 1;
+            self.depths.push(self.tick.since(tick));
             self.tick = tick;
         }
         loaded
@@ -129,6 +226,7 @@ impl World for Watched {
         self.adopted_bytes = checkpoint.len() as u64;
         self.tick = tick;
         self.farthest = self.farthest.max(tick);
+        self.open_looks.clear();
         Ok(())
     }
 

@@ -40,7 +40,7 @@ struct Played {
 fn play(case: &Case, config: ArenaConfig, seed: u64) -> Result<Played, LabError> {
     let fail = in_case(case);
     let players = usize::from(config.players);
-    let mut arena = Arena::open(config, seed);
+    let mut arena: Arena = Arena::open(config, seed).map_err(&fail)?;
     arena.begin(players).map_err(&fail)?;
     arena.play_until(case.seconds("seconds")).map_err(&fail)?;
     arena.check_equal().map_err(&fail)?;

@@ -227,6 +227,7 @@ pub(super) fn read(lines: &[String], course: &mut Course) -> Result<f64, String>
             ticks_lagged: lagged,
             desyncs,
             views: 0,
+            ..Counts::default()
         };
         course.take(client as u32, second as u32, counts);
     }

@@ -128,7 +128,7 @@ fn measure(case: &Case, seed: u64) -> Result<Measured, LabError> {
     let fail = |why: String| in_case(case)(format!("{why} (this repeat's seed is {seed})"));
     let config = arena::arena_config(case)?;
     let players = usize::from(config.players);
-    let mut arena = Arena::open(config, seed);
+    let mut arena: Arena = Arena::open(config, seed).map_err(&fail)?;
     arena.begin(players - 1).map_err(&fail)?;
     arena
         .play_until(case.seconds("settling_s"))

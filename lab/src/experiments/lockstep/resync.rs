@@ -174,7 +174,7 @@ fn measure(case: &Case, seed: u64) -> Result<Measured, LabError> {
     let config = arena::arena_config(case)?;
     let (players, check_every) = (config.players, config.lockstep.check_every);
     let entities = config.entities as f64;
-    let mut arena = Arena::open(config, seed);
+    let mut arena: Arena = Arena::open(config, seed).map_err(&fail)?;
     arena.begin(usize::from(players)).map_err(&fail)?;
     arena
         .play_until(case.seconds("settling_s"))

@@ -1,0 +1,55 @@
+//! What two programs saw of the same thing.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use samestep_sim::NodeId;
+use samestep_sync::Tick;
+
+use super::{Arena, ArenaModel, Contest, OPENER};
+use crate::stats::Samples;
+
+/// Ticks after which an event that was predicted has to be confirmed or cancelled once everything is known: it may shift by a few.
+const RESOLVED_AFTER: u64 = 8;
+
+impl<G: Contest, M: ArenaModel> Arena<G, M> {
+    /// Times in ms from a player's input to where it is first to be seen by another, for each other, of those noted.
+    pub fn others_delays(&self) -> Samples {
+        let mut given = BTreeMap::new();
+        for (node, seat) in self.seats() {
+            let Some((player, notes)) = seat.player().zip(seat.notes()) else {
+                continue;
+            };
+            let own = notes.own.iter();
+            given.extend(own.map(|own| ((player, own.tick), self.ago(node, own.given))));
+        }
+        let mut delays = Samples::new();
+        for (node, seat) in self.seats() {
+            for (player, tick, seen, _) in seat.notes().iter().flat_map(|notes| &notes.others) {
+                if let Some(given) = given.get(&(*player, *tick)) {
+                    let delay = given.saturating_sub(self.ago(node, *seen));
+                    delays.push(delay.as_secs_f64() * 1e3);
+                }
+            }
+        }
+        delays
+    }
+
+    /// How long ago a node's clock showed this.
+    fn ago(&self, node: NodeId, shown: Duration) -> Duration {
+        self.fleet.local(node).saturating_sub(shown)
+    }
+
+    /// Events that were not resolved exactly once, and those in which a member's list is not the opener's.
+    pub fn wrong_events(&self) -> u64 {
+        let opener = self.seat(OPENER);
+        let truth_until = opener.status().settled;
+        let wrong = self.seats().map(|(_, seat)| {
+            let (told, settled) = (seat.told(), seat.status().settled);
+            let resolved = Tick(settled.0.saturating_sub(RESOLVED_AFTER));
+            let differing = told.differing(opener.told(), settled.min(truth_until));
+            told.improper + told.open_before(resolved) + differing
+        });
+        wrong.sum()
+    }
+}

@@ -1,0 +1,122 @@
+//! The games of a match: how each begins, what its players do, and what of it is seen.
+
+use samestep_evaluation::Evaluation;
+use samestep_skirmish::{Bot, Command, ONE, Skirmish, SkirmishConfig};
+use samestep_sync::{EntityId, Events, Inputs, PlayerId, Simulation, Tick};
+
+use super::ArenaConfig;
+
+/// A game that the lab plays.
+pub trait Contest: Simulation {
+    /// What the players do: the same whichever model keeps them in step, so that models can be compared.
+    type Script;
+
+    /// The state it begins with; in words what is wrong if it cannot be played so.
+    fn begin(config: &ArenaConfig, seed: u64) -> Result<Self, String>;
+
+    /// What will be done.
+    fn script(config: &ArenaConfig, seed: u64) -> Result<Self::Script, String>;
+
+    /// What a player does in a tick of the script, if anything. Ticks are asked for in their order.
+    fn command(
+        &self,
+        script: &mut Self::Script,
+        tick: Tick,
+        player: PlayerId,
+    ) -> Option<Self::Input>;
+
+    /// What is seen where, in units, in ascending order of the entities.
+    fn places(&self, places: &mut Vec<(EntityId, (f32, f32))>);
+}
+
+impl Contest for Evaluation {
+    /// The seed.
+    type Script = u64;
+
+    fn begin(config: &ArenaConfig, seed: u64) -> Result<Self, String> {
+        Ok(Evaluation::new(seed, config.players, config.entities))
+    }
+
+    fn script(_: &ArenaConfig, seed: u64) -> Result<u64, String> {
+        Ok(seed)
+    }
+
+    fn command(&self, seed: &mut u64, tick: Tick, player: PlayerId) -> Option<Self::Input> {
+        samestep_evaluation::script(*seed, player, tick, self)
+    }
+
+    fn places(&self, places: &mut Vec<(EntityId, (f32, f32))>) {
+        let entities = (0..).zip(self.entities());
+        places.extend(entities.map(|(number, entity)| (EntityId::fixed(number), entity.position)));
+    }
+}
+
+/// A battle that bots have fought alone before: their commands are given again at the same times.
+pub struct Rehearsal {
+    game: Skirmish,
+    bots: Vec<Bot>,
+    /// What they do in this tick, each; the state is that at it.
+    tick: Tick,
+    commands: Vec<Command>,
+}
+
+impl Rehearsal {
+    fn decide(&mut self) {
+        let (tick, game) = (self.tick, &self.game);
+        let commands = self.bots.iter_mut().map(|bot| bot.decide(tick, game));
+        self.commands = commands.map(Option::unwrap_or_default).collect();
+    }
+
+    fn step(&mut self) {
+        let players: Vec<PlayerId> = self.bots.iter().map(Bot::player).collect();
+        let given = (0..).zip(&self.commands);
+        let given = given.filter(|(_, command)| **command != Command::None);
+        let given: Vec<u16> = given.map(|(at, _)| at).collect();
+        let inputs = Inputs::new(self.tick, &players, &self.commands, &given);
+        self.game.step(&inputs, &mut Events::new());
+        self.tick = self.tick.next();
+        self.decide();
+    }
+}
+
+impl Contest for Skirmish {
+    type Script = Rehearsal;
+
+    fn begin(config: &ArenaConfig, seed: u64) -> Result<Self, String> {
+        let units = config.entities as u32;
+        let battle = SkirmishConfig::battle(seed, config.players, units);
+        Skirmish::new(&battle).map_err(|error| error.to_string())
+    }
+
+    fn script(config: &ArenaConfig, seed: u64) -> Result<Rehearsal, String> {
+        let players = (0..config.players).map(PlayerId);
+        let mut rehearsal = Rehearsal {
+            game: Self::begin(config, seed)?,
+            bots: players.map(|player| Bot::new(seed, player)).collect(),
+            tick: Tick(0),
+            commands: Vec::new(),
+        };
+        rehearsal.decide();
+        Ok(rehearsal)
+    }
+
+    fn command(
+        &self,
+        rehearsal: &mut Rehearsal,
+        tick: Tick,
+        player: PlayerId,
+    ) -> Option<Self::Input> {
+        while rehearsal.tick < tick {
+            rehearsal.step();
+        }
+        let command = rehearsal.commands.get(usize::from(player.0)).copied();
+        command.filter(|command| *command != Command::None)
+    }
+
+    fn places(&self, places: &mut Vec<(EntityId, (f32, f32))>) {
+        let along = |steps: i32| steps as f32 / ONE as f32;
+        let units = self.units().iter();
+        places.extend(units.map(|(id, unit)| (id, (along(unit.place.x), along(unit.place.y)))));
+        places.sort_unstable_by_key(|(id, _)| *id);
+    }
+}

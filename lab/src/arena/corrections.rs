@@ -1,0 +1,118 @@
+//! What a player sees of a correction: things that were shown somewhere, and at the same tick are somewhere else.
+
+use std::time::Duration;
+
+use samestep_sync::{EntityId, Live, Tick};
+
+use super::contest::Contest;
+
+type Places = Vec<(EntityId, (f32, f32))>;
+
+/// What was shown before the world went back, until it is as far again.
+#[derive(Debug, Default)]
+pub struct Corrections {
+    /// What could be seen, and when.
+    shown: Option<Tick>,
+    before: Places,
+    after: Places,
+    seen: Option<Correction>,
+}
+
+/// How the view at one tick differs from what it was.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Correction {
+    /// Things that moved, appeared or vanished.
+    pub things: u32,
+    /// How far the farthest of those that moved did, in units.
+    pub farthest: f32,
+}
+
+impl Corrections {
+    /// The world, which is at this tick, goes back.
+    pub fn on_back<G: Contest>(&mut self, tick: Tick, game: &G) {
+        // Only what it was when the program was called could be seen.
+        if self.shown.is_none() {
+            self.shown = Some(tick);
+            self.before.clear();
+            game.places(&mut self.before);
+        }
+    }
+
+    /// The world has come to this tick.
+    pub fn on_step<G: Contest>(&mut self, tick: Tick, game: &G) {
+        if self.shown == Some(tick) {
+            self.after.clear();
+            game.places(&mut self.after);
+            self.seen = Some(difference(&self.before, &self.after));
+        }
+    }
+
+    /// What can be seen now is of this tick. What was corrected since last asked, if anything was.
+    pub fn take(&mut self, tick: Tick) -> Option<Correction> {
+        if self.shown.is_none_or(|shown| shown > tick) {
+            return None;
+        }
+        self.shown = None;
+        self.seen.take().filter(|seen| seen.things > 0)
+    }
+}
+
+/// What is drawn, once for every tick there is to show.
+#[derive(Debug, Default)]
+pub struct Pictures {
+    last: Places,
+    next: Places,
+}
+
+impl Pictures {
+    /// Draws the next. How far the farthest of what is in both moves since the last, in units.
+    pub fn draw<G: Contest>(&mut self, now: Duration, live: &mut Live<G>) -> f32 {
+        self.next.clear();
+        live.shown(now).places(&mut self.next);
+        let Correction { farthest, .. } = difference(&self.last, &self.next);
+        std::mem::swap(&mut self.last, &mut self.next);
+        farthest
+    }
+}
+
+/// Both in ascending order.
+fn difference(before: &Places, after: &Places) -> Correction {
+    let mut found = Correction {
+        things: 0,
+        farthest: 0.0,
+    };
+    let (mut before, mut after) = (before.iter().peekable(), after.iter().peekable());
+    while let Some(((was, (x, y)), (is, (to_x, to_y)))) = before.peek().zip(after.peek()) {
+        if was == is {
+            let far = (to_x - x).hypot(to_y - y);
+            found.things += u32::from(far > 0.0);
+            found.farthest = found.farthest.max(far);
+        } else {
+            found.things += 1;
+        }
+        let (was, is) = (*was, *is);
+        before.next_if(|_| was <= is);
+        after.next_if(|_| is <= was);
+    }
+    found.things += (before.count() + after.count()) as u32;
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn places(list: &[(u32, f32)]) -> Places {
+        let place = |(number, x): &(u32, f32)| (EntityId::fixed(*number), (*x, 0.0));
+        list.iter().map(place).collect()
+    }
+
+    #[test]
+    fn what_moves_appears_or_vanishes_is_counted() {
+        let before = places(&[(0, 1.0), (1, 1.0), (3, 5.0), (9, 0.0)]);
+        let after = places(&[(0, 1.0), (1, 3.0), (2, 7.0), (3, 5.5)]);
+        let Correction { things, farthest } = difference(&before, &after);
+        assert_eq!((things, farthest), (4, 2.0));
+        assert_eq!(difference(&before, &before).things, 0);
+    }
+}

@@ -1,0 +1,70 @@
+//! What a program notes in detail where few play: inputs seen, ticks shown, corrections.
+
+use std::time::Duration;
+
+use samestep_sync::{PlayerId, Tick};
+
+use super::TICK;
+use super::corrections::Correction;
+use super::watched::Executed;
+
+/// What one program noted since it was told to note anew. Times are those of its own clock.
+#[derive(Debug, Default)]
+pub struct Notes {
+    /// This program's inputs.
+    pub own: Vec<Own>,
+    /// Those of others: whose, in which tick, when it was to be seen here, and in how many ticks it had been missing.
+    pub others: Vec<(PlayerId, Tick, Duration, u64)>,
+    /// Ticks that were due while nothing new could be shown.
+    pub stalls: u64,
+    /// By how many ticks the world went back, each time.
+    pub depths: Vec<u64>,
+    /// What was put right in the view.
+    pub corrections: Vec<Correction>,
+    /// How far the farthest thing moves from each picture to the next, in units.
+    pub drawn: Vec<f32>,
+}
+
+/// An input of this program's player.
+#[derive(Clone, Copy, Debug)]
+pub struct Own {
+    /// When it was given.
+    pub given: Duration,
+    /// The tick it took effect in.
+    pub tick: Tick,
+    /// From there to when it was to be seen.
+    pub delay: Duration,
+    /// In how many states after the one that was shown then.
+    pub ticks: u64,
+}
+
+impl Notes {
+    /// An input of this program was executed; this tick was shown when it was given.
+    pub fn on_own(&mut self, given: Duration, now: Duration, executed: Executed, shown: Tick) {
+        self.own.push(Own {
+            given,
+            tick: executed.tick,
+            delay: now.saturating_sub(given),
+            ticks: executed.tick.next().since(shown),
+        });
+    }
+
+    /// One of somebody else was.
+    pub fn on_others(&mut self, now: Duration, executed: Executed) {
+        let Executed { player, tick, late } = executed;
+        self.others.push((player, tick, now, late));
+    }
+
+    /// The program was called. If there is something new to show, this long after what was new before.
+    pub fn on_call(
+        &mut self,
+        between: Option<Duration>,
+        depths: &[u64],
+        correction: Option<Correction>,
+    ) {
+        let ticks = between.map_or(0.0, |between| between.div_duration_f64(TICK).round());
+        self.stalls += (ticks as u64).saturating_sub(1);
+        self.depths.extend(depths);
+        self.corrections.extend(correction);
+    }
+}

@@ -1,0 +1,114 @@
+//! What a game said happened, and whether it said so properly.
+
+use samestep_sync::{Occurrence, Stage, Tick};
+
+/// Every event of one program: each is confirmed or cancelled once, whether it was predicted or not.
+#[derive(Debug)]
+pub struct Told<E> {
+    /// Predicted and neither confirmed nor cancelled yet.
+    open: Vec<(Tick, E)>,
+    confirmed: Vec<(Tick, E)>,
+    /// How many were predicted.
+    pub predicted: u64,
+    /// How many were taken back.
+    pub cancelled: u64,
+    /// Resolved though not predicted as said, or resolved already.
+    pub improper: u64,
+}
+
+impl<E> Default for Told<E> {
+    fn default() -> Self {
+        Told {
+            open: Vec::new(),
+            confirmed: Vec::new(),
+            predicted: 0,
+            cancelled: 0,
+            improper: 0,
+        }
+    }
+}
+
+impl<E: PartialEq> Told<E> {
+    /// Takes the next.
+    pub fn hear(&mut self, told: Occurrence<E>) {
+        if told.stage == Stage::Predicted {
+            self.predicted += 1;
+            return self.open.push((told.tick, told.event));
+        }
+        if let Some(predicted) = told.predicted {
+            let is_it = |(tick, event): &(Tick, E)| *tick == predicted && *event == told.event;
+            match self.open.iter().position(is_it) {
+                Some(at) => drop(self.open.remove(at)),
+                None => self.improper += 1,
+            }
+        }
+        if told.stage == Stage::Cancelled {
+            self.cancelled += 1;
+            self.improper += u64::from(told.predicted.is_none());
+        } else {
+            self.confirmed.push((told.tick, told.event));
+        }
+    }
+
+    /// Those that happened.
+    pub fn confirmed(&self) -> &[(Tick, E)] {
+        &self.confirmed
+    }
+
+    /// How many of those predicted for ticks before this one are neither confirmed nor cancelled.
+    pub fn open_before(&self, tick: Tick) -> u64 {
+        let open = self.open.iter().filter(|(of, _)| *of < tick);
+        open.count() as u64
+    }
+
+    /// How many of the events that happened before a tick are not the same in both lists.
+    pub fn differing(&self, other: &Told<E>, before: Tick) -> u64 {
+        fn of<E>(told: &Told<E>, before: Tick) -> impl Iterator<Item = &(Tick, E)> {
+            let confirmed = told.confirmed.iter();
+            confirmed.filter(move |(tick, _)| *tick < before)
+        }
+        let longer = of(self, before).count().max(of(other, before).count());
+        let same = of(self, before).zip(of(other, before));
+        (longer - same.filter(|(one, other)| one == other).count()) as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(list: &[(u64, Stage, Option<u64>, &'static str)]) -> Told<&'static str> {
+        let mut told = Told::default();
+        for (tick, stage, predicted, event) in list {
+            told.hear(Occurrence {
+                tick: Tick(*tick),
+                stage: *stage,
+                predicted: predicted.map(Tick),
+                event: *event,
+            });
+        }
+        told
+    }
+
+    #[test]
+    fn each_is_to_be_resolved_once() {
+        let proper = told(&[
+            (3, Stage::Predicted, Some(3), "shot"),
+            (4, Stage::Predicted, Some(4), "door"),
+            (5, Stage::Confirmed, Some(3), "shot"),
+            (4, Stage::Cancelled, Some(4), "door"),
+            (6, Stage::Confirmed, None, "bell"),
+        ]);
+        assert_eq!((proper.improper, proper.open_before(Tick(9))), (0, 0));
+        assert_eq!((proper.predicted, proper.cancelled), (2, 1));
+        let doubled = told(&[
+            (3, Stage::Predicted, Some(3), "shot"),
+            (5, Stage::Confirmed, Some(3), "shot"),
+            (5, Stage::Confirmed, Some(3), "shot"),
+            (7, Stage::Predicted, Some(7), "door"),
+        ]);
+        assert_eq!((doubled.improper, doubled.open_before(Tick(9))), (1, 1));
+        assert_eq!(proper.differing(&doubled, Tick(6)), 1);
+        assert_eq!(proper.differing(&doubled, Tick(5)), 0);
+    }
+}

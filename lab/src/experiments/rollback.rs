@@ -1,0 +1,216 @@
+//! Rollback beside lockstep: the same commands, given at the same times.
+
+mod figures;
+mod plots;
+
+use samestep_evaluation::Evaluation;
+use samestep_skirmish::Skirmish;
+use samestep_sync::{Beyond, Length, Lockstep, LockstepConfig, Rollback, RollbackConfig};
+
+use super::in_case;
+use crate::arena::{
+    self, Arena, ArenaConfig, ArenaModel, CHECK_EVERY, CPU_NS_PER_ENTITY, Contest, ENTITIES,
+    PLAYERS, SECONDS, SETTLING_S, TOPOLOGY, TURN, UPLINK_KBPS,
+};
+use crate::error::LabError;
+use crate::experiment::{Experiment, Findings, Metric, RunContext};
+use crate::link::{self, percent_label};
+use crate::parameters::{Case, Domain, Key, Value};
+use figures::{METRICS, Played, figures};
+use plots::plots;
+
+/// Both models on links of all kinds. *Theirs* is lockstep.
+pub struct Rollbacks;
+
+const KEYS: &[Key] = &[
+    GAME,
+    TOPOLOGY,
+    link::PROFILE,
+    PLAYERS,
+    ENTITIES,
+    TURN,
+    WINDOW,
+    DELAY,
+    GO_ON,
+    LOCKSTEP_BELOW_MS,
+    link::LATENCY_MS.labelled(link::latency_label),
+    link::JITTER_MS.labelled(link::some_jitter_label),
+    link::JITTER,
+    link::LOSS.labelled(percent_label),
+    link::BURST_MS,
+    link::DUPLICATE,
+    link::REORDER,
+    link::RATE_KBPS,
+    link::QUEUE_MS,
+    UPLINK_KBPS,
+    CPU_NS_PER_ENTITY,
+    CHECK_EVERY,
+    SETTLING_S,
+    SECONDS,
+    link::REPEATS,
+];
+
+/// What is played.
+const GAME: Key = Key::text(
+    "game",
+    "evaluation",
+    Domain::Choice(&["evaluation", "skirmish"]),
+    "evaluation: entities on random walks, each player gives 8 commands a second; skirmish: a battle between bots",
+)
+.labelled(|value| Some(value.to_string()).filter(|text| text != "evaluation"));
+
+/// How far it is predicted.
+const WINDOW: Key = Key::number(
+    "window",
+    0.0,
+    Domain::Whole(0, 60),
+    "ticks that rollback simulates beyond what is known; 0 for its default",
+)
+.labelled(|value| some(value, "window"));
+
+/// How long inputs wait under rollback.
+const DELAY: Key = Key::number(
+    "delay",
+    0.0,
+    Domain::Whole(0, 600),
+    "ticks from an input to its tick under rollback; 0 for as many as the window does not cover. Lockstep finds out its own",
+)
+.labelled(|value| some(value, "ahead"));
+
+/// What happens where the window ends.
+const GO_ON: Key = Key::number(
+    "go_on",
+    0.0,
+    Domain::Whole(0, 600),
+    "ticks up to which rollback goes on beyond its window rather than wait; 0 for waiting",
+)
+.labelled(|value| some(value, "goon"));
+
+/// When nothing is predicted.
+const LOCKSTEP_BELOW_MS: Key = Key::number(
+    "lockstep_below_ms",
+    0.0,
+    Domain::Number(0.0, 10_000.0),
+    "rollback predicts nothing while the farthest round trip is shorter, in ms",
+)
+.labelled(|value| some(value, "below"));
+
+fn some(value: &Value, name: &str) -> Option<String> {
+    (*value != Value::Number(0.0)).then(|| format!("{name}{value}"))
+}
+
+impl Experiment for Rollbacks {
+    fn name(&self) -> &'static str {
+        "rollback"
+    }
+
+    fn keys(&self) -> &'static [Key] {
+        KEYS
+    }
+
+    fn metrics(&self) -> &'static [Metric] {
+        METRICS
+    }
+
+    fn sides(&self) -> [&'static str; 2] {
+        ["lockstep", "rollback"]
+    }
+
+    fn run(&self, context: &RunContext) -> Result<Findings, LabError> {
+        let measured = context.measure(measure)?;
+        let mut findings = Findings::default();
+        for (case, repeats) in &measured {
+            let side = |of: fn(&(Played, Played)) -> &Played| {
+                figures(case, &repeats.iter().map(of).collect::<Vec<_>>())
+            };
+            let (lockstep, rollback) = (side(|r| &r.0), side(|r| &r.1));
+            for (index, metric) in METRICS.iter().enumerate() {
+                // What a game does not have is left out.
+                if lockstep[index].or(rollback[index]).is_some() {
+                    findings.push(case, metric.name, lockstep[index], rollback[index]);
+                }
+            }
+            if let Some((lockstep, rollback)) = repeats.first() {
+                let name = case.name.replace('/', "-").replace('%', "pc");
+                lockstep
+                    .course
+                    .write(context, &format!("{name}-lockstep"))?;
+                rollback
+                    .course
+                    .write(context, &format!("{name}-rollback"))?;
+            }
+        }
+        let cases: Vec<&Case> = measured.iter().map(|(case, _)| *case).collect();
+        findings.plots = plots(&cases, &findings);
+        Ok(findings)
+    }
+}
+
+/// The same match under either model.
+fn measure(case: &Case, seed: u64) -> Result<(Played, Played), LabError> {
+    let config = config(case)?;
+    match case.text("game") {
+        "skirmish" => both::<Skirmish>(case, &config, seed),
+        _ => both::<Evaluation>(case, &config, seed),
+    }
+}
+
+fn both<G: Contest>(
+    case: &Case,
+    config: &ArenaConfig,
+    seed: u64,
+) -> Result<(Played, Played), LabError> {
+    let lockstep = play::<G, Lockstep>(case, config, seed)?;
+    Ok((lockstep, play::<G, Rollback>(case, config, seed)?))
+}
+
+fn config(case: &Case) -> Result<ArenaConfig, LabError> {
+    let mut config = arena::arena_config(case)?;
+    let defaults = RollbackConfig::default();
+    let or = |key: &str, otherwise: u64| match case.number(key) {
+        0.0 => otherwise,
+        ticks => ticks as u64,
+    };
+    let window = or("window", defaults.window);
+    config.closely = true;
+    config.rollback = RollbackConfig {
+        window,
+        delay: match case.number("delay") {
+            0.0 => defaults.delay,
+            ticks => Length::Fixed(ticks as u64),
+        },
+        beyond: match case.number("go_on") {
+            0.0 => Beyond::Wait,
+            ticks => Beyond::GoOn {
+                ticks: window.max(ticks as u64),
+            },
+        },
+        lockstep_below: case.millis("lockstep_below_ms"),
+        check_every: config.lockstep.check_every,
+        keep: config.lockstep.keep.max(1200),
+        ..defaults
+    };
+    // The key is rollback's here.
+    config.lockstep.delay = LockstepConfig::default().delay;
+    Ok(config)
+}
+
+fn play<G: Contest, M: ArenaModel>(
+    case: &Case,
+    config: &ArenaConfig,
+    seed: u64,
+) -> Result<Played, LabError> {
+    let fail = |why: String| in_case(case)(format!("{why} (this repeat's seed is {seed})"));
+    let players = usize::from(config.players);
+    let mut arena: Arena<G, M> = Arena::open(config.clone(), seed).map_err(&fail)?;
+    arena.begin(players).map_err(&fail)?;
+    arena
+        .play_until(case.seconds("settling_s"))
+        .map_err(&fail)?;
+    for node in arena.nodes() {
+        arena.with(node, |now, seat| seat.forget_notes(now));
+    }
+    arena.play_until(case.seconds("seconds")).map_err(&fail)?;
+    arena.check_equal().map_err(&fail)?;
+    Ok(Played::of(&arena))
+}

@@ -1,0 +1,237 @@
+//! What is measured of a match, and how it is summed up.
+
+use std::time::Duration;
+
+use crate::arena::{Arena, ArenaModel, Contest};
+use crate::experiment::Metric;
+use crate::parameters::Case;
+use crate::samples::{Counts, Course};
+use crate::stats::Samples;
+
+pub(super) const METRICS: &[Metric] = &[
+    Metric::new(
+        "own_ticks",
+        "ticks",
+        "from a player's input to the state that shows it, in states after the one that was shown then, most",
+    ),
+    Metric::new("own_delay", "ms", "the same time, median"),
+    Metric::new("own_delay_p95", "ms", "the same, 95th percentile"),
+    Metric::new(
+        "others_delay",
+        "ms",
+        "from a player's input to the first state of another that shows it, median",
+    ),
+    Metric::new("others_delay_p95", "ms", "the same, 95th percentile"),
+    Metric::new(
+        "delay",
+        "ticks",
+        "how far ahead inputs are put into ticks at the end, mean of all members",
+    ),
+    Metric::new(
+        "stalls",
+        "/s",
+        "ticks in which nothing new could be shown although it was due, per member and second",
+    ),
+    Metric::new(
+        "lagged",
+        "/s",
+        "ticks in which the simulation could not go on, by the model's own count",
+    ),
+    Metric::new(
+        "standstill",
+        "ms",
+        "longest time by which something new to show came late",
+    ),
+    Metric::new(
+        "rollbacks",
+        "/s",
+        "how often the simulation went back, per member and second",
+    ),
+    Metric::new(
+        "resimulated",
+        "/s",
+        "ticks simulated again, per member and second",
+    ),
+    Metric::new("depth_median", "ticks", "ticks gone back at once, median"),
+    Metric::new("deepest", "ticks", "the same, most"),
+    Metric::new(
+        "needed",
+        "ticks",
+        "ticks that had been simulated without an input of another, most: no rollback can be shorter",
+    ),
+    Metric::new(
+        "corrections",
+        "/s",
+        "how often something that was shown is somewhere else at the same tick, per member and second",
+    ),
+    Metric::new(
+        "jump_median",
+        "units",
+        "how far the farthest of what a correction moves jumps, median",
+    ),
+    Metric::new("jump_most", "units", "the same, most"),
+    Metric::new(
+        "drawn_most",
+        "units",
+        "most that anything moves from one picture to the next, drawn smoothly once a tick",
+    ),
+    Metric::new("up", "kB/s", "UDP payload each member sends, mean"),
+    Metric::new(
+        "host_up",
+        "kB/s",
+        "UDP payload the host sends (in a mesh the opener)",
+    ),
+    Metric::new(
+        "events_predicted",
+        "/s",
+        "events told before they were certain, per member and second",
+    ),
+    Metric::new("events_confirmed", "/s", "events that happened"),
+    Metric::new(
+        "events_cancelled",
+        "/s",
+        "events that were predicted and did not happen",
+    ),
+    Metric::new(
+        "events_wrong",
+        "",
+        "events not resolved exactly once, or not in everyone's list of those that happened",
+    ),
+    Metric::new("desyncs", "", "differences of a state that were found"),
+];
+
+/// One match after settling.
+pub(super) struct Played {
+    pub(super) course: Course,
+    own_ticks: Samples,
+    own_ms: Samples,
+    others_ms: Samples,
+    /// Ticks each input of another came late.
+    late: Samples,
+    depths: Samples,
+    /// How far the farthest thing jumped, for each correction.
+    jumps: Samples,
+    /// How far the farthest thing moves, for each picture.
+    drawn: Samples,
+    stalls: u64,
+    standstill: Duration,
+    /// Of each member.
+    ahead: Samples,
+    /// Predicted, confirmed, cancelled, of all members from the beginning.
+    events: [u64; 3],
+    wrong_events: u64,
+    members: usize,
+}
+
+impl Played {
+    /// What has been measured in a match.
+    pub(super) fn of<G: Contest, M: ArenaModel>(arena: &Arena<G, M>) -> Played {
+        let mut played = Played {
+            course: arena.course().clone(),
+            own_ticks: Samples::new(),
+            own_ms: Samples::new(),
+            others_ms: arena.others_delays(),
+            late: Samples::new(),
+            depths: Samples::new(),
+            jumps: Samples::new(),
+            drawn: Samples::new(),
+            stalls: 0,
+            standstill: Duration::ZERO,
+            ahead: Samples::new(),
+            events: [0; 3],
+            wrong_events: arena.wrong_events(),
+            members: arena.nodes().count(),
+        };
+        for (_, seat) in arena.seats() {
+            let Some(notes) = seat.notes() else { continue };
+            for own in &notes.own {
+                played.own_ticks.push(own.ticks as f64);
+                played.own_ms.push(own.delay.as_secs_f64() * 1e3);
+            }
+            let late = notes.others.iter().map(|(.., late)| *late as f64);
+            played.late.append(&late.collect());
+            let depths = notes.depths.iter().map(|depth| *depth as f64);
+            played.depths.append(&depths.collect());
+            let jumps = notes.corrections.iter().map(|seen| seen.farthest.into());
+            played.jumps.append(&jumps.collect());
+            let drawn = notes.drawn.iter().map(|moved| f64::from(*moved));
+            played.drawn.append(&drawn.collect());
+            played.stalls += notes.stalls;
+            played.standstill = played.standstill.max(seat.longest_pause());
+            played.ahead.push(seat.status().ahead as f64);
+            let told = seat.told();
+            let confirmed = told.confirmed().len() as u64;
+            for (sum, more) in
+                (played.events.iter_mut()).zip([told.predicted, confirmed, told.cancelled])
+            {
+                *sum += more;
+            }
+        }
+        played
+    }
+}
+
+/// In the order of the metrics.
+pub(super) fn figures(case: &Case, played: &[&Played]) -> [Option<f64>; METRICS.len()] {
+    let all = |of: fn(&Played) -> &Samples| {
+        let mut all = Samples::new();
+        played.iter().for_each(|played| all.append(of(played)));
+        all
+    };
+    let settling = case.number("settling_s");
+    let counted = |of: fn(&Counts) -> f64| {
+        let mut all = Samples::new();
+        for played in played {
+            all.append(&played.course.all(settling as u32, of));
+        }
+        all
+    };
+    let members: usize = played.iter().map(|played| played.members).sum();
+    let sum = |of: fn(&Played) -> f64| played.iter().map(|played| of(played)).sum::<f64>();
+    let per_second = |sum: f64, seconds: f64| Some(sum / members as f64 / seconds);
+    let (seconds, judged) = (
+        case.number("seconds"),
+        (case.number("seconds") - settling).max(1.0),
+    );
+    let event = |of: fn(&Played) -> f64| {
+        per_second(sum(of), seconds).filter(|_| case.text("game") != "evaluation")
+    };
+    let own_ms = all(|p| &p.own_ms).sorted();
+    let others_ms = all(|p| &p.others_ms).sorted();
+    let (depths, jumps) = (all(|p| &p.depths), all(|p| &p.jumps));
+    let host = played.iter().map(|played| {
+        let sent = |c: &Counts| c.bytes_sent as f64 / 1e3;
+        played.course.host(settling as u32, sent)
+    });
+    let mut host_up = Samples::new();
+    host.for_each(|sent| host_up.append(&sent));
+    [
+        all(|p| &p.own_ticks).max(),
+        own_ms.percentile(50.0),
+        own_ms.percentile(95.0),
+        others_ms.percentile(50.0),
+        others_ms.percentile(95.0),
+        all(|p| &p.ahead).mean(),
+        per_second(sum(|p| p.stalls as f64), judged),
+        counted(|c| c.ticks_lagged as f64).mean(),
+        Some(played.iter().map(|p| p.standstill).max())
+            .flatten()
+            .map(|longest| longest.as_secs_f64() * 1e3),
+        counted(|c| c.rollbacks as f64).mean(),
+        counted(|c| c.resimulated as f64).mean(),
+        depths.sorted().percentile(50.0),
+        depths.max(),
+        all(|p| &p.late).max().filter(|_| !depths.is_empty()),
+        per_second(jumps.len() as f64, judged),
+        jumps.sorted().percentile(50.0),
+        jumps.max(),
+        all(|p| &p.drawn).max(),
+        counted(|c| c.bytes_sent as f64 / 1e3).mean(),
+        host_up.mean(),
+        event(|p| p.events[0] as f64),
+        event(|p| p.events[1] as f64),
+        event(|p| p.events[2] as f64),
+        Some(sum(|p| p.wrong_events as f64)),
+        Some(counted(|c| c.desyncs as f64).values().iter().sum()),
+    ]
+}

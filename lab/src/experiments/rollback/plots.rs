@@ -1,0 +1,113 @@
+//! What grows with latency, and what with loss.
+
+use std::collections::BTreeMap;
+
+use crate::experiment::Findings;
+use crate::link::{latency_label, percent_label};
+use crate::parameters::{Case, Value};
+use crate::plot::{Data, Plot};
+
+/// Cases that differ in one thing only: what they have in common, and the cases by that one thing.
+type Group<'a> = (String, Vec<(f64, &'a Case)>);
+
+/// Input delay and ticks simulated again over the round trip, stalls over loss.
+pub(super) fn plots(cases: &[&Case], findings: &Findings) -> Vec<Plot> {
+    let value = |case: &Case, metric: &str| {
+        let mut rows = findings.rows.iter();
+        let row = rows.find(|row| row.case == case.name && row.metric == metric);
+        row.map_or((None, None), |row| (row.theirs, row.ours))
+    };
+    type Side = fn((Option<f64>, Option<f64>)) -> Option<f64>;
+    let (lockstep, rollback): (Side, Side) = (|row| row.0, |row| row.1);
+    let line = |name: String, (_, cases): &Group, metric: &str, side: Side| {
+        let points = cases.iter();
+        let points =
+            points.filter_map(|(at, case)| side(value(case, metric)).map(|value| (*at, value)));
+        (name, points.collect::<Vec<_>>())
+    };
+    let mut plots = Vec::new();
+    let by_latency = groups(cases, "link.latency_ms", 2.0, latency_label);
+    if let Some(group) = by_latency.first() {
+        let of = |metric, side, name: &str| line(name.into(), group, metric, side);
+        plots.push(plot(
+            "delay",
+            format!("From an input to what is seen of it, median ({})", group.0),
+            "round trip, ms",
+            "ms",
+            vec![
+                of("others_delay", lockstep, "lockstep, another's input"),
+                of("own_delay", lockstep, "lockstep, one's own"),
+                of("others_delay", rollback, "rollback, another's input"),
+                of("own_delay", rollback, "rollback, one's own"),
+            ],
+        ));
+        let resimulated = by_latency
+            .iter()
+            .map(|group| line(group.0.clone(), group, "resimulated", rollback));
+        plots.push(plot(
+            "resimulated",
+            "Ticks simulated again by each member".into(),
+            "round trip, ms",
+            "ticks/s",
+            resimulated.collect(),
+        ));
+    }
+    let by_loss = groups(cases, "link.loss", 100.0, percent_label);
+    if let Some(group) = by_loss.first() {
+        plots.push(plot(
+            "stalls",
+            format!("Ticks in which nothing new could be shown ({})", group.0),
+            "loss in each direction, %",
+            "ticks/s",
+            vec![
+                line("lockstep".into(), group, "stalls", lockstep),
+                line("rollback".into(), group, "stalls", rollback),
+            ],
+        ));
+    }
+    plots
+}
+
+fn plot(
+    name: &str,
+    title: String,
+    x: &str,
+    y: &str,
+    lines: Vec<(String, Vec<(f64, f64)>)>,
+) -> Plot {
+    Plot {
+        name: name.into(),
+        title,
+        x: x.into(),
+        y: y.into(),
+        log_y: false,
+        data: Data::Lines(lines),
+    }
+}
+
+/// Cases that differ only in one key, by its value, `unit` to each; groups of at least three, the largest first.
+fn groups<'a>(
+    cases: &[&'a Case],
+    key: &str,
+    unit: f64,
+    label: fn(&Value) -> Option<String>,
+) -> Vec<Group<'a>> {
+    let mut found: BTreeMap<String, Vec<(f64, &Case)>> = BTreeMap::new();
+    for case in cases {
+        let Some(value) = case.value(key) else {
+            continue;
+        };
+        let label = label(value).unwrap_or_default();
+        let parts = case.name.split('/').filter(|part| *part != label);
+        let others = parts.collect::<Vec<_>>().join(" ");
+        let at = case.number(key) * unit;
+        found.entry(others).or_default().push((at, case));
+    }
+    let mut groups: Vec<Group> = found.into_iter().collect();
+    groups.retain(|(_, cases)| cases.len() > 2);
+    for (_, cases) in &mut groups {
+        cases.sort_by(|a, b| a.0.total_cmp(&b.0));
+    }
+    groups.sort_by_key(|(_, cases)| std::cmp::Reverse(cases.len()));
+    groups
+}
