@@ -124,6 +124,8 @@ pub struct Lockstep {
     /// Since when the simulation stands still, and for whom.
     stalled: Option<(Duration, VoiceId)>,
     next_want: Duration,
+    /// Not before this is the authority asked for more than words.
+    next_plea: Duration,
     next_report: Duration,
     wake: Option<Duration>,
     initiative: Option<PlayerId>,
@@ -265,6 +267,7 @@ impl Lockstep {
             frozen_until: Duration::ZERO,
             stalled: None,
             next_want: Duration::ZERO,
+            next_plea: Duration::ZERO,
             next_report: Duration::ZERO,
             wake: None,
             initiative: None,

@@ -324,12 +324,28 @@ impl Lockstep {
         self.config.check_every > 0 && tick.0.is_multiple_of(self.config.check_every)
     }
 
+    /// How long nothing goes on before what is missing is asked for, again and again.
+    fn want_after(&self) -> Duration {
+        match self.prediction {
+            Some(_) => 3 * self.tick_time,
+            None => WANT_AFTER,
+        }
+    }
+
     /// Asks for the words of a voice that everything waits for.
-    fn ask_for_missing(&mut self, stalled: Duration, id: VoiceId) {
+    fn ask_for_missing(&mut self, now: Duration, stalled: Duration, id: VoiceId) {
         let Some((me, authority)) = self.me().zip(self.authority()) else {
             return;
         };
-        if authority != me && stalled > GIVE_UP {
+        let speaks = self.voice_id(id.peer) == Some(id);
+        if speaks && id.peer != me && !self.departed.contains_key(&id) {
+            self.ask_all_again();
+        }
+        if authority == me || now < self.next_plea {
+            return;
+        }
+        self.next_plea = now + WANT_AFTER;
+        if stalled > GIVE_UP {
             // Whatever it was that got lost: who goes on without it has a state that is as good.
             let tick = self.next;
             self.say(
@@ -338,25 +354,38 @@ impl Lockstep {
                 &Message::Leaves { tick, tree: &[] },
             );
         }
-        let speaks = self.voice_id(id.peer) == Some(id);
-        if speaks && id.peer != me && !self.departed.contains_key(&id) {
-            let from = self.known_of(id);
-            self.ask_again(id, from);
-        } else if authority != me {
+        if !speaks || self.departed.contains_key(&id) {
             // How it ends may have been told before this program was there to hear it.
             self.say_known(authority, id);
+        }
+    }
+
+    /// Asks everyone whose words keep the next tick from being final.
+    fn ask_all_again(&mut self) {
+        let mut last = None;
+        while let Some(id) = self.voice_after(last) {
+            last = Some(id);
+            let holds_up = |voice: &&Voice| voice.holds_up(self.next);
+            let from = self
+                .voices
+                .get(&id)
+                .filter(holds_up)
+                .map(|voice| voice.upto);
+            if let Some(from) = from.filter(|_| Some(id.peer) != self.me()) {
+                self.ask_again(id, from);
+            }
         }
     }
 
     /// Asks for what is missing, and says when to be called next.
     pub(super) fn plan_wake(&mut self, now: Duration) {
         if let Some((since, id)) = self.stalled
-            && now >= since + WANT_AFTER
+            && now >= since + self.want_after()
             && now >= self.next_want
             && self.config.pace == Pace::RealTime
         {
-            self.next_want = now + WANT_AFTER;
-            self.ask_for_missing(now.saturating_sub(since), id);
+            self.next_want = now + self.want_after();
+            self.ask_for_missing(now, now.saturating_sub(since), id);
         }
         if self.behind_now > 0 {
             return self.wake_at(now);
@@ -364,7 +393,7 @@ impl Lockstep {
         match self.due_here(self.head) {
             Some(due) if due > now => self.wake_at(due),
             // Word from the others wakes this up; this is for asking again.
-            Some(_) => self.wake_at(now + WANT_AFTER / 4),
+            Some(_) => self.wake_at(now + self.want_after() / 4),
             None => {}
         }
         let closed = self.my_voice().map(|(_, voice)| voice.upto);

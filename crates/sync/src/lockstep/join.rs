@@ -18,9 +18,8 @@ impl Lockstep {
         self.untold = true;
         self.watches = roster.member(roster.me).is_some_and(|me| me.watches);
         self.led_always &= roster.me == roster.authority;
-        if self.next == Tick(0) {
-            let latency = self.farthest().saturating_sub(self.allowance());
-            self.ahead.expect(latency, self.tick_time);
+        if self.next == Tick(0) || self.prediction.is_some() {
+            self.expect_latency();
         }
         if self.voices.is_empty()
             && roster.me == roster.authority

@@ -100,15 +100,31 @@ impl Lockstep {
         if core::mem::replace(&mut self.predicting, predicting) == predicting {
             return;
         }
-        let farthest = self.farthest();
         self.ahead.begin_anew(now);
-        self.ahead
-            .expect(farthest.saturating_sub(self.allowance()), self.tick_time);
+        self.expect_latency();
         // What was late is not, or the other way round.
         for voice in self.voices.values_mut() {
             voice.slack = super::Slack::default();
         }
         self.hurrying = true;
+    }
+
+    /// Turns are closed as far ahead as latency alone requires.
+    pub(super) fn expect_latency(&mut self) {
+        let mut latency = self.farthest();
+        if self.prediction.is_some() {
+            let members = self.roster.iter().flat_map(|roster| &roster.members);
+            // Where many packets get lost, what they say mostly comes some ticks later.
+            let lost = match members.map(|member| member.loss).max().unwrap_or(0) {
+                0..=10 => 0,
+                11..=20 => 1,
+                21..=30 => 2,
+                _ => 3,
+            };
+            latency += self.tick_time * lost;
+        }
+        let latency = latency.saturating_sub(self.allowance());
+        self.ahead.expect(latency, self.tick_time);
     }
 
     /// The longest way from here, as far as known.
