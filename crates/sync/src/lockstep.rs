@@ -314,6 +314,13 @@ impl Lockstep {
         if !self.early.is_empty() {
             let _ = write!(words, "; {} turns came too early", self.early.len());
         }
+        let due = self.last_seen.and_then(|seen| self.metronome(seen));
+        if let Some(due) = due {
+            let _ = write!(words, "; tick {due} was due");
+        }
+        for (peer, cursor) in self.cursors.iter().filter(|(_, cursor)| cursor.behind > 0) {
+            let _ = write!(words, "; {peer} is {} ticks behind", cursor.behind);
+        }
         words
     }
 

@@ -394,6 +394,22 @@ impl Lockstep {
 
     /// Writes what a voice says in some ticks, as far as that goes into a message. Gives the tick it got to.
     fn write_said(&self, id: VoiceId, from: Tick, to: Tick, entries: &mut Vec<u8>) -> Tick {
+        self.write_most_said(id, from, to, SPLIT_BYTES, entries)
+    }
+
+    /// Writes all that a voice says in some ticks.
+    pub(super) fn write_all_said(&self, id: VoiceId, from: Tick, to: Tick, entries: &mut Vec<u8>) {
+        self.write_most_said(id, from, to, usize::MAX, entries);
+    }
+
+    fn write_most_said(
+        &self,
+        id: VoiceId,
+        from: Tick,
+        to: Tick,
+        most: usize,
+        entries: &mut Vec<u8>,
+    ) -> Tick {
         let sequenced = self.is_sequenced();
         let players = self
             .voices
@@ -401,7 +417,7 @@ impl Lockstep {
             .map_or(&[][..], |voice| &voice.players[..]);
         let of = |player: PlayerId| sequenced || players.contains(&player);
         entries.clear();
-        write_entries(&self.timeline, from, to, of, SPLIT_BYTES, entries)
+        write_entries(&self.timeline, from, to, of, most, entries)
     }
 
     /// How many turns are said again to these, so that hardly ever all packets that say a turn get lost.

@@ -7,10 +7,10 @@ use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 use core::time::Duration;
 
-use super::message::{Message, Span, write_entries};
+use super::message::{Message, Span};
 use super::{FROZEN, Lockstep, Voice};
 use crate::timeline::{Change, VoiceId};
-use crate::{Carriage, PeerId, PlayerId, Tick};
+use crate::{Carriage, PeerId, Tick};
 
 /// How much of a voice that is gone is told: more than anybody can be behind and still follow.
 const TELL_BACK: u64 = 600;
@@ -135,18 +135,10 @@ impl Lockstep {
     /// Everything known of the last words of a voice.
     fn known_span<'a>(&self, id: VoiceId, entries: &'a mut Vec<u8>) -> Span<'a> {
         let to = self.known_of(id);
-        let players = self
-            .voices
-            .get(&id)
-            .map(|voice| voice.players.clone())
-            .unwrap_or_default();
-        let sequenced = self.is_sequenced();
-        let of = |player: PlayerId| sequenced || players.contains(&player);
         let from = Tick(to.0.saturating_sub(TELL_BACK))
             .max(self.timeline.base())
             .min(to);
-        entries.clear();
-        write_entries(&self.timeline, from, to, of, usize::MAX, entries);
+        self.write_all_said(id, from, to, entries);
         self.span_of(id, from, to, entries)
     }
 

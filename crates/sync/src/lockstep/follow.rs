@@ -214,7 +214,8 @@ impl Lockstep {
             }
             let is_known = self.head == self.next && self.is_final(self.head);
             if !is_known && !self.may_predict() {
-                let held_up_by = self.held_up_by(self.next).or(self.voice_of_authority());
+                let known = self.known_upto().max(self.next);
+                let held_up_by = self.held_up_by(known).or(self.voice_of_authority());
                 if let Some(id) = held_up_by {
                     let since = self.stalled.map_or(due, |(since, _)| since);
                     self.stalled = Some((since, id));
@@ -255,8 +256,12 @@ impl Lockstep {
             self.lagged += ticks;
         }
         self.hurrying = true;
-        let all_waited = !self.is_sequenced() && !self.watches && stalled > self.config.patience;
-        if all_waited && now >= self.frozen_until {
+        // In a mesh all have waited; through a host, it is the host that moves the schedule.
+        let may = match self.is_hub() {
+            true => self.is_authority(),
+            false => !self.is_sequenced() && !self.watches,
+        };
+        if may && stalled > self.config.patience && now >= self.frozen_until {
             self.slip += stalled;
         }
     }
@@ -362,10 +367,11 @@ impl Lockstep {
 
     /// Asks everyone whose words keep the next tick from being final.
     fn ask_all_again(&mut self) {
+        let known = self.known_upto().max(self.next);
         let mut last = None;
         while let Some(id) = self.voice_after(last) {
             last = Some(id);
-            let holds_up = |voice: &&Voice| voice.holds_up(self.next);
+            let holds_up = |voice: &&Voice| voice.holds_up(known);
             let from = self
                 .voices
                 .get(&id)

@@ -221,7 +221,7 @@ impl Lockstep {
 
     /// The schedule has moved.
     fn hear_slip(&mut self, slip: Duration, is_authority: bool) {
-        let follows = match self.is_sequenced() {
+        let follows = match self.is_sequenced() || self.is_hub() {
             true => is_authority,
             false => slip > self.slip,
         };

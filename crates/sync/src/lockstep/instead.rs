@@ -4,7 +4,8 @@
 //! again it is told, and says in later ticks what it had said for those. So that nothing is final for a guest that the host has
 //! decided otherwise, a guest's own words are final for itself only once the host has heard them.
 
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::vec::Vec;
 use core::time::Duration;
 
 use super::Lockstep;
@@ -66,7 +67,10 @@ impl Lockstep {
             hearing.times += 1;
             hearing.told = to;
             let times = hearing.times;
-            let span = self.span_of(id, since, to, &[]);
+            // What had come too early for its tick may have come to fit.
+            let mut entries = Vec::new();
+            self.write_all_said(id, since, to, &mut entries);
+            let span = self.span_of(id, since, to, &entries);
             let message = Message::Instead { times, span };
             self.say(from, Carriage::Reliable, &message);
         }
@@ -154,8 +158,19 @@ impl Lockstep {
         self.heard.told = self.heard.told.max(span.to);
         let said = self.said_from(span.from, upto.min(span.to), &players);
         self.timeline.forget_between(span.from, span.to, &players);
-        for (_, player, input) in said.iter().rev() {
-            self.pending.push_first(*player, input);
+        let mut taken = BTreeSet::new();
+        let timeline = &mut self.timeline;
+        span.entries.each(|after, player, input| {
+            let tick = span.from + after.min(1 << 32);
+            if tick < span.to && players.contains(&player) {
+                timeline.insert(tick, player, input);
+                taken.insert((tick, player));
+            }
+        })?;
+        for (tick, player, input) in said.iter().rev() {
+            if !taken.contains(&(*tick, *player)) {
+                self.pending.push_first(*player, input);
+            }
         }
         if let Some(voice) = self.voices.get_mut(&id) {
             voice.upto = upto.max(span.to);

@@ -227,7 +227,7 @@ impl Lockstep {
     }
 
     /// The first tick that somebody has not spoken of.
-    fn known_upto(&self) -> Tick {
+    pub(super) fn known_upto(&self) -> Tick {
         let speaking = self
             .voices
             .values()
