@@ -11,8 +11,10 @@ use samestep_sync::{
 use super::MOST;
 use crate::soak::weather::Climate;
 
-/// The longest that a game goes on for nobody where latency and loss are those of a storm, and nothing else happens.
+/// The longest that everyone stands still in latency and loss alone.
 const LONGEST_STAND: Duration = Duration::from_millis(1500);
+/// The longest that others wait for some who are frozen, in a mesh or by policy: until they are awake, or known to be gone.
+const UNTIL_DROPPED: Duration = Duration::from_secs(8);
 
 /// Settings of a model, and what happens in worlds that are played with it.
 pub(crate) trait Settings: Clone + fmt::Debug {
@@ -43,8 +45,13 @@ pub(crate) trait Settings: Clone + fmt::Debug {
     /// Whether nobody comes, goes or freezes in a storm.
     fn is_undisturbed(rng: &mut Rng) -> bool;
 
-    /// The longest that the game may stand still in such a storm.
-    fn longest_stand(&self, weather: &LinkConfig) -> Option<Duration>;
+    /// The longest that the game may stand still in a storm, and in the calm after it.
+    fn longest_stand(
+        &self,
+        weather: &LinkConfig,
+        undisturbed: bool,
+        mesh: bool,
+    ) -> Option<Duration>;
 }
 
 /// What somebody is.
@@ -137,7 +144,7 @@ impl Settings for LockstepConfig {
         false
     }
 
-    fn longest_stand(&self, _: &LinkConfig) -> Option<Duration> {
+    fn longest_stand(&self, _: &LinkConfig, _: bool, _: bool) -> Option<Duration> {
         None
     }
 }
@@ -250,11 +257,22 @@ impl Settings for RollbackConfig {
         rng.chance(0.4)
     }
 
-    fn longest_stand(&self, weather: &LinkConfig) -> Option<Duration> {
+    fn longest_stand(
+        &self,
+        weather: &LinkConfig,
+        undisturbed: bool,
+        mesh: bool,
+    ) -> Option<Duration> {
         let outage = match weather.loss {
             Loss::Burst { mean, .. } => 8 * mean,
             _ => Duration::ZERO,
         };
-        Some(LONGEST_STAND + outage)
+        let waits = mesh || matches!(self.slow, SlowMachine::Wait { .. });
+        let most = match (undisturbed, waits) {
+            (true, _) => LONGEST_STAND,
+            (false, false) => LONGEST_STAND + self.patience,
+            (false, true) => LONGEST_STAND + UNTIL_DROPPED,
+        };
+        Some(most + outage)
     }
 }

@@ -10,10 +10,15 @@ use super::{MOST, Script, Settings};
 use crate::NodeId;
 use crate::check::{Breach, Promise};
 
+/// Who was frozen may take that long to be with the others again.
+const RECOVERS: Duration = Duration::from_secs(3);
+
 /// Since when everyone shows the same tick.
 #[derive(Debug)]
 pub(super) struct Stands {
     shown: BTreeMap<NodeId, (Tick, Duration)>,
+    /// Who was frozen, or without its host, and is not counted until then.
+    excused: BTreeMap<NodeId, Duration>,
     longest: Duration,
     most: Duration,
 }
@@ -22,6 +27,7 @@ impl Stands {
     fn new(most: Duration) -> Stands {
         Stands {
             shown: BTreeMap::new(),
+            excused: BTreeMap::new(),
             longest: Duration::ZERO,
             most,
         }
@@ -34,20 +40,25 @@ impl<S: Settings> Script<'_, S> {
         self.trace(|| format!("storm: {weather}"));
         self.fleet.set_links(weather.clone());
         let end = self.fleet.now() + Duration::from_secs(self.rng.range(4..12));
-        if S::is_undisturbed(&mut self.rng) {
-            self.trace(|| "nobody comes or goes".into());
-            self.stands = self.settings.longest_stand(&weather).map(Stands::new);
-            self.run_for(end - self.fleet.now())?;
-            if let Some(stands) = self.stands.take() {
-                self.trace(|| format!("the longest stand was {:?}", stands.longest));
-            }
-            return Ok(());
-        }
+        let undisturbed = S::is_undisturbed(&mut self.rng);
+        let longest = self
+            .settings
+            .longest_stand(&weather, undisturbed, self.mesh);
+        self.stands = longest.map(Stands::new);
         while self.fleet.now() < end {
             self.run_for(Duration::from_millis(100))?;
-            if self.rng.chance(0.08) {
+            if !undisturbed && self.rng.chance(0.08) {
                 self.disturb();
             }
+        }
+        if let Some(stands) = &self.stands {
+            let words = if undisturbed {
+                "nobody came or went, and"
+            } else {
+                ""
+            };
+            let words = format!("{words} the longest stand was {:?}", stands.longest);
+            self.trace(|| words);
         }
         Ok(())
     }
@@ -58,7 +69,21 @@ impl<S: Settings> Script<'_, S> {
             return Ok(());
         };
         let now = self.fleet.now();
-        for node in self.playing() {
+        let sleeps = |node: NodeId| {
+            let program = self.fleet.machine(node);
+            program.is_some_and(|program| program.is_asleep(self.fleet.local(node)))
+        };
+        let without_host = !self.mesh && sleeps(NodeId(0));
+        let playing = self.playing();
+        for node in &playing {
+            if without_host || sleeps(*node) {
+                stands.excused.insert(*node, now + RECOVERS);
+            }
+        }
+        let excused = |node: &NodeId| stands.excused.get(node).is_some_and(|until| now < *until);
+        let counted = |node: &NodeId| playing.contains(node) && !excused(node);
+        stands.shown.retain(|node, _| counted(node));
+        for node in playing.iter().copied().filter(counted) {
             let Some(tick) = self.shown(node) else {
                 continue;
             };

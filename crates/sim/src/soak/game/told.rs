@@ -13,7 +13,7 @@ pub(super) struct Told {
     pub(super) live: Live<Pasture>,
     /// Check values of the states after ticks that are not final.
     simulated: BTreeMap<Tick, u64>,
-    /// In this tick something happens that no rule says, until it is final.
+    /// In this tick something happens that no rule says, however often it is simulated.
     broken: Option<Tick>,
     said: Vec<Said>,
 }
@@ -70,9 +70,6 @@ impl World for Told {
 
     fn settle(&mut self, tick: Tick, inputs: &TickInputs) {
         self.live.settle(tick, inputs);
-        if self.broken == Some(tick) {
-            self.broken = None;
-        }
         let checksum = self.simulated.remove(&tick.next());
         let checksum = checksum.expect("a tick that is final has been simulated");
         self.simulated = self.simulated.split_off(&tick.next());
@@ -113,6 +110,7 @@ impl World for Told {
     }
 
     fn patch(&mut self, saved: Tick, rows: &[u8]) -> Result<Patched, AdoptError> {
+        self.broken = None;
         self.live.patch(saved, rows)
     }
 
@@ -129,6 +127,7 @@ impl World for Told {
         self.live.adopt(tick, checkpoint)?;
         self.say_events();
         self.simulated.clear();
+        self.broken = None;
         let checksum = self.live.checksum();
         self.said.push(Said::Adopted(tick, checksum));
         Ok(())
