@@ -23,6 +23,15 @@ const PRELUDE: u64 = 60;
 /// Frames before the players do anything: both are in the game by then.
 const FIRST_INPUT: u64 = 2 * PRELUDE;
 
+/// The room they are in.
+#[derive(Clone, Copy, Default)]
+pub struct Mode {
+    /// They talk to each other, rather than one to the other who is the host.
+    pub is_mesh: bool,
+    /// Ticks between two comparisons of the players' states; 0 for none.
+    pub check_every: u32,
+}
+
 /// Two players whose messages are so long under way that every frame goes back `depth` ticks.
 pub struct Pair {
     name: &'static str,
@@ -45,8 +54,11 @@ impl Pair {
     /// Puts them into one room and lets the game begin.
     pub fn new(
         name: &'static str,
+        Mode {
+            is_mesh,
+            check_every,
+        }: Mode,
         depth: u64,
-        check_every: u32,
         state: &Swarm,
         habit: Habit,
     ) -> Result<Pair, Box<dyn Error>> {
@@ -68,7 +80,7 @@ impl Pair {
         for (me, player) in players.iter_mut().enumerate() {
             player
                 .model
-                .handle_roster(Duration::ZERO, &roster(me, late));
+                .handle_roster(Duration::ZERO, &roster(me, late, is_mesh));
         }
         let [host, guest] = &mut players[..] else {
             unreachable!("there are two");
@@ -96,7 +108,7 @@ impl Pair {
     }
 }
 
-fn roster(me: usize, late: u64) -> Roster {
+fn roster(me: usize, late: u64, is_mesh: bool) -> Roster {
     let member = |peer: u16| Member {
         peer: PeerId(peer),
         players: vec![PLAYERS[usize::from(peer)]],
@@ -113,7 +125,7 @@ fn roster(me: usize, late: u64) -> Roster {
     Roster {
         me: PeerId(me as u16),
         authority: PeerId(0),
-        is_mesh: false,
+        is_mesh,
         members: vec![member(0), member(1)],
     }
 }
@@ -219,8 +231,17 @@ mod tests {
 
     #[test]
     fn every_frame_rolls_back_and_both_end_with_the_true_state() {
+        for is_mesh in [false, true] {
+            play_and_compare(Mode {
+                is_mesh,
+                check_every: 60,
+            });
+        }
+    }
+
+    fn play_and_compare(mode: Mode) {
         let state = Swarm::new(10_240);
-        let mut pair = Pair::new("samestep", 5, 60, &state, Habit::Restless).unwrap();
+        let mut pair = Pair::new("samestep", mode, 5, &state, Habit::Restless).unwrap();
         let before = pair.steps();
         (0..100).for_each(|_| pair.frame());
         assert_eq!(pair.steps() - before, 2 * 100 * (5 + 1));
