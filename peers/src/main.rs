@@ -54,7 +54,8 @@ struct Arguments {
     /// Only this library, with its variants; may be repeated.
     #[arg(long, global = true)]
     only: Vec<String>,
-    /// Where the tables are written; by default RESULTS.md beside the program's sources, and only by `all`.
+    /// Where the tables are written; by default RESULTS.md beside the program's sources, and only by `all`. A single measurement
+    /// takes the place of the one of its kind in an older file.
     #[arg(long, global = true)]
     out: Option<PathBuf>,
 }
@@ -106,6 +107,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut report = Report::new(&libraries);
     let default_out = || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("RESULTS.md");
     let mut out = arguments.out.clone();
+    let is_all = matches!(arguments.command, Command::All);
     match arguments.command {
         Command::All => {
             out = out.or_else(|| Some(default_out()));
@@ -170,7 +172,12 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     println!("{report}");
     if let Some(path) = out {
-        std::fs::write(&path, report.to_string())?;
+        let older = match is_all {
+            true => None,
+            false => std::fs::read_to_string(&path).ok(),
+        };
+        let text = older.map_or_else(|| report.to_string(), |older| report.merged_into(&older));
+        std::fs::write(&path, text)?;
         println!("Written to {}.", path.display());
     }
     Ok(())

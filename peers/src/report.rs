@@ -71,6 +71,30 @@ impl Report {
     pub fn add(&mut self, section: Section) {
         self.sections.push(section);
     }
+
+    /// An older report with what was measured now in the place of what was measured then, or behind it.
+    pub fn merged_into(&self, older: &str) -> String {
+        let mut parts: Vec<String> = Vec::new();
+        for line in older.lines() {
+            match parts.last_mut() {
+                Some(part) if !line.starts_with("## ") => *part += &format!("\n{line}"),
+                _ => parts.push(line.to_owned()),
+            }
+        }
+        for section in &self.sections {
+            let mut text = section.to_string();
+            let stamp = format!("\n\n- Measured by itself. {}.\n", self.preamble.join(". "));
+            text = text.replacen("\n\n", &stamp, 1);
+            let heading = format!("## {}", section.title);
+            let same = |part: &&mut String| part.lines().next() == Some(&*heading);
+            match parts.iter_mut().find(same) {
+                Some(part) => *part = text,
+                None => parts.push(text),
+            }
+        }
+        let parts = parts.iter().map(|part| part.trim_end().to_owned());
+        parts.collect::<Vec<String>>().join("\n\n") + "\n"
+    }
 }
 
 impl fmt::Display for Report {
@@ -80,27 +104,27 @@ impl fmt::Display for Report {
             writeln!(f, "- {line}")?;
         }
         writeln!(f, "\n{}", self.encryption)?;
-        for Section {
-            title,
-            notes,
-            tables,
-            conclusions,
-        } in &self.sections
-        {
-            writeln!(f, "## {title}\n")?;
-            for note in notes {
-                writeln!(f, "- {note}")?;
-            }
-            writeln!(f)?;
-            for table in tables {
-                writeln!(f, "{table}")?;
-            }
-            for conclusion in conclusions {
-                writeln!(f, "{conclusion}  ")?;
-            }
-            writeln!(f)?;
+        for section in &self.sections {
+            write!(f, "{section}")?;
         }
         Ok(())
+    }
+}
+
+impl fmt::Display for Section {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "## {}\n", self.title)?;
+        for note in &self.notes {
+            writeln!(f, "- {note}")?;
+        }
+        writeln!(f)?;
+        for table in &self.tables {
+            writeln!(f, "{table}")?;
+        }
+        for conclusion in &self.conclusions {
+            writeln!(f, "{conclusion}  ")?;
+        }
+        writeln!(f)
     }
 }
 
@@ -218,6 +242,34 @@ mod tests {
         assert_eq!(at(0), "1970-01-01 00:00 UTC");
         assert_eq!(at(951_782_400), "2000-02-29 00:00 UTC");
         assert_eq!(at(1_798_761_599), "2026-12-31 23:59 UTC");
+    }
+
+    #[test]
+    fn what_is_measured_again_takes_the_place_of_what_was() {
+        let section = |title: &str, note: &str| Section {
+            title: title.into(),
+            notes: vec![note.into()],
+            tables: Vec::new(),
+            conclusions: Vec::new(),
+        };
+        let mut older = Report::new(&[]);
+        for title in ["First", "Second"] {
+            older.add(section(title, "older"));
+        }
+        let mut newer = Report::new(&[]);
+        for title in ["First", "Third"] {
+            newer.add(section(title, "newer"));
+        }
+        let merged = newer.merged_into(&older.to_string());
+        let titles: Vec<_> = merged
+            .lines()
+            .filter(|line| line.starts_with("## "))
+            .collect();
+        assert_eq!(titles, ["## First", "## Second", "## Third"]);
+        assert_eq!(merged.matches("- newer").count(), 2);
+        assert_eq!(merged.matches("- older").count(), 1);
+        assert_eq!(merged.matches("- Measured by itself. Date: ").count(), 2);
+        assert_eq!(newer.merged_into(&merged).matches("- newer").count(), 2);
     }
 
     #[test]
