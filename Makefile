@@ -9,10 +9,10 @@ PLANS = delivery jitter loss-latency block bottleneck hostile clock topology joi
 
 help:
 	@echo "make play    watch a host and three bots over real UDP through an impaired link"
-	@echo "make test    format, lints, all tests (2,500 seeded worlds among them), the lab's plans"
+	@echo "make test    format, lints, all tests (2,700 seeded worlds among them), the lab's plans"
 	@echo "make report  run every plan of the lab and write lab-out/report.html"
 	@echo "make bench   speed of the bit packer, the protocol, the transports, states and games; allocations"
-	@echo "make soak    20,000 seeded worlds (about half an hour)"
+	@echo "make soak    20,000 seeded worlds of every suite (about an hour)"
 	@echo "make fuzz    every fuzz target for a minute (installs cargo-fuzz)"
 	@echo "make peers   the same work by other libraries, side by side (large build)"
 	@echo "make wasm    the same replays natively and in WebAssembly"

@@ -30,9 +30,6 @@ pub(crate) trait Settings: Clone + fmt::Debug {
     /// States are compared this often.
     fn set_check_every(&mut self, ticks: u64);
 
-    /// Whether all members say themselves what they do in a tick, rather than a host for them.
-    fn everyone_speaks(mesh: bool) -> bool;
-
     /// How many join before the game begins.
     fn first_guests(rng: &mut Rng) -> u64;
 
@@ -124,10 +121,6 @@ impl Settings for LockstepConfig {
         self.check_every = ticks;
     }
 
-    fn everyone_speaks(mesh: bool) -> bool {
-        mesh
-    }
-
     fn first_guests(rng: &mut Rng) -> u64 {
         rng.range(1..5)
     }
@@ -195,10 +188,6 @@ impl Settings for RollbackConfig {
 
     fn set_check_every(&mut self, ticks: u64) {
         self.check_every = ticks;
-    }
-
-    fn everyone_speaks(_: bool) -> bool {
-        true
     }
 
     fn first_guests(rng: &mut Rng) -> u64 {

@@ -12,7 +12,7 @@ use super::{Script, Settings, Word, fair};
 use crate::NodeId;
 use crate::check::{Breach, Promise};
 
-/// How long members take to know who is none any more.
+/// How long members of a mesh take to know who is none any more.
 const MEMBERS_KNOW: Duration = Duration::from_secs(6);
 
 impl<S: Settings> Script<'_, S> {
@@ -137,19 +137,18 @@ impl<S: Settings> Script<'_, S> {
 
     /// Everyone's state at a tick is the same, and so are its events.
     ///
-    /// Who speaks for itself and was dropped by the others, because it was silent, goes on for some ticks before it learns of that,
+    /// A member of a mesh that the others have dropped, because it was silent, goes on for some ticks before it learns of that,
     /// and then gets the state of the others. So what members say counts a little later, if they are members then.
     pub(super) fn compare(&mut self) -> Result<(), Breach> {
         let now = self.fleet.now();
-        let everyone_speaks = S::everyone_speaks(self.mesh);
-        let patience = match everyone_speaks && !self.all_is_well {
+        let patience = match self.mesh && !self.all_is_well {
             true => MEMBERS_KNOW,
             false => Duration::ZERO,
         };
         for at in 0..self.programs.len() {
             self.collect(at)?;
             let node = self.programs[at].node;
-            let disowned = everyone_speaks && self.is_disowned(node);
+            let disowned = self.mesh && self.is_disowned(node);
             if disowned || self.spoiled.is_some_and(|(spoiled, _)| spoiled == node) {
                 self.programs[at].disown(now);
             }
