@@ -238,7 +238,9 @@ fn notes(
          are encoded and decoded. \
          Checks: everyone's states are compared every 60 ticks (ggrs: only states of such frames are summed)."
             .into(),
-        "Allocations are those of the library and of carrying out its requests, not of carrying messages across.".into(),
+        "Allocations are those of the library and of carrying out its requests, not of carrying messages across. Counting them makes no difference to the times \
+         that could be measured."
+            .into(),
         format!(
             "Second table: the same game in real time at 60 Hz over real sockets, 50 ms one way through the proxy, {seconds} s, all at the same time. Bytes are \
              those that one player sends, IP and UDP headers included. ggrs: defaults, datagrams as its `UdpNonBlockingSocket` writes them, no checks. Samestep: \
