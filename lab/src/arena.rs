@@ -154,6 +154,17 @@ impl<G: Contest, M: ArenaModel> Arena<G, M> {
         Ok(())
     }
 
+    /// From now on everything takes at least this long, one way.
+    pub fn set_latency(&mut self, latency: Duration) {
+        let path = &mut self.config.path;
+        (path.up.latency, path.down.latency) = (latency, latency);
+        self.fleet.set_links(path.up.clone());
+        for node in self.nodes().filter(|node| *node != OPENER) {
+            let down = self.config.path.down.clone();
+            self.fleet.set_link(OPENER, node, down);
+        }
+    }
+
     /// World time since the game began.
     pub fn elapsed(&self) -> Duration {
         self.fleet.now() - self.start

@@ -171,8 +171,8 @@ impl Plot {
         chart
             .configure_series_labels()
             .position(match self.data {
-                Data::Lines(_) => SeriesLabelPosition::UpperRight,
-                Data::Bars(..) | Data::Overview(..) => SeriesLabelPosition::UpperLeft,
+                Data::Lines(_) if !self.rises() => SeriesLabelPosition::UpperRight,
+                _ => SeriesLabelPosition::UpperLeft,
             })
             .label_font(("sans-serif", 13).into_font().color(&INK))
             .draw()
@@ -184,6 +184,24 @@ impl Plot {
             Data::Overview(unit, _) => Some(unit.clone()),
             _ => None,
         }
+    }
+
+    /// Whether the highest point of the right half is above that of the left: then the legend has room there.
+    fn rises(&self) -> bool {
+        let (left, right) = self.breadth();
+        let Data::Lines(series) = &self.data else {
+            return false;
+        };
+        let points = series.iter().flat_map(|(_, points)| points);
+        let (mut before, mut after) = (f64::NEG_INFINITY, f64::NEG_INFINITY);
+        for (x, y) in points {
+            let half = match *x < (left + right) / 2.0 {
+                true => &mut before,
+                false => &mut after,
+            };
+            *half = half.max(*y);
+        }
+        after > before
     }
 
     fn values(&self) -> Vec<f64> {

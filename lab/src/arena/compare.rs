@@ -20,8 +20,10 @@ impl<G: Contest, M: ArenaModel> Arena<G, M> {
             let Some((player, notes)) = seat.player().zip(seat.notes()) else {
                 continue;
             };
-            let own = notes.own.iter();
-            given.extend(own.map(|own| ((player, own.tick), self.ago(node, own.given))));
+            let own = notes.own.iter().map(|own| (own.given, own.tick));
+            for (at, tick) in own.chain(notes.moved.iter().copied()) {
+                given.insert((player, tick), self.ago(node, at));
+            }
         }
         let mut delays = Samples::new();
         for (node, seat) in self.seats() {

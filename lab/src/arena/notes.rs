@@ -6,6 +6,7 @@ use samestep_sync::{PlayerId, Tick};
 
 use super::TICK;
 use super::corrections::Correction;
+use super::seat::Given;
 use super::watched::Executed;
 
 /// What one program noted since it was told to note anew. Times are those of its own clock.
@@ -13,12 +14,17 @@ use super::watched::Executed;
 pub struct Notes {
     /// This program's inputs.
     pub own: Vec<Own>,
+    /// Those of them that came to be in another tick after they had been shown: when they were given, and the tick.
+    pub moved: Vec<(Duration, Tick)>,
     /// Those of others: whose, in which tick, when it was to be seen here, and in how many ticks it had been missing.
     pub others: Vec<(PlayerId, Tick, Duration, u64)>,
     /// Ticks that were due while nothing new could be shown.
     pub stalls: u64,
     /// By how many ticks the world went back, each time.
     pub depths: Vec<u64>,
+    /// Ticks it went back that no input of another which came late required.
+    pub needless: u64,
+    late_now: u64,
     /// What was put right in the view.
     pub corrections: Vec<Correction>,
     /// How far the farthest thing moves from each picture to the next, in units.
@@ -28,6 +34,8 @@ pub struct Notes {
 /// An input of this program's player.
 #[derive(Clone, Copy, Debug)]
 pub struct Own {
+    /// What it is.
+    pub sum: u64,
     /// When it was given.
     pub given: Duration,
     /// The tick it took effect in.
@@ -39,19 +47,28 @@ pub struct Own {
 }
 
 impl Notes {
-    /// An input of this program was executed; this tick was shown when it was given.
-    pub fn on_own(&mut self, given: Duration, now: Duration, executed: Executed, shown: Tick) {
-        self.own.push(Own {
-            given,
-            tick: executed.tick,
-            delay: now.saturating_sub(given),
-            ticks: executed.tick.next().since(shown),
-        });
+    /// An input of this program was executed: this one, or for once more, in another tick, one that had been before.
+    pub fn on_own(&mut self, now: Duration, executed: Executed, given: Option<Given>) {
+        let Executed { tick, sum, .. } = executed;
+        if let Some(Given { at, shown, .. }) = given {
+            self.own.push(Own {
+                sum,
+                given: at,
+                tick,
+                delay: now.saturating_sub(at),
+                ticks: tick.next().since(shown),
+            });
+        } else if let Some(own) = self.own.iter().rev().find(|own| own.sum == sum) {
+            self.moved.push((own.given, tick));
+        }
     }
 
     /// One of somebody else was.
     pub fn on_others(&mut self, now: Duration, executed: Executed) {
-        let Executed { player, tick, late } = executed;
+        let Executed {
+            player, tick, late, ..
+        } = executed;
+        self.late_now = self.late_now.max(late);
         self.others.push((player, tick, now, late));
     }
 
@@ -64,6 +81,11 @@ impl Notes {
     ) {
         let ticks = between.map_or(0.0, |between| between.div_duration_f64(TICK).round());
         self.stalls += (ticks as u64).saturating_sub(1);
+        let (gone_back, late) = (
+            depths.iter().sum::<u64>(),
+            std::mem::take(&mut self.late_now),
+        );
+        self.needless += gone_back.saturating_sub(late);
         self.depths.extend(depths);
         self.corrections.extend(correction);
     }

@@ -14,7 +14,7 @@ use samestep_sync::{DesyncReport, EntityId, Live, Lockstep, Model, Rollback, Sta
 use super::contest::Contest;
 use super::notes::Notes;
 use super::told::Told;
-use super::watched::Watched;
+use super::watched::{Watched, sum_of};
 use super::{ArenaConfig, TICK};
 use crate::busy::Stepping;
 use crate::samples::Counts;
@@ -53,11 +53,22 @@ pub enum Notice {
     Left(String),
 }
 
+/// A command of this program's player.
+#[derive(Clone, Copy, Debug)]
+pub struct Given {
+    /// What it is.
+    pub sum: u64,
+    /// When it was given.
+    pub at: Duration,
+    /// The tick that was shown then.
+    pub shown: Tick,
+}
+
 /// A player and its program.
 pub struct Seat<G: Contest, M> {
     game: Match<Watched<G>, M>,
-    /// When the commands were given that are not executed yet, and the tick that was shown then.
-    given: VecDeque<(Duration, Tick)>,
+    /// The commands that are not executed yet.
+    given: VecDeque<Given>,
     /// When a command was given, and how long after that it was executed.
     delays: Vec<(Duration, Duration)>,
     /// The newest tick, and when it was reached.
@@ -146,7 +157,12 @@ impl<G: Contest, M: ArenaModel> Seat<G, M> {
     /// The player acts.
     pub fn give(&mut self, now: Duration, player: PlayerId, command: &G::Input) {
         if self.game.input(now, player, command) {
-            self.given.push_back((now, self.game.world().farthest));
+            let bytes = samestep_wire::encode_to_vec(command).unwrap_or_default();
+            self.given.push_back(Given {
+                sum: sum_of(&bytes),
+                at: now,
+                shown: self.game.world().farthest,
+            });
         }
     }
 
@@ -216,16 +232,20 @@ impl<G: Contest, M: ArenaModel> Seat<G, M> {
         let world = self.game.world_mut();
         world.hear();
         for executed in world.executed.drain(..) {
-            let own = Some(executed.player) == me;
-            let given = self.given.front().copied().filter(|_| own);
-            if let Some((given, shown)) = given {
-                self.given.pop_front();
-                self.delays.push((given, now.saturating_sub(given)));
+            if Some(executed.player) != me {
                 if let Some(notes) = &mut self.notes {
-                    notes.on_own(given, now, executed, shown);
+                    notes.on_others(now, executed);
                 }
-            } else if let Some(notes) = self.notes.as_mut().filter(|_| !own) {
-                notes.on_others(now, executed);
+                continue;
+            }
+            let is_it = |given: &Given| given.sum == executed.sum;
+            let at = self.given.iter().position(is_it);
+            let given = at.and_then(|at| self.given.remove(at));
+            if let Some(given) = given {
+                self.delays.push((given.at, now.saturating_sub(given.at)));
+            }
+            if let Some(notes) = &mut self.notes {
+                notes.on_own(now, executed, given);
             }
         }
         let depths = std::mem::take(&mut world.depths);

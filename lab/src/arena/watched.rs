@@ -12,6 +12,9 @@ use super::contest::Contest;
 use super::corrections::{Correction, Corrections, Pictures};
 use super::told::Told;
 
+/// States are not kept of every tick: some that are final are simulated again on the way to one that is not, fewer than this.
+const FINAL_AGAIN: u64 = 128;
+
 /// Ticks between two looks at the state: independent of the model's own checks.
 const LOOK_EVERY: u64 = 30;
 
@@ -55,6 +58,14 @@ pub struct Executed {
     pub tick: Tick,
     /// How many ticks had been simulated without it, this one among them.
     pub late: u64,
+    /// What it is.
+    pub sum: u64,
+}
+
+/// Tells inputs apart (FNV-1a).
+pub fn sum_of(input: &[u8]) -> u64 {
+    let mix = |sum: u64, byte: &u8| (sum ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3);
+    input.iter().fold(0xcbf2_9ce4_8422_2325, mix)
 }
 
 impl<G: Contest> Watched<G> {
@@ -121,17 +132,23 @@ impl<G: Contest> Watched<G> {
         }
         let players = &mut self.known[at].1;
         let (late, before) = (self.farthest.since(tick), players.len());
-        for (player, _) in inputs.entries() {
+        for (player, input) in inputs.entries() {
             if !players[..before].contains(&player) {
                 players.push(player);
-                self.executed.push(Executed { player, tick, late });
+                self.executed.push(Executed {
+                    player,
+                    tick,
+                    late,
+                    sum: sum_of(input),
+                });
             }
         }
     }
 
     /// Everything before this tick is final.
     fn note_final(&mut self, tick: Tick) {
-        while self.known.front().is_some_and(|(of, _)| *of < tick) {
+        let is_over = |(of, _): &(Tick, Vec<PlayerId>)| *of + FINAL_AGAIN < tick;
+        while self.known.front().is_some_and(is_over) {
             self.known.pop_front();
         }
         while let Some(look) = self.open_looks.first_entry().filter(|l| *l.key() <= tick) {

@@ -34,6 +34,7 @@ const KEYS: &[Key] = &[
     GO_ON,
     LOCKSTEP_BELOW_MS,
     link::LATENCY_MS.labelled(link::latency_label),
+    LATER_LATENCY_MS,
     link::JITTER_MS.labelled(link::some_jitter_label),
     link::JITTER,
     link::LOSS.labelled(percent_label),
@@ -94,6 +95,15 @@ const LOCKSTEP_BELOW_MS: Key = Key::number(
     "rollback predicts nothing while the farthest round trip is shorter, in ms",
 )
 .labelled(|value| some(value, "below"));
+
+/// What changes on the way.
+const LATER_LATENCY_MS: Key = Key::number(
+    "later_latency_ms",
+    0.0,
+    Domain::Number(0.0, 60_000.0),
+    "smallest one-way delay in the second half of each match, in ms; 0 for the same as in the first",
+)
+.labelled(|value| some(value, "later"));
 
 fn some(value: &Value, name: &str) -> Option<String> {
     (*value != Value::Number(0.0)).then(|| format!("{name}{value}"))
@@ -209,6 +219,13 @@ fn play<G: Contest, M: ArenaModel>(
         .map_err(&fail)?;
     for node in arena.nodes() {
         arena.with(node, |now, seat| seat.forget_notes(now));
+    }
+    let later = case.millis("later_latency_ms");
+    if !later.is_zero() {
+        arena
+            .play_until(case.seconds("seconds") / 2)
+            .map_err(&fail)?;
+        arena.set_latency(later);
     }
     arena.play_until(case.seconds("seconds")).map_err(&fail)?;
     arena.check_equal().map_err(&fail)?;

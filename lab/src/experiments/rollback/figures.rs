@@ -17,6 +17,11 @@ pub(super) const METRICS: &[Metric] = &[
     Metric::new("own_delay", "ms", "the same time, median"),
     Metric::new("own_delay_p95", "ms", "the same, 95th percentile"),
     Metric::new(
+        "moved",
+        "",
+        "inputs that came to be in another tick after their player had seen them, of all members",
+    ),
+    Metric::new(
         "others_delay",
         "ms",
         "from a player's input to the first state of another that shows it, median",
@@ -58,6 +63,11 @@ pub(super) const METRICS: &[Metric] = &[
         "needed",
         "ticks",
         "ticks that had been simulated without an input of another, most: no rollback can be shorter",
+    ),
+    Metric::new(
+        "needless",
+        "/s",
+        "ticks simulated again that no input which came late required, per member and second",
     ),
     Metric::new(
         "corrections",
@@ -113,7 +123,9 @@ pub(super) struct Played {
     jumps: Samples,
     /// How far the farthest thing moves, for each picture.
     drawn: Samples,
+    moved: u64,
     stalls: u64,
+    needless: u64,
     standstill: Duration,
     /// Of each member.
     ahead: Samples,
@@ -135,7 +147,9 @@ impl Played {
             depths: Samples::new(),
             jumps: Samples::new(),
             drawn: Samples::new(),
+            moved: 0,
             stalls: 0,
+            needless: 0,
             standstill: Duration::ZERO,
             ahead: Samples::new(),
             events: [0; 3],
@@ -156,7 +170,9 @@ impl Played {
             played.jumps.append(&jumps.collect());
             let drawn = notes.drawn.iter().map(|moved| f64::from(*moved));
             played.drawn.append(&drawn.collect());
+            played.moved += notes.moved.len() as u64;
             played.stalls += notes.stalls;
+            played.needless += notes.needless;
             played.standstill = played.standstill.max(seat.longest_pause());
             played.ahead.push(seat.status().ahead as f64);
             let told = seat.told();
@@ -209,19 +225,21 @@ pub(super) fn figures(case: &Case, played: &[&Played]) -> [Option<f64>; METRICS.
         all(|p| &p.own_ticks).max(),
         own_ms.percentile(50.0),
         own_ms.percentile(95.0),
+        Some(sum(|p| p.moved as f64)),
         others_ms.percentile(50.0),
         others_ms.percentile(95.0),
         all(|p| &p.ahead).mean(),
         per_second(sum(|p| p.stalls as f64), judged),
         counted(|c| c.ticks_lagged as f64).mean(),
-        Some(played.iter().map(|p| p.standstill).max())
-            .flatten()
-            .map(|longest| longest.as_secs_f64() * 1e3),
+        // Clocks that are brought together make ticks a few µs longer.
+        (played.iter().map(|p| p.standstill).max())
+            .map(|longest| (longest.as_secs_f64() * 1e4).round() / 10.0),
         counted(|c| c.rollbacks as f64).mean(),
         counted(|c| c.resimulated as f64).mean(),
         depths.sorted().percentile(50.0),
         depths.max(),
         all(|p| &p.late).max().filter(|_| !depths.is_empty()),
+        per_second(sum(|p| p.needless as f64), judged),
         per_second(jumps.len() as f64, judged),
         jumps.sorted().percentile(50.0),
         jumps.max(),

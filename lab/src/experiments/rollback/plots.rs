@@ -31,7 +31,7 @@ pub(super) fn plots(cases: &[&Case], findings: &Findings) -> Vec<Plot> {
         let of = |metric, side, name: &str| line(name.into(), group, metric, side);
         plots.push(plot(
             "delay",
-            format!("From an input to what is seen of it, median ({})", group.0),
+            format!("From an input to what is seen of it, median; {}", group.0),
             "round trip, ms",
             "ms",
             vec![
@@ -52,17 +52,20 @@ pub(super) fn plots(cases: &[&Case], findings: &Findings) -> Vec<Plot> {
             resimulated.collect(),
         ));
     }
-    let by_loss = groups(cases, "link.loss", 100.0, percent_label);
-    if let Some(group) = by_loss.first() {
+    let mut stalls = Vec::new();
+    for group in groups(cases, "link.loss", 100.0, percent_label) {
+        for (name, side) in [("lockstep", lockstep), ("rollback", rollback)] {
+            let name = format!("{name}, {}", group.0);
+            stalls.push(line(name, &group, "stalls", side));
+        }
+    }
+    if !stalls.is_empty() {
         plots.push(plot(
             "stalls",
-            format!("Ticks in which nothing new could be shown ({})", group.0),
+            "Ticks in which nothing new could be shown".into(),
             "loss in each direction, %",
             "ticks/s",
-            vec![
-                line("lockstep".into(), group, "stalls", lockstep),
-                line("rollback".into(), group, "stalls", rollback),
-            ],
+            stalls,
         ));
     }
     plots
@@ -103,11 +106,26 @@ fn groups<'a>(
         let at = case.number(key) * unit;
         found.entry(others).or_default().push((at, case));
     }
-    let mut groups: Vec<Group> = found.into_iter().collect();
-    groups.retain(|(_, cases)| cases.len() > 2);
+    found.retain(|_, cases| cases.len() > 2);
+    let named = found.into_values();
+    let mut groups: Vec<Group> = named.map(|cases| (words(&cases, key), cases)).collect();
     for (_, cases) in &mut groups {
         cases.sort_by(|a, b| a.0.total_cmp(&b.0));
     }
     groups.sort_by_key(|(_, cases)| std::cmp::Reverse(cases.len()));
     groups
+}
+
+/// What the cases of a group have in common, in words.
+fn words(cases: &[(f64, &Case)], varies: &str) -> String {
+    let Some((_, case)) = cases.first() else {
+        return String::new();
+    };
+    let topology = case.text("topology");
+    let mut words = format!("{} players, {topology}", case.number("players"));
+    let latency = case.number_if_given("link.latency_ms");
+    if let Some(ms) = latency.filter(|_| varies != "link.latency_ms") {
+        words += &format!(", {} ms round trip", 2.0 * ms);
+    }
+    words
 }
