@@ -90,7 +90,11 @@ pub struct Lockstep {
     heard: Hearing,
     /// Whether nobody else has ever led.
     led_always: bool,
+    /// At a guest: from the host to the farthest other guest.
+    beyond_host: Duration,
     again: Again,
+    /// The world was at this tick when something was put right last.
+    put_right_at: Option<Tick>,
     /// Who speaks: in a hosted room the host, in a mesh everyone.
     voices: BTreeMap<VoiceId, Voice>,
     /// Players who are to be present where the voice of the authority ends.
@@ -246,7 +250,9 @@ impl Lockstep {
             hearing: Hearings::new(),
             heard: Hearing::default(),
             led_always: true,
+            beyond_host: Duration::ZERO,
             again: Again::default(),
+            put_right_at: None,
             voices: BTreeMap::new(),
             roll: BTreeSet::new(),
             pending: Pending::default(),

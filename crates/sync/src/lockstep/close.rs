@@ -425,9 +425,11 @@ impl Lockstep {
         let roster = self.roster.as_ref();
         let losses = peers.filter_map(|peer| Some(roster?.member(peer)?.loss));
         match losses.max().unwrap_or(0) {
-            0..=10 => REPEATED_TURNS,
-            11..=20 => 7,
-            21..=30 => 9,
+            0..=3 => REPEATED_TURNS,
+            4..=12 if self.prediction.is_none() => REPEATED_TURNS,
+            4..=12 => 6,
+            13..=20 => 8,
+            21..=30 => 10,
             _ => MOST_REPEATED,
         }
     }

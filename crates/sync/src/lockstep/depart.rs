@@ -25,6 +25,11 @@ pub(super) struct Departed {
 }
 
 impl Departed {
+    /// Somebody has nothing to say that is not known.
+    pub(super) fn on_nothing_newer(&mut self, peer: PeerId) {
+        self.answered.insert(peer);
+    }
+
     /// What was said to another authority may be lost.
     pub(super) fn on_new_authority(&mut self) {
         self.next_word = Duration::ZERO;

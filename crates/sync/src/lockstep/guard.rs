@@ -264,7 +264,7 @@ impl Lockstep {
                     checksum,
                     rows,
                 }) => self.take_rows(now, from, tick, checksum, rows, world),
-                Some(Message::Checkpoint(bytes)) => self.take_over(now, bytes, world),
+                Some(Message::Checkpoint(bytes)) => self.take_over(now, from, bytes, world),
                 _ => self.refused += 1,
             }
         }

@@ -110,12 +110,16 @@ impl Lockstep {
             Message::Heard { .. } | Message::Instead { .. } if from != authority || !hub => {
                 return None;
             }
-            Message::Heard { upto, times } => self.on_heard(upto, times),
+            Message::Heard {
+                upto,
+                times,
+                beyond,
+            } => self.on_heard(upto, times, beyond),
             Message::Instead { times, span } => self.on_instead(now, times, &span)?,
+            Message::Granted { times } => self.on_granted(from, times),
             Message::Repaired { tick, words } => self.on_repaired(from, tick, words),
             Message::Checkpoint(_) if self.newer == Some(from) => {
                 self.newer = None;
-                self.is_wrong = true;
                 self.queue_for_world(now, from, bytes);
             }
             Message::Diverged { .. } | Message::Checkpoint(_) if from != authority => return None,
@@ -197,6 +201,7 @@ impl Lockstep {
                 self.note_slack(now, span);
             }
             self.take_span(span)?;
+            self.note_spoken(now, span.voice);
             if self.is_sequenced() {
                 self.turn = span.to.since(voice_upto.max(span.from));
                 self.initiative = span.initiative;

@@ -15,6 +15,8 @@ pub(super) struct Ahead {
     /// What came in time for this long may be closed a little later.
     calm: Duration,
     ticks: u64,
+    /// Not nearer than this.
+    floor: u64,
     /// What was said for ticks before this one was closed with less.
     since: Tick,
     /// The worst of two halves of the last while, in µs.
@@ -32,6 +34,7 @@ impl Ahead {
             length,
             calm,
             ticks: length.clamp(0),
+            floor: 0,
             since: Tick(0),
             worst: [None; 2],
             half_ends: Duration::ZERO,
@@ -57,6 +60,12 @@ impl Ahead {
     pub(super) fn expect(&mut self, latency: Duration, tick_time: Duration) {
         let needed = latency.as_nanos().div_ceil(tick_time.as_nanos()) as u64 + 1;
         self.ticks = self.ticks.max(self.length.clamp(needed));
+    }
+
+    /// As far as is known to be required, whatever is measured.
+    pub(super) fn set_floor(&mut self, ticks: u64) {
+        self.floor = ticks;
+        self.ticks = self.ticks.max(self.length.clamp(ticks));
     }
 
     /// Somebody heard what was said for `tick` this much before it was due. So far all up to `upto` is said.
@@ -97,7 +106,8 @@ impl Ahead {
         self.next_relax = now + RELAX_EVERY;
         let worst = self.worst.into_iter().flatten().min();
         if worst.is_some_and(|slack| slack > self.relaxes_above) {
-            let ticks = self.length.clamp(self.ticks.saturating_sub(1));
+            let nearer = self.ticks.saturating_sub(1).max(self.floor);
+            let ticks = self.length.clamp(nearer);
             if ticks < self.ticks {
                 self.ticks = ticks;
                 // What is known was measured with a tick more.

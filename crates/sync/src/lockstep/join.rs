@@ -269,10 +269,19 @@ impl Lockstep {
     }
 
     /// The authority's state takes the place of this program's.
-    pub(super) fn take_over(&mut self, now: Duration, checkpoint: &[u8], world: &mut dyn World) {
+    pub(super) fn take_over(
+        &mut self,
+        now: Duration,
+        from: PeerId,
+        checkpoint: &[u8],
+        world: &mut dyn World,
+    ) {
         // What was asked for while nothing went on may come when all goes on.
         let tick = Beginning::read(&mut Bytes(checkpoint)).map(|begin| begin.tick);
         if !self.is_wrong && tick.is_some_and(|tick| tick < self.next) {
+            for departed in self.departed.values_mut() {
+                departed.on_nothing_newer(from);
+            }
             return;
         }
         match self.read_checkpoint(now, checkpoint, world) {

@@ -51,9 +51,16 @@ pub(super) enum Message<'a> {
     /// The sender's player passes the initiative on.
     EndTurn(PlayerId),
     /// What you said is known up to here; the host went on without you so many times.
-    Heard { upto: Tick, times: u64 },
-    /// You were not heard: for these ticks it counts that you said nothing.
+    Heard {
+        upto: Tick,
+        times: u64,
+        /// From the host to the farthest other guest.
+        beyond: Duration,
+    },
+    /// You were not heard: of these ticks this counts, and the host went on without you so many times.
     Instead { times: u64, span: Span<'a> },
+    /// The sender knows what counts instead of its words.
+    Granted { times: u64 },
 }
 
 /// What a voice says about the ticks from `from` to `to`.
@@ -215,11 +222,13 @@ impl<'a> Message<'a> {
             15 => Self::Heard {
                 upto: r.tick()?,
                 times: r.number()?,
+                beyond: Duration::from_millis(r.number()?.min(10_000)),
             },
             16 => Self::Instead {
                 times: r.number()?,
                 span: Span::read(&mut r)?,
             },
+            17 => Self::Granted { times: r.number()? },
             _ => return None,
         };
         r.0.is_empty().then_some(message)
@@ -305,15 +314,24 @@ impl<'a> Message<'a> {
                 out.push(12);
                 put(out, player.0.into());
             }
-            Self::Heard { upto, times } => {
+            Self::Heard {
+                upto,
+                times,
+                beyond,
+            } => {
                 out.push(15);
                 put(out, upto.0);
                 put(out, *times);
+                put(out, beyond.as_millis() as u64);
             }
             Self::Instead { times, span } => {
                 out.push(16);
                 put(out, *times);
                 span.write(out);
+            }
+            Self::Granted { times } => {
+                out.push(17);
+                put(out, *times);
             }
             Self::Alive(voice) => {
                 out.push(14);

@@ -6,10 +6,12 @@ use super::message::Message;
 use super::{Ahead, Lockstep};
 use crate::{Carriage, Tick, World};
 
-/// Going ahead, a state is kept every so many ticks.
-const STRIDE: u64 = 2;
-/// The same beyond the window.
+/// Right after a correction the next state is kept if the last one is so many ticks old.
+const STRIDE: u64 = 4;
+/// Beyond the window a state is kept every so many ticks.
 const LONG_STRIDE: u64 = 16;
+/// Ticks between states of which it is not known yet whether everybody has heard what they follow from.
+const SPARSE: u64 = 8;
 /// Ticks that a guest goes on before its host has heard it.
 const UNHEARD: u64 = 90;
 /// Ticks of the window that are not counted on: a packet may be lost, or wait for the next tick.
@@ -17,6 +19,18 @@ const SPARE: u64 = 2;
 
 /// How soon inputs are delayed less, once everything comes in time.
 const SETTLES: Duration = Duration::from_secs(3);
+
+/// How many packets in a row get lost now and then, of so many percent lost: about every ten thousandth time more do.
+fn lost_in_a_row(percent: u8) -> u64 {
+    match percent {
+        0..=1 => 2,
+        2..=5 => 3,
+        6..=12 => 4,
+        13..=20 => 5,
+        21..=30 => 6,
+        _ => 8,
+    }
+}
 
 /// How far to go ahead of what is known.
 #[derive(Clone, PartialEq, Debug)]
@@ -74,18 +88,13 @@ impl Lockstep {
         if !self.is_authority() {
             return;
         }
-        let mut farthest = [Duration::ZERO; 2];
-        for member in roster.members.iter().filter(|member| !member.away) {
-            if member.latency > farthest[0] {
-                farthest = [member.latency, farthest[0]];
-            } else {
-                farthest[1] = farthest[1].max(member.latency);
-            }
-        }
+        let Some([(_, far), (_, next)]) = self.two_farthest() else {
+            return;
+        };
         // Through a host, what two guests say to each other goes both their ways.
         let round_trip = match roster.is_mesh {
-            true => 2 * farthest[0],
-            false => 2 * (farthest[0] + farthest[1]),
+            true => 2 * far,
+            false => 2 * (far + next),
         };
         let limit = prediction.lockstep_below;
         let predicting = match self.predicting {
@@ -109,33 +118,27 @@ impl Lockstep {
         self.hurrying = true;
     }
 
-    /// Turns are closed as far ahead as latency alone requires.
+    /// Turns are closed as far ahead as latency and loss require.
     pub(super) fn expect_latency(&mut self) {
-        let mut latency = self.farthest();
-        if self.prediction.is_some() {
-            let members = self.roster.iter().flat_map(|roster| &roster.members);
-            // Where many packets get lost, what they say mostly comes some ticks later.
-            let lost = match members.map(|member| member.loss).max().unwrap_or(0) {
-                0..=10 => 0,
-                11..=20 => 1,
-                21..=30 => 2,
-                _ => 3,
-            };
-            latency += self.tick_time * lost;
-        }
-        let latency = latency.saturating_sub(self.allowance());
-        self.ahead.expect(latency, self.tick_time);
+        let farthest = self.farthest();
+        let Some(prediction) = self.prediction.as_ref().filter(|_| self.predicting) else {
+            return self.ahead.expect(farthest, self.tick_time);
+        };
+        let members = self.roster.iter().flat_map(|roster| &roster.members);
+        let lost = lost_in_a_row(members.map(|member| member.loss).max().unwrap_or(0));
+        let way = farthest.as_nanos().div_ceil(self.tick_time.as_nanos()) as u64;
+        // A word that waits for the next tick, or for the host's, is a tick later.
+        let relayed = u64::from(self.is_hub());
+        let needed = way + lost + 1 + relayed;
+        self.ahead
+            .set_floor(needed.saturating_sub(prediction.window));
     }
 
     /// The longest way from here, as far as known.
     pub(super) fn farthest(&self) -> Duration {
         let members = self.roster.iter().flat_map(|roster| &roster.members);
         let farthest = members.map(|member| member.latency).max();
-        // A guest knows its own way to the host only; others may be as far away.
-        match self.is_hub() && !self.is_authority() {
-            true => 2 * farthest.unwrap_or_default(),
-            false => farthest.unwrap_or_default(),
-        }
+        farthest.unwrap_or_default() + self.beyond_host
     }
 
     /// Simulates a tick that may have to be simulated again. The state before it is kept, unless one nearly as new is.
@@ -145,7 +148,12 @@ impl Lockstep {
             .as_ref()
             .map_or(0, |prediction| prediction.window);
         let ahead = self.head.since(self.known_upto());
-        let stride = if ahead <= window { STRIDE } else { LONG_STRIDE };
+        let stride = match ahead <= window {
+            // Where all was just simulated again, what was kept then is new enough.
+            true if self.put_right_at == Some(self.head) => STRIDE,
+            true => 1,
+            false => LONG_STRIDE,
+        };
         let newest = self.saves.newest_upto(self.head);
         if newest.is_none_or(|save| save.tick + stride <= self.head || save.tick < self.next) {
             self.keep_head(world);
@@ -173,6 +181,7 @@ impl Lockstep {
         self.again.ticks += ticks;
         self.again.deepest = self.again.deepest.max(ticks);
         self.go_again(ahead, world);
+        self.put_right_at = Some(ahead);
     }
 
     /// Goes back to where everything is known, for what needs the world to be there. Gives the tick it was at.
@@ -192,7 +201,12 @@ impl Lockstep {
         // What will be final once it is simulated again needs no state to go back to.
         let known = self.known_upto();
         let all_heard = known > self.next && self.is_heard(Tick(known.0 - 1));
-        let is_needed = |saved: Tick| keep || !all_heard || saved >= known;
+        // What may yet turn out not to have been heard hardly ever does: an older state is good enough for that.
+        let is_near =
+            |saved: Tick, older: Option<Tick>| older.is_some_and(|older| older + SPARSE > saved);
+        let is_needed = |saved: Tick, older: Option<Tick>| {
+            keep || saved >= known || !(all_heard || is_near(saved, older))
+        };
         let Some(save) = self.saves.go_back(tick, is_needed, world) else {
             // What a world was told to keep it keeps: only one that breaks its word comes here.
             let authority = self.authority().filter(|peer| Some(*peer) != self.me());
@@ -212,14 +226,14 @@ impl Lockstep {
     pub(super) fn go_again(&mut self, to: Tick, world: &mut dyn World) {
         // It will mostly be from the first tick that is not known that all is simulated again. The farther from there the fewer
         // states are kept: copying them is what all this costs.
-        let (mut keep, mut stride) = (self.known_upto().max(self.next), 2);
+        let (mut keep, mut stride) = (self.known_upto().max(self.next), 0);
         if self.head < to {
             self.timeline.take_touched();
         }
         while self.head < to {
             if self.head >= keep {
                 self.keep_head(world);
-                keep = self.head + stride;
+                keep = self.head + stride.max(1);
                 stride += 1;
             }
             self.step(world);

@@ -56,13 +56,16 @@ impl Saves {
     pub(super) fn go_back(
         &mut self,
         tick: Tick,
-        is_needed: impl Fn(Tick) -> bool,
+        is_needed: impl Fn(Tick, Option<Tick>) -> bool,
         world: &mut dyn World,
     ) -> Option<Save> {
         let at = self.kept.partition_point(|save| save.tick <= tick);
         let at = at.checked_sub(1)?;
         let save = self.kept.get(at)?.clone();
-        let keep = save.is_check || is_needed(save.tick);
+        let older = at.checked_sub(1).map(|at| self.kept[at].tick);
+        let keep = save.is_check || is_needed(save.tick, older);
+        // First, so that the memory that was used last is used next.
+        self.release_after(save.tick, world);
         let loaded = match keep {
             true => world.load(save.tick),
             false => world.take(save.tick),
@@ -70,7 +73,6 @@ impl Saves {
         if !keep {
             self.kept.remove(at);
         }
-        self.release_after(save.tick, world);
         loaded.then_some(save)
     }
 
