@@ -9,7 +9,7 @@ use crate::timeline::{Change, VoiceId};
 use crate::{Carriage, Member, ModelEvent, PeerId, PlayerId, Tick};
 
 /// What is longer does not go into one packet with the rest.
-const ONE_PACKET_BYTES: usize = 1000;
+pub(super) const ONE_PACKET_BYTES: usize = 1000;
 /// Turns that are said again with every turn: all of so many packets in a row would have to be lost to stop anybody.
 const REPEATED_TURNS: usize = 4;
 /// The same where every third packet or more gets lost.
@@ -393,7 +393,13 @@ impl Lockstep {
     }
 
     /// Writes what a voice says in some ticks, as far as that goes into a message. Gives the tick it got to.
-    fn write_said(&self, id: VoiceId, from: Tick, to: Tick, entries: &mut Vec<u8>) -> Tick {
+    pub(super) fn write_said(
+        &self,
+        id: VoiceId,
+        from: Tick,
+        to: Tick,
+        entries: &mut Vec<u8>,
+    ) -> Tick {
         self.write_most_said(id, from, to, SPLIT_BYTES, entries)
     }
 
@@ -421,7 +427,7 @@ impl Lockstep {
     }
 
     /// How many turns are said again to these, so that hardly ever all packets that say a turn get lost.
-    fn repeated_turns(&self, peers: impl Iterator<Item = PeerId>) -> usize {
+    pub(super) fn repeated_turns(&self, peers: impl Iterator<Item = PeerId>) -> usize {
         let roster = self.roster.as_ref();
         let losses = peers.filter_map(|peer| Some(roster?.member(peer)?.loss));
         match losses.max().unwrap_or(0) {

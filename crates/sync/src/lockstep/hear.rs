@@ -36,15 +36,13 @@ impl Lockstep {
                 if hub && from != authority && !span.changes.is_empty() {
                     return None;
                 }
-                if self.hear_span(now, &span, true)? {
-                    self.take_early(now);
-                    if self.stalled.is_some() {
-                        self.wake_at(now);
-                    }
-                } else if self.early.len() < MAX_EARLY {
-                    self.early.push((from, bytes.into()));
-                }
+                self.hear_or_keep(now, from, &span)?;
             }
+            Message::Words(_) if from != authority || !hub => return None,
+            Message::Words(words) => words.each(|span| {
+                let is_others = span.voice.peer != me;
+                is_others.then(|| self.hear_or_keep(now, from, &span))?
+            })?,
             Message::Inputs(entries) => {
                 if !self.is_sequenced() || me != authority {
                     return None;
@@ -130,6 +128,19 @@ impl Lockstep {
             Message::Leaves { .. } | Message::Rows { .. } | Message::Checkpoint(_) => {
                 self.queue_for_world(now, from, bytes);
             }
+        }
+        Some(())
+    }
+
+    /// Takes a span, or keeps it until what is missing before it is known.
+    fn hear_or_keep(&mut self, now: Duration, from: PeerId, span: &Span<'_>) -> Option<()> {
+        if self.hear_span(now, span, true)? {
+            self.take_early(now);
+            if self.stalled.is_some() {
+                self.wake_at(now);
+            }
+        } else if self.early.len() < MAX_EARLY {
+            self.early.push((from, Message::Span(span.clone()).write()));
         }
         Some(())
     }

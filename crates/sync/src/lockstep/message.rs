@@ -59,6 +59,8 @@ pub(super) enum Message<'a> {
     },
     /// You were not heard: of these ticks this counts, and the host went on without you so many times.
     Instead { times: u64, span: Span<'a> },
+    /// What others said: the host passes it on.
+    Words(Words<'a>),
     /// The sender knows what counts instead of its words.
     Granted { times: u64 },
 }
@@ -229,6 +231,7 @@ impl<'a> Message<'a> {
                 span: Span::read(&mut r)?,
             },
             17 => Self::Granted { times: r.number()? },
+            18 => Self::Words(Words::read(r.rest())?),
             _ => return None,
         };
         r.0.is_empty().then_some(message)
@@ -329,6 +332,10 @@ impl<'a> Message<'a> {
                 put(out, *times);
                 span.write(out);
             }
+            Self::Words(words) => {
+                out.push(18);
+                out.extend_from_slice(words.0);
+            }
             Self::Granted { times } => {
                 out.push(17);
                 put(out, *times);
@@ -342,6 +349,73 @@ impl<'a> Message<'a> {
                 put_voice(out, *voice);
             }
         }
+    }
+}
+
+/// What several voices say, as it lies in a message.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Words<'a>(&'a [u8]);
+
+impl<'a> Words<'a> {
+    /// Begins to write such.
+    pub(super) fn begin(slip: Duration, predicting: bool, from: Tick, out: &mut Vec<u8>) {
+        put(out, (slip.as_micros() as u64) << 1 | u64::from(predicting));
+        put(out, from.0);
+    }
+
+    /// Adds what a voice says; `begin` is where the message begins to count ticks, not after what is said here.
+    pub(super) fn add(
+        out: &mut Vec<u8>,
+        begin: Tick,
+        voice: VoiceId,
+        (from, to): (Tick, Tick),
+        entries: &[u8],
+    ) {
+        put_voice(out, voice);
+        put(out, from.since(begin));
+        put(out, to.since(from) << 1 | u64::from(!entries.is_empty()));
+        if !entries.is_empty() {
+            put(out, entries.len() as u64);
+            out.extend_from_slice(entries);
+        }
+    }
+
+    pub(super) fn encoded(bytes: &'a [u8]) -> Words<'a> {
+        Words(bytes)
+    }
+
+    fn read(bytes: &'a [u8]) -> Option<Words<'a>> {
+        let words = Words(bytes);
+        words.each(|_| Some(()))?;
+        Some(words)
+    }
+
+    /// Calls back with everything that is said. Stops with `None` where it is malformed, or the one called does.
+    pub(super) fn each(&self, mut tell: impl FnMut(Span<'a>) -> Option<()>) -> Option<()> {
+        let mut r = Bytes(self.0);
+        let word = r.number()?;
+        let slip = Duration::from_micros((word >> 1).min(1 << 50));
+        let begin = r.tick()?;
+        while !r.0.is_empty() {
+            let voice = r.voice()?;
+            let from = begin + r.number().filter(|after| *after <= 2 * MAX_SPAN)?;
+            let ticks = r.number()?;
+            let len = match ticks & 1 {
+                0 => 0,
+                _ => usize::try_from(r.number()?).ok()?,
+            };
+            tell(Span {
+                voice,
+                slip,
+                from,
+                to: from + Some(ticks >> 1).filter(|ticks| *ticks <= MAX_SPAN)?,
+                predicting: word & 1 == 1,
+                initiative: None,
+                changes: Vec::new(),
+                entries: Entries(r.take(len)?),
+            })?;
+        }
+        Some(())
     }
 }
 
@@ -631,6 +705,51 @@ mod tests {
                 let _ = span.entries.each(|_, _, _| {});
             }
         }
+    }
+
+    #[test]
+    fn words_come_back_as_written_and_damaged_ones_are_refused() {
+        let mut bytes = Vec::new();
+        let begin = Tick(1000);
+        Words::begin(Duration::from_micros(77), true, begin, &mut bytes);
+        let voice = |peer| VoiceId {
+            peer: PeerId(peer),
+            life: 300,
+        };
+        Words::add(&mut bytes, begin, voice(1), (Tick(1050), Tick(1055)), &[]);
+        Words::add(
+            &mut bytes,
+            begin,
+            voice(2),
+            (Tick(1048), Tick(1053)),
+            b"said",
+        );
+        let message = Message::Words(Words::encoded(&bytes)).write();
+        let Some(Message::Words(words)) = Message::read(&message) else {
+            panic!("what was written is read");
+        };
+        let mut read = Vec::new();
+        let told = words.each(|span| {
+            assert!(span.predicting && span.slip == Duration::from_micros(77));
+            read.push((span.voice, span.from.0, span.to.0, span.entries.0.to_vec()));
+            Some(())
+        });
+        assert_eq!(told, Some(()));
+        assert_eq!(
+            read,
+            [
+                (voice(1), 1050, 1055, Vec::new()),
+                (voice(2), 1048, 1053, b"said".to_vec())
+            ]
+        );
+        for len in 1..message.len() {
+            let _ = Message::read(&message[..len]);
+        }
+        let mut far = bytes[..4].to_vec();
+        put_voice(&mut far, voice(1));
+        put(&mut far, 2 * MAX_SPAN + 1);
+        put(&mut far, 2);
+        assert_eq!(Words::read(&far), None);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use core::time::Duration;
 
 use super::message::Message;
-use super::{Ahead, Lockstep};
+use super::{Ahead, FROZEN, Lockstep};
 use crate::{Carriage, Tick, World};
 
 /// Right after a correction the next state is kept if the last one is so many ticks old.
@@ -111,7 +111,8 @@ impl Lockstep {
         }
         self.ahead.begin_anew(now);
         self.expect_latency();
-        // What was late is not, or the other way round.
+        // What was late is not, or the other way round; and what is said before everyone knows of it says nothing.
+        self.frozen_until = now + 2 * self.farthest() + FROZEN;
         for voice in self.voices.values_mut() {
             voice.slack = super::Slack::default();
         }
