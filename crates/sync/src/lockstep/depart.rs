@@ -155,10 +155,7 @@ impl Lockstep {
         let voice = self.voices.get(&span.voice)?;
         if let Some(end) = voice.end {
             // It is agreed on already: whoever says this has missed it.
-            let mut entries = Vec::new();
-            let mut known = self.known_span(span.voice, &mut entries);
-            known.to = end;
-            self.say(from, Carriage::Reliable, &Message::End { span: known });
+            self.say_end(from, span.voice, end);
             return Some(());
         }
         if !self.departed.contains_key(&span.voice) {
@@ -183,6 +180,14 @@ impl Lockstep {
         }
         self.wake_at(now);
         Some(())
+    }
+
+    /// Tells somebody who has missed it how a voice ended.
+    pub(super) fn say_end(&mut self, to: PeerId, id: VoiceId, end: Tick) {
+        let mut entries = Vec::new();
+        let mut span = self.known_span(id, &mut entries);
+        span.to = end;
+        self.say(to, Carriage::Reliable, &Message::End { span });
     }
 
     /// The authority says how a voice that is gone ends.

@@ -72,7 +72,10 @@ impl Lockstep {
             Message::Check { tick, checksum } => self.guard.on_check(now, from, tick, checksum),
             Message::Want { voice, from: tick } => {
                 let base = self.timeline.base();
-                if tick < base {
+                let ended = self.voices.get(&voice).and_then(|voice| voice.end);
+                if let Some(end) = ended.filter(|_| me == authority) {
+                    self.say_end(from, voice, end);
+                } else if tick < base {
                     // Too long ago: whoever asks needs the whole state.
                     self.queue_for_world(now, from, &Message::Leaves { tick, tree: &[] }.write());
                 } else if voice.peer != me {
