@@ -230,7 +230,7 @@ impl Lockstep {
     pub fn new(config: LockstepConfig) -> Result<Lockstep, LockstepError> {
         config.check()?;
         Ok(Lockstep {
-            ahead: Ahead::new(config.delay, SETTLES),
+            ahead: Ahead::new(config.delay, 2, SETTLES),
             extra: Extra::new(config.patience),
             config,
             roster: None,

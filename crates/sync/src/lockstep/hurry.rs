@@ -29,11 +29,12 @@ pub(super) struct Ahead {
 }
 
 impl Ahead {
-    pub(super) fn new(length: Length, calm: Duration) -> Ahead {
+    /// So many ticks at first, less once everything came in time for a while.
+    pub(super) fn new(length: Length, first: u64, calm: Duration) -> Ahead {
         Ahead {
             length,
             calm,
-            ticks: length.clamp(0),
+            ticks: length.clamp(first),
             floor: 0,
             since: Tick(0),
             worst: [None; 2],
@@ -128,7 +129,7 @@ mod tests {
 
     #[test]
     fn rises_at_once_and_falls_slowly() {
-        let mut ahead = Ahead::new(Length::Dynamic { least: 2, most: 20 }, CALM);
+        let mut ahead = Ahead::new(Length::Dynamic { least: 1, most: 20 }, 2, CALM);
         let now = Duration::from_secs(1);
         ahead.on_slack(now, -50_000, Tick(60), Tick(64), TICK);
         assert_eq!(ahead.ticks(), 6);
@@ -140,12 +141,12 @@ mod tests {
             ahead.on_slack(now, 200_000, Tick(second.into()) + 200, Tick(1000), TICK);
             ahead.relax(now);
         }
-        assert!((2..=3).contains(&ahead.ticks()), "{ahead:?}");
+        assert!((1..=3).contains(&ahead.ticks()), "{ahead:?}");
     }
 
     #[test]
     fn fixed_stays_fixed() {
-        let mut ahead = Ahead::new(Length::Fixed(15), CALM);
+        let mut ahead = Ahead::new(Length::Fixed(15), 2, CALM);
         ahead.on_slack(Duration::ZERO, -900_000, Tick(0), Tick(1), TICK);
         ahead.relax(Duration::from_secs(60));
         assert_eq!(ahead.ticks(), 15);
