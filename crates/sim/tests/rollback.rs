@@ -36,6 +36,16 @@ fn everyone_sees_the_same_and_plays_on() {
     );
 }
 
+/// A guest that takes over its host's state after having been frozen, with words of its own that the host has not heard; newcomers and the silent whom
+/// the host speaks for; one who joins a mesh through a member that is frozen.
+#[test]
+fn those_who_were_frozen_and_those_who_come_late_see_the_same() {
+    for seed in [5436, 7678, 10129, 10712, 11008, 11434, 20640, 21282] {
+        let (_, result) = Suite::Rollback.run(seed);
+        assert_eq!(result, Ok(()), "seed {seed}");
+    }
+}
+
 #[test]
 fn two_players_100_ms_apart_never_wait_and_see_their_own_input_at_once() {
     for mesh in [true, false] {
@@ -92,28 +102,44 @@ fn a_match_moves_to_rollback_and_back_as_latency_changes() {
     }
 }
 
-/// Bytes per second that the opener and a guest send.
-fn traffic(mesh: bool, programs: usize) -> (u64, u64) {
+/// What the opener and a guest send in a second: bytes with their headers, and packets.
+fn traffic(mesh: bool, programs: usize) -> [(u64, u64); 2] {
+    const SECONDS: u64 = 10;
     let mut room = room(mesh, programs);
     room.play(5);
-    let sent =
-        |room: &Room<Rollback>| [0, 1].map(|at| room.fleet.traffic(NodeId(at)).wire_bytes_sent());
+    let sent = |room: &Room<Rollback>| {
+        [0, 1].map(|at| {
+            let traffic = room.fleet.traffic(NodeId(at));
+            (traffic.wire_bytes_sent(), traffic.datagrams_sent)
+        })
+    };
     let before = sent(&room);
-    room.play(10);
+    room.play(SECONDS);
     let after = sent(&room);
     room.run(1000);
     room.assert_same();
-    ((after[0] - before[0]) / 10, (after[1] - before[1]) / 10)
+    [0, 1].map(|at| {
+        let (bytes, packets) = (after[at].0 - before[at].0, after[at].1 - before[at].1);
+        (bytes / SECONDS, packets / SECONDS)
+    })
 }
 
 #[test]
 fn traffic_through_a_host_grows_with_the_players_and_not_with_their_square() {
-    for programs in [2, 4, 8, 16] {
-        println!(
-            "{programs}: hosted {:?} mesh {:?}",
-            traffic(false, programs),
-            traffic(true, programs)
-        );
+    let few = traffic(false, 2);
+    let [(_, few_packets), (few_bytes, _)] = few;
+    for programs in [4, 8, 16] {
+        let [host, guest] = traffic(false, programs);
+        let (all, guests) = (programs as u64, programs as u64 - 1);
+        println!("{programs}: host {host:?}, guest {guest:?}; with 2 {few:?}");
+        assert!(guest.0 < few_bytes * 5 / 4, "a guest: {guest:?}");
+        assert!(host.1 < guests * few_packets * 3 / 2, "packets: {host:?}");
+        // To each guest as much as one would get, and eight bytes a tick for each voice that is passed on.
+        assert!(host.0 < guests * (few_bytes + 480 * all), "bytes: {host:?}");
+        let [member, _] = traffic(true, programs);
+        let (hub, mesh) = (host.0 + guests * guest.0, all * member.0);
+        println!("{programs}: all {hub}, in a mesh {mesh}");
+        assert!(3 * hub < 2 * mesh, "{hub} {mesh}");
     }
 }
 

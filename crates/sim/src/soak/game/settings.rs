@@ -238,6 +238,8 @@ impl Settings for RollbackConfig {
                 },
                 other => other,
             },
+            // One packet that is late for seconds would hold up all after it.
+            keep_order: false,
             ..weather
         }
     }

@@ -73,13 +73,15 @@ impl<S: Settings> Script<'_, S> {
             let program = self.fleet.machine(node);
             program.is_some_and(|program| program.is_asleep(self.fleet.local(node)))
         };
+        // Without its host a room stands still, and those who come just then are not yet where it is.
         let without_host = !self.mesh && sleeps(NodeId(0));
-        let playing = self.playing();
-        for node in &playing {
-            if without_host || sleeps(*node) {
-                stands.excused.insert(*node, now + RECOVERS);
+        for program in &self.programs {
+            if without_host || sleeps(program.node) {
+                stands.excused.insert(program.node, now + RECOVERS);
             }
         }
+        let mut playing = self.playing();
+        playing.retain(|node| !self.is_disowned(*node));
         let excused = |node: &NodeId| stands.excused.get(node).is_some_and(|until| now < *until);
         let counted = |node: &NodeId| playing.contains(node) && !excused(node);
         stands.shown.retain(|node, _| counted(node));

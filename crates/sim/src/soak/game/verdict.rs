@@ -292,7 +292,7 @@ impl<S: Settings> Script<'_, S> {
     }
 
     /// Whether those who lead the room do not count a program among its members.
-    fn is_disowned(&self, node: NodeId) -> bool {
+    pub(super) fn is_disowned(&self, node: NodeId) -> bool {
         let Some(me) = self
             .fleet
             .machine(node)
