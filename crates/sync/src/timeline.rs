@@ -69,7 +69,8 @@ impl Timeline {
         true
     }
 
-    fn touch(&mut self, tick: Tick) {
+    /// Something new is known of a tick.
+    pub(crate) fn touch(&mut self, tick: Tick) {
         self.touched = Some(self.touched.map_or(tick, |touched| touched.min(tick)));
     }
 

@@ -202,7 +202,9 @@ impl Lockstep {
 
     pub(super) fn simulate(&mut self, now: Duration, world: &mut dyn World) {
         self.behind_now = 0;
-        self.put_right(world);
+        if !self.put_right(world) {
+            return;
+        }
         self.settle_known(world);
         for _ in 0..AT_ONCE {
             let Some(due) = self.due_here(self.head) else {

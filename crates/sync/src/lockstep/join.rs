@@ -168,6 +168,9 @@ impl Lockstep {
         self.extra.set_floor(begin.floor);
         self.present.set_players(&begin.players);
         self.present_ahead.share_players(&self.present);
+        if self.prediction.is_some() {
+            self.saves.keep(begin.tick, &self.present, false, world);
+        }
         // What this program has said itself it knows best.
         let mine = self.my_voice().map(|(id, voice)| (id, voice.clone()));
         let said = mine.as_ref().map_or_else(Vec::new, |(id, voice)| {

@@ -32,6 +32,10 @@ fn lost_in_a_row(percent: u8) -> u64 {
     }
 }
 
+/// Until this tick no more loss is assumed than so many percent.
+const MEASURED: Tick = Tick(300);
+const ASSUMED_LOSS: u8 = 10;
+
 /// How far to go ahead of what is known.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Prediction {
@@ -126,10 +130,15 @@ impl Lockstep {
             return self.ahead.expect(farthest, self.tick_time);
         };
         let members = self.roster.iter().flat_map(|roster| &roster.members);
-        let lost = lost_in_a_row(members.map(|member| member.loss).max().unwrap_or(0));
+        let loss = members.map(|member| member.loss).max().unwrap_or(0);
+        // Of few packets it is not known how many get lost.
+        let lost = lost_in_a_row(match self.head < MEASURED {
+            true => loss.min(ASSUMED_LOSS),
+            false => loss,
+        });
         let way = farthest.as_nanos().div_ceil(self.tick_time.as_nanos()) as u64;
         // A word that waits for the next tick, or for the host's, is a tick later.
-        let relayed = u64::from(self.is_hub());
+        let relayed = u64::from(!self.beyond_host.is_zero());
         let needed = way + lost + 1 + relayed;
         self.ahead
             .set_floor(needed.saturating_sub(prediction.window));
@@ -168,14 +177,17 @@ impl Lockstep {
     }
 
     /// Something came to be known of ticks that are simulated already: they are simulated again.
-    pub(super) fn put_right(&mut self, world: &mut dyn World) {
+    ///
+    /// False if that cannot be done: then nothing is final until another's state has come.
+    pub(super) fn put_right(&mut self, world: &mut dyn World) -> bool {
         let touched = self.timeline.take_touched();
         let Some(touched) = touched.filter(|touched| *touched < self.head) else {
-            return;
+            return true;
         };
         let ahead = self.head;
         if !self.go_back(touched, false, world) {
-            return;
+            self.timeline.touch(touched);
+            return false;
         }
         let ticks = ahead.since(self.head);
         self.again.times += 1;
@@ -183,6 +195,7 @@ impl Lockstep {
         self.again.deepest = self.again.deepest.max(ticks);
         self.go_again(ahead, world);
         self.put_right_at = Some(ahead);
+        true
     }
 
     /// Goes back to where everything is known, for what needs the world to be there. Gives the tick it was at.
@@ -211,10 +224,12 @@ impl Lockstep {
         let Some(save) = self.saves.go_back(tick, is_needed, world) else {
             // What a world was told to keep it keeps: only one that breaks its word comes here.
             let authority = self.authority().filter(|peer| Some(*peer) != self.me());
-            if let Some(authority) = authority {
+            let asked = self.trouble.is_some();
+            if let Some(authority) = authority.filter(|_| !asked) {
                 let message = Message::Leaves { tick, tree: &[] };
                 self.say(authority, Carriage::Reliable, &message);
             }
+            self.is_wrong = true;
             self.trouble = Some("the world did not keep a state that it was to keep".into());
             return false;
         };
