@@ -93,8 +93,7 @@ const LOCKSTEP_BELOW_MS: Key = Key::number(
     0.0,
     Domain::Number(0.0, 10_000.0),
     "rollback predicts nothing while the farthest round trip is shorter, in ms",
-)
-.labelled(|value| some(value, "below"));
+);
 
 /// What changes on the way.
 const LATER_LATENCY_MS: Key = Key::number(

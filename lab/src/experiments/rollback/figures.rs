@@ -15,7 +15,7 @@ pub(super) const METRICS: &[Metric] = &[
         "from a player's input to the state that shows it, in states after the one that was shown then, most",
     ),
     Metric::new("own_delay", "ms", "the same time, median"),
-    Metric::new("own_delay_p95", "ms", "the same, 95th percentile"),
+    Metric::new("own_p95", "ms", "the same, 95th percentile"),
     Metric::new(
         "moved",
         "",
@@ -26,7 +26,7 @@ pub(super) const METRICS: &[Metric] = &[
         "ms",
         "from a player's input to the first state of another that shows it, median",
     ),
-    Metric::new("others_delay_p95", "ms", "the same, 95th percentile"),
+    Metric::new("others_p95", "ms", "the same, 95th percentile"),
     Metric::new(
         "delay",
         "ticks",
@@ -92,13 +92,13 @@ pub(super) const METRICS: &[Metric] = &[
         "UDP payload the host sends (in a mesh the opener)",
     ),
     Metric::new(
-        "events_predicted",
+        "predicted",
         "/s",
         "events told before they were certain, per member and second",
     ),
-    Metric::new("events_confirmed", "/s", "events that happened"),
+    Metric::new("confirmed", "/s", "events that happened"),
     Metric::new(
-        "events_cancelled",
+        "cancelled",
         "/s",
         "events that were predicted and did not happen",
     ),
