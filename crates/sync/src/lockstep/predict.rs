@@ -242,7 +242,10 @@ impl Lockstep {
     pub(super) fn go_again(&mut self, to: Tick, world: &mut dyn World) {
         // It will mostly be from the first tick that is not known that all is simulated again. The farther from there the fewer
         // states are kept: copying them is what all this costs.
-        let (mut keep, mut stride) = (self.known_upto().max(self.next), 0);
+        // Where the tick before was put right as well, the next will be so too, from that first tick on.
+        let again = self.put_right_at.is_some_and(|last| last.next() == to);
+        let stride = if again { STRIDE } else { 0 };
+        let (mut keep, mut stride) = (self.known_upto().max(self.next), stride);
         if self.head < to {
             self.timeline.take_touched();
         }
