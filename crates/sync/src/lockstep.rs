@@ -92,6 +92,9 @@ pub struct Lockstep {
     led_always: bool,
     /// At a guest: from the host to the farthest other guest.
     beyond_host: Duration,
+    /// Packets that get lost, in percent, as far as it is believed.
+    believed_loss: u8,
+    next_belief: Duration,
     again: Again,
     /// The world was at this tick when something was put right last.
     put_right_at: Option<Tick>,
@@ -251,6 +254,8 @@ impl Lockstep {
             heard: Hearing::default(),
             led_always: true,
             beyond_host: Duration::ZERO,
+            believed_loss: 5,
+            next_belief: Duration::ZERO,
             again: Again::default(),
             put_right_at: None,
             voices: BTreeMap::new(),
@@ -470,6 +475,7 @@ impl Model for Lockstep {
         }
         self.catch_slip(now);
         self.choose_whether_to_predict(now);
+        self.believe_loss(now);
         self.close_turns(now);
         self.speak_for_silent(now);
         self.simulate(now, world);

@@ -32,9 +32,9 @@ fn lost_in_a_row(percent: u8) -> u64 {
     }
 }
 
-/// Until this tick no more loss is assumed than so many percent.
-const MEASURED: Tick = Tick(300);
-const ASSUMED_LOSS: u8 = 10;
+/// How soon loss is believed to be greater, and by how many percent.
+const BELIEVE_EVERY: Duration = Duration::from_millis(500);
+const BELIEVED_MORE: u8 = 2;
 
 /// How far to go ahead of what is known.
 #[derive(Clone, PartialEq, Debug)]
@@ -84,6 +84,20 @@ impl Lockstep {
         self.tick_time * ticks as u32
     }
 
+    /// Loss is measured on few packets: that it has grown is believed little by little.
+    pub(super) fn believe_loss(&mut self, now: Duration) {
+        if self.prediction.is_none() || now < self.next_belief {
+            return;
+        }
+        self.next_belief = now + BELIEVE_EVERY;
+        let members = self.roster.iter().flat_map(|roster| &roster.members);
+        let loss = members.map(|member| member.loss).max().unwrap_or(0);
+        if loss > self.believed_loss {
+            self.believed_loss = loss.min(self.believed_loss + BELIEVED_MORE);
+            self.expect_latency();
+        }
+    }
+
     /// The authority says whether the room is so small that nothing need be predicted.
     pub(super) fn choose_whether_to_predict(&mut self, now: Duration) {
         let Some((roster, prediction)) = self.roster.as_ref().zip(self.prediction.as_ref()) else {
@@ -131,11 +145,8 @@ impl Lockstep {
         };
         let members = self.roster.iter().flat_map(|roster| &roster.members);
         let loss = members.map(|member| member.loss).max().unwrap_or(0);
-        // Of few packets it is not known how many get lost.
-        let lost = lost_in_a_row(match self.head < MEASURED {
-            true => loss.min(ASSUMED_LOSS),
-            false => loss,
-        });
+        self.believed_loss = self.believed_loss.min(loss);
+        let lost = lost_in_a_row(self.believed_loss);
         let way = farthest.as_nanos().div_ceil(self.tick_time.as_nanos()) as u64;
         // A word that waits for the next tick, or for the host's, is a tick later.
         let relayed = u64::from(!self.beyond_host.is_zero());
