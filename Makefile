@@ -38,7 +38,7 @@ lint:
 	@$(CARGO) clippy -p samestep-proto --no-default-features -- -D warnings
 
 unit:
-	@echo "==> tests: units, behaviours, documentation examples, 2,500 seeded worlds"
+	@echo "==> tests: units, behaviours, documentation examples, 2,700 seeded worlds"
 	@$(CARGO) test --workspace
 
 wasm:

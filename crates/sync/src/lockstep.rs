@@ -254,7 +254,7 @@ impl Lockstep {
             heard: Hearing::default(),
             led_always: true,
             beyond_host: Duration::ZERO,
-            believed_loss: 5,
+            believed_loss: 10,
             next_belief: Duration::ZERO,
             again: Again::default(),
             put_right_at: None,

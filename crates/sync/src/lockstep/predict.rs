@@ -34,7 +34,7 @@ fn lost_in_a_row(percent: u8) -> u64 {
 
 /// How soon loss is believed to be greater, and by how many percent.
 const BELIEVE_EVERY: Duration = Duration::from_millis(500);
-const BELIEVED_MORE: u8 = 2;
+const BELIEVED_MORE: u8 = 1;
 
 /// How far to go ahead of what is known.
 #[derive(Clone, PartialEq, Debug)]
