@@ -15,6 +15,7 @@ mod pending;
 mod predict;
 mod relay;
 mod saves;
+mod tell;
 #[cfg(test)]
 mod tests;
 

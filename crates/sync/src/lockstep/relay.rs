@@ -5,8 +5,8 @@ use alloc::vec::Vec;
 use core::time::Duration;
 
 use super::Lockstep;
-use super::close::{ONE_PACKET_BYTES, TELL_BACK};
 use super::message::{Message, Words};
+use super::tell::{ONE_PACKET_BYTES, TELL_BACK};
 use crate::timeline::VoiceId;
 use crate::{Carriage, PeerId, Tick};
 
