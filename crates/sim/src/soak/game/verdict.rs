@@ -13,7 +13,7 @@ use crate::NodeId;
 use crate::check::{Breach, Promise};
 
 /// How long members of a mesh take to know who is none any more.
-const MEMBERS_KNOW: Duration = Duration::from_secs(6);
+const MEMBERS_KNOW: Duration = Duration::from_secs(12);
 
 impl<S: Settings> Script<'_, S> {
     /// The weather clears; soon everyone plays on, together.
