@@ -63,11 +63,11 @@ impl Visitor for Test<'_> {
         let took = begun.elapsed().as_secs_f64();
         match tested {
             Ok(report) => {
-                println!("{}: {report} ({took:.1} s)", G::NAME);
+                println!("{}, seed {}: {report} ({took:.1} s)", G::NAME, setup.seed);
                 Ok(ExitCode::SUCCESS)
             }
             Err(mismatch) => {
-                println!("{}: {mismatch}", G::NAME);
+                println!("{}, seed {}: {mismatch}", G::NAME, setup.seed);
                 Ok(ExitCode::FAILURE)
             }
         }
