@@ -6,8 +6,8 @@ use std::net::SocketAddr;
 
 use samestep_proto::{Machine, Transmit};
 use samestep_sync::{
-    AdoptError, Carriage, DesyncReport, Input, Member, Model, ModelEvent, Roster, Status, Tick,
-    World,
+    AdoptError, Carriage, DesyncReport, Input, Live, Member, Model, ModelEvent, Roster, Simulation,
+    Status, Tick, World,
 };
 use samestep_wire::{decode_exact, encode_to_vec};
 
@@ -20,6 +20,10 @@ use crate::session::Session;
 
 /// How often latencies are looked at again.
 const LATENCIES_EVERY: Duration = Duration::from_secs(1);
+/// How often rates are, for models that care.
+const RATES_EVERY: Duration = Duration::from_millis(100);
+/// A connection whose packets wait longer than this, or that has more bytes waiting than it carries in this time, is full.
+const FULL: Duration = Duration::from_millis(20);
 /// A guest of a host need not know of everybody's coming and going at once.
 const GUESTS_EVERY: Duration = Duration::from_millis(250);
 /// Changes of a latency that are not worth mentioning.
@@ -90,6 +94,8 @@ pub struct Match<W, M> {
     /// The state of the room it was made of.
     roster_of: u64,
     next_latencies: Duration,
+    /// When rates are looked at; `None` if the model does not care.
+    next_rates: Option<Duration>,
     /// States that spectators are to get later.
     delayed: Vec<(Duration, PeerId, Vec<u8>)>,
     /// When the model wants to be called, by this program's clock.
@@ -150,6 +156,7 @@ impl<W: World, M: Model> Match<W, M> {
             next_roster: now,
             roster_of: 0,
             next_latencies: now,
+            next_rates: Some(now),
             delayed: Vec::new(),
             wake: Some(now),
         })
@@ -210,6 +217,12 @@ impl<W: World, M: Model> Match<W, M> {
     /// The model.
     pub fn model(&self) -> &M {
         &self.model
+    }
+
+    /// The model, to have it do what it offers.
+    pub fn model_mut(&mut self) -> &mut M {
+        self.wake = Some(Duration::ZERO);
+        &mut self.model
     }
 
     /// The session.
@@ -284,6 +297,9 @@ impl<W: World, M: Model> Match<W, M> {
         let changed = self.roster_changed && now >= self.next_roster;
         if changed || now >= self.next_latencies {
             self.tell_roster(now, time);
+        }
+        if self.next_rates.is_some_and(|at| at <= now) {
+            self.tell_rates(now, time);
         }
         let plays = matches!(self.session.state(), State::InSync);
         let due = self.wake.is_none_or(|wake| wake <= now)
@@ -460,6 +476,30 @@ impl<W: World, M: Model> Match<W, M> {
         }
     }
 
+    /// Tells the model how much may be sent to whom.
+    fn tell_rates(&mut self, now: Duration, time: Duration) {
+        self.next_rates = None;
+        let Some(roster) = &self.roster else {
+            self.next_rates = Some(now + RATES_EVERY);
+            return;
+        };
+        for member in roster.members.iter().filter(|m| m.peer != roster.me) {
+            let Some(stats) = self.session.connection_stats(member.peer) else {
+                continue;
+            };
+            let estimate = stats.bandwidth_bytes_per_s;
+            let waiting = stats.queued_bytes as u64 * 1000 > estimate * FULL.as_millis() as u64;
+            // The estimate is not above what was sent: without a queue there is room for more.
+            let rate = match stats.queueing > FULL || waiting {
+                true => estimate - estimate / 10,
+                false => estimate + estimate / 2 + 16_000,
+            };
+            if self.model.handle_rate(time, member.peer, rate) {
+                self.next_rates = Some(now + RATES_EVERY);
+            }
+        }
+    }
+
     /// Sends what the model says, and tells what it found out.
     fn send(&mut self, now: Duration) {
         while let Some(message) = self.model.poll_message() {
@@ -494,6 +534,18 @@ impl<W: World, M: Model> Match<W, M> {
                     MatchEvent::TooSlow { peer, ticks_behind }
                 }
             });
+        }
+    }
+}
+
+impl<S: Simulation, M: Model> Match<Live<S>, M> {
+    /// What to draw at `now`: the state as it is to be seen, which moves smoothly, and where the authority alone knows everything lies a little
+    /// in the past.
+    pub fn shown(&mut self, now: Duration) -> &S {
+        let time = self.session.time(now);
+        match time.is_some_and(|time| self.model.view(time, &mut self.world)) {
+            true => self.world.drawn(),
+            false => self.world.shown(now),
         }
     }
 }

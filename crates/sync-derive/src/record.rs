@@ -14,6 +14,8 @@ struct Shown {
     range: Option<(Expr, Expr)>,
     precision: Option<Expr>,
     blend: Option<Ident>,
+    owner: bool,
+    secret: bool,
 }
 
 impl Shown {
@@ -53,13 +55,17 @@ impl Shown {
                             return Err(Error::new(name.span(), message));
                         }
                     });
+                } else if meta.path.is_ident("owner") {
+                    shown.owner = true;
+                } else if meta.path.is_ident("secret") {
+                    shown.secret = true;
                 } else if meta.path.is_ident("skip") {
                     return Err(meta.error(
                         "every field of a record is part of the state: move what is not into a field of the state that is `#[replicate(skip)]`",
                     ));
                 } else {
                     return Err(meta.error(
-                        "use `range(least, greatest)`, `precision = …` or `blend = \"…\"`",
+                        "use `range(least, greatest)`, `precision = …`, `blend = \"…\"`, `owner` or `secret`",
                     ));
                 }
                 Ok(())
@@ -74,7 +80,7 @@ impl Shown {
 
     /// The call that enters the field, for the description.
     fn enter(&self, name: &str, sync: &Path) -> TokenStream {
-        if self.range.is_none() && self.blend.is_none() {
+        if self.range.is_none() && self.blend.is_none() && !self.owner && !self.secret {
             return quote!(into.enter(#name););
         }
         let range = self
@@ -89,8 +95,10 @@ impl Shown {
             .blend
             .as_ref()
             .map(|blend| quote!(.blend(#sync::Blend::#blend)));
+        let owner = self.owner.then(|| quote!(.owner()));
+        let secret = self.secret.then(|| quote!(.secret()));
         // Constant, so that a wrong one does not compile.
-        quote!(into.enter_shown(#name, const { #sync::Shown::EXACT #range #precision #blend });)
+        quote!(into.enter_shown(#name, const { #sync::Shown::EXACT #range #precision #blend #owner #secret });)
     }
 }
 

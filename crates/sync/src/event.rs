@@ -56,6 +56,11 @@ impl<E> Events<E> {
         self.emitted.push(event);
     }
 
+    /// What was emitted and not taken yet.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &E> {
+        self.emitted.iter()
+    }
+
     /// What was emitted since this was asked last.
     pub fn drain(&mut self) -> impl Iterator<Item = E> {
         self.emitted.drain(..)
@@ -173,6 +178,33 @@ impl<E: Clone + PartialEq> Ledger<E> {
         self.settle_before(tick);
         let predicted = self.take_again(tick, &event);
         self.tell(tick, Stage::Confirmed, predicted, event);
+    }
+
+    /// Whoever decides says that these are the events of `tick`, and that there were no others since the last that it spoke of. What was
+    /// predicted until then and is not among them is cancelled as soon as it cannot come any more, four ticks later.
+    pub fn judge(&mut self, tick: Tick, events: impl IntoIterator<Item = E>) {
+        while self.standing.front().is_some_and(|open| open.tick <= tick) {
+            if let Some(open) = self.standing.pop_front() {
+                let at = self
+                    .rewound
+                    .partition_point(|other| other.tick <= open.tick);
+                self.rewound.insert(at, open);
+            }
+        }
+        for event in events {
+            let predicted = self
+                .take_again(tick, &event)
+                .or_else(|| self.take_early(tick, &event));
+            self.tell(tick, Stage::Confirmed, predicted, event);
+        }
+        self.settle_before(tick.next());
+    }
+
+    /// Finds what is predicted for a tick that comes a little later.
+    fn take_early(&mut self, tick: Tick, event: &E) -> Option<Tick> {
+        let soon = |open: &Open<E>| open.tick.0 <= tick.0 + SHIFT && open.event == *event;
+        let at = self.standing.iter().position(soon)?;
+        self.standing.remove(at).map(|open| open.predicted)
     }
 
     /// Nothing that was predicted counts any more: the state has been replaced. It is cancelled.

@@ -6,7 +6,7 @@ use core::fmt;
 
 use samestep_wire::{BitReader, BitWriter, DecodeError, Wire};
 
-use crate::PlayerId;
+use crate::{PlayerId, Sight};
 
 /// An instant of the simulation: `Tick(t)` is the moment before step `t`, so `Tick(0)` is the beginning.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash, Default)]
@@ -154,6 +154,8 @@ pub struct TickInputs {
     entries: Vec<(PlayerId, u32)>,
     /// What they say, and some zeros behind: reading is fastest away from the end.
     bytes: Vec<u8>,
+    /// What those saw who are judged by that.
+    sights: Vec<(PlayerId, Sight)>,
 }
 
 /// Zeros behind what players say.
@@ -179,6 +181,7 @@ impl TickInputs {
     pub fn clear(&mut self) {
         self.entries.clear();
         self.bytes.clear();
+        self.sights.clear();
     }
 
     /// Who is present, in ascending order.
@@ -270,6 +273,25 @@ impl TickInputs {
         let starts = core::iter::once(0).chain(self.entries.iter().map(|(_, end)| *end));
         let ranges = self.entries.iter().zip(starts);
         ranges.map(|(&(player, end), start)| (player, &self.bytes[start as usize..end as usize]))
+    }
+
+    /// Sets what a player saw when it did what it does in this tick.
+    pub fn set_sight(&mut self, player: PlayerId, sight: Sight) {
+        match self.sights.binary_search_by_key(&player, |seen| seen.0) {
+            Ok(at) => self.sights[at].1 = sight,
+            Err(at) => self.sights.insert(at, (player, sight)),
+        }
+    }
+
+    /// What a player saw when it did what it does in this tick, if it is judged by that.
+    pub fn sight(&self, player: PlayerId) -> Option<Sight> {
+        let at = self.sights.binary_search_by_key(&player, |seen| seen.0);
+        at.ok().map(|at| self.sights[at].1)
+    }
+
+    /// What everyone saw who is judged by that, in ascending order.
+    pub fn sights(&self) -> &[(PlayerId, Sight)] {
+        &self.sights
     }
 
     /// How many have said something.

@@ -162,11 +162,13 @@ mod exact;
 mod fields;
 mod id;
 mod input;
+mod interest;
 mod list;
 mod live;
 mod lockstep;
 pub mod math;
 mod model;
+mod past;
 pub mod random;
 mod record;
 mod replay;
@@ -190,10 +192,12 @@ pub use event::{Events, Ledger, Occurrence, Stage};
 pub use fields::{SharedField, SharedFields, Stamp};
 pub use id::{Owner, PeerId, PlayerId};
 pub use input::{Input, Inputs, Tick, TickInputs};
+pub use interest::{INPUTS_PART, Interest, PartInterest, Relevance};
 pub use list::{Full, List};
 pub use live::Live;
 pub use lockstep::{Length, Lockstep, LockstepConfig, LockstepError, Pace, SlowMachine};
 pub use model::{Carriage, DesyncReport, Member, Model, ModelEvent, Outgoing, Roster, Status};
+pub use past::{Past, Seen, Sight};
 pub use random::Rng;
 pub use record::{Blend, CellKind, Describe, Field, Holds, InvalidCell, Record, Shown, When};
 pub use replay::{
@@ -211,6 +215,8 @@ pub use rollback::{Beyond, Rollback, RollbackConfig, RollbackError};
 /// |---|---|
 /// | `range(0.0, 1024.0)` | the least and the greatest value |
 /// | `precision = 0.01` | the step between neighbouring values of a range |
+/// | `owner` | of a [`PlayerId`]: the row is that player's own |
+/// | `secret` | never sent to who only views the state: a random generator, a hidden card |
 /// | `blend = "linear"` | in proportion to time; `"angle"`, the shorter way round; `"step"`, all at once, is the default |
 ///
 /// They apply to all numbers in the field. `#[record(crate = path::to::samestep_sync)]` on the type is for crates that
@@ -419,4 +425,4 @@ pub use sync_test::{Mismatch, MismatchKind, NotANumber, SyncTestReport, sync_tes
 pub use synced::{SetError, Synced};
 pub use table::{Kind, RestoreError, Row, Schema, SchemaBuilder, Table};
 pub use view::{SmoothConfig, SmoothStats, SmoothView};
-pub use world::{AdoptError, Patched, World};
+pub use world::{AdoptError, Patched, Scene, World};

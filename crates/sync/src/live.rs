@@ -1,6 +1,7 @@
 //! A game that runs: its state, its events, the states it can go back to, and its recording.
 
 use alloc::boxed::Box;
+use alloc::collections::VecDeque;
 use alloc::string::ToString;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -9,10 +10,12 @@ use core::fmt;
 use samestep_wire::encode_to_vec;
 
 use crate::{
-    AdoptError, Chunk, Divergence, Events, Input, Inputs, Ledger, Occurrence, Patched, PlayerId,
-    Recorder, ReplayHeader, Simulation, SmoothView, Table, Tick, TickInputs, Tree, World,
+    AdoptError, Chunk, Divergence, Events, Input, Inputs, Ledger, Occurrence, Past, Patched,
+    PlayerId, Recorder, ReplayHeader, Scene, Simulation, SmoothView, Table, Tick, TickInputs, Tree,
+    World,
 };
 
+mod scene;
 mod smooth;
 
 /// A [`Simulation`] as a [`World`]: what a plain game hands to a model.
@@ -70,6 +73,11 @@ pub struct Live<S: Simulation> {
     table: Table,
     recorder: Option<Recorder>,
     view: Option<Box<SmoothView<S>>>,
+    /// What a model has drawn.
+    drawn: Option<Box<S>>,
+    /// The states before the last ticks, if the rules look back.
+    past: VecDeque<(Tick, S)>,
+    inputs_refused: u64,
 }
 
 /// A state, and what its players were doing.
@@ -178,6 +186,9 @@ impl<S: Simulation> Live<S> {
             table: Table::new(S::schema()),
             recorder: None,
             view: None,
+            drawn: None,
+            past: VecDeque::new(),
+            inputs_refused: 0,
         }
     }
 
@@ -194,6 +205,11 @@ impl<S: Simulation> Live<S> {
     /// The tick that is simulated next.
     pub fn tick(&self) -> Tick {
         self.now.tick
+    }
+
+    /// Inputs so far that the rules [do not allow](Simulation::allows), each counted as often as its tick was simulated.
+    pub fn inputs_refused(&self) -> u64 {
+        self.inputs_refused
     }
 
     /// The next event of the game.
@@ -241,6 +257,28 @@ impl<S: Simulation> Live<S> {
         found.map(|(_, moment)| moment)
     }
 
+    /// Keeps the state before a tick for rules that look back.
+    fn remember(&mut self, tick: Tick) {
+        if S::PAST == 0 {
+            return;
+        }
+        while self.past.back().is_some_and(|(last, _)| *last >= tick) {
+            self.past.pop_back();
+        }
+        let oldest = match self.past.len() as u64 > S::PAST {
+            true => self.past.pop_front(),
+            false => None,
+        };
+        let state = match oldest {
+            Some((_, mut state)) => {
+                state.assign(&self.now.state);
+                state
+            }
+            None => self.now.state.clone(),
+        };
+        self.past.push_back((tick, state));
+    }
+
     /// Extracts a kept state into the table.
     fn extract_saved(&mut self, tick: Tick) -> bool {
         let Some((_, moment)) = self.saves.iter().find(|(saved, _)| *saved == tick) else {
@@ -258,6 +296,7 @@ impl<S: Simulation> World for Live<S> {
 
     fn step(&mut self, tick: Tick, inputs: &TickInputs) {
         self.predict_fresh();
+        self.remember(tick);
         let now = &mut self.now;
         now.prepare(inputs.shared_players());
         self.given.clear();
@@ -269,14 +308,19 @@ impl<S: Simulation> World for Live<S> {
                 return;
             };
             last = at;
+            if !now.state.allows(player, &input) {
+                self.inputs_refused += 1;
+                return;
+            }
             if input != idle && now.inputs[at] == idle {
                 now.active.push(at as u16);
             }
             now.inputs[at] = input;
             self.given.push(at as u16);
         });
+        let past = Past::new(&self.past, inputs);
         let inputs = Inputs::new(tick, &now.players, &now.inputs, &self.given);
-        now.state.step(&inputs, &mut self.events);
+        now.state.step_with_past(&inputs, &past, &mut self.events);
         now.tick = tick.next();
         match tick < self.settled {
             // Told already, when it was simulated for the first time.
@@ -463,6 +507,10 @@ impl<S: Simulation> World for Live<S> {
         recorder.on_divergence(divergence);
         recorder.finish();
         Some(recorder.bytes())
+    }
+
+    fn scene(&mut self) -> &mut dyn Scene {
+        self
     }
 }
 

@@ -522,6 +522,7 @@ impl Model for Lockstep {
             initiative: self.initiative,
             inputs_refused: self.inputs_refused,
             trouble: self.trouble.clone(),
+            ..Status::default()
         }
     }
 

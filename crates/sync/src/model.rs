@@ -21,6 +21,12 @@ pub trait Model {
     /// Who is there has changed.
     fn handle_roster(&mut self, now: Duration, roster: &Roster);
 
+    /// Bytes a second that may be sent to a peer without filling queues, as its connection estimates. True if this model cares, and wants to be
+    /// told again soon.
+    fn handle_rate(&mut self, _now: Duration, _peer: PeerId, _bytes_per_s: u64) -> bool {
+        false
+    }
+
     /// The game begins at this time, from the state the world has then.
     fn handle_start(&mut self, now: Duration, at: Duration);
 
@@ -46,6 +52,14 @@ pub trait Model {
 
     /// The next thing worth knowing.
     fn poll_event(&mut self) -> Option<ModelEvent>;
+
+    /// Draws into the world what is to be shown at `now`, if that is something else than the world's present state: then it is true.
+    fn view(&mut self, _now: Duration, _world: &mut dyn World) -> bool {
+        false
+    }
+
+    /// From this tick on nothing is simulated any more: something else goes on from there.
+    fn hold(&mut self, _tick: Tick) {}
 
     /// When `advance` wants to be called next.
     fn poll_timeout(&self) -> Option<Duration>;
@@ -218,6 +232,14 @@ pub struct Status {
     pub resimulated: u64,
     /// The most ticks that were simulated again at once, so far.
     pub deepest: u64,
+    /// How much later than the authority's present others are shown.
+    pub delay: Duration,
+    /// How far ahead of the authority's present one's own inputs are given.
+    pub lead: Duration,
+    /// How often what was simulated here was not what the authority says, so far.
+    pub corrections: u64,
+    /// Whether this program is so far away that its shots are judged by what the authority sees: show how far to aim ahead.
+    pub beyond_compensation: bool,
     /// Desyncs seen so far.
     pub desyncs: u64,
     /// Messages that were malformed or from somebody who may not send them.

@@ -200,10 +200,10 @@ impl<'a> Restoration<'a> {
             .map_err(|cell| self.invalid(self.kind, row, cell))
     }
 
-    /// All of the table must have been of use.
+    /// All of the table must have been of use, but for kinds that a model has added behind.
     fn finish(self) -> Result<(), RestoreError> {
-        let kinds = self.table.schema().kinds();
-        match self.kind + 1 == kinds.len() && self.cell == kinds[0].fields.len() {
+        let schema = self.table.schema();
+        match self.kind + 1 == schema.own_kinds() && self.cell == schema.kinds()[0].fields.len() {
             true => Ok(()),
             false => Err(RestoreError::OtherSchema),
         }

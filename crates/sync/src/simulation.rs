@@ -2,18 +2,22 @@
 
 use core::fmt;
 
-use crate::{Events, Input, Inputs, Replicate};
+use samestep_wire::Wire;
+
+use crate::{Events, Input, Inputs, Interest, Past, PlayerId, Replicate};
 
 /// A game: its state, and how one tick turns it into the next.
 ///
 /// `step` must be deterministic: the same state and inputs give the same state everywhere, to the last bit. So it uses no clock,
 /// no random numbers but those of the state's own generator, no containers whose order depends on addresses or hashes.
+///
+/// Only [`step`](Self::step) is needed. The others are for games in which not everyone may do or see everything.
 pub trait Simulation: Replicate {
     /// What one player does in one tick.
     type Input: Input;
 
-    /// Effects that are not part of the state: sounds, score, messages.
-    type Event: Clone + PartialEq + fmt::Debug + 'static;
+    /// Effects that are not part of the state: sounds, score, messages. Where only the authority simulates, they travel.
+    type Event: Wire + Clone + PartialEq + fmt::Debug + 'static;
 
     /// The game's name, in replays and save games.
     const NAME: &'static str;
@@ -24,6 +28,34 @@ pub trait Simulation: Replicate {
     /// Steps per second. Default 60.
     const TICKS_PER_SECOND: u32 = 60;
 
+    /// Ticks whose states are kept for [`step_with_past`](Self::step_with_past). Default none.
+    const PAST: u64 = 0;
+
     /// Simulates one tick.
     fn step(&mut self, inputs: &Inputs<'_, Self::Input>, events: &mut Events<Self::Event>);
+
+    /// Simulates one tick, by rules that judge a shot by what the shooter saw. It is called in place of [`step`](Self::step), which is what it
+    /// does by default.
+    fn step_with_past(
+        &mut self,
+        inputs: &Inputs<'_, Self::Input>,
+        _past: &Past<'_, Self>,
+        events: &mut Events<Self::Event>,
+    ) {
+        self.step(inputs, events);
+    }
+
+    /// Whether a player may do this now at all. What it may not counts as nothing, for everyone alike. Default: everything.
+    fn allows(&self, _player: PlayerId, _input: &Self::Input) -> bool {
+        true
+    }
+
+    /// What a program with these players may see, and how often it is told, where the authority alone knows everything. Default: all of it,
+    /// always.
+    fn interest(&self, _viewers: &[PlayerId], _interest: &mut Interest) {}
+
+    /// Whether a program with these players may be told of an event, where the authority alone knows everything. Default: of all.
+    fn perceives(&self, _viewers: &[PlayerId], _event: &Self::Event) -> bool {
+        true
+    }
 }

@@ -6,7 +6,8 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use crate::entities::EntityId;
-use crate::record::{CellKind, Describe, Field, Record};
+use crate::id::PlayerId;
+use crate::record::{CellKind, Describe, Field, Record, Shown};
 
 /// What a state consists of: the same for all states of a type.
 ///
@@ -41,6 +42,8 @@ use crate::record::{CellKind, Describe, Field, Record};
 #[derive(Clone, PartialEq, Debug)]
 pub struct Schema {
     kinds: Arc<[Kind]>,
+    /// How many of them are not the state's.
+    added: usize,
 }
 
 /// A collection of rows of the same fields. The first kind of every schema is a single row that holds what is in no
@@ -56,10 +59,49 @@ pub struct Kind {
     pub fields: Vec<Field>,
 }
 
+impl Kind {
+    /// The field that names the player whose row it is.
+    pub(crate) fn owner_field(&self) -> Option<usize> {
+        let owner = |field: &Field| field.shown.owner && field.kind == CellKind::Player;
+        self.fields.iter().position(owner)
+    }
+}
+
 impl Schema {
     /// All kinds; a [`Chunk`](crate::Chunk) names one by its place here.
     pub fn kinds(&self) -> &[Kind] {
         &self.kinds
+    }
+
+    /// How many kinds are the state's own; models may have added others behind.
+    pub(crate) fn own_kinds(&self) -> usize {
+        self.kinds.len() - self.added
+    }
+
+    /// The same with further kinds of rows without ids, which are not the state's: their names and fields.
+    pub(crate) fn with_added(&self, added: &[(&str, &[&str])]) -> Schema {
+        let kind = |(name, fields): &(&str, &[&str])| Kind {
+            name: String::from(*name),
+            has_ids: false,
+            fields: fields
+                .iter()
+                .map(|field| Field {
+                    name: String::from(*field),
+                    kind: CellKind::Unsigned,
+                    shown: Shown::EXACT,
+                    when: None,
+                })
+                .collect(),
+        };
+        Schema {
+            kinds: self
+                .kinds
+                .iter()
+                .cloned()
+                .chain(added.iter().map(kind))
+                .collect(),
+            added: self.added + added.len(),
+        }
     }
 
     /// A number for the kinds and fields, their names and what they hold: states of equal schemas understand each other.
@@ -138,6 +180,7 @@ impl SchemaBuilder {
         );
         Schema {
             kinds: core::iter::once(globals).chain(self.kinds).collect(),
+            added: 0,
         }
     }
 }
@@ -251,6 +294,36 @@ impl Table {
 
     pub(crate) fn kinds(&self) -> impl Iterator<Item = (&Kind, &Rows)> {
         self.schema.kinds.iter().zip(&self.kinds)
+    }
+
+    /// Replaces the rows of others by those of another table: entities that belong to a player who is none of `own`.
+    pub(crate) fn take_rows_of_others(&mut self, from: &Table, own: &[PlayerId]) {
+        let kinds = self.schema.kinds.iter().zip(&mut self.kinds);
+        for ((kind, rows), from) in kinds.zip(&from.kinds) {
+            let Some(owner) = kind.owner_field().filter(|_| kind.has_ids) else {
+                continue;
+            };
+            let width = kind.fields.len();
+            let is_own = |cells: &[u64]| own.iter().any(|own| u64::from(own.0) == cells[owner]);
+            let mut kept = 0;
+            for at in 0..rows.count {
+                if is_own(&rows.cells[at * width..][..width]) {
+                    rows.cells
+                        .copy_within(at * width..(at + 1) * width, kept * width);
+                    rows.ids[kept] = rows.ids[at];
+                    kept += 1;
+                }
+            }
+            rows.ids.truncate(kept);
+            rows.cells.truncate(kept * width);
+            for (id, cells) in from.ids.iter().zip(from.cells.chunks_exact(width)) {
+                if !is_own(cells) && !rows.ids[..kept].contains(id) {
+                    rows.ids.push(*id);
+                    rows.cells.extend_from_slice(cells);
+                }
+            }
+            rows.count = rows.ids.len();
+        }
     }
 
     pub(crate) fn kind(&self, kind: usize) -> Option<&Rows> {

@@ -3,8 +3,11 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
+use core::time::Duration;
 
-use crate::{Chunk, Difference, Divergence, Tick, TickInputs, Tree};
+use crate::{
+    Chunk, Difference, Divergence, Interest, PlayerId, Schema, Table, Tick, TickInputs, Tree,
+};
 
 /// A running game, as a model sees it: it can be stepped, saved, compared and replaced, but its type is not known.
 ///
@@ -71,6 +74,46 @@ pub trait World {
         ticks: &[TickInputs],
         divergence: &Divergence,
     ) -> Option<Vec<u8>>;
+
+    /// The state as it is shown to those who do not simulate it all themselves.
+    fn scene(&mut self) -> &mut dyn Scene;
+}
+
+/// A [`World`] as an authority shows it to others, and as those take it over who follow.
+pub trait Scene {
+    /// What its state consists of.
+    fn schema(&self) -> Schema;
+
+    /// Writes all cells of the present state into a table, which may have further kinds.
+    fn extract(&mut self, table: &mut Table);
+
+    /// The same of a state that was kept; false if there is none.
+    fn extract_at(&mut self, saved: Tick, table: &mut Table) -> bool;
+
+    /// Who is present, and what they hold.
+    fn doing(&self, doing: &mut TickInputs);
+
+    /// The state at `tick` is another: that of a table, with these players present who hold this. Events of the ticks from there on that have
+    /// been predicted will come out again, or are taken back.
+    fn replace(&mut self, tick: Tick, table: &Table, doing: &TickInputs) -> Result<(), AdoptError>;
+
+    /// What a player says in one tick if one thing came too late for its own and another is due.
+    fn merge(&self, late: &[u8], due: &[u8]) -> Vec<u8>;
+
+    /// Takes away from `interest` what a program with these players must not see.
+    fn interest(&self, viewers: &[PlayerId], interest: &mut Interest);
+
+    /// Adds the events of the last step that these players may be told of, encoded, and says how many there are. To be asked before the step is
+    /// settled.
+    fn tell(&self, viewers: &[PlayerId], out: &mut Vec<u8>) -> usize;
+
+    /// The events of a tick are these, says the authority: what was predicted and is not among them is taken back. Nothing is ever told of this
+    /// tick again. Damaged ones count as none; then it is false.
+    fn hear(&mut self, tick: Tick, count: usize, events: &[u8]) -> bool;
+
+    /// Draws a table, in place of the state. If players are given, only rows of others are drawn from it: their own, and those that are
+    /// nobody's, come from the present state, smoothly.
+    fn draw(&mut self, now: Duration, table: &Table, own: Option<&[PlayerId]>);
 }
 
 /// What a [patch](World::patch) has changed.

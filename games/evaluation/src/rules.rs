@@ -3,7 +3,7 @@
 use core::ops::Range;
 
 use samestep_sync::{
-    Entities, EntityId, Events, Inputs, PlayerId, Record, Replicate, Simulation, random,
+    Entities, EntityId, Events, Inputs, PlayerId, Record, Replicate, Simulation, Wire, random,
 };
 
 use crate::command::Command;
@@ -37,7 +37,7 @@ struct Share {
 }
 
 /// Somebody who had come without a share took over that of somebody who is away.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Wire)]
 pub struct Takeover {
     /// Who is away.
     pub from: PlayerId,

@@ -1,13 +1,13 @@
 //! What happened, for those who watch and listen.
 
-use samestep_sync::{EntityId, PlayerId};
+use samestep_sync::{EntityId, PlayerId, Wire};
 
 use crate::building::{BuildingId, BuildingKind};
 use crate::place::Place;
 use crate::unit::UnitKind;
 
 /// Something that happened in a tick.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Wire)]
 pub enum SkirmishEvent {
     /// A unit was killed.
     Killed {

@@ -1,12 +1,12 @@
 //! Places on the map, in whole numbers: sums and products of integers are the same on every machine.
 
-use samestep_sync::Record;
+use samestep_sync::{Record, Wire};
 
 /// Steps of a coordinate per unit of length; a unit is about as wide as a soldier.
 pub const ONE: i32 = 256;
 
 /// A place on the map, in [`ONE`]ths of a unit from its upper left corner.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Record)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Record, Wire)]
 pub struct Place {
     /// To the right.
     pub x: i32,

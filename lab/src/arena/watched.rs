@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 use samestep_sync::{
-    AdoptError, Chunk, Divergence, Live, Patched, PlayerId, SmoothConfig, Tick, TickInputs, Tree,
-    World,
+    AdoptError, Chunk, Divergence, Live, Patched, PlayerId, Scene, SmoothConfig, Tick, TickInputs,
+    Tree, World,
 };
 
 use super::contest::Contest;
@@ -254,5 +254,9 @@ impl<G: Contest> World for Watched<G> {
         divergence: &Divergence,
     ) -> Option<Vec<u8>> {
         self.live.bundle(saved, ticks, divergence)
+    }
+
+    fn scene(&mut self) -> &mut dyn Scene {
+        self.live.scene()
     }
 }

@@ -30,7 +30,7 @@ pub struct Tally {
 }
 
 /// Somebody counted, and that many there were then: another number if others counted before.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Wire)]
 pub struct Counted(pub PlayerId, pub u32);
 
 impl Simulation for Tally {

@@ -71,6 +71,10 @@ pub struct Shown {
     pub precision: Option<f64>,
     /// How it passes from one value to the next.
     pub blend: Blend,
+    /// Whether it names the player whose row it is.
+    pub owner: bool,
+    /// Whether it is kept from all views.
+    pub secret: bool,
 }
 
 impl Shown {
@@ -79,6 +83,8 @@ impl Shown {
         range: None,
         precision: None,
         blend: Blend::Step,
+        owner: false,
+        secret: false,
     };
 
     /// Within this range.
@@ -114,6 +120,24 @@ impl Shown {
     #[must_use]
     pub const fn blend(self, blend: Blend) -> Shown {
         Shown { blend, ..self }
+    }
+
+    /// Naming the player whose row it is.
+    #[must_use]
+    pub const fn owner(self) -> Shown {
+        Shown {
+            owner: true,
+            ..self
+        }
+    }
+
+    /// Kept from all views.
+    #[must_use]
+    pub const fn secret(self) -> Shown {
+        Shown {
+            secret: true,
+            ..self
+        }
     }
 }
 

@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 use samestep_wire::{BitReader, DecodeError};
 
 use super::chunk::push_varint;
-use crate::{PlayerId, Tick, TickInputs};
+use crate::{PlayerId, Sight, Tick, TickInputs};
 
 /// So that a few bytes cannot stand for years, and seeking reads little.
 pub(super) const MAX_TICKS: u64 = 4096;
@@ -17,6 +17,8 @@ const QUIET: u64 = 0;
 const INPUTS: u64 = 1;
 const PLAYERS: u64 = 2;
 const CHECKSUM: u64 = 3;
+/// What players saw, before the inputs of the same tick.
+const SIGHTS: u64 = 1 << 2 | PLAYERS;
 
 /// Writes one body.
 #[derive(Clone, Debug)]
@@ -85,6 +87,7 @@ impl TicksWriter {
             self.quiet += 1;
         } else {
             self.end_run();
+            push_sights(&mut self.body, self.next, inputs.sights());
             push_varint(&mut self.body, (inputs.len() as u64) << 2 | INPUTS);
             for (player, input) in inputs.entries() {
                 push_varint(&mut self.body, player.0.into());
@@ -129,6 +132,42 @@ fn push_players(out: &mut Vec<u8>, players: &[PlayerId]) {
     }
 }
 
+/// What was seen, as distances: how many ticks ago it was, to what later tick it went, and how far.
+fn push_sights(out: &mut Vec<u8>, tick: Tick, sights: &[(PlayerId, Sight)]) {
+    if sights.is_empty() {
+        return;
+    }
+    push_varint(out, SIGHTS);
+    push_varint(out, sights.len() as u64);
+    for (player, sight) in sights {
+        push_varint(out, player.0.into());
+        push_varint(out, tick.since(sight.before));
+        push_varint(out, sight.after.since(sight.before));
+        push_varint(out, sight.part.into());
+    }
+}
+
+fn read_sights(
+    r: &mut BitReader<'_>,
+    tick: Tick,
+    into: &mut Vec<(PlayerId, Sight)>,
+) -> Result<(), DecodeError> {
+    into.clear();
+    for _ in 0..r.read_varint()? {
+        let player = u16::try_from(r.read_varint()?).map_err(|_| DecodeError::OutOfRange)?;
+        let before = tick.0.checked_sub(r.read_varint()?);
+        let before = before.ok_or(DecodeError::OutOfRange)?;
+        let after = before.checked_add(r.read_varint()?);
+        let sight = Sight {
+            before: Tick(before),
+            after: Tick(after.ok_or(DecodeError::OutOfRange)?),
+            part: u16::try_from(r.read_varint()?).map_err(|_| DecodeError::OutOfRange)?,
+        };
+        into.push((PlayerId(player), sight));
+    }
+    Ok(())
+}
+
 fn read_players(r: &mut BitReader<'_>, into: &mut Vec<PlayerId>) -> Result<(), DecodeError> {
     into.clear();
     let mut next = 0u64;
@@ -150,6 +189,7 @@ pub(super) struct TicksReader {
     next: Tick,
     quiet: u64,
     players: Vec<PlayerId>,
+    sights: Vec<(PlayerId, Sight)>,
 }
 
 /// What a body says next.
@@ -208,7 +248,13 @@ impl TicksReader {
                 INPUTS => {
                     self.present(inputs);
                     read_entries(&mut r, value, inputs)?;
+                    for (player, sight) in self.sights.drain(..) {
+                        inputs.set_sight(player, sight);
+                    }
                     said = Some(self.advance());
+                }
+                PLAYERS if operation == SIGHTS => {
+                    read_sights(&mut r, self.next, &mut self.sights)?;
                 }
                 PLAYERS if value != 0 => return Err(DecodeError::OutOfRange),
                 PLAYERS => read_players(&mut r, &mut self.players)?,
@@ -291,6 +337,12 @@ mod tests {
                 inputs.push(PlayerId(1), b"");
                 inputs.push(PlayerId(2), &tick.to_le_bytes());
                 inputs.push(PlayerId(65_535), &[9; 300]);
+                let sight = Sight {
+                    before: Tick(tick - 9),
+                    after: Tick(tick - 6),
+                    part: 40_000,
+                };
+                inputs.set_sight(PlayerId(2), sight);
             }
             writer.tick(&inputs);
             written.push((Said::Tick(Tick(tick)), inputs.clone()));
@@ -337,6 +389,8 @@ mod tests {
             body(&[0, 0, 1 << 2 | INPUTS, 0, 1000]),    // an input longer than the body
             body(&[0, 0, 2 << 2 | INPUTS, 3, 0, 3, 0]), // the same player twice
             body(&[0, 0, 1 << 2 | CHECKSUM, 0]),        // a checksum from before the beginning
+            body(&[0, 0, SIGHTS, 1, 0, 1, 0, 0]),       // seen before the beginning
+            body(&[0, 0, SIGHTS, 1 << 40]),             // more was seen than there are bytes
         ];
         for body in hostile {
             assert!(read_all(&body).is_err(), "{body:?}");

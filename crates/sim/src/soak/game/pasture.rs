@@ -41,7 +41,7 @@ impl Input for Shepherd {
 }
 
 /// What is heard from the pasture.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, Wire)]
 pub(super) enum Bleat {
     /// A shepherd shouts.
     Shout(PlayerId, u8),

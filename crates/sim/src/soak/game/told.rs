@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use samestep_sync::{
-    AdoptError, Chunk, Divergence, Live, Occurrence, Patched, Tick, TickInputs, Tree, World,
+    AdoptError, Chunk, Divergence, Live, Occurrence, Patched, Scene, Tick, TickInputs, Tree, World,
 };
 
 use super::pasture::{Bleat, Pasture};
@@ -140,5 +140,9 @@ impl World for Told {
         divergence: &Divergence,
     ) -> Option<Vec<u8>> {
         self.live.bundle(saved, ticks, divergence)
+    }
+
+    fn scene(&mut self) -> &mut dyn Scene {
+        self.live.scene()
     }
 }

@@ -1,0 +1,143 @@
+//! A game that runs, as an authority shows it and as others follow it.
+
+use alloc::boxed::Box;
+use alloc::string::ToString;
+use alloc::vec::Vec;
+use core::time::Duration;
+
+use samestep_wire::{BitReader, decode_exact, encode_to_vec};
+
+use super::{Live, Moment, active};
+use crate::{
+    AdoptError, Input, Interest, PlayerId, Scene, Schema, Simulation, SmoothConfig, Table, Tick,
+    TickInputs,
+};
+
+impl<S: Simulation> Live<S> {
+    /// What a model has drawn last, if it draws: else the state.
+    pub fn drawn(&self) -> &S {
+        self.drawn.as_deref().unwrap_or(&self.now.state)
+    }
+}
+
+impl<S: Simulation> Scene for Live<S> {
+    fn schema(&self) -> Schema {
+        S::schema()
+    }
+
+    fn extract(&mut self, table: &mut Table) {
+        self.now.state.extract(table);
+    }
+
+    fn extract_at(&mut self, saved: Tick, table: &mut Table) -> bool {
+        let saved = self.saved(saved);
+        saved.map(|moment| moment.state.extract(table)).is_some()
+    }
+
+    fn doing(&self, doing: &mut TickInputs) {
+        doing.clear();
+        doing.set_shared_players(&self.now.players);
+        for place in 0..self.now.players.len() {
+            let input = &self.now.inputs[place];
+            if *input != S::Input::default() {
+                doing.give(self.now.players[place], input);
+            }
+        }
+    }
+
+    fn replace(&mut self, tick: Tick, table: &Table, doing: &TickInputs) -> Result<(), AdoptError> {
+        let mut moment = self.spare.pop().unwrap_or_else(|| self.now.clone());
+        if let Err(error) = moment.state.restore(table) {
+            self.spare.push(moment);
+            return Err(AdoptError::Malformed(error.to_string()));
+        }
+        moment.tick = tick;
+        moment.players = doing.shared_players().clone();
+        moment.inputs.clear();
+        moment
+            .inputs
+            .resize(moment.players.len(), S::Input::default());
+        doing.decode(|player, input: S::Input| {
+            if let Ok(at) = moment.players.binary_search(&player) {
+                moment.inputs[at] = input;
+            }
+        });
+        moment.active = active(&moment.inputs);
+        let before: Moment<S> = core::mem::replace(&mut self.now, moment);
+        self.spare.push(before);
+        self.on_gone_back(tick);
+        Ok(())
+    }
+
+    fn merge(&self, late: &[u8], due: &[u8]) -> Vec<u8> {
+        let read = |bytes: &[u8]| decode_exact::<S::Input>(bytes).ok();
+        let merged = match (read(late), read(due)) {
+            (Some(late), Some(mut due)) => {
+                due.merge(&late);
+                encode_to_vec(&due).ok()
+            }
+            _ => None,
+        };
+        merged.unwrap_or_else(|| due.to_vec())
+    }
+
+    fn interest(&self, viewers: &[PlayerId], interest: &mut Interest) {
+        self.now.state.interest(viewers, interest);
+    }
+
+    fn tell(&self, viewers: &[PlayerId], out: &mut Vec<u8>) -> usize {
+        let mut told = 0;
+        for event in self.events.iter() {
+            if !self.now.state.perceives(viewers, event) {
+                continue;
+            }
+            if let Ok(bytes) = encode_to_vec(event) {
+                out.extend_from_slice(&bytes);
+                told += 1;
+            }
+        }
+        told
+    }
+
+    fn hear(&mut self, tick: Tick, count: usize, events: &[u8]) -> bool {
+        self.predict_fresh();
+        let (mut rest, mut heard) = (events, Vec::new());
+        while heard.len() < count {
+            let mut r = BitReader::new(rest);
+            let Ok(event) = <S::Event as samestep_wire::Wire>::decode(&mut r) else {
+                break;
+            };
+            rest = &rest[rest.len() - r.remaining_bits() / 8..];
+            heard.push(event);
+        }
+        let whole = heard.len() == count;
+        self.ledger.judge(tick, heard);
+        self.settled = self.settled.max(tick.next());
+        whole
+    }
+
+    fn draw(&mut self, now: Duration, table: &Table, own: Option<&[PlayerId]>) {
+        let mut drawn = match self.drawn.take() {
+            Some(drawn) => drawn,
+            None => Box::new(self.now.state.clone()),
+        };
+        let restored = match own {
+            None => drawn.restore(table),
+            Some(own) => {
+                if self.view.is_none() {
+                    self.smooth(SmoothConfig::default());
+                }
+                if let Some(view) = &mut self.view {
+                    view.draw(now).extract(&mut self.table);
+                }
+                self.table.take_rows_of_others(table, own);
+                drawn.restore(&self.table)
+            }
+        };
+        if restored.is_err() {
+            // What lies between two values is none that the game takes: rather what is right.
+            drawn.assign(&self.now.state);
+        }
+        self.drawn = Some(drawn);
+    }
+}
