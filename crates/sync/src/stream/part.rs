@@ -1,0 +1,262 @@
+//! Parts: what travels in one packet, and can be understood without the others.
+
+use samestep_wire::{BitReader, BitWriter, DecodeError};
+
+use super::grid::Grid;
+use super::page::{MAX_PAGES, Page};
+use super::segment::{self, Head};
+use crate::Tick;
+
+/// A page of a kind; they are ordered by kind, then by page.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+pub(crate) struct Place {
+    /// By its place in the schema. In the end of a range it may be the number of kinds: all of the last one.
+    pub(crate) kind: u16,
+    pub(crate) page: u32,
+}
+
+/// What a part says about itself.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct PartHeader {
+    /// Counts the parts to one client; to be acknowledged.
+    pub(crate) number: u32,
+    /// What it says is about this instant.
+    pub(crate) tick: Tick,
+    /// No baseline before this one will be used, in this part or later ones. Of each row the newest version not after it is still needed.
+    pub(crate) oldest: Tick,
+    /// It speaks of the pages from here
+    pub(crate) from: Place,
+    /// up to here, which is not included. All rows of them that no [`Said`] mentions have not changed: they are at `tick` what they are in the
+    /// newest version not after `tick`, of rows never heard of: not there.
+    pub(crate) to: Place,
+}
+
+/// What a part says about some pages, in ascending order.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) enum Said {
+    /// About one page. It is mentioned once in a part.
+    Page(Update),
+    /// Nothing: rows of these pages may have changed.
+    Open {
+        /// The first.
+        place: Place,
+        /// How many, 1 or more; all within the range of the part.
+        pages: u32,
+    },
+}
+
+/// What rows of a page are at the part's tick.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Update {
+    pub(crate) place: Place,
+    /// The rows of which the part says what they are: `values.present` tells whether they are there. Never hidden ones: those are not there.
+    pub(crate) rows: u64,
+    /// The rows that have not changed since what the receiver knows, as those of pages that are not mentioned. Nothing is said
+    /// of rows that are in neither mask.
+    pub(crate) unchanged: u64,
+    /// Of rows outside `rows`, the values and whether they are there mean nothing.
+    pub(crate) values: Page,
+}
+
+/// Finds what rows were: of each row of a page the newest version not after a tick.
+pub(crate) type FindBaseline<'a> = dyn FnMut(Place, Tick) -> Option<Page> + 'a;
+
+/// Reads the header alone.
+pub(crate) fn read_header(grid: &Grid, bytes: &[u8]) -> Result<PartHeader, DecodeError> {
+    header(grid, &mut BitReader::new(bytes))
+}
+
+/// Reads a part. After an error some things may have been said already; they are to be forgotten.
+///
+/// A baseline that is not found is an error: such a part is of no use, and must not be acknowledged.
+pub(crate) fn read(
+    grid: &Grid,
+    bytes: &[u8],
+    baseline: &mut FindBaseline<'_>,
+    each: &mut dyn FnMut(Said),
+) -> Result<PartHeader, DecodeError> {
+    let mut r = BitReader::new(bytes);
+    let header = header(grid, &mut r)?;
+    let mut reading = Reading {
+        grid,
+        header,
+        place: header.from,
+        open_to: header.from,
+        current: None,
+    };
+    while !r.is_empty() {
+        reading.segment(&mut r, baseline, each)?;
+        r.align()?;
+    }
+    if let Some(update) = reading.current {
+        each(Said::Page(update));
+    }
+    Ok(header)
+}
+
+struct Reading<'a> {
+    grid: &'a Grid,
+    header: PartHeader,
+    place: Place,
+    /// Pages before this have been left open.
+    open_to: Place,
+    current: Option<Update>,
+}
+
+impl Reading<'_> {
+    fn segment(
+        &mut self,
+        r: &mut BitReader<'_>,
+        baseline: &mut FindBaseline<'_>,
+        each: &mut dyn FnMut(Said),
+    ) -> Result<(), DecodeError> {
+        let place = step(self.place, r)?;
+        let is_new = self.current.as_ref().is_none_or(|u| u.place != place);
+        if place >= self.header.to || (is_new && place < self.open_to) || place.page >= MAX_PAGES {
+            return Err(DecodeError::OutOfRange);
+        }
+        self.place = place;
+        if is_new && let Some(update) = self.current.take() {
+            each(Said::Page(update));
+        }
+        let kind = usize::from(place.kind);
+        let head = segment::read_head(self.header.tick, r)?;
+        if let Head::OpenPages(pages) = head {
+            let end = place.page.saturating_add(pages);
+            let to = Place { page: end, ..place };
+            if self.current.is_some() || end > MAX_PAGES || to > self.header.to {
+                return Err(DecodeError::OutOfRange);
+            }
+            self.open_to = to;
+            each(Said::Open { place, pages });
+            return Ok(());
+        }
+        let columns = self.grid.columns(kind);
+        let update = self.current.get_or_insert_with(|| Update {
+            place,
+            rows: 0,
+            unchanged: u64::MAX,
+            values: Page::default(),
+        });
+        let values = &mut update.values;
+        let (rows, is_open) = match head {
+            Head::Gone(rows) => {
+                if values.columns.is_empty() {
+                    *values = Page::empty(columns);
+                }
+                values.present &= !rows;
+                (rows, false)
+            }
+            Head::Fresh(rows) => {
+                if values.columns.is_empty() {
+                    *values = Page::empty(columns);
+                }
+                segment::read_fresh(self.grid, kind, rows, values, r)?;
+                (rows, false)
+            }
+            Head::Delta {
+                rows,
+                baseline: tick,
+            } => {
+                let then = baseline(place, tick).ok_or(DecodeError::OutOfRange)?;
+                if then.columns.len() != columns {
+                    return Err(DecodeError::OutOfRange);
+                }
+                if values.columns.is_empty() {
+                    values.columns.clone_from(&then.columns);
+                }
+                segment::read_delta(self.grid, kind, rows, &then, values, r)?;
+                (rows, false)
+            }
+            Head::OpenRows(rows) => (rows, true),
+            Head::OpenPages(_) => (0, true),
+        };
+        // Each row is mentioned once.
+        if rows & !update.unchanged != 0 {
+            return Err(DecodeError::OutOfRange);
+        }
+        update.unchanged &= !rows;
+        if !is_open {
+            update.rows |= rows;
+        }
+        Ok(())
+    }
+}
+
+fn header(grid: &Grid, r: &mut BitReader<'_>) -> Result<PartHeader, DecodeError> {
+    let number = u32::try_from(r.read_varint()?).map_err(|_| DecodeError::OutOfRange)?;
+    let tick = r.read_varint()?;
+    let age = r.read_varint()?;
+    let oldest = tick.checked_sub(age).ok_or(DecodeError::OutOfRange)?;
+    let (from, to) = (read_place(r)?, read_place(r)?);
+    let end = Place {
+        kind: grid.kinds() as u16,
+        page: 0,
+    };
+    if from > to || to > end {
+        return Err(DecodeError::OutOfRange);
+    }
+    Ok(PartHeader {
+        number,
+        tick: Tick(tick),
+        oldest: Tick(oldest),
+        from,
+        to,
+    })
+}
+
+/// A bound of the bytes of a header.
+pub(super) const MAX_HEADER: usize = 5 + 10 + 10 + 2 * (3 + 5);
+
+pub(super) fn write_header(header: &PartHeader, w: &mut BitWriter<'_>) {
+    w.write_varint(u64::from(header.number));
+    w.write_varint(header.tick.0);
+    w.write_varint(header.tick.since(header.oldest));
+    for place in [header.from, header.to] {
+        w.write_varint(u64::from(place.kind));
+        w.write_varint(u64::from(place.page));
+    }
+}
+
+fn read_place(r: &mut BitReader<'_>) -> Result<Place, DecodeError> {
+    let kind = u16::try_from(r.read_varint()?).map_err(|_| DecodeError::OutOfRange)?;
+    let page = u32::try_from(r.read_varint()?).map_err(|_| DecodeError::OutOfRange)?;
+    match page <= MAX_PAGES {
+        true => Ok(Place { kind, page }),
+        false => Err(DecodeError::OutOfRange),
+    }
+}
+
+/// A bound of the bytes of a step.
+pub(super) const MAX_STEP: usize = 1 + 3 + 5;
+
+/// Where the next segment is, seen from the last one: twice the pages further on; or 1, the kinds further on, the page.
+pub(super) fn write_step(from: Place, to: Place, w: &mut BitWriter<'_>) {
+    if from.kind == to.kind {
+        w.write_varint(u64::from(to.page - from.page) << 1);
+    } else {
+        w.write_varint(1);
+        w.write_varint(u64::from(to.kind - from.kind));
+        w.write_varint(u64::from(to.page));
+    }
+}
+
+fn step(from: Place, r: &mut BitReader<'_>) -> Result<Place, DecodeError> {
+    let step = r.read_varint()?;
+    let (kinds, page) = match step {
+        1 => match r.read_varint()? {
+            0 => return Err(DecodeError::OutOfRange),
+            kinds => (kinds, Some(r.read_varint()?)),
+        },
+        step if step & 1 == 1 => return Err(DecodeError::OutOfRange),
+        step => (0, u64::from(from.page).checked_add(step >> 1)),
+    };
+    let kind = u64::from(from.kind).checked_add(kinds);
+    let place = || {
+        Some(Place {
+            kind: u16::try_from(kind?).ok()?,
+            page: u32::try_from(page?).ok()?,
+        })
+    };
+    place().ok_or(DecodeError::OutOfRange)
+}

@@ -1,0 +1,259 @@
+//! Segments: what a part says about some rows of a page.
+
+use samestep_wire::{BitReader, BitWriter, DecodeError};
+
+use super::column;
+use super::grid::Grid;
+use super::page::{PAGE_ROWS, Page, rows_of};
+use crate::Tick;
+
+const FORM_BITS: u32 = 2;
+/// The rows are not there, or not to be seen.
+const GONE: u64 = 0;
+/// The rows as they are.
+const FRESH: u64 = 1;
+/// The rows as they differ from a baseline.
+const DELTA: u64 = 2;
+/// Nothing is said about the rows, or about whole pages.
+const OPEN: u64 = 3;
+
+/// What a segment begins with.
+pub(super) enum Head {
+    Gone(u64),
+    Fresh(u64),
+    Delta { rows: u64, baseline: Tick },
+    OpenRows(u64),
+    OpenPages(u32),
+}
+
+/// A bound of the bytes that a segment takes.
+pub(super) const fn max_bytes(columns: usize) -> usize {
+    32 + (columns * (column::max_bits(PAGE_ROWS) + 80)).div_ceil(8)
+}
+
+pub(super) fn write_gone(rows: u64, w: &mut BitWriter<'_>) {
+    w.write_bits(GONE, FORM_BITS);
+    write_mask(rows, w);
+    w.align();
+}
+
+pub(super) fn write_open_rows(rows: u64, w: &mut BitWriter<'_>) {
+    w.write_bits(OPEN, FORM_BITS);
+    w.write_varint(0);
+    write_mask(rows, w);
+    w.align();
+}
+
+pub(super) fn write_open_pages(pages: u32, w: &mut BitWriter<'_>) {
+    w.write_bits(OPEN, FORM_BITS);
+    w.write_varint(u64::from(pages));
+    w.align();
+}
+
+/// All columns of the rows: each as it is, or as it differs from row to row.
+pub(super) fn write_fresh(page: &Page, rows: u64, w: &mut BitWriter<'_>) {
+    w.write_bits(FRESH, FORM_BITS);
+    write_mask(rows, w);
+    for column in &page.columns {
+        let mut values = [0; PAGE_ROWS];
+        let mut steps = [0; PAGE_ROWS];
+        let mut count = 0;
+        let mut before = 0i64;
+        for row in rows_of(rows) {
+            values[count] = column[row];
+            steps[count] = column[row].wrapping_sub(before);
+            before = column[row];
+            count += 1;
+        }
+        let is_chained = spread(&steps[1..count]) < spread(&values[..count]);
+        w.write_bool(is_chained);
+        if is_chained {
+            w.write_zigzag(values[0]);
+            column::write(&steps[1..count], w);
+        } else {
+            column::write(&values[..count], w);
+        }
+    }
+    w.align();
+}
+
+/// How far numbers lie apart.
+fn spread(values: &[i64]) -> u64 {
+    let (mut least, mut greatest) = (i64::MAX, i64::MIN);
+    for value in values {
+        least = least.min(*value);
+        greatest = greatest.max(*value);
+    }
+    (greatest.wrapping_sub(least) as u64).min(match values {
+        [] => 0,
+        _ => u64::MAX,
+    })
+}
+
+/// The differences of all columns but the ids, which are the same.
+pub(super) fn write_delta(
+    page: &Page,
+    baseline: &Page,
+    has_ids: bool,
+    age: u64,
+    rows: u64,
+    w: &mut BitWriter<'_>,
+) {
+    w.write_bits(DELTA, FORM_BITS);
+    w.write_varint(age);
+    write_mask(rows, w);
+    let columns = page.columns.iter().zip(&baseline.columns);
+    for (now, then) in columns.skip(usize::from(has_ids)) {
+        let mut differences = [0; PAGE_ROWS];
+        let mut count = 0;
+        // Mostly nothing has changed, and then it is the same memory.
+        if !alloc::sync::Arc::ptr_eq(now, then) {
+            for row in rows_of(rows) {
+                differences[count] = now[row].wrapping_sub(then[row]);
+                count += 1;
+            }
+        }
+        let has_changed = differences[..count].iter().any(|value| *value != 0);
+        w.write_bool(has_changed);
+        if has_changed {
+            column::write(&differences[..count], w);
+        }
+    }
+    w.align();
+}
+
+pub(super) fn read_head(tick: Tick, r: &mut BitReader<'_>) -> Result<Head, DecodeError> {
+    Ok(match r.read_bits(FORM_BITS)? {
+        GONE => Head::Gone(read_mask(r)?),
+        FRESH => Head::Fresh(read_mask(r)?),
+        DELTA => {
+            let age = r.read_varint()?;
+            let baseline = tick.0.checked_sub(age).ok_or(DecodeError::OutOfRange)?;
+            Head::Delta {
+                rows: read_mask(r)?,
+                baseline: Tick(baseline),
+            }
+        }
+        _ => match u32::try_from(r.read_varint()?) {
+            Ok(0) => Head::OpenRows(read_mask(r)?),
+            Ok(pages) => Head::OpenPages(pages),
+            Err(_) => return Err(DecodeError::OutOfRange),
+        },
+    })
+}
+
+/// Reads rows into a page that has the columns of its kind.
+pub(super) fn read_fresh(
+    grid: &Grid,
+    kind: usize,
+    rows: u64,
+    into: &mut Page,
+    r: &mut BitReader<'_>,
+) -> Result<(), DecodeError> {
+    let count = rows.count_ones() as usize;
+    for (place, column) in into.columns.iter_mut().enumerate() {
+        let mut values = [0; PAGE_ROWS];
+        if r.read_bool()? {
+            values[0] = r.read_zigzag()?;
+            column::read(&mut values[1..count], r)?;
+            for at in 1..count {
+                values[at] = values[at].wrapping_add(values[at - 1]);
+            }
+        } else {
+            column::read(&mut values[..count], r)?;
+        }
+        let is_id = |value: &i64| (1..=i64::from(u32::MAX)).contains(value);
+        if place == 0 && grid.has_ids(kind) && !values[..count].iter().all(is_id) {
+            return Err(DecodeError::OutOfRange);
+        }
+        let column = alloc::sync::Arc::make_mut(column);
+        for (row, value) in rows_of(rows).zip(values) {
+            column[row] = value;
+        }
+    }
+    into.present |= rows;
+    Ok(())
+}
+
+/// Reads rows into a page that has the columns of its kind, the same as the baseline or others.
+pub(super) fn read_delta(
+    grid: &Grid,
+    kind: usize,
+    rows: u64,
+    baseline: &Page,
+    into: &mut Page,
+    r: &mut BitReader<'_>,
+) -> Result<(), DecodeError> {
+    if rows & !baseline.present != 0 {
+        return Err(DecodeError::OutOfRange);
+    }
+    let count = rows.count_ones() as usize;
+    let ids = usize::from(grid.has_ids(kind));
+    let columns = into.columns.iter_mut().zip(&baseline.columns);
+    for (place, (into, then)) in columns.enumerate() {
+        let mut differences = [0; PAGE_ROWS];
+        let has_changed = place >= ids && r.read_bool()?;
+        if has_changed {
+            column::read(&mut differences[..count], r)?;
+        } else if alloc::sync::Arc::ptr_eq(into, then) {
+            continue;
+        }
+        let into = alloc::sync::Arc::make_mut(into);
+        for (row, difference) in rows_of(rows).zip(differences) {
+            into[row] = then[row].wrapping_add(difference);
+        }
+    }
+    into.present |= rows;
+    Ok(())
+}
+
+const MASK_BITS: u32 = 2;
+const ALL: u64 = 0;
+const MARKS: u64 = 1;
+const FEW: u64 = 2;
+const ALL_BUT_FEW: u64 = 3;
+/// This many rows are listed at most.
+const LISTED: u32 = 8;
+const LISTED_BITS: u32 = 3;
+const ROW_BITS: u32 = 6;
+
+fn write_mask(rows: u64, w: &mut BitWriter<'_>) {
+    let (form, listed) = match rows.count_ones() {
+        64 => (ALL, 0),
+        1..=LISTED => (FEW, rows),
+        56.. => (ALL_BUT_FEW, !rows),
+        _ => (MARKS, 0),
+    };
+    w.write_bits(form, MASK_BITS);
+    if form == MARKS {
+        w.write_bits(rows, 64);
+    } else if listed != 0 {
+        w.write_bits(u64::from(listed.count_ones() - 1), LISTED_BITS);
+        for row in rows_of(listed) {
+            w.write_bits(row as u64, ROW_BITS);
+        }
+    }
+}
+
+fn read_mask(r: &mut BitReader<'_>) -> Result<u64, DecodeError> {
+    let form = r.read_bits(MASK_BITS)?;
+    let mut listed = 0u64;
+    if form == FEW || form == ALL_BUT_FEW {
+        for _ in 0..=r.read_bits(LISTED_BITS)? {
+            let row = r.read_bits(ROW_BITS)?;
+            if listed >> row != 0 {
+                return Err(DecodeError::OutOfRange);
+            }
+            listed |= 1 << row;
+        }
+    }
+    match form {
+        ALL => Ok(u64::MAX),
+        MARKS => match r.read_bits(64)? {
+            0 => Err(DecodeError::OutOfRange),
+            rows => Ok(rows),
+        },
+        FEW => Ok(listed),
+        _ => Ok(!listed),
+    }
+}
