@@ -177,6 +177,7 @@ mod replicator;
 mod rollback;
 mod save;
 mod simulation;
+mod stream;
 mod sync_test;
 mod synced;
 mod table;
