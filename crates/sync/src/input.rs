@@ -74,6 +74,11 @@ impl Wire for Tick {
 ///     fn predict(&self) -> Self {
 ///         Self { fire: false, ..self.clone() }
 ///     }
+///
+///     fn merge(&mut self, late: &Self) -> bool {
+///         self.fire |= late.fire;
+///         true
+///     }
 /// }
 /// ```
 pub trait Input: Wire + Clone + Default + PartialEq + fmt::Debug + 'static {
@@ -82,9 +87,10 @@ pub trait Input: Wire + Clone + Default + PartialEq + fmt::Debug + 'static {
     /// What is predicted right is not sent.
     fn predict(&self) -> Self;
 
-    /// Folds an input that came too late for its own tick into this one.
-    fn merge(&mut self, late: &Self) {
-        *self = late.clone();
+    /// Folds an input that came too late for its own tick into this one, so that neither is lost: for controls, what was pressed is pressed
+    /// now. False if both cannot be done in one tick: then this one waits for the next, which is the default.
+    fn merge(&mut self, _late: &Self) -> bool {
+        false
     }
 }
 

@@ -154,6 +154,7 @@ extern crate alloc;
 // The derive names this crate by its own name, also in here.
 extern crate self as samestep_sync;
 
+mod bytes;
 mod difference;
 mod digest;
 mod entities;

@@ -97,8 +97,8 @@ pub trait Scene {
     /// been predicted will come out again, or are taken back.
     fn replace(&mut self, tick: Tick, table: &Table, doing: &TickInputs) -> Result<(), AdoptError>;
 
-    /// What a player says in one tick if one thing came too late for its own and another is due.
-    fn merge(&self, late: &[u8], due: &[u8]) -> Vec<u8>;
+    /// What a player says in one tick if one thing came too late for its own and another is due; `None` if it cannot do both in one tick.
+    fn merge(&self, late: &[u8], due: &[u8]) -> Option<Vec<u8>>;
 
     /// Takes away from `interest` what a program with these players must not see.
     fn interest(&self, viewers: &[PlayerId], interest: &mut Interest);
@@ -112,8 +112,8 @@ pub trait Scene {
     fn hear(&mut self, tick: Tick, count: usize, events: &[u8]) -> bool;
 
     /// Draws a table, in place of the state. If players are given, only rows of others are drawn from it: their own, and those that are
-    /// nobody's, come from the present state, smoothly.
-    fn draw(&mut self, now: Duration, table: &Table, own: Option<&[PlayerId]>);
+    /// nobody's, come from the present state, smoothly. Without a table everything does.
+    fn draw(&mut self, now: Duration, table: Option<&Table>, own: Option<&[PlayerId]>);
 }
 
 /// What a [patch](World::patch) has changed.

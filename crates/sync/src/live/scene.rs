@@ -69,16 +69,13 @@ impl<S: Simulation> Scene for Live<S> {
         Ok(())
     }
 
-    fn merge(&self, late: &[u8], due: &[u8]) -> Vec<u8> {
-        let read = |bytes: &[u8]| decode_exact::<S::Input>(bytes).ok();
-        let merged = match (read(late), read(due)) {
-            (Some(late), Some(mut due)) => {
-                due.merge(&late);
-                encode_to_vec(&due).ok()
-            }
-            _ => None,
-        };
-        merged.unwrap_or_else(|| due.to_vec())
+    fn merge(&self, late: &[u8], due: &[u8]) -> Option<Vec<u8>> {
+        let late = decode_exact::<S::Input>(late).ok()?;
+        let mut both = decode_exact::<S::Input>(due).ok()?;
+        match both.merge(&late) {
+            true => encode_to_vec(&both).ok(),
+            false => None,
+        }
     }
 
     fn interest(&self, viewers: &[PlayerId], interest: &mut Interest) {
@@ -116,21 +113,23 @@ impl<S: Simulation> Scene for Live<S> {
         whole
     }
 
-    fn draw(&mut self, now: Duration, table: &Table, own: Option<&[PlayerId]>) {
+    fn draw(&mut self, now: Duration, table: Option<&Table>, own: Option<&[PlayerId]>) {
         let mut drawn = match self.drawn.take() {
             Some(drawn) => drawn,
             None => Box::new(self.now.state.clone()),
         };
-        let restored = match own {
-            None => drawn.restore(table),
-            Some(own) => {
+        let restored = match (table, own) {
+            (Some(table), None) => drawn.restore(table),
+            _ => {
                 if self.view.is_none() {
                     self.smooth(SmoothConfig::default());
                 }
                 if let Some(view) = &mut self.view {
                     view.draw(now).extract(&mut self.table);
                 }
-                self.table.take_rows_of_others(table, own);
+                if let (Some(table), Some(own)) = (table, own) {
+                    self.table.take_rows_of_others(table, own);
+                }
                 drawn.restore(&self.table)
             }
         };

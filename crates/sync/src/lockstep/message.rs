@@ -5,6 +5,7 @@ mod words;
 use alloc::vec::Vec;
 use core::time::Duration;
 
+pub(super) use crate::bytes::{Bytes, put, put_signed};
 use crate::timeline::{Change, Timeline, VoiceId};
 use crate::{PeerId, PlayerId, Tick};
 pub(super) use words::Words;
@@ -98,79 +99,18 @@ pub(super) struct Report {
     pub slack: Option<(i64, Tick)>,
 }
 
-pub(super) fn put(out: &mut Vec<u8>, mut value: u64) {
-    while value >= 0x80 {
-        out.push(value as u8 | 0x80);
-        value >>= 7;
-    }
-    out.push(value as u8);
-}
-
 pub(super) fn put_voice(out: &mut Vec<u8>, voice: VoiceId) {
     put(out, voice.peer.0.into());
     put(out, voice.life);
 }
 
-fn put_signed(out: &mut Vec<u8>, value: i64) {
-    put(out, ((value << 1) ^ (value >> 63)) as u64);
-}
-
-/// Reads numbers off the front of a message.
-#[derive(Clone, Copy)]
-pub(super) struct Bytes<'a>(pub &'a [u8]);
-
-impl<'a> Bytes<'a> {
-    pub(super) fn number(&mut self) -> Option<u64> {
-        let mut value = 0u64;
-        for shift in (0..64).step_by(7) {
-            let (&byte, rest) = self.0.split_first()?;
-            self.0 = rest;
-            value |= u64::from(byte & 0x7f) << shift;
-            if byte < 0x80 {
-                return Some(value);
-            }
-        }
-        None
-    }
-
-    fn signed(&mut self) -> Option<i64> {
-        let value = self.number()?;
-        Some((value >> 1) as i64 ^ -((value & 1) as i64))
-    }
-
-    pub(super) fn tick(&mut self) -> Option<Tick> {
-        self.number().filter(|tick| *tick < 1 << 48).map(Tick)
-    }
-
-    fn fixed(&mut self) -> Option<u64> {
-        let (bytes, rest) = self.0.split_first_chunk()?;
-        self.0 = rest;
-        Some(u64::from_le_bytes(*bytes))
-    }
-
-    pub(super) fn peer(&mut self) -> Option<PeerId> {
-        u16::try_from(self.number()?).ok().map(PeerId)
-    }
-
+impl Bytes<'_> {
+    /// Whose words they are.
     pub(super) fn voice(&mut self) -> Option<VoiceId> {
         Some(VoiceId {
             peer: self.peer()?,
             life: self.number()?,
         })
-    }
-
-    pub(super) fn player(&mut self) -> Option<PlayerId> {
-        u16::try_from(self.number()?).ok().map(PlayerId)
-    }
-
-    pub(super) fn take(&mut self, len: usize) -> Option<&'a [u8]> {
-        let (taken, rest) = self.0.split_at_checked(len)?;
-        self.0 = rest;
-        Some(taken)
-    }
-
-    fn rest(&mut self) -> &'a [u8] {
-        core::mem::take(&mut self.0)
     }
 }
 
