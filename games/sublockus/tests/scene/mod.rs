@@ -1,0 +1,89 @@
+//! A game and what its players do.
+#![allow(dead_code)] // Each test uses part of it.
+
+use samestep_sublockus::{
+    Ability, Act, Angle, Bot, Character, Controls, Place, Sublockus, SublockusConfig,
+    SublockusEvent,
+};
+use samestep_sync::{Events, Input, Inputs, PlayerId, Simulation, Tick};
+
+#[derive(Clone)]
+pub struct Scene {
+    pub game: Sublockus,
+    pub tick: Tick,
+    pub players: Vec<PlayerId>,
+    pub bots: Vec<Bot>,
+    pub events: Vec<SublockusEvent>,
+    /// What each player holds.
+    pub held: Vec<Controls>,
+}
+
+impl Scene {
+    pub fn new(config: &SublockusConfig, players: u16) -> Self {
+        Self {
+            game: Sublockus::new(config).expect("a sound configuration"),
+            tick: Tick(0),
+            players: (0..players).map(PlayerId).collect(),
+            bots: Vec::new(),
+            events: Vec::new(),
+            held: vec![Controls::default(); usize::from(players)],
+        }
+    }
+
+    pub fn with_bots(config: &SublockusConfig, players: u16) -> Self {
+        let mut scene = Self::new(config, players);
+        let bot = |player: &PlayerId| Bot::new(config.seed, *player);
+        scene.bots = scene.players.iter().map(bot).collect();
+        scene
+    }
+
+    pub fn run(&mut self, ticks: u64) {
+        for _ in 0..ticks {
+            for bot in &mut self.bots {
+                let at = usize::from(bot.player().0);
+                if let Some(controls) = bot.decide(self.tick, &self.game) {
+                    self.held[at] = controls;
+                }
+            }
+            let controls = |player: &PlayerId| self.held[usize::from(player.0)];
+            let controls: Vec<_> = self.players.iter().map(controls).collect();
+            let mut emitted = Events::new();
+            let inputs = Inputs::new(self.tick, &self.players, &controls, &[]);
+            self.game.step(&inputs, &mut emitted);
+            self.events.extend(emitted.drain());
+            for held in &mut self.held {
+                *held = held.predict();
+            }
+            self.tick = self.tick.next();
+        }
+    }
+
+    /// Casts in the next tick.
+    pub fn cast(&mut self, player: u16, ability: Ability, aim: Angle) {
+        let held = &mut self.held[usize::from(player)];
+        (held.cast, held.aim) = (Some(ability), aim);
+        self.run(1);
+    }
+
+    /// Does something in the next tick.
+    pub fn act(&mut self, player: u16, act: Act) {
+        self.held[usize::from(player)].act = act;
+        self.run(1);
+    }
+
+    pub fn character(&self, player: u16) -> Character {
+        *self.game.character_of(PlayerId(player)).expect("it plays")
+    }
+
+    /// Puts a character somewhere, at rest.
+    pub fn put(&mut self, player: u16, place: Place) {
+        let character = self.game.character_mut(PlayerId(player));
+        let character = character.expect("it plays");
+        character.body.place = place;
+        character.body.velocity = Default::default();
+    }
+
+    pub fn count(&self, test: impl Fn(&SublockusEvent) -> bool) -> usize {
+        self.events.iter().filter(|event| test(event)).count()
+    }
+}
