@@ -1,0 +1,283 @@
+//! What is known of a page: its versions, oldest first.
+
+use alloc::boxed::Box;
+use alloc::collections::VecDeque;
+use alloc::sync::Arc;
+
+use crate::stream::page::{PAGE_ROWS, Page, rows_of};
+use crate::stream::sample::Drift;
+
+/// A page as it was at a tick, as far as known: of each row the newest that is not later.
+#[derive(Clone, Debug)]
+pub(in crate::stream) struct Version {
+    pub(in crate::stream) tick: u64,
+    /// The rows of which something was said at this very tick.
+    pub(in crate::stream) said: u64,
+    /// The rows that are certain at this tick: what was said, and what has not changed.
+    pub(in crate::stream) sure: u64,
+    pub(in crate::stream) page: Page,
+}
+
+/// All that is kept of a page.
+#[derive(Clone, Debug)]
+pub(in crate::stream) struct History {
+    /// Never empty. The first has all that was said before, too.
+    pub(in crate::stream) versions: VecDeque<Version>,
+    /// When what the first version holds was said of each row.
+    said_at: Box<[u64; PAGE_ROWS]>,
+    /// Rows with entities that have also been in other rows.
+    pub(in crate::stream) moved: u64,
+    /// Rows that are shown elsewhere than they are.
+    pub(in crate::stream) drift: Option<Box<Drift>>,
+    /// For each row, when whoever simulates had it last.
+    pub(in crate::stream) simulated: Option<Box<[u64; PAGE_ROWS]>>,
+}
+
+/// An entity is in a row that it has not been in before.
+pub(super) struct Placed {
+    pub(super) id: u32,
+    pub(super) row: usize,
+}
+
+impl History {
+    /// Rows that were said at a tick, and nothing before.
+    pub(super) fn new(tick: u64, rows: u64, sure: u64, mut page: Page) -> History {
+        page.present &= rows;
+        let said_at = core::array::from_fn(|row| match rows >> row & 1 {
+            1 => tick,
+            _ => 0,
+        });
+        History {
+            versions: VecDeque::from([Version {
+                tick,
+                said: rows,
+                sure: sure | rows,
+                page,
+            }]),
+            said_at: Box::new(said_at),
+            moved: 0,
+            drift: None,
+            simulated: None,
+        }
+    }
+
+    /// The place of the newest version that is not after a tick.
+    pub(in crate::stream) fn at(&self, tick: u64) -> Option<usize> {
+        self.after(tick).checked_sub(1)
+    }
+
+    /// The place of the first version that is after a tick.
+    pub(in crate::stream) fn after(&self, tick: u64) -> usize {
+        // Mostly one of the last is asked for.
+        let later = self.versions.iter().rev();
+        let later = later.take_while(|version| version.tick > tick).count();
+        self.versions.len() - later
+    }
+
+    pub(in crate::stream) fn newest(&self) -> &Version {
+        self.versions.back().expect("there is a version")
+    }
+
+    /// When what a version holds was said of a row.
+    pub(in crate::stream) fn said_at(&self, at: usize, row: usize) -> u64 {
+        let versions = self.versions.range(1..=at).rev();
+        let said = versions.into_iter().find(|v| v.said >> row & 1 == 1);
+        said.map_or(self.said_at[row], |version| version.tick)
+    }
+
+    /// The rows that are certain at a tick, and the version that has them.
+    pub(in crate::stream) fn certain(&self, tick: u64) -> Option<(u64, usize)> {
+        let at = self.at(tick)?;
+        let version = &self.versions[at];
+        let mut certain = match version.tick == tick {
+            true => version.sure,
+            false => 0,
+        };
+        // What has not changed until later is certain, too.
+        let mut undecided = !certain;
+        for later in self.versions.range(at + 1..) {
+            certain |= undecided & later.sure & !later.said;
+            undecided &= !later.sure;
+            if undecided == 0 {
+                break;
+            }
+        }
+        Some((certain, at))
+    }
+
+    /// What a delta against a tick is based on; without the rows of which that is not known any more.
+    pub(super) fn baseline(&self, tick: u64) -> Option<Page> {
+        if let Some(at) = self.at(tick) {
+            return Some(self.versions[at].page.clone());
+        }
+        let mut page = self.versions[0].page.clone();
+        for row in rows_of(page.present) {
+            if self.said_at[row] > tick {
+                page.present &= !(1 << row);
+            }
+        }
+        (page.present != 0).then_some(page)
+    }
+
+    /// Rows did not change up to a tick.
+    pub(super) fn confirm(&mut self, tick: u64, unchanged: u64) {
+        let after = self.after(tick);
+        let Some(at) = after.checked_sub(1) else {
+            return;
+        };
+        let is_last = after == self.versions.len();
+        let version = &mut self.versions[at];
+        if version.tick == tick {
+            version.sure |= unchanged;
+        } else if is_last && unchanged == u64::MAX && version.said == 0 && version.sure == u64::MAX
+        {
+            version.tick = tick;
+        } else if is_last
+            || self.versions[after].said & unchanged != 0
+            || self.versions[after].sure & unchanged != unchanged
+        {
+            let page = self.versions[at].page.clone();
+            self.versions.insert(
+                after,
+                Version {
+                    tick,
+                    said: 0,
+                    sure: unchanged,
+                    page,
+                },
+            );
+        }
+    }
+
+    /// Rows were these at a tick, and those in `unchanged` what they were before. Tells which entities are in other rows than before.
+    pub(super) fn say(
+        &mut self,
+        tick: u64,
+        rows: u64,
+        unchanged: u64,
+        values: &Page,
+        has_ids: bool,
+        mut placed: impl FnMut(Placed),
+    ) {
+        let after = self.after(tick);
+        let Some(at) = after.checked_sub(1) else {
+            return self.say_before_all(tick, rows, values, has_ids, placed);
+        };
+        let place = match self.versions[at].tick == tick {
+            true => at,
+            false => {
+                let page = self.versions[at].page.clone();
+                self.versions.insert(
+                    after,
+                    Version {
+                        tick,
+                        said: 0,
+                        sure: 0,
+                        page,
+                    },
+                );
+                after
+            }
+        };
+        let version = &mut self.versions[place];
+        if has_ids {
+            newly_placed(&version.page, values, rows, &mut placed);
+        }
+        version.said |= rows;
+        version.sure |= rows | unchanged;
+        if place == 0 {
+            for row in rows_of(rows) {
+                self.said_at[row] = tick;
+            }
+        }
+        write(&mut version.page, rows, values);
+        self.carry_on(place + 1, rows, values);
+    }
+
+    /// Something late about a time of which only the outcome is known.
+    fn say_before_all(
+        &mut self,
+        tick: u64,
+        mut rows: u64,
+        values: &Page,
+        has_ids: bool,
+        mut placed: impl FnMut(Placed),
+    ) {
+        for row in rows_of(rows) {
+            match self.said_at[row] < tick {
+                true => self.said_at[row] = tick,
+                false => rows &= !(1 << row),
+            }
+        }
+        if has_ids {
+            newly_placed(&self.versions[0].page, values, rows, &mut placed);
+        }
+        write(&mut self.versions[0].page, rows, values);
+        self.carry_on(1, rows, values);
+    }
+
+    /// What was said late holds until something newer was said.
+    fn carry_on(&mut self, from: usize, mut rows: u64, values: &Page) {
+        for version in self.versions.range_mut(from..) {
+            rows &= !version.said;
+            if rows == 0 {
+                break;
+            }
+            write(&mut version.page, rows, values);
+        }
+    }
+
+    /// Drops the first version, if there is another. Returns what it was.
+    pub(super) fn drop_first(&mut self) -> Option<Version> {
+        let next = self.versions.get(1)?;
+        for row in rows_of(next.said) {
+            self.said_at[row] = next.tick;
+        }
+        self.versions.pop_front()
+    }
+
+    /// Whether any version has an entity in a row.
+    pub(super) fn has_had(&self, row: usize, id: u32) -> bool {
+        self.versions.iter().any(|v| holds(&v.page, row, id))
+    }
+}
+
+/// Whether an entity is in a row of a page.
+pub(in crate::stream) fn holds(page: &Page, row: usize, id: u32) -> bool {
+    page.present >> row & 1 == 1 && page.columns[0][row] == i64::from(id)
+}
+
+/// Tells of entities that are now in rows where others were, or none.
+fn newly_placed(before: &Page, values: &Page, rows: u64, placed: &mut impl FnMut(Placed)) {
+    let mut candidates = rows & values.present;
+    if Arc::ptr_eq(&before.columns[0], &values.columns[0]) {
+        candidates &= !before.present;
+    }
+    for row in rows_of(candidates) {
+        let id = values.columns[0][row] as u32;
+        if !holds(before, row, id) {
+            placed(Placed { id, row });
+        }
+    }
+}
+
+/// Writes rows of a page; columns that stay as they are stay shared.
+fn write(page: &mut Page, rows: u64, values: &Page) {
+    let kept = page.present & !rows;
+    page.present = kept | values.present & rows;
+    let written = rows & values.present;
+    for (column, values) in page.columns.iter_mut().zip(&values.columns) {
+        if Arc::ptr_eq(column, values) {
+            continue;
+        }
+        // What is in rows that are not there does not matter.
+        if kept == 0 {
+            *column = values.clone();
+        } else if rows_of(written).any(|row| column[row] != values[row]) {
+            let column = Arc::make_mut(column);
+            for row in rows_of(written) {
+                column[row] = values[row];
+            }
+        }
+    }
+}
