@@ -43,6 +43,12 @@ impl<'a> Bytes<'a> {
         self.number().filter(|tick| *tick < 1 << 48).map(Tick)
     }
 
+    pub(crate) fn byte(&mut self) -> Option<u8> {
+        let (&byte, rest) = self.0.split_first()?;
+        self.0 = rest;
+        Some(byte)
+    }
+
     pub(crate) fn fixed(&mut self) -> Option<u64> {
         let (bytes, rest) = self.0.split_first_chunk()?;
         self.0 = rest;

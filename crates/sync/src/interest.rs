@@ -118,6 +118,18 @@ impl Interest {
         }
     }
 
+    /// A part by its place in the schema.
+    pub(crate) fn kind(&mut self, kind: usize) -> PartInterest<'_> {
+        PartInterest {
+            rows: &mut self.parts[kind],
+        }
+    }
+
+    /// Whether anything is said of a part.
+    pub(crate) fn says_of(&self, kind: usize) -> bool {
+        self.parts[kind] != EVERYTHING
+    }
+
     /// Nothing, but for what is said from here on.
     pub fn hide_all(&mut self) {
         for part in &mut self.parts {

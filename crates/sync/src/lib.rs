@@ -154,6 +154,7 @@ extern crate alloc;
 // The derive names this crate by its own name, also in here.
 extern crate self as samestep_sync;
 
+mod authority;
 mod bytes;
 mod difference;
 mod digest;
@@ -178,7 +179,10 @@ mod replicator;
 mod rollback;
 mod save;
 mod simulation;
+mod snapshot;
+mod state_sync;
 mod stream;
+mod switch;
 mod sync_test;
 mod synced;
 mod table;
@@ -187,6 +191,7 @@ mod update;
 mod view;
 mod world;
 
+pub use authority::Sent;
 pub use difference::Difference;
 pub use digest::{CHUNK_ROWS, Chunk, Digest, Summary, Tree};
 pub use entities::{Entities, EntityId};
@@ -423,6 +428,13 @@ pub use samestep_sync_derive::SharedFields;
 pub use samestep_wire::{DecodeError, Wire};
 pub use save::{LoadError, load_game, save_game};
 pub use simulation::Simulation;
+pub use snapshot::{Snapshot, SnapshotConfig, SnapshotError};
+pub use state_sync::{Others, StateSync, StateSyncConfig, StateSyncError};
+pub use stream::{
+    DisplayDelay, Grid, Interpolation, Playout, PlayoutConfig, Publisher, PublisherConfig,
+    PublisherStats, Received, Store, StoreStats, StreamPart,
+};
+pub use switch::{Choice, Conditions, Decide, Switch, SwitchError};
 pub use sync_test::{Mismatch, MismatchKind, NotANumber, SyncTestReport, sync_test};
 pub use synced::{SetError, Synced};
 pub use table::{Kind, RestoreError, Row, Schema, SchemaBuilder, Table};

@@ -104,6 +104,18 @@ impl Schema {
         }
     }
 
+    /// The same with all fields as exact in views as they are.
+    pub(crate) fn exactly(&self) -> Schema {
+        let mut kinds = self.kinds.to_vec();
+        for field in kinds.iter_mut().flat_map(|kind| &mut kind.fields) {
+            field.shown.precision = None;
+        }
+        Schema {
+            kinds: kinds.into(),
+            added: self.added,
+        }
+    }
+
     /// A number for the kinds and fields, their names and what they hold: states of equal schemas understand each other.
     pub fn fingerprint(&self) -> u64 {
         let mut text = Vec::new();

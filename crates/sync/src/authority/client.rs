@@ -1,0 +1,207 @@
+//! What an authority knows of somebody who follows.
+
+use alloc::collections::{BTreeMap, VecDeque};
+use alloc::vec::Vec;
+use core::time::Duration;
+
+use super::message::{Entry, Happened, News};
+use crate::{Member, PlayerId, Scene, Sight, Tick};
+
+/// Inputs of a player that wait at most.
+pub(super) const MAX_WAITING: usize = 128;
+/// Inputs for ticks farther ahead than this are refused: nobody needs to be so early.
+const MAX_AHEAD: u64 = 240;
+/// Bytes of events that go with one update, and those that may wait.
+const NEWS_BYTES: usize = 400;
+const MAX_NEWS: usize = 8192;
+/// Bytes of a packet that are not its message: addresses, numbers, acknowledgements, the seal.
+const PACKET_BYTES: usize = 80;
+
+/// What a player does, and when.
+#[derive(Clone, Debug)]
+pub(super) struct Due {
+    pub tick: Tick,
+    pub input: Vec<u8>,
+    pub sight: Option<Sight>,
+}
+
+/// What a player does from some tick on, in order.
+#[derive(Debug, Default)]
+pub(super) struct Queue(VecDeque<Due>);
+
+impl Queue {
+    /// False if too much waits already.
+    pub(super) fn push(&mut self, due: Due) -> bool {
+        if self.0.len() >= MAX_WAITING {
+            return false;
+        }
+        self.0.push_back(due);
+        true
+    }
+
+    /// What is done in a tick. What came too late for its own is done as well, or waits for the next if it cannot be.
+    pub(super) fn take(&mut self, tick: Tick, scene: &dyn Scene) -> Option<Due> {
+        let is_due = |due: &Due| due.tick <= tick;
+        let mut taken = self.0.pop_front_if(|due| is_due(due))?;
+        while let Some(next) = self.0.front().filter(|due| is_due(due)) {
+            let Some(both) = scene.merge(&taken.input, &next.input) else {
+                break;
+            };
+            let next = self.0.pop_front();
+            taken = Due {
+                tick,
+                input: both,
+                sight: next.and_then(|next| next.sight).or(taken.sight),
+            };
+        }
+        Some(taken)
+    }
+}
+
+/// Somebody who follows.
+#[derive(Debug)]
+pub(super) struct Client {
+    pub epoch: u8,
+    pub life: u64,
+    pub players: Vec<PlayerId>,
+    pub watches: bool,
+    /// There and back, as measured here.
+    pub round_trip: Duration,
+    pub loss: u8,
+    /// Numbers of the parts it was given to begin with, until it has said that it knows them.
+    pub given: Option<(u32, u32)>,
+    pub queues: BTreeMap<PlayerId, Queue>,
+    /// Inputs before this number were heard.
+    pub heard: u64,
+    /// What it said for a tick came so much before that, in µs: the least since it was told.
+    pub slack: Option<(Tick, i64)>,
+    /// Events it has not confirmed, and from which tick on it wants them.
+    news: VecDeque<(Tick, usize, Vec<u8>)>,
+    pub news_since: Tick,
+    /// Bytes a second, as its connection estimates.
+    pub rate: Option<u64>,
+    /// Bytes that may be sent now.
+    allowance: i64,
+    /// Bytes of the last snapshot that had no limit.
+    unlimited: usize,
+}
+
+impl Client {
+    pub(super) fn new(member: &Member, epoch: u8, tick: Tick) -> Client {
+        Client {
+            epoch,
+            life: member.life,
+            players: member.players.clone(),
+            watches: member.watches,
+            round_trip: member.latency * 2,
+            loss: member.loss,
+            given: None,
+            queues: BTreeMap::new(),
+            heard: 0,
+            slack: None,
+            news: VecDeque::new(),
+            news_since: tick,
+            rate: None,
+            allowance: 0,
+            unlimited: 0,
+        }
+    }
+
+    /// It says what its players do; `next` is the tick that is simulated next. Returns how much of it was refused.
+    pub(super) fn hear(&mut self, next: Tick, first: u64, entries: &[Entry<'_>]) -> u64 {
+        let mut refused = 0;
+        for (number, entry) in (first..).zip(entries) {
+            if number != self.heard {
+                refused += u64::from(number > self.heard);
+                continue;
+            }
+            self.heard += 1;
+            let is_own = self.players.contains(&entry.player);
+            let is_soon = entry.tick.0 <= next.0 + MAX_AHEAD;
+            let due = Due {
+                tick: entry.tick,
+                input: entry.input.to_vec(),
+                sight: entry.sight,
+            };
+            let queued =
+                is_own && is_soon && self.queues.entry(entry.player).or_default().push(due);
+            refused += u64::from(!queued);
+        }
+        refused
+    }
+
+    /// Something it said for a tick came so much before that.
+    pub(super) fn on_slack(&mut self, tick: Tick, us: i64) {
+        if self.slack.is_none_or(|(_, least)| us < least) {
+            self.slack = Some((tick, us));
+        }
+    }
+
+    /// Something happened that it may know of.
+    pub(super) fn on_news(&mut self, tick: Tick, count: usize, bytes: Vec<u8>) {
+        if self.news.len() == MAX_NEWS {
+            self.news.pop_front();
+        }
+        self.news.push_back((tick, count, bytes));
+    }
+
+    /// It knows what happened before a tick.
+    pub(super) fn on_news_heard(&mut self, before: Tick, next: Tick) {
+        if before <= self.news_since || before > next {
+            return;
+        }
+        self.news_since = before;
+        while self.news.front().is_some_and(|(tick, ..)| *tick < before) {
+            self.news.pop_front();
+        }
+    }
+
+    /// What happened before a tick, as much as fits.
+    pub(super) fn news(&self, before: Tick) -> News<'_> {
+        let (mut entries, mut bytes, mut upto) = (Vec::new(), 0, before);
+        for (tick, count, happened) in &self.news {
+            if bytes > 0 && bytes + happened.len() > NEWS_BYTES {
+                upto = *tick;
+                break;
+            }
+            bytes += happened.len() + 4;
+            entries.push(Happened {
+                tick: *tick,
+                count: *count,
+                bytes: happened,
+            });
+        }
+        News {
+            since: self.news_since,
+            upto: upto.max(self.news_since),
+            entries,
+        }
+    }
+
+    /// Bytes that the next snapshot may take, a while after the last: `None` if all there is to say will fit.
+    pub(super) fn budget(&mut self, budget: Option<u32>, passed: Duration) -> Option<usize> {
+        let set = budget.map(|bits| u64::from(bits) / 8);
+        let rate = match (set, self.rate) {
+            (Some(set), Some(rate)) => set.min(rate),
+            (Some(rate), None) | (None, Some(rate)) => rate,
+            (None, None) => return None,
+        };
+        let more = (u128::from(rate) * passed.as_micros() / 1_000_000) as i64;
+        // What was not needed before may not come all at once later.
+        self.allowance = (self.allowance + more).min(more);
+        if set.is_none() && self.allowance > 2 * self.unlimited as i64 + 4096 {
+            return None;
+        }
+        let packets = self.allowance as usize / (1100 + PACKET_BYTES) + 1;
+        let least = self.allowance.max(0) as usize;
+        Some(least.saturating_sub(packets * PACKET_BYTES))
+    }
+
+    /// Messages of so many bytes were sent to it.
+    pub(super) fn on_sent(&mut self, messages: usize, bytes: usize, had_limit: bool) {
+        self.allowance -= (bytes + messages * PACKET_BYTES) as i64;
+        if !had_limit {
+            self.unlimited = bytes;
+        }
+    }
+}

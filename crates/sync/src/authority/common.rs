@@ -1,0 +1,124 @@
+//! What the authority and those who follow it have in common.
+
+use alloc::collections::VecDeque;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::time::Duration;
+
+use super::Sent;
+use super::message::Message;
+use super::settings::Settings;
+use crate::{Carriage, ModelEvent, Outgoing, PeerId, PlayerId, Roster, Tick};
+
+/// Messages that were sent whose memory is kept.
+const MAX_SPARE: usize = 64;
+
+#[derive(Debug)]
+pub(super) struct Common {
+    pub settings: Settings,
+    pub roster: Option<Roster>,
+    /// When the game began.
+    pub start: Option<Duration>,
+    /// How much later than that it is now.
+    pub slip: Duration,
+    pub tick_time: Duration,
+    /// From here on nothing is simulated.
+    pub hold: Option<Tick>,
+    pub outbox: VecDeque<Outgoing>,
+    spare: Vec<Outgoing>,
+    pub events: VecDeque<ModelEvent>,
+    pub wake: Option<Duration>,
+    pub lagged: u64,
+    pub refused: u64,
+    pub inputs_refused: u64,
+    pub sent: Sent,
+    pub trouble: Option<String>,
+}
+
+impl Common {
+    pub(super) fn new(settings: Settings) -> Common {
+        Common {
+            settings,
+            roster: None,
+            start: None,
+            slip: Duration::ZERO,
+            tick_time: Duration::from_micros(16_667),
+            hold: None,
+            outbox: VecDeque::new(),
+            spare: Vec::new(),
+            events: VecDeque::new(),
+            wake: None,
+            lagged: 0,
+            refused: 0,
+            inputs_refused: 0,
+            sent: Sent::default(),
+            trouble: None,
+        }
+    }
+
+    /// When a tick is simulated by the authority.
+    pub(super) fn time_of(&self, tick: Tick) -> Option<Duration> {
+        let ticks = self.tick_time.as_nanos() as u64 * tick.0;
+        Some(self.start? + self.slip + Duration::from_nanos(ticks))
+    }
+
+    /// How many ticks have passed at a time; negative before the beginning.
+    pub(super) fn ticks_at(&self, time: Duration) -> Option<f64> {
+        let begin = (self.start? + self.slip).as_nanos() as i64;
+        let passed = time.as_nanos() as i64 - begin;
+        Some(passed as f64 / self.tick_time.as_nanos() as f64)
+    }
+
+    /// Whether a tick is to be simulated at `now`.
+    pub(super) fn is_due(&self, now: Duration, tick: Tick) -> bool {
+        self.hold.is_none_or(|hold| tick < hold) && self.time_of(tick).is_some_and(|at| at <= now)
+    }
+
+    /// Whether this program decides.
+    pub(super) fn is_host(&self) -> bool {
+        let roster = self.roster.as_ref();
+        roster.is_some_and(|roster| roster.me == roster.authority)
+    }
+
+    /// Who plays here.
+    pub(super) fn own_players(&self) -> &[PlayerId] {
+        let roster = self.roster.as_ref();
+        let me = roster.and_then(|roster| roster.member(roster.me));
+        me.map_or(&[], |me| &me.players)
+    }
+
+    pub(super) fn wake_at(&mut self, at: Duration) {
+        self.wake = Some(self.wake.map_or(at, |wake| wake.min(at)));
+    }
+
+    /// A message to be sent, in the memory of one that was.
+    pub(super) fn outgoing(
+        &mut self,
+        to: &[PeerId],
+        carriage: Carriage,
+        message: &Message<'_>,
+    ) -> Outgoing {
+        let mut outgoing = self.spare.pop().unwrap_or_else(|| Outgoing {
+            to: Vec::new(),
+            carriage,
+            bytes: Vec::new(),
+        });
+        outgoing.to.clear();
+        outgoing.to.extend_from_slice(to);
+        outgoing.carriage = carriage;
+        outgoing.bytes.clear();
+        message.write_to(&mut outgoing.bytes);
+        outgoing
+    }
+
+    pub(super) fn send(&mut self, to: &[PeerId], carriage: Carriage, message: &Message<'_>) {
+        let outgoing = self.outgoing(to, carriage, message);
+        self.outbox.push_back(outgoing);
+    }
+
+    pub(super) fn reclaim(&mut self, sent: Outgoing) {
+        if self.spare.len() < MAX_SPARE {
+            self.spare.push(sent);
+        }
+    }
+}

@@ -1,0 +1,447 @@
+//! Somebody who follows the authority: says what its players do, and learns what became of it.
+
+use alloc::collections::{BTreeMap, VecDeque};
+use alloc::string::ToString;
+use alloc::vec::Vec;
+use core::time::Duration;
+
+use super::common::Common;
+use super::host::LAYOUT;
+use super::kinds::Kinds;
+use super::lead::Lead;
+use super::message::{Entry, Message, News, Said, Update};
+use super::predict::Predicted;
+use crate::bytes::Bytes;
+use crate::stream::{Playout, PlayoutConfig, Store};
+use crate::{
+    AdoptError, Carriage, ModelEvent, Others, PeerId, PlayerId, Sight, Table, Tick, TickInputs,
+    World,
+};
+
+/// Inputs of a player that wait at most for a tick of their own.
+const MAX_PENDING: usize = 64;
+/// Inputs in one message at most.
+const MAX_ENTRIES: usize = 64;
+/// Ticks between two messages while there is nothing new to say.
+const QUIET_TICKS: u64 = 3;
+/// How far ahead one may be at most.
+const MOST_LEAD: Duration = Duration::from_millis(750);
+/// Ticks of news that wait to be shown at most.
+const MAX_NEWS: usize = 16_384;
+
+#[derive(Debug)]
+pub(super) struct Guest {
+    pub kinds: Kinds,
+    pub store: Store,
+    playout: Playout,
+    pub table: Table,
+    pub doing: TickInputs,
+    epoch: u8,
+    pub every: u64,
+    /// The tick in which players here act next.
+    pub head: Tick,
+    /// The tick of the newest state that is known.
+    pub newest: Tick,
+    /// Whether that has not been looked at yet.
+    pub is_fresh: bool,
+    pub lead: Lead,
+    pending: BTreeMap<PlayerId, VecDeque<Vec<u8>>>,
+    /// What was done here and may still matter, by numbers that follow each other.
+    pub log: VecDeque<Own>,
+    /// Of the first in the log.
+    first: u64,
+    /// Inputs before this number were heard.
+    heard: u64,
+    /// Whose events are known, and those that wait to be told.
+    news: VecDeque<(Tick, usize, Vec<u8>)>,
+    news_upto: Tick,
+    news_told: Tick,
+    said_for: Option<Tick>,
+    sight: Option<Sight>,
+    pub predicted: Predicted,
+    pub beyond: bool,
+}
+
+/// What a player here did in a tick.
+#[derive(Clone, Debug)]
+pub(super) struct Own {
+    pub player: PlayerId,
+    pub tick: Tick,
+    pub sight: Option<Sight>,
+    pub input: Vec<u8>,
+}
+
+impl Guest {
+    pub(super) fn new(kinds: Kinds, common: &Common) -> Guest {
+        let playout = PlayoutConfig {
+            delay: common.settings.delay,
+            interval: common.tick_time * common.settings.every as u32,
+            ..PlayoutConfig::default()
+        };
+        Guest {
+            store: Store::new(kinds.schema().clone()),
+            table: Table::new(kinds.schema().clone()),
+            kinds,
+            playout: Playout::new(playout),
+            doing: TickInputs::new(),
+            epoch: 0,
+            every: common.settings.every,
+            head: Tick(0),
+            newest: Tick(0),
+            is_fresh: false,
+            lead: Lead::new(MOST_LEAD),
+            pending: BTreeMap::new(),
+            log: VecDeque::new(),
+            first: 0,
+            heard: 0,
+            news: VecDeque::new(),
+            news_upto: Tick(0),
+            news_told: Tick(0),
+            said_for: None,
+            sight: None,
+            predicted: Predicted::default(),
+            beyond: false,
+        }
+    }
+
+    /// How much later than the authority's present others are shown.
+    pub(super) fn delay(&self) -> Duration {
+        self.playout.delay()
+    }
+
+    /// Begins with what the authority gives.
+    pub(super) fn begin(
+        &mut self,
+        now: Duration,
+        common: &mut Common,
+        state: &[u8],
+        world: &mut dyn World,
+    ) -> Result<(), AdoptError> {
+        let malformed =
+            || AdoptError::Malformed("the beginning of the state is damaged".to_string());
+        let mut r = Bytes(state);
+        let mut next = || r.number().ok_or_else(malformed);
+        let (layout, tick, start, slip, every) = (next()?, next()?, next()?, next()?, next()?);
+        if layout != LAYOUT || every == 0 || tick >= 1 << 48 {
+            return Err(malformed());
+        }
+        let epoch = r.byte().ok_or_else(malformed)?;
+        let mut fresh = Guest::new(self.kinds.clone(), common);
+        for _ in 0..r.number().ok_or_else(malformed)? {
+            let len = r.number().and_then(|len| usize::try_from(len).ok());
+            let part = len.and_then(|len| r.take(len)).ok_or_else(malformed)?;
+            let handled = fresh.store.handle(part);
+            handled.map_err(|error| AdoptError::Malformed(error.to_string()))?;
+        }
+        fresh.every = every;
+        fresh.playout.set_interval(common.tick_time * every as u32);
+        (fresh.epoch, fresh.head, fresh.newest) = (epoch, Tick(tick), Tick(tick));
+        (fresh.news_upto, fresh.news_told) = (Tick(tick), Tick(tick));
+        fresh.take_known(Tick(tick), world)?;
+        // What was said and not heard is said again.
+        fresh.pending = core::mem::take(&mut self.pending);
+        common.start = match start {
+            0 => common.start,
+            start => Some(Duration::from_micros(start - 1)),
+        };
+        common.slip = Duration::from_micros(slip);
+        *self = fresh;
+        self.on_roster(common);
+        common.wake_at(now);
+        Ok(())
+    }
+
+    /// The world becomes what is known of a tick.
+    pub(super) fn take_known(
+        &mut self,
+        tick: Tick,
+        world: &mut dyn World,
+    ) -> Result<(), AdoptError> {
+        // What is never told stays as it is here.
+        world.scene().extract(&mut self.table);
+        self.store.known(tick, &mut self.table);
+        self.kinds.set_counters(&mut self.table);
+        self.kinds.doing(&self.table, &mut self.doing);
+        world.scene().replace(tick, &self.table, &self.doing)
+    }
+
+    pub(super) fn on_roster(&mut self, common: &Common) {
+        let Some(roster) = &common.roster else {
+            return;
+        };
+        if let Some(authority) = roster.member(roster.authority) {
+            self.lead
+                .expect(authority.latency, authority.loss, common.tick_time);
+        }
+    }
+
+    /// What a local player does next.
+    pub(super) fn input(&mut self, player: PlayerId, input: &[u8]) -> bool {
+        let pending = self.pending.entry(player).or_default();
+        if pending.len() >= MAX_PENDING {
+            return false;
+        }
+        pending.push_back(input.to_vec());
+        true
+    }
+
+    pub(super) fn handle_update(
+        &mut self,
+        now: Duration,
+        common: &mut Common,
+        update: &Update<'_>,
+    ) {
+        if update.epoch != self.epoch {
+            return;
+        }
+        common.slip = update.slip;
+        self.beyond = update.beyond;
+        self.heard = self
+            .heard
+            .max(update.heard.min(self.first + self.log.len() as u64));
+        if let Some((tick, us)) = update.slack {
+            self.lead.on_slack(now, tick, us);
+        }
+        self.learn(&update.news);
+        if !update.part.is_empty() {
+            self.handle_part(now, common, update.epoch, update.part);
+        }
+    }
+
+    pub(super) fn handle_part(
+        &mut self,
+        now: Duration,
+        common: &mut Common,
+        epoch: u8,
+        part: &[u8],
+    ) {
+        if epoch != self.epoch {
+            return;
+        }
+        let Ok(received) = self.store.handle(part) else {
+            common.refused += 1;
+            return;
+        };
+        if let Some(at) = common.time_of(received.tick) {
+            self.playout.handle_arrival(now, at, received.number);
+        }
+        if received.tick >= self.newest {
+            self.newest = received.tick;
+            self.is_fresh = true;
+            common.wake_at(now);
+        }
+    }
+
+    /// Keeps what happened, to be told.
+    fn learn(&mut self, news: &News<'_>) {
+        if news.since > self.news_upto || news.upto <= self.news_upto {
+            return;
+        }
+        for happened in &news.entries {
+            if happened.tick >= self.news_upto && self.news.len() < MAX_NEWS {
+                let bytes = happened.bytes.to_vec();
+                self.news.push_back((happened.tick, happened.count, bytes));
+            }
+        }
+        self.news_upto = news.upto;
+    }
+
+    /// Tells the game what happened: at once if it has simulated that already, else when it is shown.
+    fn tell_news(&mut self, now: Duration, common: &Common, world: &mut dyn World) {
+        let predicts = common.settings.prediction.is_some();
+        let upto = match predicts {
+            true => self.news_upto,
+            false => {
+                let shown = self.playout.display_time(now);
+                let shown = shown
+                    .and_then(|shown| common.ticks_at(shown))
+                    .unwrap_or(0.0);
+                self.news_upto.min(Tick(shown.max(0.0) as u64))
+            }
+        };
+        while self.news.front().is_some_and(|(tick, ..)| *tick < upto) {
+            if let Some((tick, count, bytes)) = self.news.pop_front() {
+                world.scene().hear(tick, count, &bytes);
+            }
+        }
+        if upto > self.news_told {
+            self.news_told = upto;
+            world.scene().hear(Tick(upto.0 - 1), 0, &[]);
+        }
+    }
+
+    pub(super) fn advance(&mut self, now: Duration, common: &mut Common, world: &mut dyn World) {
+        self.lead.pass(now);
+        let predicts = common.settings.prediction.is_some();
+        if core::mem::take(&mut self.is_fresh) {
+            let taken = match predicts {
+                true => self.compare(world),
+                false => self.take_known(self.newest, world),
+            };
+            if let Err(error) = taken {
+                common.trouble = Some(error.to_string());
+                common.refused += 1;
+            }
+        }
+        self.tell_news(now, common, world);
+        match predicts {
+            true => self.predict(now, common, world),
+            false => self.act(now, common),
+        }
+        self.say(common);
+        if let Some(at) = common.time_of(self.head)
+            && common.hold.is_none_or(|hold| self.head < hold)
+        {
+            common.wake_at(at.saturating_sub(self.lead.length()).max(now));
+        }
+    }
+
+    /// Whether the players here act in the next tick now.
+    pub(super) fn acts(&self, now: Duration, common: &Common) -> bool {
+        common.is_due(now + self.lead.length(), self.head)
+    }
+
+    /// Gives what players do to the ticks they do it in.
+    fn act(&mut self, now: Duration, common: &Common) {
+        if let Some(due) = common.ticks_at(now + self.lead.length()) {
+            // Who slept does not act in ticks that are over.
+            let past = (due.max(0.0) as u64).saturating_sub(QUIET_TICKS);
+            self.head = self.head.max(Tick(past));
+        }
+        while self.acts(now, common) {
+            self.assign();
+            self.head = self.head.next();
+        }
+        self.forget();
+    }
+
+    /// Gives each player's oldest input to the next tick.
+    pub(super) fn assign(&mut self) {
+        for (player, pending) in &mut self.pending {
+            if let Some(input) = pending.pop_front() {
+                self.log.push_back(Own {
+                    player: *player,
+                    tick: self.head,
+                    sight: self.sight,
+                    input,
+                });
+            }
+        }
+    }
+
+    /// Forgets what was heard and will not be simulated again.
+    pub(super) fn forget(&mut self) {
+        while self.first < self.heard && self.log.front().is_some_and(|own| own.tick < self.newest)
+        {
+            self.log.pop_front();
+            self.first += 1;
+        }
+    }
+
+    /// Says what players do, and what is known of the state, in every tick in which there is something to say.
+    fn say(&mut self, common: &mut Common) {
+        let skip = (self.heard - self.first) as usize;
+        let quiet = skip >= self.log.len();
+        let since = self.said_for.map(|said| self.head.since(said));
+        let wait = if quiet { QUIET_TICKS } else { 1 };
+        if since.is_some_and(|since| since < wait) {
+            return;
+        }
+        let Some(authority) = common.roster.as_ref().map(|roster| roster.authority) else {
+            return;
+        };
+        let entries = self.log.iter().skip(skip).take(MAX_ENTRIES);
+        let entries = entries.map(|own| Entry {
+            player: own.player,
+            tick: own.tick,
+            sight: own.sight,
+            input: &own.input,
+        });
+        // The tick it acted in last.
+        let tick = Tick(self.head.0.saturating_sub(1));
+        let said = Message::Said(Said {
+            epoch: self.epoch,
+            tick,
+            parts: self.store.acknowledgement(),
+            news: self.news_upto,
+            first: self.heard,
+            entries: entries.collect(),
+        });
+        common.send(&[authority], Carriage::Unreliable, &said);
+        self.lead.on_said(tick);
+        self.said_for = Some(self.head);
+    }
+
+    /// Draws what is to be seen at `now`.
+    pub(super) fn view(&mut self, now: Duration, common: &Common, world: &mut dyn World) -> bool {
+        let Some(at) = self.playout.display_time(now) else {
+            return false;
+        };
+        let Some(ticks) = common.ticks_at(at) else {
+            return false;
+        };
+        let settings = &common.settings;
+        let tick_time = common.tick_time.as_secs_f64();
+        let extrapolate = settings.extrapolate.as_secs_f64() / tick_time;
+        let Some(prediction) = &settings.prediction else {
+            self.store
+                .sample(ticks, settings.interpolation, extrapolate, &mut self.table);
+            world.scene().draw(now, Some(&self.table), None);
+            return true;
+        };
+        let own = common.own_players();
+        self.sight = None;
+        match prediction.others {
+            Others::Simulated => world.scene().draw(now, None, Some(own)),
+            Others::DeadReckoned => {
+                let present = common.ticks_at(now + self.lead.length()).unwrap_or(ticks);
+                let most = prediction.window as f64 + extrapolate;
+                self.store
+                    .sample(present, settings.interpolation, most, &mut self.table);
+                world.scene().draw(now, Some(&self.table), Some(own));
+            }
+            Others::Interpolated => {
+                self.store
+                    .sample(ticks, settings.interpolation, extrapolate, &mut self.table);
+                world.scene().draw(now, Some(&self.table), Some(own));
+                self.see(ticks);
+            }
+        }
+        true
+    }
+
+    /// Remembers what players have seen last.
+    fn see(&mut self, ticks: f64) {
+        self.sight = self.store.seen(ticks).map(|(before, after, part)| Sight {
+            before,
+            after,
+            part: (part * 65_536.0).clamp(0.0, 65_535.0) as u16,
+        });
+    }
+
+    /// The authority gives another state to go on from.
+    pub(super) fn handle_state(
+        &mut self,
+        now: Duration,
+        common: &mut Common,
+        state: &[u8],
+        world: &mut dyn World,
+    ) {
+        match self.begin(now, common, state, world) {
+            Ok(()) => common
+                .events
+                .push_back(ModelEvent::Adopted { tick: self.head }),
+            Err(error) => common.trouble = Some(error.to_string()),
+        }
+    }
+
+    /// Whether it has been given a state.
+    pub(super) fn has_begun(&self) -> bool {
+        self.epoch != 0
+    }
+
+    pub(super) fn is_from_authority(common: &Common, from: PeerId) -> bool {
+        let roster = common.roster.as_ref();
+        roster.is_some_and(|roster| roster.authority == from)
+    }
+}

@@ -1,0 +1,425 @@
+//! The authority: simulates, and tells everyone what they may know.
+
+use alloc::collections::{BTreeMap, VecDeque};
+use alloc::vec::Vec;
+use core::time::Duration;
+
+use super::client::{Client, Due, Queue};
+use super::common::Common;
+use super::kinds::Kinds;
+use super::message::{Message, Said, Update};
+use crate::bytes::put;
+use crate::stream::{Publisher, PublisherConfig, StreamPart};
+use crate::{
+    Carriage, Interest, Member, Outgoing, PeerId, PlayerId, Relevance, Sight, Table, Tick,
+    TickInputs, World,
+};
+
+/// Ticks simulated in one call; the rest follows at once in the next, so that the network is not kept waiting.
+const AT_ONCE: u32 = 32;
+/// A schedule is given up for a later one by an authority that is this many ticks behind it.
+const SLIP_TICKS: u64 = 30;
+/// What a message of the stream may take.
+const PART_BYTES: usize = 1000;
+/// What of an update goes into one message with a part.
+const BESIDE_PART: usize = 120;
+/// Layout of the state to begin with.
+pub(super) const LAYOUT: u64 = 1;
+
+#[derive(Debug)]
+pub(super) struct Host {
+    kinds: Kinds,
+    publisher: Publisher,
+    table: Table,
+    published: Option<Tick>,
+    published_at: Duration,
+    /// The tick that is simulated next.
+    pub next: Tick,
+    pub clients: BTreeMap<PeerId, Client>,
+    /// What the players here do.
+    local: BTreeMap<PlayerId, Queue>,
+    present: Vec<PlayerId>,
+    inputs: TickInputs,
+    doing: TickInputs,
+    interest: Interest,
+    parts: Vec<StreamPart>,
+    /// For spectators, who see it later.
+    waiting: VecDeque<(Duration, Outgoing)>,
+    epochs: u8,
+}
+
+impl Host {
+    pub(super) fn new(kinds: Kinds, keep: u64, next: Tick) -> Host {
+        Host {
+            publisher: publisher(&kinds, keep),
+            table: Table::new(kinds.schema().clone()),
+            interest: Interest::new(kinds.schema()),
+            kinds,
+            published: None,
+            published_at: Duration::ZERO,
+            next,
+            clients: BTreeMap::new(),
+            local: BTreeMap::new(),
+            present: Vec::new(),
+            inputs: TickInputs::new(),
+            doing: TickInputs::new(),
+            parts: Vec::new(),
+            waiting: VecDeque::new(),
+            epochs: 0,
+        }
+    }
+
+    pub(super) fn publisher(&self) -> &Publisher {
+        &self.publisher
+    }
+
+    /// The state is another, and nobody knows anything of it.
+    pub(super) fn forget(&mut self, keep: u64) {
+        self.publisher = publisher(&self.kinds, keep);
+        self.published = None;
+        self.clients.clear();
+    }
+
+    /// Who is there has changed.
+    pub(super) fn on_roster(&mut self, common: &Common) {
+        let Some(roster) = &common.roster else {
+            return;
+        };
+        let plays = |member: &&Member| member.peer == roster.me || member.in_sync && !member.away;
+        let present = roster.members.iter().filter(plays);
+        self.present = present.flat_map(|member| member.players.clone()).collect();
+        self.present.sort_unstable();
+        let publisher = &mut self.publisher;
+        self.clients.retain(|peer, client| {
+            let member = roster.member(*peer);
+            let stays = member.is_some_and(|member| member.life == client.life);
+            if let Some(member) = member {
+                client.players.clone_from(&member.players);
+                client.round_trip = member.latency * 2;
+                client.loss = member.loss;
+            }
+            if !stays {
+                publisher.leave(*peer);
+            }
+            stays
+        });
+    }
+
+    /// What a local player does.
+    pub(super) fn input(&mut self, player: PlayerId, input: &[u8]) -> bool {
+        let due = Due {
+            tick: self.next,
+            input: input.to_vec(),
+            sight: None,
+        };
+        self.local.entry(player).or_default().push(due)
+    }
+
+    pub(super) fn handle_said(
+        &mut self,
+        now: Duration,
+        common: &mut Common,
+        from: PeerId,
+        said: &Said<'_>,
+    ) {
+        let next = self.next;
+        let Some(client) = self.clients.get_mut(&from) else {
+            return;
+        };
+        if said.epoch != client.epoch {
+            return;
+        }
+        if let Some((latest, before)) = said.parts {
+            if let Some((first, last)) = client.given.filter(|given| latest >= given.0) {
+                // It has the whole of what it was given to begin with.
+                client.given = None;
+                for latest in (first..=last).rev().step_by(129) {
+                    self.publisher.acknowledge(from, latest, u128::MAX);
+                }
+            }
+            self.publisher.acknowledge(from, latest, before);
+        }
+        client.on_news_heard(said.news, next);
+        if let Some(due) = common.time_of(said.tick) {
+            let slack = due.as_micros() as i64 - now.as_micros() as i64;
+            client.on_slack(said.tick, slack);
+        }
+        common.inputs_refused += client.hear(next, said.first, &said.entries);
+    }
+
+    pub(super) fn advance(&mut self, now: Duration, common: &mut Common, world: &mut dyn World) {
+        self.slip(now, common);
+        let mut steps = 0;
+        while common.is_due(now, self.next) {
+            if steps == AT_ONCE {
+                common.wake_at(now);
+                break;
+            }
+            steps += 1;
+            self.step(common, world);
+            let is_last = !common.is_due(now, self.next + (common.settings.every - 1));
+            if self.next.0.is_multiple_of(common.settings.every) && is_last {
+                self.tell(now, common, world);
+            }
+        }
+        while self.waiting.front().is_some_and(|(at, _)| *at <= now) {
+            if let Some((_, message)) = self.waiting.pop_front() {
+                common.outbox.push_back(message);
+            }
+        }
+        if let Some((at, _)) = self.waiting.front() {
+            common.wake_at(*at);
+        }
+        if let Some(at) = common.time_of(self.next)
+            && common.hold.is_none_or(|hold| self.next < hold)
+        {
+            common.wake_at(at);
+        }
+    }
+
+    /// Whoever has slept for long does not make up for it: the game is later from here on.
+    fn slip(&mut self, now: Duration, common: &mut Common) {
+        let Some(due) = common.ticks_at(now) else {
+            return;
+        };
+        let behind = (due as u64).saturating_sub(self.next.0);
+        if behind > SLIP_TICKS && common.hold.is_none_or(|hold| self.next < hold) {
+            common.slip += common.tick_time * (behind as u32);
+            common.lagged += behind;
+        }
+    }
+
+    fn step(&mut self, common: &mut Common, world: &mut dyn World) {
+        let tick = self.next;
+        self.collect(common, world);
+        world.step(tick, &self.inputs);
+        let scene = world.scene();
+        for client in self.clients.values_mut() {
+            let mut bytes = Vec::new();
+            let count = scene.tell(&client.players, &mut bytes);
+            if count > 0 {
+                client.on_news(tick, count, bytes);
+            }
+        }
+        world.settle(tick, &self.inputs);
+        self.next = tick.next();
+    }
+
+    /// What everyone does in the next tick.
+    fn collect(&mut self, common: &Common, world: &mut dyn World) {
+        let (tick, scene) = (self.next, world.scene());
+        self.inputs.clear();
+        self.inputs.set_players(&self.present);
+        for player in &self.present {
+            if let Some(queue) = self.local.get_mut(player) {
+                if let Some(due) = queue.take(tick, scene) {
+                    self.inputs.push(*player, &due.input);
+                }
+                continue;
+            }
+            let of = |client: &&mut Client| client.players.contains(player);
+            let Some(client) = self.clients.values_mut().find(of) else {
+                continue;
+            };
+            let queue = client.queues.get_mut(player);
+            let Some(due) = queue.and_then(|queue| queue.take(tick, scene)) else {
+                continue;
+            };
+            self.inputs.push(*player, &due.input);
+            let sight = due.sight;
+            let sight = sight.filter(|sight| is_plausible(common, client, tick, sight));
+            if let Some(sight) = sight {
+                self.inputs.set_sight(*player, sight);
+            }
+        }
+    }
+
+    /// Tells everyone of the present state.
+    fn tell(&mut self, now: Duration, common: &mut Common, world: &mut dyn World) {
+        self.publish(world);
+        let passed = now.saturating_sub(self.published_at);
+        let passed = passed.min(common.tick_time * common.settings.every as u32 * 2);
+        self.published_at = now;
+        let peers: Vec<PeerId> = self.clients.keys().copied().collect();
+        for peer in peers {
+            self.tell_client(now, passed, common, world, peer);
+        }
+    }
+
+    /// Puts the present state into the stream.
+    fn publish(&mut self, world: &mut dyn World) {
+        if self.published == Some(self.next) {
+            return;
+        }
+        let scene = world.scene();
+        scene.extract(&mut self.table);
+        scene.doing(&mut self.doing);
+        self.kinds.fill(&mut self.table, &self.doing);
+        self.publisher.publish(self.next, &self.table);
+        self.published = Some(self.next);
+    }
+
+    fn tell_client(
+        &mut self,
+        now: Duration,
+        passed: Duration,
+        common: &mut Common,
+        world: &mut dyn World,
+        peer: PeerId,
+    ) {
+        let Some(client) = self.clients.get_mut(&peer) else {
+            return;
+        };
+        if client.given.is_some() {
+            return;
+        }
+        let budget = client.budget(common.settings.budget, passed);
+        let (players, watches) = (client.players.clone(), client.watches);
+        let limited = self.look(&players, world);
+        let interest = limited.then_some(&self.interest);
+        self.parts.clear();
+        self.publisher
+            .write(peer, interest, budget, &mut self.parts);
+        let Some(client) = self.clients.get_mut(&peer) else {
+            return;
+        };
+        let news = client.news(self.next);
+        let news_bytes: usize = news.entries.iter().map(|entry| entry.bytes.len() + 4).sum();
+        let (beside, rest) = match self.parts.split_first() {
+            Some((first, rest)) if news_bytes <= BESIDE_PART => (&*first.bytes, rest),
+            _ => (&[][..], &self.parts[..]),
+        };
+        let update = Message::Update(Update {
+            epoch: client.epoch,
+            tick: self.next,
+            slip: common.slip,
+            heard: client.heard,
+            beyond: is_beyond(common, client),
+            slack: client.slack,
+            news,
+            part: beside,
+        });
+        let parts = rest
+            .iter()
+            .map(|part| Message::Part(client.epoch, &part.bytes));
+        let (mut messages, mut bytes) = (0, 0);
+        for message in core::iter::once(update).chain(parts) {
+            let message = common.outgoing(&[peer], Carriage::Unreliable, &message);
+            messages += 1;
+            bytes += message.bytes.len();
+            match watches && !common.settings.spectator_delay.is_zero() {
+                true => {
+                    let at = now + common.settings.spectator_delay;
+                    self.waiting.push_back((at, message));
+                }
+                false => common.outbox.push_back(message),
+            }
+        }
+        client.slack = None;
+        client.on_sent(messages, bytes, budget.is_some());
+        common.sent.messages += messages as u64;
+        common.sent.bytes += bytes as u64;
+    }
+
+    /// Looks what a program with these players may see. False if that is everything.
+    fn look(&mut self, players: &[PlayerId], world: &mut dyn World) -> bool {
+        self.interest.reset();
+        world.scene().interest(players, &mut self.interest);
+        if self.interest.is_everything() {
+            return false;
+        }
+        // What others hold shows where they are going, and how many entities there are how many are hidden.
+        if !self.interest.says_of(self.kinds.inputs()) {
+            let mut inputs = self.interest.kind(self.kinds.inputs());
+            inputs.all(Relevance::HIDDEN);
+            for (row, player) in self.doing.players().iter().enumerate() {
+                if players.contains(player) {
+                    inputs.row(row, Relevance::FULL);
+                }
+            }
+        }
+        if !self.interest.says_of(self.kinds.counters()) {
+            let mut counters = self.interest.kind(self.kinds.counters());
+            counters.all(Relevance::HIDDEN);
+        }
+        true
+    }
+
+    /// Everything that somebody may know, to begin with.
+    pub(super) fn state_for(
+        &mut self,
+        common: &Common,
+        newcomer: PeerId,
+        world: &mut dyn World,
+    ) -> Vec<u8> {
+        let mut out = Vec::new();
+        put(&mut out, LAYOUT);
+        put(&mut out, self.next.0);
+        put(
+            &mut out,
+            common.start.map_or(0, |start| start.as_micros() as u64 + 1),
+        );
+        put(&mut out, common.slip.as_micros() as u64);
+        put(&mut out, common.settings.every);
+        self.epochs = self.epochs.wrapping_add(1);
+        out.push(self.epochs);
+        let member = common
+            .roster
+            .as_ref()
+            .and_then(|roster| roster.member(newcomer));
+        let Some(member) = member.cloned() else {
+            put(&mut out, 0);
+            return out;
+        };
+        self.publish(world);
+        self.publisher.leave(newcomer);
+        self.publisher.join(newcomer);
+        let limited = self.look(&member.players, world);
+        let interest = limited.then_some(&self.interest);
+        self.parts.clear();
+        self.publisher
+            .write(newcomer, interest, None, &mut self.parts);
+        put(&mut out, self.parts.len() as u64);
+        for part in &self.parts {
+            put(&mut out, part.bytes.len() as u64);
+            out.extend_from_slice(&part.bytes);
+        }
+        let mut client = Client::new(&member, self.epochs, self.next);
+        let (first, last) = (self.parts.first(), self.parts.last());
+        client.given = first
+            .zip(last)
+            .map(|(first, last)| (first.number, last.number));
+        self.clients.insert(newcomer, client);
+        out
+    }
+}
+
+fn publisher(kinds: &Kinds, keep: u64) -> Publisher {
+    let config = PublisherConfig {
+        keep: keep as usize,
+        part_bytes: PART_BYTES,
+    };
+    Publisher::new(kinds.schema(), config)
+}
+
+/// Whether somebody is so far away that its shots are judged by what the authority sees.
+fn is_beyond(common: &Common, client: &Client) -> bool {
+    let prediction = common.settings.prediction.as_ref();
+    let bound = prediction.and_then(|prediction| prediction.compensation);
+    bound.is_some_and(|bound| client.round_trip > bound)
+}
+
+/// Whether a player may have seen this when it did something that is done in `tick` now.
+fn is_plausible(common: &Common, client: &Client, tick: Tick, sight: &Sight) -> bool {
+    let prediction = common.settings.prediction.as_ref();
+    let bound = prediction.and_then(|prediction| prediction.compensation);
+    let Some(bound) = bound.filter(|bound| client.round_trip <= *bound) else {
+        return false;
+    };
+    let ordered = sight.before <= sight.after && sight.after <= tick;
+    // What jitter adds to both ways is not in the round trip, and what is shown is late by that and by a snapshot or two.
+    let shown_late =
+        common.tick_time * (common.settings.every * 4) as u32 + common.settings.most_delay();
+    let oldest = common.tick_time.as_micros() as u64 * tick.since(sight.before);
+    ordered && oldest <= (bound.min(client.round_trip) + shown_late).as_micros() as u64
+}

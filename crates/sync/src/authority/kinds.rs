@@ -1,0 +1,123 @@
+//! What travels with a state that is not in it: who is present, what they hold, and how entities are numbered.
+
+use crate::interest::INPUTS_PART;
+use crate::table::{Schema, Table};
+use crate::{PlayerId, TickInputs};
+
+/// The longest input that others are told of.
+const WORD: usize = 8;
+
+/// Where in a table things are that models add to a state.
+#[derive(Clone, Debug)]
+pub(super) struct Kinds {
+    schema: Schema,
+    own: usize,
+}
+
+impl Kinds {
+    /// Behind those of a state. `exactly`: fields travel as they are, and not as precisely as views need them.
+    pub(super) fn new(state: &Schema, exactly: bool) -> Kinds {
+        let state = match exactly {
+            true => state.exactly(),
+            false => state.clone(),
+        };
+        Kinds {
+            schema: state.with_added(&[
+                ("present", &["player"]),
+                (INPUTS_PART, &["length", "word"]),
+                ("counters", &["next"]),
+            ]),
+            own: state.kinds().len(),
+        }
+    }
+
+    /// Of the tables.
+    pub(super) fn schema(&self) -> &Schema {
+        &self.schema
+    }
+
+    /// The number of the kind that says what players hold.
+    pub(super) fn inputs(&self) -> usize {
+        self.own + 1
+    }
+
+    /// The number of the kind that says how entities are numbered.
+    pub(super) fn counters(&self) -> usize {
+        self.own + 2
+    }
+
+    /// Adds what is not in a state to a table that holds one.
+    pub(super) fn fill(&self, table: &mut Table, doing: &TickInputs) {
+        let players = doing.players();
+        let rows = self.rows(table, self.own, players.len());
+        rows.extend(players.iter().map(|player| u64::from(player.0)));
+        let rows = self.rows(table, self.inputs(), players.len());
+        rows.resize(players.len() * 2, 0);
+        for (player, input) in doing.entries() {
+            let (Ok(at), Some(word)) = (players.binary_search(&player), word(input)) else {
+                continue;
+            };
+            rows[at * 2] = input.len() as u64;
+            rows[at * 2 + 1] = word;
+        }
+        let counters = (0..self.own).map(|kind| table.kind(kind).map_or(0, |rows| rows.counter));
+        let counters: alloc::vec::Vec<u64> = counters.map(u64::from).collect();
+        let rows = self.rows(table, self.counters(), self.own);
+        rows.extend(counters);
+    }
+
+    fn rows<'a>(
+        &self,
+        table: &'a mut Table,
+        kind: usize,
+        count: usize,
+    ) -> &'a mut alloc::vec::Vec<u64> {
+        let rows = table.kind_mut(kind).expect("a table of this schema");
+        rows.count = count;
+        rows.cells.clear();
+        &mut rows.cells
+    }
+
+    /// Who is present according to a table, and what they hold.
+    pub(super) fn doing(&self, table: &Table, doing: &mut TickInputs) {
+        doing.clear();
+        let (Some(present), Some(inputs)) = (table.kind(self.own), table.kind(self.inputs()))
+        else {
+            return;
+        };
+        let player = |cell: &u64| PlayerId(*cell as u16);
+        let players: alloc::vec::Vec<PlayerId> = present.cells.iter().map(player).collect();
+        doing.set_players(&players);
+        for (player, held) in players.iter().zip(inputs.cells.chunks_exact(2)) {
+            let (len, word) = (held[0] as usize, held[1].to_le_bytes());
+            if (1..=WORD).contains(&len) {
+                doing.insert(*player, &word[..len]);
+            }
+        }
+    }
+
+    /// Numbers new entities as a table says. Where it does not, behind those that are there.
+    pub(super) fn set_counters(&self, table: &mut Table) {
+        for kind in 0..self.own {
+            let counters = table.kind(self.counters());
+            let said = counters.and_then(|rows| rows.cells.get(kind)).copied();
+            let Some(rows) = table.kind_mut(kind) else {
+                continue;
+            };
+            let numbers = rows.ids.iter().filter(|id| !id.is_fixed());
+            let last = numbers.map(|id| id.number()).max().unwrap_or(0);
+            let said = said.and_then(|said| u32::try_from(said).ok()).unwrap_or(0);
+            rows.counter = rows.counter.max(last.saturating_add(1)).max(said);
+            if said > last {
+                rows.counter = said;
+            }
+        }
+    }
+}
+
+/// An input as a cell.
+fn word(input: &[u8]) -> Option<u64> {
+    let mut word = [0; WORD];
+    word.get_mut(..input.len())?.copy_from_slice(input);
+    Some(u64::from_le_bytes(word))
+}

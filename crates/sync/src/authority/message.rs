@@ -1,0 +1,374 @@
+//! What an authority and those who follow it say to each other.
+
+use alloc::vec::Vec;
+use core::time::Duration;
+
+use crate::bytes::{Bytes, put, put_signed};
+use crate::{PlayerId, Sight, Tick};
+
+/// Inputs in one message at most.
+const MAX_ENTRIES: u64 = 256;
+/// The longest input.
+const MAX_INPUT: u64 = 4096;
+/// Ticks of events in one message at most.
+const MAX_NEWS: u64 = 4096;
+
+/// One message, read where it lies.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) enum Message<'a> {
+    /// How things stand, from the authority.
+    Update(Update<'a>),
+    /// More of the state, from the authority: a part of the stream of this epoch.
+    Part(u8, &'a [u8]),
+    /// What somebody's players do, and what it knows of the state.
+    Said(Said<'a>),
+    /// Everything that who follows may know, to begin with.
+    State(&'a [u8]),
+}
+
+/// What the authority tells with each snapshot.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct Update<'a> {
+    /// Counts how often the recipient was given a state to begin with.
+    pub epoch: u8,
+    /// The state is that at this tick.
+    pub tick: Tick,
+    /// How much later than it began the game is.
+    pub slip: Duration,
+    /// Inputs before this number were heard.
+    pub heard: u64,
+    /// Whether shots are judged by what the authority sees.
+    pub beyond: bool,
+    /// The least time by which something said for this tick was early (late if negative), in µs.
+    pub slack: Option<(Tick, i64)>,
+    /// What happened.
+    pub news: News<'a>,
+    /// The first part of the state.
+    pub part: &'a [u8],
+}
+
+/// Events of the ticks from `since` to `upto`.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct News<'a> {
+    pub since: Tick,
+    pub upto: Tick,
+    pub entries: Vec<Happened<'a>>,
+}
+
+/// The events of one tick.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct Happened<'a> {
+    pub tick: Tick,
+    pub count: usize,
+    pub bytes: &'a [u8],
+}
+
+/// What somebody who follows says.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct Said<'a> {
+    /// Of the state it began with.
+    pub epoch: u8,
+    /// The tick its players act in now.
+    pub tick: Tick,
+    /// The newest part of the stream it has decoded, and which before that.
+    pub parts: Option<(u32, u128)>,
+    /// Events before this tick were heard.
+    pub news: Tick,
+    /// The number of the first input.
+    pub first: u64,
+    pub entries: Vec<Entry<'a>>,
+}
+
+/// What a player does in a tick.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct Entry<'a> {
+    pub player: PlayerId,
+    pub tick: Tick,
+    pub sight: Option<Sight>,
+    pub input: &'a [u8],
+}
+
+impl<'a> Message<'a> {
+    pub(super) fn read(bytes: &'a [u8]) -> Option<Message<'a>> {
+        let (&tag, rest) = bytes.split_first()?;
+        let mut r = Bytes(rest);
+        Some(match tag {
+            0 => Self::Update(Update::read(&mut r)?),
+            1 => Self::Part(r.byte()?, r.rest()),
+            2 => Self::Said(Said::read(&mut r)?),
+            3 => Self::State(r.rest()),
+            _ => return None,
+        })
+    }
+
+    pub(super) fn write_to(&self, out: &mut Vec<u8>) {
+        match self {
+            Self::Update(update) => {
+                out.push(0);
+                update.write(out);
+            }
+            Self::Part(epoch, part) => {
+                out.push(1);
+                out.push(*epoch);
+                out.extend_from_slice(part);
+            }
+            Self::Said(said) => {
+                out.push(2);
+                said.write(out);
+            }
+            Self::State(state) => {
+                out.push(3);
+                out.extend_from_slice(state);
+            }
+        }
+    }
+}
+
+impl<'a> Update<'a> {
+    fn write(&self, out: &mut Vec<u8>) {
+        out.push(self.epoch);
+        put(out, self.tick.0);
+        put(out, self.slip.as_micros() as u64);
+        put(out, self.heard);
+        out.push(u8::from(self.beyond) | u8::from(self.slack.is_some()) << 1);
+        if let Some((tick, us)) = self.slack {
+            put_signed(out, tick.0 as i64 - self.tick.0 as i64);
+            put_signed(out, us);
+        }
+        self.news.write(self.tick, out);
+        out.extend_from_slice(self.part);
+    }
+
+    fn read(r: &mut Bytes<'a>) -> Option<Self> {
+        let (epoch, tick) = (r.byte()?, r.tick()?);
+        let slip = Duration::from_micros(r.number()?);
+        let heard = r.number()?;
+        let flags = r.number().filter(|flags| *flags < 4)?;
+        let slack = match flags & 2 != 0 {
+            true => Some((near(tick, r.signed()?)?, r.signed()?)),
+            false => None,
+        };
+        Some(Self {
+            epoch,
+            tick,
+            slip,
+            heard,
+            beyond: flags & 1 != 0,
+            slack,
+            news: News::read(tick, r)?,
+            part: r.rest(),
+        })
+    }
+}
+
+impl<'a> News<'a> {
+    fn write(&self, tick: Tick, out: &mut Vec<u8>) {
+        put(out, tick.since(self.upto));
+        put(out, self.upto.since(self.since));
+        put(out, self.entries.len() as u64);
+        let mut last = self.since;
+        for happened in &self.entries {
+            put(out, happened.tick.since(last));
+            put(out, happened.count as u64);
+            put(out, happened.bytes.len() as u64);
+            out.extend_from_slice(happened.bytes);
+            last = happened.tick;
+        }
+    }
+
+    fn read(tick: Tick, r: &mut Bytes<'a>) -> Option<Self> {
+        let upto = Tick(tick.0.checked_sub(r.number()?)?);
+        let since = Tick(upto.0.checked_sub(r.number()?)?);
+        let mut entries = Vec::new();
+        let mut last = since;
+        for _ in 0..r.number().filter(|count| *count <= MAX_NEWS)? {
+            let tick = Tick(last.0.checked_add(r.number()?)?);
+            let count = usize::try_from(r.number()?).ok()?;
+            let len = usize::try_from(r.number()?).ok()?;
+            let bytes = r.take(len)?;
+            // Events may take no bytes, but not for ever.
+            if tick >= upto || count > MAX_NEWS as usize {
+                return None;
+            }
+            entries.push(Happened { tick, count, bytes });
+            last = tick;
+        }
+        Some(Self {
+            since,
+            upto,
+            entries,
+        })
+    }
+}
+
+impl<'a> Said<'a> {
+    fn write(&self, out: &mut Vec<u8>) {
+        out.push(self.epoch);
+        put(out, self.tick.0);
+        match self.parts {
+            None => put(out, 0),
+            Some((latest, before)) => {
+                put(out, u64::from(latest) + 1);
+                // Mostly all of them: the number of bytes, and of those what is missing.
+                let missing = !before;
+                let bytes = 16 - missing.leading_zeros() as usize / 8;
+                put(out, bytes as u64);
+                out.extend_from_slice(&missing.to_le_bytes()[..bytes]);
+            }
+        }
+        put(out, self.news.0);
+        put(out, self.first);
+        put(out, self.entries.len() as u64);
+        for entry in &self.entries {
+            put(out, entry.player.0.into());
+            put_signed(out, entry.tick.0 as i64 - self.tick.0 as i64);
+            put(
+                out,
+                (entry.input.len() as u64) << 1 | u64::from(entry.sight.is_some()),
+            );
+            if let Some(sight) = entry.sight {
+                put_signed(out, entry.tick.0 as i64 - sight.before.0 as i64);
+                put(out, sight.after.since(sight.before));
+                put(out, sight.part.into());
+            }
+            out.extend_from_slice(entry.input);
+        }
+    }
+
+    fn read(r: &mut Bytes<'a>) -> Option<Self> {
+        let (epoch, tick) = (r.byte()?, r.tick()?);
+        let parts = match r.number()? {
+            0 => None,
+            latest => {
+                let latest = u32::try_from(latest - 1).ok()?;
+                let bytes = r.number().filter(|bytes| *bytes <= 16)? as usize;
+                let mut missing = [0; 16];
+                missing[..bytes].copy_from_slice(r.take(bytes)?);
+                Some((latest, !u128::from_le_bytes(missing)))
+            }
+        };
+        let (news, first) = (r.tick()?, r.number()?);
+        let mut entries = Vec::new();
+        for _ in 0..r.number().filter(|count| *count <= MAX_ENTRIES)? {
+            let player = r.player()?;
+            let tick = near(tick, r.signed()?)?;
+            let head = r.number()?;
+            let len = Some(head >> 1).filter(|len| *len <= MAX_INPUT)?;
+            let sight = match head & 1 != 0 {
+                true => {
+                    let before = near(tick, r.signed()?.checked_neg()?)?;
+                    let after = Tick(before.0.checked_add(r.number()?)?);
+                    let part = u16::try_from(r.number()?).ok()?;
+                    Some(Sight {
+                        before,
+                        after,
+                        part,
+                    })
+                }
+                false => None,
+            };
+            entries.push(Entry {
+                player,
+                tick,
+                sight,
+                input: r.take(len as usize)?,
+            });
+        }
+        Some(Self {
+            epoch,
+            tick,
+            parts,
+            news,
+            first,
+            entries,
+        })
+    }
+}
+
+/// A tick so many ticks later or earlier.
+fn near(tick: Tick, by: i64) -> Option<Tick> {
+    let near = i64::try_from(tick.0).ok()?.checked_add(by)?;
+    u64::try_from(near).ok().map(Tick)
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec;
+
+    use super::*;
+
+    fn write(message: &Message<'_>) -> Vec<u8> {
+        let mut out = Vec::new();
+        message.write_to(&mut out);
+        out
+    }
+
+    fn examples() -> [Vec<u8>; 4] {
+        let update = Message::Update(Update {
+            epoch: 1,
+            slip: Duration::from_micros(77),
+            tick: Tick(900),
+            heard: 33,
+            beyond: true,
+            slack: Some((Tick(903), -4_000)),
+            news: News {
+                since: Tick(880),
+                upto: Tick(899),
+                entries: vec![Happened {
+                    tick: Tick(881),
+                    count: 2,
+                    bytes: b"ab",
+                }],
+            },
+            part: b"part",
+        });
+        let said = Message::Said(Said {
+            epoch: 1,
+            tick: Tick(905),
+            parts: Some((70, !0b101)),
+            news: Tick(880),
+            first: 31,
+            entries: vec![Entry {
+                player: PlayerId(3),
+                tick: Tick(904),
+                sight: Some(Sight {
+                    before: Tick(891),
+                    after: Tick(894),
+                    part: 50_000,
+                }),
+                input: b"left",
+            }],
+        });
+        let [part, state] = [Message::Part(1, b"x"), Message::State(b"state")];
+        [update, said, part, state].map(|message| {
+            let bytes = write(&message);
+            assert_eq!(Message::read(&bytes), Some(message));
+            bytes
+        })
+    }
+
+    #[test]
+    fn messages_are_read_as_they_were_written() {
+        for bytes in examples() {
+            assert!(bytes.len() < 40, "{} bytes", bytes.len());
+        }
+    }
+
+    #[test]
+    fn damaged_messages_are_refused_or_others() {
+        for bytes in examples() {
+            for cut in 0..bytes.len() {
+                let _ = Message::read(&bytes[..cut]);
+            }
+            for at in 0..bytes.len() {
+                for flip in [1u8, 0x80, 0xff] {
+                    let mut damaged = bytes.clone();
+                    damaged[at] ^= flip;
+                    let _ = Message::read(&damaged);
+                }
+            }
+        }
+        assert_eq!(Message::read(&[]), None);
+        assert_eq!(Message::read(&[9, 0]), None);
+    }
+}

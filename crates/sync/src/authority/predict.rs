@@ -1,0 +1,146 @@
+//! Simulating ahead of the authority, and putting right what turns out otherwise.
+
+use alloc::collections::VecDeque;
+use core::time::Duration;
+
+use super::common::Common;
+use super::guest::Guest;
+use crate::{AdoptError, PlayerId, Tick, TickInputs, World};
+
+/// Ticks simulated in one call; the rest follows in the next.
+const AT_ONCE: u32 = 40;
+
+/// What is kept of ticks that were simulated ahead.
+#[derive(Debug, Default)]
+pub(super) struct Predicted {
+    /// Ticks whose states are kept, and what players held then.
+    saves: VecDeque<(Tick, TickInputs)>,
+    spare: alloc::vec::Vec<TickInputs>,
+    inputs: TickInputs,
+    /// How often something was put right, how many ticks were simulated again for that, and how many at most at once.
+    pub corrections: u64,
+    pub resimulated: u64,
+    pub deepest: u64,
+}
+
+impl Guest {
+    /// Compares what was simulated of the newest known tick with what the authority says about it, and goes on from what is right.
+    pub(super) fn compare(&mut self, world: &mut dyn World) -> Result<(), AdoptError> {
+        let tick = self.newest;
+        if tick >= self.head {
+            self.drop_saves(world, None);
+            self.take_known(tick, world)?;
+            self.head = tick;
+            return Ok(());
+        }
+        let saves = &self.predicted.saves;
+        let Some(at) = saves.iter().position(|(saved, _)| *saved == tick) else {
+            return Ok(());
+        };
+        if !world.scene().extract_at(tick, &mut self.table) {
+            return Ok(());
+        }
+        self.kinds
+            .fill(&mut self.table, &self.predicted.saves[at].1);
+        if self.store.correct(tick, &mut self.table) {
+            self.put_right(tick, world)?;
+        }
+        self.drop_saves(world, Some(tick));
+        Ok(())
+    }
+
+    /// Takes over the table as the state at a tick, and simulates again what followed.
+    fn put_right(&mut self, tick: Tick, world: &mut dyn World) -> Result<(), AdoptError> {
+        self.kinds.set_counters(&mut self.table);
+        self.kinds.doing(&self.table, &mut self.doing);
+        world.load(tick);
+        world.scene().replace(tick, &self.table, &self.doing)?;
+        let until = core::mem::replace(&mut self.head, tick);
+        let again = until.since(tick);
+        self.predicted.corrections += 1;
+        self.predicted.resimulated += again;
+        self.predicted.deepest = self.predicted.deepest.max(again);
+        while self.head < until {
+            self.step(world);
+        }
+        Ok(())
+    }
+
+    /// Simulates what is due, with what players here do now and others go on to do.
+    pub(super) fn predict(&mut self, now: Duration, common: &mut Common, world: &mut dyn World) {
+        let window = common.settings.prediction.as_ref().map_or(0, |p| p.window);
+        let mut steps = 0;
+        while self.acts(now, common) {
+            if self.head.since(self.newest) >= window {
+                // Nothing is known of what goes on: it is not invented for ever.
+                self.wait(now, common);
+                break;
+            }
+            if steps == AT_ONCE {
+                common.wake_at(now);
+                break;
+            }
+            steps += 1;
+            self.assign();
+            self.step(world);
+        }
+        self.forget();
+    }
+
+    /// Ticks pass in which nothing is simulated, so that players do not act in those that are over.
+    fn wait(&mut self, now: Duration, common: &mut Common) {
+        let due = common.ticks_at(now + self.lead.length()).unwrap_or(0.0);
+        let behind = (due.max(0.0) as u64).saturating_sub(self.head.0);
+        common.lagged = common.lagged.max(behind);
+        common.wake_at(now + common.tick_time);
+    }
+
+    fn step(&mut self, world: &mut dyn World) {
+        let tick = self.head;
+        if tick.0.is_multiple_of(self.every) {
+            self.save(tick, world);
+        }
+        let mut inputs = core::mem::take(&mut self.predicted.inputs);
+        inputs.clear();
+        inputs.share_players(&self.doing);
+        let players: &[PlayerId] = self.doing.players();
+        for own in self.log.iter().filter(|own| own.tick == tick) {
+            if players.contains(&own.player) {
+                inputs.insert(own.player, &own.input);
+                if let Some(sight) = own.sight {
+                    inputs.set_sight(own.player, sight);
+                }
+            }
+        }
+        world.step(tick, &inputs);
+        self.predicted.inputs = inputs;
+        self.head = tick.next();
+    }
+
+    /// Keeps the state before a tick, and what players hold.
+    fn save(&mut self, tick: Tick, world: &mut dyn World) {
+        world.save(tick);
+        let saves = &mut self.predicted.saves;
+        let mut doing = match saves.iter().position(|(saved, _)| *saved == tick) {
+            Some(at) => saves.remove(at).map(|(_, doing)| doing),
+            None => self.predicted.spare.pop(),
+        }
+        .unwrap_or_default();
+        world.scene().doing(&mut doing);
+        let at = saves.partition_point(|(saved, _)| *saved < tick);
+        saves.insert(at, (tick, doing));
+    }
+
+    /// Releases what was kept of ticks before one, or of all.
+    fn drop_saves(&mut self, world: &mut dyn World, before: Option<Tick>) {
+        let saves = &mut self.predicted.saves;
+        while let Some((tick, doing)) = saves.pop_front() {
+            if before.is_some_and(|before| tick >= before) {
+                saves.push_front((tick, doing));
+                return;
+            }
+            world.release(tick);
+            self.predicted.spare.push(doing);
+        }
+    }
+}

@@ -1,0 +1,46 @@
+//! What the models of an authority have in common, as the engine takes it.
+
+use core::time::Duration;
+
+use crate::{DisplayDelay, Interpolation, Others};
+
+/// No connection that is fit to play needs others to be shown later.
+const MOST_DELAY: Duration = Duration::from_millis(250);
+
+/// How an engine runs.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Settings {
+    /// Ticks between two snapshots.
+    pub every: u64,
+    /// Bits a second for each client.
+    pub budget: Option<u32>,
+    pub interpolation: Interpolation,
+    pub delay: DisplayDelay,
+    pub extrapolate: Duration,
+    pub spectator_delay: Duration,
+    /// Snapshots that serve as baselines.
+    pub keep: u64,
+    /// For those who simulate what is to come themselves.
+    pub prediction: Option<Prediction>,
+}
+
+impl Settings {
+    /// How much later than it could be something is shown that was just updated: what who follows may claim.
+    pub(super) fn most_delay(&self) -> Duration {
+        let most = match self.delay {
+            DisplayDelay::Adaptive { most, .. } => most,
+            DisplayDelay::Fixed(delay) => delay,
+        };
+        most.min(MOST_DELAY)
+    }
+}
+
+/// How clients simulate themselves.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Prediction {
+    pub others: Others,
+    /// The round trip up to which shots are judged by what the shooter saw.
+    pub compensation: Option<Duration>,
+    /// Ticks ahead at most.
+    pub window: u64,
+}

@@ -1,0 +1,292 @@
+//! A meadow on which everyone walks, and a way to it.
+
+use alloc::vec;
+use alloc::vec::Vec;
+use core::time::Duration;
+
+use samestep_wire::encode_to_vec;
+
+use crate::{
+    Carriage, Entities, Events, Input, Inputs, Interest, Live, Member, Model, PeerId, PlayerId,
+    Record, Relevance, Replicate, Rng, Roster, Simulation, Wire,
+};
+
+/// Walking goes on, shouting does not.
+#[derive(Clone, Default, PartialEq, Debug, Wire)]
+pub(super) struct Walk {
+    pub walk: i8,
+    pub shout: bool,
+}
+
+impl Input for Walk {
+    fn predict(&self) -> Self {
+        Walk {
+            walk: self.walk,
+            shout: false,
+        }
+    }
+
+    fn merge(&mut self, late: &Self) -> bool {
+        self.shout |= late.shout;
+        true
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Debug, Record)]
+pub(super) struct Walker {
+    #[field(owner)]
+    pub player: PlayerId,
+    #[field(blend = "linear")]
+    pub place: i32,
+    pub shouts: u32,
+}
+
+#[derive(Clone, Replicate)]
+pub(super) struct Meadow {
+    pub walkers: Entities<Walker>,
+    pub flowers: Entities<(i32, i32)>,
+    /// Beyond this nobody sees anybody.
+    pub sight: i32,
+}
+
+#[derive(Clone, Copy, PartialEq, Debug, Wire)]
+pub(super) struct Shout(pub PlayerId, pub u32);
+
+impl Meadow {
+    pub(super) fn new(flowers: i32) -> Meadow {
+        let mut meadow = Meadow {
+            walkers: Entities::new(),
+            flowers: Entities::new(),
+            sight: 0,
+        };
+        for place in 0..flowers {
+            meadow.flowers.insert((place, 7));
+        }
+        meadow
+    }
+
+    pub(super) fn walker(&self, player: PlayerId) -> Option<Walker> {
+        let walkers = self.walkers.as_slice().iter();
+        walkers.copied().find(|walker| walker.player == player)
+    }
+}
+
+impl Simulation for Meadow {
+    type Input = Walk;
+    type Event = Shout;
+    const NAME: &'static str = "meadow";
+
+    fn step(&mut self, inputs: &Inputs<'_, Walk>, events: &mut Events<Shout>) {
+        for player in inputs.players() {
+            if self.walker(*player).is_none() {
+                self.walkers.insert(Walker {
+                    player: *player,
+                    place: 100 * i32::from(player.0),
+                    shouts: 0,
+                });
+            }
+        }
+        self.walkers
+            .retain(|_, walker| inputs.of(walker.player).is_some());
+        for walker in self.walkers.as_mut_slice() {
+            let Some(input) = inputs.of(walker.player) else {
+                continue;
+            };
+            walker.place += i32::from(input.walk);
+            if input.shout {
+                walker.shouts += 1;
+                events.emit(Shout(walker.player, walker.shouts));
+            }
+        }
+        let time = inputs.tick().0 as i32;
+        for flower in self.flowers.as_mut_slice() {
+            flower.1 = (flower.0 * 7 + time) % 50;
+        }
+    }
+
+    fn allows(&self, _: PlayerId, input: &Walk) -> bool {
+        input.walk.abs() <= 10
+    }
+
+    fn interest(&self, viewers: &[PlayerId], interest: &mut Interest) {
+        if self.sight == 0 {
+            return;
+        }
+        let eyes: Vec<i32> = viewers
+            .iter()
+            .filter_map(|viewer| Some(self.walker(*viewer)?.place))
+            .collect();
+        let mut walkers = interest.part("walkers");
+        for (row, walker) in self.walkers.as_slice().iter().enumerate() {
+            let seen = eyes
+                .iter()
+                .any(|eye| (eye - walker.place).abs() <= self.sight);
+            walkers.row(
+                row,
+                if seen {
+                    Relevance::FULL
+                } else {
+                    Relevance::HIDDEN
+                },
+            );
+        }
+    }
+
+    fn perceives(&self, viewers: &[PlayerId], event: &Shout) -> bool {
+        self.sight == 0 || viewers.contains(&event.0)
+    }
+}
+
+pub(super) struct Peer<M> {
+    pub model: M,
+    pub world: Live<Meadow>,
+    pub here: bool,
+}
+
+/// Peers whose messages take `delay`; the first is the authority.
+pub(super) struct Field<M> {
+    pub now: Duration,
+    pub delay: Duration,
+    pub peers: Vec<Peer<M>>,
+    /// Messages that get lost, in percent.
+    pub loss: u32,
+    /// What messages may take longer.
+    pub jitter_ms: u32,
+    chance: Rng,
+    on_the_way: Vec<(Duration, usize, usize, Vec<u8>)>,
+    /// All that was sent to each peer.
+    pub sent: Vec<Vec<Vec<u8>>>,
+}
+
+impl<M: Model> Field<M> {
+    pub(super) fn new(
+        peers: usize,
+        delay_ms: u64,
+        game: &Meadow,
+        model: impl Fn() -> M,
+    ) -> Field<M> {
+        let peer = |_| Peer {
+            model: model(),
+            world: Live::new(game.clone()),
+            here: true,
+        };
+        let mut field = Field {
+            now: Duration::from_secs(1),
+            delay: Duration::from_millis(delay_ms),
+            peers: (0..peers).map(peer).collect(),
+            loss: 0,
+            jitter_ms: 0,
+            chance: Rng::new(3),
+            on_the_way: Vec::new(),
+            sent: vec![Vec::new(); peers],
+        };
+        field.tell_roster();
+        for to in 1..peers {
+            field.hand_over(to);
+        }
+        let start = field.now + Duration::from_millis(200);
+        for peer in &mut field.peers {
+            peer.model.handle_start(field.now, start);
+        }
+        field
+    }
+
+    pub(super) fn hand_over(&mut self, to: usize) {
+        let Peer { model, world, .. } = &mut self.peers[0];
+        let state = model.checkpoint(self.now, PeerId(to as u16), world);
+        self.sent[to].push(state.clone());
+        let Peer { model, world, .. } = &mut self.peers[to];
+        model.adopt(self.now, &state, world).unwrap();
+    }
+
+    pub(super) fn tell_roster(&mut self) {
+        let members: Vec<Member> = (0..self.peers.len())
+            .filter(|at| self.peers[*at].here)
+            .map(|at| Member {
+                peer: PeerId(at as u16),
+                players: vec![PlayerId(at as u16)],
+                in_sync: true,
+                away: false,
+                watches: false,
+                life: 1,
+                latency: self.delay,
+                loss: self.loss as u8,
+            })
+            .collect();
+        for (at, peer) in self.peers.iter_mut().enumerate() {
+            let roster = Roster {
+                me: PeerId(at as u16),
+                authority: PeerId(0),
+                is_mesh: false,
+                members: members.clone(),
+            };
+            peer.model.handle_roster(self.now, &roster);
+        }
+    }
+
+    pub(super) fn run(&mut self, ms: u64) {
+        for _ in 0..ms {
+            self.now += Duration::from_millis(1);
+            let on_the_way = core::mem::take(&mut self.on_the_way);
+            let (due, rest) = on_the_way.into_iter().partition(|sent| sent.0 <= self.now);
+            self.on_the_way = rest;
+            let due: Vec<(Duration, usize, usize, Vec<u8>)> = due;
+            for (_, from, to, bytes) in due {
+                let peer = &mut self.peers[to];
+                if peer.here {
+                    peer.model
+                        .handle_message(self.now, PeerId(from as u16), &bytes);
+                }
+            }
+            for at in 0..self.peers.len() {
+                self.advance(at);
+            }
+        }
+    }
+
+    fn advance(&mut self, at: usize) {
+        let Peer { model, world, here } = &mut self.peers[at];
+        if !*here {
+            return;
+        }
+        if model.poll_timeout().is_some_and(|at| at <= self.now) {
+            model.advance(self.now, world);
+        }
+        while let Some(message) = model.poll_message() {
+            for to in message.to {
+                self.sent[usize::from(to.0)].push(message.bytes.clone());
+                let lost = self.chance.below(100) < self.loss;
+                if lost && message.carriage == Carriage::Unreliable {
+                    continue;
+                }
+                let jitter = self.chance.below(self.jitter_ms + 1);
+                let at_there = self.now + self.delay + Duration::from_millis(jitter.into());
+                let to = usize::from(to.0);
+                self.on_the_way
+                    .push((at_there, at, to, message.bytes.clone()));
+            }
+        }
+    }
+
+    pub(super) fn walk(&mut self, at: usize, walk: i8, shout: bool) -> bool {
+        let input = encode_to_vec(&Walk { walk, shout }).unwrap();
+        let peer = &mut self.peers[at];
+        peer.model.input(self.now, PlayerId(at as u16), &input)
+    }
+
+    /// Where a player is, for a peer.
+    pub(super) fn place(&self, at: usize, player: u16) -> Option<i32> {
+        let state = self.peers[at].world.state();
+        state.walker(PlayerId(player)).map(|walker| walker.place)
+    }
+
+    /// Where a player is drawn, for a peer.
+    pub(super) fn drawn(&mut self, at: usize, player: u16) -> Option<i32> {
+        let Peer { model, world, .. } = &mut self.peers[at];
+        let state = match model.view(self.now, world) {
+            true => world.drawn(),
+            false => world.state(),
+        };
+        state.walker(PlayerId(player)).map(|walker| walker.place)
+    }
+}

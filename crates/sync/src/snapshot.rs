@@ -1,0 +1,261 @@
+//! Snapshot interpolation: the authority simulates, everyone else sees what it sees a little later.
+
+use alloc::vec::Vec;
+use core::fmt;
+use core::time::Duration;
+
+use crate::authority::{Engine, Sent, Settings};
+use crate::{
+    AdoptError, DisplayDelay, Interpolation, Model, ModelEvent, Outgoing, PeerId, PlayerId, Roster,
+    Status, Tick, World,
+};
+
+/// The most ticks between two snapshots.
+const MAX_EVERY: u64 = 600;
+/// The fewest and the most snapshots that are kept.
+const KEEP: core::ops::RangeInclusive<u64> = 8..=1024;
+/// The smallest budget, in bits per second.
+const LEAST_BUDGET: u32 = 16_000;
+
+/// The model for many players and things: only the authority simulates, and shows everyone what they may see.
+///
+/// Every few ticks the state is put on the grid that its description declares, and what has changed since what somebody has confirmed
+/// travels to it, unreliably and in messages that can each be understood alone: what is lost is said again with the next. What a player may not
+/// see ([`Simulation::interest`](crate::Simulation::interest)) is never sent.
+///
+/// Those who follow draw what they know a little later ([`Status::delay`]), so that there is always something to move towards; how much
+/// adapts to their connection. Their inputs are timed such that they arrive just before the tick they are meant for. Nobody who follows
+/// simulates, so rules need not be deterministic, but what one does oneself is seen a round trip later: see [`StateSync`](crate::StateSync).
+///
+/// ```
+/// use samestep_sync::{Snapshot, SnapshotConfig};
+///
+/// let model = Snapshot::new(SnapshotConfig {
+///     // Phones: 256 kbit/s each, everything included.
+///     budget: Some(256_000),
+///     ..SnapshotConfig::default()
+/// })?;
+/// assert_eq!(model.config().every, 3);
+/// # Ok::<(), samestep_sync::SnapshotError>(())
+/// ```
+#[derive(Debug)]
+pub struct Snapshot {
+    config: SnapshotConfig,
+    engine: Engine,
+}
+
+/// Settings of [`Snapshot`], checked once in `new`.
+#[derive(Clone, PartialEq, Debug)]
+pub struct SnapshotConfig {
+    /// Ticks between two snapshots. Fewer cost more bytes, and show others sooner. Default 3.
+    pub every: u64,
+    /// Bits per second that the authority sends to each client at most, packets included. What matters most goes first; what does not fit
+    /// comes later. Default none: as much as the connection is estimated to carry.
+    pub budget: Option<u32>,
+    /// How views get from one snapshot to the next. Default linear.
+    pub interpolation: Interpolation,
+    /// How much later than the authority's present things are drawn. Default: as much as the connection needs.
+    pub delay: DisplayDelay,
+    /// For how long what nothing is known of is drawn to move on. Default 100 ms.
+    pub extrapolate: Duration,
+    /// How much later spectators see the game. Default none.
+    pub spectator_delay: Duration,
+    /// Snapshots that are kept to tell what has changed since. Who has confirmed none of them is told everything again. Default 64.
+    pub keep: u64,
+}
+
+impl Default for SnapshotConfig {
+    fn default() -> Self {
+        Self {
+            every: 3,
+            budget: None,
+            interpolation: Interpolation::default(),
+            delay: DisplayDelay::default(),
+            extrapolate: Duration::from_millis(100),
+            spectator_delay: Duration::ZERO,
+            keep: 64,
+        }
+    }
+}
+
+/// Settings that make no sense.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SnapshotError {
+    /// The ticks between snapshots.
+    Every,
+    /// The budget.
+    Budget,
+    /// The delay.
+    Delay,
+    /// The snapshots kept.
+    Keep,
+}
+
+impl fmt::Display for SnapshotError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Every => write!(
+                f,
+                "a snapshot is taken every 1 to {MAX_EVERY} ticks: set `every` to such"
+            ),
+            Self::Budget => write!(
+                f,
+                "a budget is {LEAST_BUDGET} bits per second or more: set `budget` to such, or to none"
+            ),
+            Self::Delay => write!(
+                f,
+                "the least delay is not above the most: set `delay` to such"
+            ),
+            Self::Keep => write!(
+                f,
+                "{} to {} snapshots are kept: set `keep` to such",
+                KEEP.start(),
+                KEEP.end()
+            ),
+        }
+    }
+}
+
+impl core::error::Error for SnapshotError {}
+
+impl SnapshotConfig {
+    pub(crate) fn check(&self) -> Result<(), SnapshotError> {
+        if !(1..=MAX_EVERY).contains(&self.every) {
+            return Err(SnapshotError::Every);
+        }
+        if self.budget.is_some_and(|budget| budget < LEAST_BUDGET) {
+            return Err(SnapshotError::Budget);
+        }
+        if let DisplayDelay::Adaptive { least, most } = self.delay
+            && least > most
+        {
+            return Err(SnapshotError::Delay);
+        }
+        match KEEP.contains(&self.keep) {
+            true => Ok(()),
+            false => Err(SnapshotError::Keep),
+        }
+    }
+
+    pub(crate) fn settings(&self) -> Settings {
+        Settings {
+            every: self.every,
+            budget: self.budget,
+            interpolation: self.interpolation,
+            delay: self.delay,
+            extrapolate: self.extrapolate,
+            spectator_delay: self.spectator_delay,
+            keep: self.keep,
+            prediction: None,
+        }
+    }
+}
+
+impl Snapshot {
+    /// The model with these settings. Refuses those that make no sense.
+    pub fn new(config: SnapshotConfig) -> Result<Snapshot, SnapshotError> {
+        config.check()?;
+        let engine = Engine::new(config.settings());
+        Ok(Snapshot { config, engine })
+    }
+
+    /// The settings.
+    pub fn config(&self) -> &SnapshotConfig {
+        &self.config
+    }
+
+    /// What the authority has sent so far; nothing elsewhere.
+    pub fn sent(&self) -> Sent {
+        self.engine.sent()
+    }
+}
+
+/// Both models of an authority are one engine with different settings.
+macro_rules! model_of_engine {
+    ($model:ty) => {
+        impl Model for $model {
+            fn handle_roster(&mut self, now: Duration, roster: &Roster) {
+                self.engine.handle_roster(now, roster);
+            }
+
+            fn handle_rate(&mut self, _: Duration, peer: PeerId, bytes_per_s: u64) -> bool {
+                self.engine.handle_rate(peer, bytes_per_s)
+            }
+
+            fn handle_start(&mut self, now: Duration, at: Duration) {
+                self.engine.handle_start(now, at);
+            }
+
+            fn handle_message(&mut self, now: Duration, from: PeerId, message: &[u8]) {
+                self.engine.handle_message(now, from, message);
+            }
+
+            fn input(&mut self, now: Duration, player: PlayerId, input: &[u8]) -> bool {
+                self.engine.input(now, player, input)
+            }
+
+            fn end_turn(&mut self, _: Duration, _: PlayerId) {}
+
+            fn advance(&mut self, now: Duration, world: &mut dyn World) {
+                self.engine.advance(now, world);
+            }
+
+            fn poll_message(&mut self) -> Option<Outgoing> {
+                self.engine.poll_message()
+            }
+
+            fn reclaim(&mut self, sent: Outgoing) {
+                self.engine.reclaim(sent);
+            }
+
+            fn poll_event(&mut self) -> Option<ModelEvent> {
+                self.engine.poll_event()
+            }
+
+            fn view(&mut self, now: Duration, world: &mut dyn World) -> bool {
+                self.engine.view(now, world)
+            }
+
+            fn hold(&mut self, tick: Tick) {
+                self.engine.hold(tick);
+            }
+
+            fn poll_timeout(&self) -> Option<Duration> {
+                self.engine.poll_timeout()
+            }
+
+            fn status(&self) -> Status {
+                self.engine.status()
+            }
+
+            fn spectator_delay(&self) -> Duration {
+                self.engine.spectator_delay()
+            }
+
+            fn checkpoint(
+                &mut self,
+                now: Duration,
+                newcomer: PeerId,
+                world: &mut dyn World,
+            ) -> Vec<u8> {
+                self.engine.checkpoint(now, newcomer, world)
+            }
+
+            fn hand_out(&mut self, now: Duration, world: &mut dyn World) {
+                self.engine.hand_out(now, world);
+            }
+
+            fn adopt(
+                &mut self,
+                now: Duration,
+                checkpoint: &[u8],
+                world: &mut dyn World,
+            ) -> Result<(), AdoptError> {
+                self.engine.adopt(now, checkpoint, world)
+            }
+        }
+    };
+}
+pub(crate) use model_of_engine;
+
+model_of_engine!(Snapshot);

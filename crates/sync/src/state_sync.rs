@@ -1,0 +1,140 @@
+//! State synchronisation: the authority is right, and nobody waits for it.
+
+use alloc::vec::Vec;
+use core::fmt;
+use core::time::Duration;
+
+use crate::authority::{Engine, Prediction, Sent, Settings};
+use crate::snapshot::model_of_engine;
+use crate::{
+    AdoptError, Model, ModelEvent, Outgoing, PeerId, PlayerId, Roster, SnapshotConfig,
+    SnapshotError, Status, Tick, World,
+};
+
+/// The most ticks that are simulated ahead.
+const MAX_WINDOW: u64 = 120;
+
+/// The model of most action games: the authority simulates and is right; everyone simulates ahead of it, so that one's own inputs take effect
+/// at once.
+///
+/// What travels is as with [`Snapshot`](crate::Snapshot), but exact. When what was simulated here is not what the authority says of the same
+/// tick, the world goes back to that, and simulates again what followed; [`Match::shown`](https://docs.rs/samestep) glides over the difference. Rows
+/// that declare an `owner` are drawn as [`Others`] says if they are another player's.
+///
+/// A shot is judged by what the shooter saw ([`Simulation::step_with_past`](crate::Simulation::step_with_past)): the authority goes back to what was
+/// drawn there, as far as the round trip that it measures itself is within [`compensation`](StateSyncConfig::compensation). Beyond that it
+/// judges by the present, and who shoots is told to show how far to aim ahead ([`Status::beyond_compensation`]).
+///
+/// ```
+/// use samestep_sync::{Others, StateSync, StateSyncConfig};
+///
+/// let model = StateSync::new(StateSyncConfig {
+///     // A race: others are where they will be, not where they were.
+///     others: Others::Simulated,
+///     ..StateSyncConfig::default()
+/// })?;
+/// assert_eq!(model.config().window, 30);
+/// # Ok::<(), samestep_sync::StateSyncError>(())
+/// ```
+#[derive(Debug)]
+pub struct StateSync {
+    config: StateSyncConfig,
+    engine: Engine,
+}
+
+/// Settings of [`StateSync`], checked once in `new`.
+#[derive(Clone, PartialEq, Debug)]
+pub struct StateSyncConfig {
+    /// How the authority tells of its state.
+    pub snapshot: SnapshotConfig,
+    /// How other players are drawn. Default: interpolated.
+    pub others: Others,
+    /// The round trip up to which a shot is judged by what the shooter saw; the delay with which it sees others comes on top. Default
+    /// 150 ms; `None` for never.
+    pub compensation: Option<Duration>,
+    /// Ticks simulated ahead of what is known at most. Whoever hears nothing for longer stands still. Default 30.
+    pub window: u64,
+}
+
+/// How the rows of other players are drawn.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Others {
+    /// Where they were, a little in the past: never wrong, and what is hit is what is seen.
+    #[default]
+    Interpolated,
+    /// Where they are if they go on to do what they last did, by the rules of the game.
+    Simulated,
+    /// Where they are if they go on to move as they last moved.
+    DeadReckoned,
+}
+
+impl Default for StateSyncConfig {
+    fn default() -> Self {
+        Self {
+            snapshot: SnapshotConfig::default(),
+            others: Others::default(),
+            compensation: Some(Duration::from_millis(150)),
+            window: 30,
+        }
+    }
+}
+
+/// Settings that make no sense.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum StateSyncError {
+    /// The window.
+    Window,
+    /// What is the same in snapshots.
+    Snapshot(SnapshotError),
+}
+
+impl fmt::Display for StateSyncError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Window => write!(
+                f,
+                "a window has more ticks than lie between two snapshots, and at most {MAX_WINDOW}: set `window` to such, or use `Snapshot`"
+            ),
+            Self::Snapshot(error) => error.fmt(f),
+        }
+    }
+}
+
+impl core::error::Error for StateSyncError {}
+
+impl StateSyncConfig {
+    pub(crate) fn settings(&self) -> Settings {
+        Settings {
+            prediction: Some(Prediction {
+                others: self.others,
+                compensation: self.compensation,
+                window: self.window,
+            }),
+            ..self.snapshot.settings()
+        }
+    }
+}
+
+impl StateSync {
+    /// The model with these settings. Refuses those that make no sense.
+    pub fn new(config: StateSyncConfig) -> Result<StateSync, StateSyncError> {
+        config.snapshot.check().map_err(StateSyncError::Snapshot)?;
+        if config.window <= config.snapshot.every || config.window > MAX_WINDOW {
+            return Err(StateSyncError::Window);
+        }
+        let engine = Engine::new(config.settings());
+        Ok(StateSync { config, engine })
+    }
+
+    /// The settings.
+    pub fn config(&self) -> &StateSyncConfig {
+        &self.config
+    }
+
+    /// What the authority has sent so far; nothing elsewhere.
+    pub fn sent(&self) -> Sent {
+        self.engine.sent()
+    }
+}
+
+model_of_engine!(StateSync);
