@@ -1,5 +1,6 @@
 //! Deterministic lockstep: only inputs travel, and everyone simulates the same ticks from the same inputs.
 
+mod begin;
 mod close;
 mod config;
 mod depart;
@@ -103,6 +104,10 @@ pub struct Lockstep {
     voices: BTreeMap<VoiceId, Voice>,
     /// Players who are to be present where the voice of the authority ends.
     roll: BTreeSet<PlayerId>,
+    /// Players who were present when this began in the middle of a game, until it is known who speaks for them.
+    unvoiced: Vec<PlayerId>,
+    /// Nothing is simulated from here on.
+    held: Option<Tick>,
     /// What players do and no tick has yet.
     pending: Pending,
     pending_since: Option<Duration>,
@@ -261,6 +266,8 @@ impl Lockstep {
             put_right_at: None,
             voices: BTreeMap::new(),
             roll: BTreeSet::new(),
+            unvoiced: Vec::new(),
+            held: None,
             pending: Pending::default(),
             pending_since: None,
             cursors: BTreeMap::new(),
@@ -496,6 +503,11 @@ impl Model for Lockstep {
 
     fn poll_event(&mut self) -> Option<ModelEvent> {
         self.events.pop_front()
+    }
+
+    fn hold(&mut self, tick: Tick) {
+        self.held = Some(tick);
+        self.wake_at(Duration::ZERO);
     }
 
     fn poll_timeout(&self) -> Option<Duration> {

@@ -8,7 +8,7 @@ use core::time::Duration;
 use crate::lockstep::Prediction;
 use crate::{
     AdoptError, Length, Lockstep, LockstepConfig, LockstepError, Model, ModelEvent, Outgoing,
-    PeerId, PlayerId, Roster, SlowMachine, Status, World,
+    PeerId, PlayerId, Roster, SlowMachine, Status, Tick, World,
 };
 
 /// The most ticks of a window.
@@ -173,6 +173,16 @@ impl Rollback {
     pub fn explain(&self) -> String {
         self.engine.explain()
     }
+
+    /// What both have in common.
+    pub(crate) fn engine_mut(&mut self) -> &mut Lockstep {
+        &mut self.engine
+    }
+
+    /// What both have in common.
+    pub(crate) fn engine(&self) -> &Lockstep {
+        &self.engine
+    }
 }
 
 impl Model for Rollback {
@@ -210,6 +220,10 @@ impl Model for Rollback {
 
     fn poll_event(&mut self) -> Option<ModelEvent> {
         self.engine.poll_event()
+    }
+
+    fn hold(&mut self, tick: Tick) {
+        self.engine.hold(tick);
     }
 
     fn poll_timeout(&self) -> Option<Duration> {

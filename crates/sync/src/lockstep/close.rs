@@ -38,7 +38,7 @@ impl Lockstep {
             let ahead = self.ahead.ticks();
             let due_at = closed.0 as i64 - ahead as i64;
             // Not on and on while the world stands still.
-            let most = self.head.0 + 2 * ahead + 4 * ticks;
+            let most = self.head.0 + 2 * ahead + 4 * ticks + self.spoken_on();
             if due_at > metronome || closed.0 > most {
                 return;
             }
@@ -141,7 +141,7 @@ impl Lockstep {
                 let voice = self.voices.get(&VoiceId { peer, life });
                 voice.is_none_or(|voice| peer == me.peer && voice.players.is_empty())
             };
-            if !taking_part.clone().any(is_new) {
+            if !taking_part.clone().any(is_new) && self.unvoiced.is_empty() {
                 return;
             }
             let farthest = roster.members.iter().map(|member| member.latency).max();
@@ -171,6 +171,7 @@ impl Lockstep {
                 }
                 self.timeline.change(at, Change::Voice(id, players));
             }
+            self.send_off_unvoiced(from);
             return;
         }
         let present: Vec<PlayerId> = taking_part

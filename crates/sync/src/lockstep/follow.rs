@@ -135,7 +135,7 @@ impl Lockstep {
             return;
         }
         let behind = self.metronome(now).unwrap_or(0) - self.next.0 as i64;
-        if behind > SLIP_TICKS {
+        if behind > SLIP_TICKS && !self.is_held() {
             self.slip += self.tick_time * (behind - 1) as u32;
         }
     }
@@ -205,8 +205,13 @@ impl Lockstep {
         if !self.put_right(world) {
             return;
         }
+        self.keep_to_hold(world);
         self.settle_known(world);
         for _ in 0..AT_ONCE {
+            if self.is_held() {
+                self.stalled = None;
+                return;
+            }
             let Some(due) = self.due_here(self.head) else {
                 return;
             };

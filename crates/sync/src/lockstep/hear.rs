@@ -149,7 +149,8 @@ impl Lockstep {
     }
 
     fn queue_for_world(&mut self, now: Duration, from: PeerId, bytes: &[u8]) {
-        if self.for_world.len() < MAX_FOR_WORLD {
+        // Where nothing changes any more the world is another's.
+        if self.for_world.len() < MAX_FOR_WORLD && !self.is_over() {
             self.for_world.push_back((from, bytes.into()));
             self.wake_at(now);
         }

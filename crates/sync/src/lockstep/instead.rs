@@ -128,6 +128,11 @@ impl Lockstep {
         let Some((me, farthest)) = self.me().zip(self.two_farthest()) else {
             return;
         };
+        // Where nothing goes on all wait for it.
+        let every = match self.is_held() {
+            true => 1,
+            false => SAY_HEARD_EVERY,
+        };
         let mut last = None;
         while let Some(id) = self.voice_after(last) {
             last = Some(id);
@@ -137,7 +142,7 @@ impl Lockstep {
             let Some(hearing) = self.hearing.get_mut(&id) else {
                 continue;
             };
-            let is_news = upto.since(hearing.told) >= SAY_HEARD_EVERY;
+            let is_news = upto.since(hearing.told) >= every;
             if id.peer == me || !is_news {
                 continue;
             }

@@ -222,7 +222,7 @@ impl Lockstep {
     }
 
     /// Goes back to the last state kept that is not after a tick.
-    fn go_back(&mut self, tick: Tick, keep: bool, world: &mut dyn World) -> bool {
+    pub(super) fn go_back(&mut self, tick: Tick, keep: bool, world: &mut dyn World) -> bool {
         // What will be final once it is simulated again needs no state to go back to.
         let known = self.known_upto();
         let all_heard = known > self.next && self.is_heard(Tick(known.0 - 1));

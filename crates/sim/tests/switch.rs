@@ -1,0 +1,354 @@
+//! Games that change their model while they run: everything that players do takes effect once and in order, nobody waits long, and all see the same.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use samestep_netem::{LinkConfig, Loss};
+use samestep_session::{JoinTo, Match, Role, SessionConfig};
+use samestep_sim::{Fleet, NodeId};
+use samestep_sync::{
+    Choice, Entities, Events, Input, Inputs, Live, LockstepConfig, Occurrence, Playback, PlayerId,
+    Record, Replay, Replicate, RollbackConfig, Simulation, Stage, Switch, Tick,
+};
+use samestep_wire::Wire;
+
+const HOST: NodeId = NodeId(0);
+const LOCKSTEP: usize = 0;
+const ROLLBACK: usize = 1;
+
+/// A word with a number, and a key that is held.
+#[derive(Clone, Default, PartialEq, Debug, Wire)]
+struct Say {
+    number: u32,
+    walks: bool,
+}
+
+impl Input for Say {
+    fn predict(&self) -> Self {
+        Say {
+            number: 0,
+            walks: self.walks,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Default, PartialEq, Debug, Record)]
+struct Speaker {
+    player: u16,
+    /// The number heard last.
+    last: u32,
+    /// Numbers that did not follow the one before.
+    wrong: u32,
+    steps: u32,
+}
+
+#[derive(Clone, Default, Replicate)]
+struct Assembly {
+    speakers: Entities<Speaker>,
+    ticks: u32,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Wire)]
+struct Heard(PlayerId, u32);
+
+impl Assembly {
+    fn of(&self, player: PlayerId) -> Speaker {
+        let found = self.speakers.iter().find(|(_, one)| one.player == player.0);
+        found.map(|(_, one)| *one).unwrap_or_default()
+    }
+}
+
+impl Simulation for Assembly {
+    type Input = Say;
+    type Event = Heard;
+    const NAME: &'static str = "assembly";
+
+    fn step(&mut self, inputs: &Inputs<'_, Say>, events: &mut Events<Heard>) {
+        self.ticks += 1;
+        for (player, say) in inputs.iter() {
+            if self.speakers.iter().all(|(_, one)| one.player != player.0) {
+                let player = player.0;
+                self.speakers.insert(Speaker {
+                    player,
+                    ..Speaker::default()
+                });
+            }
+            for (_, one) in self.speakers.iter_mut() {
+                if one.player != player.0 {
+                    continue;
+                }
+                one.steps += u32::from(say.walks);
+                if say.number > 0 {
+                    one.wrong += u32::from(say.number != one.last + 1);
+                    one.last = say.number;
+                    events.emit(Heard(player, say.number));
+                }
+            }
+        }
+    }
+}
+
+type Game = Match<Live<Assembly>, Switch>;
+
+struct Room {
+    fleet: Fleet<Game>,
+    make: fn() -> Switch,
+    /// The number that each said last.
+    said: BTreeMap<NodeId, u32>,
+    told: BTreeMap<NodeId, Vec<Occurrence<Heard>>>,
+    /// The farthest tick each has shown, and when it did.
+    shown: BTreeMap<NodeId, (Tick, Duration)>,
+    longest: BTreeMap<NodeId, Duration>,
+    luck: u64,
+}
+
+fn links(latency_ms: u64, loss: f64) -> LinkConfig {
+    LinkConfig {
+        latency: Duration::from_millis(latency_ms),
+        loss: Loss::Bernoulli(loss),
+        ..LinkConfig::default()
+    }
+}
+
+fn choices() -> Switch {
+    Switch::new(vec![
+        Choice::Lockstep(LockstepConfig::default()),
+        Choice::Rollback(RollbackConfig::default()),
+    ])
+    .unwrap()
+}
+
+impl Room {
+    /// A game of so many programs that has run for a while.
+    fn new(seed: u64, programs: usize, make: fn() -> Switch) -> Room {
+        let mut fleet = Fleet::new(seed);
+        fleet.set_links(links(10, 0.0));
+        let mut room = Room {
+            fleet,
+            make,
+            said: BTreeMap::new(),
+            told: BTreeMap::new(),
+            shown: BTreeMap::new(),
+            longest: BTreeMap::new(),
+            luck: seed,
+        };
+        let host = room.fleet.add_node();
+        room.open(host, Role::Host, 1);
+        room.run(100);
+        for _ in 1..programs {
+            room.join(1);
+            room.run(200);
+        }
+        room.fleet
+            .with(HOST, |now, game| game.session_mut().start(now));
+        room.run(1000);
+        room
+    }
+
+    fn open(&mut self, node: NodeId, role: Role, players: usize) {
+        let mut config = SessionConfig::new("assembly", 1);
+        for _ in 0..players {
+            config = config.player("somebody");
+        }
+        let make = self.make;
+        self.fleet.start(node, |now, seed| {
+            let world = Live::new(Assembly::default());
+            Match::new(now, config, role, seed, make(), world).unwrap()
+        });
+        self.said.insert(node, 0);
+        self.told.remove(&node);
+        self.shown.remove(&node);
+    }
+
+    fn join(&mut self, players: usize) -> NodeId {
+        let node = self.fleet.add_node();
+        let to = JoinTo::new(self.fleet.address(HOST));
+        let role = match players {
+            0 => Role::Spectator(to),
+            _ => Role::Client(to),
+        };
+        self.open(node, role, players);
+        node
+    }
+
+    fn chance(&mut self, of: u64) -> bool {
+        self.luck = self
+            .luck
+            .wrapping_mul(6364136223846793005)
+            .wrapping_add(1442695040888963407);
+        (self.luck >> 33).is_multiple_of(of)
+    }
+
+    fn run(&mut self, ms: u64) {
+        for _ in 0..ms {
+            let until = self.fleet.now() + Duration::from_millis(1);
+            while self.fleet.next(until).is_some() {}
+            for node in self.nodes() {
+                self.watch(node, until);
+            }
+        }
+    }
+
+    /// Notes how long nothing has moved at a program.
+    fn watch(&mut self, node: NodeId, now: Duration) {
+        let poll = |_, game: &mut Game| {
+            let events = core::iter::from_fn(|| game.world_mut().poll_event());
+            events.collect::<Vec<_>>()
+        };
+        let told = self.fleet.with(node, poll).unwrap_or_default();
+        self.told.entry(node).or_default().extend(told);
+        let tick = self.game(node).status().tick;
+        if tick == Tick(0) {
+            return;
+        }
+        let (farthest, since) = self.shown.entry(node).or_insert((tick, now));
+        if tick > *farthest {
+            let longest = self.longest.entry(node).or_default();
+            *longest = (*longest).max(now - *since);
+            (*farthest, *since) = (tick, now);
+        }
+    }
+
+    /// Everyone says the next number now and then, and walks or stands.
+    fn play(&mut self, ms: u64) {
+        for _ in 0..ms / 10 {
+            for node in self.nodes() {
+                if self.chance(6) {
+                    self.say(node);
+                }
+            }
+            self.run(10);
+        }
+    }
+
+    fn say(&mut self, node: NodeId) {
+        let number = self.said[&node] + 1;
+        let walks = self.chance(2);
+        let say = |now, game: &mut Game| {
+            let player = game.session().my_players().next();
+            player.is_some_and(|player| game.input(now, player, &Say { number, walks }))
+        };
+        if self.fleet.with(node, say) == Some(true) {
+            self.said.insert(node, number);
+        }
+    }
+
+    fn change_to(&mut self, choice: usize) -> bool {
+        let change = |now, game: &mut Game| {
+            let time = game.session().time(now).expect("hosts");
+            game.model_mut().to(time, choice)
+        };
+        self.fleet.with(HOST, change).expect("runs")
+    }
+
+    fn nodes(&self) -> Vec<NodeId> {
+        let nodes = self.fleet.nodes();
+        nodes.filter(|node| self.fleet.is_running(*node)).collect()
+    }
+
+    fn game(&self, node: NodeId) -> &Game {
+        self.fleet.machine(node).expect("runs")
+    }
+
+    fn state(&self, node: NodeId) -> &Assembly {
+        self.game(node).world().state()
+    }
+
+    /// Everyone is in the same epoch with the same model, and what everyone said has taken effect once, in order, for all.
+    fn assert_all_heard(&self, choice: usize, changes: u64) {
+        for node in self.nodes() {
+            let model = self.game(node).model();
+            assert_eq!(
+                (model.current(), model.changes()),
+                (choice, changes),
+                "{node}"
+            );
+            let status = self.game(node).status();
+            assert_eq!((status.desyncs, status.trouble), (0, None), "{node}");
+            for (speaker, said) in &self.said {
+                if !self.fleet.is_running(*speaker) {
+                    continue;
+                }
+                let Some(player) = self.game(*speaker).session().my_players().next() else {
+                    continue;
+                };
+                let heard = self.state(node).of(player);
+                assert_eq!((heard.last, heard.wrong), (*said, 0), "{speaker} at {node}");
+            }
+            self.assert_told_once(node);
+        }
+    }
+
+    /// Each event was confirmed once; what was predicted was confirmed or cancelled once.
+    fn assert_told_once(&self, node: NodeId) {
+        let mut confirmed: BTreeMap<PlayerId, u32> = BTreeMap::new();
+        let mut open = Vec::new();
+        for told in &self.told[&node] {
+            let Heard(player, number) = told.event;
+            match told.stage {
+                Stage::Predicted => open.push((told.tick, told.event)),
+                stage => {
+                    if let Some(tick) = told.predicted {
+                        let at = open.iter().position(|open| *open == (tick, told.event));
+                        open.remove(at.unwrap_or_else(|| panic!("{node}: {told:?} was not open")));
+                    }
+                    if stage == Stage::Confirmed {
+                        let before = confirmed.insert(player, number);
+                        assert!(
+                            before.is_none_or(|before| number == before + 1),
+                            "{node}: {told:?} after {before:?}"
+                        );
+                    }
+                }
+            }
+        }
+        let settled = self.game(node).status().settled;
+        let forgotten = open.iter().find(|(tick, _)| tick.0 + 10 < settled.0);
+        assert_eq!(forgotten, None, "{node} at tick {settled}");
+    }
+
+    /// What everyone recorded leads to the same.
+    fn assert_recorded(&self) {
+        for node in self.nodes() {
+            let recorder = self.game(node).world().recorder().expect("records");
+            let replay = Replay::parse(recorder.bytes()).unwrap();
+            let world = Live::without_recording(Assembly::default());
+            let verified = Playback::new(replay, world).unwrap().verify().unwrap();
+            assert!(verified.ticks > 100, "{verified:?}");
+        }
+    }
+
+    /// Nobody has stood still for longer than this since this was asked.
+    fn longest_pause(&mut self) -> Duration {
+        let longest = core::mem::take(&mut self.longest);
+        longest.into_values().max().unwrap_or_default()
+    }
+}
+
+#[test]
+fn eight_players_change_between_lockstep_and_rollback() {
+    for seed in 0..8 {
+        let mut room = Room::new(seed, 8, choices);
+        room.fleet.set_links(links(50, 0.02));
+        room.play(6000);
+        room.longest_pause();
+        for (change, choice) in [ROLLBACK, LOCKSTEP, ROLLBACK, LOCKSTEP]
+            .into_iter()
+            .enumerate()
+        {
+            assert!(room.change_to(choice));
+            assert!(!room.change_to(choice), "one is under way");
+            room.play(3000);
+            let pause = room.longest_pause();
+            println!("seed {seed}, to {choice}: {pause:?}");
+            assert!(
+                pause <= Duration::from_millis(250),
+                "{pause:?} (seed {seed})"
+            );
+            room.run(1000);
+            room.longest_pause();
+            room.assert_all_heard(choice, change as u64 + 1);
+        }
+        room.assert_recorded();
+    }
+}

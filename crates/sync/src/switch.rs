@@ -1,0 +1,438 @@
+//! A game that changes from one model to another while it runs.
+
+mod beginning;
+mod change;
+mod choice;
+mod hear;
+mod lend;
+mod message;
+mod policy;
+mod said;
+
+use alloc::collections::{BTreeMap, VecDeque};
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use core::time::Duration;
+
+use crate::{
+    AdoptError, Carriage, Model, ModelEvent, Outgoing, PeerId, PlayerId, Roster, Status, Tick,
+    World,
+};
+pub(crate) use beginning::Beginning;
+use choice::Running;
+pub use choice::{Choice, SwitchError};
+use lend::{Book, Lent};
+use message::{Message, Numbers, mark};
+use policy::Policy;
+pub use policy::{Conditions, Decide};
+use said::Said;
+
+/// How much earlier than it can be known everywhere a change is announced.
+const IN_ADVANCE: Duration = Duration::from_millis(100);
+
+/// One of several models at a time, and another when the game needs it: battles with few and quick reactions by rollback, thousands of
+/// entities in lockstep.
+///
+/// The authority changes it, [by hand](Self::to) or by a [policy](Self::with_policy), in a hosted room. A change is announced for one tick: all
+/// come to that tick with the model before, and go on from there with the next. Nobody's state is sent where it is the same everywhere anyway; else
+/// everyone takes over the authority's. What a player did and had not taken effect by then is said again, and takes effect once, in its order.
+///
+/// Everyone has to give the same choices.
+///
+/// ```
+/// use core::time::Duration;
+/// use samestep_sync::{Choice, LockstepConfig, RollbackConfig, Switch};
+///
+/// let choices = vec![
+///     Choice::Lockstep(LockstepConfig::default()),
+///     Choice::Rollback(RollbackConfig::default()),
+/// ];
+/// // Rollback while few are near; not back and forth all the time.
+/// let model = Switch::new(choices)?.with_policy(Box::new(|now| {
+///     if now.since < Duration::from_secs(30) {
+///         return None;
+///     }
+///     let few = now.players <= 4 && now.entities < 500 && now.round_trip < Duration::from_millis(150);
+///     Some(if few { 1 } else { 0 })
+/// }));
+/// assert_eq!(model.current(), 0);
+/// # Ok::<(), samestep_sync::SwitchError>(())
+/// ```
+#[derive(Debug)]
+pub struct Switch {
+    choices: Vec<Choice>,
+    policy: Option<Policy>,
+    /// Counts the changes.
+    epoch: u64,
+    /// The choice that runs.
+    which: usize,
+    running: Running,
+    /// When it began.
+    since: Duration,
+    /// The change that ends it.
+    decree: Option<Decree>,
+    /// At the authority: models of epochs that not everyone has left.
+    before: Vec<Before>,
+    /// At the authority: the epoch that everyone is in, as far as known.
+    passed: BTreeMap<PeerId, u64>,
+    /// At the authority: who is to be handed the present epoch, when, and whether it has asked for it.
+    to_hand: BTreeMap<PeerId, (Duration, bool)>,
+    /// At the authority: who was handed an epoch, and when.
+    handed: BTreeMap<PeerId, Duration>,
+    /// At the authority: when it said last what has taken effect.
+    next_applied: Duration,
+    roster: Option<Roster>,
+    rates: BTreeMap<PeerId, u64>,
+    tick_time: Duration,
+    said: Said,
+    book: Book,
+    /// What belongs to the next epoch.
+    early: Vec<(PeerId, Vec<u8>)>,
+    /// At a guest: an epoch that it is handed, and since when.
+    handover: Option<(Duration, Vec<u8>)>,
+    /// At a guest: not before this is the authority asked to be handed an epoch; `None` while it need not be.
+    next_ask: Option<Duration>,
+    /// Check value of the state where the epoch began, until it is compared.
+    began: Option<u64>,
+    /// Nothing is said again before the authority has told what took effect.
+    quiet: bool,
+    outbox: VecDeque<Outgoing>,
+    events: VecDeque<ModelEvent>,
+    scratch: Vec<u8>,
+    wake: Option<Duration>,
+    refused: u64,
+    trouble: Option<String>,
+    /// What was counted in the epochs before.
+    counted: Status,
+}
+
+/// A change that is announced.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Decree {
+    /// The first tick of the next model.
+    tick: Tick,
+    /// The choice.
+    which: usize,
+}
+
+/// A model that was left.
+#[derive(Debug)]
+struct Before {
+    epoch: u64,
+    decree: Decree,
+    running: Running,
+    /// Who has not left it by then is handed the present epoch.
+    until: Duration,
+}
+
+impl Switch {
+    /// The models to choose from; the first runs first. Refuses settings that make no sense.
+    pub fn new(choices: Vec<Choice>) -> Result<Switch, SwitchError> {
+        choice::check(&choices)?;
+        Ok(Switch {
+            running: choices[0].make()?,
+            choices,
+            policy: None,
+            epoch: 0,
+            which: 0,
+            since: Duration::ZERO,
+            decree: None,
+            before: Vec::new(),
+            passed: BTreeMap::new(),
+            to_hand: BTreeMap::new(),
+            handed: BTreeMap::new(),
+            next_applied: Duration::ZERO,
+            roster: None,
+            rates: BTreeMap::new(),
+            tick_time: Duration::from_nanos(16_666_667),
+            said: Said::default(),
+            book: Book::default(),
+            early: Vec::new(),
+            handover: None,
+            next_ask: None,
+            began: None,
+            quiet: false,
+            outbox: VecDeque::new(),
+            events: VecDeque::new(),
+            scratch: Vec::new(),
+            wake: None,
+            refused: 0,
+            trouble: None,
+            counted: Status::default(),
+        })
+    }
+
+    /// Has the authority ask this once a second which model to go on with. What it says while a change is under way is not heard.
+    pub fn with_policy(mut self, decide: Decide) -> Switch {
+        self.policy = Some(Policy::new(decide));
+        self
+    }
+
+    /// The model that runs here now: its place among the choices.
+    pub fn current(&self) -> usize {
+        self.which
+    }
+
+    /// How many changes this program has gone through, or been told of when it joined.
+    pub fn changes(&self) -> u64 {
+        self.epoch
+    }
+
+    /// Changes to another model as soon as everyone can know of it. `now` is the time that the peers have in common.
+    ///
+    /// False if this program is not the host of a game that runs, if a change is under way, or if there is nothing to change.
+    pub fn to(&mut self, now: Duration, choice: usize) -> bool {
+        let may = self.leads() && self.decree.is_none() && self.have_all_passed();
+        let status = self.running.model().status();
+        if !may || choice >= self.choices.len() || choice == self.which || status.tick == Tick(0) {
+            return false;
+        }
+        let members = self.roster.iter().flat_map(|roster| &roster.members);
+        let farthest = members.map(|member| member.latency).max();
+        let in_advance = 2 * farthest.unwrap_or_default() + IN_ADVANCE;
+        let ticks = in_advance.as_nanos().div_ceil(self.tick_time.as_nanos()) as u64;
+        let decree = Decree {
+            tick: status.tick.max(status.settled) + ticks + status.ahead + 2 * status.turn,
+            which: choice,
+        };
+        let others = self.others().collect();
+        let epoch = self.epoch;
+        self.say(
+            others,
+            Carriage::Reliable,
+            &Message::Decree { epoch, decree },
+        );
+        self.take_decree(now, decree);
+        true
+    }
+
+    /// Whether this program decides which model it is.
+    fn leads(&self) -> bool {
+        let roster = self.roster.as_ref();
+        roster.is_some_and(|roster| roster.me == roster.authority && !roster.is_mesh)
+    }
+
+    fn others(&self) -> impl Iterator<Item = PeerId> {
+        self.roster.iter().flat_map(|roster| {
+            let others = roster.members.iter().map(|member| member.peer);
+            others.filter(|peer| *peer != roster.me)
+        })
+    }
+
+    fn say(&mut self, to: Vec<PeerId>, carriage: Carriage, message: &Message<'_>) {
+        if !to.is_empty() {
+            let bytes = message.write();
+            self.outbox.push_back(Outgoing {
+                to,
+                carriage,
+                bytes,
+            });
+        }
+    }
+
+    fn say_to_authority(&mut self, message: &Message<'_>) {
+        if let Some(roster) = &self.roster {
+            let authority = roster.authority;
+            self.say([authority].into(), Carriage::Reliable, message);
+        }
+    }
+
+    fn wake_at(&mut self, at: Duration) {
+        self.wake = Some(self.wake.map_or(at, |wake| wake.min(at)));
+    }
+
+    /// What has taken effect of a peer's players.
+    fn applied_of(&self, peer: PeerId) -> Numbers {
+        let member = self.roster.as_ref().and_then(|roster| roster.member(peer));
+        let players = member.iter().flat_map(|member| &member.players);
+        let applied = players.map(|player| Some((*player, self.book.applied.of(*player)?)));
+        applied.flatten().collect()
+    }
+
+    /// Tells the model what it has not been told.
+    fn say_untold(&mut self, now: Duration) {
+        if self.quiet {
+            return;
+        }
+        let mut bytes = core::mem::take(&mut self.scratch);
+        let mut refused = None;
+        while let Some(player) = self.said.next_untold(&mut bytes, refused) {
+            match self.running.model_mut().input(now, player, &bytes) {
+                true => self.said.on_told(player),
+                false => refused = Some(player),
+            }
+        }
+        self.scratch = bytes;
+    }
+
+    /// Takes note of what the model has done with the world.
+    fn learn(&mut self, now: Duration) {
+        for (player, number) in self.book.applied.news() {
+            self.said.on_settled(now, player, number);
+        }
+        if core::mem::take(&mut self.book.replaced) {
+            self.said.on_replaced();
+        }
+    }
+}
+
+impl Model for Switch {
+    fn handle_roster(&mut self, now: Duration, roster: &Roster) {
+        let life = |roster: &Roster, peer| roster.member(peer).map(|member| member.life);
+        if let Some(before) = &self.roster {
+            self.passed
+                .retain(|peer, _| life(before, *peer) == life(roster, *peer));
+        }
+        self.rates.retain(|peer, _| roster.member(*peer).is_some());
+        self.to_hand
+            .retain(|peer, _| roster.member(*peer).is_some());
+        self.handed.retain(|peer, _| roster.member(*peer).is_some());
+        if let Some(me) = roster.member(roster.me) {
+            self.said.retain(&me.players);
+        }
+        if roster.is_mesh && self.choices.len() > 1 {
+            self.trouble = Some(
+                "a mesh has no host to change the model: it stays with the first choice"
+                    .to_string(),
+            );
+        }
+        self.roster = Some(roster.clone());
+        self.running.model_mut().handle_roster(now, roster);
+        for before in &mut self.before {
+            before.running.model_mut().handle_roster(now, roster);
+        }
+    }
+
+    fn handle_rate(&mut self, now: Duration, peer: PeerId, bytes_per_s: u64) -> bool {
+        self.rates.insert(peer, bytes_per_s);
+        self.running.model_mut().handle_rate(now, peer, bytes_per_s);
+        true
+    }
+
+    fn handle_start(&mut self, now: Duration, at: Duration) {
+        self.since = at;
+        self.running.model_mut().handle_start(now, at);
+    }
+
+    fn handle_message(&mut self, now: Duration, from: PeerId, message: &[u8]) {
+        if self.hear(now, from, message).is_none() {
+            self.refused += 1;
+        }
+    }
+
+    fn input(&mut self, now: Duration, player: PlayerId, input: &[u8]) -> bool {
+        let waits = self.said.waits_of(player);
+        if !self.said.push(now, player, input) {
+            return false;
+        }
+        self.say_untold(now);
+        if !waits && !self.quiet && self.said.waits_of(player) {
+            self.said.take_back(player);
+            return false;
+        }
+        true
+    }
+
+    fn end_turn(&mut self, now: Duration, player: PlayerId) {
+        self.running.model_mut().end_turn(now, player);
+    }
+
+    fn advance(&mut self, now: Duration, world: &mut dyn World) {
+        self.wake = None;
+        let rate = world.ticks_per_second().max(1);
+        self.tick_time = Duration::from_nanos(1_000_000_000 / u64::from(rate));
+        self.advance_running(now, world);
+        if self.change(now, world) {
+            self.advance_running(now, world);
+        }
+        self.say_untold(now);
+        match self.leads() {
+            true => self.lead(now, world),
+            false => self.follow(now),
+        }
+    }
+
+    fn poll_message(&mut self) -> Option<Outgoing> {
+        if let Some(message) = self.outbox.pop_front() {
+            return Some(message);
+        }
+        for before in &mut self.before {
+            if let Some(mut message) = before.running.model_mut().poll_message() {
+                mark(&mut message.bytes, before.epoch, Some(before.decree));
+                return Some(message);
+            }
+        }
+        let decree = self.decree.filter(|_| self.leads());
+        let mut message = self.running.model_mut().poll_message()?;
+        mark(&mut message.bytes, self.epoch, decree);
+        Some(message)
+    }
+
+    fn reclaim(&mut self, sent: Outgoing) {
+        self.running.model_mut().reclaim(sent);
+    }
+
+    fn poll_event(&mut self) -> Option<ModelEvent> {
+        let event = self.events.pop_front();
+        event.or_else(|| self.running.model_mut().poll_event())
+    }
+
+    fn view(&mut self, now: Duration, world: &mut dyn World) -> bool {
+        let mut lent = Lent::new(world, &mut self.book);
+        self.running.model_mut().view(now, &mut lent)
+    }
+
+    fn hold(&mut self, tick: Tick) {
+        self.running.model_mut().hold(tick);
+    }
+
+    fn poll_timeout(&self) -> Option<Duration> {
+        let before = self.before.iter().map(|before| &before.running);
+        let models = before.chain([&self.running]);
+        let models = models.filter_map(|running| running.model().poll_timeout());
+        models.chain(self.wake).min()
+    }
+
+    fn status(&self) -> Status {
+        let status = self.running.model().status();
+        let counted = &self.counted;
+        Status {
+            lagged: counted.lagged + status.lagged,
+            rollbacks: counted.rollbacks + status.rollbacks,
+            resimulated: counted.resimulated + status.resimulated,
+            deepest: counted.deepest.max(status.deepest),
+            corrections: counted.corrections + status.corrections,
+            desyncs: counted.desyncs + status.desyncs,
+            refused: counted.refused + status.refused + self.refused,
+            inputs_refused: counted.inputs_refused + status.inputs_refused,
+            trouble: self.trouble.clone().or(status.trouble),
+            ..status
+        }
+    }
+
+    fn spectator_delay(&self) -> Duration {
+        self.running.model().spectator_delay()
+    }
+
+    fn checkpoint(&mut self, now: Duration, newcomer: PeerId, world: &mut dyn World) -> Vec<u8> {
+        self.passed.insert(newcomer, self.epoch);
+        self.to_hand.remove(&newcomer);
+        self.write_checkpoint(now, newcomer, world)
+    }
+
+    fn hand_out(&mut self, now: Duration, world: &mut dyn World) {
+        let mut lent = Lent::new(world, &mut self.book);
+        self.running.model_mut().hand_out(now, &mut lent);
+    }
+
+    fn adopt(
+        &mut self,
+        now: Duration,
+        checkpoint: &[u8],
+        world: &mut dyn World,
+    ) -> Result<(), AdoptError> {
+        self.read_checkpoint(now, checkpoint, world)?;
+        self.hear_early(now);
+        Ok(())
+    }
+}

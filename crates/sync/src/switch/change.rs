@@ -1,0 +1,407 @@
+//! The change itself, at one tick for all.
+
+use alloc::string::ToString;
+use alloc::vec::Vec;
+use core::time::Duration;
+
+use super::message::{Checkpoint, Message};
+use super::{Before, Beginning, Decree, Lent, Running, Switch, policy};
+use crate::{
+    AdoptError, Carriage, Conditions, Member, Model, ModelEvent, PeerId, PlayerId, Status, World,
+};
+
+/// How long the model before is kept for those who have not left it.
+const LINGERS: Duration = Duration::from_secs(10);
+/// An epoch that was handed to a guest waits so long for what the guest still sees of the one before.
+const SEEN: Duration = Duration::from_millis(100);
+/// Who has not come to the next epoch so long after it began asks to be handed it, and again as often.
+const ASK_AFTER: Duration = Duration::from_secs(1);
+/// How often guests that do not simulate are told what has taken effect.
+const APPLIED_EVERY: Duration = Duration::from_millis(250);
+
+impl Switch {
+    pub(super) fn advance_running(&mut self, now: Duration, world: &mut dyn World) {
+        let mut lent = Lent::new(world, &mut self.book);
+        self.running.model_mut().advance(now, &mut lent);
+        self.learn(now);
+    }
+
+    /// Goes on with another model if it is time.
+    pub(super) fn change(&mut self, now: Duration, world: &mut dyn World) -> bool {
+        if let Some(since) = self.handover.as_ref().map(|(since, _)| *since) {
+            if !self.has_seen_all() && now < since + SEEN {
+                self.wake_at(since + SEEN);
+                return false;
+            }
+            return self.take_handover(now, world);
+        }
+        let Some(decree) = self.decree else {
+            return false;
+        };
+        let settled = self.running.model().status().settled;
+        let knows_all = self.leads() || self.running.is_same_everywhere();
+        if !knows_all || settled < decree.tick {
+            return false;
+        }
+        if settled > decree.tick {
+            // It had not heard of the change in time.
+            self.next_ask.get_or_insert(now);
+            return false;
+        }
+        self.pass(now, decree, world);
+        self.hear_early(now);
+        true
+    }
+
+    /// Whether there is nothing more to see of the model that runs.
+    fn has_seen_all(&self) -> bool {
+        let status = self.running.model().status();
+        self.decree
+            .is_none_or(|decree| status.tick >= decree.tick && status.settled >= decree.tick)
+    }
+
+    /// Everything before a tick is settled: another model goes on from there.
+    fn pass(&mut self, now: Duration, decree: Decree, world: &mut dyn World) {
+        let Some((start, slip)) = self.running.schedule() else {
+            return;
+        };
+        let was_same = self.running.is_same_everywhere();
+        self.began = was_same.then(|| world.checksum());
+        let Some(running) = self.replace_running(decree.which) else {
+            return;
+        };
+        let players = self.book.players.clone();
+        self.book.release_all(world);
+        self.introduce(now);
+        let at = Beginning {
+            tick: decree.tick,
+            start,
+            slip,
+            players: &players,
+        };
+        let mut lent = Lent::new(world, &mut self.book);
+        self.running.begin(now, &at, &mut lent);
+        self.enter(now, self.epoch + 1, decree.which);
+        if !self.leads() {
+            self.quiet = self.said.is_unsure();
+            if !self.quiet {
+                self.said.say_again();
+            }
+            let epoch = self.epoch;
+            return self.say_to_authority(&Message::Passed { epoch });
+        }
+        self.said.say_again();
+        self.before.push(Before {
+            epoch: self.epoch - 1,
+            decree,
+            until: now + LINGERS + running.model().spectator_delay(),
+            running,
+        });
+        self.tell_all_to_go_on(now, was_same);
+    }
+
+    /// Tells everyone where the epoch begins.
+    fn tell_all_to_go_on(&mut self, now: Duration, was_same: bool) {
+        let others: Vec<PeerId> = self.others().collect();
+        let delay = self.spectator_delay();
+        for peer in others {
+            if let Some(checksum) = self.began.filter(|_| was_same) {
+                let (epoch, applied) = (self.epoch, self.applied_of(peer));
+                let began = Message::Began {
+                    epoch,
+                    checksum,
+                    applied,
+                };
+                self.say([peer].into(), Carriage::Reliable, &began);
+                continue;
+            }
+            let member = self.roster.as_ref().and_then(|roster| roster.member(peer));
+            let wait = match member.is_some_and(|member| member.watches) {
+                true => delay,
+                false => Duration::ZERO,
+            };
+            self.to_hand.insert(peer, (now + wait, false));
+        }
+    }
+
+    /// The choice takes the place of the model that runs, which is given back.
+    fn replace_running(&mut self, which: usize) -> Option<Running> {
+        let next = self.choices.get(which)?.make().ok()?;
+        let before = core::mem::replace(&mut self.running, next);
+        let Status {
+            lagged,
+            rollbacks,
+            resimulated,
+            deepest,
+            corrections,
+            desyncs,
+            refused,
+            inputs_refused,
+            ..
+        } = before.model().status();
+        let counted = &mut self.counted;
+        counted.lagged += lagged;
+        counted.rollbacks += rollbacks;
+        counted.resimulated += resimulated;
+        counted.deepest = counted.deepest.max(deepest);
+        counted.corrections += corrections;
+        counted.desyncs += desyncs;
+        counted.refused += refused;
+        counted.inputs_refused += inputs_refused;
+        Some(before)
+    }
+
+    /// Tells a model that is new who is there.
+    fn introduce(&mut self, now: Duration) {
+        let model = self.running.model_mut();
+        if let Some(roster) = &self.roster {
+            model.handle_roster(now, roster);
+        }
+        for (peer, rate) in &self.rates {
+            model.handle_rate(now, *peer, *rate);
+        }
+    }
+
+    fn enter(&mut self, now: Duration, epoch: u64, which: usize) {
+        (self.epoch, self.which, self.since) = (epoch, which, now);
+        self.decree = None;
+        self.next_ask = None;
+        self.wake_at(now);
+    }
+
+    /// At a guest: where the epoch began the authority's state had this check value.
+    pub(super) fn on_began(&mut self, now: Duration, checksum: u64, applied: &[(PlayerId, u64)]) {
+        if core::mem::take(&mut self.quiet) {
+            for (player, number) in applied {
+                self.said.on_applied(*player, *number);
+            }
+            self.said.say_again();
+        }
+        if self.began.take().is_some_and(|own| own != checksum) {
+            self.counted.desyncs += 1;
+            self.trouble =
+                Some("the state differed from the host's when the model changed".to_string());
+            self.next_ask = Some(now);
+        }
+        self.wake_at(now);
+    }
+
+    pub(super) fn write_checkpoint(
+        &mut self,
+        now: Duration,
+        newcomer: PeerId,
+        world: &mut dyn World,
+    ) -> Vec<u8> {
+        let mut lent = Lent::new(world, &mut self.book);
+        let model = self.running.model_mut();
+        let checkpoint = Checkpoint {
+            epoch: self.epoch,
+            which: self.which,
+            decree: self.decree,
+            model: &model.checkpoint(now, newcomer, &mut lent),
+            applied: self.applied_of(newcomer),
+        };
+        checkpoint.write()
+    }
+
+    pub(super) fn read_checkpoint(
+        &mut self,
+        now: Duration,
+        bytes: &[u8],
+        world: &mut dyn World,
+    ) -> Result<(), AdoptError> {
+        let malformed = |words: &str| AdoptError::Malformed(words.to_string());
+        let checkpoint = Checkpoint::read(bytes)
+            .ok_or_else(|| malformed("the beginning of a checkpoint is damaged"))?;
+        if checkpoint.which >= self.choices.len() {
+            return Err(malformed(
+                "it is played with a model that is not among this program's choices",
+            ));
+        }
+        let is_same = (checkpoint.epoch, checkpoint.which) == (self.epoch, self.which);
+        if !is_same {
+            self.replace_running(checkpoint.which);
+            self.introduce(now);
+        }
+        let mut lent = Lent::new(world, &mut self.book);
+        let model = self.running.model_mut();
+        model.adopt(now, checkpoint.model, &mut lent)?;
+        self.book.replaced = false;
+        self.enter(now, checkpoint.epoch, checkpoint.which);
+        for (player, number) in &checkpoint.applied {
+            self.said.on_applied(*player, *number);
+            self.said.go_on_from(*player, *number);
+        }
+        if !is_same {
+            self.said.say_again();
+        }
+        (self.handover, self.began, self.quiet) = (None, None, false);
+        if let Some(decree) = checkpoint.decree {
+            self.take_decree(now, decree);
+        }
+        Ok(())
+    }
+
+    /// A guest takes over the epoch that it is handed.
+    fn take_handover(&mut self, now: Duration, world: &mut dyn World) -> bool {
+        let Some((_, bytes)) = self.handover.take() else {
+            return false;
+        };
+        // Whoever went the way of all goes on without a break.
+        let is_planned = self.decree.is_some() && !self.running.is_same_everywhere();
+        if let Err(error) = self.read_checkpoint(now, &bytes, world) {
+            self.trouble = Some(error.to_string());
+            return false;
+        }
+        if !is_planned {
+            let tick = self.running.model().status().tick;
+            self.events.push_back(ModelEvent::Adopted { tick });
+        }
+        let epoch = self.epoch;
+        self.say_to_authority(&Message::Passed { epoch });
+        self.hear_early(now);
+        true
+    }
+
+    /// A guest that has lost its way asks for it.
+    pub(super) fn follow(&mut self, now: Duration) {
+        if let Some(decree) = self.decree
+            && self.next_ask.is_none()
+            && let Some((start, slip)) = self.running.schedule()
+        {
+            let ticks = u32::try_from(decree.tick.0).unwrap_or(u32::MAX);
+            let due = start + slip + self.tick_time * ticks + self.spectator_delay();
+            self.next_ask = Some(due + ASK_AFTER);
+        }
+        let Some(at) = self.next_ask else {
+            return;
+        };
+        if now >= at {
+            self.next_ask = Some(now + ASK_AFTER);
+            self.say_to_authority(&Message::Ask);
+        }
+        self.wake_at(at.max(now + self.tick_time));
+    }
+
+    /// Whether all who play are where the authority is.
+    pub(super) fn have_all_passed(&self) -> bool {
+        let (roster, epoch) = (self.roster.as_ref(), self.epoch);
+        let members = roster.iter().flat_map(|roster| &roster.members);
+        let lags = |member: &Member| {
+            let passed = self.passed.get(&member.peer).copied().unwrap_or(0);
+            let is_other = roster.is_some_and(|roster| roster.me != member.peer);
+            is_other && member.in_sync && !member.watches && passed < epoch
+        };
+        members.filter(|member| lags(member)).count() == 0
+    }
+
+    /// What the authority does beside simulating.
+    pub(super) fn lead(&mut self, now: Duration, world: &mut dyn World) {
+        self.attend_to_those_behind(now);
+        let due: Vec<PeerId> = self
+            .to_hand
+            .iter()
+            .filter(|(_, (at, _))| *at <= now)
+            .map(|(peer, _)| *peer)
+            .collect();
+        for peer in due {
+            self.hand_over(now, peer, world);
+        }
+        if let Some(at) = self.to_hand.values().map(|(at, _)| *at).min() {
+            self.wake_at(at);
+        }
+        if !self.running.is_same_everywhere() {
+            self.tell_applied(now);
+        }
+        self.ask_policy(now, world);
+    }
+
+    fn hand_over(&mut self, now: Duration, peer: PeerId, world: &mut dyn World) {
+        let Some((_, asked)) = self.to_hand.remove(&peer) else {
+            return;
+        };
+        let epoch = self.epoch;
+        if !asked
+            && self
+                .passed
+                .get(&peer)
+                .is_some_and(|passed| *passed >= epoch)
+        {
+            return;
+        }
+        self.handed.insert(peer, now);
+        let checkpoint = &self.write_checkpoint(now, peer, world);
+        let message = Message::Handover { epoch, checkpoint };
+        self.say([peer].into(), Carriage::Reliable, &message);
+    }
+
+    /// The models before go on answering until nobody needs them.
+    fn attend_to_those_behind(&mut self, now: Duration) {
+        let before = core::mem::take(&mut self.before);
+        for mut before in before {
+            let is_behind = |peer: &PeerId| {
+                let passed = self.passed.get(peer);
+                passed.is_some_and(|passed| *passed <= before.epoch)
+            };
+            let behind: Vec<PeerId> = self.others().filter(is_behind).collect();
+            if now >= before.until {
+                for peer in behind {
+                    self.to_hand.entry(peer).or_insert((now, false));
+                }
+                continue;
+            }
+            if behind.is_empty() {
+                continue;
+            }
+            before.running.linger(now);
+            while before.running.model_mut().poll_event().is_some() {}
+            self.before.push(before);
+        }
+    }
+
+    /// Tells guests that do not simulate what has taken effect of what they did.
+    fn tell_applied(&mut self, now: Duration) {
+        if now < self.next_applied {
+            return;
+        }
+        self.next_applied = now + APPLIED_EVERY;
+        let (epoch, others) = (self.epoch, self.others().collect::<Vec<PeerId>>());
+        for peer in others {
+            let applied = self.applied_of(peer);
+            if !applied.is_empty() {
+                let message = Message::Applied { epoch, applied };
+                self.say([peer].into(), Carriage::Unreliable, &message);
+            }
+        }
+    }
+
+    fn ask_policy(&mut self, now: Duration, world: &mut dyn World) {
+        let Some(roster) = &self.roster else {
+            return;
+        };
+        let Some(policy) = self.policy.as_mut().filter(|policy| now >= policy.next) else {
+            return;
+        };
+        policy.next = now + policy::EVERY;
+        let status = self.running.model().status();
+        if !status.running {
+            return;
+        }
+        let playing = roster
+            .members
+            .iter()
+            .filter(|member| member.in_sync && !member.watches);
+        let farthest = playing.clone().map(|member| member.latency).max();
+        let conditions = Conditions {
+            players: playing.map(|member| member.players.len()).sum(),
+            entities: policy.count_entities(world),
+            round_trip: 2 * farthest.unwrap_or_default(),
+            rate: self.rates.values().copied().min(),
+            current: self.which,
+            since: now.saturating_sub(self.since),
+        };
+        if let Some(choice) = (policy.decide)(&conditions) {
+            self.to(now, choice);
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! What the others say.
+
+use alloc::string::ToString;
+use core::time::Duration;
+
+use super::message::{Message, epochs_after};
+use super::{Decree, Switch};
+use crate::PeerId;
+
+/// Messages of the next epoch that may wait for it.
+const MAX_EARLY: usize = 1024;
+/// How soon somebody who was handed an epoch may be handed it again.
+const AGAIN: Duration = Duration::from_secs(1);
+
+impl Switch {
+    /// Takes a message; `None` if it makes no sense.
+    pub(super) fn hear(&mut self, now: Duration, from: PeerId, bytes: &[u8]) -> Option<()> {
+        let roster = self.roster.as_ref()?;
+        roster.member(from)?;
+        let leads = self.leads();
+        let from_authority = from == roster.authority && from != roster.me;
+        let message = Message::read(bytes)?;
+        let of_next = match &message {
+            Message::Model { epoch_bits, .. } => epochs_after(self.epoch, *epoch_bits) == 1,
+            Message::Decree { epoch, .. }
+            | Message::Began { epoch, .. }
+            | Message::Applied { epoch, .. } => *epoch == self.epoch + 1,
+            Message::Passed { .. } | Message::Handover { .. } | Message::Ask => false,
+        };
+        // A guest may be there before the authority.
+        if of_next && (self.decree.is_some() || !leads) {
+            if self.early.len() < MAX_EARLY {
+                self.early.push((from, bytes.into()));
+            }
+            return Some(());
+        }
+        match message {
+            Message::Model {
+                epoch_bits,
+                decree,
+                bytes,
+            } => {
+                let after = epochs_after(self.epoch, epoch_bits);
+                if let Some(decree) = decree.filter(|_| from_authority && after == 0) {
+                    self.take_decree(now, decree);
+                }
+                self.hear_model(now, from, after, bytes)?;
+            }
+            Message::Passed { .. } | Message::Ask if !leads => return None,
+            Message::Passed { epoch } => {
+                let passed = self.passed.entry(from).or_default();
+                *passed = epoch.max(*passed);
+                self.wake_at(now);
+            }
+            Message::Ask => self.hand_to(now, from, true),
+            _ if !from_authority => return None,
+            Message::Decree { epoch, decree } => {
+                if epoch == self.epoch {
+                    self.take_decree(now, decree);
+                }
+            }
+            Message::Handover { epoch, checkpoint } => {
+                let asked = self.next_ask.is_some();
+                if epoch > self.epoch || (epoch == self.epoch && asked) {
+                    self.handover = Some((now, checkpoint.into()));
+                    self.wake_at(now);
+                }
+            }
+            Message::Began {
+                epoch,
+                checksum,
+                applied,
+            } => {
+                if epoch == self.epoch {
+                    self.on_began(now, checksum, &applied);
+                }
+            }
+            Message::Applied { epoch, applied } => {
+                if epoch == self.epoch && !self.running.is_same_everywhere() {
+                    for (player, number) in applied {
+                        self.said.on_applied(player, number);
+                    }
+                }
+            }
+        }
+        Some(())
+    }
+
+    fn hear_model(&mut self, now: Duration, from: PeerId, after: i8, bytes: &[u8]) -> Option<()> {
+        if after == 0 {
+            self.running.model_mut().handle_message(now, from, bytes);
+            return Some(());
+        }
+        if !self.leads() {
+            return Some(());
+        }
+        let epoch = self.epoch.checked_add_signed(after.into())?;
+        if self.passed.get(&from).is_some_and(|passed| *passed > epoch) {
+            // It took longer than what came after.
+            return Some(());
+        }
+        let before = self.before.iter_mut().find(|before| before.epoch == epoch);
+        match before {
+            Some(before) => {
+                let model = before.running.model_mut();
+                model.handle_message(now, from, bytes);
+            }
+            None if epoch < self.epoch => self.hand_to(now, from, false),
+            None => return None,
+        }
+        Some(())
+    }
+
+    /// Somebody is to be handed the present epoch, but not all the time: whatever it knows of it if it has asked.
+    fn hand_to(&mut self, now: Duration, peer: PeerId, asked: bool) {
+        let handed = self.handed.get(&peer).map_or(now, |handed| *handed + AGAIN);
+        let due = self.to_hand.entry(peer).or_insert((handed.max(now), asked));
+        due.1 |= asked;
+        let at = due.0;
+        self.wake_at(at);
+    }
+
+    /// The authority has announced a change.
+    pub(super) fn take_decree(&mut self, now: Duration, decree: Decree) {
+        if self.decree.is_some() {
+            return;
+        }
+        if decree.which >= self.choices.len() {
+            self.trouble = Some(
+                "the host changes to a model that this program does not have: give the same choices everywhere"
+                    .to_string(),
+            );
+            return;
+        }
+        self.decree = Some(decree);
+        self.running.model_mut().hold(decree.tick);
+        self.wake_at(now);
+    }
+
+    /// Looks at what came too early for the epoch before.
+    pub(super) fn hear_early(&mut self, now: Duration) {
+        for (from, bytes) in core::mem::take(&mut self.early) {
+            if self.hear(now, from, &bytes).is_none() {
+                self.refused += 1;
+            }
+        }
+    }
+}

@@ -1,0 +1,212 @@
+//! The world as it is lent to the model that runs: what players say comes to it without the numbers that were put in front.
+
+use alloc::collections::BTreeSet;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::cell::RefCell;
+use core::time::Duration;
+
+use super::said::{Applied, strip, unwrap, wrap};
+use crate::{
+    AdoptError, Chunk, Divergence, Interest, Patched, PlayerId, Scene, Schema, Table, Tick,
+    TickInputs, Tree, World,
+};
+
+/// What is learnt from what a model does with the world.
+#[derive(Debug, Default)]
+pub(super) struct Book {
+    pub(super) applied: Applied,
+    /// Who was present in the last tick that was settled.
+    pub(super) players: Arc<[PlayerId]>,
+    /// States that the model has the world keep.
+    kept: BTreeSet<Tick>,
+    /// Whether another's state was taken over since this was asked.
+    pub(super) replaced: bool,
+    /// Room for what players say.
+    plain: TickInputs,
+}
+
+impl Book {
+    /// The model has ended: nothing is kept for it any more.
+    pub(super) fn release_all(&mut self, world: &mut dyn World) {
+        for tick in core::mem::take(&mut self.kept) {
+            world.release(tick);
+        }
+    }
+}
+
+/// The world, lent.
+pub(super) struct Lent<'a> {
+    world: RefCell<&'a mut dyn World>,
+    book: &'a mut Book,
+}
+
+impl<'a> Lent<'a> {
+    pub(super) fn new(world: &'a mut dyn World, book: &'a mut Book) -> Self {
+        Self {
+            world: RefCell::new(world),
+            book,
+        }
+    }
+
+    fn world(&mut self) -> &mut dyn World {
+        &mut **self.world.get_mut()
+    }
+}
+
+impl World for Lent<'_> {
+    fn ticks_per_second(&self) -> u32 {
+        self.world.borrow().ticks_per_second()
+    }
+
+    fn step(&mut self, tick: Tick, inputs: &TickInputs) {
+        strip(inputs, &mut self.book.plain);
+        self.world.get_mut().step(tick, &self.book.plain);
+    }
+
+    fn settle(&mut self, tick: Tick, inputs: &TickInputs) {
+        for (player, wrapped) in inputs.entries() {
+            self.book.applied.on_settled(player, unwrap(wrapped).0);
+        }
+        strip(inputs, &mut self.book.plain);
+        if !Arc::ptr_eq(&self.book.players, inputs.shared_players()) {
+            self.book.players = inputs.shared_players().clone();
+        }
+        self.world.get_mut().settle(tick, &self.book.plain);
+    }
+
+    fn save(&mut self, tick: Tick) {
+        self.book.kept.insert(tick);
+        self.world().save(tick);
+    }
+
+    fn release(&mut self, tick: Tick) {
+        self.book.kept.remove(&tick);
+        self.world().release(tick);
+    }
+
+    fn load(&mut self, tick: Tick) -> bool {
+        self.world().load(tick)
+    }
+
+    fn take(&mut self, tick: Tick) -> bool {
+        self.book.kept.remove(&tick);
+        self.world().take(tick)
+    }
+
+    fn checksum(&mut self) -> u64 {
+        self.world().checksum()
+    }
+
+    fn checksum_at(&mut self, saved: Tick) -> Option<u64> {
+        self.world().checksum_at(saved)
+    }
+
+    fn witness(&mut self, tick: Tick, checksum: u64) {
+        self.world().witness(tick, checksum);
+    }
+
+    fn tree_at(&mut self, saved: Tick) -> Option<Tree> {
+        self.world().tree_at(saved)
+    }
+
+    fn rows_at(&mut self, saved: Tick, parts: Option<&[Chunk]>) -> Option<Vec<u8>> {
+        self.world().rows_at(saved, parts)
+    }
+
+    fn patch(&mut self, saved: Tick, rows: &[u8]) -> Result<Patched, AdoptError> {
+        self.world().patch(saved, rows)
+    }
+
+    fn checkpoint(&mut self) -> Vec<u8> {
+        self.world().checkpoint()
+    }
+
+    fn adopt(&mut self, tick: Tick, checkpoint: &[u8]) -> Result<(), AdoptError> {
+        self.world().adopt(tick, checkpoint)?;
+        self.book.kept.clear();
+        self.book.replaced = true;
+        Ok(())
+    }
+
+    fn replaced(&mut self, tick: Tick) {
+        self.world().replaced(tick);
+    }
+
+    fn bundle(
+        &mut self,
+        saved: Tick,
+        ticks: &[TickInputs],
+        divergence: &Divergence,
+    ) -> Option<Vec<u8>> {
+        let plain: Vec<TickInputs> = ticks
+            .iter()
+            .map(|inputs| {
+                let mut plain = TickInputs::new();
+                strip(inputs, &mut plain);
+                plain
+            })
+            .collect();
+        self.world().bundle(saved, &plain, divergence)
+    }
+
+    fn scene(&mut self) -> &mut dyn Scene {
+        self
+    }
+}
+
+impl Scene for Lent<'_> {
+    fn schema(&self) -> Schema {
+        self.world.borrow_mut().scene().schema()
+    }
+
+    fn extract(&mut self, table: &mut Table) {
+        self.world().scene().extract(table);
+    }
+
+    fn extract_at(&mut self, saved: Tick, table: &mut Table) -> bool {
+        self.world().scene().extract_at(saved, table)
+    }
+
+    fn doing(&self, doing: &mut TickInputs) {
+        let mut plain = TickInputs::new();
+        self.world.borrow_mut().scene().doing(&mut plain);
+        doing.clear();
+        doing.share_players(&plain);
+        let mut wrapped = Vec::new();
+        for (player, input) in plain.entries() {
+            wrap(0, input, &mut wrapped);
+            doing.push(player, &wrapped);
+        }
+    }
+
+    fn replace(&mut self, tick: Tick, table: &Table, doing: &TickInputs) -> Result<(), AdoptError> {
+        strip(doing, &mut self.book.plain);
+        let scene = self.world.get_mut().scene();
+        scene.replace(tick, table, &self.book.plain)
+    }
+
+    fn merge(&self, late: &[u8], due: &[u8]) -> Option<Vec<u8>> {
+        let ((late_number, late), (due_number, due)) = (unwrap(late), unwrap(due));
+        let merged = self.world.borrow_mut().scene().merge(late, due)?;
+        let mut wrapped = Vec::new();
+        wrap(late_number.max(due_number), &merged, &mut wrapped);
+        Some(wrapped)
+    }
+
+    fn interest(&self, viewers: &[PlayerId], interest: &mut Interest) {
+        self.world.borrow_mut().scene().interest(viewers, interest);
+    }
+
+    fn tell(&self, viewers: &[PlayerId], out: &mut Vec<u8>) -> usize {
+        self.world.borrow_mut().scene().tell(viewers, out)
+    }
+
+    fn hear(&mut self, tick: Tick, count: usize, events: &[u8]) -> bool {
+        self.world().scene().hear(tick, count, events)
+    }
+
+    fn draw(&mut self, now: Duration, table: Option<&Table>, own: Option<&[PlayerId]>) {
+        self.world().scene().draw(now, table, own);
+    }
+}

@@ -1,0 +1,324 @@
+//! What programs that change models say to each other. What the models say goes between with a few bytes behind it, so that nothing is copied.
+
+use alloc::vec::Vec;
+
+use super::Decree;
+use crate::bytes::{Bytes, put};
+use crate::{PlayerId, Tick};
+
+/// The mark of a model's message; below it are six bits of the epoch.
+const MODEL: u8 = 0x80;
+/// The mark of one behind which the next change is announced.
+const ANNOUNCED: u8 = 0x40;
+const EPOCH: u8 = 0x3f;
+const DECREE_BYTES: usize = 9;
+
+/// One message, read where it lies.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Message<'a> {
+    /// A model's own, of the epoch with these last bits; and the change that ends that epoch, if one is announced.
+    Model {
+        epoch_bits: u8,
+        decree: Option<Decree>,
+        bytes: &'a [u8],
+    },
+    /// The change that ends an epoch.
+    Decree { epoch: u64, decree: Decree },
+    /// The sender has come to an epoch.
+    Passed { epoch: u64 },
+    /// An epoch to go on in, in place of the one the receiver is in.
+    Handover { epoch: u64, checkpoint: &'a [u8] },
+    /// Where an epoch began the state had this check value, and of the receiver's players this had taken effect.
+    Began {
+        epoch: u64,
+        checksum: u64,
+        applied: Numbers,
+    },
+    /// The sender wants to be handed the epoch that the authority is in.
+    Ask,
+    /// Of the receiver's players this has taken effect.
+    Applied { epoch: u64, applied: Numbers },
+}
+
+/// Players and numbers of what they have said.
+pub(super) type Numbers = Vec<(PlayerId, u64)>;
+
+/// Puts behind a model's message of which epoch it is, and the change that ends that.
+pub(super) fn mark(bytes: &mut Vec<u8>, epoch: u64, decree: Option<Decree>) {
+    let mut mark = MODEL | (epoch as u8 & EPOCH);
+    if let Some(decree) = decree {
+        bytes.extend_from_slice(&decree.tick.0.to_le_bytes());
+        bytes.push(decree.which as u8);
+        mark |= ANNOUNCED;
+    }
+    bytes.push(mark);
+}
+
+/// How many epochs after one those are that end in these bits, or before it.
+pub(super) fn epochs_after(epoch: u64, bits: u8) -> i8 {
+    let after = bits.wrapping_sub(epoch as u8) & EPOCH;
+    match after < 32 {
+        true => after as i8,
+        false => after as i8 - 64,
+    }
+}
+
+impl<'a> Message<'a> {
+    pub(super) fn read(bytes: &'a [u8]) -> Option<Message<'a>> {
+        let (&mark, rest) = bytes.split_last()?;
+        if mark & MODEL != 0 {
+            return Self::read_model(mark, rest);
+        }
+        let mut r = Bytes(rest);
+        let message = match mark {
+            0 => Self::Decree {
+                epoch: r.number()?,
+                decree: read_decree(&mut r)?,
+            },
+            1 => Self::Passed { epoch: r.number()? },
+            2 => Self::Handover {
+                epoch: r.number()?,
+                checkpoint: r.rest(),
+            },
+            3 => Self::Began {
+                epoch: r.number()?,
+                checksum: r.fixed()?,
+                applied: read_numbers(&mut r)?,
+            },
+            4 => Self::Ask,
+            5 => Self::Applied {
+                epoch: r.number()?,
+                applied: read_numbers(&mut r)?,
+            },
+            _ => return None,
+        };
+        r.0.is_empty().then_some(message)
+    }
+
+    fn read_model(mark: u8, rest: &'a [u8]) -> Option<Message<'a>> {
+        let (bytes, decree) = match mark & ANNOUNCED != 0 {
+            false => (rest, None),
+            true => {
+                let (bytes, announced) =
+                    rest.split_at_checked(rest.len().checked_sub(DECREE_BYTES)?)?;
+                let (tick, which) = announced.split_first_chunk()?;
+                let decree = Decree {
+                    tick: Tick(u64::from_le_bytes(*tick)),
+                    which: usize::from(*which.first()?),
+                };
+                (bytes, Some(decree))
+            }
+        };
+        Some(Self::Model {
+            epoch_bits: mark & EPOCH,
+            decree,
+            bytes,
+        })
+    }
+
+    pub(super) fn write(&self) -> Vec<u8> {
+        let mut out = Vec::new();
+        let mark = match self {
+            Self::Model {
+                epoch_bits,
+                decree,
+                bytes,
+            } => {
+                out.extend_from_slice(bytes);
+                mark(&mut out, u64::from(*epoch_bits), *decree);
+                return out;
+            }
+            Self::Decree { epoch, decree } => {
+                put(&mut out, *epoch);
+                write_decree(&mut out, *decree);
+                0
+            }
+            Self::Passed { epoch } => {
+                put(&mut out, *epoch);
+                1
+            }
+            Self::Handover { epoch, checkpoint } => {
+                put(&mut out, *epoch);
+                out.extend_from_slice(checkpoint);
+                2
+            }
+            Self::Began {
+                epoch,
+                checksum,
+                applied,
+            } => {
+                put(&mut out, *epoch);
+                out.extend_from_slice(&checksum.to_le_bytes());
+                write_numbers(&mut out, applied);
+                3
+            }
+            Self::Ask => 4,
+            Self::Applied { epoch, applied } => {
+                put(&mut out, *epoch);
+                write_numbers(&mut out, applied);
+                5
+            }
+        };
+        out.push(mark);
+        out
+    }
+}
+
+/// Everything somebody needs to begin in an epoch.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Checkpoint<'a> {
+    pub(super) epoch: u64,
+    pub(super) which: usize,
+    /// The change that ends the epoch, if one is announced.
+    pub(super) decree: Option<Decree>,
+    /// What has taken effect of the receiver's players.
+    pub(super) applied: Numbers,
+    /// The model's own checkpoint.
+    pub(super) model: &'a [u8],
+}
+
+impl<'a> Checkpoint<'a> {
+    pub(super) fn write(&self) -> Vec<u8> {
+        let mut out = Vec::new();
+        put(&mut out, self.epoch);
+        put(&mut out, self.which as u64);
+        match self.decree {
+            None => put(&mut out, 0),
+            Some(decree) => {
+                put(&mut out, 1);
+                write_decree(&mut out, decree);
+            }
+        }
+        write_numbers(&mut out, &self.applied);
+        out.extend_from_slice(self.model);
+        out
+    }
+
+    pub(super) fn read(bytes: &'a [u8]) -> Option<Checkpoint<'a>> {
+        let mut r = Bytes(bytes);
+        Some(Checkpoint {
+            epoch: r.number()?,
+            which: usize::try_from(r.number()?).ok()?,
+            decree: match r.number()? {
+                0 => None,
+                1 => Some(read_decree(&mut r)?),
+                _ => return None,
+            },
+            applied: read_numbers(&mut r)?,
+            model: r.rest(),
+        })
+    }
+}
+
+fn write_decree(out: &mut Vec<u8>, decree: Decree) {
+    put(out, decree.tick.0);
+    put(out, decree.which as u64);
+}
+
+fn read_decree(r: &mut Bytes<'_>) -> Option<Decree> {
+    Some(Decree {
+        tick: r.tick()?,
+        which: usize::try_from(r.number()?).ok()?,
+    })
+}
+
+fn write_numbers(out: &mut Vec<u8>, numbers: &[(PlayerId, u64)]) {
+    put(out, numbers.len() as u64);
+    for (player, number) in numbers {
+        put(out, player.0.into());
+        put(out, *number);
+    }
+}
+
+fn read_numbers(r: &mut Bytes<'_>) -> Option<Numbers> {
+    let mut numbers = Numbers::new();
+    for _ in 0..r.number().filter(|count| *count <= 64)? {
+        numbers.push((r.player()?, r.number()?));
+    }
+    Some(numbers)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DECREE: Decree = Decree {
+        tick: Tick(70_000),
+        which: 3,
+    };
+
+    #[test]
+    fn messages_come_back_as_written() {
+        let applied = Numbers::from([(PlayerId(3), 1), (PlayerId(500), 1 << 40)]);
+        let messages = [
+            Message::Model {
+                epoch_bits: 63,
+                decree: None,
+                bytes: b"abc",
+            },
+            Message::Model {
+                epoch_bits: 0,
+                decree: Some(DECREE),
+                bytes: b"",
+            },
+            Message::Decree {
+                epoch: 900,
+                decree: DECREE,
+            },
+            Message::Passed { epoch: 901 },
+            Message::Handover {
+                epoch: 901,
+                checkpoint: b"state",
+            },
+            Message::Began {
+                epoch: 901,
+                checksum: u64::MAX,
+                applied: applied.clone(),
+            },
+            Message::Ask,
+            Message::Applied { epoch: 1, applied },
+        ];
+        for message in messages {
+            let bytes = message.write();
+            assert_eq!(Message::read(&bytes), Some(message));
+            for end in 0..bytes.len() {
+                let _ = Message::read(&bytes[..end]);
+            }
+        }
+    }
+
+    #[test]
+    fn a_checkpoint_comes_back_as_written() {
+        for decree in [None, Some(DECREE)] {
+            let checkpoint = Checkpoint {
+                epoch: 7,
+                which: 2,
+                decree,
+                applied: Numbers::from([(PlayerId(3), 44)]),
+                model: b"the rest",
+            };
+            let bytes = checkpoint.write();
+            assert_eq!(Checkpoint::read(&bytes), Some(checkpoint));
+            for end in 0..bytes.len() {
+                let _ = Checkpoint::read(&bytes[..end]);
+            }
+        }
+    }
+
+    #[test]
+    fn epochs_are_told_apart_by_their_last_bits() {
+        for epoch in [0u64, 5, 63, 64, 1000] {
+            for after in -20..=20i64 {
+                let Some(other) = epoch.checked_add_signed(after) else {
+                    continue;
+                };
+                let mut bytes = Vec::new();
+                mark(&mut bytes, other, None);
+                let Some(Message::Model { epoch_bits, .. }) = Message::read(&bytes) else {
+                    panic!("a model's message");
+                };
+                assert_eq!(i64::from(epochs_after(epoch, epoch_bits)), after);
+            }
+        }
+    }
+}
