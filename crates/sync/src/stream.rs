@@ -4,10 +4,27 @@
 //! a number of [parts](part), each of which can be understood on its own and may be lost: a part covers a range of pages and
 //! consists of [segments](segment), rows of a page against one baseline. What it does not mention has not changed.
 
+mod cache;
+mod client;
 mod column;
+mod correct;
 mod grid;
+mod history;
+mod known;
+mod pack;
 mod page;
 mod part;
+mod playout;
+mod priority;
+mod publish;
+mod sample;
 mod segment;
+mod store;
+#[cfg(test)]
+mod tests;
 
 pub use grid::Grid;
+pub use pack::StreamPart;
+pub use playout::{DisplayDelay, Interpolation, Playout, PlayoutConfig};
+pub use publish::{Publisher, PublisherConfig, PublisherStats};
+pub use store::{Received, Store, StoreStats};

@@ -76,23 +76,20 @@ struct Plan {
 impl Plan {
     /// The best for numbers that are not all zero.
     fn of(numbers: &[u64]) -> Plan {
-        let count = numbers.len() as u64;
-        let (mut all, mut sum) = (0, 0u64);
+        let (mut all, mut widths) = (0, 0);
         for number in numbers {
             all |= number;
-            sum = sum.saturating_add(*number);
+            widths += width_of(*number);
         }
-        let width = 64 - all.leading_zeros();
-        let packed = Plan {
+        let width = width_of(all).max(1);
+        let mut best = Plan {
             is_packed: true,
-            parameter: width.saturating_sub(1),
-            bits: (count * u64::from(width.max(1))) as usize,
+            parameter: width - 1,
+            bits: numbers.len() * width as usize,
         };
-        // The mean tells the best parameter up to one.
-        let mean = (sum / count).max(1);
-        let middle = 63 - mean.leading_zeros();
-        let mut best = packed;
-        for low in middle.saturating_sub(1)..=middle {
+        // The mean width tells the best parameter up to one or two, whatever a few of them are like.
+        let middle = widths / numbers.len() as u32;
+        for low in middle.saturating_sub(2)..=middle.min(63) {
             let bits = counted_bits(numbers, low);
             if bits < best.bits {
                 best = Plan {
@@ -117,16 +114,19 @@ impl Plan {
     }
 }
 
+fn width_of(number: u64) -> u32 {
+    64 - number.leading_zeros()
+}
+
 fn counted_bits(numbers: &[u64], low: u32) -> usize {
-    let escape = u64::from(PARAMETER_BITS) + 64;
-    let bits: u64 = numbers
-        .iter()
-        .map(|number| match number >> low {
-            ones if ones < MOST_ONES => ones + 1 + u64::from(low),
-            _ => MOST_ONES + escape,
-        })
-        .sum();
-    bits as usize
+    let (mut ones, mut long) = (0, 0);
+    for number in numbers {
+        let count = number >> low;
+        ones += count.min(MOST_ONES);
+        long += u64::from(count >= MOST_ONES);
+    }
+    let bits = ones + numbers.len() as u64 * u64::from(1 + low);
+    (bits + long * u64::from(PARAMETER_BITS + 64)) as usize
 }
 
 fn write_counted(number: u64, low: u32, w: &mut BitWriter<'_>) {
@@ -135,7 +135,7 @@ fn write_counted(number: u64, low: u32, w: &mut BitWriter<'_>) {
         w.write_bits(!(u64::MAX << ones), ones as u32 + 1);
         w.write_bits(number, low);
     } else {
-        let width = 64 - number.leading_zeros();
+        let width = width_of(number);
         w.write_bits(u64::MAX, MOST_ONES as u32);
         w.write_bits(u64::from(width - 1), PARAMETER_BITS);
         w.write_bits(number, width);

@@ -173,20 +173,21 @@ impl Scale {
         };
         // Beyond this, steps of one cannot be told apart.
         let most = 9_007_199_254_740_992.0;
-        let (least, range) = match field.shown.range {
-            Some((least, greatest)) => (least, (0.0, (greatest - least) / step)),
-            None => (0.0, (-most, most)),
+        let Some((least, greatest)) = field.shown.range else {
+            return Scale::Steps {
+                is_double,
+                least: 0.0,
+                step,
+                range: (-most, most),
+            };
         };
+        let steps = (greatest - least) / step;
         // Where a float cannot hold the steps, it is its own grid.
-        let far = (least + range.0 * step)
-            .abs()
-            .max((least + range.1 * step).abs());
         let fine = match is_double {
             true => f64::EPSILON,
             false => f64::from(f32::EPSILON),
         };
-        let has_bounds = field.shown.range.is_some();
-        if range.1 > most || has_bounds && far * fine * 2.0 > step {
+        if steps > most || least.abs().max(greatest.abs()) * fine * 2.0 > step {
             return Scale::Exact;
         }
         Scale::Steps {
@@ -194,7 +195,7 @@ impl Scale {
             least,
             step,
             // Whole steps that lie within; the border itself does even if a division says that it falls short by a hair.
-            range: (range.0, ((range.1 * (1.0 + 1e-9)) as i64) as f64),
+            range: (0.0, ((steps * (1.0 + 1e-9)) as i64) as f64),
         }
     }
 

@@ -22,7 +22,8 @@ pub(crate) struct PartHeader {
     pub(crate) number: u32,
     /// What it says is about this instant.
     pub(crate) tick: Tick,
-    /// No baseline before this one will be used, in this part or later ones. Of each row the newest version not after it is still needed.
+    /// No baseline before this one is used, in this part or those written later. Of each row the newest version not after it is still needed.
+    /// (A part that was overtaken has an older one; if that has been forgotten, the part is of no use.)
     pub(crate) oldest: Tick,
     /// It speaks of the pages from here
     pub(crate) from: Place,

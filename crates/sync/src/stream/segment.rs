@@ -79,15 +79,15 @@ pub(super) fn write_fresh(page: &Page, rows: u64, w: &mut BitWriter<'_>) {
 
 /// How far numbers lie apart.
 fn spread(values: &[i64]) -> u64 {
-    let (mut least, mut greatest) = (i64::MAX, i64::MIN);
+    let Some(&first) = values.first() else {
+        return 0;
+    };
+    let (mut least, mut greatest) = (first, first);
     for value in values {
         least = least.min(*value);
         greatest = greatest.max(*value);
     }
-    (greatest.wrapping_sub(least) as u64).min(match values {
-        [] => 0,
-        _ => u64::MAX,
-    })
+    greatest.wrapping_sub(least) as u64
 }
 
 /// The differences of all columns but the ids, which are the same.

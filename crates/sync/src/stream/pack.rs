@@ -1,0 +1,281 @@
+//! Puts segments into parts.
+
+use alloc::vec::Vec;
+use core::ops::Range;
+
+use samestep_wire::{BitWriter, varint_bits};
+
+use super::cache::{Cache, Content};
+use super::client::Client;
+use super::grid::Grid;
+use super::history::History;
+use super::known::Delta;
+use super::page::{MAX_PAGES, rows_of};
+use super::part::{MAX_HEADER, MAX_STEP, PartHeader, Place, write_header, write_step};
+use super::segment;
+use crate::Tick;
+
+/// What is sent of a snapshot in one packet.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct StreamPart {
+    /// Its number, by which the client [acknowledges](crate::Publisher::acknowledge) it; it is also in the bytes.
+    pub number: u32,
+    /// What is to be sent.
+    pub bytes: Vec<u8>,
+}
+
+/// What a client lacks of a page.
+#[derive(Clone, Debug)]
+pub(super) struct Missing {
+    pub(super) place: Place,
+    pub(super) fresh: u64,
+    pub(super) gone: u64,
+    /// Which of a list of differences.
+    pub(super) deltas: Range<usize>,
+    /// The rows that are told of; of the others that are missing nothing is said.
+    pub(super) told: u64,
+    /// All that are missing.
+    pub(super) all: u64,
+}
+
+/// Memory that is used again.
+#[derive(Debug, Default)]
+pub(super) struct Scratch {
+    body: Vec<u8>,
+    segments: Vec<Range<u32>>,
+    told: Vec<Place>,
+}
+
+pub(super) struct Packing<'a> {
+    pub(super) grid: &'a Grid,
+    pub(super) history: &'a History,
+    pub(super) cache: &'a mut Cache,
+    pub(super) client: &'a mut Client,
+    pub(super) out: &'a mut Vec<StreamPart>,
+    pub(super) scratch: &'a mut Scratch,
+    pub(super) deltas: &'a [Delta],
+    /// Of a whole part.
+    pub(super) part_bytes: usize,
+    pub(super) tick: Tick,
+    pub(super) oldest: Tick,
+    /// Where the current part begins, and its last segment.
+    from: Place,
+    place: Place,
+    pub(super) rows: u64,
+    pub(super) bytes: u64,
+}
+
+/// A bound of the bytes of a segment that leaves rows of the same page open, with its step.
+const OPEN_ROWS: usize = 1 + 11;
+/// A bound of the bytes of a step within a kind.
+const STEP: usize = 3;
+/// A bound of the bytes of a segment that leaves pages open, without its step.
+const OPEN_PAGES: usize = 4;
+
+impl<'a> Packing<'a> {
+    #[expect(clippy::too_many_arguments)]
+    pub(super) fn new(
+        grid: &'a Grid,
+        history: &'a History,
+        cache: &'a mut Cache,
+        client: &'a mut Client,
+        out: &'a mut Vec<StreamPart>,
+        scratch: &'a mut Scratch,
+        deltas: &'a [Delta],
+        part_bytes: usize,
+    ) -> Packing<'a> {
+        scratch.body.clear();
+        scratch.told.clear();
+        Packing {
+            grid,
+            tick: history.latest().expect("there is a snapshot"),
+            oldest: history.oldest().expect("there is a snapshot"),
+            history,
+            cache,
+            client,
+            out,
+            scratch,
+            deltas,
+            part_bytes,
+            from: Place::default(),
+            place: Place::default(),
+            rows: 0,
+            bytes: 0,
+        }
+    }
+
+    /// Tells what is to be told of a page. Pages come in ascending order.
+    pub(super) fn page(&mut self, missing: &Missing) {
+        self.rows(missing, missing.told);
+    }
+
+    /// Leaves rows of a page open.
+    pub(super) fn open_rows(&mut self, place: Place, rows: u64) {
+        self.make_room(place, MAX_STEP + OPEN_ROWS);
+        self.segment(place, |w| segment::write_open_rows(rows, w));
+    }
+
+    /// Leaves whole pages open.
+    pub(super) fn open_pages(&mut self, place: Place, pages: u32) {
+        self.make_room(place, MAX_STEP + OPEN_PAGES);
+        self.segment(place, |w| segment::write_open_pages(pages, w));
+    }
+
+    fn rows(&mut self, missing: &Missing, told: u64) {
+        let place = missing.place;
+        let mut bytes = self.code(missing, told) + MAX_STEP;
+        let open = missing.all & !told;
+        if open != 0 {
+            bytes += OPEN_ROWS;
+        }
+        self.make_room(place, bytes);
+        if bytes > self.room() && told.count_ones() > 1 {
+            let (low, high) = halves(told);
+            self.rows(missing, low);
+            self.close(Place {
+                page: place.page + 1,
+                ..place
+            });
+            (self.from, self.place) = (place, place);
+            return self.rows(missing, high);
+        }
+        let segments = core::mem::take(&mut self.scratch.segments);
+        for segment in &segments {
+            self.step(place);
+            let bytes = self.cache.bytes(segment.clone());
+            self.scratch.body.extend_from_slice(bytes);
+        }
+        self.scratch.segments = segments;
+        if open != 0 {
+            self.segment(place, |w| segment::write_open_rows(open, w));
+        }
+        let gone = missing.gone & told;
+        self.rows += u64::from(told.count_ones());
+        let number = self.client.next_number();
+        let known = self.client.known(place);
+        known.on_sent(number, self.tick, told & !gone, gone);
+        self.scratch.told.push(place);
+    }
+
+    /// Codes what is told of a page; returns the bytes that it takes with steps of a page at most.
+    fn code(&mut self, missing: &Missing, told: u64) -> usize {
+        let segments = &mut self.scratch.segments;
+        segments.clear();
+        let contents = [
+            (Content::Gone, missing.gone),
+            (Content::Fresh, missing.fresh),
+        ];
+        let deltas = self.deltas[missing.deltas.clone()].iter();
+        let deltas = deltas.map(|delta| (Content::Delta(delta.baseline), delta.rows));
+        let mut bytes = 0;
+        for (content, rows) in contents.into_iter().chain(deltas) {
+            if rows & told != 0 {
+                let (place, rows) = (missing.place, rows & told);
+                let segment = self
+                    .cache
+                    .segment(self.grid, self.history, place, content, rows);
+                bytes += segment.len() + 1;
+                segments.push(segment);
+            }
+        }
+        bytes
+    }
+
+    /// How many bytes telling of these rows takes at most, with what may have to be left open before them.
+    pub(super) fn size(&mut self, missing: &Missing, told: u64) -> usize {
+        let open = match missing.all & !told {
+            0 => 0,
+            _ => OPEN_ROWS,
+        };
+        self.code(missing, told) + open + 2 * STEP + OPEN_PAGES
+    }
+
+    /// How many bytes all the rest takes at most if so many are written, of so many kinds.
+    pub(super) fn overhead(&self, bytes: usize, kinds: usize) -> usize {
+        // Two parts after each other are more than one can hold.
+        let parts = 2 * bytes / self.part_bytes + 1;
+        parts * (self.header_bytes() + OPEN_ROWS) + kinds * (2 * MAX_STEP + OPEN_PAGES)
+    }
+
+    fn room(&self) -> usize {
+        let header = self.header_bytes();
+        self.part_bytes
+            .saturating_sub(header + self.scratch.body.len())
+    }
+
+    /// A bound of the bytes of the current part's header.
+    fn header_bytes(&self) -> usize {
+        let number = u64::from(self.client.next_number());
+        let age = self.tick.since(self.oldest);
+        let (kinds, pages) = (self.grid.kinds() as u64, u64::from(MAX_PAGES));
+        let numbers = [number, self.tick.0, age, kinds, pages, kinds, pages];
+        let bits: u32 = numbers.into_iter().map(varint_bits).sum();
+        bits as usize / 8
+    }
+
+    /// Begins the next part with this page if it does not fit.
+    fn make_room(&mut self, place: Place, bytes: usize) {
+        if bytes > self.room() && !self.scratch.body.is_empty() {
+            self.close(place);
+            (self.from, self.place) = (place, place);
+        }
+    }
+
+    fn step(&mut self, place: Place) {
+        let mut buffer = [0; MAX_STEP];
+        let mut w = BitWriter::new(&mut buffer);
+        write_step(self.place, place, &mut w);
+        let len = w.finish().expect("the bound of a step holds");
+        self.scratch.body.extend_from_slice(&buffer[..len]);
+        self.place = place;
+    }
+
+    fn segment(&mut self, place: Place, write: impl FnOnce(&mut BitWriter<'_>)) {
+        self.step(place);
+        let mut buffer = [0; 16];
+        let mut w = BitWriter::new(&mut buffer);
+        write(&mut w);
+        let len = w.finish().expect("masks and numbers are short");
+        self.scratch.body.extend_from_slice(&buffer[..len]);
+    }
+
+    /// Ends the last part, which reaches to the end of all pages.
+    pub(super) fn finish(&mut self) {
+        self.close(Place {
+            kind: self.grid.kinds() as u16,
+            page: 0,
+        });
+    }
+
+    fn close(&mut self, to: Place) {
+        let number = self.client.next_number();
+        let mut header = [0; MAX_HEADER];
+        let mut w = BitWriter::new(&mut header);
+        write_header(
+            &PartHeader {
+                number,
+                tick: self.tick,
+                oldest: self.oldest,
+                from: self.from,
+                to,
+            },
+            &mut w,
+        );
+        let len = w.finish().expect("the bound of a header holds");
+        let mut bytes = Vec::with_capacity(len + self.scratch.body.len());
+        bytes.extend_from_slice(&header[..len]);
+        bytes.extend_from_slice(&self.scratch.body);
+        self.bytes += bytes.len() as u64;
+        self.out.push(StreamPart { number, bytes });
+        self.client.on_part(self.tick, &self.scratch.told);
+        self.scratch.body.clear();
+        self.scratch.told.clear();
+    }
+}
+
+/// The first half of some rows, and the others.
+fn halves(rows: u64) -> (u64, u64) {
+    let half = rows.count_ones() as usize / 2;
+    let low = rows_of(rows).take(half).fold(0, |low, row| low | 1 << row);
+    (low, rows & !low)
+}
