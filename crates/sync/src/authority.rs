@@ -4,6 +4,7 @@
 //! the state, and tells everyone what has changed since what they confirmed. Those who follow act some time ahead, so that what they do
 //! arrives just before its tick; between that and what they are told they simulate themselves, or draw what they know a little later.
 
+mod begin;
 mod client;
 mod common;
 mod guest;

@@ -173,6 +173,16 @@ impl Snapshot {
 /// Both models of an authority are one engine with different settings.
 macro_rules! model_of_engine {
     ($model:ty) => {
+        impl $model {
+            pub(crate) fn engine(&self) -> &Engine {
+                &self.engine
+            }
+
+            pub(crate) fn engine_mut(&mut self) -> &mut Engine {
+                &mut self.engine
+            }
+        }
+
         impl Model for $model {
             fn handle_roster(&mut self, now: Duration, roster: &Roster) {
                 self.engine.handle_roster(now, roster);

@@ -388,7 +388,8 @@ impl Model for Switch {
 
     fn poll_timeout(&self) -> Option<Duration> {
         let before = self.before.iter().map(|before| &before.running);
-        let models = before.chain([&self.running]);
+        let lingering = before.filter(|running| running.is_same_everywhere());
+        let models = lingering.chain([&self.running]);
         let models = models.filter_map(|running| running.model().poll_timeout());
         models.chain(self.wake).min()
     }

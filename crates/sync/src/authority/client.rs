@@ -158,9 +158,18 @@ impl Client {
 
     /// What happened before a tick, as much as fits.
     pub(super) fn news(&self, before: Tick) -> News<'_> {
+        self.news_in(before, NEWS_BYTES)
+    }
+
+    /// All that happened before a tick.
+    pub(super) fn all_news(&self, before: Tick) -> News<'_> {
+        self.news_in(before, usize::MAX)
+    }
+
+    fn news_in(&self, before: Tick, most_bytes: usize) -> News<'_> {
         let (mut entries, mut bytes, mut upto) = (Vec::new(), 0, before);
         for (tick, count, happened) in &self.news {
-            if bytes > 0 && bytes + happened.len() > NEWS_BYTES {
+            if bytes > 0 && bytes + happened.len() > most_bytes {
                 upto = *tick;
                 break;
             }

@@ -5,6 +5,7 @@ use alloc::string::ToString;
 use alloc::vec::Vec;
 use core::time::Duration;
 
+use super::begin::FIRST;
 use super::common::Common;
 use super::host::LAYOUT;
 use super::kinds::Kinds;
@@ -13,6 +14,7 @@ use super::message::{Entry, Message, News, Said, Update};
 use super::predict::Predicted;
 use crate::bytes::Bytes;
 use crate::stream::{Playout, PlayoutConfig, Store};
+use crate::switch::Beginning;
 use crate::{
     AdoptError, Carriage, ModelEvent, Others, PeerId, PlayerId, Sight, Table, Tick, TickInputs,
     World,
@@ -151,6 +153,18 @@ impl Guest {
         Ok(())
     }
 
+    /// Begins in the middle of a game, with the authority's own state.
+    pub(super) fn begin_at(&mut self, at: &Beginning<'_>, common: &Common, world: &mut dyn World) {
+        let scene = world.scene();
+        scene.extract(&mut self.table);
+        scene.doing(&mut self.doing);
+        self.kinds.fill(&mut self.table, &self.doing);
+        self.store.seed(at.tick, &self.table);
+        (self.epoch, self.head, self.newest) = (FIRST, at.tick, at.tick);
+        (self.news_upto, self.news_told) = (at.tick, at.tick);
+        self.on_roster(common);
+    }
+
     /// The world becomes what is known of a tick.
     pub(super) fn take_known(
         &mut self,
@@ -268,6 +282,22 @@ impl Guest {
             self.news_told = upto;
             world.scene().hear(Tick(upto.0 - 1), 0, &[]);
         }
+    }
+
+    /// Tells the game all that is known to have happened, whether it has been shown or not.
+    pub(super) fn tell_all_news(&mut self, world: &mut dyn World) {
+        for (tick, count, bytes) in core::mem::take(&mut self.news) {
+            world.scene().hear(tick, count, &bytes);
+        }
+        if let Some(last) = self.news_upto.0.checked_sub(1) {
+            world.scene().hear(Tick(last), 0, &[]);
+        }
+        self.news_told = self.news_upto;
+    }
+
+    /// The time that is drawn at `now`.
+    pub(super) fn shown(&mut self, now: Duration) -> Option<Duration> {
+        self.playout.display_time(now)
     }
 
     pub(super) fn advance(&mut self, now: Duration, common: &mut Common, world: &mut dyn World) {

@@ -4,12 +4,14 @@ use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
 use core::time::Duration;
 
+use super::begin::FIRST;
 use super::client::{Client, Due, Queue};
 use super::common::Common;
 use super::kinds::Kinds;
 use super::message::{Message, Said, Update};
 use crate::bytes::put;
 use crate::stream::{Publisher, PublisherConfig, StreamPart};
+use crate::switch::Beginning;
 use crate::{
     Carriage, Interest, Member, Outgoing, PeerId, PlayerId, Relevance, Sight, Table, Tick,
     TickInputs, World,
@@ -66,6 +68,21 @@ impl Host {
             parts: Vec::new(),
             waiting: VecDeque::new(),
             epochs: 0,
+        }
+    }
+
+    /// Begins in the middle of a game.
+    pub(super) fn begin_at(&mut self, at: &Beginning<'_>, common: &Common, world: &mut dyn World) {
+        self.next = at.tick;
+        let Some(roster) = common.roster.as_ref().filter(|_| at.is_known) else {
+            return;
+        };
+        self.publish(world);
+        self.epochs = FIRST;
+        for member in roster.members.iter().filter(|m| m.peer != roster.me) {
+            self.publisher.join_knowing(member.peer, at.tick);
+            let client = Client::new(member, FIRST, at.tick);
+            self.clients.insert(member.peer, client);
         }
     }
 

@@ -13,6 +13,8 @@ pub(crate) struct Beginning<'a> {
     pub(crate) start: Duration,
     /// How much later than planned everything happens since.
     pub(crate) slip: Duration,
+    /// Whether everyone's world is in the same state.
+    pub(crate) is_known: bool,
     /// Who is present, in ascending order.
     pub(crate) players: &'a [PlayerId],
 }

@@ -13,7 +13,7 @@ use crate::{
 /// How long the model before is kept for those who have not left it.
 const LINGERS: Duration = Duration::from_secs(10);
 /// An epoch that was handed to a guest waits so long for what the guest still sees of the one before.
-const SEEN: Duration = Duration::from_millis(100);
+const SEEN: Duration = Duration::from_millis(150);
 /// Who has not come to the next epoch so long after it began asks to be handed it, and again as often.
 const ASK_AFTER: Duration = Duration::from_secs(1);
 /// How often guests that do not simulate are told what has taken effect.
@@ -29,8 +29,9 @@ impl Switch {
     /// Goes on with another model if it is time.
     pub(super) fn change(&mut self, now: Duration, world: &mut dyn World) -> bool {
         if let Some(since) = self.handover.as_ref().map(|(since, _)| *since) {
-            if !self.has_seen_all() && now < since + SEEN {
-                self.wake_at(since + SEEN);
+            let shown = |decree: Decree| self.running.has_shown(now, decree.tick);
+            if now < since + SEEN && !self.decree.is_none_or(shown) {
+                self.wake_at(now + self.tick_time);
                 return false;
             }
             return self.take_handover(now, world);
@@ -53,13 +54,6 @@ impl Switch {
         true
     }
 
-    /// Whether there is nothing more to see of the model that runs.
-    fn has_seen_all(&self) -> bool {
-        let status = self.running.model().status();
-        self.decree
-            .is_none_or(|decree| status.tick >= decree.tick && status.settled >= decree.tick)
-    }
-
     /// Everything before a tick is settled: another model goes on from there.
     fn pass(&mut self, now: Duration, decree: Decree, world: &mut dyn World) {
         let Some((start, slip)) = self.running.schedule() else {
@@ -77,6 +71,7 @@ impl Switch {
             tick: decree.tick,
             start,
             slip,
+            is_known: was_same,
             players: &players,
         };
         let mut lent = Lent::new(world, &mut self.book);
@@ -218,7 +213,9 @@ impl Switch {
                 "it is played with a model that is not among this program's choices",
             ));
         }
-        let is_same = (checkpoint.epoch, checkpoint.which) == (self.epoch, self.which);
+        // Who begins anew with a model in which an authority decides has to say everything again.
+        let is_same = (checkpoint.epoch, checkpoint.which) == (self.epoch, self.which)
+            && self.running.is_same_everywhere();
         if !is_same {
             self.replace_running(checkpoint.which);
             self.introduce(now);
@@ -249,6 +246,8 @@ impl Switch {
         };
         // Whoever went the way of all goes on without a break.
         let is_planned = self.decree.is_some() && !self.running.is_same_everywhere();
+        let mut lent = Lent::new(world, &mut self.book);
+        self.running.finish(&mut lent);
         if let Err(error) = self.read_checkpoint(now, &bytes, world) {
             self.trouble = Some(error.to_string());
             return false;
@@ -330,8 +329,13 @@ impl Switch {
             return;
         }
         self.handed.insert(peer, now);
-        let checkpoint = &self.write_checkpoint(now, peer, world);
-        let message = Message::Handover { epoch, checkpoint };
+        let before = self.before.iter_mut().find(|old| old.epoch + 1 == epoch);
+        let farewell = before.map_or_else(Vec::new, |before| before.running.farewell(peer));
+        let message = Message::Handover {
+            epoch,
+            farewell: &farewell,
+            checkpoint: &self.write_checkpoint(now, peer, world),
+        };
         self.say([peer].into(), Carriage::Reliable, &message);
     }
 

@@ -1,13 +1,16 @@
 //! The models that can be changed between.
 
 use alloc::boxed::Box;
+use alloc::vec::Vec;
 use core::fmt;
 use core::time::Duration;
 
 use super::Beginning;
+use crate::authority::Engine;
 use crate::{
-    Lockstep, LockstepConfig, LockstepError, Model, Pace, Rollback, RollbackConfig, RollbackError,
-    World,
+    Lockstep, LockstepConfig, LockstepError, Model, Pace, PeerId, Rollback, RollbackConfig,
+    RollbackError, Snapshot, SnapshotConfig, SnapshotError, StateSync, StateSyncConfig,
+    StateSyncError, Tick, World,
 };
 
 /// The most models that can be chosen from.
@@ -20,6 +23,10 @@ pub enum Choice {
     Lockstep(LockstepConfig),
     /// [`Rollback`].
     Rollback(RollbackConfig),
+    /// [`Snapshot`].
+    Snapshot(SnapshotConfig),
+    /// [`StateSync`].
+    StateSync(StateSyncConfig),
 }
 
 /// Why models cannot be changed between.
@@ -33,6 +40,10 @@ pub enum SwitchError {
     Lockstep(LockstepError),
     /// Settings of rollback.
     Rollback(RollbackError),
+    /// Settings of snapshots.
+    Snapshot(SnapshotError),
+    /// Settings of state synchronisation.
+    StateSync(StateSyncError),
 }
 
 impl fmt::Display for SwitchError {
@@ -44,6 +55,8 @@ impl fmt::Display for SwitchError {
             ),
             Self::Lockstep(error) => error.fmt(f),
             Self::Rollback(error) => error.fmt(f),
+            Self::Snapshot(error) => error.fmt(f),
+            Self::StateSync(error) => error.fmt(f),
         }
     }
 }
@@ -73,6 +86,14 @@ impl Choice {
                 let model = Rollback::new(config.clone()).map_err(SwitchError::Rollback)?;
                 Running::Rollback(Box::new(model))
             }
+            Self::Snapshot(config) => {
+                let model = Snapshot::new(config.clone()).map_err(SwitchError::Snapshot)?;
+                Running::Snapshot(Box::new(model))
+            }
+            Self::StateSync(config) => {
+                let model = StateSync::new(config.clone()).map_err(SwitchError::StateSync)?;
+                Running::StateSync(Box::new(model))
+            }
         })
     }
 }
@@ -82,6 +103,8 @@ impl Choice {
 pub(super) enum Running {
     Lockstep(Box<Lockstep>),
     Rollback(Box<Rollback>),
+    Snapshot(Box<Snapshot>),
+    StateSync(Box<StateSync>),
 }
 
 impl Running {
@@ -89,6 +112,8 @@ impl Running {
         match self {
             Self::Lockstep(model) => &**model,
             Self::Rollback(model) => &**model,
+            Self::Snapshot(model) => &**model,
+            Self::StateSync(model) => &**model,
         }
     }
 
@@ -96,6 +121,8 @@ impl Running {
         match self {
             Self::Lockstep(model) => &mut **model,
             Self::Rollback(model) => &mut **model,
+            Self::Snapshot(model) => &mut **model,
+            Self::StateSync(model) => &mut **model,
         }
     }
 
@@ -103,6 +130,16 @@ impl Running {
     pub(super) fn is_same_everywhere(&self) -> bool {
         match self {
             Self::Lockstep(_) | Self::Rollback(_) => true,
+            Self::Snapshot(_) | Self::StateSync(_) => false,
+        }
+    }
+
+    /// What models of an authority have in common.
+    fn engine_mut(&mut self) -> Option<&mut Engine> {
+        match self {
+            Self::Lockstep(_) | Self::Rollback(_) => None,
+            Self::Snapshot(model) => Some(model.engine_mut()),
+            Self::StateSync(model) => Some(model.engine_mut()),
         }
     }
 
@@ -111,6 +148,8 @@ impl Running {
         match self {
             Self::Lockstep(model) => model.schedule(),
             Self::Rollback(model) => model.engine().schedule(),
+            Self::Snapshot(model) => model.engine().schedule(),
+            Self::StateSync(model) => model.engine().schedule(),
         }
     }
 
@@ -119,6 +158,8 @@ impl Running {
         match self {
             Self::Lockstep(model) => model.begin(now, at, world),
             Self::Rollback(model) => model.engine_mut().begin(now, at, world),
+            Self::Snapshot(model) => model.engine_mut().begin(now, at, world),
+            Self::StateSync(model) => model.engine_mut().begin(now, at, world),
         }
     }
 
@@ -127,6 +168,26 @@ impl Running {
         match self {
             Self::Lockstep(model) => model.linger(now),
             Self::Rollback(model) => model.engine_mut().linger(now),
+            Self::Snapshot(_) | Self::StateSync(_) => {}
+        }
+    }
+
+    /// What somebody may not have heard yet of what happened, for its model.
+    pub(super) fn farewell(&mut self, peer: PeerId) -> Vec<u8> {
+        let engine = self.engine_mut();
+        engine.map_or_else(Vec::new, |engine| engine.farewell(peer))
+    }
+
+    /// Whether what is drawn has come to a tick.
+    pub(super) fn has_shown(&mut self, now: Duration, tick: Tick) -> bool {
+        let engine = self.engine_mut();
+        engine.is_none_or(|engine| engine.has_shown(now, tick))
+    }
+
+    /// Tells the game everything that is known to have happened.
+    pub(super) fn finish(&mut self, world: &mut dyn World) {
+        if let Some(engine) = self.engine_mut() {
+            engine.finish(world);
         }
     }
 }

@@ -59,8 +59,16 @@ impl Switch {
                     self.take_decree(now, decree);
                 }
             }
-            Message::Handover { epoch, checkpoint } => {
+            Message::Handover {
+                epoch,
+                farewell,
+                checkpoint,
+            } => {
                 let asked = self.next_ask.is_some();
+                if epoch == self.epoch + 1 && !farewell.is_empty() {
+                    let model = self.running.model_mut();
+                    model.handle_message(now, from, farewell);
+                }
                 if epoch > self.epoch || (epoch == self.epoch && asked) {
                     self.handover = Some((now, checkpoint.into()));
                     self.wake_at(now);

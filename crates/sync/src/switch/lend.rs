@@ -168,22 +168,13 @@ impl Scene for Lent<'_> {
         self.world().scene().extract_at(saved, table)
     }
 
+    // What is held has no number.
     fn doing(&self, doing: &mut TickInputs) {
-        let mut plain = TickInputs::new();
-        self.world.borrow_mut().scene().doing(&mut plain);
-        doing.clear();
-        doing.share_players(&plain);
-        let mut wrapped = Vec::new();
-        for (player, input) in plain.entries() {
-            wrap(0, input, &mut wrapped);
-            doing.push(player, &wrapped);
-        }
+        self.world.borrow_mut().scene().doing(doing);
     }
 
     fn replace(&mut self, tick: Tick, table: &Table, doing: &TickInputs) -> Result<(), AdoptError> {
-        strip(doing, &mut self.book.plain);
-        let scene = self.world.get_mut().scene();
-        scene.replace(tick, table, &self.book.plain)
+        self.world().scene().replace(tick, table, doing)
     }
 
     fn merge(&self, late: &[u8], due: &[u8]) -> Option<Vec<u8>> {

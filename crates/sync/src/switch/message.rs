@@ -26,8 +26,12 @@ pub(super) enum Message<'a> {
     Decree { epoch: u64, decree: Decree },
     /// The sender has come to an epoch.
     Passed { epoch: u64 },
-    /// An epoch to go on in, in place of the one the receiver is in.
-    Handover { epoch: u64, checkpoint: &'a [u8] },
+    /// An epoch to go on in, in place of the one the receiver is in; and before that, the last message of the model before.
+    Handover {
+        epoch: u64,
+        farewell: &'a [u8],
+        checkpoint: &'a [u8],
+    },
     /// Where an epoch began the state had this check value, and of the receiver's players this had taken effect.
     Began {
         epoch: u64,
@@ -76,10 +80,14 @@ impl<'a> Message<'a> {
                 decree: read_decree(&mut r)?,
             },
             1 => Self::Passed { epoch: r.number()? },
-            2 => Self::Handover {
-                epoch: r.number()?,
-                checkpoint: r.rest(),
-            },
+            2 => {
+                let (epoch, len) = (r.number()?, r.number()?);
+                Self::Handover {
+                    epoch,
+                    farewell: r.take(usize::try_from(len).ok()?)?,
+                    checkpoint: r.rest(),
+                }
+            }
             3 => Self::Began {
                 epoch: r.number()?,
                 checksum: r.fixed()?,
@@ -137,8 +145,14 @@ impl<'a> Message<'a> {
                 put(&mut out, *epoch);
                 1
             }
-            Self::Handover { epoch, checkpoint } => {
+            Self::Handover {
+                epoch,
+                farewell,
+                checkpoint,
+            } => {
                 put(&mut out, *epoch);
+                put(&mut out, farewell.len() as u64);
+                out.extend_from_slice(farewell);
                 out.extend_from_slice(checkpoint);
                 2
             }
@@ -268,6 +282,7 @@ mod tests {
             Message::Passed { epoch: 901 },
             Message::Handover {
                 epoch: 901,
+                farewell: b"bye",
                 checkpoint: b"state",
             },
             Message::Began {
