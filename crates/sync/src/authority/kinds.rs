@@ -98,7 +98,8 @@ impl Kinds {
 
     /// Numbers new entities as a table says. Where it does not, behind those that are there.
     pub(super) fn set_counters(&self, table: &mut Table) {
-        for kind in 0..self.own {
+        let kinds = self.schema.kinds().iter().take(self.own).enumerate();
+        for (kind, _) in kinds.filter(|(_, kind)| kind.has_ids) {
             let counters = table.kind(self.counters());
             let said = counters.and_then(|rows| rows.cells.get(kind)).copied();
             let Some(rows) = table.kind_mut(kind) else {
@@ -107,10 +108,10 @@ impl Kinds {
             let numbers = rows.ids.iter().filter(|id| !id.is_fixed());
             let last = numbers.map(|id| id.number()).max().unwrap_or(0);
             let said = said.and_then(|said| u32::try_from(said).ok()).unwrap_or(0);
-            rows.counter = rows.counter.max(last.saturating_add(1)).max(said);
-            if said > last {
-                rows.counter = said;
-            }
+            rows.counter = match said > last {
+                true => said,
+                false => rows.counter.max(last.saturating_add(1)),
+            };
         }
     }
 }

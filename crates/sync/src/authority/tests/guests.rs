@@ -149,7 +149,7 @@ fn who_comes_later_is_given_what_it_may_see() {
 fn what_is_hidden_is_not_there() {
     let mut game = Meadow::new(0);
     game.sight = 150;
-    let mut field = Field::new(4, 20, &game, state_sync);
+    let mut field = Field::new(4, 20, &game, snapshot);
     field.run(500);
     field.walk(3, 1, true);
     field.run(500);
@@ -158,4 +158,65 @@ fn what_is_hidden_is_not_there() {
     assert_eq!(field.place(1, 2), field.place(0, 2));
     assert!(heard(&mut field, 1).is_empty());
     assert_eq!(heard(&mut field, 0).len(), 1);
+}
+
+#[test]
+fn others_are_drawn_where_they_were_and_oneself_where_one_is() {
+    let mut field = Field::new(3, 50, &Meadow::new(0), state_sync);
+    field.run(500);
+    for at in [1, 2] {
+        field.walk(at, 2, false);
+    }
+    for _ in 0..100 {
+        field.run(16);
+        field.drawn(1, 1);
+    }
+    let own = field.drawn(1, 1).unwrap() - 100;
+    let other = field.drawn(1, 2).unwrap() - 200;
+    let truth = field.place(0, 2).unwrap() - 200;
+    // Two a tick: others about 100 ms ago, oneself more than 50 ms ahead.
+    assert!((8..=16).contains(&(truth - other)), "{truth} {other}");
+    assert!((4..=12).contains(&(own - truth)), "{truth} {own}");
+}
+
+#[test]
+fn who_was_not_there_for_a_while_goes_on_from_what_is_right() {
+    let mut field = Field::new(3, 30, &Meadow::new(100), state_sync);
+    field.run(1000);
+    field.walk(1, 2, false);
+    field.run(1000);
+    // A window that is hidden: nothing is done here for ten seconds.
+    field.peers[1].here = false;
+    field.run(10_000);
+    field.peers[1].here = true;
+    field.run(1000);
+    field.walk(1, 0, false);
+    field.run(500);
+    assert_eq!(field.place(1, 1), field.place(0, 1));
+    assert_eq!(field.place(2, 1), field.place(0, 1));
+    let status = field.peers[1].model.status();
+    assert!(status.deepest <= 30, "{status:?}");
+    assert!(status.lead < Duration::from_millis(120), "{status:?}");
+}
+
+#[test]
+fn a_new_authority_goes_on_from_what_it_knows() {
+    let mut field = Field::new(3, 30, &Meadow::new(100), state_sync);
+    field.run(1000);
+    field.walk(2, 2, false);
+    field.run(1000);
+    field.walk(2, 0, false);
+    field.run(500);
+    let there = field.place(0, 2);
+    field.peers[0].here = false;
+    field.authority = 1;
+    field.tell_roster();
+    field.run(1000);
+    assert_eq!(field.place(1, 2), there);
+    field.walk(2, 3, false);
+    field.run(1000);
+    field.walk(2, 0, false);
+    field.run(500);
+    assert!(field.place(1, 2) > there);
+    assert_eq!(field.place(2, 2), field.place(1, 2));
 }

@@ -147,6 +147,7 @@ pub(super) struct Peer<M> {
 pub(super) struct Field<M> {
     pub now: Duration,
     pub delay: Duration,
+    pub authority: u16,
     pub peers: Vec<Peer<M>>,
     /// Messages that get lost, in percent.
     pub loss: u32,
@@ -173,6 +174,7 @@ impl<M: Model> Field<M> {
         let mut field = Field {
             now: Duration::from_secs(1),
             delay: Duration::from_millis(delay_ms),
+            authority: 0,
             peers: (0..peers).map(peer).collect(),
             loss: 0,
             jitter_ms: 0,
@@ -216,7 +218,7 @@ impl<M: Model> Field<M> {
         for (at, peer) in self.peers.iter_mut().enumerate() {
             let roster = Roster {
                 me: PeerId(at as u16),
-                authority: PeerId(0),
+                authority: PeerId(self.authority),
                 is_mesh: false,
                 members: members.clone(),
             };
