@@ -199,6 +199,12 @@ impl<W: World, M: Model> Match<W, M> {
         }
     }
 
+    /// Has the model draw into the world what is to be seen at `now`. False if that is just the world's present state.
+    pub fn draw(&mut self, now: Duration) -> bool {
+        let time = self.session.time(now);
+        time.is_some_and(|time| self.model.view(time, &mut self.world))
+    }
+
     /// The game as it is here.
     pub fn world(&self) -> &W {
         &self.world
@@ -542,8 +548,7 @@ impl<S: Simulation, M: Model> Match<Live<S>, M> {
     /// What to draw at `now`: the state as it is to be seen, which moves smoothly, and where the authority alone knows everything lies a little
     /// in the past.
     pub fn shown(&mut self, now: Duration) -> &S {
-        let time = self.session.time(now);
-        match time.is_some_and(|time| self.model.view(time, &mut self.world)) {
+        match self.draw(now) {
             true => self.world.drawn(),
             false => self.world.shown(now),
         }

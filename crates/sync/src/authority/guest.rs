@@ -140,8 +140,7 @@ impl Guest {
         (fresh.epoch, fresh.head, fresh.newest) = (epoch, Tick(tick), Tick(tick));
         (fresh.news_upto, fresh.news_told) = (Tick(tick), Tick(tick));
         fresh.take_known(Tick(tick), world)?;
-        // What was said and not heard is said again.
-        fresh.pending = core::mem::take(&mut self.pending);
+        fresh.pending = self.take_unheard();
         common.start = match start {
             0 => common.start,
             start => Some(Duration::from_micros(start - 1)),
@@ -163,6 +162,16 @@ impl Guest {
         (self.epoch, self.head, self.newest) = (FIRST, at.tick, at.tick);
         (self.news_upto, self.news_told) = (at.tick, at.tick);
         self.on_roster(common);
+    }
+
+    /// What players did that was not heard, to be done again, and what they have not done yet.
+    fn take_unheard(&mut self) -> BTreeMap<PlayerId, VecDeque<Vec<u8>>> {
+        let mut pending = core::mem::take(&mut self.pending);
+        let heard = (self.heard - self.first) as usize;
+        for own in self.log.drain(..).skip(heard).rev() {
+            pending.entry(own.player).or_default().push_front(own.input);
+        }
+        pending
     }
 
     /// The world becomes what is known of a tick.
@@ -236,7 +245,9 @@ impl Guest {
             common.refused += 1;
             return;
         };
-        if let Some(at) = common.time_of(received.tick) {
+        if received.is_new
+            && let Some(at) = common.time_of(received.tick)
+        {
             self.playout.handle_arrival(now, at, received.number);
         }
         if received.tick >= self.newest {
@@ -318,7 +329,7 @@ impl Guest {
             true => self.predict(now, common, world),
             false => self.act(now, common),
         }
-        self.say(common);
+        self.say(now, common);
         if let Some(at) = common.time_of(self.head)
             && common.hold.is_none_or(|hold| self.head < hold)
         {
@@ -369,7 +380,7 @@ impl Guest {
     }
 
     /// Says what players do, and what is known of the state, in every tick in which there is something to say.
-    fn say(&mut self, common: &mut Common) {
+    fn say(&mut self, now: Duration, common: &mut Common) {
         let skip = (self.heard - self.first) as usize;
         let quiet = skip >= self.log.len();
         let since = self.said_for.map(|said| self.head.since(said));
@@ -398,7 +409,10 @@ impl Guest {
             entries: entries.collect(),
         });
         common.send(&[authority], Carriage::Unreliable, &said);
-        self.lead.on_said(tick);
+        // Who is late because it slept needs no more time for that.
+        if !common.is_due(now + self.lead.length(), self.head + 1) {
+            self.lead.on_said(tick);
+        }
         self.said_for = Some(self.head);
     }
 

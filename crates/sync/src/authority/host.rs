@@ -378,7 +378,7 @@ impl Host {
         );
         put(&mut out, common.slip.as_micros() as u64);
         put(&mut out, common.settings.every);
-        self.epochs = self.epochs.wrapping_add(1);
+        self.epochs = self.epochs.checked_add(1).unwrap_or(1);
         out.push(self.epochs);
         let member = common
             .roster
