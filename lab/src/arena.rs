@@ -3,6 +3,7 @@
 mod compare;
 mod contest;
 mod corrections;
+mod cues;
 mod keys;
 mod notes;
 mod seat;
@@ -21,15 +22,18 @@ use samestep_sync::{Lockstep, LockstepConfig, RollbackConfig, Tick};
 use crate::busy::Busy;
 use crate::samples::Course;
 use crate::stats::Samples;
-pub use contest::Contest;
+pub use contest::{Contest, Placed};
+pub use cues::{Cues, Script, script_of};
 pub use keys::*;
 pub use seat::{ArenaModel, Notice, Seat};
+pub use told::Told;
 
 /// Time of a tick of all the games.
 pub const TICK: Duration = Duration::from_nanos(1_000_000_000 / 60);
 /// The program that opens the room, and hosts it unless it is a mesh.
 pub const OPENER: NodeId = NodeId(0);
-const PATIENCE: Duration = Duration::from_secs(300);
+/// How long anything may take that has to happen before a match.
+pub const PATIENCE: Duration = Duration::from_secs(300);
 
 /// What a match is made of.
 #[derive(Clone, Debug)]
@@ -63,9 +67,7 @@ pub struct Arena<G: Contest = Evaluation, M: ArenaModel = Lockstep> {
     game: G,
     /// World time at which the game began.
     start: Duration,
-    script: G::Script,
-    /// Which tick of the script is next, and whose.
-    next: (u64, u16),
+    cues: Cues<G>,
     seconds: u32,
     course: Course,
     /// The opener's check values, and those of others for ticks it has not reached.
@@ -80,12 +82,14 @@ impl<G: Contest, M: ArenaModel> Arena<G, M> {
     pub fn open(config: ArenaConfig, seed: u64) -> Result<Arena<G, M>, String> {
         let mut arena = Arena {
             fleet: Fleet::new(seed),
-            game: G::begin(&config, seed)?,
-            script: G::script(&config, seed)?,
+            game: G::begin(config.players, config.entities, seed)?,
+            cues: Cues::new(
+                config.players,
+                script_of(config.players, config.entities, seed)?,
+            ),
             config,
             seed,
             start: Duration::ZERO,
-            next: (0, 0),
             seconds: 0,
             course: Course::default(),
             truth: BTreeMap::new(),
@@ -121,11 +125,7 @@ impl<G: Contest, M: ArenaModel> Arena<G, M> {
     }
 
     fn sit(&mut self, node: NodeId, role: Role) {
-        let name = format!("player {}", node.0);
-        let mut session = SessionConfig::new("samestep-lab", 1).player(&name);
-        session.capacity = usize::from(self.config.players).max(session.capacity);
-        session.load_grace = PATIENCE;
-        session.protocol.connect_timeout = PATIENCE;
+        let session = session_of(node, self.config.players);
         let (config, game) = (&self.config, self.game.clone());
         self.fleet.start(node, |now, seed| {
             let seat = Seat::new(now, config, session, role, seed, game);
@@ -284,47 +284,19 @@ impl<G: Contest, M: ArenaModel> Arena<G, M> {
         ))
     }
 
-    /// When the next command is given, if by this time: in every tick of the script, one player after the other.
+    /// When the next command is given, if by this time.
     fn next_command(&mut self, until: Duration) -> Option<Duration> {
-        loop {
-            let (tick, at) = self.next;
-            let phase = TICK.mul_f64(f64::from(at) / f64::from(self.config.players));
-            let time = self.start + TICK * tick as u32 + phase;
-            if time > until {
-                return None;
-            }
-            if self.scripted().is_some() {
-                return Some(time);
-            }
-            self.advance_script();
-        }
-    }
-
-    /// Who acts next, and how; nobody if whoever might has not come or does nothing.
-    fn scripted(&mut self) -> Option<(NodeId, PlayerId, G::Input)> {
-        let (tick, node) = (Tick(self.next.0), NodeId(self.next.1));
-        if self.fleet.nodes().count() <= node.0.into() {
-            return None;
-        }
-        let seat = self.fleet.machine(node)?.machine();
-        let player = seat.player()?;
-        let command = seat.state().command(&mut self.script, tick, player)?;
-        Some((node, player, command))
+        let fleet = &self.fleet;
+        let until = until.saturating_sub(self.start);
+        let at = self.cues.next_at(until, |node| player_of(fleet, node))?;
+        Some(self.start + at)
     }
 
     fn command(&mut self) {
-        if let Some((node, player, command)) = self.scripted() {
+        let fleet = &self.fleet;
+        if let Some((node, player, command)) = self.cues.take(|node| player_of(fleet, node)) {
             self.with(node, |now, seat| seat.give(now, player, &command));
         }
-        self.advance_script();
-    }
-
-    fn advance_script(&mut self) {
-        let (tick, player) = self.next;
-        self.next = match player + 1 < self.config.players {
-            true => (tick, player + 1),
-            false => (tick + 1, 0),
-        };
     }
 
     /// Everyone writes down what it has counted, and what was seen of the states is compared.
@@ -359,6 +331,28 @@ impl<G: Contest, M: ArenaModel> Arena<G, M> {
             false
         });
     }
+}
+
+/// Who plays at a node, and the game as it is there; nobody if whoever might has not come.
+fn player_of<G: Contest, M: ArenaModel>(
+    fleet: &Fleet<Busy<Seat<G, M>>>,
+    node: NodeId,
+) -> Option<(PlayerId, &G)> {
+    if fleet.nodes().count() <= node.0.into() {
+        return None;
+    }
+    let seat = fleet.machine(node)?.machine();
+    Some((seat.player()?, seat.state()))
+}
+
+/// The session of a program with one player, in a room for so many.
+pub fn session_of(node: NodeId, players: u16) -> SessionConfig {
+    let name = format!("player {}", node.0);
+    let mut session = SessionConfig::new("samestep-lab", 1).player(&name);
+    session.capacity = usize::from(players).max(session.capacity);
+    session.load_grace = PATIENCE;
+    session.protocol.connect_timeout = PATIENCE;
+    session
 }
 
 #[cfg(test)]

@@ -42,6 +42,7 @@ mod reference;
 mod report;
 mod run;
 mod samples;
+mod stage;
 mod stats;
 mod stream;
 mod table;

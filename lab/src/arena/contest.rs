@@ -4,18 +4,22 @@ use samestep_evaluation::Evaluation;
 use samestep_skirmish::{Bot, Command, ONE, Skirmish, SkirmishConfig};
 use samestep_sync::{EntityId, Events, Inputs, PlayerId, Simulation, Tick};
 
-use super::ArenaConfig;
+/// A game of which the lab knows where things are.
+pub trait Placed: Simulation {
+    /// What is seen where, in units, in ascending order of the entities.
+    fn places(&self, places: &mut Vec<(EntityId, (f32, f32))>);
+}
 
 /// A game that the lab plays.
-pub trait Contest: Simulation {
+pub trait Contest: Placed {
     /// What the players do: the same whichever model keeps them in step, so that models can be compared.
-    type Script;
+    type Script: Send + 'static;
 
     /// The state it begins with; in words what is wrong if it cannot be played so.
-    fn begin(config: &ArenaConfig, seed: u64) -> Result<Self, String>;
+    fn begin(players: u16, entities: usize, seed: u64) -> Result<Self, String>;
 
     /// What will be done.
-    fn script(config: &ArenaConfig, seed: u64) -> Result<Self::Script, String>;
+    fn script(players: u16, entities: usize, seed: u64) -> Result<Self::Script, String>;
 
     /// What a player does in a tick of the script, if anything. Ticks are asked for in their order.
     fn command(
@@ -24,30 +28,29 @@ pub trait Contest: Simulation {
         tick: Tick,
         player: PlayerId,
     ) -> Option<Self::Input>;
+}
 
-    /// What is seen where, in units, in ascending order of the entities.
-    fn places(&self, places: &mut Vec<(EntityId, (f32, f32))>);
+impl Placed for Evaluation {
+    fn places(&self, places: &mut Vec<(EntityId, (f32, f32))>) {
+        let entities = (0..).zip(self.entities());
+        places.extend(entities.map(|(number, entity)| (EntityId::fixed(number), entity.position)));
+    }
 }
 
 impl Contest for Evaluation {
     /// The seed.
     type Script = u64;
 
-    fn begin(config: &ArenaConfig, seed: u64) -> Result<Self, String> {
-        Ok(Evaluation::new(seed, config.players, config.entities))
+    fn begin(players: u16, entities: usize, seed: u64) -> Result<Self, String> {
+        Ok(Evaluation::new(seed, players, entities))
     }
 
-    fn script(_: &ArenaConfig, seed: u64) -> Result<u64, String> {
+    fn script(_: u16, _: usize, seed: u64) -> Result<u64, String> {
         Ok(seed)
     }
 
     fn command(&self, seed: &mut u64, tick: Tick, player: PlayerId) -> Option<Self::Input> {
         samestep_evaluation::script(*seed, player, tick, self)
-    }
-
-    fn places(&self, places: &mut Vec<(EntityId, (f32, f32))>) {
-        let entities = (0..).zip(self.entities());
-        places.extend(entities.map(|(number, entity)| (EntityId::fixed(number), entity.position)));
     }
 }
 
@@ -79,20 +82,30 @@ impl Rehearsal {
     }
 }
 
+impl Placed for Skirmish {
+    fn places(&self, places: &mut Vec<(EntityId, (f32, f32))>) {
+        let along = |steps: i32| steps as f32 / ONE as f32;
+        let units = self.units().iter();
+        places.extend(units.map(|(id, unit)| (id, (along(unit.place.x), along(unit.place.y)))));
+        places.sort_unstable_by_key(|(id, _)| *id);
+    }
+}
+
 impl Contest for Skirmish {
     type Script = Rehearsal;
 
-    fn begin(config: &ArenaConfig, seed: u64) -> Result<Self, String> {
-        let units = config.entities as u32;
-        let battle = SkirmishConfig::battle(seed, config.players, units);
+    fn begin(players: u16, entities: usize, seed: u64) -> Result<Self, String> {
+        let battle = SkirmishConfig::battle(seed, players, entities as u32);
         Skirmish::new(&battle).map_err(|error| error.to_string())
     }
 
-    fn script(config: &ArenaConfig, seed: u64) -> Result<Rehearsal, String> {
-        let players = (0..config.players).map(PlayerId);
+    fn script(players: u16, entities: usize, seed: u64) -> Result<Rehearsal, String> {
         let mut rehearsal = Rehearsal {
-            game: Self::begin(config, seed)?,
-            bots: players.map(|player| Bot::new(seed, player)).collect(),
+            game: Self::begin(players, entities, seed)?,
+            bots: (0..players)
+                .map(PlayerId)
+                .map(|player| Bot::new(seed, player))
+                .collect(),
             tick: Tick(0),
             commands: Vec::new(),
         };
@@ -111,12 +124,5 @@ impl Contest for Skirmish {
         }
         let command = rehearsal.commands.get(usize::from(player.0)).copied();
         command.filter(|command| *command != Command::None)
-    }
-
-    fn places(&self, places: &mut Vec<(EntityId, (f32, f32))>) {
-        let along = |steps: i32| steps as f32 / ONE as f32;
-        let units = self.units().iter();
-        places.extend(units.map(|(id, unit)| (id, (along(unit.place.x), along(unit.place.y)))));
-        places.sort_unstable_by_key(|(id, _)| *id);
     }
 }

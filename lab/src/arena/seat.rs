@@ -53,6 +53,24 @@ pub enum Notice {
     Left(String),
 }
 
+impl Notice {
+    /// What an event says that is worth knowing.
+    pub fn of(event: MatchEvent) -> Option<Notice> {
+        match event {
+            MatchEvent::Desync(report) => Some(Notice::Desync(report)),
+            MatchEvent::Repaired { peer, bytes, .. } => Some(Notice::Repaired {
+                peer,
+                bytes: bytes as u64,
+            }),
+            MatchEvent::Session(SessionEvent::Left { reason }) => {
+                Some(Notice::Left(reason.to_string()))
+            }
+            MatchEvent::NotLoaded(error) => Some(Notice::Left(error.to_string())),
+            _ => None,
+        }
+    }
+}
+
 /// A command of this program's player.
 #[derive(Clone, Copy, Debug)]
 pub struct Given {
@@ -267,25 +285,10 @@ impl<G: Contest, M: ArenaModel> Seat<G, M> {
 
     fn hear(&mut self) {
         while let Some(event) = self.game.poll_event() {
-            match event {
-                MatchEvent::Desync(report) => {
-                    self.desyncs += u64::from(Some(report.peer) == self.peer());
-                    self.notices.push_back(Notice::Desync(report));
-                }
-                MatchEvent::Repaired { peer, bytes, .. } => {
-                    let bytes = bytes as u64;
-                    self.notices.push_back(Notice::Repaired { peer, bytes });
-                }
-                MatchEvent::Session(SessionEvent::Left { reason }) => {
-                    self.notices.push_back(Notice::Left(reason.to_string()));
-                }
-                MatchEvent::NotLoaded(error) => {
-                    self.notices.push_back(Notice::Left(error.to_string()));
-                }
-                MatchEvent::TooSlow { .. }
-                | MatchEvent::Adopted { .. }
-                | MatchEvent::Session(_) => {}
+            if let MatchEvent::Desync(report) = &event {
+                self.desyncs += u64::from(Some(report.peer) == self.peer());
             }
+            self.notices.extend(Notice::of(event));
         }
     }
 }

@@ -1,0 +1,101 @@
+//! Who acts when.
+
+use std::time::Duration;
+
+use samestep_session::PlayerId;
+use samestep_sim::NodeId;
+use samestep_sync::{Simulation, Tick};
+
+use super::{Contest, TICK};
+
+/// What a player does in a tick, if anything, where the game stands so. Ticks are asked for in their order, each maybe more than once.
+pub type Script<G> = Box<dyn FnMut(&G, Tick, PlayerId) -> Option<<G as Simulation>::Input> + Send>;
+
+/// The script of a game that the lab knows.
+pub fn script_of<G: Contest>(
+    players: u16,
+    entities: usize,
+    seed: u64,
+) -> Result<Script<G>, String> {
+    let mut script = G::script(players, entities, seed)?;
+    Ok(Box::new(move |state, tick, player| {
+        state.command(&mut script, tick, player)
+    }))
+}
+
+/// The script of a match: in every tick the players act one after the other, each at its own moment of it. Times are those since the
+/// game began, whatever keeps the players in step.
+pub struct Cues<G: Simulation> {
+    script: Script<G>,
+    players: u16,
+    /// Which tick of the script is next, and whose.
+    next: (u64, u16),
+}
+
+impl<G: Simulation> Cues<G> {
+    /// What the players of a game do.
+    pub fn new(players: u16, script: Script<G>) -> Cues<G> {
+        Cues {
+            script,
+            players,
+            next: (0, 0),
+        }
+    }
+
+    /// When somebody acts next, if by this time; `of` says who plays at a node and how it stands there, if anybody does.
+    pub fn next_at<'a>(
+        &mut self,
+        until: Duration,
+        of: impl Fn(NodeId) -> Option<(PlayerId, &'a G)>,
+    ) -> Option<Duration>
+    where
+        G: 'a,
+    {
+        loop {
+            let (tick, at) = self.next;
+            let phase = TICK.mul_f64(f64::from(at) / f64::from(self.players));
+            let time = TICK * tick as u32 + phase;
+            if time > until {
+                return None;
+            }
+            if self.acts(&of).is_some() {
+                return Some(time);
+            }
+            self.pass();
+        }
+    }
+
+    /// What is done then: where, by whom and what. It is somebody else's turn after that.
+    pub fn take<'a>(
+        &mut self,
+        of: impl Fn(NodeId) -> Option<(PlayerId, &'a G)>,
+    ) -> Option<(NodeId, PlayerId, G::Input)>
+    where
+        G: 'a,
+    {
+        let act = self.acts(&of);
+        self.pass();
+        act
+    }
+
+    fn acts<'a>(
+        &mut self,
+        of: &impl Fn(NodeId) -> Option<(PlayerId, &'a G)>,
+    ) -> Option<(NodeId, PlayerId, G::Input)>
+    where
+        G: 'a,
+    {
+        let (tick, node) = (Tick(self.next.0), NodeId(self.next.1));
+        let (player, state) = of(node)?;
+        let command = (self.script)(state, tick, player)?;
+        Some((node, player, command))
+    }
+
+    fn pass(&mut self) {
+        let (tick, player) = self.next;
+        self.next = match player + 1 < self.players {
+            true => (tick, player + 1),
+            false => (tick + 1, 0),
+        };
+    }
+}
