@@ -8,13 +8,16 @@ use samestep_session::{JoinTo, Match, Role, SessionConfig};
 use samestep_sim::{Fleet, NodeId};
 use samestep_sync::{
     Choice, Entities, Events, Input, Inputs, Live, LockstepConfig, Occurrence, Playback, PlayerId,
-    Record, Replay, Replicate, RollbackConfig, Simulation, Stage, Switch, Tick,
+    Record, Replay, Replicate, RollbackConfig, Simulation, SnapshotConfig, Stage, StateSyncConfig,
+    Switch, Tick,
 };
 use samestep_wire::Wire;
 
 const HOST: NodeId = NodeId(0);
 const LOCKSTEP: usize = 0;
 const ROLLBACK: usize = 1;
+const SNAPSHOT: usize = 2;
+const STATE_SYNC: usize = 3;
 
 /// A word with a number, and a key that is held.
 #[derive(Clone, Default, PartialEq, Debug, Wire)]
@@ -114,6 +117,8 @@ fn choices() -> Switch {
     Switch::new(vec![
         Choice::Lockstep(LockstepConfig::default()),
         Choice::Rollback(RollbackConfig::default()),
+        Choice::Snapshot(SnapshotConfig::default()),
+        Choice::StateSync(StateSyncConfig::default()),
     ])
     .unwrap()
 }
@@ -325,30 +330,51 @@ impl Room {
     }
 }
 
+/// Everyone plays while the model changes to one after the other.
+fn change(seed: u64, choices: impl IntoIterator<Item = usize>) {
+    let mut room = Room::new(seed, 8, self::choices);
+    room.fleet.set_links(links(50, 0.02));
+    room.play(6000);
+    room.longest_pause();
+    for (change, choice) in choices.into_iter().enumerate() {
+        let before = room.game(HOST).model().current();
+        assert!(room.change_to(choice));
+        assert!(!room.change_to(choice), "one is under way");
+        room.play(3000);
+        let pause = room.longest_pause();
+        println!("seed {seed}, from {before} to {choice}: {pause:?}");
+        assert!(
+            pause <= Duration::from_millis(250),
+            "{pause:?} (seed {seed})"
+        );
+        room.run(1000);
+        room.longest_pause();
+        room.assert_all_heard(choice, change as u64 + 1);
+    }
+    room.assert_recorded();
+}
+
 #[test]
 fn eight_players_change_between_lockstep_and_rollback() {
     for seed in 0..8 {
-        let mut room = Room::new(seed, 8, choices);
-        room.fleet.set_links(links(50, 0.02));
-        room.play(6000);
-        room.longest_pause();
-        for (change, choice) in [ROLLBACK, LOCKSTEP, ROLLBACK, LOCKSTEP]
-            .into_iter()
-            .enumerate()
-        {
-            assert!(room.change_to(choice));
-            assert!(!room.change_to(choice), "one is under way");
-            room.play(3000);
-            let pause = room.longest_pause();
-            println!("seed {seed}, to {choice}: {pause:?}");
-            assert!(
-                pause <= Duration::from_millis(250),
-                "{pause:?} (seed {seed})"
-            );
-            room.run(1000);
-            room.longest_pause();
-            room.assert_all_heard(choice, change as u64 + 1);
-        }
-        room.assert_recorded();
+        change(seed, [ROLLBACK, LOCKSTEP, ROLLBACK, LOCKSTEP]);
+    }
+}
+
+#[test]
+fn eight_players_change_between_lockstep_and_snapshots() {
+    for seed in 0..8 {
+        change(seed, [SNAPSHOT, LOCKSTEP, SNAPSHOT, LOCKSTEP]);
+    }
+}
+
+#[test]
+fn eight_players_change_between_all_models() {
+    for seed in 0..8 {
+        let round = [
+            STATE_SYNC, SNAPSHOT, STATE_SYNC, LOCKSTEP, STATE_SYNC, ROLLBACK, SNAPSHOT, ROLLBACK,
+            STATE_SYNC,
+        ];
+        change(seed, round);
     }
 }

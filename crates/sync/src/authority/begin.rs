@@ -50,6 +50,13 @@ impl Engine {
         out
     }
 
+    /// Somebody will have the checkpoint that was made for it before it hears of anything else.
+    pub(crate) fn trust(&mut self, peer: PeerId) {
+        if let Side::Host(host) = &mut self.side {
+            host.trust(peer);
+        }
+    }
+
     /// Whether what is drawn has come to a tick.
     pub(crate) fn has_shown(&mut self, now: Duration, tick: Tick) -> bool {
         match &mut self.side {

@@ -86,6 +86,16 @@ impl Host {
         }
     }
 
+    /// Somebody has the whole of what it was given to begin with, or will have it before it hears of anything else.
+    pub(super) fn trust(&mut self, peer: PeerId) {
+        let client = self.clients.get_mut(&peer);
+        if let Some((first, last)) = client.and_then(|client| client.given.take()) {
+            for latest in (first..=last).rev().step_by(129) {
+                self.publisher.acknowledge(peer, latest, u128::MAX);
+            }
+        }
+    }
+
     pub(super) fn publisher(&self) -> &Publisher {
         &self.publisher
     }
@@ -147,15 +157,14 @@ impl Host {
             return;
         }
         if let Some((latest, before)) = said.parts {
-            if let Some((first, last)) = client.given.filter(|given| latest >= given.0) {
-                // It has the whole of what it was given to begin with.
-                client.given = None;
-                for latest in (first..=last).rev().step_by(129) {
-                    self.publisher.acknowledge(from, latest, u128::MAX);
-                }
+            if client.given.is_some_and(|given| latest >= given.0) {
+                self.trust(from);
             }
             self.publisher.acknowledge(from, latest, before);
         }
+        let Some(client) = self.clients.get_mut(&from) else {
+            return;
+        };
         client.on_news_heard(said.news, next);
         if let Some(due) = common.time_of(said.tick) {
             let slack = due.as_micros() as i64 - now.as_micros() as i64;

@@ -336,6 +336,7 @@ impl Switch {
             farewell: &farewell,
             checkpoint: &self.write_checkpoint(now, peer, world),
         };
+        self.running.trust(peer);
         self.say([peer].into(), Carriage::Reliable, &message);
     }
 

@@ -178,6 +178,13 @@ impl Running {
         engine.map_or_else(Vec::new, |engine| engine.farewell(peer))
     }
 
+    /// Somebody will have the checkpoint that was made for it before it hears of anything else.
+    pub(super) fn trust(&mut self, peer: PeerId) {
+        if let Some(engine) = self.engine_mut() {
+            engine.trust(peer);
+        }
+    }
+
     /// Whether what is drawn has come to a tick.
     pub(super) fn has_shown(&mut self, now: Duration, tick: Tick) -> bool {
         let engine = self.engine_mut();
