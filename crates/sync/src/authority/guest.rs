@@ -333,7 +333,10 @@ impl Guest {
         if let Some(at) = common.time_of(self.head)
             && common.hold.is_none_or(|hold| self.head < hold)
         {
-            common.wake_at(at.saturating_sub(self.lead.length()).max(now));
+            let at = at.saturating_sub(self.lead.length());
+            // What is due and cannot be done yet waits for others.
+            let wait = now + common.tick_time;
+            common.wake_at(if at > now { at } else { wait });
         }
     }
 
