@@ -96,10 +96,11 @@ impl Bot {
     pub fn controls(&mut self, tick: Tick, game: &Sublockus) -> Controls {
         let clock = game.clock();
         let own = game.character_of(self.player).copied();
-        let Some(own) = own.filter(|own| own.is_in(clock) && own.health > 0) else {
+        let Some(mut own) = own.filter(|own| own.is_in(clock) && own.health > 0) else {
             self.forget(tick.0);
             return Controls::default();
         };
+        own.body.keep_inside(&game.terrain());
         self.ways.prepare(game, own.speed());
         let enemy = self.choose_enemy(&own, game);
         self.watch_progress(tick.0, &own);
@@ -145,7 +146,9 @@ impl Bot {
                 false => distance,
             }
         });
-        nearest.copied()
+        let mut nearest = *nearest?;
+        nearest.body.keep_inside(&game.terrain());
+        Some(nearest)
     }
 
     /// Who has not got anywhere goes anywhere for a while.

@@ -153,7 +153,7 @@ impl Character {
     /// What of some damage arrives.
     pub(crate) fn suffers(&self, damage: i16) -> i16 {
         match self.kit.wears(ItemKind::Mail) {
-            true => damage - damage * 2 / 5,
+            true => damage - damage / 5 * 2 - damage % 5 * 2 / 5,
             false => damage,
         }
     }

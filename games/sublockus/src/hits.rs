@@ -3,7 +3,7 @@
 use samestep_sync::{Events, PlayerId};
 
 use crate::ability::Ability;
-use crate::character::{Character, FIREBALL, FIREBALL_SPEED, FIREBALL_TICKS, Projectile};
+use crate::character::{Character, FIREBALL, FIREBALL_SPEED, FIREBALL_TICKS, HEALTH, Projectile};
 use crate::controls::{Act, Controls};
 use crate::event::SublockusEvent;
 use crate::motion::{HALF, Velocity};
@@ -62,7 +62,7 @@ impl Sublockus {
             return;
         }
         caster.mana -= ability.stats().mana;
-        caster.ready[ability as usize] = clock + ability.stats().cooldown;
+        caster.ready[ability as usize] = clock.saturating_add(ability.stats().cooldown);
         let caster = *caster;
         events.emit(SublockusEvent::Cast {
             player,
@@ -151,7 +151,7 @@ impl Sublockus {
     }
 
     fn launch(&mut self, at: usize) {
-        let until = self.clock + FIREBALL_TICKS;
+        let until = self.later(FIREBALL_TICKS);
         let Some(caster) = self.characters.row_mut(at) else {
             return;
         };
@@ -265,7 +265,8 @@ impl Sublockus {
         let Some(character) = self.characters.row_mut(at) else {
             return;
         };
-        let healed = (crate::character::HEALTH - character.health).clamp(0, health);
+        let missing = HEALTH.saturating_sub(character.health);
+        let healed = missing.clamp(0, health);
         character.health += healed;
         events.emit(SublockusEvent::Healed {
             player: character.player,

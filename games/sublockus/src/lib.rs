@@ -1,5 +1,62 @@
 //! Sublockus: an arena platformer, rules only.
+//!
+//! Characters run and jump in an arena of blocks, strike, throw fireballs and cast bolts for mana, pick up items and wear them. Whoever kills gets
+//! a frag; whoever dies enters again at a spawn point. 2 to 32 players, who come and go as they like: a newcomer is left alone for a while, and one who comes
+//! back finds its score.
+//!
+//! Two bots fight for a minute:
+//!
+//! ```
+//! use samestep_sublockus::{Bot, Sublockus, SublockusConfig};
+//! use samestep_sync::{Live, PlayerId, Tick, TickInputs, World};
+//!
+//! let mut game = Live::new(Sublockus::new(&SublockusConfig::duel(7))?);
+//! let mut bots = [0, 1].map(|player| Bot::new(7, PlayerId(player)));
+//! let mut inputs = TickInputs::new();
+//! inputs.set_players(&[PlayerId(0), PlayerId(1)]);
+//! for tick in (0..3600).map(Tick) {
+//!     inputs.clear();
+//!     for bot in &mut bots {
+//!         if let Some(controls) = bot.decide(tick, game.state()) {
+//!             inputs.give(bot.player(), &controls);
+//!         }
+//!     }
+//!     game.step(tick, &inputs);
+//!     game.settle(tick, &inputs);
+//! }
+//! for seat in game.state().seats() {
+//!     println!("{}: {} frags, {} deaths", seat.player, seat.frags, seat.deaths);
+//! }
+//! # assert!(game.state().seats().iter().any(|seat| seat.frags > 0));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! In a room, `game` and the model go into a `Match` of `samestep-session`, which calls all this.
+//!
+//! # Main types
+//!
+//! - [`Sublockus`] is the state with its rules, [`SublockusConfig`] how it begins, [`Controls`] what a player may do, [`SublockusEvent`] what happens.
+//! - [`Arena`] is where it takes place: one that comes with the game ([`Builtin`]), or a text of one's own, which is part of the state and so reaches whoever joins.
+//! - [`Bot`] plays through the same controls.
+//!
+//! To draw a game: [`terrain`](Sublockus::terrain), [`characters`](Sublockus::characters), [`projectiles`](Sublockus::projectiles),
+//! [`items`](Sublockus::items), [`seats`](Sublockus::seats). A block is [`ONE`] units wide, x grows to the right and y down. Characters that are not
+//! [in the arena](Character::is_in) yet are not drawn.
+//!
+//! # How it suits networks
+//!
+//! - Everything is an integer, so that a state that travels in part still fits to the last unit.
+//! - Times are kept as the moment when something ends, not as what is left: what waits does not change, and costs nothing.
+//! - Characters, fireballs and what is dropped have ids that follow from their player: whoever predicts its own gets them right, whatever others do. A
+//!   character that enters again is another one, so that nothing slides from where it died to there.
+//! - Bolts and strikes are judged by where the attacker saw the others, where a model knows that.
+//! - With `fog`, programs are told only of what their players see or hear. Who rolls dice for spawn points is known to nobody but the authority.
+//!
+//! # What it does not do
+//!
+//! No IO and no window. Blocks cannot be broken, and there are no teams.
 #![forbid(unsafe_code)]
+#![warn(missing_docs)]
 
 mod ability;
 mod arena;

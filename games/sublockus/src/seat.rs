@@ -93,18 +93,20 @@ impl Sublockus {
             let playing = self.seats.iter().filter(|seat| seat.plays).count();
             if playing < usize::from(MAX_PLAYERS) {
                 self.seats[seat].plays = true;
-                self.add_character(player, self.clock, self.clock + self.rules.grace, 0);
+                let safe_until = self.later(self.rules.grace);
+                self.add_character(player, self.clock, safe_until, 0);
             }
         }
     }
 
     /// Gives somebody present a seat, unless it has one; returns which.
     fn come(&mut self, player: PlayerId, events: &mut Events<SublockusEvent>) -> usize {
-        let place = self.seats.binary_search_by_key(&player, |seat| seat.player);
-        let at = place.unwrap_or_else(|at| at);
-        if place.is_err() {
+        let place = self.seats.iter().position(|seat| seat.player == player);
+        let at = place.unwrap_or_else(|| {
+            let at = self.seats.partition_point(|seat| seat.player < player);
             self.seats.insert(at, Seat::new(player));
-        }
+            at
+        });
         if !self.seats[at].is_here {
             self.seats[at].is_here = true;
             events.emit(SublockusEvent::Joined { player });
@@ -182,8 +184,9 @@ impl Sublockus {
             events.emit(SublockusEvent::Fell { victim, place });
             self.characters.remove(id);
             self.drop_all(&dead);
-            let enters = clock + self.rules.respawn.max(1);
-            self.add_character(victim, enters, enters + self.rules.shelter, dead.fireballs);
+            let enters = self.later(self.rules.respawn.max(1));
+            let safe_until = enters.saturating_add(self.rules.shelter);
+            self.add_character(victim, enters, safe_until, dead.fireballs);
         }
     }
 
@@ -210,9 +213,10 @@ impl Sublockus {
             }
             _ => None,
         };
-        self.round.over_until = Some(clock + BREAK);
+        let until = self.later(BREAK);
+        self.round.over_until = Some(until);
         for character in self.characters.as_mut_slice() {
-            character.safe_until = character.safe_until.max(clock + BREAK);
+            character.safe_until = character.safe_until.max(until);
         }
         events.emit(SublockusEvent::RoundOver { winner });
     }
@@ -234,8 +238,8 @@ impl Sublockus {
             let id = self.characters.ids()[place];
             let fireballs = self.characters.as_slice()[place].fireballs;
             self.characters.remove(id);
-            let safe = self.clock + self.rules.shelter;
-            self.add_character(player, self.clock, safe, fireballs);
+            let safe_until = self.later(self.rules.shelter);
+            self.add_character(player, self.clock, safe_until, fireballs);
         }
     }
 }

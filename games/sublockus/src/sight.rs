@@ -87,16 +87,13 @@ impl Sublockus {
         let present = self.seats.iter().filter(|seat| seat.is_here);
         for (row, seat) in present.enumerate() {
             let character = self.character_of(seat.player);
-            inputs.row(
-                row,
-                match character {
-                    _ if is_own(seat.player) => Relevance::FULL,
-                    Some(character) if character.is_in(clock) => {
-                        self.relevance(viewers, character.place(), HALF)
-                    }
-                    _ => Relevance::HIDDEN,
-                },
-            );
+            let relevance = match character.filter(|character| character.is_in(clock)) {
+                _ if is_own(seat.player) => Relevance::FULL,
+                Some(character) => self.relevance(viewers, character.place(), HALF),
+                None if self.rules.fog => Relevance::HIDDEN,
+                None => Relevance::FULL,
+            };
+            inputs.row(row, relevance);
         }
     }
 

@@ -1,6 +1,6 @@
 //! Items in the arena: picked up, used, dropped, and back again.
 
-use samestep_sync::{Events, Rng};
+use samestep_sync::{EntityId, Events, random};
 
 use crate::arena::Pad;
 use crate::character::Character;
@@ -19,10 +19,14 @@ const SIZE: i32 = ONE / 4;
 /// The most items that lie about dropped.
 const MOST_LITTER: usize = 128;
 
+/// The numbers of what belongs to its place begin here, beyond those of what players drop.
+const FIRST_PAD: u32 = 0xff_ff00;
+
 impl Sublockus {
     pub(crate) fn add_pad(&mut self, pad: Pad) {
-        let kind = pad.kind.unwrap_or_else(|| any_kind(&mut self.chance.rng));
-        self.items.insert(Item {
+        let id = EntityId::fixed(FIRST_PAD + self.items.len() as u32);
+        let kind = pad.kind.unwrap_or_else(|| any_kind(id, self.clock));
+        let item = Item {
             kind,
             place: pad.spot.middle(),
             fall: 0,
@@ -30,7 +34,8 @@ impl Sublockus {
             until: None,
             varies: pad.kind.is_none(),
             by: None,
-        });
+        };
+        self.items.insert_fixed(id, item);
     }
 
     /// What a character does with its items.
@@ -98,8 +103,8 @@ impl Sublockus {
             kind,
             place: character.place(),
             fall: -60,
-            from: self.clock + SETTLING,
-            until: Some(self.clock + LITTER),
+            from: self.later(SETTLING),
+            until: Some(self.later(LITTER)),
             varies: false,
             by: Some(player),
         };
@@ -126,7 +131,7 @@ impl Sublockus {
                 continue;
             }
             let taker = self.characters.as_slice().iter().position(|character| {
-                let way = character.place().to(item.place);
+                let way = character.place().to(item.place.bounded());
                 let is_near = way.x.abs() < HALF.x + SIZE && way.y.abs() < HALF.y + SIZE;
                 let can = character.is_in(clock) && character.health > 0;
                 can && is_near && !character.kit.pockets.is_full()
@@ -144,17 +149,19 @@ impl Sublockus {
             if item.is_dropped() {
                 self.items.remove(id);
             } else if let Some(row) = self.items.row_mut(at) {
-                row.from = clock + BACK;
+                row.from = clock.saturating_add(BACK);
                 if row.varies {
-                    row.kind = any_kind(&mut self.chance.rng);
+                    row.kind = any_kind(id, clock);
                 }
             }
         }
     }
 }
 
-fn any_kind(rng: &mut Rng) -> ItemKind {
-    ItemKind::ALL[rng.below(ItemKind::ALL.len() as u32) as usize]
+/// It follows from what everybody knows, so that whoever predicts a game predicts it right.
+fn any_kind(id: EntityId, clock: u32) -> ItemKind {
+    let dice = random::hash(1, u64::from(id.number()), u64::from(clock));
+    ItemKind::ALL[dice as usize % ItemKind::ALL.len()]
 }
 
 /// Falls until something carries it; returns whether it has moved.

@@ -34,7 +34,7 @@ impl Builtin {
             0..=3 => Builtin::Cellar,
             4..=6 => Builtin::Courtyard,
             7..=8 => Builtin::Tower,
-            9..=16 => Builtin::Mines,
+            9..=20 => Builtin::Mines,
             _ => Builtin::Citadel,
         }
     }

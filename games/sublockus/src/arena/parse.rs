@@ -133,7 +133,7 @@ impl Arena {
             return at(first, 1, ArenaErrorKind::Height(rows.len()));
         }
         let length = |row: &(usize, &str)| row.1.chars().count();
-        let widest = rows.iter().max_by_key(|row| length(row)).copied();
+        let widest = rows.iter().rev().max_by_key(|row| length(row)).copied();
         let (line, widest) = widest.map_or((1, 0), |row| (row.0, length(&row)));
         if !WIDTHS.contains(&widest) {
             let kind = ArenaErrorKind::Width(widest);

@@ -66,7 +66,9 @@ fn leaps() -> impl Iterator<Item = Move> {
         [
             leap(direction, false, 0, 255),
             leap(direction, true, 0, 12),
-            leap(direction, true, 0, 22),
+            leap(direction, true, 0, 17),
+            leap(direction, true, 0, 23),
+            leap(direction, true, 0, 30),
             leap(direction, true, 0, 255),
             leap(direction, true, 16, 10),
             leap(direction, true, 16, 255),
@@ -142,7 +144,7 @@ impl Ways {
         if !body.is_grounded {
             return None;
         }
-        let feet = body.feet();
+        let feet = body.feet().bounded();
         let row = feet.y / ONE - 1;
         let columns = [feet.x, feet.x - HALF.x, feet.x + HALF.x - 1].map(|x| x.div_euclid(ONE));
         let column = columns
@@ -265,4 +267,79 @@ pub(super) fn can_stand(terrain: &Terrain<'_>, column: i32, row: i32) -> bool {
     let is_free = |row| matches!(terrain.block(column, row), Block::Air | Block::Ledge);
     let carries = matches!(terrain.block(column, row + 1), Block::Rock | Block::Ledge);
     carries && is_free(row) && is_free(row - 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::motion::RUN;
+    use crate::{ArenaChoice, Builtin, SublockusConfig};
+
+    #[test]
+    fn every_place_of_every_arena_can_be_reached_from_every_spawn_point() {
+        for builtin in Builtin::ALL {
+            let config = SublockusConfig {
+                arena: ArenaChoice::Builtin(builtin),
+                ..SublockusConfig::default()
+            };
+            let game = Sublockus::new(&config).unwrap();
+            let (arena, terrain) = (game.arena(), game.terrain());
+            let gait = Gait {
+                speed: RUN,
+                air_jumps: 0,
+            };
+            let mut ways = Ways::default();
+            ways.prepare(&game, RUN);
+            let mut path = Vec::new();
+            let pads = arena.pads().iter().map(|pad| pad.spot);
+            let spots: Vec<_> = arena.spawns().iter().copied().chain(pads).collect();
+            let mut missed = Vec::new();
+            for from in arena.spawns() {
+                let begin = ways.number(from.column.into(), from.row.into()).unwrap();
+                for to in &spots {
+                    ways.find(begin, to.standing(), gait, &terrain, &mut path);
+                    let end = path.first().map_or(begin, |(to, _)| *to);
+                    let left = ways.standing(end).distance(to.standing());
+                    if left >= 2 * ONE {
+                        missed.push((from, to));
+                    }
+                }
+            }
+            assert_eq!(
+                missed.first(),
+                None,
+                "{builtin:?}, and {} more",
+                missed.len()
+            );
+        }
+    }
+
+    #[test]
+    fn leaps_end_where_they_are_said_to() {
+        let game = Sublockus::new(&SublockusConfig::duel(1)).unwrap();
+        let terrain = game.terrain();
+        let gait = Gait {
+            speed: RUN,
+            air_jumps: 0,
+        };
+        let mut ways = Ways::default();
+        ways.prepare(&game, RUN);
+        let mut leaps = 0;
+        for from in 0..ways.edges.len() as Stand {
+            let (column, row) = ways.place(from);
+            if !can_stand(&terrain, column, row) {
+                continue;
+            }
+            for edge in ways.try_out(from, gait, &terrain) {
+                let Move::Leap { .. } = edge.by else {
+                    continue;
+                };
+                assert_ne!(edge.to, from);
+                let landed = ways.land(from, edge.by, gait, &terrain);
+                assert_eq!(landed, Some((edge.to, edge.ticks)));
+                leaps += 1;
+            }
+        }
+        assert!(leaps > 200, "{leaps}");
+    }
 }

@@ -2,8 +2,8 @@
 #![allow(dead_code)] // Each test uses part of it.
 
 use samestep_sublockus::{
-    Ability, Act, Angle, Bot, Character, Controls, Place, Sublockus, SublockusConfig,
-    SublockusEvent,
+    Ability, Act, Angle, ArenaChoice, Bot, Character, Controls, HALF, ONE, Place, Sublockus,
+    SublockusConfig, SublockusEvent,
 };
 use samestep_sync::{Events, Input, Inputs, PlayerId, Simulation, Tick};
 
@@ -86,4 +86,46 @@ impl Scene {
     pub fn count(&self, test: impl Fn(&SublockusEvent) -> bool) -> usize {
         self.events.iter().filter(|event| test(event)).count()
     }
+}
+
+/// A hall of 40 blocks with a wall from the ceiling in the middle, and thorns at the right end. Its floor is row 8.
+pub const HALL: &str = "\
+name: Hall
+
+########################################
+#                   #                  #
+#                   #                  #
+#                   #                  #
+#                   #                  #
+#                                      #
+#                                      #
+#  S    S   S                   S    ^^#
+########################################
+";
+
+/// The hall, without delays.
+pub fn hall() -> SublockusConfig {
+    SublockusConfig {
+        arena: ArenaChoice::Text(HALL.into()),
+        grace: 0,
+        shelter: 0,
+        items: false,
+        ..SublockusConfig::default()
+    }
+}
+
+/// Where one stands in a column of the hall.
+pub fn floor(column: i32) -> Place {
+    Place::new(column * ONE + ONE / 2, 8 * ONE - HALF.y)
+}
+
+/// Two players who stand in the hall, so many blocks apart, and nobody else.
+pub fn two(apart: i32) -> Scene {
+    let mut scene = Scene::new(&hall(), 2);
+    scene.run(30);
+    scene.put(0, floor(3));
+    scene.put(1, floor(3 + apart));
+    scene.run(5);
+    scene.events.clear();
+    scene
 }
