@@ -31,6 +31,7 @@ mod crowd;
 mod error;
 mod experiment;
 mod experiments;
+mod fight;
 mod link;
 mod pair;
 mod parameters;

@@ -2,6 +2,7 @@
 
 use samestep_evaluation::Evaluation;
 use samestep_skirmish::{Bot, Command, ONE, Skirmish, SkirmishConfig};
+use samestep_sublockus::{Place, Sublockus};
 use samestep_sync::{EntityId, Events, Inputs, PlayerId, Simulation, Tick};
 
 /// A game of which the lab knows where things are.
@@ -125,4 +126,24 @@ impl Contest for Skirmish {
         let command = rehearsal.commands.get(usize::from(player.0)).copied();
         command.filter(|command| *command != Command::None)
     }
+}
+
+impl Placed for Sublockus {
+    /// Characters in the arena and fireballs, in blocks.
+    fn places(&self, places: &mut Vec<(EntityId, (f32, f32))>) {
+        let clock = self.clock();
+        let characters = self.characters().iter();
+        let characters = characters.filter(|(_, character)| character.is_in(clock));
+        let characters = characters.map(|(id, character)| (id, character.place()));
+        let balls = self.projectiles().iter();
+        let balls = balls.filter_map(|(id, ball)| Some((ball_id(id)?, ball.place)));
+        let at = |(id, place): (EntityId, Place)| (id, place.blocks());
+        places.extend(characters.chain(balls).map(at));
+        places.sort_unstable_by_key(|(id, _)| *id);
+    }
+}
+
+/// Fireballs are numbered as characters are: from here on they can be told apart.
+fn ball_id(id: EntityId) -> Option<EntityId> {
+    EntityId::from_number(id.number() & 0x7fff_ffff)
 }

@@ -25,7 +25,11 @@ pub struct Member<G: Placed, M: Model> {
     /// The newest tick that is known, since when, and the longest it took for a newer one to come.
     reached: (Tick, Duration),
     longest_pause: Duration,
+    watch: Option<Watch<G>>,
 }
+
+/// Told after every call, by the program's own clock: the game and how the model gets on.
+type Watch<G> = Box<dyn FnMut(Duration, &Live<G>, &Status)>;
 
 /// What is noted of the opener: what is true, what it sends, and how much work that is.
 #[derive(Default)]
@@ -47,7 +51,13 @@ impl<G: Placed, M: Model> Member<G, M> {
             host: opens.then(Books::default),
             reached: (Tick(0), Duration::ZERO),
             longest_pause: Duration::ZERO,
+            watch: None,
         }
+    }
+
+    /// Has somebody look at the game after everything that happens to it, from here on.
+    pub fn set_watch(&mut self, watch: impl FnMut(Duration, &Live<G>, &Status) + 'static) {
+        self.watch = Some(Box::new(watch));
     }
 
     /// The game.
@@ -156,6 +166,9 @@ impl<G: Placed, M: Model> Member<G, M> {
                 self.began = Some(*at);
             }
             self.notices.extend(Notice::of(event));
+        }
+        if let Some(watch) = &mut self.watch {
+            watch(now, self.game.world(), &self.game.status());
         }
         let tick = self.game.status().tick;
         if tick <= self.reached.0 {

@@ -1,0 +1,264 @@
+//! What programs have simulated of a character, and how that differs from what was right.
+
+use std::cmp::Ordering;
+use std::time::Duration;
+
+use samestep_sublockus::{ONE, Place, Sublockus};
+use samestep_sync::{EntityId, PlayerId, Status, Tick};
+
+use super::tag_of;
+
+/// A character in the arena.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Stand {
+    /// Which.
+    pub id: EntityId,
+    /// Where.
+    pub place: Place,
+    /// The number of what its player did last.
+    pub tag: u16,
+}
+
+impl Stand {
+    /// A player's character; `None` if it is dead or waits.
+    pub fn of(game: &Sublockus, player: PlayerId) -> Option<Stand> {
+        let mut characters = game.characters().iter();
+        let (id, own) = characters.find(|(_, character)| character.player == player)?;
+        let is_there = own.health > 0 && own.is_in(game.clock());
+        is_there.then(|| Stand {
+            id,
+            place: own.place(),
+            tag: tag_of(own.aim),
+        })
+    }
+
+    /// How far it is from where it is elsewhere, in blocks; `None` if that is another.
+    pub fn distance(self, other: Stand) -> Option<f64> {
+        let apart = f64::from(self.place.distance(other.place)) / f64::from(ONE);
+        (self.id == other.id).then_some(apart)
+    }
+}
+
+/// What a program has simulated of its own player's character, call by call.
+#[derive(Clone, Debug, Default)]
+pub struct Trail {
+    /// In the order of time.
+    pub steps: Vec<Step>,
+}
+
+/// The state after a call that changed something.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Step {
+    /// When, by the program's own clock.
+    pub at: Duration,
+    /// The state is that at this tick.
+    pub tick: Tick,
+    /// Everything before this tick is certain.
+    pub known: Tick,
+    /// How often something has been put right.
+    pub corrections: u64,
+    /// The character.
+    pub own: Option<Stand>,
+}
+
+/// What happened to a character that was simulated otherwise than the authority has it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Correction {
+    /// When.
+    pub at: Duration,
+    /// At which tick it was shown then.
+    pub tick: Tick,
+    /// It became known what had happened in ticks from here, up to the next.
+    pub since: Tick,
+    /// See there.
+    pub known: Tick,
+    /// How far it was moved, in blocks.
+    pub moved: f64,
+}
+
+impl Trail {
+    /// Something may have happened.
+    pub fn note(&mut self, at: Duration, tick: Tick, status: &Status, own: Option<Stand>) {
+        let step = Step {
+            at,
+            tick,
+            known: status.settled,
+            corrections: status.corrections.max(status.rollbacks),
+            own,
+        };
+        let is_same = |last: &Step| (last.tick, last.own) == (tick, own);
+        match self.steps.last_mut().filter(|last| is_same(last)) {
+            Some(last) => (last.known, last.corrections) = (step.known, step.corrections),
+            None => self.steps.push(step),
+        }
+    }
+
+    /// What moved the character away from where it was at the same tick. Where the same call went on to a later tick, it was moved to
+    /// where it was in truth.
+    pub fn corrections(&self, truth: &Track) -> Vec<Correction> {
+        let pairs = self.steps.windows(2).map(|pair| (pair[0], pair[1]));
+        let moved = pairs.filter_map(|(was, is)| {
+            let right = match is.tick.cmp(&was.tick) {
+                Ordering::Greater if is.corrections == was.corrections => return None,
+                Ordering::Equal => is.own,
+                _ => truth.at(was.tick),
+            };
+            let moved = was.own?.distance(right?).filter(|moved| *moved > 0.0)?;
+            Some(Correction {
+                at: is.at,
+                tick: was.tick,
+                since: was.known,
+                known: is.known,
+                moved,
+            })
+        });
+        moved.collect()
+    }
+
+    /// For how long the character was simulated otherwise than the authority had it, in ms, each time.
+    pub fn wrong_for(&self, truth: &Track) -> Vec<f64> {
+        let (mut spans, mut since) = (Vec::new(), None);
+        for step in &self.steps {
+            let apart = step.own.zip(truth.at(step.tick));
+            let Some(apart) = apart.and_then(|(own, right)| own.distance(right)) else {
+                continue;
+            };
+            match (since, apart > 0.0) {
+                (None, true) => since = Some(step.at),
+                (Some(begin), false) => {
+                    spans.push(step.at.saturating_sub(begin).as_secs_f64() * 1e3);
+                    since = None;
+                }
+                _ => {}
+            }
+        }
+        spans
+    }
+}
+
+/// Where a character was in truth, tick by tick.
+#[derive(Clone, Debug, Default)]
+pub struct Track {
+    stands: Vec<Option<Stand>>,
+}
+
+impl Track {
+    /// The authority is at this tick.
+    pub fn note(&mut self, tick: Tick, own: Option<Stand>) {
+        let at = tick.0 as usize;
+        if self.stands.len() <= at {
+            self.stands.resize(at + 1, None);
+            self.stands[at] = own;
+        }
+    }
+
+    /// Where it was.
+    pub fn at(&self, tick: Tick) -> Option<Stand> {
+        self.stands.get(tick.0 as usize).copied().flatten()
+    }
+
+    /// How far a place is from the way the character took in the ticks from `since` to `upto`, in blocks; `None` if it was not there, or
+    /// another.
+    pub fn beside(&self, stand: Stand, since: Tick, upto: Tick) -> Option<f64> {
+        let mut nearest: Option<f64> = None;
+        for tick in since.0..upto.0 {
+            let (from, to) = (self.at(Tick(tick))?, self.at(Tick(tick + 1))?);
+            if from.id != stand.id || to.id != stand.id {
+                return None;
+            }
+            let off = beside(stand.place, from.place, to.place) / f64::from(ONE);
+            nearest = Some(nearest.map_or(off, |nearest| nearest.min(off)));
+        }
+        nearest
+    }
+}
+
+/// How far a place is from the straight way between two others.
+fn beside(place: Place, from: Place, to: Place) -> f64 {
+    let way = |a: Place, b: Place| (f64::from(b.x - a.x), f64::from(b.y - a.y));
+    let ((x, y), (along, down)) = (way(from, to), way(from, place));
+    let length = x * x + y * y;
+    let part = match length > 0.0 {
+        true => ((along * x + down * y) / length).clamp(0.0, 1.0),
+        false => 0.0,
+    };
+    (along - part * x).hypot(down - part * y)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stand(blocks: i32) -> Option<Stand> {
+        Some(Stand {
+            id: EntityId::fixed(1),
+            place: Place::new(blocks * ONE, 0),
+            tag: 0,
+        })
+    }
+
+    fn trail(steps: &[(u64, u64, u64, i32)]) -> Trail {
+        let mut trail = Trail::default();
+        for (ms, tick, corrections, blocks) in steps {
+            let status = Status {
+                corrections: *corrections,
+                ..Status::default()
+            };
+            let at = Duration::from_millis(*ms);
+            trail.note(at, Tick(*tick), &status, stand(*blocks));
+        }
+        trail
+    }
+
+    fn truth(blocks: &[i32]) -> Track {
+        let mut track = Track::default();
+        for (tick, blocks) in (0..).zip(blocks) {
+            track.note(Tick(tick), stand(*blocks));
+        }
+        track
+    }
+
+    #[test]
+    fn a_correction_moves_what_was_shown_at_the_same_tick() {
+        let truth = truth(&[0, 1, 2, 4, 6, 8]);
+        // Corrected at tick 3, and again within a call that goes on from tick 4 to 5.
+        let trail = trail(&[
+            (0, 1, 0, 1),
+            (16, 2, 0, 2),
+            (33, 3, 0, 3),
+            (40, 3, 1, 4),
+            (50, 4, 1, 3),
+            (66, 5, 2, 8),
+        ]);
+        let moved: Vec<(u64, f64)> = trail
+            .corrections(&truth)
+            .iter()
+            .map(|correction| (correction.tick.0, correction.moved))
+            .collect();
+        assert_eq!(moved, [(3, 1.0), (4, 3.0)]);
+        assert_eq!(trail.wrong_for(&truth), [7.0, 16.0]);
+    }
+
+    #[test]
+    fn other_rows_that_are_put_right_move_nothing() {
+        let trail = trail(&[(0, 1, 0, 1), (16, 2, 0, 2), (20, 2, 1, 2), (33, 3, 2, 4)]);
+        assert_eq!(trail.corrections(&truth(&[0, 1, 2, 4])), []);
+    }
+
+    #[test]
+    fn what_is_drawn_between_two_ticks_is_on_the_way() {
+        let track = truth(&[0, 2, 4]);
+        let drawn = |x: i32, y: i32| {
+            let place = Place::new(x, y);
+            let stand = Stand {
+                place,
+                ..stand(0).unwrap()
+            };
+            track.beside(stand, Tick(0), Tick(2))
+        };
+        assert_eq!(drawn(3 * ONE, 0), Some(0.0));
+        assert_eq!(drawn(3 * ONE, ONE / 2), Some(0.5));
+        assert_eq!(drawn(5 * ONE, 0), Some(1.0));
+        assert_eq!(track.beside(stand(0).unwrap(), Tick(1), Tick(9)), None);
+    }
+}
