@@ -68,6 +68,8 @@ pub enum Promise {
     Unconfirmed,
     /// Everyone who plays has the same state at every tick.
     SameState,
+    /// Once the network heals, everyone has soon what the authority has.
+    Converges,
     /// What a game predicts is confirmed or cancelled, once, and what is confirmed is the same for everyone.
     Events,
     /// Once the network heals, everyone plays on; where nobody waits for the network, before that too.

@@ -2,7 +2,6 @@
 
 mod pasture;
 mod settings;
-mod shepherd;
 mod storm;
 mod told;
 mod verdict;
@@ -16,13 +15,13 @@ use samestep_session::{
 };
 use samestep_sync::{PlayerId, Tick};
 
+use super::sleeper::Sleeper;
 use super::weather::{Climate, fair};
 use crate::check::{Breach, Promise, ResolvedOnce};
 use crate::{Fleet, NodeId, Pace, ReceiveTime};
 use pasture::{Bleat, Pasture, Shepherd};
 use settings::Guise;
 pub(super) use settings::Settings;
-use shepherd::Shepherding;
 use storm::Stands;
 use told::Told;
 
@@ -44,7 +43,7 @@ pub(super) fn run<S: Settings>(
 struct Script<'t, S: Settings> {
     rng: Rng,
     seed: u64,
-    fleet: Fleet<Shepherding<S::Model>>,
+    fleet: Fleet<Sleeper<Told, S::Model>>,
     climate: Climate,
     mesh: bool,
     settings: S,
@@ -171,7 +170,7 @@ impl<'t, S: Settings> Script<'t, S> {
         self.fleet.start(node, |now, random| {
             let world = Told::new(Pasture::new(seed));
             let game = Match::new(now, config, role, random, model, world);
-            Shepherding::new(game.expect("settings that make sense"))
+            Sleeper::new(game.expect("settings that make sense"))
         });
         let known = self.programs.iter_mut().find(|known| known.node == node);
         match known {

@@ -1,8 +1,10 @@
 //! Thousands of random worlds, each from its own seed.
 
+mod authority;
 mod game;
 mod protocol;
 mod rooms;
+mod sleeper;
 mod weather;
 
 pub use rooms::RoomFault;
@@ -14,7 +16,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc;
 use std::thread;
 
-use samestep_sync::{LockstepConfig, RollbackConfig};
+use samestep_sync::{LockstepConfig, RollbackConfig, Snapshot, StateSync};
 
 use crate::check::Breach;
 
@@ -31,16 +33,19 @@ pub enum Suite {
     Lockstep,
     /// Games that go ahead of what is known, in rooms of both kinds.
     Rollback,
+    /// Fights that an authority decides, in hosted rooms.
+    Authority,
 }
 
 impl Suite {
     /// All suites.
-    pub const ALL: [Suite; 5] = [
+    pub const ALL: [Suite; 6] = [
         Suite::Protocol,
         Suite::Sessions,
         Suite::Actions,
         Suite::Lockstep,
         Suite::Rollback,
+        Suite::Authority,
     ];
 
     /// The name used on the command line.
@@ -51,6 +56,7 @@ impl Suite {
             Suite::Actions => "actions",
             Suite::Lockstep => "lockstep",
             Suite::Rollback => "rollback",
+            Suite::Authority => "authority",
         }
     }
 
@@ -72,6 +78,13 @@ impl Suite {
     fn play(self, seed: u64, trace: Option<&mut dyn FnMut(String)>) -> (u64, Result<(), String>) {
         match self {
             Suite::Protocol => protocol::run(seed, trace),
+            Suite::Authority => {
+                let (given, result) = match seed % 2 {
+                    0 => authority::run::<StateSync>(seed, trace),
+                    _ => authority::run::<Snapshot>(seed, trace),
+                };
+                (given, result.map_err(|breach| breach.to_string()))
+            }
             Suite::Sessions | Suite::Actions => {
                 let (acted, result) = rooms::run(self.focus(), seed, None, trace);
                 (acted, result.map_err(|breach| breach.to_string()))
@@ -98,7 +111,7 @@ impl Suite {
 
     fn focus(self) -> rooms::Focus {
         match self {
-            Suite::Protocol | Suite::Lockstep | Suite::Rollback => {
+            Suite::Protocol | Suite::Lockstep | Suite::Rollback | Suite::Authority => {
                 panic!("not a suite of rooms")
             }
             Suite::Sessions => rooms::Focus::Sessions,

@@ -228,7 +228,8 @@ impl Motion {
             let rows = shown.kind_mut(kind).expect("as many as the schema");
             copy(rows, to);
             let offsets = &self.offsets[kind];
-            if blending.is_empty() || part >= 1.0 && offsets.is_empty() {
+            let is_still = part >= 1.0 && offsets.is_empty();
+            if blending.is_empty() || to.count == 0 || is_still {
                 continue;
             }
             self.from.align(kind, to);

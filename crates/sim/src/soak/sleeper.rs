@@ -6,13 +6,11 @@ use std::time::Duration;
 
 use samestep_proto::{Machine, Transmit};
 use samestep_session::{Match, MatchEvent};
-use samestep_sync::Model;
-
-use super::told::Told;
+use samestep_sync::{Model, World};
 
 /// A part in the game on a machine that sometimes does nothing for seconds. What arrives waits.
-pub(super) struct Shepherding<M> {
-    pub(super) game: Match<Told, M>,
+pub(super) struct Sleeper<W, M> {
+    pub(super) game: Match<W, M>,
     asleep_until: Duration,
     unread: VecDeque<(SocketAddr, Vec<u8>)>,
 }
@@ -20,9 +18,9 @@ pub(super) struct Shepherding<M> {
 /// Datagrams an operating system keeps for a program that does not read.
 const MAX_UNREAD: usize = 300;
 
-impl<M: Model> Shepherding<M> {
-    pub(super) fn new(game: Match<Told, M>) -> Self {
-        Shepherding {
+impl<W: World, M: Model> Sleeper<W, M> {
+    pub(super) fn new(game: Match<W, M>) -> Self {
+        Sleeper {
             game,
             asleep_until: Duration::ZERO,
             unread: VecDeque::new(),
@@ -38,7 +36,7 @@ impl<M: Model> Shepherding<M> {
     }
 }
 
-impl<M: Model> Machine for Shepherding<M> {
+impl<W: World, M: Model> Machine for Sleeper<W, M> {
     type Event = MatchEvent;
 
     fn handle_datagram(&mut self, now: Duration, from: SocketAddr, datagram: &mut [u8]) {

@@ -1,0 +1,404 @@
+//! The suite `authority`: fights in which one program is right, through storms and calms. Soon after each storm everyone has what it has.
+
+mod judge;
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use samestep_netem::Rng;
+use samestep_session::{
+    JoinTo, Match, MatchEvent, RejoinSecret, Role, SessionConfig, SessionEvent, Silence, State,
+};
+use samestep_sublockus::{Bot, Controls, Sublockus, SublockusConfig, SublockusEvent};
+use samestep_sync::{
+    DisplayDelay, Interpolation, Live, Model, Others, PlayerId, Snapshot, SnapshotConfig,
+    StateSync, StateSyncConfig, Tick,
+};
+
+use super::sleeper::Sleeper;
+use super::weather::{Climate, fair};
+use crate::check::{Breach, Promise};
+use crate::{Fleet, NodeId};
+use judge::Truth;
+
+/// Programs at the same time.
+const MOST: usize = 8;
+/// How often things are looked at: more than once a tick.
+const LOOK: Duration = Duration::from_millis(8);
+/// After a storm everyone has what the authority has no later than this.
+const SOON: Duration = Duration::from_secs(1);
+
+const HOST: NodeId = NodeId(0);
+
+/// A model with settings that make sense together.
+pub(super) trait Setting: Model + Sized {
+    /// Settings at random, in words, and the model with them.
+    fn random(rng: &mut Rng) -> (String, Box<dyn Fn() -> Self>);
+}
+
+impl Setting for Snapshot {
+    fn random(rng: &mut Rng) -> (String, Box<dyn Fn() -> Self>) {
+        let config = snapshot(rng);
+        let words = format!("{config:?}");
+        let model = move || Snapshot::new(config.clone()).expect("settings that make sense");
+        (words, Box::new(model))
+    }
+}
+
+impl Setting for StateSync {
+    fn random(rng: &mut Rng) -> (String, Box<dyn Fn() -> Self>) {
+        let all = [
+            Others::Interpolated,
+            Others::Simulated,
+            Others::DeadReckoned,
+        ];
+        let config = StateSyncConfig {
+            snapshot: snapshot(rng),
+            others: all[rng.range(0..3) as usize],
+            compensation: rng.chance(0.8).then_some(Duration::from_millis(150)),
+            window: rng.range(20..60),
+        };
+        let words = format!("{config:?}");
+        let model = move || StateSync::new(config.clone()).expect("settings that make sense");
+        (words, Box::new(model))
+    }
+}
+
+fn snapshot(rng: &mut Rng) -> SnapshotConfig {
+    SnapshotConfig {
+        every: rng.range(1..5),
+        budget: rng.chance(0.3).then(|| 1000 * rng.range(96..512) as u32),
+        interpolation: match rng.chance(0.5) {
+            true => Interpolation::Linear,
+            false => Interpolation::Hermite,
+        },
+        delay: match rng.chance(0.2) {
+            true => DisplayDelay::Fixed(Duration::from_millis(rng.range(0..300))),
+            false => DisplayDelay::default(),
+        },
+        ..SnapshotConfig::default()
+    }
+}
+
+/// Runs the world of `seed`: inputs given, and what went wrong.
+pub(super) fn run<M: Setting>(
+    seed: u64,
+    trace: Option<&mut dyn FnMut(String)>,
+) -> (u64, Result<(), Breach>) {
+    let mut script: Script<'_, M> = Script::new(seed, trace);
+    let result = script.run();
+    (script.given, result)
+}
+
+struct Script<'t, M: Setting> {
+    rng: Rng,
+    seed: u64,
+    fleet: Fleet<Sleeper<Live<Sublockus>, M>>,
+    climate: Climate,
+    model: Box<dyn Fn() -> M>,
+    words: String,
+    programs: Vec<Program>,
+    bots: BTreeMap<PlayerId, Bot>,
+    /// Whether everyone lets go of the controls.
+    resting: bool,
+    truth: Truth,
+    given: u64,
+    trace: Option<&'t mut dyn FnMut(String)>,
+}
+
+struct Program {
+    node: NodeId,
+    watches: bool,
+    running: bool,
+    secret: Option<RejoinSecret>,
+    /// The tick from which on it must have been told everything that happened.
+    since: Option<Tick>,
+    told: Vec<(Tick, SublockusEvent)>,
+    /// The tick its players acted in last.
+    acted: Tick,
+}
+
+impl<'t, M: Setting> Script<'t, M> {
+    fn new(seed: u64, trace: Option<&'t mut dyn FnMut(String)>) -> Self {
+        let mut rng = Rng::stream(seed, 5);
+        let (words, model) = M::random(&mut rng);
+        Script {
+            climate: Climate::random(&mut rng),
+            words,
+            model,
+            fleet: Fleet::new(seed),
+            programs: Vec::new(),
+            bots: BTreeMap::new(),
+            resting: false,
+            truth: Truth::default(),
+            given: 0,
+            trace,
+            seed,
+            rng,
+        }
+    }
+
+    fn run(&mut self) -> Result<(), Breach> {
+        let words = self.words.clone();
+        self.trace(|| words);
+        self.fleet.set_links(fair());
+        let host = self.fleet.add_node();
+        self.start(host, Role::Host, false);
+        for _ in 0..self.rng.range(1..5) {
+            self.join(None);
+        }
+        self.run_for(Duration::from_secs(2))?;
+        self.fleet
+            .with(host, |now, program| program.game.session_mut().start(now));
+        self.run_for(Duration::from_secs(2))?;
+        for _ in 0..self.rng.range(1..3) {
+            self.storm()?;
+            self.calm()?;
+        }
+        self.judge_events()
+    }
+
+    fn storm(&mut self) -> Result<(), Breach> {
+        let weather = self.climate.weather(&mut self.rng);
+        self.trace(|| format!("storm: {weather}"));
+        self.fleet.set_links(weather);
+        let end = self.fleet.now() + Duration::from_secs(self.rng.range(3..9));
+        while self.fleet.now() < end {
+            self.run_for(Duration::from_millis(100))?;
+            if self.rng.chance(0.08) {
+                self.disturb();
+            }
+        }
+        // What moves by itself comes to rest while it still storms.
+        self.resting = true;
+        self.run_for(Duration::from_millis(1500))
+    }
+
+    fn calm(&mut self) -> Result<(), Breach> {
+        self.trace(|| "calm".to_string());
+        self.fleet.set_links(fair());
+        let there: Vec<NodeId> = self.playing();
+        for node in &there {
+            self.fleet
+                .with(*node, |now, program| program.sleep_until(now));
+        }
+        self.run_for(SOON)?;
+        self.judge_states(&there)?;
+        self.resting = false;
+        self.run_for(Duration::from_secs(1))
+    }
+
+    fn disturb(&mut self) {
+        let guests: Vec<NodeId> = self.playing().into_iter().filter(|n| *n != HOST).collect();
+        let running = self.programs.iter().filter(|known| known.running).count();
+        match self.rng.range(0..6) {
+            0 if running < MOST => self.join(None),
+            1 => {
+                let gone = (0..self.programs.len()).filter(|at| !self.programs[*at].running);
+                let gone: Vec<usize> = gone.collect();
+                let at = self.rng.range(0..gone.len().max(1) as u64) as usize;
+                if let Some(at) = gone.get(at) {
+                    self.join(Some(*at));
+                }
+            }
+            2 | 3 if guests.len() > 1 => {
+                let Some(node) = self.pick(&guests) else {
+                    return;
+                };
+                let gracefully = self.rng.chance(0.5);
+                self.trace(|| format!("{node:?} goes, with a word: {gracefully}"));
+                match gracefully {
+                    true => {
+                        self.fleet.with(node, |now, program| {
+                            program.game.session_mut().leave(now, "bye");
+                        });
+                    }
+                    false => {
+                        self.end(node);
+                        self.fleet.kill(node);
+                    }
+                }
+            }
+            _ => {
+                let playing = self.playing();
+                let Some(node) = self.pick(&playing) else {
+                    return;
+                };
+                let length = Duration::from_millis(self.rng.range(50..2500));
+                self.trace(|| format!("{node:?} sleeps for {length:?}"));
+                self.fleet
+                    .with(node, |now, program| program.sleep_until(now + length));
+            }
+        }
+    }
+
+    fn start(&mut self, node: NodeId, role: Role, watches: bool) {
+        let mut config = SessionConfig::new("sublockus", 1);
+        if !watches {
+            config = config.player(&format!("fighter {}", node.0));
+        }
+        config.rejoin_grace = Duration::from_secs(8);
+        config.silence = Silence::Drop {
+            after: Duration::from_secs(4),
+        };
+        let game = SublockusConfig::free_for_all(self.seed, 6);
+        let game = Sublockus::new(&game).expect("an arena of the game's own");
+        let model = (self.model)();
+        self.fleet.start(node, |now, random| {
+            let world = Live::without_recording(game);
+            let game = Match::new(now, config, role, random, model, world);
+            Sleeper::new(game.expect("settings that make sense"))
+        });
+        let known = self.programs.iter_mut().find(|known| known.node == node);
+        let program = Program {
+            node,
+            watches,
+            running: true,
+            secret: None,
+            since: None,
+            told: Vec::new(),
+            acted: Tick(0),
+        };
+        match known {
+            Some(known) => *known = program,
+            None => self.programs.push(program),
+        }
+    }
+
+    /// Somebody new, or somebody who was here before, joins.
+    fn join(&mut self, who: Option<usize>) {
+        let mut to = JoinTo::new(self.fleet.address(HOST));
+        let (node, watches) = match who {
+            None => (self.fleet.add_node(), self.rng.chance(0.1)),
+            Some(index) => {
+                to.rejoin = self.programs[index].secret;
+                (self.programs[index].node, self.programs[index].watches)
+            }
+        };
+        self.trace(|| format!("{node:?} joins, to watch: {watches}"));
+        let role = match watches {
+            true => Role::Spectator(to),
+            false => Role::Client(to),
+        };
+        self.start(node, role, watches);
+    }
+
+    fn pick(&mut self, nodes: &[NodeId]) -> Option<NodeId> {
+        let at = self.rng.range(0..nodes.len().max(1) as u64) as usize;
+        nodes.get(at).copied()
+    }
+
+    /// Programs that take part.
+    fn playing(&self) -> Vec<NodeId> {
+        let running = self.programs.iter().filter(|program| program.running);
+        let in_sync = |node: &NodeId| {
+            let machine = self.fleet.machine(*node);
+            machine.is_some_and(|program| *program.game.session().state() == State::InSync)
+        };
+        running
+            .map(|program| program.node)
+            .filter(in_sync)
+            .collect()
+    }
+
+    fn program(&mut self, node: NodeId) -> Option<&mut Program> {
+        self.programs.iter_mut().find(|known| known.node == node)
+    }
+
+    fn end(&mut self, node: NodeId) {
+        let machine = self.fleet.machine(node);
+        let secret = machine.map(|program| program.game.session().rejoin_secret());
+        if let Some(program) = self.program(node) {
+            program.running = false;
+            program.secret = secret;
+        }
+    }
+
+    fn run_for(&mut self, time: Duration) -> Result<(), Breach> {
+        let end = self.fleet.now() + time;
+        while self.fleet.now() < end {
+            let pause = (self.fleet.now() + LOOK).min(end);
+            while let Some((_, node, event)) = self.fleet.next(pause) {
+                self.on_event(node, event)?;
+            }
+            self.look()?;
+            self.play();
+        }
+        Ok(())
+    }
+
+    fn on_event(&mut self, node: NodeId, event: MatchEvent) -> Result<(), Breach> {
+        if !matches!(event, MatchEvent::Session(SessionEvent::RoomChanged)) {
+            self.trace(|| format!("{node:?}: {event:?}"));
+        }
+        match event {
+            MatchEvent::Session(SessionEvent::Left { reason }) => {
+                self.end(node);
+                self.fleet.kill(node);
+                if node == HOST {
+                    return Err(self.breach(Promise::GoesOn, format!("the host left: {reason}")));
+                }
+            }
+            MatchEvent::Session(SessionEvent::Reconnecting { .. } | SessionEvent::Frozen)
+            | MatchEvent::Adopted { .. } => {
+                // What happened while it was away nobody tells it.
+                if let Some(program) = self.program(node) {
+                    program.since = None;
+                }
+            }
+            MatchEvent::NotLoaded(error) => {
+                return Err(self.breach(Promise::GoesOn, error.to_string()));
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Every player does what its bot would, once a tick of its own program, from what that program draws.
+    fn play(&mut self) {
+        for node in self.playing() {
+            let seed = self.seed;
+            let resting = self.resting;
+            let bots = &mut self.bots;
+            let Some(known) = self.programs.iter_mut().find(|known| known.node == node) else {
+                continue;
+            };
+            let given = self.fleet.with(node, |now, program| {
+                let tick = program.game.status().tick;
+                if program.is_asleep(now) || tick <= known.acted {
+                    return 0;
+                }
+                known.acted = tick;
+                let players: Vec<PlayerId> = program.game.session().my_players().collect();
+                let mut given = 0;
+                for player in players {
+                    let controls = match resting {
+                        true => Controls::default(),
+                        false => {
+                            let bot = bots.entry(player).or_insert_with(|| Bot::new(seed, player));
+                            bot.controls(tick, program.game.shown(now))
+                        }
+                    };
+                    given += u64::from(program.game.input(now, player, &controls));
+                }
+                given
+            });
+            self.given += given.unwrap_or(0);
+        }
+    }
+
+    fn breach(&self, promise: Promise, what: String) -> Breach {
+        Breach {
+            at: self.fleet.now(),
+            promise,
+            what,
+        }
+    }
+
+    fn trace(&mut self, line: impl FnOnce() -> String) {
+        let now = self.fleet.now().as_secs_f64();
+        if let Some(trace) = &mut self.trace {
+            trace(format!("{now:9.3} {}", line()));
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! What the authority had at every tick, and whether others have the same.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use samestep_session::State;
+use samestep_sublockus::{Character, Place, Sublockus, SublockusEvent};
+use samestep_sync::{PlayerId, Stage, Tick};
+
+use super::{HOST, Script, Setting};
+use crate::NodeId;
+use crate::check::{Breach, Promise};
+
+/// Ticks whose truth is kept.
+const KEPT: usize = 600;
+/// For how long states are compared after a storm.
+const COMPARED: Duration = Duration::from_millis(400);
+/// A state that is shown is no older than this, in ticks.
+const FRESH: u64 = 30;
+/// Ticks after coming from which on everything that happens must be told.
+const SETTLING: u64 = 60;
+
+/// What was right.
+#[derive(Default)]
+pub(super) struct Truth {
+    states: BTreeMap<Tick, Moment>,
+    events: Vec<(Tick, SublockusEvent)>,
+}
+
+/// Where everyone was at a tick.
+#[derive(Clone, PartialEq, Debug)]
+struct Moment(Vec<Character>);
+
+impl Moment {
+    fn of(game: &Sublockus) -> Moment {
+        let mut all: Vec<Character> = game.characters().as_slice().to_vec();
+        all.sort_by_key(|character| character.player);
+        Moment(all)
+    }
+
+    fn places(&self) -> impl Iterator<Item = (PlayerId, Place)> {
+        self.0
+            .iter()
+            .map(|character| (character.player, character.place()))
+    }
+
+    fn of_player(&self, player: PlayerId) -> Option<&Character> {
+        self.0.iter().find(|character| character.player == player)
+    }
+}
+
+impl<M: Setting> Script<'_, M> {
+    /// Notes what is right, and what is told to whom.
+    pub(super) fn look(&mut self) -> Result<(), Breach> {
+        for at in 0..self.programs.len() {
+            let node = self.programs[at].node;
+            let Some((tick, moment, told, refused)) = self.fleet.with(node, |_, program| {
+                let is_in = *program.game.session().state() == State::InSync;
+                let refused = program.game.status().refused;
+                let world = program.game.world_mut();
+                let told: Vec<_> = core::iter::from_fn(|| world.poll_event()).collect();
+                let moment = (node == HOST).then(|| Moment::of(world.state()));
+                (is_in.then(|| world.tick()), moment, told, refused)
+            }) else {
+                continue;
+            };
+            let confirmed = told
+                .into_iter()
+                .filter(|told| told.stage == Stage::Confirmed);
+            let confirmed = confirmed.map(|told| (told.tick, told.event));
+            match moment {
+                Some(moment) => {
+                    self.truth.events.extend(confirmed);
+                    if let Some(tick) = tick {
+                        self.truth.states.insert(tick, moment);
+                    }
+                    if self.truth.states.len() > KEPT {
+                        self.truth.states.pop_first();
+                    }
+                }
+                None => {
+                    let program = &mut self.programs[at];
+                    if program.since.is_none() {
+                        program.told.clear();
+                        program.since = tick.map(|tick| tick + SETTLING);
+                    }
+                    program.told.extend(confirmed);
+                }
+            }
+            if refused > 0 {
+                let what = format!("{node:?} refused {refused} messages of honest programs");
+                return Err(self.breach(Promise::GoesOn, what));
+            }
+        }
+        Ok(())
+    }
+
+    /// Everyone who was there when the storm ended, and still is, has what the authority had at the same tick.
+    pub(super) fn judge_states(&mut self, there: &[NodeId]) -> Result<(), Breach> {
+        let end = self.fleet.now() + COMPARED;
+        let mut samples: Vec<(NodeId, Tick, Moment, Vec<PlayerId>)> = Vec::new();
+        while self.fleet.now() < end {
+            self.run_for(Duration::from_millis(40))?;
+            let host = self.tick_of(HOST);
+            for node in self.playing() {
+                if node == HOST || !there.contains(&node) {
+                    continue;
+                }
+                let Some(program) = self.fleet.machine(node) else {
+                    continue;
+                };
+                let (tick, state) = (program.game.world().tick(), program.game.world().state());
+                if tick + FRESH < host {
+                    let what = format!("{node:?} is at tick {tick}, the host at {host}");
+                    return Err(self.breach(Promise::GoesOn, what));
+                }
+                let players = program.game.session().my_players().collect();
+                samples.push((node, tick, Moment::of(state), players));
+            }
+        }
+        // Those who simulate ahead were ahead.
+        self.run_for(Duration::from_millis(300))?;
+        for (node, tick, moment, players) in samples {
+            let Some(right) = self.truth.states.get(&tick) else {
+                continue;
+            };
+            let places = moment.places().eq(right.places());
+            let own = players
+                .iter()
+                .all(|player| moment.of_player(*player) == right.of_player(*player));
+            if !places || !own {
+                let what = format!("{node:?} has {moment:?} at tick {tick}, right is {right:?}");
+                return Err(self.breach(Promise::Converges, what));
+            }
+        }
+        Ok(())
+    }
+
+    fn tick_of(&self, node: NodeId) -> Tick {
+        let program = self.fleet.machine(node);
+        program.map_or(Tick(0), |program| program.game.world().tick())
+    }
+
+    /// Everyone was told what happened while it was there, in order, and nothing else.
+    pub(super) fn judge_events(&mut self) -> Result<(), Breach> {
+        // What happened last is still on its way.
+        let upto = Tick(self.tick_of(HOST).0.saturating_sub(90));
+        for program in &self.programs {
+            let (Some(since), true) = (program.since, program.running) else {
+                continue;
+            };
+            if program.node == HOST || !self.playing().contains(&program.node) {
+                continue;
+            }
+            let within = |(tick, _): &&(Tick, SublockusEvent)| (since..upto).contains(tick);
+            let told: Vec<_> = program.told.iter().filter(within).collect();
+            let right: Vec<_> = self.truth.events.iter().filter(within).collect();
+            if told != right {
+                let at = told.iter().zip(&right).take_while(|(a, b)| a == b).count();
+                let what = format!(
+                    "{:?} was told {} events, {} happened; the first that differs: {:?}, {:?}",
+                    program.node,
+                    told.len(),
+                    right.len(),
+                    told.get(at),
+                    right.get(at)
+                );
+                return Err(self.breach(Promise::Events, what));
+            }
+        }
+        Ok(())
+    }
+}
