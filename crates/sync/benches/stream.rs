@@ -7,8 +7,8 @@ use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use samestep_sync::{
-    Entities, EntityId, PeerId, PlayerId, Publisher, PublisherConfig, PublisherStats, Record,
-    Replicate, Rng, Table, Tick,
+    Entities, EntityId, Interest, PeerId, PlayerId, Publisher, PublisherConfig, PublisherStats,
+    Record, Relevance, Replicate, Rng, Table, Tick,
 };
 
 const ENTITIES: usize = 16_000;
@@ -41,6 +41,8 @@ struct Case {
     budget_bytes: Option<usize>,
     /// Of a tick, in units.
     speed: f32,
+    /// Whether every client sees something else, and what is far from it less often.
+    by_distance: bool,
 }
 
 fn main() {
@@ -55,6 +57,7 @@ fn main() {
         loss,
         budget_bytes,
         speed,
+        by_distance: false,
     };
     run(&case("2 % lost", 0.02, None, slow));
     run(&case(
@@ -65,7 +68,16 @@ fn main() {
     ));
     run(&case("nothing lost", 0.0, None, slow));
     run(&case("10 % lost", 0.1, None, slow));
-    run(&case("2 % lost, 31 kB/s", 0.02, Some(31_000 / 20), slow));
+    let budget = Some(31_000 / 20);
+    run(&case("2 % lost, 31 kB/s", 0.02, budget, slow));
+    run(&Case {
+        by_distance: true,
+        ..case("2 % lost, by distance", 0.02, None, slow)
+    });
+    run(&Case {
+        by_distance: true,
+        ..case("2 % lost, 31 kB/s, by distance", 0.02, budget, slow)
+    });
 }
 
 fn run(case: &Case) {
@@ -74,15 +86,21 @@ fn run(case: &Case) {
     let mut table = Table::new(Field::schema());
     let mut publisher = Publisher::new(&Field::schema(), PublisherConfig::default());
     let clients: Vec<_> = (0..CLIENTS).map(PeerId).collect();
+    field.extract(&mut table);
+    publisher.publish(Tick(0), &table);
     for client in &clients {
-        publisher.join(*client);
+        publisher.join_knowing(*client, Tick(0));
     }
+    let interests: Vec<_> = clients
+        .iter()
+        .map(|client| case.by_distance.then(|| interest(*client, &field)))
+        .collect();
     let mut parts = Vec::new();
     let mut on_the_way: VecDeque<Vec<(PeerId, u32)>> = VecDeque::new();
     let mut figures = Figures::default();
     let mut before = PublisherStats::default();
     let mut moving = 0;
-    for snapshot in 0..SNAPSHOTS {
+    for snapshot in 1..=SNAPSHOTS {
         for _ in 0..EVERY {
             step(&mut field, case.speed, &mut rng);
         }
@@ -97,9 +115,10 @@ fn run(case: &Case) {
             publisher.publish(Tick(snapshot * EVERY), &table);
         });
         let mut sent = Vec::new();
-        for client in &clients {
+        for (client, interest) in clients.iter().zip(&interests) {
+            let interest = interest.as_ref();
             figures.measure_more(&mut publisher, |publisher| {
-                publisher.write(*client, None, case.budget_bytes, &mut parts);
+                publisher.write(*client, interest, case.budget_bytes, &mut parts);
             });
             for part in parts.drain(..) {
                 let lag = usize::from(client.0 % 2);
@@ -132,9 +151,9 @@ fn run(case: &Case) {
     let all_moving = moving as u64 * u64::from(CLIENTS);
     println!("{}:", case.name);
     println!(
-        "  {:.2} ms in the mean, {:.2} at most; acknowledgements {:.2}; {} allocations a snapshot",
-        figures.mean_ms(),
-        figures.worst_ms(),
+        "  {:.2} ms at best, {:.2} in the middle; acknowledgements {:.2}; {} allocations a snapshot",
+        figures.ms(0.0),
+        figures.ms(0.5),
         figures.acknowledging.as_secs_f64() * 1e3 / runs as f64,
         figures.allocations / runs,
     );
@@ -181,14 +200,11 @@ impl Figures {
         self.times.push(self.current);
     }
 
-    fn mean_ms(&self) -> f64 {
-        let sum: Duration = self.times.iter().sum();
-        sum.as_secs_f64() * 1e3 / self.times.len() as f64
-    }
-
-    fn worst_ms(&self) -> f64 {
-        let worst = self.times.iter().max().copied().unwrap_or_default();
-        worst.as_secs_f64() * 1e3
+    /// The time that so large a share of the snapshots took less than.
+    fn ms(&self, share: f64) -> f64 {
+        let mut times = self.times.clone();
+        times.sort();
+        times[(times.len() as f64 * share) as usize].as_secs_f64() * 1e3
     }
 }
 
@@ -207,6 +223,24 @@ fn field(rng: &mut Rng) -> Field {
         entities.insert_fixed(id, entity);
     }
     Field { entities, seed: 1 }
+}
+
+/// Of somebody who stands somewhere and sees a quarter of the world.
+fn interest(client: PeerId, field: &Field) -> Interest {
+    let mut interest = Interest::new(&Field::schema());
+    let mut entities = interest.part("entities");
+    let (x, y) = (
+        f32::from(client.0 % 8) * 128.0,
+        f32::from(client.0 / 8) * 200.0,
+    );
+    for (row, entity) in field.entities.as_slice().iter().enumerate() {
+        let (dx, dy) = ((entity.position.0 - x).abs(), (entity.position.1 - y).abs());
+        match dx.max(dy) {
+            far if far > 256.0 => entities.hide(row),
+            near => entities.row(row, Relevance::at_distance(near, 64.0)),
+        }
+    }
+    interest
 }
 
 fn somewhere_near((x, y): (f32, f32), rng: &mut Rng) -> (i32, i32) {

@@ -7,23 +7,24 @@ use samestep_wire::BitWriter;
 
 use super::grid::Grid;
 use super::history::History;
+use super::known::Delta;
 use super::part::Place;
 use super::segment;
-use crate::Tick;
 
 /// What a segment says.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Content {
-    Gone,
-    Fresh,
-    /// Differences from this baseline.
-    Delta(Tick),
+pub(super) enum Content<'a> {
+    Gone(u64),
+    Fresh(u64),
+    /// Of 1 to 8 baselines.
+    Deltas(&'a [Delta]),
 }
 
 #[derive(Debug, Default)]
 pub(super) struct Cache {
     kinds: Vec<Vec<Vec<Entry>>>,
     bytes: Vec<u8>,
+    deltas: Vec<Delta>,
     scratch: Vec<u8>,
     /// Pages that have entries.
     used: Vec<Place>,
@@ -33,9 +34,17 @@ pub(super) struct Cache {
 
 #[derive(Debug)]
 struct Entry {
-    content: Content,
-    rows: u64,
+    key: Key,
     bytes: Range<u32>,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+enum Key {
+    Gone(u64),
+    Fresh(u64),
+    /// Most have one baseline.
+    Delta(Delta),
+    Deltas(Range<u32>),
 }
 
 impl Cache {
@@ -45,6 +54,7 @@ impl Cache {
             self.kinds[usize::from(place.kind)][place.page as usize].clear();
         }
         self.bytes.clear();
+        self.deltas.clear();
     }
 
     /// The bytes of a segment, by their place.
@@ -53,8 +63,7 @@ impl Cache {
         grid: &Grid,
         history: &History,
         place: Place,
-        content: Content,
-        rows: u64,
+        content: Content<'_>,
     ) -> Range<u32> {
         let kind = usize::from(place.kind);
         if self.kinds.len() <= kind {
@@ -65,7 +74,7 @@ impl Cache {
             pages.resize_with(place.page as usize + 1, Vec::new);
         }
         let entries = &mut pages[place.page as usize];
-        let is_it = |entry: &&Entry| entry.rows == rows && entry.content == content;
+        let is_it = |entry: &&Entry| entry.key.is(content, &self.deltas);
         if let Some(entry) = entries.iter().find(is_it) {
             self.reused += 1;
             return entry.bytes.clone();
@@ -74,19 +83,18 @@ impl Cache {
         if entries.is_empty() {
             self.used.push(place);
         }
-        let begin = self.bytes.len() as u32;
         let room = segment::max_bytes(grid.columns(kind));
         if self.scratch.len() < room {
             self.scratch.resize(room, 0);
         }
         let mut w = BitWriter::new(&mut self.scratch);
-        code(grid, history, place, content, rows, &mut w);
+        code(grid, history, place, content, &mut w);
         let len = w.finish().expect("the bound of a segment holds");
+        let begin = self.bytes.len() as u32;
         self.bytes.extend_from_slice(&self.scratch[..len]);
         let bytes = begin..self.bytes.len() as u32;
         entries.push(Entry {
-            content,
-            rows,
+            key: Key::new(content, &mut self.deltas),
             bytes: bytes.clone(),
         });
         bytes
@@ -97,24 +105,45 @@ impl Cache {
     }
 }
 
-fn code(
-    grid: &Grid,
-    history: &History,
-    place: Place,
-    content: Content,
-    rows: u64,
-    w: &mut BitWriter<'_>,
-) {
+impl Key {
+    fn new(content: Content<'_>, all: &mut Vec<Delta>) -> Key {
+        match content {
+            Content::Gone(rows) => Key::Gone(rows),
+            Content::Fresh(rows) => Key::Fresh(rows),
+            Content::Deltas([delta]) => Key::Delta(*delta),
+            Content::Deltas(deltas) => {
+                let begin = all.len() as u32;
+                all.extend_from_slice(deltas);
+                Key::Deltas(begin..all.len() as u32)
+            }
+        }
+    }
+
+    fn is(&self, content: Content<'_>, all: &[Delta]) -> bool {
+        match (self, content) {
+            (Key::Gone(rows), Content::Gone(other)) => *rows == other,
+            (Key::Fresh(rows), Content::Fresh(other)) => *rows == other,
+            (Key::Delta(delta), Content::Deltas([other])) => delta == other,
+            (Key::Deltas(range), Content::Deltas(others)) => {
+                all[range.start as usize..range.end as usize] == *others
+            }
+            _ => false,
+        }
+    }
+}
+
+fn code(grid: &Grid, history: &History, place: Place, content: Content<'_>, w: &mut BitWriter<'_>) {
     let versions = history.page(place).expect("only known pages are coded");
     let tick = history.latest().expect("there is a snapshot");
-    let page = versions.latest().expect("a known page has a version");
     match content {
-        Content::Gone => segment::write_gone(rows, w),
-        Content::Fresh => segment::write_fresh(page, rows, w),
-        Content::Delta(baseline) => {
-            let then = versions.at(baseline).expect("baselines are kept");
+        Content::Gone(rows) => segment::write_gone(rows, w),
+        Content::Fresh(rows) => {
+            let page = versions.latest().expect("a page that is coded is there");
+            segment::write_fresh(page, rows, w);
+        }
+        Content::Deltas(deltas) => {
             let has_ids = grid.has_ids(usize::from(place.kind));
-            segment::write_delta(page, then, has_ids, tick.since(baseline), rows, w);
+            segment::write_delta(versions, has_ids, tick, deltas, w);
         }
     }
 }

@@ -15,6 +15,8 @@ use crate::table::Table;
 pub(super) struct History {
     keep: usize,
     ticks: VecDeque<Tick>,
+    /// How many there were.
+    count: u32,
     kinds: Vec<Vec<Versions>>,
     free: Free,
 }
@@ -47,6 +49,7 @@ impl History {
         History {
             keep: keep.max(1),
             ticks: VecDeque::new(),
+            count: 0,
             kinds,
             free: Free::default(),
         }
@@ -54,6 +57,11 @@ impl History {
 
     pub(super) fn latest(&self) -> Option<Tick> {
         self.ticks.back().copied()
+    }
+
+    /// How many snapshots there were.
+    pub(super) fn count(&self) -> u32 {
+        self.count
     }
 
     /// No older snapshot is a baseline.
@@ -81,6 +89,7 @@ impl History {
             "snapshots are published in the order of their ticks"
         );
         self.ticks.push_back(tick);
+        self.count = self.count.wrapping_add(1);
         if self.ticks.len() > self.keep {
             self.ticks.pop_front();
         }

@@ -38,7 +38,7 @@ struct Sent {
 }
 
 /// Rows that differ from a baseline.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Delta {
     pub(super) baseline: Tick,
     pub(super) rows: u64,
@@ -120,15 +120,8 @@ impl Known {
             rows,
             gone,
         });
-        for row in rows_of(rows | gone) {
-            let Some(wait) = self.waits.get_mut(row) else {
-                break;
-            };
-            // What is told of less often keeps the rest of its turn.
-            *wait = match *wait {
-                wait if wait < 2 * TURN => wait.saturating_sub(TURN),
-                _ => 0,
-            };
+        if !self.waits.is_empty() {
+            rows_of(rows | gone).for_each(|row| self.waits[row] = 0);
         }
     }
 
@@ -191,27 +184,41 @@ impl Known {
         }
     }
 
-    /// Lets all rows wait a little longer, by their relevance; returns those whose turn it is.
-    pub(super) fn wait(&mut self, relevance: &[u8; PAGE_ROWS], missing: u64) -> u64 {
-        self.add_waits(|row| u16::from(relevance[row]), missing);
-        let waits = self.waits.iter().enumerate();
-        waits.fold(0, |due, (row, wait)| due | u64::from(*wait >= TURN) << row)
+    /// Lets all rows wait for a snapshot longer, by their relevance; returns those whose turn it is.
+    ///
+    /// Turns come every 1, 2, 4 … snapshots, for all rows of a page in the same ones: what is told together is confirmed together, and told
+    /// by differences from the same baseline the next time. What has had nothing to tell for two turns does not wait for its own.
+    pub(super) fn wait(
+        &mut self,
+        relevance: &[u8; PAGE_ROWS],
+        wanted: u64,
+        missing: u64,
+        time: u32,
+    ) -> u64 {
+        self.waits.resize(PAGE_ROWS, 0);
+        let mut due = 0;
+        for row in rows_of(wanted | missing) {
+            let halvings = u32::from(HALVINGS[usize::from(relevance[row])]);
+            let mut wait = self.waits[row].saturating_add(TURN >> halvings);
+            if missing >> row & 1 == 0 {
+                wait = wait.min(2 * TURN);
+            }
+            self.waits[row] = wait;
+            let is_turn = time.trailing_zeros() >= halvings;
+            let least = if is_turn { TURN / 2 } else { 2 * TURN };
+            due |= u64::from(wait >= least) << row;
+        }
+        due
     }
 
     /// Lets all rows wait for another turn.
     pub(super) fn wait_equally(&mut self, missing: u64) {
-        self.add_waits(|_| TURN, missing);
-    }
-
-    #[inline(always)]
-    fn add_waits(&mut self, relevance: impl Fn(usize) -> u16, missing: u64) {
         self.waits.resize(PAGE_ROWS, 0);
-        for (row, wait) in self.waits.iter_mut().enumerate() {
-            *wait = wait.saturating_add(relevance(row));
+        for wait in &mut self.waits {
+            *wait = wait.saturating_add(TURN);
         }
-        // What has nothing to tell has its turn as soon as it has.
         for row in rows_of(!missing) {
-            self.waits[row] = self.waits[row].min(TURN);
+            self.waits[row] = self.waits[row].min(2 * TURN);
         }
     }
 
@@ -229,14 +236,32 @@ impl Known {
         chosen.fold(0, |rows, (_, row)| rows | 1 << row)
     }
 
-    /// The longest that any row has waited; not less than a turn if it is any row's.
-    pub(super) fn longest_wait(&self) -> u16 {
-        self.waits.iter().copied().max().unwrap_or(0)
+    /// The longest that any of these rows has waited.
+    pub(super) fn longest_wait(&self, rows: u64) -> u16 {
+        let waits = rows_of(rows).map(|row| self.waits.get(row).copied().unwrap_or(0));
+        waits.max().unwrap_or(0)
     }
 }
 
-/// A row is told of when it has waited for so much; one of full relevance waits for as much with every snapshot.
-const TURN: u16 = 255;
+/// What a row of full relevance waits from one snapshot to the next.
+const TURN: u16 = 256;
+
+/// Of each relevance, which power of ½ is nearest: the borders lie at 255 by the root of 2, half of that, and so on.
+const HALVINGS: [u8; 256] = {
+    let mut halvings = [0; 256];
+    let mut relevance = 0;
+    while relevance < 256 {
+        halvings[relevance] = match relevance {
+            181.. => 0,
+            91.. => 1,
+            46.. => 2,
+            23.. => 3,
+            _ => 4,
+        };
+        relevance += 1;
+    }
+    halvings
+};
 
 /// The rows that are the same entities as they were.
 fn same_ids(versions: &Versions, tick: Tick, rows: u64) -> u64 {

@@ -12,7 +12,7 @@ use super::history::History;
 use super::known::Delta;
 use super::page::{MAX_PAGES, rows_of};
 use super::part::{MAX_HEADER, MAX_STEP, PartHeader, Place, write_header, write_step};
-use super::segment;
+use super::segment::{self, MAX_BASELINES};
 use crate::Tick;
 
 /// What is sent of a snapshot in one packet.
@@ -36,6 +36,8 @@ pub(super) struct Missing {
     pub(super) told: u64,
     /// All that are missing.
     pub(super) all: u64,
+    /// Those that the client has as they are.
+    pub(super) same: u64,
 }
 
 /// Memory that is used again.
@@ -67,6 +69,8 @@ pub(super) struct Packing<'a> {
 
 /// A bound of the bytes of a segment that leaves rows of the same page open, with its step.
 const OPEN_ROWS: usize = 1 + 11;
+/// Not more rows than this share a segment with those of other baselines.
+const FEW_ROWS: u32 = 16;
 /// A bound of the bytes of a step within a kind.
 const STEP: usize = 3;
 /// A bound of the bytes of a segment that leaves pages open, without its step.
@@ -109,10 +113,20 @@ impl<'a> Packing<'a> {
         self.rows(missing, missing.told);
     }
 
-    /// Leaves rows of a page open.
-    pub(super) fn open_rows(&mut self, place: Place, rows: u64) {
-        self.make_room(place, MAX_STEP + OPEN_ROWS);
-        self.segment(place, |w| segment::write_open_rows(rows, w));
+    /// Leaves what is missing of a page open.
+    pub(super) fn open_rows(&mut self, missing: &Missing) {
+        self.make_room(missing.place, MAX_STEP + OPEN_ROWS);
+        self.leave_open(missing, missing.all);
+    }
+
+    /// Says that these rows are open, or all but those that the client has, whichever is shorter.
+    fn leave_open(&mut self, missing: &Missing, rows: u64) {
+        let others = !missing.same;
+        let rows = match segment::mask_bits(others) < segment::mask_bits(rows) {
+            true => others,
+            false => rows,
+        };
+        self.segment(missing.place, |w| segment::write_open_rows(rows, w));
     }
 
     /// Leaves whole pages open.
@@ -147,7 +161,7 @@ impl<'a> Packing<'a> {
         }
         self.scratch.segments = segments;
         if open != 0 {
-            self.segment(place, |w| segment::write_open_rows(open, w));
+            self.leave_open(missing, open);
         }
         let gone = missing.gone & told;
         self.rows += u64::from(told.count_ones());
@@ -157,28 +171,44 @@ impl<'a> Packing<'a> {
         self.scratch.told.push(place);
     }
 
-    /// Codes what is told of a page; returns the bytes that it takes with steps of a page at most.
+    /// Codes what is told of a page; returns the bytes that it takes, with steps of a byte.
     fn code(&mut self, missing: &Missing, told: u64) -> usize {
-        let segments = &mut self.scratch.segments;
-        segments.clear();
-        let contents = [
-            (Content::Gone, missing.gone),
-            (Content::Fresh, missing.fresh),
-        ];
-        let deltas = self.deltas[missing.deltas.clone()].iter();
-        let deltas = deltas.map(|delta| (Content::Delta(delta.baseline), delta.rows));
-        let mut bytes = 0;
-        for (content, rows) in contents.into_iter().chain(deltas) {
-            if rows & told != 0 {
-                let (place, rows) = (missing.place, rows & told);
-                let segment = self
-                    .cache
-                    .segment(self.grid, self.history, place, content, rows);
-                bytes += segment.len() + 1;
-                segments.push(segment);
+        self.scratch.segments.clear();
+        if missing.gone & told != 0 {
+            self.code_segment(missing.place, Content::Gone(missing.gone & told));
+        }
+        if missing.fresh & told != 0 {
+            self.code_segment(missing.place, Content::Fresh(missing.fresh & told));
+        }
+        // Large sets of rows are likely to be wanted by others too, small ones share what a segment costs.
+        let mut small = [Delta::default(); MAX_BASELINES];
+        let mut count = 0;
+        for delta in &self.deltas[missing.deltas.clone()] {
+            let delta = Delta {
+                rows: delta.rows & told,
+                ..*delta
+            };
+            if delta.rows.count_ones() > FEW_ROWS {
+                self.code_segment(missing.place, Content::Deltas(&[delta]));
+            } else if delta.rows != 0 {
+                small[count] = delta;
+                count += 1;
+            }
+            if count == MAX_BASELINES {
+                self.code_segment(missing.place, Content::Deltas(&small));
+                count = 0;
             }
         }
-        bytes
+        if count > 0 {
+            self.code_segment(missing.place, Content::Deltas(&small[..count]));
+        }
+        let segments = self.scratch.segments.iter();
+        segments.map(|segment| segment.len() + 1).sum()
+    }
+
+    fn code_segment(&mut self, place: Place, content: Content<'_>) {
+        let segment = self.cache.segment(self.grid, self.history, place, content);
+        self.scratch.segments.push(segment);
     }
 
     /// How many bytes telling of these rows takes at most, with what may have to be left open before them.

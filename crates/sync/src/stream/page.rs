@@ -33,6 +33,13 @@ impl Page {
         }
     }
 
+    /// Makes sure that it has its columns.
+    pub(crate) fn prepare(&mut self, columns: usize) {
+        if self.columns.len() != columns {
+            self.columns = Page::empty(columns).columns;
+        }
+    }
+
     /// The value of a row in a column.
     #[cfg(test)]
     pub(crate) fn value(&self, column: usize, row: usize) -> i64 {

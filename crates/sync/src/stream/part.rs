@@ -1,5 +1,7 @@
 //! Parts: what travels in one packet, and can be understood without the others.
 
+use alloc::vec::Vec;
+
 use samestep_wire::{BitReader, BitWriter, DecodeError};
 
 use super::grid::Grid;
@@ -89,9 +91,7 @@ pub(crate) fn read(
         reading.segment(&mut r, baseline, each)?;
         r.align()?;
     }
-    if let Some(update) = reading.current {
-        each(Said::Page(update));
-    }
+    reading.finish_page(each);
     Ok(header)
 }
 
@@ -105,6 +105,14 @@ struct Reading<'a> {
 }
 
 impl Reading<'_> {
+    fn finish_page(&mut self, each: &mut dyn FnMut(Said)) {
+        if let Some(mut update) = self.current.take() {
+            let columns = self.grid.columns(usize::from(update.place.kind));
+            update.values.prepare(columns);
+            each(Said::Page(update));
+        }
+    }
+
     fn segment(
         &mut self,
         r: &mut BitReader<'_>,
@@ -117,8 +125,8 @@ impl Reading<'_> {
             return Err(DecodeError::OutOfRange);
         }
         self.place = place;
-        if is_new && let Some(update) = self.current.take() {
-            each(Said::Page(update));
+        if is_new {
+            self.finish_page(each);
         }
         let kind = usize::from(place.kind);
         let head = segment::read_head(self.header.tick, r)?;
@@ -140,46 +148,39 @@ impl Reading<'_> {
             values: Page::default(),
         });
         let values = &mut update.values;
-        let (rows, is_open) = match head {
-            Head::Gone(rows) => {
-                if values.columns.is_empty() {
-                    *values = Page::empty(columns);
-                }
-                values.present &= !rows;
-                (rows, false)
-            }
+        let rows = match head {
+            Head::Gone(rows) => rows,
             Head::Fresh(rows) => {
-                if values.columns.is_empty() {
-                    *values = Page::empty(columns);
-                }
+                values.prepare(columns);
                 segment::read_fresh(self.grid, kind, rows, values, r)?;
-                (rows, false)
+                rows
             }
-            Head::Delta {
-                rows,
-                baseline: tick,
-            } => {
-                let then = baseline(place, tick).ok_or(DecodeError::OutOfRange)?;
-                if then.columns.len() != columns {
-                    return Err(DecodeError::OutOfRange);
-                }
+            Head::Delta(differences) => {
+                let ticks = differences.baselines().iter();
+                let pages = ticks.map(|tick| {
+                    let page = baseline(place, *tick);
+                    page.filter(|page| page.columns.len() == columns)
+                });
+                let pages: Option<Vec<Page>> = pages.collect();
+                let pages = pages.ok_or(DecodeError::OutOfRange)?;
                 if values.columns.is_empty() {
-                    values.columns.clone_from(&then.columns);
+                    values.columns.clone_from(&pages[0].columns);
                 }
-                segment::read_delta(self.grid, kind, rows, &then, values, r)?;
-                (rows, false)
+                segment::read_delta(self.grid, kind, &differences, &pages, values, r)?;
+                differences.rows
             }
-            Head::OpenRows(rows) => (rows, true),
-            Head::OpenPages(_) => (0, true),
+            Head::OpenRows(rows) => {
+                update.unchanged &= !rows;
+                return Ok(());
+            }
+            Head::OpenPages(_) => return Ok(()),
         };
-        // Each row is mentioned once.
-        if rows & !update.unchanged != 0 {
+        // What is said about a row is said once.
+        if rows & update.rows != 0 {
             return Err(DecodeError::OutOfRange);
         }
+        update.rows |= rows;
         update.unchanged &= !rows;
-        if !is_open {
-            update.rows |= rows;
-        }
         Ok(())
     }
 }

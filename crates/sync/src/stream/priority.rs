@@ -35,7 +35,7 @@ pub(super) fn choose(
     for (at, missing) in missing.iter_mut().enumerate() {
         if missing.told != 0 {
             let known = packing.client.known(missing.place);
-            order.push((known.longest_wait(), at as u32));
+            order.push((known.longest_wait(missing.told), at as u32));
         }
     }
     order.sort_unstable_by_key(|(wait, at)| (u16::MAX - wait, *at));

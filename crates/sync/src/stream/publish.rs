@@ -259,7 +259,8 @@ fn find_missing(
             };
             let known = client.known(place);
             let begin = deltas.len();
-            let (fresh, gone) = known.missing(versions, has_ids, present & visible, deltas);
+            let wanted = present & visible;
+            let (fresh, gone) = known.missing(versions, has_ids, wanted, deltas);
             let all = deltas[begin..]
                 .iter()
                 .fold(fresh | gone, |all, delta| all | delta.rows);
@@ -267,7 +268,9 @@ fn find_missing(
             if interest.is_some() {
                 // That something is no longer to be seen is told at once.
                 rows_of(gone).for_each(|row| relevance[row] = 255);
-                told &= known.wait(&relevance, all);
+                // Pages take turns, so that not all have theirs at once.
+                let time = history.count().wrapping_add(place.page);
+                told &= known.wait(&relevance, wanted, all, time);
             } else if has_budget && all != 0 {
                 known.wait_equally(all);
             }
@@ -279,6 +282,7 @@ fn find_missing(
                     deltas: begin..deltas.len(),
                     told,
                     all,
+                    same: wanted & !all,
                 });
             }
         }
@@ -304,7 +308,7 @@ fn pack(packing: &mut Packing<'_>, missing: &[Missing], has_budget: bool) {
             packing.open_pages(place, last.page - place.page + 1);
             rest = &rest[count..];
         } else {
-            packing.open_rows(place, first.all);
+            packing.open_rows(first);
             rest = &rest[1..];
         }
     }

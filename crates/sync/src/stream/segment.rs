@@ -1,9 +1,13 @@
 //! Segments: what a part says about some rows of a page.
 
+use alloc::sync::Arc;
+
 use samestep_wire::{BitReader, BitWriter, DecodeError};
 
 use super::column;
 use super::grid::Grid;
+use super::history::Versions;
+use super::known::Delta;
 use super::page::{PAGE_ROWS, Page, rows_of};
 use crate::Tick;
 
@@ -14,21 +18,41 @@ const GONE: u64 = 0;
 const FRESH: u64 = 1;
 /// The rows as they differ from a baseline.
 const DELTA: u64 = 2;
-/// Nothing is said about the rows, or about whole pages.
+/// Nothing is said about the rows but for what other segments say, or about whole pages.
 const OPEN: u64 = 3;
 
 /// What a segment begins with.
 pub(super) enum Head {
     Gone(u64),
     Fresh(u64),
-    Delta { rows: u64, baseline: Tick },
+    Delta(Differences),
     OpenRows(u64),
     OpenPages(u32),
 }
 
+/// Which rows differ from which baselines.
+#[derive(Clone, Copy)]
+pub(super) struct Differences {
+    pub(super) rows: u64,
+    count: usize,
+    baselines: [Tick; MAX_BASELINES],
+    /// Of each row, which of them.
+    which: [u8; PAGE_ROWS],
+}
+
+/// A segment has at most so many baselines.
+pub(super) const MAX_BASELINES: usize = 8;
+const COUNT_BITS: u32 = 3;
+
+impl Differences {
+    pub(super) fn baselines(&self) -> &[Tick] {
+        &self.baselines[..self.count]
+    }
+}
+
 /// A bound of the bytes that a segment takes.
 pub(super) const fn max_bytes(columns: usize) -> usize {
-    32 + (columns * (column::max_bits(PAGE_ROWS) + 80)).div_ceil(8)
+    32 + 10 * MAX_BASELINES + 24 + (columns * (column::max_bits(PAGE_ROWS) + 80)).div_ceil(8)
 }
 
 pub(super) fn write_gone(rows: u64, w: &mut BitWriter<'_>) {
@@ -90,55 +114,111 @@ fn spread(values: &[i64]) -> u64 {
     greatest.wrapping_sub(least) as u64
 }
 
-/// The differences of all columns but the ids, which are the same.
+/// The differences of all columns but the ids, which are the same. Each of the 1 to 8 sets of rows has a baseline of its own.
 pub(super) fn write_delta(
-    page: &Page,
-    baseline: &Page,
+    versions: &Versions,
     has_ids: bool,
-    age: u64,
-    rows: u64,
+    tick: Tick,
+    deltas: &[Delta],
     w: &mut BitWriter<'_>,
 ) {
+    let page = versions.latest().expect("a page that is coded is there");
+    let mut baselines = [page; MAX_BASELINES];
+    let baselines = &mut baselines[..deltas.len()];
+    let mut rows = 0;
     w.write_bits(DELTA, FORM_BITS);
-    w.write_varint(age);
+    w.write_bits(deltas.len() as u64 - 1, COUNT_BITS);
+    for (delta, baseline) in deltas.iter().zip(&mut *baselines) {
+        *baseline = versions.at(delta.baseline).expect("baselines are kept");
+        w.write_varint(tick.since(delta.baseline));
+        rows |= delta.rows;
+    }
     write_mask(rows, w);
-    let columns = page.columns.iter().zip(&baseline.columns);
-    for (now, then) in columns.skip(usize::from(has_ids)) {
+    let mut which = [0; PAGE_ROWS];
+    for (place, delta) in deltas.iter().enumerate().skip(1) {
+        rows_of(delta.rows).for_each(|row| which[row] = place);
+    }
+    let width = which_bits(deltas.len());
+    if width > 0 {
+        rows_of(rows).for_each(|row| w.write_bits(which[row] as u64, width));
+    }
+    for place in usize::from(has_ids)..page.columns.len() {
+        let now = &page.columns[place];
         let mut differences = [0; PAGE_ROWS];
         let mut count = 0;
-        // Mostly nothing has changed, and then it is the same memory.
-        if !alloc::sync::Arc::ptr_eq(now, then) {
-            for row in rows_of(rows) {
-                differences[count] = now[row].wrapping_sub(then[row]);
-                count += 1;
+        let mut any = 0;
+        match &*baselines {
+            // Mostly nothing has changed, and then it is the same memory.
+            baselines
+                if baselines
+                    .iter()
+                    .all(|then| Arc::ptr_eq(&then.columns[place], now)) => {}
+            [then] => {
+                let then = &then.columns[place];
+                for row in rows_of(rows) {
+                    differences[count] = now[row].wrapping_sub(then[row]);
+                    any |= differences[count];
+                    count += 1;
+                }
+            }
+            baselines => {
+                for row in rows_of(rows) {
+                    let then = &baselines[which[row]].columns[place];
+                    differences[count] = now[row].wrapping_sub(then[row]);
+                    any |= differences[count];
+                    count += 1;
+                }
             }
         }
-        let has_changed = differences[..count].iter().any(|value| *value != 0);
-        w.write_bool(has_changed);
-        if has_changed {
+        w.write_bool(any != 0);
+        if any != 0 {
             column::write(&differences[..count], w);
         }
     }
     w.align();
 }
 
+/// How many bits tell one of so many baselines.
+fn which_bits(baselines: usize) -> u32 {
+    usize::BITS - (baselines - 1).leading_zeros()
+}
+
 pub(super) fn read_head(tick: Tick, r: &mut BitReader<'_>) -> Result<Head, DecodeError> {
     Ok(match r.read_bits(FORM_BITS)? {
         GONE => Head::Gone(read_mask(r)?),
         FRESH => Head::Fresh(read_mask(r)?),
-        DELTA => {
-            let age = r.read_varint()?;
-            let baseline = tick.0.checked_sub(age).ok_or(DecodeError::OutOfRange)?;
-            Head::Delta {
-                rows: read_mask(r)?,
-                baseline: Tick(baseline),
-            }
-        }
+        DELTA => Head::Delta(read_differences(tick, r)?),
         _ => match u32::try_from(r.read_varint()?) {
             Ok(0) => Head::OpenRows(read_mask(r)?),
             Ok(pages) => Head::OpenPages(pages),
             Err(_) => return Err(DecodeError::OutOfRange),
         },
+    })
+}
+
+fn read_differences(tick: Tick, r: &mut BitReader<'_>) -> Result<Differences, DecodeError> {
+    let count = r.read_bits(COUNT_BITS)? as usize + 1;
+    let mut baselines = [tick; MAX_BASELINES];
+    for baseline in &mut baselines[..count] {
+        let age = r.read_varint()?;
+        baseline.0 = tick.0.checked_sub(age).ok_or(DecodeError::OutOfRange)?;
+    }
+    let rows = read_mask(r)?;
+    let mut which = [0; PAGE_ROWS];
+    let width = which_bits(count);
+    if width > 0 {
+        for row in rows_of(rows) {
+            which[row] = r.read_bits(width)? as u8;
+            if usize::from(which[row]) >= count {
+                return Err(DecodeError::OutOfRange);
+            }
+        }
+    }
+    Ok(Differences {
+        rows,
+        count,
+        baselines,
+        which,
     })
 }
 
@@ -166,7 +246,7 @@ pub(super) fn read_fresh(
         if place == 0 && grid.has_ids(kind) && !values[..count].iter().all(is_id) {
             return Err(DecodeError::OutOfRange);
         }
-        let column = alloc::sync::Arc::make_mut(column);
+        let column = Arc::make_mut(column);
         for (row, value) in rows_of(rows).zip(values) {
             column[row] = value;
         }
@@ -175,32 +255,37 @@ pub(super) fn read_fresh(
     Ok(())
 }
 
-/// Reads rows into a page that has the columns of its kind, the same as the baseline or others.
+/// Reads rows into a page that has the columns of its kind, the same as one of the baselines or others. The baselines are as many as
+/// [`Differences::baselines`].
 pub(super) fn read_delta(
     grid: &Grid,
     kind: usize,
-    rows: u64,
-    baseline: &Page,
+    differences: &Differences,
+    baselines: &[Page],
     into: &mut Page,
     r: &mut BitReader<'_>,
 ) -> Result<(), DecodeError> {
-    if rows & !baseline.present != 0 {
+    let rows = differences.rows;
+    let baseline = |row: usize| &baselines[usize::from(differences.which[row])];
+    if rows_of(rows).any(|row| baseline(row).present >> row & 1 == 0) {
         return Err(DecodeError::OutOfRange);
     }
     let count = rows.count_ones() as usize;
     let ids = usize::from(grid.has_ids(kind));
-    let columns = into.columns.iter_mut().zip(&baseline.columns);
-    for (place, (into, then)) in columns.enumerate() {
-        let mut differences = [0; PAGE_ROWS];
+    for (place, into) in into.columns.iter_mut().enumerate() {
+        let mut values = [0; PAGE_ROWS];
         let has_changed = place >= ids && r.read_bool()?;
         if has_changed {
-            column::read(&mut differences[..count], r)?;
-        } else if alloc::sync::Arc::ptr_eq(into, then) {
+            column::read(&mut values[..count], r)?;
+        } else if baselines
+            .iter()
+            .all(|then| Arc::ptr_eq(&then.columns[place], into))
+        {
             continue;
         }
-        let into = alloc::sync::Arc::make_mut(into);
-        for (row, difference) in rows_of(rows).zip(differences) {
-            into[row] = then[row].wrapping_add(difference);
+        let into = Arc::make_mut(into);
+        for (row, difference) in rows_of(rows).zip(values) {
+            into[row] = baseline(row).columns[place][row].wrapping_add(difference);
         }
     }
     into.present |= rows;
@@ -216,6 +301,17 @@ const ALL_BUT_FEW: u64 = 3;
 const LISTED: u32 = 8;
 const LISTED_BITS: u32 = 3;
 const ROW_BITS: u32 = 6;
+
+/// How many bits a mask takes.
+pub(super) fn mask_bits(rows: u64) -> u32 {
+    let list = |count| MASK_BITS + LISTED_BITS + count * ROW_BITS;
+    match rows.count_ones() {
+        64 => MASK_BITS,
+        few @ 1..=LISTED => list(few),
+        many @ 56.. => list(64 - many),
+        _ => MASK_BITS + 64,
+    }
+}
 
 fn write_mask(rows: u64, w: &mut BitWriter<'_>) {
     let (form, listed) = match rows.count_ones() {

@@ -63,7 +63,7 @@ fn what_matters_little_is_told_less_often_but_never_forgotten() {
         _ => Relevance::at_distance(100.0, 10.0),
     };
     let gap = longest_gap(1000, 1600, 0.0, far);
-    assert!((9..=25).contains(&gap), "{gap} snapshots");
+    assert!((7..=25).contains(&gap), "{gap} snapshots");
 }
 
 #[test]
@@ -73,7 +73,7 @@ fn a_tiny_budget_still_goes_round() {
 }
 
 #[test]
-fn a_lower_weight_is_a_lower_rate() {
+fn a_lower_weight_is_a_lower_rate_in_powers_of_two() {
     let schema = Field::schema();
     let mut rng = Rng::new(7);
     let mut field = Field::new();
@@ -83,7 +83,7 @@ fn a_lower_weight_is_a_lower_rate() {
     publisher.join(CLIENT);
     let mut interest = Interest::new(&schema);
     for row in 0..64 {
-        let weight = [1.0, 0.5, 0.25, 0.1][row % 4];
+        let weight = [1.0, 0.4, 0.25, 0.1][row % 4];
         interest.part("units").row(row, Relevance::weight(weight));
     }
     let mut told = [0; 4];
@@ -109,7 +109,7 @@ fn a_lower_weight_is_a_lower_rate() {
         receiver.acknowledge(&mut publisher);
     }
     let rates = told.map(|count| f64::from(count) / 16.0 / 400.0);
-    for (rate, expected) in rates.into_iter().zip([1.0, 0.5, 0.25, 0.1]) {
-        assert!((rate - expected).abs() < 0.02, "{rates:?}");
+    for (rate, expected) in rates.into_iter().zip([1.0, 0.5, 0.25, 0.125]) {
+        assert!((rate - expected).abs() < 0.01, "{rates:?}");
     }
 }

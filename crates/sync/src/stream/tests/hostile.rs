@@ -59,7 +59,7 @@ fn noise_is_refused() {
 fn baselines_that_are_not_there_are_refused() {
     let grid = Grid::new(&Field::schema());
     // A difference of all rows of the first page of units from the tick before.
-    let bytes = [1, 9, 4, 1, 0, 2, 0, 0, 0b0000_0110, 0, 0];
+    let bytes = [1, 9, 4, 1, 0, 2, 0, 0, 0b0010_0010, 0, 0];
     let read = |baseline: Option<Page>| {
         part::read(&grid, &bytes, &mut |_, _| baseline.clone(), &mut |_| {})
     };
