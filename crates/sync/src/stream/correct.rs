@@ -1,12 +1,11 @@
 //! Putting a predicted state right by what is certain of it.
 
-use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use super::grid::Grid;
 use super::page::{PAGE_ROWS, Page, rows_of};
-use super::store::history::{History, holds};
-use super::store::rows::least_cell;
+use super::store::history::{History, Version, holds};
+use super::store::rows::{Piece, least_cell};
 use super::store::{Known, Store};
 use crate::Tick;
 use crate::entities::EntityId;
@@ -37,12 +36,12 @@ impl Store {
                 kind,
                 tick: tick.0,
             };
-            let is_certain = self.ticks.is_certain(tick.0, number);
-            let is_covered = self.ticks.is_covered(tick.0, number);
+            let complete = self.ticks.complete();
+            let is_certain = known.is_certain(tick.0, complete);
             has_differed |= match kind.has_ids {
                 false => view.correct_list(known, rows, is_certain, number == 0),
                 true if is_certain => view.correct_all(known, rows),
-                true => view.correct_some(known, rows, is_covered),
+                true => view.correct_some(known, rows, complete),
             };
         }
         has_differed
@@ -97,6 +96,11 @@ impl View<'_> {
         known.unheard.clear();
         let mut pieces = Vec::new();
         known.pieces(true, self.tick, &mut pieces);
+        for piece in &pieces {
+            if let Some(history) = &mut known.pages[piece.page] {
+                history.on_simulated(piece.rows, self.tick);
+            }
+        }
         let width = self.width();
         let mut count = 0;
         let mut is_same = true;
@@ -139,7 +143,7 @@ impl View<'_> {
     }
 
     /// Some rows are certain.
-    fn correct_some(&self, known: &mut Known, rows: &mut Rows, is_covered: bool) -> bool {
+    fn correct_some(&self, known: &mut Known, rows: &mut Rows, complete: Option<u64>) -> bool {
         let width = self.width();
         let mut pieces = Vec::new();
         known.pieces(true, self.tick, &mut pieces);
@@ -173,14 +177,40 @@ impl View<'_> {
                     }
                     None => continue,
                 }
-                let simulated = history
-                    .simulated
-                    .get_or_insert_with(|| Box::new([0; PAGE_ROWS]));
-                simulated[row] = self.tick;
+                history.on_simulated(1 << row, self.tick);
             }
         }
         rows.count = rows.ids.len();
-        self.drop_gone(known, rows, is_covered) || has_differed
+        has_differed |= self.drop_gone(known, rows, complete);
+        has_differed | self.reorder(known, rows, &pieces)
+    }
+
+    /// If the same entities are there, they are in the authority's order.
+    fn reorder(&self, known: &Known, rows: &mut Rows, pieces: &[Piece]) -> bool {
+        let count: usize = pieces.iter().map(|p| p.rows.count_ones() as usize).sum();
+        if count != rows.count {
+            return false;
+        }
+        let mut ids = Vec::with_capacity(count);
+        for piece in pieces {
+            let column = &known.page(piece).columns[0];
+            ids.extend(rows_of(piece.rows).map(|row| column[row]));
+        }
+        let mut both = ids.iter().zip(&rows.ids);
+        if both.all(|(id, row)| *id == i64::from(row.number())) {
+            return false;
+        }
+        let index = index(rows);
+        let place = |id: i64| find(&index, EntityId::from_number(id as u32)?);
+        let Some(order) = ids.into_iter().map(place).collect::<Option<Vec<usize>>>() else {
+            return false;
+        };
+        let width = self.width();
+        let cells = order.iter().flat_map(|at| &rows.cells[at * width..][..width]);
+        let cells = cells.copied().collect();
+        rows.ids = order.iter().map(|at| rows.ids[*at]).collect();
+        rows.cells = cells;
+        true
     }
 
     /// Whether an entity that is not certain to be there, and was predicted not to be, is there all the same: because it is there later, or because
@@ -189,20 +219,18 @@ impl View<'_> {
         let newest = history.newest();
         let is_later = history.said_at(history.versions.len() - 1, row) > self.tick
             && holds(&newest.page, row, id.number());
-        let handed_on = history.simulated.as_ref().map_or(0, |s| s[row]);
-        let said_at = history
-            .at(self.tick)
-            .map_or(0, |at| history.said_at(at, row));
-        is_later || handed_on < said_at || handed_on + PATIENCE < self.tick
+        let simulated_at = history.simulated_at(row);
+        is_later || simulated_at == 0 || simulated_at + PATIENCE < self.tick
     }
 
     /// Drops what is known to be gone, and what was never told of.
-    fn drop_gone(&self, known: &mut Known, rows: &mut Rows, is_covered: bool) -> bool {
+    fn drop_gone(&self, known: &mut Known, rows: &mut Rows, complete: Option<u64>) -> bool {
         let (width, count) = (self.width(), rows.count);
         let mut kept = 0;
+        let heard = known.heard(complete);
         for at in 0..count {
             let id = rows.ids[at];
-            if self.is_gone(known, id, is_covered) {
+            if self.is_gone(known, id, heard) {
                 continue;
             }
             rows.ids[kept] = id;
@@ -218,22 +246,25 @@ impl View<'_> {
         kept < count
     }
 
-    fn is_gone(&self, known: &mut Known, id: EntityId, is_covered: bool) -> bool {
+    /// Whether an entity is gone. It may have gone to a row of which nothing newer has arrived, so it is only once all have been heard of.
+    fn is_gone(&self, known: &mut Known, id: EntityId, heard: Option<u64>) -> bool {
         let number = id.number();
         let Some(slot) = known.places.get(id).map(|slot| *slot as usize) else {
             let since = *known.unheard.entry(number).or_insert(self.tick);
-            return since.saturating_add(PATIENCE) < self.tick;
+            return heard >= Some(since) || since.saturating_add(PATIENCE) < self.tick;
         };
-        // It may have gone to a row about which nothing has arrived.
-        if !is_covered || known.moves.contains_key(&number) {
+        if known.moves.contains_key(&number) {
             return false;
         }
-        let history = known.history((slot / PAGE_ROWS) as u32);
-        let certain = history.and_then(|history| Some((history, history.certain(self.tick)?)));
-        certain.is_some_and(|(history, (certain, at))| {
-            let row = slot % PAGE_ROWS;
-            certain >> row & 1 == 1 && !holds(&history.versions[at].page, row, number)
-        })
+        let (row, history) = (slot % PAGE_ROWS, known.history((slot / PAGE_ROWS) as u32));
+        let Some((history, at)) = history.and_then(|h| Some((h, h.at(self.tick)?))) else {
+            return false;
+        };
+        let holds = |version: &Version| holds(&version.page, row, number);
+        if holds(&history.versions[at]) || holds(history.newest()) {
+            return false;
+        }
+        heard >= Some(history.said_at(at, row))
     }
 
     /// Rows without ids are what is in their place.
@@ -247,10 +278,8 @@ impl View<'_> {
         let width = self.width();
         let mut pieces = Vec::new();
         known.pieces(false, self.tick, &mut pieces);
-        let end = pieces.iter().filter(|piece| piece.rows != 0);
-        let end = end.map(|piece| piece.end()).max().unwrap_or(0);
         let mut has_differed = false;
-        if !is_first && self.resize_list(known, rows, end, is_certain) {
+        if !is_first && self.resize_list(known, rows, &pieces, is_certain) {
             has_differed = true;
         }
         for piece in &pieces {
@@ -275,13 +304,28 @@ impl View<'_> {
     }
 
     /// Makes a list as long as is known.
-    fn resize_list(&self, known: &Known, rows: &mut Rows, end: usize, is_certain: bool) -> bool {
-        let is_end = is_certain || {
-            let history = known.history((end / PAGE_ROWS) as u32);
-            let certain = history.and_then(|history| history.certain(self.tick));
-            certain.is_some_and(|(certain, _)| certain >> (end % PAGE_ROWS) & 1 == 1)
+    fn resize_list(
+        &self,
+        known: &Known,
+        rows: &mut Rows,
+        pieces: &[Piece],
+        is_certain: bool,
+    ) -> bool {
+        let certain = |page: usize| {
+            let history = known.history(page as u32);
+            history
+                .and_then(|history| history.certain(self.tick))
+                .map_or(0, |(certain, _)| certain)
         };
-        if rows.count == end || rows.count > end && !is_end {
+        let is_end = |end: usize| is_certain || certain(end / PAGE_ROWS) >> (end % PAGE_ROWS) & 1 == 1;
+        let known_end = pieces.iter().map(Piece::end).max().unwrap_or(0);
+        let certain_end = pieces.iter().map(|piece| piece.only(certain(piece.page)).end());
+        let certain_end = certain_end.max().unwrap_or(0);
+        let end = match rows.count {
+            count if count > known_end && is_end(known_end) => known_end,
+            count => count.max(certain_end),
+        };
+        if rows.count == end {
             return false;
         }
         let width = self.width();

@@ -136,6 +136,9 @@ const JUMP: f64 = 0.5;
 /// For so long after the beginning it may hurry, in seconds.
 const SETTLING: f64 = 2.0;
 
+/// What was overtaken and has not come after so many seconds is lost.
+const OVERTAKEN: f64 = 0.25;
+
 /// Arrivals measured at most in a second.
 const RATE: u32 = 40;
 
@@ -300,6 +303,8 @@ struct Arrivals {
     delays: VecDeque<(f64, f64)>,
     /// When something newer came, and what delay would have had something to show until then.
     needs: VecDeque<(f64, f64)>,
+    /// Parts that were overtaken, or lost: when that was seen, and how many.
+    skipped: VecDeque<(f64, u32)>,
     /// Parts of each of the last seconds.
     seconds: VecDeque<Second>,
     /// Every so many parts are measured.
@@ -339,9 +344,17 @@ impl Arrivals {
                 expected: 0,
             });
         }
-        if let Some(last) = self.seconds.back_mut() {
-            last.arrived += 1;
-            last.expected = last.expected.saturating_add(steps);
+        if steps > 1 {
+            self.skipped.push_back((at, steps - 1));
+        }
+        let Some(last) = self.seconds.back_mut() else {
+            return;
+        };
+        last.arrived += 1;
+        last.expected = last.expected.saturating_add(steps.min(1));
+        while let Some((_, parts)) = self.skipped.front().filter(|(then, _)| *then < at - OVERTAKEN) {
+            last.expected = last.expected.saturating_add(*parts);
+            self.skipped.pop_front();
         }
     }
 

@@ -30,6 +30,8 @@ use ticks::Ticks;
 const UNSHOWN: usize = 24;
 /// for one that does not go on,
 const SHOWN: usize = 96;
+/// for parts that come late and refer to older ones than others did already,
+const LATE: usize = 12;
 /// and as long as the authority may refer to them.
 const MOST: usize = 160;
 
@@ -53,6 +55,8 @@ pub struct Store {
     /// Cells of all pages.
     cells: usize,
     said: Vec<Said>,
+    /// What the part that is being read refers to.
+    baselines: Vec<(Place, u64)>,
     stats: StoreStats,
 }
 
@@ -64,6 +68,8 @@ pub(super) struct Known {
     pub(super) places: Entities<u32>,
     /// The rows in which entities are or were that have been in more than one.
     pub(super) moves: BTreeMap<u32, Vec<u32>>,
+    /// The newest tick at which there was nothing after the last page.
+    beyond: Option<u64>,
     /// Entities that others believe in and that were never told of, and since when.
     pub(super) unheard: BTreeMap<u32, u64>,
     /// Above all ids that were counted up.
@@ -121,6 +127,7 @@ impl Store {
             numbers: Numbers::default(),
             cells: 0,
             said: Vec::new(),
+            baselines: Vec::new(),
             stats: StoreStats::default(),
             schema,
         }
@@ -153,11 +160,14 @@ impl Store {
         }
         let (grid, kinds) = (&self.grid, &self.kinds);
         let mut is_lacking = false;
+        let baselines = &mut self.baselines;
+        baselines.clear();
         let mut baseline = |place: Place, tick: Tick| {
             let history = kinds[usize::from(place.kind)].history(place.page);
             let page = history.and_then(|history| history.baseline(tick.0));
             let first = history.map_or(u64::MAX, |history| history.versions[0].tick);
             is_lacking |= first > tick.0;
+            baselines.push((place, tick.0));
             page
         };
         let mut said = core::mem::take(&mut self.said);
@@ -257,7 +267,16 @@ impl Store {
             }
         }
         let (from, to) = self.ticks.everything();
-        self.ticks.cover(tick.0, tick.0, from, to);
+        self.ticks.on_part(&PartHeader {
+            number: 0,
+            tick,
+            oldest: tick,
+            from,
+            to,
+        });
+        for known in &mut self.kinds {
+            known.beyond = Some(tick.0);
+        }
     }
 
     /// Whether there is room for what is said.
@@ -280,8 +299,7 @@ impl Store {
         if is_later {
             self.forget_moves();
         }
-        self.ticks
-            .cover(tick, header.oldest.0, header.from, header.to);
+        self.ticks.on_part(header);
         let mut from = header.from;
         for what in said {
             let (place, pages) = match what {
@@ -293,15 +311,8 @@ impl Store {
                 page: place.page.saturating_add(pages),
                 ..place
             };
-            let is_open = match what {
-                Said::Page(update) => {
-                    self.say(tick, update);
-                    update.rows | update.unchanged != u64::MAX
-                }
-                Said::Open { .. } => true,
-            };
-            if is_open {
-                self.ticks.leave_open(tick, usize::from(place.kind));
+            if let Said::Page(update) = what {
+                self.say(tick, update);
             }
         }
         self.confirm(tick, from, header.to);
@@ -315,10 +326,14 @@ impl Store {
             };
             let first = if kind == from.kind { from.page } else { 0 };
             let end = if kind == to.kind { to.page } else { u32::MAX };
+            if (first..end).contains(&(known.pages.len() as u32)) {
+                known.beyond = known.beyond.max(Some(tick));
+            }
             let end = (end as usize).min(known.pages.len());
             for page in first as usize..end {
                 if let Some(history) = &mut known.pages[page] {
                     history.confirm(tick, u64::MAX);
+                    history.trust(u64::MAX, tick);
                     let limits = (self.ticks.needed(), self.shown.as_ref());
                     trim(history, &mut known.places, page, limits);
                 }
@@ -356,12 +371,19 @@ impl Store {
                             &mut self.scratch,
                         )
                     });
-                    history.say(tick, what.0, what.1, what.2, has_ids, |p| placed.push(p));
+                    let mut place = |new| placed.push(new);
+                    history.say(tick, what.0, what.1, what.2, has_ids, &mut place);
                     if let (Some(rows), Some(shown)) = (drift, &self.shown) {
                         let blending = &self.blending[kind];
                         shown.after_change(&self.grid, blending, history, rows, &mut self.scratch);
                     }
                 }
+                let baselines = self.baselines.iter();
+                let baselines = baselines.filter(|(place, _)| *place == update.place);
+                if let Some(oldest) = baselines.map(|(_, tick)| *tick).min() {
+                    history.trust(update.rows, oldest);
+                }
+                history.trust(update.unchanged, tick);
                 let limits = (self.ticks.needed(), self.shown.as_ref());
                 trim(history, &mut known.places, number, limits);
             }
@@ -384,6 +406,9 @@ impl Store {
             }
         }
         for Placed { id, row } in placed {
+            if let Some(Some(history)) = known.pages.get_mut(number) {
+                history.on_placed(row);
+            }
             known.place(id, (number * PAGE_ROWS + row) as u32);
         }
     }
@@ -427,6 +452,23 @@ impl Known {
         self.pages.get(page as usize)?.as_deref()
     }
 
+    /// Of every row something is known that is not older than this tick, also that those that are not known are not there. `complete` is the last
+    /// tick that is known completely.
+    pub(super) fn heard(&self, complete: Option<u64>) -> Option<u64> {
+        let pages = self.pages.iter();
+        let heard = pages.map(|page| page.as_deref().map(History::heard).or(complete));
+        heard.chain([self.beyond]).min().flatten()
+    }
+
+    /// Whether all rows are certain at a tick.
+    pub(super) fn is_certain(&self, tick: u64, complete: Option<u64>) -> bool {
+        let is_certain = |page: &Option<Box<History>>| match page {
+            Some(history) => matches!(history.certain(tick), Some((u64::MAX, _))),
+            None => complete >= Some(tick),
+        };
+        self.beyond >= Some(tick) && self.pages.iter().all(is_certain)
+    }
+
     /// An entity is in a row that it was not in before.
     fn place(&mut self, id: u32, slot: u32) {
         let Some(entity) = EntityId::from_number(id) else {
@@ -468,7 +510,9 @@ fn trim(
             Some(shown) => count > 3 && versions[3].tick as f64 <= shown.ticks,
         };
         let is_needless = count > MOST
-            || count > 1 && versions[1].tick <= needed && (count > SHOWN || is_unseen());
+            || count > 1
+                && (versions[1].tick <= needed || count > LATE && !history.owes_first())
+                && (count > SHOWN || is_unseen());
         if !is_needless {
             return;
         }

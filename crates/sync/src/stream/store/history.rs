@@ -15,7 +15,22 @@ pub(in crate::stream) struct Version {
     pub(in crate::stream) said: u64,
     /// The rows that are certain at this tick: what was said, and what has not changed.
     pub(in crate::stream) sure: u64,
+    /// The rows that were said and of which the authority may still believe that only something older is known here.
+    owed: u64,
     pub(in crate::stream) page: Page,
+}
+
+impl Version {
+    /// Nothing was said, but some rows have not changed.
+    fn quiet(tick: u64, sure: u64, page: Page) -> Version {
+        Version {
+            tick,
+            said: 0,
+            sure,
+            owed: 0,
+            page,
+        }
+    }
 }
 
 /// All that is kept of a page.
@@ -25,12 +40,14 @@ pub(in crate::stream) struct History {
     pub(in crate::stream) versions: VecDeque<Version>,
     /// When what the first version holds was said of each row.
     said_at: Box<[u64; PAGE_ROWS]>,
+    /// Whether there were versions before it.
+    has_dropped: bool,
     /// Rows with entities that have also been in other rows.
     pub(in crate::stream) moved: u64,
     /// Rows that are shown elsewhere than they are.
     pub(in crate::stream) drift: Option<Box<Drift>>,
     /// For each row, when whoever simulates had it last.
-    pub(in crate::stream) simulated: Option<Box<[u64; PAGE_ROWS]>>,
+    simulated: Option<Box<[u64; PAGE_ROWS]>>,
 }
 
 /// An entity is in a row that it has not been in before.
@@ -52,8 +69,10 @@ impl History {
                 tick,
                 said: rows,
                 sure: sure | rows,
+                owed: rows,
                 page,
             }]),
+            has_dropped: false,
             said_at: Box::new(said_at),
             moved: 0,
             drift: None,
@@ -105,6 +124,18 @@ impl History {
         Some((certain, at))
     }
 
+    /// Something newer than before this tick is known of every row.
+    pub(in crate::stream) fn heard(&self) -> u64 {
+        let mut sure = 0;
+        for version in self.versions.iter().rev() {
+            sure |= version.sure;
+            if sure == u64::MAX {
+                return version.tick;
+            }
+        }
+        0
+    }
+
     /// What a delta against a tick is based on; without the rows of which that is not known any more.
     pub(super) fn baseline(&self, tick: u64) -> Option<Page> {
         if let Some(at) = self.at(tick) {
@@ -123,6 +154,9 @@ impl History {
     pub(super) fn confirm(&mut self, tick: u64, unchanged: u64) {
         let after = self.after(tick);
         let Some(at) = after.checked_sub(1) else {
+            if !self.has_dropped {
+                self.begin_earlier(tick, unchanged);
+            }
             return;
         };
         let is_last = after == self.versions.len();
@@ -137,15 +171,8 @@ impl History {
             || self.versions[after].sure & unchanged != unchanged
         {
             let page = self.versions[at].page.clone();
-            self.versions.insert(
-                after,
-                Version {
-                    tick,
-                    said: 0,
-                    sure: unchanged,
-                    page,
-                },
-            );
+            self.versions
+                .insert(after, Version::quiet(tick, unchanged, page));
         }
     }
 
@@ -157,33 +184,26 @@ impl History {
         unchanged: u64,
         values: &Page,
         has_ids: bool,
-        mut placed: impl FnMut(Placed),
+        placed: &mut dyn FnMut(Placed),
     ) {
         let after = self.after(tick);
         let Some(at) = after.checked_sub(1) else {
-            return self.say_before_all(tick, rows, values, has_ids, placed);
+            return self.say_before_all(tick, rows, unchanged, values, has_ids, placed);
         };
         let place = match self.versions[at].tick == tick {
             true => at,
             false => {
                 let page = self.versions[at].page.clone();
-                self.versions.insert(
-                    after,
-                    Version {
-                        tick,
-                        said: 0,
-                        sure: 0,
-                        page,
-                    },
-                );
+                self.versions.insert(after, Version::quiet(tick, 0, page));
                 after
             }
         };
         let version = &mut self.versions[place];
         if has_ids {
-            newly_placed(&version.page, values, rows, &mut placed);
+            newly_placed(&version.page, values, rows, placed);
         }
         version.said |= rows;
+        version.owed |= rows;
         version.sure |= rows | unchanged;
         if place == 0 {
             for row in rows_of(rows) {
@@ -194,15 +214,28 @@ impl History {
         self.carry_on(place + 1, rows, values);
     }
 
+    /// What is the first version came first, but there was something before.
+    fn begin_earlier(&mut self, tick: u64, sure: u64) {
+        let columns = self.versions[0].page.columns.len();
+        *self.said_at = [0; PAGE_ROWS];
+        self.versions
+            .push_front(Version::quiet(tick, sure, Page::empty(columns)));
+    }
+
     /// Something late about a time of which only the outcome is known.
     fn say_before_all(
         &mut self,
         tick: u64,
         mut rows: u64,
+        unchanged: u64,
         values: &Page,
         has_ids: bool,
-        mut placed: impl FnMut(Placed),
+        placed: &mut dyn FnMut(Placed),
     ) {
+        if !self.has_dropped {
+            self.begin_earlier(tick, unchanged);
+            return self.say(tick, rows, unchanged, values, has_ids, placed);
+        }
         for row in rows_of(rows) {
             match self.said_at[row] < tick {
                 true => self.said_at[row] = tick,
@@ -210,7 +243,7 @@ impl History {
             }
         }
         if has_ids {
-            newly_placed(&self.versions[0].page, values, rows, &mut placed);
+            newly_placed(&self.versions[0].page, values, rows, placed);
         }
         write(&mut self.versions[0].page, rows, values);
         self.carry_on(1, rows, values);
@@ -227,13 +260,49 @@ impl History {
         }
     }
 
+    /// The authority knows that rows are known here as they were at a tick.
+    pub(super) fn trust(&mut self, rows: u64, tick: u64) {
+        for version in &mut self.versions {
+            if version.tick > tick {
+                break;
+            }
+            version.owed &= !rows;
+        }
+    }
+
+    /// Whether the authority may refer to the first version, or something before, where the second has something newer.
+    pub(super) fn owes_first(&self) -> bool {
+        self.versions.get(1).is_none_or(|second| second.owed != 0)
+    }
+
     /// Drops the first version, if there is another. Returns what it was.
     pub(super) fn drop_first(&mut self) -> Option<Version> {
         let next = self.versions.get(1)?;
         for row in rows_of(next.said) {
             self.said_at[row] = next.tick;
         }
+        self.has_dropped = true;
         self.versions.pop_front()
+    }
+
+    /// Another entity is in a row.
+    pub(super) fn on_placed(&mut self, row: usize) {
+        if let Some(simulated) = &mut self.simulated {
+            simulated[row] = 0;
+        }
+    }
+
+    /// Whoever simulates has these rows at a tick.
+    pub(in crate::stream) fn on_simulated(&mut self, rows: u64, tick: u64) {
+        let simulated = self.simulated.get_or_insert_with(|| Box::new([0; PAGE_ROWS]));
+        for row in rows_of(rows) {
+            simulated[row] = simulated[row].max(tick);
+        }
+    }
+
+    /// When whoever simulates had a row last; 0 if it never had what is there now.
+    pub(in crate::stream) fn simulated_at(&self, row: usize) -> u64 {
+        self.simulated.as_ref().map_or(0, |simulated| simulated[row])
     }
 
     /// Whether any version has an entity in a row.
@@ -248,7 +317,7 @@ pub(in crate::stream) fn holds(page: &Page, row: usize, id: u32) -> bool {
 }
 
 /// Tells of entities that are now in rows where others were, or none.
-fn newly_placed(before: &Page, values: &Page, rows: u64, placed: &mut impl FnMut(Placed)) {
+fn newly_placed(before: &Page, values: &Page, rows: u64, placed: &mut dyn FnMut(Placed)) {
     let mut candidates = rows & values.present;
     if Arc::ptr_eq(&before.columns[0], &values.columns[0]) {
         candidates &= !before.present;

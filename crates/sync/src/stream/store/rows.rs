@@ -32,6 +32,14 @@ impl Piece {
         }
     }
 
+    /// Without other rows than these.
+    pub(in crate::stream) fn only(&self, rows: u64) -> Piece {
+        Piece {
+            rows: self.rows & rows,
+            ..*self
+        }
+    }
+
     /// The rows, and the place of each in the table.
     pub(in crate::stream) fn places(&self) -> impl Iterator<Item = (usize, usize)> + use<> {
         let Piece { first, is_list, .. } = *self;

@@ -1,10 +1,8 @@
 //! Which ticks have been told of, and how much of each.
 
-use alloc::vec::Vec;
-
 use super::Snapshots;
 use crate::Tick;
-use crate::stream::part::Place;
+use crate::stream::part::{PartHeader, Place};
 
 /// Ticks remembered.
 const REMEMBERED: usize = 192;
@@ -27,10 +25,17 @@ pub(in crate::stream) struct Snapshot {
     pub(in crate::stream) tick: u64,
     /// No baseline before this one.
     oldest: u64,
-    /// The pages of which the parts spoke: ranges that do not touch, in ascending order.
-    covered: Vec<(Place, Place)>,
-    /// Kinds of which not all rows are certain.
-    open: Vec<usize>,
+    /// The numbers of the first part and the last, and how many have arrived.
+    first: Option<u32>,
+    last: Option<u32>,
+    count: u32,
+}
+
+impl Snapshot {
+    fn is_complete(&self) -> bool {
+        let numbers = self.first.zip(self.last);
+        numbers.is_some_and(|(first, last)| last.wrapping_sub(first).wrapping_add(1) == self.count)
+    }
 }
 
 impl Ticks {
@@ -55,7 +60,7 @@ impl Ticks {
         self.snapshots.back().map(|snapshot| snapshot.tick)
     }
 
-    pub(super) fn complete(&self) -> Option<u64> {
+    pub(in crate::stream) fn complete(&self) -> Option<u64> {
         let mut ticks = self.snapshots.iter().rev().map(|snapshot| snapshot.tick);
         ticks.find(|tick| self.is_complete(*tick))
     }
@@ -76,8 +81,9 @@ impl Ticks {
         Some(&self.snapshots[at.ok()?])
     }
 
-    /// A part has told of these pages.
-    pub(super) fn cover(&mut self, tick: u64, oldest: u64, from: Place, to: Place) {
+    /// A part has come, which is new.
+    pub(super) fn on_part(&mut self, header: &PartHeader) {
+        let (tick, oldest) = (header.tick.0, header.oldest.0);
         let at = self.snapshots.binary_search_by_key(&tick, |s| s.tick);
         let at = match at {
             Ok(at) => at,
@@ -88,17 +94,25 @@ impl Ticks {
                     Snapshot {
                         tick,
                         oldest,
-                        covered: Vec::new(),
-                        open: Vec::new(),
+                        first: None,
+                        last: None,
+                        count: 0,
                     },
                 );
                 at
             }
         };
+        let (from, to) = self.everything();
         let snapshot = &mut self.snapshots[at];
         snapshot.oldest = snapshot.oldest.max(oldest);
-        snapshot.cover(from, to);
-        if self.is_complete(tick) && self.was_complete.is_none_or(|first| tick < first) {
+        snapshot.count += 1;
+        if header.from == from {
+            snapshot.first = Some(header.number);
+        }
+        if header.to == to {
+            snapshot.last = Some(header.number);
+        }
+        if snapshot.is_complete() && self.was_complete.is_none_or(|first| tick < first) {
             self.was_complete = Some(tick);
         }
         if self.snapshots.len() > REMEMBERED {
@@ -106,35 +120,8 @@ impl Ticks {
         }
     }
 
-    /// Nothing was said about some rows of a kind.
-    pub(super) fn leave_open(&mut self, tick: u64, kind: usize) {
-        let at = self.snapshots.binary_search_by_key(&tick, |s| s.tick);
-        if let Ok(at) = at
-            && !self.snapshots[at].open.contains(&kind)
-        {
-            self.snapshots[at].open.push(kind);
-        }
-    }
-
     pub(super) fn is_complete(&self, tick: u64) -> bool {
-        let (from, to) = self.everything();
-        self.of(tick).is_some_and(|s| s.covers(from, to))
-    }
-
-    /// Whether all rows of a kind are certain at a tick: those that are not known are not there.
-    pub(in crate::stream) fn is_certain(&self, tick: u64, kind: usize) -> bool {
-        let is_open = |snapshot: &Snapshot| snapshot.open.contains(&kind);
-        self.is_covered(tick, kind) && !self.of(tick).is_some_and(is_open)
-    }
-
-    /// Whether all that the authority had to say about a kind has arrived.
-    pub(in crate::stream) fn is_covered(&self, tick: u64, kind: usize) -> bool {
-        let place = |kind: usize| Place {
-            kind: kind as u16,
-            page: 0,
-        };
-        let snapshot = self.of(tick);
-        snapshot.is_some_and(|s| s.covers(place(kind), place(kind + 1)))
+        self.of(tick).is_some_and(Snapshot::is_complete)
     }
 
     /// The ticks before and after a time, and the part of the way between them.
@@ -153,50 +140,32 @@ impl Ticks {
     }
 }
 
-impl Snapshot {
-    fn cover(&mut self, from: Place, to: Place) {
-        let begin = self.covered.partition_point(|range| range.1 < from);
-        let end = self.covered.partition_point(|range| range.0 <= to);
-        let mut range = (from, to);
-        for covered in self.covered.drain(begin..end.max(begin)) {
-            range = (range.0.min(covered.0), range.1.max(covered.1));
-        }
-        self.covered.insert(begin, range);
-    }
-
-    fn covers(&self, from: Place, to: Place) -> bool {
-        self.covered
-            .iter()
-            .any(|range| range.0 <= from && range.1 >= to)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn place(kind: u16, page: u32) -> Place {
-        Place { kind, page }
+    fn part(tick: u64, number: u32, from: (u16, u32), to: (u16, u32)) -> PartHeader {
+        let place = |(kind, page)| Place { kind, page };
+        PartHeader {
+            number,
+            tick: Tick(tick),
+            oldest: Tick(tick.saturating_sub(3)),
+            from: place(from),
+            to: place(to),
+        }
     }
 
     #[test]
-    fn a_tick_is_complete_once_all_its_ranges_are_there_in_any_order() {
+    fn a_tick_is_complete_once_all_its_parts_are_there_in_any_order() {
         let mut ticks = Ticks::new(2);
-        let cuts = [
-            place(0, 0),
-            place(1, 0),
-            place(1, 7),
-            place(1, 9),
-            place(2, 0),
-        ];
-        for (at, piece) in [2, 0, 3, 1].into_iter().enumerate() {
+        // A page of which half is in one part and half in another.
+        let cuts = [(0, 0), (1, 7), (1, 8), (1, 8), (2, 0)];
+        for piece in [2, 0, 3, 1] {
             assert!(!ticks.is_complete(5));
-            ticks.cover(5, 2, cuts[piece], cuts[piece + 1]);
-            assert_eq!(ticks.is_certain(5, 0), at >= 1);
+            let from = cuts[piece].min((1, 7));
+            ticks.on_part(&part(5, 40 + piece as u32, from, cuts[piece + 1]));
         }
-        assert!(ticks.is_complete(5) && ticks.is_certain(5, 1));
-        ticks.leave_open(5, 1);
-        assert!(!ticks.is_certain(5, 1) && ticks.is_certain(5, 0));
+        assert!(ticks.is_complete(5) && ticks.complete_by(7) && !ticks.complete_by(4));
         assert_eq!((ticks.latest(), ticks.complete()), (Some(5), Some(5)));
     }
 
@@ -204,9 +173,8 @@ mod tests {
     fn a_time_lies_between_two_ticks() {
         let mut ticks = Ticks::new(1);
         assert_eq!(ticks.around(3.0), None);
-        let (from, to) = ticks.everything();
         for tick in [9, 3, 6] {
-            ticks.cover(tick, 0, from, to);
+            ticks.on_part(&part(tick, tick as u32, (0, 0), (1, 0)));
         }
         assert_eq!(ticks.around(1.0), Some((Tick(3), Tick(3), 0.0)));
         assert_eq!(ticks.around(7.5), Some((Tick(6), Tick(9), 0.5)));
@@ -216,10 +184,9 @@ mod tests {
     #[test]
     fn only_so_many_ticks_are_remembered() {
         let mut ticks = Ticks::new(1);
-        let (from, to) = ticks.everything();
         for tick in 0..1000 {
-            ticks.cover(tick, tick.saturating_sub(3), from, to);
-            ticks.cover(0, 0, from, to);
+            ticks.on_part(&part(tick, 0, (0, 0), (1, 0)));
+            ticks.on_part(&part(0, 0, (0, 0), (1, 0)));
         }
         assert_eq!(ticks.snapshots.len(), REMEMBERED);
         assert_eq!(ticks.needed(), 992);
