@@ -1,5 +1,7 @@
 //! Sublockus as the lab plays it: what players do is known beforehand, and done at the same times whichever model keeps them together.
 
+mod eyes;
+mod played;
 mod trail;
 
 use std::collections::BTreeMap;
@@ -8,6 +10,7 @@ use samestep_sublockus::{Angle, Bot, Controls, Sublockus};
 use samestep_sync::{Events, Input, Inputs, PlayerId, Rng, Simulation, Tick, random};
 
 use crate::arena::Script;
+pub use played::{Played, Program, Scene, Setting, play};
 pub use trail::{Correction, Stand, Step, Track, Trail};
 
 /// What players do, in the order of the ticks they do it in.
@@ -156,7 +159,7 @@ impl Tags {
     /// The same with the next number of this player.
     pub fn mark(&mut self, player: usize, mut controls: Controls) -> Controls {
         let tag = self.next[player];
-        self.next[player] = (tag + 1) % TAGS;
+        self.next[player] = tag % (TAGS - 1) + 1;
         controls.aim = Angle(controls.aim.0 - controls.aim.0 % TAGS + tag);
         controls
     }
@@ -167,9 +170,9 @@ pub fn tag_of(aim: Angle) -> u16 {
     aim.0 % TAGS
 }
 
-/// Whether the one who did `shown` last has done `tag` by then: it is at most half of all numbers ago.
+/// Whether the one who did `shown` last has done `tag` by then: it is at most half of all numbers ago. Who has done nothing yet shows 0.
 pub fn has_done(shown: u16, tag: u16) -> bool {
-    (shown + TAGS - tag) % TAGS < TAGS / 2
+    shown != 0 && (shown + TAGS - 1 - tag) % (TAGS - 1) < TAGS / 2
 }
 
 #[cfg(test)]
@@ -219,6 +222,7 @@ mod tests {
                 assert!(has_done(seen[number], *tag), "{earlier} and {number}");
                 assert!(earlier == number || !has_done(*tag, seen[number]));
             }
+            assert!(!has_done(0, seen[number]));
         }
     }
 }

@@ -25,19 +25,20 @@ pub struct Member<G: Placed, M: Model> {
     /// The newest tick that is known, since when, and the longest it took for a newer one to come.
     reached: (Tick, Duration),
     longest_pause: Duration,
+    /// How much work it has, if that is counted.
+    work: Option<Work>,
     watch: Option<Watch<G>>,
 }
 
 /// Told after every call, by the program's own clock: the game and how the model gets on.
 type Watch<G> = Box<dyn FnMut(Duration, &Live<G>, &Status)>;
 
-/// What is noted of the opener: what is true, what it sends, and how much work that is.
+/// What is noted of the opener: what is true, and what it sends.
 #[derive(Default)]
 struct Books {
     states: Vec<(Tick, Places)>,
     spare: Vec<Places>,
     sent: Ledger,
-    work: Work,
 }
 
 impl<G: Placed, M: Model> Member<G, M> {
@@ -51,6 +52,7 @@ impl<G: Placed, M: Model> Member<G, M> {
             host: opens.then(Books::default),
             reached: (Tick(0), Duration::ZERO),
             longest_pause: Duration::ZERO,
+            work: opens.then(Work::default),
             watch: None,
         }
     }
@@ -119,17 +121,23 @@ impl<G: Placed, M: Model> Member<G, M> {
         self.host.as_ref().map_or(NOTHING, |books| &books.sent)
     }
 
-    /// How much work the opener had since last forgotten.
+    /// Has its work counted from here on; the opener's is anyway.
+    pub fn count_work(&mut self) {
+        self.work = Some(Work::default());
+    }
+
+    /// How much work it had since last forgotten, if that is counted.
     pub fn work(&self) -> Option<&Work> {
-        self.host.as_ref().map(|books| &books.work)
+        self.work.as_ref()
     }
 
     /// Counts everything anew.
     pub fn forget(&mut self, now: Duration) {
         self.longest_pause = Duration::ZERO;
         self.reached.1 = now;
+        self.work = self.work.as_ref().map(|_| Work::default());
         if let Some(books) = &mut self.host {
-            (books.sent, books.work) = (Ledger::default(), Work::default());
+            books.sent = Ledger::default();
         }
     }
 
@@ -190,10 +198,8 @@ impl<G: Placed, M: Model> Machine for Member<G, M> {
 
     fn handle_datagram(&mut self, now: Duration, from: SocketAddr, datagram: &mut [u8]) {
         let game = &mut self.game;
-        match &mut self.host {
-            Some(books) => books
-                .work
-                .hear(|| game.handle_datagram(now, from, datagram)),
+        match &mut self.work {
+            Some(work) => work.hear(|| game.handle_datagram(now, from, datagram)),
             None => game.handle_datagram(now, from, datagram),
         }
         self.look(now);
@@ -201,10 +207,10 @@ impl<G: Placed, M: Model> Machine for Member<G, M> {
 
     fn handle_timeout(&mut self, now: Duration) {
         let game = &mut self.game;
-        match &mut self.host {
-            Some(books) => {
+        match &mut self.work {
+            Some(work) => {
                 let before = game.status().tick;
-                books.work.pass(|| {
+                work.pass(|| {
                     game.handle_timeout(now);
                     game.status().tick.since(before)
                 });
@@ -216,11 +222,13 @@ impl<G: Placed, M: Model> Machine for Member<G, M> {
 
     fn poll_transmit(&mut self, now: Duration, buf: &mut [u8]) -> Option<Transmit> {
         let game = &mut self.game;
-        let Some(books) = &mut self.host else {
-            return game.poll_transmit(now, buf);
-        };
-        let transmit = books.work.send(|| game.poll_transmit(now, buf))?;
-        books.sent.push(now, transmit.to, transmit.len);
+        let transmit = match &mut self.work {
+            Some(work) => work.send(|| game.poll_transmit(now, buf)),
+            None => game.poll_transmit(now, buf),
+        }?;
+        if let Some(books) = &mut self.host {
+            books.sent.push(now, transmit.to, transmit.len);
+        }
         Some(transmit)
     }
 

@@ -1,0 +1,166 @@
+//! What one player sees: when what was done shows, and how far from the way they took characters are drawn.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use samestep_sync::Tick;
+
+use super::{Stand, Track, Trail, has_done};
+use crate::stats::Samples;
+
+/// How far from the authority's present what is drawn may be, in ticks: before and after.
+const AROUND: (u64, u64) = (60, 30);
+
+/// Looks at one program's pictures.
+#[derive(Clone, Debug)]
+pub struct Eyes {
+    players: Vec<Eye>,
+}
+
+/// Looks at one character.
+#[derive(Clone, Debug, Default)]
+struct Eye {
+    /// When what was done that does not show yet, with its number.
+    awaited: VecDeque<(Duration, u16)>,
+    /// The same of all that was done.
+    given: Vec<(Duration, u16)>,
+    /// From being done to showing, in ms.
+    delays: Samples,
+    /// Where it was drawn, and at which tick the authority was then.
+    drawn: Vec<(Tick, Stand)>,
+}
+
+impl Eyes {
+    /// Of somebody who sees so many players.
+    pub fn new(players: usize) -> Eyes {
+        Eyes {
+            players: vec![Eye::default(); players],
+        }
+    }
+
+    /// A player does something.
+    pub fn expect(&mut self, player: usize, at: Duration, tag: u16) {
+        self.players[player].awaited.push_back((at, tag));
+        self.players[player].given.push((at, tag));
+    }
+
+    /// Sees a picture with everybody.
+    pub fn see(&mut self, at: Duration, present: Tick, picture: &[Option<Stand>]) {
+        for (eye, stand) in self.players.iter_mut().zip(picture) {
+            let Some(stand) = stand else {
+                // Who is dead does nothing that shows.
+                eye.awaited.clear();
+                continue;
+            };
+            while eye
+                .awaited
+                .front()
+                .is_some_and(|(given, tag)| *given < at && has_done(stand.tag, *tag))
+            {
+                if let Some((given, _)) = eye.awaited.pop_front() {
+                    eye.delays.push((at - given).as_secs_f64() * 1e3);
+                }
+            }
+            eye.drawn.push((present, *stand));
+        }
+    }
+
+    /// From what was done to the first picture that shows it, in ms: of the player itself, and of all others.
+    pub fn delays(&self, own: usize) -> (Samples, Samples) {
+        self.apart(own, |eye| eye.delays.clone())
+    }
+
+    /// How far from the way they took characters were drawn, in blocks.
+    pub fn astray(&self, own: usize, tracks: &[Track]) -> (Samples, Samples) {
+        let mut track = tracks.iter();
+        self.apart(own, |eye| {
+            let track = track.next().expect("a track for each player");
+            let drawn = eye.drawn.iter();
+            let astray = drawn.filter_map(|(present, stand)| {
+                let since = Tick(present.0.saturating_sub(AROUND.0));
+                track.beside(*stand, since, *present + AROUND.1)
+            });
+            astray.collect()
+        })
+    }
+
+    /// In how many states after the one that there was what the player did itself shows.
+    pub fn own_ticks(&self, own: usize, trail: &Trail) -> Samples {
+        let given = self.players[own].given.iter();
+        let ticks = given.filter_map(|(at, tag)| {
+            let next = trail.steps.partition_point(|step| step.at < *at);
+            let before = trail.steps.get(next.checked_sub(1)?)?;
+            let mut later = trail.steps[next..]
+                .iter()
+                .take_while(|step| step.own.is_some());
+            let shows = later.find(|step| step.own.is_some_and(|own| has_done(own.tag, *tag)))?;
+            before.own.map(|_| shows.tick.since(before.tick) as f64)
+        });
+        ticks.collect()
+    }
+
+    fn apart(&self, own: usize, mut of: impl FnMut(&Eye) -> Samples) -> (Samples, Samples) {
+        let (mut mine, mut others) = (Samples::new(), Samples::new());
+        for (at, eye) in self.players.iter().enumerate() {
+            match at == own {
+                true => mine.append(&of(eye)),
+                false => others.append(&of(eye)),
+            }
+        }
+        (mine, others)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use samestep_sublockus::{ONE, Place};
+    use samestep_sync::EntityId;
+
+    use super::*;
+
+    fn stand(tag: u16, blocks: i32) -> Option<Stand> {
+        Some(Stand {
+            id: EntityId::fixed(1),
+            place: Place::new(blocks * ONE, 0),
+            tag,
+        })
+    }
+
+    fn ms(count: u64) -> Duration {
+        Duration::from_millis(count)
+    }
+
+    #[test]
+    fn what_was_done_shows_once_and_what_the_dead_do_never() {
+        let mut eyes = Eyes::new(2);
+        for (player, at, tag) in [(0, 10, 1), (1, 12, 1), (1, 20, 2), (0, 30, 2)] {
+            eyes.expect(player, ms(at), tag);
+        }
+        eyes.see(ms(16), Tick(1), &[stand(1, 0), stand(0, 0)]);
+        eyes.see(ms(32), Tick(2), &[stand(1, 0), stand(0, 0)]);
+        eyes.see(ms(48), Tick(3), &[None, stand(2, 0)]);
+        eyes.see(ms(64), Tick(4), &[stand(2, 0), stand(2, 0)]);
+        let (own, others) = eyes.delays(0);
+        assert_eq!(own.values(), [6.0]);
+        assert_eq!(others.values(), [36.0, 28.0]);
+    }
+
+    #[test]
+    fn what_is_drawn_where_it_never_was_is_astray() {
+        let mut track = Track::default();
+        for tick in 0..100 {
+            track.note(Tick(tick), stand(0, tick as i32));
+        }
+        let mut eyes = Eyes::new(1);
+        let off = Some(Stand {
+            place: Place::new(60 * ONE, ONE / 4),
+            ..stand(0, 0).unwrap()
+        });
+        eyes.see(ms(0), Tick(65), &[stand(0, 61)]);
+        eyes.see(ms(0), Tick(65), &[off]);
+        // The last ticks are not there to compare with.
+        eyes.see(ms(0), Tick(95), &[off]);
+        let (own, _) = eyes.astray(0, &[track]);
+        assert_eq!(own.values(), [0.0, 0.25]);
+    }
+}

@@ -1,0 +1,390 @@
+//! A match under any model, and everything that was noted of it.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::time::Duration;
+
+use samestep_netem::Path;
+use samestep_session::PlayerId;
+use samestep_sim::NodeId;
+use samestep_sublockus::{ArenaChoice, Builtin, Sublockus, SublockusConfig, SublockusEvent};
+use samestep_sync::{Model, Status, Tick};
+
+use super::eyes::Eyes;
+use super::{Correction, Lines, Stand, Track, Trail, tag_of};
+use crate::arena::{OPENER, TICK};
+use crate::stage::{Stage, StageConfig};
+use crate::stats::Samples;
+
+/// What is played, and how everyone is connected.
+#[derive(Clone, Debug)]
+pub struct Setting {
+    /// What the players do.
+    pub scene: Scene,
+    /// One to a program, the host's among them.
+    pub players: u16,
+    /// From each to the host and back.
+    pub path: Path,
+    /// What everything the host sends shares.
+    pub uplink_bps: u64,
+    /// How long it lasts.
+    pub length: Duration,
+    /// What of that is not judged.
+    pub settling: Duration,
+}
+
+/// What the players do.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Scene {
+    /// They fight, as bots have done before.
+    Fight,
+    /// They run and jump, and do nothing to each other.
+    Stroll,
+    /// One of them does, the first who joined; the others stand.
+    Alone,
+}
+
+impl Scene {
+    fn game(self, players: u16, seed: u64) -> Result<Sublockus, String> {
+        let fight = SublockusConfig::free_for_all(seed, players);
+        let config = match self {
+            Scene::Fight => fight,
+            // Nothing there that hurts, or that two could want.
+            Scene::Stroll | Scene::Alone => SublockusConfig {
+                arena: ArenaChoice::Builtin(Builtin::Cellar),
+                items: false,
+                ..fight
+            },
+        };
+        Sublockus::new(&config).map_err(|error| error.to_string())
+    }
+
+    fn lines(self, game: &Sublockus, players: u16, seed: u64, ticks: u64) -> Lines {
+        match self {
+            Scene::Fight => Lines::rehearsed(game, seed, players, ticks),
+            Scene::Stroll => Lines::strolled(seed, players, ticks),
+            Scene::Alone => Lines::strolled(seed, players, ticks).only(PlayerId(1)),
+        }
+    }
+}
+
+/// A match.
+#[derive(Debug)]
+pub struct Played {
+    /// The host first.
+    pub programs: Vec<Program>,
+    /// How far from each other the same character was in two programs' pictures of the same moment, in blocks.
+    pub apart: Samples,
+    /// Judged, in s.
+    pub seconds: f64,
+    /// When players were hurt.
+    hurt: Vec<(Tick, PlayerId)>,
+    /// By player.
+    tracks: Vec<Track>,
+}
+
+/// What was noted of one program.
+#[derive(Debug, Default)]
+pub struct Program {
+    /// From its player's inputs to the first state that shows them, in states after the one that there was.
+    pub own_ticks: Samples,
+    /// From its player's inputs to the first picture of its own that shows them, in ms.
+    pub own_ms: Samples,
+    /// From others' inputs to its first picture that shows them, in ms.
+    pub others_ms: Samples,
+    /// How far from the way it took its own character was drawn, in blocks.
+    pub own_astray: Samples,
+    /// The same of others.
+    pub others_astray: Samples,
+    /// How the model stood when judging began, and at the end.
+    pub status: (Status, Status),
+    /// Bytes sent and received, headers included.
+    pub bytes: (u64, u64),
+    /// Work for each tick, in ms of the processor.
+    pub work_ms: Option<f64>,
+    /// What it simulated of its own character.
+    trail: Trail,
+}
+
+impl Played {
+    /// What moved a program's own character, and whether it is a blow that became known.
+    pub fn corrections(&self, program: usize) -> Vec<(Correction, bool)> {
+        let corrections = self.programs[program]
+            .trail
+            .corrections(&self.tracks[program]);
+        let by_blow = |correction: &Correction| {
+            let fresh = correction.since..=correction.known;
+            let own = |(tick, victim): &(Tick, PlayerId)| {
+                usize::from(victim.0) == program && fresh.contains(&tick.next())
+            };
+            self.hurt.iter().any(own)
+        };
+        corrections
+            .into_iter()
+            .map(|correction| (correction, by_blow(&correction)))
+            .collect()
+    }
+
+    /// For how long a program's own character was simulated otherwise than it was, in ms, each time.
+    pub fn wrong_for(&self, program: usize) -> Vec<f64> {
+        self.programs[program]
+            .trail
+            .wrong_for(&self.tracks[program])
+    }
+
+    /// All but the host.
+    pub fn guests(&self) -> &[Program] {
+        &self.programs[1..]
+    }
+}
+
+/// Plays a match.
+pub fn play<M: Model>(
+    setting: &Setting,
+    seed: u64,
+    model: impl Fn() -> M + 'static,
+) -> Result<Played, String> {
+    let mut playing = Playing::begin(setting, seed, model)?;
+    let ticks = |time: Duration| time.div_duration_f64(TICK) as u64;
+    for tick in 1..ticks(setting.settling) {
+        playing.play(tick)?;
+    }
+    playing.judge();
+    for tick in ticks(setting.settling).max(1)..=ticks(setting.length) {
+        playing.play(tick)?;
+    }
+    let seconds = setting
+        .length
+        .saturating_sub(setting.settling)
+        .as_secs_f64();
+    playing.finish(seconds)
+}
+
+/// What programs note by themselves.
+#[derive(Default)]
+struct Notes {
+    tracks: Vec<Track>,
+    trails: Vec<Trail>,
+}
+
+/// A match that is played.
+struct Playing<M: Model> {
+    stage: Stage<Sublockus, M>,
+    lines: Lines,
+    players: u16,
+    /// The first line that nobody has given yet.
+    next: usize,
+    notes: Rc<RefCell<Notes>>,
+    eyes: Vec<Eyes>,
+    programs: Vec<Program>,
+    apart: Samples,
+    judged: bool,
+}
+
+impl<M: Model> Playing<M> {
+    fn begin(
+        setting: &Setting,
+        seed: u64,
+        model: impl Fn() -> M + 'static,
+    ) -> Result<Playing<M>, String> {
+        let players = setting.players;
+        let ticks = setting.length.div_duration_f64(TICK) as u64;
+        let game = setting.scene.game(players, seed)?;
+        let lines = setting.scene.lines(&game, players, seed, ticks);
+        let config = StageConfig {
+            players,
+            mesh: false,
+            path: setting.path.clone(),
+            uplink_bps: setting.uplink_bps,
+            drawing: 0,
+        };
+        let mut stage = Stage::open(config, seed, game, lines.clone().script(), model);
+        stage.begin(players.into())?;
+        let mut playing = Playing {
+            stage,
+            lines,
+            players,
+            next: 0,
+            notes: Rc::default(),
+            eyes: (0..players).map(|_| Eyes::new(players.into())).collect(),
+            programs: (0..players).map(|_| Program::default()).collect(),
+            apart: Samples::new(),
+            judged: false,
+        };
+        for node in playing.stage.nodes() {
+            // Players are numbered as they come.
+            if playing.stage.member(node).player() != Some(PlayerId(node.0)) {
+                return Err(format!("{node} is another player than expected"));
+            }
+        }
+        Ok(playing)
+    }
+
+    /// Everything before this does not count.
+    fn judge(&mut self) {
+        self.judged = true;
+        let players = usize::from(self.players);
+        *self.notes.borrow_mut() = Notes {
+            tracks: vec![Track::default(); players],
+            trails: vec![Trail::default(); players],
+        };
+        for node in self.stage.nodes() {
+            let (notes, elapsed) = (self.notes.clone(), self.stage.elapsed());
+            let (at, opens) = (usize::from(node.0), node == OPENER);
+            self.stage.with(node, |now, member| {
+                member.count_work();
+                member.forget(now);
+                member.set_watch(move |time, live, status| {
+                    let mut notes = notes.borrow_mut();
+                    let own = Stand::of(live.state(), PlayerId(node.0));
+                    let at_time = elapsed + time.saturating_sub(now);
+                    notes.trails[at].note(at_time, live.tick(), status, own);
+                    if opens {
+                        for player in 0..players {
+                            let stand = Stand::of(live.state(), PlayerId(player as u16));
+                            notes.tracks[player].note(live.tick(), stand);
+                        }
+                    }
+                });
+            });
+            let program = &mut self.programs[at];
+            program.status.0 = self.stage.member(node).status();
+            program.bytes = traffic(&self.stage, node);
+        }
+    }
+
+    /// Plays on to the end of a tick, and looks at everyone's picture.
+    fn play(&mut self, tick: u64) -> Result<(), String> {
+        let time = TICK * tick as u32;
+        self.stage.play_until(time, |_| {})?;
+        let given = |line: &&super::Line| line.tick.0 < tick;
+        while let Some(line) = self.lines.lines().get(self.next).filter(given) {
+            let phase = f64::from(line.player.0) / f64::from(self.players);
+            let at = TICK * line.tick.0 as u32 + TICK.mul_f64(phase);
+            let tag = tag_of(line.controls.aim);
+            for eyes in self.eyes.iter_mut().filter(|_| self.judged) {
+                eyes.expect(line.player.0.into(), at, tag);
+            }
+            self.next += 1;
+        }
+        if self.judged {
+            self.look(time);
+        }
+        Ok(())
+    }
+
+    fn look(&mut self, time: Duration) {
+        let present = self.stage.member(OPENER).game().world().tick();
+        let mut pictures: Vec<Vec<Option<Stand>>> = Vec::new();
+        for node in self.stage.nodes() {
+            let picture = self.stage.with(node, |now, member| {
+                let game = member.game_mut().shown(now);
+                let players = (0..self.players).map(PlayerId);
+                players
+                    .map(|player| Stand::of(game, player))
+                    .collect::<Vec<_>>()
+            });
+            self.eyes[usize::from(node.0)].see(time, present, &picture);
+            pictures.push(picture);
+        }
+        for (at, picture) in pictures.iter().enumerate() {
+            for other in &pictures[at + 1..] {
+                let both = picture.iter().zip(other);
+                let both = both.filter_map(|(one, other)| one.as_ref()?.distance(*other.as_ref()?));
+                both.for_each(|apart| self.apart.push(apart));
+            }
+        }
+    }
+
+    fn finish(mut self, seconds: f64) -> Result<Played, String> {
+        for node in self.stage.nodes() {
+            let (member, program) = (
+                self.stage.member(node),
+                &mut self.programs[usize::from(node.0)],
+            );
+            program.status.1 = member.status();
+            program.work_ms = member.work().and_then(|work| work.per_tick());
+            let (before, after) = (program.bytes, traffic(&self.stage, node));
+            program.bytes = (after.0 - before.0, after.1 - before.1);
+        }
+        let told = self.stage.member(OPENER).told().confirmed().iter();
+        let hurt = told.filter_map(|(tick, event)| match event {
+            SublockusEvent::Hit { victim, .. } => Some((*tick, *victim)),
+            _ => None,
+        });
+        let hurt = hurt.collect();
+        let Notes { tracks, trails } = self.notes.take();
+        for (at, trail) in trails.into_iter().enumerate() {
+            let (program, eyes) = (&mut self.programs[at], &mut self.eyes[at]);
+            program.own_ticks = eyes.own_ticks(at, &trail);
+            (program.own_ms, program.others_ms) = eyes.delays(at);
+            (program.own_astray, program.others_astray) = eyes.astray(at, &tracks);
+            program.trail = trail;
+        }
+        Ok(Played {
+            programs: self.programs,
+            apart: self.apart,
+            seconds,
+            hurt,
+            tracks,
+        })
+    }
+}
+
+/// Bytes that a member has sent and received, headers included.
+fn traffic<M: Model>(stage: &Stage<Sublockus, M>, node: NodeId) -> (u64, u64) {
+    let others = stage.nodes().filter(|other| *other != node);
+    let both = others.map(|other| {
+        let (to, from) = (stage.traffic(node, other), stage.traffic(other, node));
+        let overhead = samestep_netem::IP_UDP_OVERHEAD_BYTES as u64;
+        let received = from.bytes_received + from.datagrams_received * overhead;
+        (to.wire_bytes_sent(), received)
+    });
+    both.fold((0, 0), |sum, more| (sum.0 + more.0, sum.1 + more.1))
+}
+
+#[cfg(test)]
+mod tests {
+    use samestep_netem::LinkConfig;
+    use samestep_sync::{Lockstep, LockstepConfig, StateSync, StateSyncConfig};
+
+    use super::*;
+
+    fn setting(scene: Scene) -> Setting {
+        Setting {
+            scene,
+            players: 3,
+            path: Path::symmetric(LinkConfig {
+                latency: Duration::from_millis(40),
+                ..LinkConfig::default()
+            }),
+            uplink_bps: 1_000_000_000,
+            length: Duration::from_secs(5),
+            settling: Duration::from_secs(2),
+        }
+    }
+
+    #[test]
+    fn who_predicts_sees_what_it_does_at_once_and_others_later() {
+        let model = || StateSync::new(StateSyncConfig::default()).unwrap();
+        let played = play(&setting(Scene::Stroll), 4, model).unwrap();
+        let guest = &played.guests()[0];
+        assert_eq!(guest.own_ticks.max(), Some(1.0));
+        assert!(guest.own_ms.len() > 10 && guest.own_ms.mean() < Some(35.0));
+        assert!(guest.others_ms.mean() > Some(60.0));
+        assert!(guest.own_astray.max() < Some(0.01));
+        assert!((0..3).all(|program| played.corrections(program).is_empty()));
+        assert!(played.apart.mean() > Some(0.0));
+    }
+
+    #[test]
+    fn in_lockstep_all_see_the_same_and_their_own_inputs_later() {
+        let model = || Lockstep::new(LockstepConfig::default()).unwrap();
+        let played = play(&setting(Scene::Fight), 4, model).unwrap();
+        for program in &played.programs {
+            assert!(program.own_ms.sorted().percentile(50.0) > Some(80.0));
+            assert!(program.bytes.0 > 1_000 && program.work_ms.is_some());
+        }
+        assert!((0..3).all(|program| played.corrections(program).is_empty()));
+    }
+}
