@@ -62,6 +62,9 @@ pub fn experiments() -> &'static [&'static dyn Experiment] {
         &all::LockstepJoin,
         &all::Scale,
         &all::Rollbacks,
+        &all::SnapshotLimits,
+        &all::SnapshotConditions,
+        &all::Bandwidth,
     ]
 }
 

@@ -11,6 +11,7 @@ mod join;
 mod lockstep;
 mod loss_latency;
 mod rollback;
+mod snapshot;
 mod topology;
 
 pub use block::Block;
@@ -24,6 +25,7 @@ pub use join::Join;
 pub use lockstep::{Conditions, Limits, LockstepJoin, Resync, Scale};
 pub use loss_latency::LossLatency;
 pub use rollback::Rollbacks;
+pub use snapshot::{Bandwidth, SnapshotConditions, SnapshotLimits};
 pub use topology::Topology;
 
 use crate::error::LabError;

@@ -33,6 +33,7 @@ mod experiment;
 mod experiments;
 mod fight;
 mod link;
+mod matrix;
 mod pair;
 mod parameters;
 mod plan;

@@ -130,6 +130,34 @@ pub fn some_jitter_label(value: &Value) -> Option<String> {
     jitter_label(value).filter(|_| *value != Value::Number(0.0))
 }
 
+/// The delay of a bad network, in the published scheme: `delay200`.
+pub const BAD_LATENCY_MS: Key = LATENCY_MS.labelled(|value| match value {
+    Value::Number(ms) if *ms >= 1.0 => Some(format!("delay{ms}")),
+    _ => None,
+});
+
+/// Its jitter: `jitter100`.
+pub const BAD_JITTER_MS: Key = JITTER_MS.labelled(|value| match value {
+    Value::Number(ms) if *ms > 0.0 => Some(format!("jitter{ms}")),
+    _ => None,
+});
+
+/// Its loss: `loss10`.
+pub const BAD_LOSS: Key = LOSS.labelled(|value| match value {
+    Value::Number(share) if *share > 0.0 => Some(format!("loss{}", (share * 1e8).round() / 1e6)),
+    _ => None,
+});
+
+/// What the published scheme appends to the name of a case with a bad network: `delay200-loss10`.
+pub fn bad_suffix(case: &Case) -> String {
+    let parts = case.name.split('/');
+    let parts = parts.filter(|part| {
+        let named = |name| part.strip_prefix(name).is_some_and(|rest| !rest.is_empty());
+        named("delay") || named("jitter") || named("loss")
+    });
+    parts.collect::<Vec<_>>().join("-")
+}
+
 fn profiles() -> Vec<&'static str> {
     std::iter::once("none")
         .chain(Profile::list().into_iter().map(|profile| profile.name))

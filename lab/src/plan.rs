@@ -10,7 +10,7 @@ use crate::experiment::{Experiment, experiment, experiments};
 use crate::parameters::{Case, Choices, Key, Layers, Value, cases};
 
 /// The built-in plans, in the order they are listed and reported.
-const PLANS: [(&str, &str); 16] = [
+const PLANS: [(&str, &str); 19] = [
     ("delivery", include_str!("../plans/delivery.toml")),
     ("jitter", include_str!("../plans/jitter.toml")),
     ("loss-latency", include_str!("../plans/loss-latency.toml")),
@@ -39,6 +39,15 @@ const PLANS: [(&str, &str); 16] = [
         include_str!("../plans/lockstep-scale.toml"),
     ),
     ("rollback", include_str!("../plans/rollback.toml")),
+    (
+        "snapshot-limits",
+        include_str!("../plans/snapshot-limits.toml"),
+    ),
+    (
+        "snapshot-conditions",
+        include_str!("../plans/snapshot-conditions.toml"),
+    ),
+    ("bandwidth", include_str!("../plans/bandwidth.toml")),
 ];
 
 /// One plan, checked against its experiment.

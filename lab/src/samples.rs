@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use samestep_proto::Stats;
+use samestep_session::Session;
 
 use crate::error::LabError;
 use crate::experiment::RunContext;
@@ -41,6 +42,17 @@ pub struct Counts {
 }
 
 impl Counts {
+    /// What a program's connections have counted.
+    pub fn of(session: &Session) -> Counts {
+        let mut counts = Counts::default();
+        for peer in session.room().peers() {
+            if let Some(stats) = session.connection_stats(peer.id) {
+                counts.add(&stats);
+            }
+        }
+        counts
+    }
+
     /// Adds what one connection has counted.
     pub fn add(&mut self, connection: &Stats) {
         self.rtt = self.rtt.max(connection.rtt);
@@ -189,13 +201,13 @@ impl Course {
     }
 }
 
-/// The name their scheme gives to a configuration of deterministic lockstep: `dl-lan-p40-e16000`.
-pub fn name(network: &str, players: f64, entities: f64, suffix: &str) -> String {
+/// The name their scheme gives to a configuration of deterministic lockstep (dl) or snapshots (sl): `dl-lan-p40-e16000`.
+pub fn name(method: &str, network: &str, players: f64, entities: f64, suffix: &str) -> String {
     let suffix = match suffix {
         "" => String::new(),
         suffix => format!("-{suffix}"),
     };
-    format!("dl-{network}-p{players}-e{entities}{suffix}")
+    format!("{method}-{network}-p{players}-e{entities}{suffix}")
 }
 
 #[cfg(test)]
@@ -227,9 +239,9 @@ mod tests {
 
     #[test]
     fn files_are_named_and_headed_as_theirs() {
-        assert_eq!(name("lan", 40.0, 16_000.0, ""), "dl-lan-p40-e16000");
+        assert_eq!(name("dl", "lan", 40.0, 16_000.0, ""), "dl-lan-p40-e16000");
         assert_eq!(
-            name("lan", 10.0, 1024.0, "loss10"),
+            name("dl", "lan", 10.0, 1024.0, "loss10"),
             "dl-lan-p10-e1024-loss10"
         );
         let context = RunContext {

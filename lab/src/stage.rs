@@ -14,11 +14,10 @@ use samestep_sim::{Fleet, NodeId, Traffic};
 use samestep_sync::{Live, Model, Status};
 
 use crate::arena::{Cues, Notice, OPENER, PATIENCE, Placed, Script, TICK, session_of};
-pub use audience::{Audience, Seen};
+pub use audience::{Audience, Seen, Waits};
 pub use ledger::Ledger;
 pub use member::Member;
 pub use truth::{Places, Truth};
-pub use work::Work;
 
 /// What a room is made of.
 #[derive(Clone, Debug)]

@@ -2,8 +2,8 @@
 
 use samestep_evaluation::Evaluation;
 use samestep_skirmish::{Bot, Command, ONE, Skirmish, SkirmishConfig};
-use samestep_sublockus::{Place, Sublockus};
-use samestep_sync::{EntityId, Events, Inputs, PlayerId, Simulation, Tick};
+use samestep_sublockus::{Place, Sublockus, SublockusConfig};
+use samestep_sync::{EntityId, Events, Input, Inputs, PlayerId, Simulation, Tick};
 
 /// A game of which the lab knows where things are.
 pub trait Placed: Simulation {
@@ -55,31 +55,59 @@ impl Contest for Evaluation {
     }
 }
 
-/// A battle that bots have fought alone before: their commands are given again at the same times.
-pub struct Rehearsal {
-    game: Skirmish,
-    bots: Vec<Bot>,
-    /// What they do in this tick, each; the state is that at it.
+/// A game that bots have played alone before: what they did is done again at the same times.
+pub struct Rehearsal<G: Simulation, B> {
+    game: G,
+    players: Vec<PlayerId>,
+    bots: Vec<B>,
+    decide: fn(&mut B, Tick, &G) -> Option<G::Input>,
+    /// What they do in this tick, and who of them began with it in it; the state is that at it.
     tick: Tick,
-    commands: Vec<Command>,
+    doing: Vec<G::Input>,
+    given: Vec<u16>,
 }
 
-impl Rehearsal {
-    fn decide(&mut self) {
-        let (tick, game) = (self.tick, &self.game);
-        let commands = self.bots.iter_mut().map(|bot| bot.decide(tick, game));
-        self.commands = commands.map(Option::unwrap_or_default).collect();
+impl<G: Simulation, B> Rehearsal<G, B> {
+    fn new(
+        game: G,
+        bots: Vec<B>,
+        decide: fn(&mut B, Tick, &G) -> Option<G::Input>,
+    ) -> Rehearsal<G, B> {
+        let mut rehearsal = Rehearsal {
+            game,
+            players: (0..bots.len() as u16).map(PlayerId).collect(),
+            doing: vec![G::Input::default(); bots.len()],
+            bots,
+            decide,
+            tick: Tick(0),
+            given: Vec::new(),
+        };
+        rehearsal.decide();
+        rehearsal
     }
 
-    fn step(&mut self) {
-        let players: Vec<PlayerId> = self.bots.iter().map(Bot::player).collect();
-        let given = (0..).zip(&self.commands);
-        let given = given.filter(|(_, command)| **command != Command::None);
-        let given: Vec<u16> = given.map(|(at, _)| at).collect();
-        let inputs = Inputs::new(self.tick, &players, &self.commands, &given);
-        self.game.step(&inputs, &mut Events::new());
-        self.tick = self.tick.next();
-        self.decide();
+    fn decide(&mut self) {
+        self.given.clear();
+        for ((at, bot), doing) in (0..).zip(&mut self.bots).zip(&mut self.doing) {
+            *doing = doing.predict();
+            if let Some(input) = (self.decide)(bot, self.tick, &self.game) {
+                *doing = input;
+                self.given.push(at);
+            }
+        }
+    }
+
+    /// What a player does in a tick, if it is something new.
+    fn input(&mut self, tick: Tick, player: PlayerId) -> Option<G::Input> {
+        while self.tick < tick {
+            let inputs = Inputs::new(self.tick, &self.players, &self.doing, &self.given);
+            self.game.step(&inputs, &mut Events::new());
+            self.tick = self.tick.next();
+            self.decide();
+        }
+        let is_new = self.given.contains(&player.0);
+        let input = self.doing.get(usize::from(player.0));
+        input.filter(|_| is_new).cloned()
     }
 }
 
@@ -93,38 +121,30 @@ impl Placed for Skirmish {
 }
 
 impl Contest for Skirmish {
-    type Script = Rehearsal;
+    type Script = Rehearsal<Skirmish, Bot>;
 
     fn begin(players: u16, entities: usize, seed: u64) -> Result<Self, String> {
         let battle = SkirmishConfig::battle(seed, players, entities as u32);
         Skirmish::new(&battle).map_err(|error| error.to_string())
     }
 
-    fn script(players: u16, entities: usize, seed: u64) -> Result<Rehearsal, String> {
-        let mut rehearsal = Rehearsal {
-            game: Self::begin(players, entities, seed)?,
-            bots: (0..players)
-                .map(PlayerId)
-                .map(|player| Bot::new(seed, player))
-                .collect(),
-            tick: Tick(0),
-            commands: Vec::new(),
+    fn script(players: u16, entities: usize, seed: u64) -> Result<Self::Script, String> {
+        let game = Self::begin(players, entities, seed)?;
+        let bots = (0..players).map(|player| Bot::new(seed, PlayerId(player)));
+        let decide = |bot: &mut Bot, tick, game: &Skirmish| {
+            let command = bot.decide(tick, game);
+            command.filter(|command| *command != Command::None)
         };
-        rehearsal.decide();
-        Ok(rehearsal)
+        Ok(Rehearsal::new(game, bots.collect(), decide))
     }
 
     fn command(
         &self,
-        rehearsal: &mut Rehearsal,
+        rehearsal: &mut Self::Script,
         tick: Tick,
         player: PlayerId,
     ) -> Option<Self::Input> {
-        while rehearsal.tick < tick {
-            rehearsal.step();
-        }
-        let command = rehearsal.commands.get(usize::from(player.0)).copied();
-        command.filter(|command| *command != Command::None)
+        rehearsal.input(tick, player)
     }
 }
 
@@ -140,6 +160,31 @@ impl Placed for Sublockus {
         let at = |(id, place): (EntityId, Place)| (id, place.blocks());
         places.extend(characters.chain(balls).map(at));
         places.sort_unstable_by_key(|(id, _)| *id);
+    }
+}
+
+impl Contest for Sublockus {
+    type Script = Rehearsal<Sublockus, samestep_sublockus::Bot>;
+
+    fn begin(players: u16, _: usize, seed: u64) -> Result<Self, String> {
+        let config = SublockusConfig::free_for_all(seed, players);
+        Sublockus::new(&config).map_err(|error| error.to_string())
+    }
+
+    fn script(players: u16, entities: usize, seed: u64) -> Result<Self::Script, String> {
+        let game = Self::begin(players, entities, seed)?;
+        let bot = |player| samestep_sublockus::Bot::new(seed, PlayerId(player));
+        let bots = (0..players).map(bot).collect();
+        Ok(Rehearsal::new(game, bots, samestep_sublockus::Bot::decide))
+    }
+
+    fn command(
+        &self,
+        rehearsal: &mut Self::Script,
+        tick: Tick,
+        player: PlayerId,
+    ) -> Option<Self::Input> {
+        rehearsal.input(tick, player)
     }
 }
 

@@ -117,11 +117,6 @@ pub fn arena_config(case: &Case) -> Result<ArenaConfig, LabError> {
         keep: defaults.keep.max(4 * check_every),
         ..defaults
     };
-    let uplink_kbps = match (case.number("uplink_kbps"), case.text("link.profile")) {
-        (0.0, "wan") => 40_000.0,
-        (0.0, _) => 1_000_000.0,
-        (kbps, _) => kbps,
-    };
     let entities = case.number("entities");
     let step_ns = case.number("cpu_ns_per_entity") * entities;
     Ok(ArenaConfig {
@@ -129,12 +124,22 @@ pub fn arena_config(case: &Case) -> Result<ArenaConfig, LabError> {
         entities: entities as usize,
         mesh: case.text("topology") == "mesh",
         path,
-        uplink_bps: (uplink_kbps * 1e3) as u64,
+        uplink_bps: uplink_bps(case),
         step_cost: Duration::from_nanos(step_ns as u64),
         lockstep,
         rollback: RollbackConfig::default(),
         closely: false,
     })
+}
+
+/// What everything the host sends shares in a case.
+pub fn uplink_bps(case: &Case) -> u64 {
+    let kbps = match (case.number("uplink_kbps"), case.text("link.profile")) {
+        (0.0, "wan") => 40_000.0,
+        (0.0, _) => 1_000_000.0,
+        (kbps, _) => kbps,
+    };
+    (kbps * 1e3) as u64
 }
 
 /// What the network of a case is called in the names of files.

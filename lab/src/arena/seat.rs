@@ -228,20 +228,14 @@ impl<G: Contest, M: ArenaModel> Seat<G, M> {
 
     /// What this program has counted so far; views are not its business.
     pub fn counts(&self) -> Counts {
-        let (session, world) = (self.game.session(), self.game.world());
-        let mut counts = Counts {
+        let world = self.game.world();
+        Counts {
             ticks_lagged: self.status().lagged,
             desyncs: self.desyncs,
             rollbacks: world.backs,
             resimulated: world.again,
-            ..Counts::default()
-        };
-        for peer in session.room().peers() {
-            if let Some(stats) = session.connection_stats(peer.id) {
-                counts.add(&stats);
-            }
+            ..Counts::of(self.game.session())
         }
-        counts
     }
 
     /// Takes note of what the world did until now.

@@ -93,7 +93,7 @@ fn write(
     course: Option<&Course>,
 ) -> Result<(), LabError> {
     let (players, entities) = (case.number("players"), case.number("entities"));
-    let name = samples::name(network_name(case), players, entities, suffix);
+    let name = samples::name("dl", network_name(case), players, entities, suffix);
     course.map_or(Ok(()), |course| course.write(context, &name))
 }
 

@@ -30,10 +30,11 @@ pub struct Seen {
     pub errors: Samples,
     /// How far things really move in a second, in units, those that move.
     pub speeds: Samples,
-    /// The share of things that move, at any time.
+    /// The share of things that move, at any time, and how many that are.
     pub moving: Samples,
-    /// Between two updates of the same entity, in s; only time in which it really moved counts.
-    pub waits: Samples,
+    pub movers: Samples,
+    /// Between two updates of the same entity.
+    pub waits: Waits,
     /// How much later than the present others were shown, in ms.
     pub delays: Samples,
     /// Pictures in which most of what moves stood still.
@@ -51,8 +52,8 @@ struct Before {
     shown: Places,
     displayed: f64,
     known: Places,
-    /// Ticks in which an entity moved since it was updated.
-    waits: BTreeMap<EntityId, u32>,
+    /// Ticks in which an entity moved since it was updated, in ascending order of the entities.
+    waits: Vec<(EntityId, usize)>,
     stalled: u64,
     skip: usize,
 }
@@ -87,8 +88,8 @@ impl Audience {
     /// What was seen; what has waited until now for an update counts as if it came.
     pub fn finish(mut self) -> Seen {
         for before in self.before.values() {
-            for ticks in before.waits.values() {
-                self.seen.waits.push(seconds(*ticks));
+            for (_, ticks) in &before.waits {
+                self.seen.waits.push(*ticks);
             }
         }
         self.seen
@@ -121,6 +122,7 @@ impl Before {
             return;
         }
         seen.moving.push(f64::from(moving) / f64::from(things));
+        seen.movers.push(moving.into());
         seen.speeds
             .push(way / f64::from(moving) / TICK.as_secs_f64());
         let mut moved = 0_u32;
@@ -143,24 +145,84 @@ impl Before {
             return;
         };
         let earlier: Places = earlier.places().collect();
-        let waits = &mut self.waits;
+        let mut before = std::mem::take(&mut self.waits).into_iter().peekable();
         pair(now.places(), &earlier, |id, now, earlier| {
-            *waits.entry(id).or_default() += u32::from(now != earlier);
+            while before.next_if(|(other, _)| *other < id).is_some() {}
+            let waited = before.next_if(|(other, _)| *other == id);
+            let waited = waited.map_or(0, |(_, ticks)| ticks);
+            self.waits.push((id, waited + usize::from(now != earlier)));
         });
+        let mut waits = self.waits.iter_mut().peekable();
         pair(
             look.known.iter().copied(),
             &self.known,
             |id, now, before| {
-                if now != before
-                    && let Some(ticks) = waits.get_mut(&id)
-                {
-                    seen.waits.push(seconds(std::mem::take(ticks)));
+                if now == before {
+                    return;
+                }
+                while waits.next_if(|(other, _)| *other < id).is_some() {}
+                if let Some((_, ticks)) = waits.next_if(|(other, _)| *other == id) {
+                    seen.waits.push(std::mem::take(ticks));
                 }
             },
         );
     }
 }
 
-fn seconds(ticks: u32) -> f64 {
-    f64::from(ticks) * TICK.as_secs_f64()
+/// How long entities waited for updates: only time in which they really moved counts.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Waits {
+    /// How many waited for so many ticks.
+    counts: Vec<u64>,
+}
+
+impl Waits {
+    fn push(&mut self, ticks: usize) {
+        self.counts.resize(self.counts.len().max(ticks + 1), 0);
+        self.counts[ticks] += 1;
+    }
+
+    /// Adds those of another list.
+    pub fn append(&mut self, other: &Waits) {
+        let len = self.counts.len().max(other.counts.len());
+        self.counts.resize(len, 0);
+        for (count, more) in self.counts.iter_mut().zip(&other.counts) {
+            *count += more;
+        }
+    }
+
+    /// The shortest time, in s, that this share of the waits did not exceed.
+    pub fn percentile(&self, percent: f64) -> Option<f64> {
+        let all: u64 = self.counts.iter().sum();
+        let rank = (percent / 100.0 * all as f64).ceil().max(1.0) as u64;
+        let mut below = 0;
+        let ticks = self.counts.iter().position(|count| {
+            below += count;
+            below >= rank
+        })?;
+        Some(ticks as f64 * TICK.as_secs_f64())
+    }
+
+    /// The longest, in s.
+    pub fn longest(&self) -> Option<f64> {
+        self.percentile(100.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn waits_are_counted_in_ticks() {
+        let mut waits = Waits::default();
+        assert_eq!(waits.longest(), None);
+        (0..19).for_each(|_| waits.push(3));
+        waits.push(60);
+        assert_eq!(waits.percentile(95.0), Some(3.0 * TICK.as_secs_f64()));
+        assert_eq!(waits.longest(), Some(60.0 * TICK.as_secs_f64()));
+        let mut both = Waits::default();
+        both.append(&waits);
+        assert_eq!(both, waits);
+    }
 }

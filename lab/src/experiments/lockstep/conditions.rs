@@ -8,7 +8,7 @@ use crate::arena::{
 use crate::error::LabError;
 use crate::experiment::{Experiment, Findings, Metric, RunContext};
 use crate::link;
-use crate::parameters::{Case, Key, Value};
+use crate::parameters::{Case, Key};
 use crate::plot::{Data, Plot};
 use crate::reference::Probes;
 use crate::stats::Samples;
@@ -24,21 +24,10 @@ const KEYS: &[Key] = &[
     ENTITIES,
     TURN,
     DELAY,
-    link::LATENCY_MS.labelled(|value| match value {
-        Value::Number(ms) if *ms >= 1.0 => Some(format!("delay{ms}")),
-        _ => None,
-    }),
-    link::JITTER_MS.labelled(|value| match value {
-        Value::Number(ms) if *ms > 0.0 => Some(format!("jitter{ms}")),
-        _ => None,
-    }),
+    link::BAD_LATENCY_MS,
+    link::BAD_JITTER_MS,
     link::JITTER,
-    link::LOSS.labelled(|value| match value {
-        Value::Number(share) if *share > 0.0 => {
-            Some(format!("loss{}", (share * 1e8).round() / 1e6))
-        }
-        _ => None,
-    }),
+    link::BAD_LOSS,
     link::BURST_MS,
     link::DUPLICATE,
     link::REORDER,
@@ -117,12 +106,12 @@ impl Experiment for Conditions {
                 findings.push(case, metric.name, theirs[index], ours[index]);
             }
             if case.number("entities") == most {
-                groups.push(suffix(case).replace('-', " + "));
+                groups.push(link::bad_suffix(case).replace('-', " + "));
                 push(&mut lagging, [theirs[0], ours[0]]);
                 push(&mut late, [path, theirs[3], ours[3]]);
             }
             let first = repeats.first().map(|(_, ours, _)| &ours.course);
-            write(context, case, &suffix(case), first)?;
+            write(context, case, &link::bad_suffix(case), first)?;
         }
         let plot = |name: &str, title: &str, y: &str, bars| Plot {
             name: name.into(),
@@ -161,16 +150,6 @@ fn push<const N: usize>(series: &mut Bars, values: [Option<f64>; N]) {
     for ((_, heights), value) in series.iter_mut().zip(values) {
         heights.push(value);
     }
-}
-
-/// What their scheme appends to the name: `delay200`, `jitter100`, `loss10`.
-fn suffix(case: &Case) -> String {
-    let parts = case.name.split('/');
-    let parts = parts.filter(|part| {
-        let named = |name| part.strip_prefix(name).is_some_and(|rest| !rest.is_empty());
-        named("delay") || named("jitter") || named("loss")
-    });
-    parts.collect::<Vec<_>>().join("-")
 }
 
 /// Theirs, ours, and what the path takes.

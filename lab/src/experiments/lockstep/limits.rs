@@ -4,14 +4,15 @@ use super::{
     Played, desyncs, lagged, median_delay, of_all, of_clients, of_host, play_all, sum, write,
 };
 use crate::arena::{
-    self, CHECK_EVERY, CPU_NS_PER_ENTITY, DELAY, ENTITIES, PLAYERS, SECONDS, SETTLING_S, TOPOLOGY,
-    TURN, UPLINK_KBPS,
+    CHECK_EVERY, CPU_NS_PER_ENTITY, DELAY, ENTITIES, PLAYERS, SECONDS, SETTLING_S, TOPOLOGY, TURN,
+    UPLINK_KBPS,
 };
 use crate::error::LabError;
 use crate::experiment::{Experiment, Findings, Metric, RunContext};
 use crate::link::{self, percent_label};
+use crate::matrix::Matrix;
 use crate::parameters::{Case, Key};
-use crate::plot::{Cell, Data, Overview, Panel, Plot};
+use crate::plot::{Cell, Plot};
 use crate::samples::COLUMNS;
 use crate::stats::Samples;
 
@@ -175,49 +176,7 @@ fn plots(
     measured: &[(&Case, Vec<Played>)],
     findings: &Findings,
 ) -> Vec<Plot> {
-    let distinct = |key: &str| {
-        let mut values: Vec<f64> = measured.iter().map(|(case, _)| case.number(key)).collect();
-        values.sort_by(f64::total_cmp);
-        values.dedup();
-        values
-    };
-    let (players, entities) = (distinct("players"), distinct("entities"));
-    let mut networks: Vec<&str> = Vec::new();
-    for (case, _) in measured {
-        let network = arena::network_name(case);
-        if !networks.contains(&network) {
-            networks.push(network);
-        }
-    }
-    let panel = |title: String, network: &str, value: &dyn Fn(&Case, &[Played]) -> Cell| {
-        let cell = |entities: f64, players: f64| {
-            let found = measured.iter().find(|(case, _)| {
-                arena::network_name(case) == network
-                    && case.number("players") == players
-                    && case.number("entities") == entities
-            });
-            found.map_or(Cell::Nothing, |(case, played)| value(case, played))
-        };
-        let row = |e: &f64| players.iter().map(|p| cell(*e, *p)).collect();
-        Panel {
-            title,
-            cells: entities.iter().map(row).collect(),
-        }
-    };
-    let overview = |scale: (f64, f64), panels: Vec<Panel>| Overview {
-        columns: players.iter().map(f64::to_string).collect(),
-        rows: entities.iter().map(f64::to_string).collect(),
-        scale,
-        panels,
-    };
-    let plot = |name: String, title: String, unit: &str, data: Overview| Plot {
-        name,
-        title,
-        x: "players".into(),
-        y: "entities".into(),
-        log_y: false,
-        data: Data::Overview(unit.into(), data),
-    };
+    let matrix = Matrix::new(measured.iter().map(|(case, _)| *case));
     let ours = |case: &Case, metric: &str| {
         let row = findings.rows.iter();
         let mut row = row.filter(|row| row.case == case.name && row.metric == metric);
@@ -225,8 +184,8 @@ fn plots(
     };
     let of = |value: Option<f64>| value.map_or(Cell::Nothing, Cell::Value);
     let mut plots = Vec::new();
-    for network in &networks {
-        let published = |case: &Case, _: &[Played]| {
+    for network in matrix.networks() {
+        let published = |case: &Case| {
             let plays = context.published(case, "plays");
             match (context.published(case, "lagged_mean"), plays) {
                 (Some(value), _) => Cell::Value(value),
@@ -235,16 +194,17 @@ fn plots(
                 (None, None) => Cell::Nothing,
             }
         };
-        let measured = |case: &Case, _: &[Played]| of(ours(case, "lagged_mean"));
+        let lagged = |case: &Case| of(ours(case, "lagged_mean"));
         let panels = vec![
-            panel("published".into(), network, &published),
-            panel("ours".into(), network, &measured),
+            matrix.panel("published", network, published),
+            matrix.panel("ours", network, lagged),
         ];
-        plots.push(plot(
-            format!("lagged-{network}"),
-            format!("Avg. DeltaTicksLagged:dl-{network} (60 is a standstill)"),
+        plots.push(matrix.plot(
+            &format!("lagged-{network}"),
+            &format!("Avg. DeltaTicksLagged:dl-{network} (60 is a standstill)"),
             "ticks/s",
-            overview((0.0, 60.0), panels),
+            Some((0.0, 60.0)),
+            panels,
         ));
     }
     for (name, column) in COLUMNS {
@@ -255,21 +215,18 @@ fn plots(
             name if name.starts_with("DeltaPackets") => "packets/s",
             _ => "bytes/s",
         };
-        let value = |case: &Case, played: &[Played]| of(of_all(case, played, column).mean());
-        let panels: Vec<Panel> = networks
-            .iter()
-            .map(|network| panel(network.to_string(), network, &value))
-            .collect();
-        let cells = panels.iter().flat_map(|panel| panel.cells.iter().flatten());
-        let high = cells.fold(0.0_f64, |high, cell| match cell {
-            Cell::Value(value) => value.max(high),
-            _ => high,
-        });
-        plots.push(plot(
-            name.to_lowercase(),
-            format!("Avg. {name}:dl"),
+        let value = |case: &Case| {
+            let played = measured.iter().find(|(other, _)| *other == case);
+            of(played.and_then(|(_, played)| of_all(case, played, column).mean()))
+        };
+        let networks = matrix.networks().iter();
+        let panels = networks.map(|network| matrix.panel(network, network, value));
+        plots.push(matrix.plot(
+            &name.to_lowercase(),
+            &format!("Avg. {name}:dl"),
             unit,
-            overview((0.0, if high > 0.0 { high } else { 1.0 }), panels),
+            None,
+            panels.collect(),
         ));
     }
     plots

@@ -1,0 +1,173 @@
+//! What it costs to be told of a game, by game.
+
+use samestep_evaluation::Evaluation;
+use samestep_skirmish::Skirmish;
+use samestep_sublockus::Sublockus;
+use samestep_sync::{Snapshot, StateSync};
+
+use super::keys::{BUDGET_KBPS, DRAWING, EVERY, setting};
+use super::played::{Authority, Played, errors, mean, play, together, waits};
+use crate::arena::{ENTITIES, PLAYERS, SECONDS, SETTLING_S, UPLINK_KBPS};
+use crate::error::LabError;
+use crate::experiment::{Experiment, Findings, Metric, RunContext};
+use crate::experiments::in_case;
+use crate::link::{self, percent_label};
+use crate::parameters::{Case, Domain, Key, plain};
+use crate::plot::{Data, Plot};
+
+/// Bits of an update, and kbit/s of a match.
+pub struct Bandwidth;
+
+const GAME: Key = Key::text(
+    "game",
+    "evaluation",
+    Domain::Choice(&["evaluation", "skirmish", "sublockus"]),
+    "what is played; in sublockus there are as many characters as players, and what they throw",
+)
+.labelled(plain);
+
+const KEYS: &[Key] = &[
+    GAME,
+    link::PROFILE,
+    PLAYERS,
+    ENTITIES,
+    EVERY,
+    BUDGET_KBPS,
+    link::LATENCY_MS,
+    link::JITTER_MS.labelled(link::some_jitter_label),
+    link::JITTER,
+    link::LOSS.labelled(|value| percent_label(value).filter(|label| label != "0%")),
+    link::BURST_MS,
+    link::DUPLICATE,
+    link::REORDER,
+    link::RATE_KBPS,
+    link::QUEUE_MS,
+    UPLINK_KBPS,
+    DRAWING,
+    SETTLING_S,
+    SECONDS,
+    link::REPEATS,
+];
+
+const METRICS: &[Metric] = &[
+    Metric::new(
+        "down",
+        "kbit/s",
+        "what each player is sent over the match, IP and UDP headers included, mean",
+    ),
+    Metric::new("up", "kbit/s", "what each player sends, mean"),
+    Metric::new(
+        "fullest_second",
+        "kbit/s",
+        "what a player is sent in its fullest second, wherever that begins, most of all players",
+    ),
+    Metric::new(
+        "bits",
+        "bit",
+        "what one update of an entity that moves takes on the wire, everything included",
+    ),
+    Metric::new(
+        "row_bits",
+        "bit",
+        "what is told of one row of the state, headers of packets not included",
+    ),
+    Metric::new("moving", "%", "entities that move at any time"),
+    Metric::new(
+        "wait_p95",
+        "s",
+        "between two updates of an entity that moves, 95th percentile",
+    ),
+    Metric::new("wait_most", "s", "the same, most"),
+    Metric::new(
+        "error_p95",
+        "units",
+        "between where something is shown and where it was at the time that is shown, 95th percentile",
+    ),
+];
+
+impl Experiment for Bandwidth {
+    fn name(&self) -> &'static str {
+        "bandwidth"
+    }
+
+    fn keys(&self) -> &'static [Key] {
+        KEYS
+    }
+
+    fn metrics(&self) -> &'static [Metric] {
+        METRICS
+    }
+
+    fn sides(&self) -> [&'static str; 2] {
+        ["state-sync", "snapshot"]
+    }
+
+    fn run(&self, context: &RunContext) -> Result<Findings, LabError> {
+        let measured = context.measure(|case, seed| {
+            Ok((
+                measure::<StateSync>(case, seed)?,
+                measure::<Snapshot>(case, seed)?,
+            ))
+        })?;
+        let mut findings = Findings::default();
+        let mut groups = Vec::new();
+        let mut bars: [Vec<Option<f64>>; 2] = Default::default();
+        for (case, repeats) in &measured {
+            let state_sync = figures(&repeats.iter().map(|both| &both.0).collect::<Vec<_>>());
+            let snapshot = figures(&repeats.iter().map(|both| &both.1).collect::<Vec<_>>());
+            for (index, metric) in METRICS.iter().enumerate() {
+                let (theirs, ours) = (state_sync[index], snapshot[index]);
+                // Of things that are predicted there is no time that is shown.
+                let theirs = theirs.filter(|_| !metric.name.starts_with("error"));
+                findings.push(case, metric.name, theirs, ours);
+            }
+            groups.push(case.name.replace('/', " "));
+            bars[0].push(state_sync[0]);
+            bars[1].push(snapshot[0]);
+        }
+        let names = self.sides().map(str::to_string);
+        findings.plots = vec![Plot {
+            name: "down".into(),
+            title: "What each player is sent, all headers included".into(),
+            x: String::new(),
+            y: "kbit/s".into(),
+            log_y: true,
+            data: Data::Bars(groups, names.into_iter().zip(bars).collect()),
+        }];
+        Ok(findings)
+    }
+}
+
+fn measure<M: Authority + 'static>(case: &Case, seed: u64) -> Result<Played, LabError> {
+    let setting = setting(case)?;
+    let played = match case.text("game") {
+        "skirmish" => play::<Skirmish, M>(&setting, seed),
+        "sublockus" => play::<Sublockus, M>(&setting, seed),
+        _ => play::<Evaluation, M>(&setting, seed),
+    };
+    played.map_err(in_case(case))
+}
+
+/// In the order of the metrics.
+fn figures(played: &[&Played]) -> [Option<f64>; METRICS.len()] {
+    let kbps = |bytes: f64| bytes * 8.0 / 1e3;
+    let (wait_p95, wait_most) = waits(played);
+    let moving = together(played, |played| played.seen.moving.clone());
+    [
+        together(played, |played| played.down.clone())
+            .mean()
+            .map(kbps),
+        together(played, |played| played.up.clone())
+            .mean()
+            .map(kbps),
+        together(played, |played| played.fullest.clone())
+            .max()
+            .map(kbps),
+        mean(played, |played| played.bits),
+        mean(played, |played| played.row_bits),
+        moving.mean().map(|share| share * 100.0),
+        wait_p95,
+        wait_most,
+        errors(played).0,
+    ]
+}

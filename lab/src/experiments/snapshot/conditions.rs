@@ -1,0 +1,174 @@
+//! Delay, jitter and loss: does the view go on, and is it right?
+
+use samestep_evaluation::Evaluation;
+use samestep_sync::Snapshot;
+
+use super::keys::{BUDGET_KBPS, DRAWING, EVERY, setting, write};
+use super::played::{Played, errors, mean, play, stalls, together, waits};
+use crate::arena::{ENTITIES, PLAYERS, SECONDS, SETTLING_S, TICK, UPLINK_KBPS};
+use crate::error::LabError;
+use crate::experiment::{Experiment, Findings, Metric, RunContext};
+use crate::experiments::in_case;
+use crate::link;
+use crate::parameters::Key;
+use crate::plot::{Data, Plot};
+
+/// Networks that are bad in one way, or in all.
+pub struct SnapshotConditions;
+
+const KEYS: &[Key] = &[
+    link::PROFILE,
+    PLAYERS,
+    ENTITIES,
+    EVERY,
+    BUDGET_KBPS,
+    link::BAD_LATENCY_MS,
+    link::BAD_JITTER_MS,
+    link::JITTER,
+    link::BAD_LOSS,
+    link::BURST_MS,
+    link::DUPLICATE,
+    link::REORDER,
+    link::RATE_KBPS,
+    link::QUEUE_MS,
+    UPLINK_KBPS,
+    DRAWING,
+    SETTLING_S,
+    SECONDS,
+    link::REPEATS,
+];
+
+const METRICS: &[Metric] = &[
+    Metric::new(
+        "plays",
+        "",
+        "1 if fewer than one picture in a hundred stands still; 0 if not",
+    ),
+    Metric::new(
+        "stalls",
+        "%",
+        "pictures in which most of what moves stood still",
+    ),
+    Metric::new(
+        "longest_stall",
+        "ms",
+        "longest time in which most of what moves stood still",
+    ),
+    Metric::new(
+        "error_p95",
+        "units",
+        "between where something is shown and where it was at the time that is shown, 95th percentile",
+    ),
+    Metric::new("error_p99", "units", "the same, 99th percentile"),
+    Metric::new(
+        "error_share",
+        "%",
+        "the 95th percentile as a share of what things that move move in a second",
+    ),
+    Metric::new(
+        "delay",
+        "ms",
+        "how much later than the host's present things are shown, mean",
+    ),
+    Metric::new(
+        "wait_p95",
+        "s",
+        "between two updates of an entity that moves, 95th percentile",
+    ),
+    Metric::new("wait_most", "s", "the same, most"),
+    Metric::new(
+        "bits",
+        "bit",
+        "what one update of an entity that moves takes on the wire, everything included",
+    ),
+    Metric::new("client_down", "kB/s", "what each client is sent, mean"),
+];
+
+impl Experiment for SnapshotConditions {
+    fn name(&self) -> &'static str {
+        "snapshot-conditions"
+    }
+
+    fn keys(&self) -> &'static [Key] {
+        KEYS
+    }
+
+    fn metrics(&self) -> &'static [Metric] {
+        METRICS
+    }
+
+    fn run(&self, context: &RunContext) -> Result<Findings, LabError> {
+        let measured = context.measure(|case, seed| {
+            play::<Evaluation, Snapshot>(&setting(case)?, seed).map_err(in_case(case))
+        })?;
+        let mut findings = Findings::default();
+        let mut groups = Vec::new();
+        let mut bars: [Vec<Option<f64>>; 2] = Default::default();
+        for (case, played) in &measured {
+            let played: Vec<&Played> = played.iter().collect();
+            let figures = figures(&played);
+            for (metric, ours) in METRICS.iter().zip(figures) {
+                findings.push(case, metric.name, None, ours);
+            }
+            let suffix = link::bad_suffix(case).replace('-', " + ");
+            groups.push(if suffix.is_empty() {
+                "LAN".into()
+            } else {
+                suffix
+            });
+            bars[0].push(figures[5]);
+            bars[1].push(figures[6]);
+            write(context, case, played.first().map(|played| &played.course))?;
+        }
+        let plot = |name: &str, title: &str, y: &str, series: &str, bars: Vec<Option<f64>>| Plot {
+            name: name.into(),
+            title: title.into(),
+            x: String::new(),
+            y: y.into(),
+            log_y: false,
+            data: Data::Bars(groups.clone(), vec![(series.into(), bars)]),
+        };
+        let [errors, delays] = bars;
+        findings.plots = vec![
+            plot(
+                "error",
+                "From where things are shown to where they were, 95th percentile",
+                "% of the way in a second",
+                "ours",
+                errors,
+            ),
+            plot(
+                "delay",
+                "How much later than the host's present things are shown",
+                "ms",
+                "ours",
+                delays,
+            ),
+        ];
+        Ok(findings)
+    }
+}
+
+/// In the order of the metrics.
+fn figures(played: &[&Played]) -> [Option<f64>; METRICS.len()] {
+    let (p95, share) = errors(played);
+    let (wait_p95, wait_most) = waits(played);
+    let stalls = stalls(played);
+    let longest = played.iter().map(|played| played.seen.longest_stall).max();
+    let all = together(played, |played| played.seen.errors.clone()).sorted();
+    [
+        stalls.map(|stalls| f64::from(u8::from(stalls < 1.0))),
+        stalls,
+        longest.map(|pictures| pictures as f64 * TICK.as_secs_f64() * 1e3),
+        p95,
+        all.percentile(99.0),
+        share,
+        together(played, |played| played.seen.delays.clone()).mean(),
+        wait_p95,
+        wait_most,
+        mean(played, |played| played.bits),
+        together(played, |played| played.down.clone())
+            .mean()
+            .map(|bytes| bytes / 1e3),
+    ]
+}

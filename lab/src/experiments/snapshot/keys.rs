@@ -1,0 +1,68 @@
+//! What these experiments can be told beside what all with matches can.
+
+use samestep_sync::SnapshotConfig;
+
+use super::played::Setting;
+use crate::arena::{network_name, uplink_bps};
+use crate::error::LabError;
+use crate::experiment::RunContext;
+use crate::link;
+use crate::parameters::{Case, Domain, Key};
+use crate::samples::{self, Course};
+use crate::stage::StageConfig;
+
+/// How often the state is told of.
+pub const EVERY: Key = Key::number(
+    "every",
+    3.0,
+    Domain::Whole(1, 600),
+    "ticks between two snapshots; there are 60 ticks a second",
+);
+
+/// What may be sent.
+pub const BUDGET_KBPS: Key = Key::number(
+    "budget_kbps",
+    0.0,
+    Domain::Number(0.0, 1e6),
+    "what the host may send to each client, in kbit/s, all headers included; 0 for what the connection carries",
+)
+.labelled(|value| Some(format!("{value}kbps")).filter(|label| label != "0kbps"));
+
+/// Whose pictures are looked at.
+pub const DRAWING: Key = Key::number(
+    "drawing",
+    2.0,
+    Domain::Whole(0, 1_000),
+    "clients whose pictures are compared with what is true, 60 times a second",
+);
+
+/// The match that a case describes.
+pub fn setting(case: &Case) -> Result<Setting, LabError> {
+    let defaults = SnapshotConfig::default();
+    let budget_kbps = case.number("budget_kbps");
+    Ok(Setting {
+        stage: StageConfig {
+            players: case.number("players") as u16,
+            mesh: false,
+            path: link::path(case)?,
+            uplink_bps: uplink_bps(case),
+            drawing: case.number("drawing") as usize,
+        },
+        entities: case.number("entities") as usize,
+        seconds: case.number("seconds") as u32,
+        settling: case.number("settling_s") as u32,
+        snapshot: SnapshotConfig {
+            every: case.number("every") as u64,
+            budget: (budget_kbps > 0.0).then_some((budget_kbps * 1e3) as u32),
+            ..defaults
+        },
+    })
+}
+
+/// Writes the samples of a case's first repeat under the name that the published scheme gives it.
+pub fn write(context: &RunContext, case: &Case, course: Option<&Course>) -> Result<(), LabError> {
+    let (players, entities) = (case.number("players"), case.number("entities"));
+    let suffix = link::bad_suffix(case);
+    let name = samples::name("sl", network_name(case), players, entities, &suffix);
+    course.map_or(Ok(()), |course| course.write(context, &name))
+}

@@ -1,0 +1,223 @@
+//! How many players, how many entities can an authority tell of?
+
+use samestep_evaluation::Evaluation;
+use samestep_sync::Snapshot;
+
+use super::keys::{BUDGET_KBPS, DRAWING, EVERY, setting, write};
+use super::played::{Played, errors, mean, play, stalls, together, waits};
+use crate::arena::{ENTITIES, PLAYERS, SECONDS, SETTLING_S, UPLINK_KBPS};
+use crate::error::LabError;
+use crate::experiment::{Experiment, Findings, Metric, RunContext};
+use crate::experiments::in_case;
+use crate::link::{self, percent_label};
+use crate::matrix::Matrix;
+use crate::parameters::{Case, Key};
+use crate::plot::{Cell, Plot};
+
+/// The published matrix of players and entities, with snapshots.
+pub struct SnapshotLimits;
+
+const KEYS: &[Key] = &[
+    link::PROFILE,
+    PLAYERS,
+    ENTITIES,
+    EVERY,
+    BUDGET_KBPS,
+    link::LATENCY_MS,
+    link::JITTER_MS.labelled(link::some_jitter_label),
+    link::JITTER,
+    link::LOSS.labelled(|value| percent_label(value).filter(|label| label != "0%")),
+    link::BURST_MS,
+    link::DUPLICATE,
+    link::REORDER,
+    link::RATE_KBPS,
+    link::QUEUE_MS,
+    UPLINK_KBPS,
+    DRAWING,
+    SETTLING_S,
+    SECONDS,
+    link::REPEATS,
+];
+
+const METRICS: &[Metric] = &[
+    Metric::new(
+        "plays",
+        "",
+        "1 if fewer than one picture in a hundred stands still and entities are updated within 1 s at the 95th percentile; 0 if not",
+    ),
+    Metric::new(
+        "host_up",
+        "MB/s",
+        "what the host sends, IP and UDP headers included",
+    ),
+    Metric::new("host_packets_up", "/s", "packets the host sends"),
+    Metric::new("client_down", "kB/s", "what each client is sent, mean"),
+    Metric::new("client_up", "kB/s", "what each client sends, mean"),
+    Metric::new(
+        "snapshot",
+        "kB",
+        "what one snapshot takes to one client, everything included, mean",
+    ),
+    Metric::new(
+        "bits",
+        "bit",
+        "what one update of an entity that moves takes on the wire, everything included",
+    ),
+    Metric::new("row_bits", "bit", "what of that tells of the entity"),
+    Metric::new("moving", "%", "entities that move at any time"),
+    Metric::new(
+        "wait_p95",
+        "s",
+        "between two updates of an entity that moves, 95th percentile",
+    ),
+    Metric::new("wait_most", "s", "the same, most"),
+    Metric::new(
+        "error_p95",
+        "units",
+        "between where something is shown and where it was at the time that is shown, 95th percentile",
+    ),
+    Metric::new(
+        "delay",
+        "ms",
+        "how much later than the host's present things are shown, mean",
+    ),
+    Metric::new(
+        "stalls",
+        "%",
+        "pictures in which most of what moves stood still",
+    ),
+    Metric::new(
+        "line_lost",
+        "%",
+        "packets that the host's line had no room for",
+    ),
+    Metric::new(
+        "encode",
+        "ms",
+        "processor time in which the host simulates a tick and encodes and queues one snapshot for all, median; real",
+    ),
+    Metric::new(
+        "host_cpu",
+        "ms",
+        "processor time of the host for each tick, reading, sealing and sending included, mean; real",
+    ),
+];
+
+impl Experiment for SnapshotLimits {
+    fn name(&self) -> &'static str {
+        "snapshot-limits"
+    }
+
+    fn keys(&self) -> &'static [Key] {
+        KEYS
+    }
+
+    fn metrics(&self) -> &'static [Metric] {
+        METRICS
+    }
+
+    fn run(&self, context: &RunContext) -> Result<Findings, LabError> {
+        let measured = context.measure(|case, seed| {
+            play::<Evaluation, Snapshot>(&setting(case)?, seed).map_err(in_case(case))
+        })?;
+        let mut findings = Findings::default();
+        for (case, played) in &measured {
+            let played: Vec<&Played> = played.iter().collect();
+            for (metric, ours) in METRICS.iter().zip(figures(&played)) {
+                findings.push(case, metric.name, None, ours);
+            }
+            write(context, case, played.first().map(|played| &played.course))?;
+        }
+        let cases = measured.iter().map(|(case, _)| *case);
+        findings.plots = plots(context, &Matrix::new(cases), &findings);
+        Ok(findings)
+    }
+}
+
+/// In the order of the metrics.
+fn figures(played: &[&Played]) -> [Option<f64>; METRICS.len()] {
+    let (wait_p95, wait_most) = waits(played);
+    let stalls = stalls(played);
+    let plays = stalls.zip(wait_p95).map(|(stalls, wait)| {
+        let plays = stalls < 1.0 && wait <= 1.0;
+        f64::from(u8::from(plays))
+    });
+    let moving = together(played, |played| played.seen.moving.clone());
+    let encode = together(played, |played| played.encode.clone());
+    [
+        plays,
+        mean(played, |played| played.host_up / 1e6),
+        mean(played, |played| played.packets_down.values().iter().sum()),
+        together(played, |played| played.down.clone())
+            .mean()
+            .map(|bytes| bytes / 1e3),
+        together(played, |played| played.up.clone())
+            .mean()
+            .map(|bytes| bytes / 1e3),
+        mean(played, |played| played.snapshot_bytes / 1e3),
+        mean(played, |played| played.bits),
+        mean(played, |played| played.row_bits),
+        moving.mean().map(|share| share * 100.0),
+        wait_p95,
+        wait_most,
+        errors(played).0,
+        together(played, |played| played.seen.delays.clone()).mean(),
+        stalls,
+        mean(played, |played| played.line_lost),
+        encode.sorted().percentile(50.0),
+        mean(played, |played| played.work),
+    ]
+}
+
+/// Overviews like theirs: what plays beside what was published, then what it costs.
+fn plots(context: &RunContext, matrix: &Matrix<'_>, findings: &Findings) -> Vec<Plot> {
+    let ours = |case: &Case, metric: &str| {
+        let mut rows = findings.rows.iter();
+        let row = rows.find(|row| row.case == case.name && row.metric == metric);
+        row.and_then(|row| row.ours)
+    };
+    let word = |plays: Option<f64>| match plays {
+        Some(0.0) => Cell::Word("fails"),
+        Some(_) => Cell::Word("plays"),
+        None => Cell::Nothing,
+    };
+    let mut plots = Vec::new();
+    for network in matrix.networks() {
+        let panels = vec![
+            matrix.panel("published, 1 a second", network, |case| {
+                word(context.published(case, "plays"))
+            }),
+            matrix.panel("ours, 20 a second", network, |case| {
+                word(ours(case, "plays"))
+            }),
+        ];
+        plots.push(matrix.plot(
+            &format!("plays-{network}"),
+            &format!("What can be played: sl-{network}"),
+            "",
+            None,
+            panels,
+        ));
+    }
+    for (metric, title, unit) in [
+        ("host_up", "What the host sends", "MB/s"),
+        ("bits", "Wire bits for each update of an entity", "bit"),
+        (
+            "wait_p95",
+            "Between two updates of an entity, 95th percentile",
+            "s",
+        ),
+        (
+            "encode",
+            "Processor time to encode a snapshot for all",
+            "ms",
+        ),
+    ] {
+        let value = |case: &Case| ours(case, metric).map_or(Cell::Nothing, Cell::Value);
+        let networks = matrix.networks().iter();
+        let panels = networks.map(|network| matrix.panel(network, network, value));
+        let name = metric.replace('_', "-");
+        plots.push(matrix.plot(&name, title, unit, None, panels.collect()));
+    }
+    plots
+}

@@ -1,0 +1,240 @@
+//! One match under an authority, and what is measured of it.
+
+use std::time::Duration;
+
+use samestep_sim::NodeId;
+use samestep_sync::{Model, Sent, Snapshot, SnapshotConfig, StateSync, StateSyncConfig};
+
+use crate::arena::{Contest, OPENER, TICK, script_of};
+use crate::samples::{Counts, Course};
+use crate::stage::{Audience, Seen, Stage, StageConfig};
+use crate::stats::Samples;
+
+/// What is played, and how everyone is connected.
+#[derive(Clone, Debug)]
+pub struct Setting {
+    /// The room.
+    pub stage: StageConfig,
+    /// How much there is in the game.
+    pub entities: usize,
+    /// Length of the match.
+    pub seconds: u32,
+    /// What of it is not judged.
+    pub settling: u32,
+    /// How the authority tells of its state.
+    pub snapshot: SnapshotConfig,
+}
+
+/// A model with an authority.
+pub trait Authority: Model {
+    /// With these settings, and its own defaults beside.
+    fn of(config: &SnapshotConfig) -> Result<Self, String>
+    where
+        Self: Sized;
+
+    /// What the authority has sent so far.
+    fn sent(&self) -> Sent;
+}
+
+impl Authority for Snapshot {
+    fn of(config: &SnapshotConfig) -> Result<Self, String> {
+        Snapshot::new(config.clone()).map_err(|error| error.to_string())
+    }
+
+    fn sent(&self) -> Sent {
+        Snapshot::sent(self)
+    }
+}
+
+impl Authority for StateSync {
+    fn of(config: &SnapshotConfig) -> Result<Self, String> {
+        let config = StateSyncConfig {
+            snapshot: config.clone(),
+            ..StateSyncConfig::default()
+        };
+        StateSync::new(config).map_err(|error| error.to_string())
+    }
+
+    fn sent(&self) -> Sent {
+        StateSync::sent(self)
+    }
+}
+
+/// A match after settling.
+pub struct Played {
+    /// What was seen.
+    pub seen: Seen,
+    /// What everyone counted each second.
+    pub course: Course,
+    /// Wire bytes a second to each client, and from it.
+    pub down: Samples,
+    pub up: Samples,
+    /// Packets a second to each client.
+    pub packets_down: Samples,
+    /// Wire bytes to each client in its fullest second.
+    pub fullest: Samples,
+    /// Wire bits that one update of an entity takes, everything included; what is told of something that does not move does not count.
+    pub bits: f64,
+    /// Bits of it that tell of the entity.
+    pub row_bits: f64,
+    /// Wire bytes of one snapshot to one client.
+    pub snapshot_bytes: f64,
+    /// Share of the datagrams that the host's line could not take, in percent.
+    pub line_lost: f64,
+    /// Processor time in which the host simulates and encodes one snapshot for everyone, in ms.
+    pub encode: Samples,
+    /// All of the host's processor time for each tick, in ms.
+    pub work: f64,
+    /// Wire bytes a second that the host sends.
+    pub host_up: f64,
+}
+
+/// Plays a match.
+pub fn play<G: Contest, M: Authority + 'static>(
+    setting: &Setting,
+    seed: u64,
+) -> Result<Played, String> {
+    let (players, entities) = (setting.stage.players, setting.entities);
+    let game = G::begin(players, entities, seed)?;
+    let script = script_of::<G>(players, entities, seed)?;
+    M::of(&setting.snapshot)?;
+    let config = setting.snapshot.clone();
+    let model = move || M::of(&config).expect("they were checked");
+    let mut stage = Stage::open(setting.stage.clone(), seed, game, script, model);
+    stage.begin(players.into())?;
+    let mut course = Course::default();
+    let mut audience = Audience::default();
+    for second in 0..setting.settling {
+        sample(&stage, second, &mut course);
+        stage.play_until(seconds(second + 1), |_| {})?;
+    }
+    let before = Totals::of(&stage);
+    for node in stage.nodes() {
+        stage.with(node, |now, member| member.forget(now));
+    }
+    for second in setting.settling..setting.seconds {
+        sample(&stage, second, &mut course);
+        stage.play_until(seconds(second + 1), |look| audience.look(look))?;
+    }
+    sample(&stage, setting.seconds, &mut course);
+    if stage.member(OPENER).status().lagged > 0 {
+        return Err("the host fell behind its own schedule".into());
+    }
+    Ok(sum_up(setting, &stage, before, course, audience.finish()))
+}
+
+fn seconds(count: u32) -> Duration {
+    Duration::from_secs(count.into())
+}
+
+fn sample<G: Contest, M: Authority>(stage: &Stage<G, M>, second: u32, course: &mut Course) {
+    for node in stage.nodes() {
+        let counts = Counts {
+            // Nothing that takes time prevents a picture here.
+            views: stage.elapsed().div_duration_f64(TICK) as u64,
+            ..Counts::of(stage.member(node).game().session())
+        };
+        course.take(u32::from(node.0), second, counts);
+    }
+}
+
+/// What has been sent so far.
+struct Totals {
+    up: Vec<u64>,
+    sent: Sent,
+    line: (u64, u64),
+}
+
+impl Totals {
+    fn of<G: Contest, M: Authority>(stage: &Stage<G, M>) -> Totals {
+        let up = |node: NodeId| stage.traffic(node, OPENER).wire_bytes_sent();
+        Totals {
+            up: stage.guests().map(up).collect(),
+            sent: stage.member(OPENER).game().model().sent(),
+            line: stage.uplink(),
+        }
+    }
+}
+
+fn sum_up<G: Contest, M: Authority>(
+    setting: &Setting,
+    stage: &Stage<G, M>,
+    before: Totals,
+    course: Course,
+    seen: Seen,
+) -> Played {
+    let length = f64::from((setting.seconds - setting.settling).max(1));
+    let after = Totals::of(stage);
+    let ledgers: Vec<_> = stage.guests().map(|node| stage.ledger(node)).collect();
+    let clients = ledgers.len().max(1) as f64;
+    let all: u64 = ledgers.iter().map(|ledger| ledger.bytes()).sum();
+    let snapshots = length / TICK.as_secs_f64() / setting.snapshot.every as f64;
+    let rows = (after.sent.rows - before.sent.rows) as f64;
+    let moving = seen.movers.mean().unwrap_or_default();
+    let updates = rows.min(moving * snapshots * clients).max(1.0);
+    let row_bytes = (after.sent.row_bytes - before.sent.row_bytes) as f64;
+    let [taken, lost] = [
+        after.line.0 - before.line.0,
+        after.line.1.saturating_sub(before.line.1),
+    ];
+    let work = stage.member(OPENER).work();
+    let up = after.up.iter().zip(&before.up);
+    Played {
+        down: (ledgers.iter().map(|l| l.bytes() as f64 / length)).collect(),
+        up: up
+            .map(|(after, before)| (after - before) as f64 / length)
+            .collect(),
+        packets_down: (ledgers.iter().map(|l| l.packets() as f64 / length)).collect(),
+        fullest: (ledgers.iter())
+            .map(|ledger| ledger.most_within(Duration::from_secs(1)) as f64)
+            .collect(),
+        bits: all as f64 * 8.0 / updates,
+        row_bits: row_bytes * 8.0 / rows.max(1.0),
+        snapshot_bytes: all as f64 / clients / snapshots,
+        line_lost: lost as f64 / (taken as f64).max(1.0) * 100.0,
+        encode: work
+            .map(|work| work.longest_of(setting.snapshot.every as usize))
+            .unwrap_or_default(),
+        work: work.and_then(|work| work.per_tick()).unwrap_or_default(),
+        host_up: all as f64 / length,
+        seen,
+        course,
+    }
+}
+
+/// What all repeats of a case have of something, together.
+pub fn together(played: &[&Played], of: impl Fn(&Played) -> Samples) -> Samples {
+    let mut all = Samples::new();
+    played.iter().for_each(|played| all.append(&of(played)));
+    all
+}
+
+/// The mean over the repeats of a case.
+pub fn mean(played: &[&Played], of: impl Fn(&Played) -> f64) -> Option<f64> {
+    let all: Samples = played.iter().map(|played| of(played)).collect();
+    all.mean()
+}
+
+/// Pictures in which most of what moves stood still, in percent.
+pub fn stalls(played: &[&Played]) -> Option<f64> {
+    let sum = |of: fn(&Seen) -> u64| played.iter().map(|p| of(&p.seen)).sum::<u64>() as f64;
+    let pictures = sum(|seen| seen.pictures);
+    (pictures > 0.0).then(|| sum(|seen| seen.stalls) / pictures * 100.0)
+}
+
+/// How far what is shown is from what was true, 95th percentile: in units, and in percent of what things move in a second.
+pub fn errors(played: &[&Played]) -> (Option<f64>, Option<f64>) {
+    let errors = together(played, |played| played.seen.errors.clone());
+    let speed = together(played, |played| played.seen.speeds.clone()).mean();
+    let p95 = errors.sorted().percentile(95.0);
+    (p95, p95.zip(speed).map(|(p95, speed)| p95 / speed * 100.0))
+}
+
+/// How long entities wait for an update, in s: 95th percentile, and the longest.
+pub fn waits(played: &[&Played]) -> (Option<f64>, Option<f64>) {
+    let mut all = crate::stage::Waits::default();
+    played
+        .iter()
+        .for_each(|played| all.append(&played.seen.waits));
+    (all.percentile(95.0), all.longest())
+}
