@@ -6,6 +6,7 @@ use std::fmt::Write;
 
 use samestep_evaluation::{Evaluation, script};
 use samestep_skirmish::{Bot, Skirmish, SkirmishConfig};
+use samestep_sublockus::{Sublockus, SublockusConfig};
 use samestep_sync::{
     Live, Playback, PlayerId, Progress, Replay, Simulation, Tick, TickInputs, World,
 };
@@ -14,7 +15,7 @@ use samestep_sync::{
 const EVERY: u64 = 20;
 
 /// The games, by [`Simulation::NAME`].
-pub const GAMES: [&str; 2] = [Evaluation::NAME, Skirmish::NAME];
+pub const GAMES: [&str; 3] = [Evaluation::NAME, Skirmish::NAME, Sublockus::NAME];
 
 /// Plays a replay and lists checksums of its states: `tick checksum`, a line each.
 ///
@@ -27,6 +28,7 @@ pub fn report(file: Vec<u8>) -> Result<String, String> {
     match replay.header().game.as_str() {
         Evaluation::NAME => play(replay, Evaluation::new(0, 1, 0)),
         Skirmish::NAME => play(replay, skirmish()),
+        Sublockus::NAME => play(replay, sublockus()),
         game => Err(format!("no such game: {game}")),
     }
 }
@@ -60,6 +62,11 @@ fn skirmish() -> Skirmish {
     Skirmish::new(&config).expect("a battle that is possible")
 }
 
+fn sublockus() -> Sublockus {
+    let config = SublockusConfig::free_for_all(7, PLAYERS);
+    Sublockus::new(&config).expect("a fight that is possible")
+}
+
 /// In a recorded match.
 const PLAYERS: u16 = 8;
 
@@ -79,6 +86,15 @@ pub fn record(game: &str) -> Option<Vec<u8>> {
             Some(bots(skirmish(), 3600, |game, player, tick, inputs| {
                 if let Some(command) = minds[usize::from(player.0)].decide(tick, game) {
                     inputs.give(player, &command);
+                }
+            }))
+        }
+        Sublockus::NAME => {
+            let bot = |player| samestep_sublockus::Bot::new(7, player);
+            let mut minds: Vec<_> = players().map(bot).collect();
+            Some(bots(sublockus(), 3600, |game, player, tick, inputs| {
+                if let Some(controls) = minds[usize::from(player.0)].decide(tick, game) {
+                    inputs.give(player, &controls);
                 }
             }))
         }

@@ -2,10 +2,12 @@
 
 mod evaluation;
 mod skirmish;
+mod sublockus;
 
 use samestep::sync::{PlayerId, Simulation, Tick, TickInputs};
 use samestep_evaluation::Evaluation;
 use samestep_skirmish::Skirmish;
+use samestep_sublockus::Sublockus;
 
 use crate::failure::{Failure, Kind};
 
@@ -60,9 +62,10 @@ pub trait Visitor {
 }
 
 /// All names, with a few words each.
-pub fn all() -> [(&'static str, &'static str); 2] {
+pub fn all() -> [(&'static str, &'static str); 3] {
     [
         (Skirmish::NAME, Skirmish::ABOUT),
+        (Sublockus::NAME, Sublockus::ABOUT),
         (Evaluation::NAME, Evaluation::ABOUT),
     ]
 }
@@ -71,6 +74,7 @@ pub fn all() -> [(&'static str, &'static str); 2] {
 pub fn with<V: Visitor>(name: &str, visitor: V) -> Result<V::Output, Failure> {
     match name {
         Skirmish::NAME => Ok(visitor.visit::<Skirmish>()),
+        Sublockus::NAME => Ok(visitor.visit::<Sublockus>()),
         Evaluation::NAME => Ok(visitor.visit::<Evaluation>()),
         _ => Err(unknown(name)),
     }

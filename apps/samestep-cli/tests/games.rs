@@ -40,7 +40,7 @@ fn watch(game: &str, name: &str) -> PathBuf {
 
 #[test]
 fn what_was_watched_is_verified_and_seeked() {
-    for game in ["evaluation", "skirmish"] {
+    for game in ["evaluation", "skirmish", "sublockus"] {
         let file = watch(game, &format!("{game}.replay"));
         let (code, said) = samestep(&["replay", text(&file), "--verify"]);
         assert_eq!(code, Some(0), "{said}");
@@ -159,7 +159,7 @@ fn a_bundle_tells_who_was_right() {
 
 #[test]
 fn games_agree_with_themselves() {
-    for game in ["evaluation", "skirmish"] {
+    for game in ["evaluation", "skirmish", "sublockus"] {
         let (code, said) = samestep(&["sync-test", game, "--ticks", "60", "--depth", "5"]);
         assert_eq!(code, Some(0), "{said}");
         assert!(said.contains("60 ticks agree"), "{said}");

@@ -122,10 +122,11 @@ impl Sublockus {
                 self.items.remove(id);
                 continue;
             }
-            if item.is_dropped() && fall(&mut item, &terrain) {
-                if let Some(row) = self.items.row_mut(at) {
-                    *row = item;
-                }
+            if item.is_dropped()
+                && fall(&mut item, &terrain)
+                && let Some(row) = self.items.row_mut(at)
+            {
+                *row = item;
             }
             if clock < item.from {
                 continue;

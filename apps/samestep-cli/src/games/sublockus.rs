@@ -1,0 +1,244 @@
+//! Sublockus: the arena, two blocks to a character, and beside it how the players stand.
+
+use samestep::sync::{PlayerId, Tick, TickInputs};
+use samestep_sublockus::{Block, Bot, HALF, MAX_PLAYERS, Place, Seat, Sublockus, SublockusConfig};
+
+use super::{Game, Setup};
+
+impl Game for Sublockus {
+    type Bots = Vec<Bot>;
+
+    const ABOUT: &'static str = "an arena platformer: jumps, fireballs, frags";
+    const PLAYERS: u16 = 8;
+
+    fn begin(setup: &Setup) -> Result<Self, String> {
+        if !(2..=MAX_PLAYERS).contains(&setup.players) {
+            return Err(format!("sublockus is for 2 to {MAX_PLAYERS} players"));
+        }
+        if setup.entities.is_some() {
+            return Err("sublockus is as large as its arena: leave out --entities".into());
+        }
+        let config = SublockusConfig::free_for_all(setup.seed, setup.players);
+        Sublockus::new(&config).map_err(|error| error.to_string())
+    }
+
+    fn bots(setup: &Setup) -> Vec<Bot> {
+        let players = setup.ids().into_iter();
+        players.map(|player| Bot::new(setup.seed, player)).collect()
+    }
+
+    fn act(&self, bots: &mut Vec<Bot>, tick: Tick, inputs: &mut TickInputs) {
+        for bot in bots {
+            if let Some(controls) = bot.decide(tick, self) {
+                inputs.give(bot.player(), &controls);
+            }
+        }
+    }
+
+    fn paint(&self, viewer: Option<PlayerId>, columns: usize, lines: usize) -> Vec<String> {
+        let mut picture = vec![title(self, viewer)];
+        let terrain = self.terrain();
+        let (wide, high) = (terrain.width() as usize, terrain.height() as usize);
+        let (width, height) = (
+            columns.min(wide),
+            (2 * lines.saturating_sub(1)).min(high.next_multiple_of(2)),
+        );
+        let colours = points(self, viewer);
+        let (left, top) = corner(self, viewer, width, height);
+        let colour = |x: usize, y: usize| {
+            let at = (left + x, top + y);
+            if at.0 < wide && at.1 < high {
+                colours[at.1 * wide + at.0]
+            } else {
+                ROCK
+            }
+        };
+        for pair in 0..height / 2 {
+            let row = (0..width).map(|x| (colour(x, 2 * pair), colour(x, 2 * pair + 1)));
+            picture.push(half_blocks(row));
+        }
+        let room = columns.saturating_sub(width + 2);
+        for (line, seat) in picture[1..].iter_mut().zip(table(self, room)) {
+            *line += "  ";
+            *line += &seat;
+        }
+        picture
+    }
+
+    fn any() -> Self {
+        Sublockus::new(&SublockusConfig::default()).expect("the defaults are possible")
+    }
+}
+
+type Rgb = [u8; 3];
+
+const AIR: Rgb = [18, 20, 30];
+const ROCK: Rgb = [92, 84, 76];
+const LEDGE: Rgb = [126, 96, 58];
+const THORNS: Rgb = [120, 30, 60];
+const ITEM: Rgb = [230, 190, 40];
+const FIRE: Rgb = [255, 110, 20];
+
+/// The colour of every block, row by row.
+fn points(game: &Sublockus, viewer: Option<PlayerId>) -> Vec<Rgb> {
+    let terrain = game.terrain();
+    let (width, height) = (terrain.width(), terrain.height());
+    let mut points = Vec::with_capacity((width * height) as usize);
+    for row in 0..height {
+        points.extend((0..width).map(|column| match terrain.block(column, row) {
+            Block::Air => AIR,
+            Block::Rock => ROCK,
+            Block::Ledge => LEDGE,
+            Block::Thorns => THORNS,
+        }));
+    }
+    let mut set = |place: Place, colour: Rgb| {
+        let (column, row) = place.block();
+        if (0..width).contains(&column) && (0..height).contains(&row) {
+            points[(row * width + column) as usize] = colour;
+        }
+    };
+    let sees = |place| viewer.is_none_or(|viewer| game.notices(viewer, place, HALF));
+    let items = game.items().as_slice().iter();
+    for item in items.filter(|item| game.is_there(item) && sees(item.place)) {
+        set(item.place, ITEM);
+    }
+    for projectile in game.projectiles().as_slice() {
+        if sees(projectile.place) {
+            set(projectile.place, FIRE);
+        }
+    }
+    for character in game.characters().as_slice() {
+        let place = character.place();
+        if !character.is_in(game.clock()) || !sees(place) {
+            continue;
+        }
+        let colour = colour_of(character.player);
+        let head = |part: u8| part.saturating_add(60);
+        set(Place::new(place.x, place.y - HALF.y / 2), colour.map(head));
+        set(Place::new(place.x, place.y + HALF.y / 2), colour);
+    }
+    points
+}
+
+/// Bright, and different for each of the players that there can be.
+fn colour_of(player: PlayerId) -> Rgb {
+    let hue = usize::from(player.0) * 7 % 32 * 45;
+    let part = |turn: usize| {
+        let at = (hue + turn) % 1440;
+        let rise = 720 - at.abs_diff(720);
+        (40 + rise.clamp(240, 480).saturating_sub(240) * 180 / 240) as u8
+    };
+    [part(0), part(480), part(960)]
+}
+
+/// The block in the upper left corner, so that a viewer is in the middle if not everything fits.
+fn corner(
+    game: &Sublockus,
+    viewer: Option<PlayerId>,
+    width: usize,
+    height: usize,
+) -> (usize, usize) {
+    let terrain = game.terrain();
+    let (wide, high) = (terrain.width() as usize, terrain.height() as usize);
+    let character = viewer.and_then(|player| game.character_of(player));
+    let (x, y) = match character.map(|character| character.place().block()) {
+        Some((x, y)) => (x.max(0) as usize, y.max(0) as usize),
+        None => (wide / 2, high / 2),
+    };
+    let from = |middle: usize, shown: usize, all: usize| {
+        middle
+            .saturating_sub(shown / 2)
+            .min(all.saturating_sub(shown))
+    };
+    (from(x, width, wide), from(y, height, high))
+}
+
+/// Colours are only named where they change.
+fn half_blocks(pairs: impl Iterator<Item = (Rgb, Rgb)>) -> String {
+    let mut text = String::new();
+    let mut before = None;
+    for (upper, lower) in pairs {
+        if before != Some((upper, lower)) {
+            let ([r, g, b], [s, h, c]) = (upper, lower);
+            text += &format!("\x1b[38;2;{r};{g};{b};48;2;{s};{h};{c}m");
+            before = Some((upper, lower));
+        }
+        // Two points alike are a space, also where colours cannot be shown.
+        text.push(if upper == lower { ' ' } else { '▀' });
+    }
+    text + "\x1b[0m"
+}
+
+fn title(game: &Sublockus, viewer: Option<PlayerId>) -> String {
+    let frags: u32 = game.seats().iter().map(|seat| u32::from(seat.frags)).sum();
+    let own = viewer.and_then(|player| game.character_of(player));
+    let own = own.map(|own| {
+        format!(
+            "{}: {} health, {} mana; ",
+            own.player,
+            own.health.max(0),
+            own.mana
+        )
+    });
+    let (name, seconds) = (game.arena().name().to_string(), game.clock() / 60);
+    let own = own.unwrap_or_default();
+    format!("{own}{name}, {seconds} s, {frags} frags")
+}
+
+/// How the players stand, the best first, in so many columns.
+fn table(game: &Sublockus, columns: usize) -> Vec<String> {
+    if columns < 20 {
+        return Vec::new();
+    }
+    let mut seats: Vec<&Seat> = game.seats().iter().filter(|seat| seat.is_here).collect();
+    seats.sort_by_key(|seat| (core::cmp::Reverse(seat.frags), seat.deaths, seat.player));
+    let head = format!("   {:>6}{:>8}", "frags", "deaths");
+    let rows = seats.into_iter().map(|seat| {
+        let [r, g, b] = colour_of(seat.player);
+        format!(
+            "\x1b[38;2;{r};{g};{b}m{:>2}\x1b[0m {:>6}{:>8}",
+            seat.player.0, seat.frags, seat.deaths
+        )
+    });
+    core::iter::once(head).chain(rows).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_picture_fits() {
+        let game = Sublockus::any();
+        for (columns, lines) in [(80, 23), (40, 60), (200, 50), (1, 1), (0, 0)] {
+            let picture = game.paint(Some(PlayerId(0)), columns, lines);
+            assert!(picture.len() <= lines.max(1), "{columns} × {lines}");
+            let map = picture[1..]
+                .first()
+                .map_or(0, |row| row.matches('▀').count());
+            assert!(map <= columns, "{columns} × {lines}");
+        }
+    }
+
+    #[test]
+    fn players_look_different() {
+        for one in 0..32 {
+            for other in 0..one {
+                assert_ne!(colour_of(PlayerId(one)), colour_of(PlayerId(other)));
+            }
+        }
+    }
+
+    #[test]
+    fn impossible_games_are_refused() {
+        for (players, entities) in [(1, None), (33, None), (4, Some(9))] {
+            let setup = Setup {
+                players,
+                entities,
+                seed: 1,
+            };
+            assert!(Sublockus::begin(&setup).is_err());
+        }
+    }
+}
