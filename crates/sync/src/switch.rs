@@ -86,10 +86,12 @@ pub struct Switch {
     tick_time: Duration,
     said: Said,
     book: Book,
+    /// At a guest: it has joined, and has not said where it is.
+    is_new: bool,
     /// What belongs to the next epoch.
     early: Vec<(PeerId, Vec<u8>)>,
-    /// At a guest: an epoch that it is handed, and since when.
-    handover: Option<(Duration, Vec<u8>)>,
+    /// At a guest: an epoch that it is handed.
+    handover: Option<Handover>,
     /// At a guest: not before this is the authority asked to be handed an epoch; `None` while it need not be.
     next_ask: Option<Duration>,
     /// Check value of the state where the epoch began, until it is compared.
@@ -113,6 +115,16 @@ struct Decree {
     tick: Tick,
     /// The choice.
     which: usize,
+}
+
+/// An epoch that a guest is handed.
+#[derive(Debug)]
+struct Handover {
+    epoch: u64,
+    /// When it came.
+    since: Duration,
+    /// A checkpoint.
+    bytes: Vec<u8>,
 }
 
 /// A model that was left.
@@ -147,6 +159,7 @@ impl Switch {
             tick_time: Duration::from_nanos(16_666_667),
             said: Said::default(),
             book: Book::default(),
+            is_new: false,
             early: Vec::new(),
             handover: None,
             next_ask: None,
@@ -433,6 +446,7 @@ impl Model for Switch {
         world: &mut dyn World,
     ) -> Result<(), AdoptError> {
         self.read_checkpoint(now, checkpoint, world)?;
+        self.is_new = true;
         self.hear_early(now);
         Ok(())
     }

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use core::time::Duration;
 
 use super::message::{Checkpoint, Message};
-use super::{Before, Beginning, Decree, Lent, Running, Switch, policy};
+use super::{Before, Beginning, Decree, Handover, Lent, Running, Switch, policy};
 use crate::{
     AdoptError, Carriage, Conditions, Member, Model, ModelEvent, PeerId, PlayerId, Status, World,
 };
@@ -28,7 +28,7 @@ impl Switch {
 
     /// Goes on with another model if it is time.
     pub(super) fn change(&mut self, now: Duration, world: &mut dyn World) -> bool {
-        if let Some(since) = self.handover.as_ref().map(|(since, _)| *since) {
+        if let Some(since) = self.handover.as_ref().map(|handover| handover.since) {
             let shown = |decree: Decree| self.running.has_shown(now, decree.tick);
             if now < since + SEEN && !self.decree.is_none_or(shown) {
                 self.wake_at(now + self.tick_time);
@@ -93,6 +93,8 @@ impl Switch {
             running,
         });
         self.tell_all_to_go_on(now, was_same);
+        // Everyone begins at the same tick: before anything is simulated.
+        self.hand_over_due(now, world);
     }
 
     /// Tells everyone where the epoch begins.
@@ -111,9 +113,14 @@ impl Switch {
                 continue;
             }
             let member = self.roster.as_ref().and_then(|roster| roster.member(peer));
-            let wait = match member.is_some_and(|member| member.watches) {
-                true => delay,
-                false => Duration::ZERO,
+            // Who does not take part yet will say where it is when it does.
+            let Some(member) = member.filter(|member| member.in_sync) else {
+                continue;
+            };
+            let wait = if member.watches {
+                delay
+            } else {
+                Duration::ZERO
             };
             self.to_hand.insert(peer, (now + wait, false));
         }
@@ -232,7 +239,9 @@ impl Switch {
         if !is_same {
             self.said.say_again();
         }
-        (self.handover, self.began, self.quiet) = (None, None, false);
+        (self.began, self.quiet) = (None, false);
+        let newer = |handover: &Handover| handover.epoch > checkpoint.epoch;
+        self.handover = self.handover.take().filter(newer);
         if let Some(decree) = checkpoint.decree {
             self.take_decree(now, decree);
         }
@@ -241,19 +250,19 @@ impl Switch {
 
     /// A guest takes over the epoch that it is handed.
     fn take_handover(&mut self, now: Duration, world: &mut dyn World) -> bool {
-        let Some((_, bytes)) = self.handover.take() else {
+        let Some(Handover { bytes, .. }) = self.handover.take() else {
             return false;
         };
-        // Whoever went the way of all goes on without a break.
-        let is_planned = self.decree.is_some() && !self.running.is_same_everywhere();
+        let planned = self.decree.map(|decree| decree.tick);
         let mut lent = Lent::new(world, &mut self.book);
         self.running.finish(&mut lent);
         if let Err(error) = self.read_checkpoint(now, &bytes, world) {
             self.trouble = Some(error.to_string());
             return false;
         }
-        if !is_planned {
-            let tick = self.running.model().status().tick;
+        let tick = self.running.model().status().tick;
+        // Whoever goes the way of all goes on without a break.
+        if planned != Some(tick) {
             self.events.push_back(ModelEvent::Adopted { tick });
         }
         let epoch = self.epoch;
@@ -264,6 +273,10 @@ impl Switch {
 
     /// A guest that has lost its way asks for it.
     pub(super) fn follow(&mut self, now: Duration) {
+        if core::mem::take(&mut self.is_new) {
+            let epoch = self.epoch;
+            self.say_to_authority(&Message::Passed { epoch });
+        }
         if let Some(decree) = self.decree
             && self.next_ask.is_none()
             && let Some((start, slip)) = self.running.schedule()
@@ -297,15 +310,7 @@ impl Switch {
     /// What the authority does beside simulating.
     pub(super) fn lead(&mut self, now: Duration, world: &mut dyn World) {
         self.attend_to_those_behind(now);
-        let due: Vec<PeerId> = self
-            .to_hand
-            .iter()
-            .filter(|(_, (at, _))| *at <= now)
-            .map(|(peer, _)| *peer)
-            .collect();
-        for peer in due {
-            self.hand_over(now, peer, world);
-        }
+        self.hand_over_due(now, world);
         if let Some(at) = self.to_hand.values().map(|(at, _)| *at).min() {
             self.wake_at(at);
         }
@@ -313,6 +318,20 @@ impl Switch {
             self.tell_applied(now);
         }
         self.ask_policy(now, world);
+    }
+
+    fn hand_over_due(&mut self, now: Duration, world: &mut dyn World) {
+        let due = self.to_hand.iter().filter(|(_, (at, _))| *at <= now);
+        let due: Vec<PeerId> = due.map(|(peer, _)| *peer).collect();
+        for peer in due {
+            self.hand_over(now, peer, world);
+        }
+    }
+
+    /// Whether those in an epoch come to the next without being told its state.
+    pub(super) fn comes_by_itself(&self, epoch: u64) -> bool {
+        let mut before = self.before.iter();
+        before.any(|old| old.epoch == epoch && old.running.is_same_everywhere())
     }
 
     fn hand_over(&mut self, now: Duration, peer: PeerId, world: &mut dyn World) {

@@ -4,7 +4,7 @@ use alloc::string::ToString;
 use core::time::Duration;
 
 use super::message::{Message, epochs_after};
-use super::{Decree, Switch};
+use super::{Decree, Handover, Switch};
 use crate::PeerId;
 
 /// Messages of the next epoch that may wait for it.
@@ -50,6 +50,10 @@ impl Switch {
             Message::Passed { epoch } => {
                 let passed = self.passed.entry(from).or_default();
                 *passed = epoch.max(*passed);
+                if epoch < self.epoch && !self.comes_by_itself(epoch) {
+                    // It was given a state before the last change.
+                    self.hand_to(now, from, false);
+                }
                 self.wake_at(now);
             }
             Message::Ask => self.hand_to(now, from, true),
@@ -64,13 +68,18 @@ impl Switch {
                 farewell,
                 checkpoint,
             } => {
-                let asked = self.next_ask.is_some();
+                // An authority that has given a state goes on from that.
+                let counts = self.next_ask.is_some() || !self.running.is_same_everywhere();
                 if epoch == self.epoch + 1 && !farewell.is_empty() {
                     let model = self.running.model_mut();
                     model.handle_message(now, from, farewell);
                 }
-                if epoch > self.epoch || (epoch == self.epoch && asked) {
-                    self.handover = Some((now, checkpoint.into()));
+                if epoch > self.epoch || (epoch == self.epoch && counts) {
+                    self.handover = Some(Handover {
+                        epoch,
+                        since: now,
+                        bytes: checkpoint.into(),
+                    });
                     self.wake_at(now);
                 }
             }
