@@ -25,7 +25,7 @@ const MAX_PENDING: usize = 64;
 /// Inputs in one message at most.
 const MAX_ENTRIES: usize = 64;
 /// Ticks between two messages while there is nothing new to say.
-const QUIET_TICKS: u64 = 3;
+const QUIET_TICKS: u32 = 3;
 /// How far ahead one may be at most.
 const MOST_LEAD: Duration = Duration::from_millis(750);
 /// Ticks of news that wait to be shown at most.
@@ -42,10 +42,11 @@ pub(super) struct Guest {
     pub every: u64,
     /// The tick in which players here act next.
     pub head: Tick,
-    /// The tick of the newest state that is known.
+    /// The tick of the newest state that is known, and the one that was looked at last.
     pub newest: Tick,
-    /// Whether that has not been looked at yet.
-    pub is_fresh: bool,
+    pub looked: Tick,
+    /// Ticks of which something came that has not been looked at yet, in ascending order.
+    pub fresh: Vec<Tick>,
     pub lead: Lead,
     pending: BTreeMap<PlayerId, VecDeque<Vec<u8>>>,
     /// What was done here and may still matter, by numbers that follow each other.
@@ -58,7 +59,7 @@ pub(super) struct Guest {
     news: VecDeque<(Tick, usize, Vec<u8>)>,
     news_upto: Tick,
     news_told: Tick,
-    said_for: Option<Tick>,
+    said_at: Option<Duration>,
     sight: Option<Sight>,
     pub predicted: Predicted,
     pub beyond: bool,
@@ -90,7 +91,8 @@ impl Guest {
             every: common.settings.every,
             head: Tick(0),
             newest: Tick(0),
-            is_fresh: false,
+            looked: Tick(0),
+            fresh: Vec::new(),
             lead: Lead::new(MOST_LEAD),
             pending: BTreeMap::new(),
             log: VecDeque::new(),
@@ -99,7 +101,7 @@ impl Guest {
             news: VecDeque::new(),
             news_upto: Tick(0),
             news_told: Tick(0),
-            said_for: None,
+            said_at: None,
             sight: None,
             predicted: Predicted::default(),
             beyond: false,
@@ -250,9 +252,11 @@ impl Guest {
         {
             self.playout.handle_arrival(now, at, received.number);
         }
-        if received.tick >= self.newest {
-            self.newest = received.tick;
-            self.is_fresh = true;
+        if received.is_new && received.tick >= self.looked {
+            self.newest = self.newest.max(received.tick);
+            if let Err(at) = self.fresh.binary_search(&received.tick) {
+                self.fresh.insert(at, received.tick);
+            }
             common.wake_at(now);
         }
     }
@@ -314,15 +318,9 @@ impl Guest {
     pub(super) fn advance(&mut self, now: Duration, common: &mut Common, world: &mut dyn World) {
         self.lead.pass(now);
         let predicts = common.settings.prediction.is_some();
-        if core::mem::take(&mut self.is_fresh) {
-            let taken = match predicts {
-                true => self.compare(world),
-                false => self.take_known(self.newest, world),
-            };
-            if let Err(error) = taken {
-                common.trouble = Some(error.to_string());
-                common.refused += 1;
-            }
+        if let Err(error) = self.look(predicts, world) {
+            common.trouble = Some(error.to_string());
+            common.refused += 1;
         }
         self.tell_news(now, common, world);
         match predicts {
@@ -340,6 +338,23 @@ impl Guest {
         }
     }
 
+    /// Looks at what has come.
+    fn look(&mut self, predicts: bool, world: &mut dyn World) -> Result<(), AdoptError> {
+        let fresh = core::mem::take(&mut self.fresh);
+        self.looked = fresh.last().copied().unwrap_or(self.looked);
+        match fresh.last() {
+            Some(last) if !predicts || *last >= self.head => self.start_over(*last, world),
+            _ => fresh.iter().try_for_each(|tick| self.compare(*tick, world)),
+        }
+    }
+
+    /// Goes on from what is known of a tick, whatever was simulated of it.
+    fn start_over(&mut self, tick: Tick, world: &mut dyn World) -> Result<(), AdoptError> {
+        self.drop_saves(world, None);
+        self.head = self.head.max(tick);
+        self.take_known(tick, world)
+    }
+
     /// Whether the players here act in the next tick now.
     pub(super) fn acts(&self, now: Duration, common: &Common) -> bool {
         common.is_due(now + self.lead.length(), self.head)
@@ -349,7 +364,7 @@ impl Guest {
     fn act(&mut self, now: Duration, common: &Common) {
         if let Some(due) = common.ticks_at(now + self.lead.length()) {
             // Who slept does not act in ticks that are over.
-            let past = (due.max(0.0) as u64).saturating_sub(QUIET_TICKS);
+            let past = (due.max(0.0) as u64).saturating_sub(QUIET_TICKS.into());
             self.head = self.head.max(Tick(past));
         }
         while self.acts(now, common) {
@@ -386,9 +401,9 @@ impl Guest {
     fn say(&mut self, now: Duration, common: &mut Common) {
         let skip = (self.heard - self.first) as usize;
         let quiet = skip >= self.log.len();
-        let since = self.said_for.map(|said| self.head.since(said));
         let wait = if quiet { QUIET_TICKS } else { 1 };
-        if since.is_some_and(|since| since < wait) {
+        let is_soon = |said: Duration| now + common.tick_time / 2 < said + common.tick_time * wait;
+        if self.said_at.is_some_and(is_soon) {
             return;
         }
         let Some(authority) = common.roster.as_ref().map(|roster| roster.authority) else {
@@ -416,7 +431,7 @@ impl Guest {
         if !common.is_due(now + self.lead.length(), self.head + 1) {
             self.lead.on_said(tick);
         }
-        self.said_for = Some(self.head);
+        self.said_at = Some(now);
     }
 
     /// Draws what is to be seen at `now`.

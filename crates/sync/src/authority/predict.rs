@@ -24,15 +24,8 @@ pub(super) struct Predicted {
 }
 
 impl Guest {
-    /// Compares what was simulated of the newest known tick with what the authority says about it, and goes on from what is right.
-    pub(super) fn compare(&mut self, world: &mut dyn World) -> Result<(), AdoptError> {
-        let tick = self.newest;
-        if tick >= self.head {
-            self.drop_saves(world, None);
-            self.take_known(tick, world)?;
-            self.head = tick;
-            return Ok(());
-        }
+    /// Compares what was simulated of a tick with what the authority says about it, and goes on from what is right.
+    pub(super) fn compare(&mut self, tick: Tick, world: &mut dyn World) -> Result<(), AdoptError> {
         let saves = &self.predicted.saves;
         let Some(at) = saves.iter().position(|(saved, _)| *saved == tick) else {
             return Ok(());
@@ -132,7 +125,7 @@ impl Guest {
     }
 
     /// Releases what was kept of ticks before one, or of all.
-    fn drop_saves(&mut self, world: &mut dyn World, before: Option<Tick>) {
+    pub(super) fn drop_saves(&mut self, world: &mut dyn World, before: Option<Tick>) {
         let saves = &mut self.predicted.saves;
         while let Some((tick, doing)) = saves.pop_front() {
             if before.is_some_and(|before| tick >= before) {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use samestep_session::State;
-use samestep_sublockus::{Character, Place, Sublockus, SublockusEvent};
+use samestep_sublockus::{Character, Sublockus, SublockusEvent, Velocity};
 use samestep_sync::{PlayerId, Stage, Tick};
 
 use super::{HOST, Script, Setting};
@@ -38,10 +38,20 @@ impl Moment {
         Moment(all)
     }
 
-    fn places(&self) -> impl Iterator<Item = (PlayerId, Place)> {
-        self.0
-            .iter()
-            .map(|character| (character.player, character.place()))
+    /// What is not right, if anything: where somebody is who stands still, and all about one's own. Of what moves far away one is told
+    /// now and then.
+    fn difference(&self, right: &Moment, own: &[PlayerId]) -> Option<String> {
+        let players = self.0.iter().chain(&right.0).map(|known| known.player);
+        players.into_iter().find_map(|player| {
+            let (here, right) = (self.of_player(player), right.of_player(player));
+            let place = |known: Option<&Character>| known.map(Character::place);
+            let is_at_rest = right.is_some_and(|right| right.body.velocity == Velocity::default());
+            let same = match own.contains(&player) {
+                true => here == right,
+                false => !is_at_rest || place(here) == place(right),
+            };
+            (!same).then(|| format!("{here:?}, and right is {right:?}"))
+        })
     }
 
     fn of_player(&self, player: PlayerId) -> Option<&Character> {
@@ -124,12 +134,8 @@ impl<M: Setting> Script<'_, M> {
             let Some(right) = self.truth.states.get(&tick) else {
                 continue;
             };
-            let places = moment.places().eq(right.places());
-            let own = players
-                .iter()
-                .all(|player| moment.of_player(*player) == right.of_player(*player));
-            if !places || !own {
-                let what = format!("{node:?} has {moment:?} at tick {tick}, right is {right:?}");
+            if let Some(what) = moment.difference(right, &players) {
+                let what = format!("at tick {tick} {node:?} has {what}");
                 return Err(self.breach(Promise::Converges, what));
             }
         }
