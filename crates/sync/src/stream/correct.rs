@@ -227,10 +227,9 @@ impl View<'_> {
     fn drop_gone(&self, known: &mut Known, rows: &mut Rows, complete: Option<u64>) -> bool {
         let (width, count) = (self.width(), rows.count);
         let mut kept = 0;
-        let heard = known.heard(complete);
         for at in 0..count {
             let id = rows.ids[at];
-            if self.is_gone(known, id, heard) {
+            if self.is_gone(known, id, complete) {
                 continue;
             }
             rows.ids[kept] = id;
@@ -246,17 +245,22 @@ impl View<'_> {
         kept < count
     }
 
-    /// Whether an entity is gone. It may have gone to a row of which nothing newer has arrived, so it is only once all have been heard of.
-    fn is_gone(&self, known: &mut Known, id: EntityId, heard: Option<u64>) -> bool {
+    /// Whether an entity is gone. It may have gone to a row of which nothing newer has arrived, so it is only once that is out of the question.
+    fn is_gone(&self, known: &mut Known, id: EntityId, complete: Option<u64>) -> bool {
         let number = id.number();
         let Some(slot) = known.places.get(id).map(|slot| *slot as usize) else {
-            let since = *known.unheard.entry(number).or_insert(self.tick);
-            return heard >= Some(since) || since.saturating_add(PATIENCE) < self.tick;
+            let since = known.unheard.entry(number).or_insert(self.tick);
+            *since = (*since).min(self.tick);
+            let since = *since;
+            let searched = known.searched(usize::MAX, since, complete);
+            return searched.is_some_and(|tick| tick <= self.tick)
+                || since.saturating_add(PATIENCE) < self.tick;
         };
         if known.moves.contains_key(&number) {
             return false;
         }
-        let (row, history) = (slot % PAGE_ROWS, known.history((slot / PAGE_ROWS) as u32));
+        let (page, row) = (slot / PAGE_ROWS, slot % PAGE_ROWS);
+        let history = known.history(page as u32);
         let Some((history, at)) = history.and_then(|h| Some((h, h.at(self.tick)?))) else {
             return false;
         };
@@ -264,7 +268,8 @@ impl View<'_> {
         if holds(&history.versions[at]) || holds(history.newest()) {
             return false;
         }
-        heard >= Some(history.said_at(at, row))
+        let searched = known.searched(page, history.said_at(at, row), complete);
+        searched.is_some_and(|tick| tick <= self.tick)
     }
 
     /// Rows without ids are what is in their place.

@@ -139,6 +139,9 @@ const SETTLING: f64 = 2.0;
 /// What was overtaken and has not come after so many seconds is lost.
 const OVERTAKEN: f64 = 0.25;
 
+/// So many are remembered that may still come.
+const MOST_SKIPPED: u32 = 1024;
+
 /// Arrivals measured at most in a second.
 const RATE: u32 = 40;
 
@@ -183,7 +186,7 @@ impl Playout {
         };
         let steps = number.wrapping_sub(newest.number) as i32;
         let waited = now < self.drowsy_until;
-        self.arrivals.count(at, steps.max(0) as u32);
+        self.arrivals.count(at, number, steps.max(0) as u32);
         if !waited && delay < BREAK {
             self.arrivals.push_delay(at, delay, number);
         }
@@ -303,7 +306,7 @@ struct Arrivals {
     delays: VecDeque<(f64, f64)>,
     /// When something newer came, and what delay would have had something to show until then.
     needs: VecDeque<(f64, f64)>,
-    /// Parts that were overtaken, or lost: when that was seen, and how many.
+    /// Numbers of parts that were overtaken, or lost, and when that was seen.
     skipped: VecDeque<(f64, u32)>,
     /// Parts of each of the last seconds.
     seconds: VecDeque<Second>,
@@ -317,7 +320,7 @@ struct Arrivals {
 struct Second {
     from: f64,
     arrived: u32,
-    expected: u32,
+    lost: u32,
 }
 
 impl Arrivals {
@@ -327,12 +330,12 @@ impl Arrivals {
         self.seconds.push_back(Second {
             from: at,
             arrived: 1,
-            expected: 1,
+            lost: 0,
         });
         self.delays.push_back((at, delay));
     }
 
-    fn count(&mut self, at: f64, steps: u32) {
+    fn count(&mut self, at: f64, number: u32, steps: u32) {
         if self.seconds.back().is_none_or(|last| at - last.from >= 1.0) {
             self.stride = self
                 .seconds
@@ -341,20 +344,22 @@ impl Arrivals {
             self.seconds.push_back(Second {
                 from: at,
                 arrived: 0,
-                expected: 0,
+                lost: 0,
             });
         }
-        if steps > 1 {
-            self.skipped.push_back((at, steps - 1));
+        if steps == 0 {
+            self.skipped.retain(|(_, skipped)| *skipped != number);
         }
-        let Some(last) = self.seconds.back_mut() else {
-            return;
-        };
-        last.arrived += 1;
-        last.expected = last.expected.saturating_add(steps.min(1));
-        while let Some((_, parts)) = self.skipped.front().filter(|(then, _)| *then < at - OVERTAKEN) {
-            last.expected = last.expected.saturating_add(*parts);
-            self.skipped.pop_front();
+        for back in (1..steps.min(MOST_SKIPPED)).rev() {
+            self.skipped.push_back((at, number.wrapping_sub(back)));
+        }
+        let is_lost = |(then, _): &&(f64, u32)| *then < at - OVERTAKEN;
+        let lost = self.skipped.iter().take_while(is_lost).count();
+        let lost = lost.max(self.skipped.len().saturating_sub(MOST_SKIPPED as usize));
+        self.skipped.drain(..lost);
+        if let Some(last) = self.seconds.back_mut() {
+            last.arrived += 1;
+            last.lost = last.lost.saturating_add(lost as u32);
         }
     }
 
@@ -385,12 +390,12 @@ impl Arrivals {
 
     /// The share of parts that did not arrive; few parts say little.
     fn loss(&self) -> f64 {
-        let (mut arrived, mut expected) = (0u64, 0u64);
+        let (mut arrived, mut lost) = (0u64, 0u64);
         for second in &self.seconds {
             arrived += u64::from(second.arrived);
-            expected += u64::from(second.expected);
+            lost += u64::from(second.lost);
         }
-        (expected.saturating_sub(arrived) as f64 / (expected + 20) as f64).clamp(0.0, 0.7)
+        (lost as f64 / (arrived + lost + 20) as f64).clamp(0.0, 0.7)
     }
 
     /// The least delay with which, if each part is delayed or lost independently, nothing newer is there for so small a share of time.

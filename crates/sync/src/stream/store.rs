@@ -452,12 +452,21 @@ impl Known {
         self.pages.get(page as usize)?.as_deref()
     }
 
-    /// Of every row something is known that is not older than this tick, also that those that are not known are not there. `complete` is the last
-    /// tick that is known completely.
-    pub(super) fn heard(&self, complete: Option<u64>) -> Option<u64> {
-        let pages = self.pages.iter();
-        let heard = pages.map(|page| page.as_deref().map(History::heard).or(complete));
-        heard.chain([self.beyond]).min().flatten()
+    /// Whether an entity that was there at a tick, in this page or one before, would have been seen since. They only ever go to earlier rows, so
+    /// each page must have been seen not before the one behind it. `complete` is the last tick that is known completely. Returns when the
+    /// search ended.
+    pub(super) fn searched(&self, page: usize, since: u64, complete: Option<u64>) -> Option<u64> {
+        let mut seen = match page >= self.pages.len() {
+            true => self.beyond.filter(|beyond| *beyond >= since)?,
+            false => since,
+        };
+        for page in self.pages.iter().take(page.saturating_add(1)).rev() {
+            seen = match page {
+                Some(history) => history.all_sure_from(seen)?,
+                None => complete.filter(|complete| *complete >= seen)?,
+            };
+        }
+        Some(seen)
     }
 
     /// Whether all rows are certain at a tick.

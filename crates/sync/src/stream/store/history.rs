@@ -124,16 +124,11 @@ impl History {
         Some((certain, at))
     }
 
-    /// Something newer than before this tick is known of every row.
-    pub(in crate::stream) fn heard(&self) -> u64 {
-        let mut sure = 0;
-        for version in self.versions.iter().rev() {
-            sure |= version.sure;
-            if sure == u64::MAX {
-                return version.tick;
-            }
-        }
-        0
+    /// The first tick, not before this one, at which all rows are certain.
+    pub(super) fn all_sure_from(&self, tick: u64) -> Option<u64> {
+        let first = self.after(tick.saturating_sub(1));
+        let mut later = self.versions.range(first..);
+        Some(later.find(|v| v.sure == u64::MAX && v.tick >= tick)?.tick)
     }
 
     /// What a delta against a tick is based on; without the rows of which that is not known any more.
