@@ -158,6 +158,15 @@ impl Ways {
         ((stand as usize) < self.edges.len()).then_some(stand)
     }
 
+    /// Where somebody who falls from a place comes to stand.
+    fn ground_below(&self, place: Place, terrain: &Terrain<'_>) -> Place {
+        let (column, row) = place.bounded().block();
+        let mut rows = row..terrain.height();
+        let stand = rows.find(|row| can_stand(terrain, column, *row));
+        let stand = stand.and_then(|row| self.number(column, row));
+        stand.map_or(place.bounded(), |stand| self.standing(stand))
+    }
+
     /// Tries everything out from a block.
     fn try_out(&self, from: Stand, gait: Gait, terrain: &Terrain<'_>) -> Box<[Edge]> {
         let (column, row) = self.place(from);
@@ -230,10 +239,17 @@ impl Ways {
         self.reached.clear();
         self.reached.resize(self.edges.len(), (u32::MAX, None));
         self.reached[from as usize].0 = 0;
+        let goal = self.ground_below(goal, terrain);
         let far = |stand: Stand, ways: &Self| ways.standing(stand).distance(goal);
+        // Ticks that are left at least.
+        let (width, speed) = (self.width.max(1), gait.speed.max(1) as u32);
+        let left = |stand: Stand| {
+            let x = stand as i32 % width * ONE + ONE / 2;
+            (x - goal.x).unsigned_abs() / speed
+        };
         let mut best = (far(from, self), from);
-        let mut open = BinaryHeap::from([Reverse((0, from))]);
-        while let Some(Reverse((ticks, at))) = open.pop() {
+        let mut open = BinaryHeap::from([Reverse((left(from), 0, from))]);
+        while let Some(Reverse((_, ticks, at))) = open.pop() {
             if ticks > self.reached[at as usize].0 {
                 continue;
             }
@@ -250,7 +266,7 @@ impl Ways {
                 let reached = &mut self.reached[edge.to as usize];
                 if total < reached.0 {
                     *reached = (total, Some((at, edge.by)));
-                    open.push(Reverse((total, edge.to)));
+                    open.push(Reverse((total + left(edge.to), total, edge.to)));
                 }
             }
         }
