@@ -74,8 +74,8 @@ struct Plan {
 }
 
 impl Plan {
-    /// The best for numbers that are not all zero.
-    fn of(numbers: &[u64]) -> Plan {
+    /// The best for numbers that are not all zero, of which so many are written: all, or all but zeros.
+    fn of(numbers: &[u64], count: usize) -> Plan {
         let (mut all, mut widths) = (0, 0);
         for number in numbers {
             all |= number;
@@ -85,12 +85,12 @@ impl Plan {
         let mut best = Plan {
             is_packed: true,
             parameter: width - 1,
-            bits: numbers.len() * width as usize,
+            bits: count * width as usize,
         };
         // The mean width tells the best parameter up to one or two, whatever a few of them are like.
-        let middle = widths / numbers.len() as u32;
+        let middle = widths / count as u32;
         for low in middle.saturating_sub(2)..=middle.min(63) {
-            let bits = counted_bits(numbers, low);
+            let bits = counted_bits(numbers, low) + count * (1 + low as usize);
             if bits < best.bits {
                 best = Plan {
                     is_packed: false,
@@ -102,14 +102,12 @@ impl Plan {
         best
     }
 
-    fn write(self, numbers: &[u64], w: &mut BitWriter<'_>) {
+    fn write(self, numbers: impl Iterator<Item = u64>, w: &mut BitWriter<'_>) {
         w.write_bool(self.is_packed);
         w.write_bits(u64::from(self.parameter), PARAMETER_BITS);
-        for number in numbers {
-            match self.is_packed {
-                true => w.write_bits(*number, self.parameter + 1),
-                false => write_counted(*number, self.parameter, w),
-            }
+        match self.is_packed {
+            true => numbers.for_each(|number| w.write_bits(number, self.parameter + 1)),
+            false => numbers.for_each(|number| write_counted(number, self.parameter, w)),
         }
     }
 }
@@ -118,6 +116,7 @@ fn width_of(number: u64) -> u32 {
     64 - number.leading_zeros()
 }
 
+/// The ones and what else numbers take beyond a zero and their low bits.
 fn counted_bits(numbers: &[u64], low: u32) -> usize {
     let (mut ones, mut long) = (0, 0);
     for number in numbers {
@@ -125,8 +124,7 @@ fn counted_bits(numbers: &[u64], low: u32) -> usize {
         ones += count.min(MOST_ONES);
         long += u64::from(count >= MOST_ONES);
     }
-    let bits = ones + numbers.len() as u64 * u64::from(1 + low);
-    (bits + long * u64::from(PARAMETER_BITS + 64)) as usize
+    (ones + long * u64::from(PARAMETER_BITS + 64)) as usize
 }
 
 fn write_counted(number: u64, low: u32, w: &mut BitWriter<'_>) {
@@ -156,31 +154,27 @@ fn read_counted(low: u32, r: &mut BitReader<'_>) -> Result<u64, DecodeError> {
 
 /// One bit: whether any is not zero. If so: a bit, whether marks tell which are not zero; those, or all, as planned.
 fn write_numbers(numbers: &[u64], w: &mut BitWriter<'_>) {
-    let mut others = [0; PAGE_ROWS];
-    let mut count = 0;
     let mut marks = 0u64;
     for (place, number) in numbers.iter().enumerate() {
-        others[count] = *number;
-        let is_other = *number != 0;
-        marks |= u64::from(is_other) << place;
-        count += usize::from(is_other);
+        marks |= u64::from(*number != 0) << place;
     }
-    w.write_bool(count > 0);
-    if count == 0 {
+    w.write_bool(marks != 0);
+    if marks == 0 {
         return;
     }
-    let others = &others[..count];
-    let dense = Plan::of(numbers);
+    let count = marks.count_ones() as usize;
+    let dense = Plan::of(numbers, numbers.len());
     if count < numbers.len() {
-        let sparse = Plan::of(others);
+        let sparse = Plan::of(numbers, count);
         if sparse.bits + numbers.len() < dense.bits {
             w.write_bool(true);
             w.write_bits(marks, numbers.len() as u32);
+            let others = numbers.iter().copied().filter(|number| *number != 0);
             return sparse.write(others, w);
         }
     }
     w.write_bool(false);
-    dense.write(numbers, w);
+    dense.write(numbers.iter().copied(), w);
 }
 
 fn read_numbers(numbers: &mut [u64], r: &mut BitReader<'_>) -> Result<(), DecodeError> {

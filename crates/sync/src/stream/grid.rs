@@ -116,11 +116,6 @@ impl Grid {
         self.kinds[kind].fields.len() + usize::from(self.kinds[kind].has_ids)
     }
 
-    /// The value of a field's cell on the grid.
-    pub(crate) fn value(&self, kind: usize, field: usize, cell: u64) -> i64 {
-        self.kinds[kind].fields[field].value(cell)
-    }
-
     /// The cell of a value.
     pub(crate) fn cell(&self, kind: usize, field: usize, value: i64) -> u64 {
         self.kinds[kind].fields[field].cell(value)

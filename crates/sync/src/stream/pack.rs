@@ -40,6 +40,17 @@ pub(super) struct Missing {
     pub(super) same: u64,
 }
 
+impl Missing {
+    /// What to say if these rows are open: that, or that all are but those that the client has, whichever is shorter.
+    fn to_leave_open(&self, rows: u64) -> u64 {
+        let others = !self.same;
+        match segment::mask_bits(others) < segment::mask_bits(rows) {
+            true => others,
+            false => rows,
+        }
+    }
+}
+
 /// Memory that is used again.
 #[derive(Debug, Default)]
 pub(super) struct Scratch {
@@ -71,13 +82,11 @@ pub(super) struct Packing<'a> {
 const OPEN_ROWS: usize = 1 + 11;
 /// Not more rows than this share a segment with those of other baselines.
 const FEW_ROWS: u32 = 16;
-/// A bound of the bytes of a step within a kind.
-const STEP: usize = 3;
 /// A bound of the bytes of a segment that leaves pages open, without its step.
 const OPEN_PAGES: usize = 4;
 
 impl<'a> Packing<'a> {
-    #[expect(clippy::too_many_arguments)]
+    #[expect(clippy::too_many_arguments, reason = "what a publisher lends")]
     pub(super) fn new(
         grid: &'a Grid,
         history: &'a History,
@@ -119,20 +128,15 @@ impl<'a> Packing<'a> {
         self.leave_open(missing, missing.all);
     }
 
-    /// Says that these rows are open, or all but those that the client has, whichever is shorter.
-    fn leave_open(&mut self, missing: &Missing, rows: u64) {
-        let others = !missing.same;
-        let rows = match segment::mask_bits(others) < segment::mask_bits(rows) {
-            true => others,
-            false => rows,
-        };
-        self.segment(missing.place, |w| segment::write_open_rows(rows, w));
-    }
-
     /// Leaves whole pages open.
     pub(super) fn open_pages(&mut self, place: Place, pages: u32) {
         self.make_room(place, MAX_STEP + OPEN_PAGES);
         self.segment(place, |w| segment::write_open_pages(pages, w));
+    }
+
+    fn leave_open(&mut self, missing: &Missing, rows: u64) {
+        let rows = missing.to_leave_open(rows);
+        self.segment(missing.place, |w| segment::write_open_rows(rows, w));
     }
 
     fn rows(&mut self, missing: &Missing, told: u64) {
@@ -211,20 +215,29 @@ impl<'a> Packing<'a> {
         self.scratch.segments.push(segment);
     }
 
-    /// How many bytes telling of these rows takes at most, with what may have to be left open before them.
-    pub(super) fn size(&mut self, missing: &Missing, told: u64) -> usize {
+    /// How many bytes telling of these rows takes at most, with what may have to be left open before them; `None` if they do not fit one
+    /// part, but would in several.
+    pub(super) fn size(&mut self, missing: &Missing, told: u64) -> Option<usize> {
         let open = match missing.all & !told {
             0 => 0,
-            _ => OPEN_ROWS,
+            rows => 1 + segment::open_rows_bytes(missing.to_leave_open(rows)),
         };
-        self.code(missing, told) + open + 2 * STEP + OPEN_PAGES
+        let pages = self.history.kinds()[usize::from(missing.place.kind)].len() as u64;
+        // One byte of the step is counted with the segment.
+        let step = varint_bits(2 * pages) as usize / 8;
+        let open_pages = step + segment::open_pages_bytes(pages);
+        let bytes = self.code(missing, told);
+        let needs_several = bytes + MAX_STEP + OPEN_ROWS + self.header_bytes() > self.part_bytes;
+        let is_one = told.count_ones() == 1;
+        (is_one || !needs_several).then_some(bytes + open + step - 1 + open_pages)
     }
 
     /// How many bytes all the rest takes at most if so many are written, of so many kinds.
     pub(super) fn overhead(&self, bytes: usize, kinds: usize) -> usize {
-        // Two parts after each other are more than one can hold.
-        let parts = 2 * bytes / self.part_bytes + 1;
-        parts * (self.header_bytes() + OPEN_ROWS) + kinds * (2 * MAX_STEP + OPEN_PAGES)
+        // Two parts after each other are more than one can hold, but for what the bounds of their segments are too large.
+        let full = self.part_bytes.saturating_sub(64).max(64);
+        let parts = 2 * bytes / full + 1;
+        parts * (self.header_bytes() + 1) + kinds * (2 * MAX_STEP + OPEN_PAGES)
     }
 
     fn room(&self) -> usize {

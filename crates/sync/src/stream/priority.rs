@@ -45,8 +45,8 @@ pub(super) fn choose(
         let mut told = missing.told;
         missing.told = 0;
         while left >= LEAST_BYTES && told != 0 {
-            let bytes = packing.size(missing, told);
-            if bytes <= left {
+            let bytes = packing.size(missing, told).filter(|bytes| *bytes <= left);
+            if let Some(bytes) = bytes {
                 left -= bytes;
                 missing.told = told;
                 break;

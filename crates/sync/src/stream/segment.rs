@@ -2,7 +2,7 @@
 
 use alloc::sync::Arc;
 
-use samestep_wire::{BitReader, BitWriter, DecodeError};
+use samestep_wire::{BitReader, BitWriter, DecodeError, varint_bits};
 
 use super::column;
 use super::grid::Grid;
@@ -74,6 +74,16 @@ pub(super) fn write_open_pages(pages: u32, w: &mut BitWriter<'_>) {
     w.align();
 }
 
+/// The bytes of [`write_open_rows`].
+pub(super) fn open_rows_bytes(rows: u64) -> usize {
+    (FORM_BITS + varint_bits(0) + mask_bits(rows)).div_ceil(8) as usize
+}
+
+/// The bytes of [`write_open_pages`].
+pub(super) fn open_pages_bytes(pages: u64) -> usize {
+    (FORM_BITS + varint_bits(pages)).div_ceil(8) as usize
+}
+
 /// All columns of the rows: each as it is, or as it differs from row to row.
 pub(super) fn write_fresh(page: &Page, rows: u64, w: &mut BitWriter<'_>) {
     w.write_bits(FRESH, FORM_BITS);
@@ -142,9 +152,9 @@ pub(super) fn write_delta(
     if width > 0 {
         rows_of(rows).for_each(|row| w.write_bits(which[row] as u64, width));
     }
+    let mut differences = [0; PAGE_ROWS];
     for place in usize::from(has_ids)..page.columns.len() {
         let now = &page.columns[place];
-        let mut differences = [0; PAGE_ROWS];
         let mut count = 0;
         let mut any = 0;
         match &*baselines {
