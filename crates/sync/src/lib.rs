@@ -155,6 +155,7 @@ extern crate alloc;
 extern crate self as samestep_sync;
 
 mod authority;
+mod beside;
 mod bytes;
 mod difference;
 mod digest;
@@ -192,6 +193,7 @@ mod view;
 mod world;
 
 pub use authority::Sent;
+pub use beside::{Beside, Both, Either};
 pub use difference::Difference;
 pub use digest::{CHUNK_ROWS, Chunk, Digest, Summary, Tree};
 pub use entities::{Entities, EntityId};

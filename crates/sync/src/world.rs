@@ -75,6 +75,11 @@ pub trait World {
         divergence: &Divergence,
     ) -> Option<Vec<u8>>;
 
+    /// The two worlds it consists of, if it is [one of two](crate::Both), for models that run side by side.
+    fn parts(&mut self) -> Option<(&mut dyn World, &mut dyn World)> {
+        None
+    }
+
     /// The state as it is shown to those who do not simulate it all themselves.
     fn scene(&mut self) -> &mut dyn Scene;
 }

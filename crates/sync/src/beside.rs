@@ -1,0 +1,321 @@
+//! Two models side by side, each with its part of a game.
+
+mod both;
+mod either;
+
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use core::time::Duration;
+
+use crate::{
+    AdoptError, Model, ModelEvent, Outgoing, PeerId, PlayerId, Roster, Status, Tick, World,
+};
+pub use both::Both;
+pub use either::Either;
+
+/// Says of an input or a message that it belongs to the first part.
+const FIRST: u8 = 0;
+/// The same of the second.
+const SECOND: u8 = 1;
+
+/// Two models, each with a part of one game: an economy of thousands of workers in lockstep, and beside it a battle by snapshots.
+///
+/// Its world is [`Both`] parts, what players do is [`Either`] in one or in the other. The parts know nothing of each other, and their ticks
+/// need not come at the same time. What happens in one and matters in the other is done there by a player of the authority, who reads the
+/// events of the one ([`Live::poll_event`](crate::Live::poll_event)) and gives an input to the other, which allows that to nobody else:
+///
+/// ```
+/// use core::time::Duration;
+/// use samestep_sync::{
+///     Beside, Both, Either, Events, Input, Inputs, Live, Lockstep, LockstepConfig, Member, Model, PeerId, PlayerId, Replicate, Roster,
+///     Simulation, Snapshot, SnapshotConfig, Wire,
+/// };
+/// use samestep_wire::encode_to_vec;
+///
+/// /// The authority's player, who says in the one part what has happened in the other.
+/// const HERALD: PlayerId = PlayerId(0);
+///
+/// #[derive(Clone, Default, PartialEq, Debug, Wire)]
+/// struct Pay(u32);
+/// # impl Input for Pay {
+/// #     fn predict(&self) -> Self {
+/// #         Pay(0)
+/// #     }
+/// # }
+/// #[derive(Clone, Default, Replicate)]
+/// struct Treasury {
+///     gold: u32,
+/// }
+///
+/// impl Simulation for Treasury {
+///     type Input = Pay;
+///     type Event = ();
+///     const NAME: &'static str = "treasury";
+///
+///     fn step(&mut self, inputs: &Inputs<'_, Pay>, _: &mut Events<()>) {
+///         self.gold += inputs.given().map(|(_, pay)| pay.0).sum::<u32>();
+///     }
+///
+///     fn allows(&self, player: PlayerId, _: &Pay) -> bool {
+///         player == HERALD
+///     }
+/// }
+///
+/// #[derive(Clone, Default, PartialEq, Debug, Wire)]
+/// struct Strike(bool);
+/// # impl Input for Strike {
+/// #     fn predict(&self) -> Self {
+/// #         Strike(false)
+/// #     }
+/// # }
+/// #[derive(Clone, Default, Replicate)]
+/// struct Fight {
+///     strikes: u32,
+/// }
+///
+/// impl Simulation for Fight {
+///     type Input = Strike;
+///     type Event = u32;
+///     const NAME: &'static str = "fight";
+///
+///     fn step(&mut self, inputs: &Inputs<'_, Strike>, events: &mut Events<u32>) {
+///         for _ in inputs.given().filter(|(_, strike)| strike.0) {
+///             self.strikes += 1;
+///             events.emit(100); // what was won
+///         }
+///     }
+/// }
+///
+/// let mut model = Beside::new(Lockstep::new(LockstepConfig::default())?, Snapshot::new(SnapshotConfig::default())?);
+/// let mut world = Both::new(Live::new(Treasury::default()), Live::new(Fight::default()));
+/// # let me = Member {
+/// #     peer: PeerId(0),
+/// #     players: vec![HERALD],
+/// #     in_sync: true,
+/// #     away: false,
+/// #     watches: false,
+/// #     life: 0,
+/// #     latency: Duration::ZERO,
+/// #     loss: 0,
+/// # };
+/// # let roster = Roster { me: PeerId(0), authority: PeerId(0), is_mesh: false, members: vec![me] };
+/// model.handle_roster(Duration::ZERO, &roster);
+/// model.handle_start(Duration::ZERO, Duration::ZERO);
+/// // A match does this.
+/// for ms in 0..1000 {
+///     let now = Duration::from_millis(ms);
+///     model.advance(now, &mut world);
+///     if ms == 500 {
+///         let strike = Either::<Pay, Strike>::Second(Strike(true));
+///         model.input(now, HERALD, &encode_to_vec(&strike)?);
+///     }
+///     while let Some(won) = world.second.poll_event() {
+///         let pay = Either::<Pay, Strike>::First(Pay(won.event));
+///         model.input(now, HERALD, &encode_to_vec(&pay)?);
+///     }
+/// }
+/// assert_eq!((world.first.state().gold, world.second.state().strikes), (100, 1));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Beside<M, N> {
+    first: M,
+    second: N,
+    refused: u64,
+    trouble: Option<String>,
+}
+
+impl<M: Model, N: Model> Beside<M, N> {
+    /// One model for the first part of a game, another for the second.
+    pub fn new(first: M, second: N) -> Self {
+        Self {
+            first,
+            second,
+            refused: 0,
+            trouble: None,
+        }
+    }
+
+    /// The model of the first part.
+    pub fn first(&self) -> &M {
+        &self.first
+    }
+
+    /// The model of the first part, to have it do what it offers.
+    pub fn first_mut(&mut self) -> &mut M {
+        &mut self.first
+    }
+
+    /// The model of the second part.
+    pub fn second(&self) -> &N {
+        &self.second
+    }
+
+    /// The model of the second part, to have it do what it offers.
+    pub fn second_mut(&mut self) -> &mut N {
+        &mut self.second
+    }
+
+    fn parts<'a>(
+        &mut self,
+        world: &'a mut dyn World,
+    ) -> Option<(&'a mut dyn World, &'a mut dyn World)> {
+        let parts = world.parts();
+        if parts.is_none() {
+            self.trouble = Some("two models need two worlds: give them `Both`".to_string());
+        }
+        parts
+    }
+}
+
+impl<M: Model, N: Model> Model for Beside<M, N> {
+    fn handle_roster(&mut self, now: Duration, roster: &Roster) {
+        self.first.handle_roster(now, roster);
+        self.second.handle_roster(now, roster);
+    }
+
+    fn handle_rate(&mut self, now: Duration, peer: PeerId, bytes_per_s: u64) -> bool {
+        self.first.handle_rate(now, peer, bytes_per_s)
+            | self.second.handle_rate(now, peer, bytes_per_s)
+    }
+
+    fn handle_start(&mut self, now: Duration, at: Duration) {
+        self.first.handle_start(now, at);
+        self.second.handle_start(now, at);
+    }
+
+    fn handle_message(&mut self, now: Duration, from: PeerId, message: &[u8]) {
+        match message.split_last() {
+            Some((&FIRST, message)) => self.first.handle_message(now, from, message),
+            Some((&SECOND, message)) => self.second.handle_message(now, from, message),
+            _ => self.refused += 1,
+        }
+    }
+
+    fn input(&mut self, now: Duration, player: PlayerId, input: &[u8]) -> bool {
+        match input.split_first() {
+            Some((&FIRST, input)) => self.first.input(now, player, input),
+            Some((&SECOND, input)) => self.second.input(now, player, input),
+            _ => false,
+        }
+    }
+
+    fn end_turn(&mut self, now: Duration, player: PlayerId) {
+        self.first.end_turn(now, player);
+        self.second.end_turn(now, player);
+    }
+
+    fn advance(&mut self, now: Duration, world: &mut dyn World) {
+        if let Some((first, second)) = self.parts(world) {
+            self.first.advance(now, first);
+            self.second.advance(now, second);
+        }
+    }
+
+    fn poll_message(&mut self) -> Option<Outgoing> {
+        // What it is stands behind it, so that nothing is copied.
+        let mark = |mut message: Outgoing, which: u8| {
+            message.bytes.push(which);
+            message
+        };
+        if let Some(message) = self.first.poll_message() {
+            return Some(mark(message, FIRST));
+        }
+        let message = self.second.poll_message()?;
+        Some(mark(message, SECOND))
+    }
+
+    fn reclaim(&mut self, mut sent: Outgoing) {
+        match sent.bytes.pop() {
+            Some(SECOND) => self.second.reclaim(sent),
+            _ => self.first.reclaim(sent),
+        }
+    }
+
+    fn poll_event(&mut self) -> Option<ModelEvent> {
+        let event = self.first.poll_event();
+        event.or_else(|| self.second.poll_event())
+    }
+
+    fn view(&mut self, now: Duration, world: &mut dyn World) -> bool {
+        match self.parts(world) {
+            Some((first, second)) => self.first.view(now, first) | self.second.view(now, second),
+            None => false,
+        }
+    }
+
+    fn hold(&mut self, tick: Tick) {
+        self.first.hold(tick);
+        self.second.hold(tick);
+    }
+
+    fn poll_timeout(&self) -> Option<Duration> {
+        let timeouts = [self.first.poll_timeout(), self.second.poll_timeout()];
+        timeouts.into_iter().flatten().min()
+    }
+
+    /// The worse of both; [`first`](Self::first) and [`second`](Self::second) know each its own.
+    fn status(&self) -> Status {
+        let (first, second) = (self.first.status(), self.second.status());
+        Status {
+            tick: first.tick.min(second.tick),
+            settled: first.settled.min(second.settled),
+            running: first.running && second.running,
+            lagged: first.lagged.max(second.lagged),
+            waiting_for: first.waiting_for.or(second.waiting_for),
+            behind: first.behind.max(second.behind),
+            ahead: first.ahead.max(second.ahead),
+            turn: first.turn.max(second.turn),
+            extra: first.extra.max(second.extra),
+            predicting: first.predicting || second.predicting,
+            rollbacks: first.rollbacks + second.rollbacks,
+            resimulated: first.resimulated + second.resimulated,
+            deepest: first.deepest.max(second.deepest),
+            delay: first.delay.max(second.delay),
+            lead: first.lead.max(second.lead),
+            corrections: first.corrections + second.corrections,
+            beyond_compensation: first.beyond_compensation || second.beyond_compensation,
+            desyncs: first.desyncs + second.desyncs,
+            refused: first.refused + second.refused + self.refused,
+            initiative: first.initiative.or(second.initiative),
+            inputs_refused: first.inputs_refused + second.inputs_refused,
+            trouble: self.trouble.clone().or(first.trouble).or(second.trouble),
+        }
+    }
+
+    fn spectator_delay(&self) -> Duration {
+        let second = self.second.spectator_delay();
+        self.first.spectator_delay().max(second)
+    }
+
+    fn checkpoint(&mut self, now: Duration, newcomer: PeerId, world: &mut dyn World) -> Vec<u8> {
+        let Some((first, second)) = self.parts(world) else {
+            return Vec::new();
+        };
+        let first = self.first.checkpoint(now, newcomer, first);
+        both::join(&first, &self.second.checkpoint(now, newcomer, second))
+    }
+
+    fn hand_out(&mut self, now: Duration, world: &mut dyn World) {
+        if let Some((first, second)) = self.parts(world) {
+            self.first.hand_out(now, first);
+            self.second.hand_out(now, second);
+        }
+    }
+
+    fn adopt(
+        &mut self,
+        now: Duration,
+        checkpoint: &[u8],
+        world: &mut dyn World,
+    ) -> Result<(), AdoptError> {
+        let (of_first, of_second) = both::split(checkpoint)?;
+        let Some((first, second)) = self.parts(world) else {
+            return Err(AdoptError::Malformed(
+                "it is a game of two parts".to_string(),
+            ));
+        };
+        self.first.adopt(now, of_first, first)?;
+        self.second.adopt(now, of_second, second)
+    }
+}
