@@ -118,10 +118,11 @@ pub mod prelude {
         RequestId, Role, Session, SessionConfig, SessionEvent, Shared, State, Ticket, To, Verdict,
     };
     pub use samestep_sync::{
-        Beyond, Entities, EntityId, Events, Input, Inputs, Length, List, Live, Lockstep,
-        LockstepConfig, Model, Owner, Pace, PeerId, PlayerId, Rng, Rollback, RollbackConfig,
-        SetError, Simulation, SlowMachine, SmoothConfig, SmoothView, Stage, Status, Synced, Tick,
-        World,
+        Beyond, DisplayDelay, Entities, EntityId, Events, Input, Inputs, Interest, Interpolation,
+        Length, List, Live, Lockstep, LockstepConfig, Model, Others, Owner, Pace, Past, PeerId,
+        PlayerId, Relevance, Rng, Rollback, RollbackConfig, SetError, Simulation, SlowMachine,
+        SmoothConfig, SmoothView, Snapshot, SnapshotConfig, Stage, StateSync, StateSyncConfig,
+        Status, Switch, Synced, Tick, World,
     };
     pub use samestep_transport::{Impaired, Memory, Tcp, Transport, Udp};
 }

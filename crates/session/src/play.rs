@@ -24,6 +24,8 @@ const LATENCIES_EVERY: Duration = Duration::from_secs(1);
 const RATES_EVERY: Duration = Duration::from_millis(100);
 /// A connection whose packets wait longer than this, or that has more bytes waiting than it carries in this time, is full.
 const FULL: Duration = Duration::from_millis(20);
+/// Whatever is estimated, so many bytes a second get through.
+const LEAST_RATE: u64 = 8_000;
 /// A guest of a host need not know of everybody's coming and going at once.
 const GUESTS_EVERY: Duration = Duration::from_millis(250);
 /// Changes of a latency that are not worth mentioning.
@@ -500,7 +502,10 @@ impl<W: World, M: Model> Match<W, M> {
                 true => estimate - estimate / 10,
                 false => estimate + estimate / 2 + 16_000,
             };
-            if self.model.handle_rate(time, member.peer, rate) {
+            if self
+                .model
+                .handle_rate(time, member.peer, rate.max(LEAST_RATE))
+            {
                 self.next_rates = Some(now + RATES_EVERY);
             }
         }

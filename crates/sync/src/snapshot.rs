@@ -15,7 +15,7 @@ const MAX_EVERY: u64 = 600;
 /// The fewest and the most snapshots that are kept.
 const KEEP: core::ops::RangeInclusive<u64> = 8..=1024;
 /// The smallest budget, in bits per second.
-const LEAST_BUDGET: u32 = 16_000;
+const LEAST_BUDGET: u32 = 32_000;
 
 /// The model for many players and things: only the authority simulates, and shows everyone what they may see.
 ///

@@ -17,6 +17,22 @@ const MAX_NEWS: usize = 8192;
 /// Bytes of a packet that are not its message: addresses, numbers, acknowledgements, the seal.
 const PACKET_BYTES: usize = 80;
 
+/// Bytes that may come at once where a budget is set, in a packet or so.
+const BURST: u64 = 1500;
+/// Bytes for which it is worth to send a packet.
+const WORTH: usize = 200;
+
+/// What a snapshot may take.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Budget {
+    /// All there is to say will fit.
+    Unlimited,
+    /// So many bytes.
+    Bytes(usize),
+    /// Nothing, before it has been saved for.
+    Wait,
+}
+
 /// What a player does, and when.
 #[derive(Clone, Debug)]
 pub(super) struct Due {
@@ -110,7 +126,8 @@ impl Client {
     /// It says what its players do; `next` is the tick that is simulated next. Returns how much of it was refused.
     pub(super) fn hear(&mut self, next: Tick, first: u64, entries: &[Entry<'_>]) -> u64 {
         let mut refused = 0;
-        for (number, entry) in (first..).zip(entries) {
+        for (place, entry) in entries.iter().enumerate() {
+            let number = first.saturating_add(place as u64);
             if number != self.heard {
                 refused += u64::from(number > self.heard);
                 continue;
@@ -187,23 +204,29 @@ impl Client {
         }
     }
 
-    /// Bytes that the next snapshot may take, a while after the last: `None` if all there is to say will fit.
-    pub(super) fn budget(&mut self, budget: Option<u32>, passed: Duration) -> Option<usize> {
+    /// What the next snapshot may take, a while after the last.
+    pub(super) fn budget(&mut self, budget: Option<u32>, passed: Duration) -> Budget {
         let set = budget.map(|bits| u64::from(bits) / 8);
+        // A bucket that is full at the beginning of a second may be emptied in it beside what flows in: so that both fit, less flows in. Something
+        // is left for what the session says.
+        let burst = set.map_or(BURST, |set| BURST.min(set / 4));
+        let set = set.map(|set| set - set / 16 - burst);
         let rate = match (set, self.rate) {
             (Some(set), Some(rate)) => set.min(rate),
             (Some(rate), None) | (None, Some(rate)) => rate,
-            (None, None) => return None,
+            (None, None) => return Budget::Unlimited,
         };
         let more = (u128::from(rate) * passed.as_micros() / 1_000_000) as i64;
-        // What was not needed before may not come all at once later.
-        self.allowance = (self.allowance + more).min(more);
+        self.allowance = (self.allowance + more).min(more.max(burst as i64));
         if set.is_none() && self.allowance > 2 * self.unlimited as i64 + 4096 {
-            return None;
+            return Budget::Unlimited;
         }
-        let packets = self.allowance as usize / (1100 + PACKET_BYTES) + 1;
-        let least = self.allowance.max(0) as usize;
-        Some(least.saturating_sub(packets * PACKET_BYTES))
+        let allowance = usize::try_from(self.allowance).unwrap_or(0);
+        let packets = allowance / (1100 + PACKET_BYTES) + 1;
+        match allowance.checked_sub(packets * PACKET_BYTES) {
+            Some(bytes) if bytes >= WORTH.min(burst as usize / 2) => Budget::Bytes(bytes),
+            _ => Budget::Wait,
+        }
     }
 
     /// Messages of so many bytes were sent to it.

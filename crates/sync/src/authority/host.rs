@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use core::time::Duration;
 
 use super::begin::FIRST;
-use super::client::{Client, Due, Queue};
+use super::client::{Budget, Client, Due, Queue};
 use super::common::Common;
 use super::kinds::Kinds;
 use super::message::{Message, Said, Update};
@@ -299,7 +299,11 @@ impl Host {
         if client.given.is_some() {
             return;
         }
-        let budget = client.budget(common.settings.budget, passed);
+        let budget = match client.budget(common.settings.budget, passed) {
+            Budget::Unlimited => None,
+            Budget::Bytes(bytes) => Some(bytes),
+            Budget::Wait => return,
+        };
         let (players, watches) = (client.players.clone(), client.watches);
         let limited = self.look(&players, world);
         let interest = limited.then_some(&self.interest);

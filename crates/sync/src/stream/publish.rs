@@ -9,7 +9,7 @@ use super::grid::Grid;
 use super::history::History;
 use super::known::Delta;
 use super::pack::{Missing, Packing, Scratch, StreamPart};
-use super::page::{PAGE_ROWS, rows_of};
+use super::page::{PAGE_ROWS, first_rows, rows_of};
 use super::part::Place;
 use super::priority;
 use crate::interest::Interest;
@@ -65,7 +65,7 @@ pub struct PublisherStats {
 ///
 /// let mut pond = Pond { frogs: Entities::new() };
 /// for place in 0..100 {
-///     pond.frogs.insert((place, 500));
+///     pond.frogs.insert((place * 643 % 1000, 500));
 /// }
 /// let mut publisher = Publisher::new(&Pond::schema(), PublisherConfig::default());
 /// publisher.join(PeerId(1));
@@ -266,8 +266,8 @@ fn find_missing(
                 .fold(fresh | gone, |all, delta| all | delta.rows);
             let mut told = all;
             if interest.is_some() {
-                // That something is no longer to be seen is told at once.
-                rows_of(gone).for_each(|row| relevance[row] = 255);
+                // What comes into sight or goes out of it, or moves to another row, is told at once.
+                rows_of(gone | fresh).for_each(|row| relevance[row] = 255);
                 // Pages take turns, so that not all have theirs at once.
                 let time = history.count().wrapping_add(place.page);
                 told &= known.wait(&relevance, wanted, all, time);
@@ -282,13 +282,18 @@ fn find_missing(
                     deltas: begin..deltas.len(),
                     told,
                     all,
-                    same: wanted & !all,
+                    same: (wanted | behind(wanted)) & !all,
                 });
             }
         }
         kinds += usize::from(missing.len() > before);
     }
     kinds
+}
+
+/// The rows behind the last of some.
+fn behind(rows: u64) -> u64 {
+    !first_rows((u64::BITS - rows.leading_zeros()) as usize)
 }
 
 /// Puts what was chosen into parts, and says what is left open.

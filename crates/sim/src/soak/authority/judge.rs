@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use samestep_session::State;
-use samestep_sublockus::{Character, Sublockus, SublockusEvent, Velocity};
+use samestep_sublockus::{Character, Sublockus, SublockusEvent};
 use samestep_sync::{PlayerId, Stage, Tick};
 
 use super::{HOST, Script, Setting};
@@ -17,6 +17,8 @@ const KEPT: usize = 600;
 const COMPARED: Duration = Duration::from_millis(400);
 /// A state that is shown is no older than this, in ticks.
 const FRESH: u64 = 30;
+/// Ticks after which everybody must have been told of something, however far away.
+const LONG_AGO: u64 = 75;
 /// Ticks after coming from which on everything that happens must be told.
 const SETTLING: u64 = 60;
 
@@ -38,15 +40,23 @@ impl Moment {
         Moment(all)
     }
 
-    /// What is not right, if anything: where somebody is who stands still, and all about one's own. Of what moves far away one is told
-    /// now and then.
-    fn difference(&self, right: &Moment, own: &[PlayerId]) -> Option<String> {
+    /// What is not right, if anything: where somebody is who has not moved since `before`, and all about one's own. Of what moves far away
+    /// one is told now and then; where somebody will enter is decided by chance that nobody is told of.
+    fn difference(
+        &self,
+        tick: Tick,
+        right: &Moment,
+        before: &Moment,
+        own: &[PlayerId],
+    ) -> Option<String> {
         let players = self.0.iter().chain(&right.0).map(|known| known.player);
         players.into_iter().find_map(|player| {
             let (here, right) = (self.of_player(player), right.of_player(player));
             let place = |known: Option<&Character>| known.map(Character::place);
-            let is_at_rest = right.is_some_and(|right| right.body.velocity == Velocity::default());
+            let is_at_rest = place(before.of_player(player)) == place(right);
+            let is_in = right.is_none_or(|right| u64::from(right.enters) < tick.0);
             let same = match own.contains(&player) {
+                _ if !is_in => true,
                 true => here == right,
                 false => !is_at_rest || place(here) == place(right),
             };
@@ -131,10 +141,12 @@ impl<M: Setting> Script<'_, M> {
         // Those who simulate ahead were ahead.
         self.run_for(Duration::from_millis(300))?;
         for (node, tick, moment, players) in samples {
-            let Some(right) = self.truth.states.get(&tick) else {
+            let before = Tick(tick.0.saturating_sub(LONG_AGO));
+            let truth = &self.truth.states;
+            let (Some(right), Some(before)) = (truth.get(&tick), truth.get(&before)) else {
                 continue;
             };
-            if let Some(what) = moment.difference(right, &players) {
+            if let Some(what) = moment.difference(tick, right, before, &players) {
                 let what = format!("at tick {tick} {node:?} has {what}");
                 return Err(self.breach(Promise::Converges, what));
             }
