@@ -248,6 +248,9 @@ impl View<'_> {
     /// Whether an entity is gone. It may have gone to a row of which nothing newer has arrived, so it is only once that is out of the question.
     fn is_gone(&self, known: &mut Known, id: EntityId, complete: Option<u64>) -> bool {
         let number = id.number();
+        if known.moves.contains_key(&number) {
+            return false;
+        }
         let Some(slot) = known.places.get(id).map(|slot| *slot as usize) else {
             let since = known.unheard.entry(number).or_insert(self.tick);
             *since = (*since).min(self.tick);
@@ -256,9 +259,6 @@ impl View<'_> {
             return searched.is_some_and(|tick| tick <= self.tick)
                 || since.saturating_add(PATIENCE) < self.tick;
         };
-        if known.moves.contains_key(&number) {
-            return false;
-        }
         let (page, row) = (slot / PAGE_ROWS, slot % PAGE_ROWS);
         let history = known.history(page as u32);
         let Some((history, at)) = history.and_then(|h| Some((h, h.at(self.tick)?))) else {

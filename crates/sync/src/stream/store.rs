@@ -486,14 +486,12 @@ impl Known {
         if !entity.is_fixed() {
             self.counter = self.counter.max(id.saturating_add(1));
         }
-        let Some(before) = self.places.insert_fixed(entity, slot) else {
-            return;
-        };
-        if before == slot {
+        let before = self.places.insert_fixed(entity, slot);
+        if before == Some(slot) || before.is_none() && !self.moves.contains_key(&id) {
             return;
         }
         let slots = self.moves.entry(id).or_default();
-        for slot in [before, slot] {
+        for slot in before.into_iter().chain([slot]) {
             if !slots.contains(&slot) {
                 slots.push(slot);
             }
