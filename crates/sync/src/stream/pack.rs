@@ -36,7 +36,7 @@ pub(super) struct Missing {
     pub(super) told: u64,
     /// All that are missing.
     pub(super) all: u64,
-    /// Those that the client has as they are.
+    /// Those that the client has as they are; also that there are none behind the last.
     pub(super) same: u64,
 }
 
