@@ -18,7 +18,7 @@ pub struct SublockusConfig {
     pub grace: u32,
     /// Ticks from death to entering again. Default 120.
     pub respawn: u32,
-    /// The same for somebody who enters again. Default 45.
+    /// Ticks for which somebody who enters again is left alone in the same way. Default 45.
     pub shelter: u32,
     /// Frags that win a round. Default `None`: the round goes on.
     pub frag_limit: Option<u16>,

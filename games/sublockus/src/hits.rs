@@ -44,9 +44,9 @@ impl Sublockus {
         match controls.act {
             Act::Detonate(id) => {
                 let projectile = self.projectiles.get(id).copied();
-                if projectile.is_some_and(|projectile| projectile.player == player) {
+                if let Some(own) = projectile.filter(|projectile| projectile.player == player) {
                     self.projectiles.remove(id);
-                    self.burst(projectile, events);
+                    self.burst(own, events);
                 }
             }
             act => self.handle_item(at, act, events),
@@ -78,7 +78,7 @@ impl Sublockus {
         }
     }
 
-    /// Everybody but the attacker who can be hurt, with its place in the list and where it was for the attacker.
+    /// Where somebody was for an attacker, if that one can hurt it.
     fn target(&self, at: usize, by: PlayerId, judge: &impl Judge) -> Option<Place> {
         let character = self.characters.as_slice().get(at)?;
         let is_target = character.player != by && character.is_target(self.clock);
@@ -190,7 +190,7 @@ impl Sublockus {
             if end < WHOLE || self.clock >= projectile.until {
                 let id = self.projectiles.ids()[at];
                 self.projectiles.remove(id);
-                self.burst(Some(projectile), events);
+                self.burst(projectile, events);
             } else if let Some(row) = self.projectiles.row_mut(at) {
                 *row = projectile;
             }
@@ -198,10 +198,7 @@ impl Sublockus {
     }
 
     /// Hurts everybody around and throws them away, its owner without hurting.
-    fn burst(&mut self, projectile: Option<Projectile>, events: &mut Events<SublockusEvent>) {
-        let Some(projectile) = projectile else {
-            return;
-        };
+    fn burst(&mut self, projectile: Projectile, events: &mut Events<SublockusEvent>) {
         let (player, middle) = (projectile.player, projectile.place);
         let place = middle;
         events.emit(SublockusEvent::Burst { player, place });

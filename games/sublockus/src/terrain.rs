@@ -139,7 +139,7 @@ impl<'a> Terrain<'a> {
         WHOLE
     }
 
-    /// Whether nothing but air lies between two places.
+    /// Whether no rock lies between two places.
     pub fn sees(&self, from: Place, to: Place) -> bool {
         self.ray(from, to) == WHOLE
     }
