@@ -111,9 +111,9 @@ pub fn run(command: Command) -> Result<ExitCode, Box<dyn Error>> {
 fn list(keys: bool) -> Result<ExitCode, Box<dyn Error>> {
     let mut text = String::new();
     for plan in Plan::all()? {
-        text += &format!("{:<14}{}\n", plan.name, plan.title);
+        text += &format!("{:<21}{}\n", plan.name, plan.title);
         if !keys {
-            text += &format!("{:<14}{}\n", "", plan.source);
+            text += &format!("{:<21}{}\n", "", plan.source);
             continue;
         }
         text += "  metrics\n";
@@ -194,8 +194,8 @@ fn report(out: PathBuf, quick: bool, seed: u64) -> Result<ExitCode, Box<dyn Erro
         };
         let started = Instant::now();
         let result = samestep_lab::run(plan, &options)?;
-        println!("{:<14}{}", plan.name, samestep_lab::closing(&result));
-        println!("{:<14}{}", "", written(&result, started.elapsed()));
+        println!("{:<21}{}", plan.name, samestep_lab::closing(&result));
+        println!("{:<21}{}", "", written(&result, started.elapsed()));
         results.push(result);
     }
     let runs: Vec<_> = plans.iter().zip(&results).collect();
