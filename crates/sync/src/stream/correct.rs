@@ -206,7 +206,9 @@ impl View<'_> {
             return false;
         };
         let width = self.width();
-        let cells = order.iter().flat_map(|at| &rows.cells[at * width..][..width]);
+        let cells = order
+            .iter()
+            .flat_map(|at| &rows.cells[at * width..][..width]);
         let cells = cells.copied().collect();
         rows.ids = order.iter().map(|at| rows.ids[*at]).collect();
         rows.cells = cells;
@@ -216,11 +218,12 @@ impl View<'_> {
     /// Whether an entity that is not certain to be there, and was predicted not to be, is there all the same: because it is there later, or because
     /// it has never been handed on, or that is long ago.
     fn must_be_there(&self, history: &History, row: usize, id: EntityId) -> bool {
-        let newest = history.newest();
-        let is_later = history.said_at(history.versions.len() - 1, row) > self.tick
-            && holds(&newest.page, row, id.number());
+        if !holds(&history.newest().page, row, id.number()) {
+            return false;
+        }
+        let said_at = history.said_at(history.versions.len() - 1, row);
         let simulated_at = history.simulated_at(row);
-        is_later || simulated_at == 0 || simulated_at + PATIENCE < self.tick
+        said_at > self.tick || simulated_at == 0 || simulated_at + PATIENCE < self.tick
     }
 
     /// Drops what is known to be gone, and what was never told of.
@@ -322,9 +325,12 @@ impl View<'_> {
                 .and_then(|history| history.certain(self.tick))
                 .map_or(0, |(certain, _)| certain)
         };
-        let is_end = |end: usize| is_certain || certain(end / PAGE_ROWS) >> (end % PAGE_ROWS) & 1 == 1;
+        let is_end =
+            |end: usize| is_certain || certain(end / PAGE_ROWS) >> (end % PAGE_ROWS) & 1 == 1;
         let known_end = pieces.iter().map(Piece::end).max().unwrap_or(0);
-        let certain_end = pieces.iter().map(|piece| piece.only(certain(piece.page)).end());
+        let certain_end = pieces
+            .iter()
+            .map(|piece| piece.only(certain(piece.page)).end());
         let certain_end = certain_end.max().unwrap_or(0);
         let end = match rows.count {
             count if count > known_end && is_end(known_end) => known_end,

@@ -124,6 +124,8 @@ impl Moment {
             return;
         }
         let (from, to) = pages(history, way);
+        let common = way.common(history);
+        let neighbours = Neighbours::new(blending, history, way, common);
         for (at, column) in blending.columns.iter().enumerate() {
             if Arc::ptr_eq(&from.columns[column.place], &to.columns[column.place]) {
                 continue;
@@ -134,7 +136,16 @@ impl Moment {
                     continue;
                 };
                 let part = match is_curve {
-                    true => self.curved(grid, blending, column, history, way, row, step, part),
+                    true => {
+                        let value = |page: &Page| column.read(grid, blending.number, page, row);
+                        let ends = (from, from + step);
+                        let slopes = match common >> row & 1 {
+                            1 => neighbours.slopes(ends, value),
+                            _ => Neighbours::new(blending, history, way, 1 << row)
+                                .slopes(ends, value),
+                        };
+                        curved(slopes, part)
+                    }
                     false => part,
                 };
                 values.set(at, row, from + step * part);
@@ -169,62 +180,103 @@ impl Moment {
             }
         }
     }
+}
 
-    /// The part of a step on a curve that knows the steps before and after it.
-    ///
-    /// It overshoots by no more than a seventh of the step at each end.
-    #[expect(clippy::too_many_arguments)]
-    fn curved(
-        &self,
-        grid: &Grid,
-        blending: &Blending,
-        column: &Column,
-        history: &History,
-        way: &Way,
-        row: usize,
-        step: f64,
-        part: f64,
-    ) -> f64 {
+impl Way {
+    /// Rows that have all been told of right before and right after: most.
+    fn common(&self, history: &History) -> u64 {
         let versions = &history.versions;
-        let ticks = versions[way.to].tick.saturating_sub(way.from_tick) as f64;
-        let bit = 1u64 << row;
-        // Each slope is that at an end, in steps: 1 is a straight line.
-        let slope = |ways: Option<(f64, f64)>| {
-            let Some((other_step, other_ticks)) = ways else {
-                return 1.0;
-            };
-            let (here, there) = (1.0 / ticks, other_step / step / other_ticks);
-            let mean = (here * other_ticks + there * ticks) / (ticks + other_ticks);
-            (mean * ticks).clamp(-1.0, 3.0)
+        let Some(before) = self.from.and_then(|from| from.checked_sub(1)) else {
+            return 0;
         };
-        let value = |at: usize| column.read(grid, blending.number, &versions[at].page, row);
-        let is_same =
-            |a: usize, b: usize| same(blending, &versions[a].page, &versions[b].page, bit) != 0;
-        let before = way.from.and_then(|from| {
+        let after = versions.get(self.to + 1).map_or(u64::MAX, |v| v.said);
+        self.rows & versions[before].sure & versions[before + 1].said & after
+    }
+}
+
+/// The steps before and after that of rows on their way.
+struct Neighbours<'a> {
+    /// Ticks of their own step.
+    ticks: f64,
+    before: Neighbour<'a>,
+    after: Neighbour<'a>,
+}
+
+enum Neighbour<'a> {
+    /// Nothing is known: a straight line.
+    Unknown,
+    /// It stood.
+    Still,
+    /// It was in a page so many ticks away.
+    Page(&'a Page, f64),
+}
+
+impl<'a> Neighbours<'a> {
+    /// Of rows for which they are the same; of the first, where they are not.
+    fn new(blending: &Blending, history: &'a History, way: &Way, rows: u64) -> Neighbours<'a> {
+        let versions = &history.versions;
+        let row = rows.trailing_zeros().min(63) as usize;
+        let bit = rows & rows.wrapping_neg();
+        let is_same = |a: &Page, b: &Page| same(blending, a, b, rows) == rows;
+        let before = || {
+            let from = way.from?;
             if versions[from].said & bit == 0 {
-                return Some((0.0, 1.0));
+                return Some(Neighbour::Still);
             }
-            let before = from
-                .checked_sub(1)
-                .filter(|before| is_same(*before, from))?;
+            let page = &versions[from.checked_sub(1)?].page;
             let sure = (0..from).rev().find(|at| versions[*at].sure & bit != 0);
             let tick = sure.map_or_else(|| history.said_at(0, row), |at| versions[at].tick);
             let ticks = versions[from].tick.saturating_sub(tick) as f64;
-            Some((value(from)? - value(before)?, ticks)).filter(|(_, ticks)| *ticks > 0.0)
-        });
-        let after = (way.to + 1..versions.len()).find(|at| versions[*at].sure & bit != 0);
-        let after = after.and_then(|after| {
+            let is_there = ticks > 0.0 && is_same(page, &versions[from].page);
+            is_there.then_some(Neighbour::Page(page, ticks))
+        };
+        let after = || {
+            let after = (way.to + 1..versions.len()).find(|at| versions[*at].sure & bit != 0)?;
             if versions[after].said & bit == 0 {
-                return Some((0.0, 1.0));
+                return Some(Neighbour::Still);
             }
-            let is_there = is_same(way.to, after);
-            let ticks = (versions[after].tick - versions[way.to].tick) as f64;
-            is_there.then_some((value(after)? - value(way.to)?, ticks))
-        });
-        let (a, b) = (slope(before), slope(after));
-        let (square, cube) = (part * part, part * part * part);
-        a * (cube - 2.0 * square + part) + (3.0 * square - 2.0 * cube) + b * (cube - square)
+            let page = &versions[after].page;
+            let ticks = versions[after].tick.saturating_sub(versions[way.to].tick) as f64;
+            is_same(&versions[way.to].page, page).then_some(Neighbour::Page(page, ticks))
+        };
+        Neighbours {
+            ticks: versions[way.to].tick.saturating_sub(way.from_tick) as f64,
+            before: before().unwrap_or(Neighbour::Unknown),
+            after: after().unwrap_or(Neighbour::Unknown),
+        }
     }
+
+    /// The slopes at both ends of a row's step, in steps: 1 is that of a straight line.
+    fn slopes(&self, (from, to): (f64, f64), value: impl Fn(&Page) -> Option<f64>) -> (f64, f64) {
+        let step = to - from;
+        let slope = |other: Option<(f64, f64)>| {
+            let Some((other_step, other_ticks)) = other else {
+                return 1.0;
+            };
+            let there = other_step / step * self.ticks / other_ticks;
+            let mean = (other_ticks + there * self.ticks) / (self.ticks + other_ticks);
+            mean.clamp(-1.0, 3.0)
+        };
+        let before = match self.before {
+            Neighbour::Unknown => None,
+            Neighbour::Still => Some((0.0, self.ticks)),
+            Neighbour::Page(page, ticks) => value(page).map(|before| (from - before, ticks)),
+        };
+        let after = match self.after {
+            Neighbour::Unknown => None,
+            Neighbour::Still => Some((0.0, self.ticks)),
+            Neighbour::Page(page, ticks) => value(page).map(|after| (after - to, ticks)),
+        };
+        (slope(before), slope(after))
+    }
+}
+
+/// The part of a step that has been gone on a curve with these slopes, where it would be `part` on a straight line.
+///
+/// It overshoots by no more than a seventh of the step at each end.
+fn curved((before, after): (f64, f64), part: f64) -> f64 {
+    let (square, cube) = (part * part, part * part * part);
+    before * (cube - 2.0 * square + part) + (3.0 * square - 2.0 * cube) + after * (cube - square)
 }
 
 /// The value a row comes from, and the way it has to go; `None` if it does not.

@@ -90,7 +90,9 @@ fn curves_are_nearer_to_what_was_and_overshoot_little() {
     let stop = |tick: u64| 500.0 + tick.min(30) as f32 * 4.0;
     let (mut line, id) = one(stop, CALM, 60);
     for tenth in 200..500 {
-        let x = shown(&mut line, f64::from(tenth) / 10.0, Interpolation::Hermite).motes[id].at.0;
+        let x = shown(&mut line, f64::from(tenth) / 10.0, Interpolation::Hermite).motes[id]
+            .at
+            .0;
         assert!(x <= 620.0 + 0.01, "{x}");
     }
 }
@@ -127,7 +129,10 @@ fn without_updates_it_goes_on_for_a_while_and_comes_back_without_a_step() {
                         true => 99.0 + ticks,
                         false => 190.0 - (ticks - 91.0),
                     };
-                    assert!((f64::from(x) - right).abs() < 0.6, "{how:?} {ticks}: {x} {right}");
+                    assert!(
+                        (f64::from(x) - right).abs() < 0.6,
+                        "{how:?} {ticks}: {x} {right}"
+                    );
                 }
             }
         }
@@ -150,7 +155,9 @@ fn it_appears_and_vanishes_with_its_updates_and_fields_change_then() {
         line.advance(&sky.table());
     }
     let second = second.expect("it was born");
-    let there = |line: &mut Line, ticks: f64, id| shown(line, ticks, Interpolation::Linear).motes.contains(id);
+    let there = |line: &mut Line, ticks: f64, id| {
+        shown(line, ticks, Interpolation::Linear).motes.contains(id)
+    };
     assert!(!there(&mut line, 20.9, second) && there(&mut line, 21.0, second));
     assert!(there(&mut line, 41.9, first) && !there(&mut line, 42.0, first));
     // It went to the other's row.
@@ -177,7 +184,11 @@ fn who_goes_to_another_row_moves_on_evenly() {
         if tick > 12 {
             for part in [0.0, 0.3, 0.8] {
                 let ticks = tick as f64 - 6.0 + part;
-                let x = f64::from(shown(&mut line, ticks, Interpolation::Linear).motes[last].at.0);
+                let x = f64::from(
+                    shown(&mut line, ticks, Interpolation::Linear).motes[last]
+                        .at
+                        .0,
+                );
                 assert!((x - 10.0 - ticks).abs() < 0.01, "{ticks}: {x}");
             }
         }
@@ -199,7 +210,10 @@ fn angles_go_the_short_way_and_whole_numbers_stay_whole() {
         let sky = shown(&mut line, 7.5, how);
         let heading = f64::from(sky.motes[id].heading);
         let off = (heading - core::f64::consts::PI).abs();
-        assert!(off.min((off - core::f64::consts::TAU).abs()) < 0.001, "{heading}");
+        assert!(
+            off.min((off - core::f64::consts::TAU).abs()) < 0.001,
+            "{heading}"
+        );
         assert!((120..136).contains(&sky.motes[id].charge));
         // It would go on below zero.
         assert_eq!(shown(&mut line, 14.0, how).motes[id].charge, 0);
@@ -241,7 +255,10 @@ fn through_loss_and_disorder_views_stay_near_to_what_was() {
         let at = |share: f64| errors[((errors.len() - 1) as f64 * share) as usize];
         println!(
             "{how:?}: error p50 {} p95 {} p99 {}, of those shown not there {:.4}",
-            at(0.5), at(0.95), at(0.99), f64::from(far) / f64::from(seen)
+            at(0.5),
+            at(0.95),
+            at(0.99),
+            f64::from(far) / f64::from(seen)
         );
         // A quarter of a unit in a tick is fifteen in a second.
         assert!(at(0.95) <= 0.02 && at(0.99) < 0.75);

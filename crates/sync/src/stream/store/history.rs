@@ -289,7 +289,9 @@ impl History {
 
     /// Whoever simulates has these rows at a tick.
     pub(in crate::stream) fn on_simulated(&mut self, rows: u64, tick: u64) {
-        let simulated = self.simulated.get_or_insert_with(|| Box::new([0; PAGE_ROWS]));
+        let simulated = self
+            .simulated
+            .get_or_insert_with(|| Box::new([0; PAGE_ROWS]));
         for row in rows_of(rows) {
             simulated[row] = simulated[row].max(tick);
         }
@@ -297,7 +299,9 @@ impl History {
 
     /// When whoever simulates had a row last; 0 if it never had what is there now.
     pub(in crate::stream) fn simulated_at(&self, row: usize) -> u64 {
-        self.simulated.as_ref().map_or(0, |simulated| simulated[row])
+        self.simulated
+            .as_ref()
+            .map_or(0, |simulated| simulated[row])
     }
 
     /// Whether any version has an entity in a row.

@@ -29,8 +29,6 @@ pub(in crate::stream) struct Sky {
     pub(in crate::stream) motes: Entities<Mote>,
     pub(in crate::stream) marks: Vec<(i32, bool)>,
     pub(in crate::stream) score: u32,
-    #[replicate(skip)]
-    pub(in crate::stream) moves: Vec<u32>,
 }
 
 impl Sky {
@@ -39,7 +37,6 @@ impl Sky {
             motes: Entities::new(),
             marks: Vec::new(),
             score: 0,
-            moves: Vec::new(),
         };
         for _ in 0..count {
             sky.spawn(rng);
