@@ -10,7 +10,7 @@ PLANS = delivery jitter loss-latency block bottleneck hostile clock topology joi
 
 help:
 	@echo "make play    watch a host and three bots over real UDP through an impaired link"
-	@echo "make test    format, lints, all tests (2,700 seeded worlds among them), the lab's plans"
+	@echo "make test    format, lints, all tests (2,900 seeded worlds among them), the lab's plans"
 	@echo "make report  run every plan of the lab and write lab-out/report.html"
 	@echo "make bench   speed of the bit packer, the protocol, the transports, states and games; allocations"
 	@echo "make soak    20,000 seeded worlds of every suite (about an hour)"
@@ -39,7 +39,7 @@ lint:
 	@$(CARGO) clippy -p samestep-proto --no-default-features -- -D warnings
 
 unit:
-	@echo "==> tests: units, behaviours, documentation examples, 2,700 seeded worlds"
+	@echo "==> tests: units, behaviours, documentation examples, 2,900 seeded worlds"
 	@$(CARGO) test --workspace
 
 wasm:
@@ -63,7 +63,7 @@ report: setup
 	@$(SAMESTEP) lab report --out lab-out
 
 bench: setup
-	@$(CARGO) bench -p samestep-wire -p samestep-proto -p samestep-transport -p samestep-sync -p samestep-evaluation -p samestep-skirmish
+	@$(CARGO) bench -p samestep-wire -p samestep-proto -p samestep-transport -p samestep-sync -p samestep-evaluation -p samestep-skirmish -p samestep-sublockus
 
 soak: setup
 	@$(SAMESTEP) lab soak --seeds 20000

@@ -71,6 +71,8 @@ impl Relevance {
 pub struct Interest {
     schema: Schema,
     parts: Vec<Rows>,
+    /// What players hold, where the schema has no part for it.
+    inputs: Rows,
 }
 
 /// What is said of the rows of a part.
@@ -94,6 +96,7 @@ impl Interest {
         Interest {
             schema: schema.clone(),
             parts,
+            inputs: EVERYTHING,
         }
     }
 
@@ -110,12 +113,13 @@ impl Interest {
     /// # Panics
     /// If the state has no such part.
     pub fn part(&mut self, name: &str) -> PartInterest<'_> {
-        let kinds = self.schema.kinds();
-        let at = kinds.iter().position(|kind| kind.name == name);
-        let at = at.unwrap_or_else(|| panic!("the state has no part that is called {name:?}"));
-        PartInterest {
-            rows: &mut self.parts[at],
-        }
+        let mut kinds = self.schema.kinds().iter();
+        let rows = match kinds.position(|kind| kind.name == name) {
+            Some(at) => &mut self.parts[at],
+            None if name == INPUTS_PART => &mut self.inputs,
+            None => panic!("the state has no part that is called {name:?}"),
+        };
+        PartInterest { rows }
     }
 
     /// A part by its place in the schema.
