@@ -486,12 +486,9 @@ impl<W: World, M: Model> Match<W, M> {
 
     /// Tells the model how much may be sent to whom.
     fn tell_rates(&mut self, now: Duration, time: Duration) {
-        self.next_rates = None;
-        let Some(roster) = &self.roster else {
-            self.next_rates = Some(now + RATES_EVERY);
-            return;
-        };
-        for member in roster.members.iter().filter(|m| m.peer != roster.me) {
+        let mut cares = true;
+        let members = self.roster.iter().flat_map(|roster| &roster.members);
+        for member in members {
             let Some(stats) = self.session.connection_stats(member.peer) else {
                 continue;
             };
@@ -502,13 +499,10 @@ impl<W: World, M: Model> Match<W, M> {
                 true => estimate - estimate / 10,
                 false => estimate + estimate / 2 + 16_000,
             };
-            if self
-                .model
-                .handle_rate(time, member.peer, rate.max(LEAST_RATE))
-            {
-                self.next_rates = Some(now + RATES_EVERY);
-            }
+            let rate = rate.max(LEAST_RATE);
+            cares = self.model.handle_rate(time, member.peer, rate);
         }
+        self.next_rates = cares.then_some(now + RATES_EVERY);
     }
 
     /// Sends what the model says, and tells what it found out.

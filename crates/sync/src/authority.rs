@@ -95,7 +95,7 @@ impl Engine {
         {
             client.rate = Some(bytes_per_s);
         }
-        self.common.is_host()
+        true
     }
 
     pub(crate) fn handle_start(&mut self, now: Duration, at: Duration) {
