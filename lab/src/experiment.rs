@@ -65,6 +65,9 @@ pub fn experiments() -> &'static [&'static dyn Experiment] {
         &all::SnapshotLimits,
         &all::SnapshotConditions,
         &all::Bandwidth,
+        &all::Predictions,
+        &all::Hits,
+        &all::Models,
     ]
 }
 

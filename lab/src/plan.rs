@@ -10,7 +10,7 @@ use crate::experiment::{Experiment, experiment, experiments};
 use crate::parameters::{Case, Choices, Key, Layers, Value, cases};
 
 /// The built-in plans, in the order they are listed and reported.
-const PLANS: [(&str, &str); 19] = [
+const PLANS: [(&str, &str); 22] = [
     ("delivery", include_str!("../plans/delivery.toml")),
     ("jitter", include_str!("../plans/jitter.toml")),
     ("loss-latency", include_str!("../plans/loss-latency.toml")),
@@ -48,6 +48,9 @@ const PLANS: [(&str, &str); 19] = [
         include_str!("../plans/snapshot-conditions.toml"),
     ),
     ("bandwidth", include_str!("../plans/bandwidth.toml")),
+    ("prediction", include_str!("../plans/prediction.toml")),
+    ("hits", include_str!("../plans/hits.toml")),
+    ("models", include_str!("../plans/models.toml")),
 ];
 
 /// One plan, checked against its experiment.

@@ -171,7 +171,8 @@ struct Notes {
 struct Playing<M: Model> {
     stage: Stage<Sublockus, M>,
     lines: Lines,
-    players: u16,
+    /// At which node each player is.
+    nodes: Vec<NodeId>,
     /// The first line that nobody has given yet.
     next: usize,
     notes: Rc<RefCell<Notes>>,
@@ -200,43 +201,44 @@ impl<M: Model> Playing<M> {
         };
         let mut stage = Stage::open(config, seed, game, lines.clone().script(), model);
         stage.begin(players.into())?;
-        let mut playing = Playing {
+        // Players are numbered as they come, which need not be as they asked.
+        let at = |player| {
+            stage
+                .nodes()
+                .find(|node| stage.member(*node).player() == Some(player))
+        };
+        let nodes = (0..players).map(PlayerId).map(at);
+        let nodes: Option<Vec<NodeId>> = nodes.collect();
+        Ok(Playing {
+            nodes: nodes.ok_or("somebody in the room does not play")?,
             stage,
             lines,
-            players,
             next: 0,
             notes: Rc::default(),
             eyes: (0..players).map(|_| Eyes::new(players.into())).collect(),
             programs: (0..players).map(|_| Program::default()).collect(),
             apart: Samples::new(),
             judged: false,
-        };
-        for node in playing.stage.nodes() {
-            // Players are numbered as they come.
-            if playing.stage.member(node).player() != Some(PlayerId(node.0)) {
-                return Err(format!("{node} is another player than expected"));
-            }
-        }
-        Ok(playing)
+        })
     }
 
     /// Everything before this does not count.
     fn judge(&mut self) {
         self.judged = true;
-        let players = usize::from(self.players);
+        let players = self.nodes.len();
         *self.notes.borrow_mut() = Notes {
             tracks: vec![Track::default(); players],
             trails: vec![Trail::default(); players],
         };
-        for node in self.stage.nodes() {
+        for (at, &node) in self.nodes.iter().enumerate() {
             let (notes, elapsed) = (self.notes.clone(), self.stage.elapsed());
-            let (at, opens) = (usize::from(node.0), node == OPENER);
+            let opens = node == OPENER;
             self.stage.with(node, |now, member| {
                 member.count_work();
                 member.forget(now);
                 member.set_watch(move |time, live, status| {
                     let mut notes = notes.borrow_mut();
-                    let own = Stand::of(live.state(), PlayerId(node.0));
+                    let own = Stand::of(live.state(), PlayerId(at as u16));
                     let at_time = elapsed + time.saturating_sub(now);
                     notes.trails[at].note(at_time, live.tick(), status, own);
                     if opens {
@@ -259,7 +261,8 @@ impl<M: Model> Playing<M> {
         self.stage.play_until(time, |_| {})?;
         let given = |line: &&super::Line| line.tick.0 < tick;
         while let Some(line) = self.lines.lines().get(self.next).filter(given) {
-            let phase = f64::from(line.player.0) / f64::from(self.players);
+            let node = self.nodes[usize::from(line.player.0)];
+            let phase = f64::from(node.0) / self.nodes.len() as f64;
             let at = TICK * line.tick.0 as u32 + TICK.mul_f64(phase);
             let tag = tag_of(line.controls.aim);
             for eyes in self.eyes.iter_mut().filter(|_| self.judged) {
@@ -276,15 +279,15 @@ impl<M: Model> Playing<M> {
     fn look(&mut self, time: Duration) {
         let present = self.stage.member(OPENER).game().world().tick();
         let mut pictures: Vec<Vec<Option<Stand>>> = Vec::new();
-        for node in self.stage.nodes() {
+        for (at, &node) in self.nodes.iter().enumerate() {
             let picture = self.stage.with(node, |now, member| {
                 let game = member.game_mut().shown(now);
-                let players = (0..self.players).map(PlayerId);
+                let players = (0..self.nodes.len() as u16).map(PlayerId);
                 players
                     .map(|player| Stand::of(game, player))
                     .collect::<Vec<_>>()
             });
-            self.eyes[usize::from(node.0)].see(time, present, &picture);
+            self.eyes[at].see(time, present, &picture);
             pictures.push(picture);
         }
         for (at, picture) in pictures.iter().enumerate() {
@@ -297,11 +300,8 @@ impl<M: Model> Playing<M> {
     }
 
     fn finish(mut self, seconds: f64) -> Result<Played, String> {
-        for node in self.stage.nodes() {
-            let (member, program) = (
-                self.stage.member(node),
-                &mut self.programs[usize::from(node.0)],
-            );
+        for (program, &node) in self.programs.iter_mut().zip(&self.nodes) {
+            let member = self.stage.member(node);
             program.status.1 = member.status();
             program.work_ms = member.work().and_then(|work| work.per_tick());
             let (before, after) = (program.bytes, traffic(&self.stage, node));

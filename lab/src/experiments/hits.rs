@@ -1,0 +1,262 @@
+//! Hits: do shooter and authority agree on who was hit?
+
+mod liar;
+mod range;
+mod shot;
+
+use std::time::Duration;
+
+use samestep_sync::{StateSync, StateSyncConfig};
+
+use super::in_case;
+use super::prediction::{OTHERS, ROUND_TRIP_MS, others, path};
+use crate::error::LabError;
+use crate::experiment::{Experiment, Findings, Metric, RunContext};
+use crate::link::{self, percent_label};
+use crate::parameters::{Case, Domain, Key};
+use crate::plot::{Data, Plot};
+use range::{Cheat, RangeConfig, Shot, Shots, shoot};
+
+/// Bolts at players who run and jump, judged by what the shooter saw and, beside it, by the present alone.
+pub struct Hits;
+
+const KEYS: &[Key] = &[
+    Key::text(
+        "cheat",
+        "none",
+        Domain::Choice(&["none", "hits", "sights"]),
+        "hits: shooters tell the authority that they have hit; sights: they claim to have seen the target where their shot goes",
+    )
+    .labelled(|value| Some(format!("claims-{value}")).filter(|_| value.to_string() != "none")),
+    Key::number(
+        "shooters",
+        5.0,
+        Domain::Whole(1, 16),
+        "guests who shoot",
+    ),
+    Key::number(
+        "targets",
+        5.0,
+        Domain::Whole(1, 16),
+        "players who run and jump, the hosting one among them",
+    ),
+    OTHERS,
+    ROUND_TRIP_MS,
+    Key::number(
+        "bound_ms",
+        150.0,
+        Domain::Number(0.0, 1_000.0),
+        "round trip up to which shots are judged by what the shooter saw, in ms",
+    ),
+    link::JITTER_MS.labelled(link::some_jitter_label),
+    link::JITTER,
+    link::LOSS.labelled(percent_label),
+    link::BURST_MS,
+    link::DUPLICATE,
+    link::REORDER,
+    Key::number(
+        "seconds",
+        60.0,
+        Domain::Whole(3, 3_600),
+        "length of each match, in s",
+    ),
+    Key::number(
+        "settling_s",
+        3.0,
+        Domain::Whole(1, 600),
+        "first seconds of each match in which nobody shoots",
+    ),
+    link::REPEATS,
+];
+
+const METRICS: &[Metric] = &[
+    Metric::new(
+        "agreement",
+        "%",
+        "shots of which shooter and authority say the same: who was hit, or nobody",
+    ),
+    Metric::new(
+        "close_agreement",
+        "%",
+        "the same of those that pass within one radius of the target's edge",
+    ),
+    Metric::new("close", "%", "shots that do"),
+    Metric::new(
+        "denied",
+        "%",
+        "of shots that hit in what the shooter saw, those that did not",
+    ),
+    Metric::new("hit", "%", "shots that hit, as the authority says"),
+    Metric::new(
+        "gain",
+        "points",
+        "by how much that is more with lies than with the same shots and none",
+    ),
+    Metric::new(
+        "unfired",
+        "%",
+        "shots that the authority did not let happen",
+    ),
+    Metric::new(
+        "beyond",
+        "%",
+        "shooters who were told that they are judged by the authority's own view",
+    ),
+    Metric::new(
+        "delay",
+        "ms",
+        "how much later than the authority's present shooters see others, mean",
+    ),
+    Metric::new("shots", "", "shots"),
+];
+
+/// The same match by the present, by what shooters saw, and if they lie without their lies.
+struct Measured {
+    uncompensated: Shots,
+    compensated: Shots,
+    honest: Option<Shots>,
+}
+
+impl Experiment for Hits {
+    fn name(&self) -> &'static str {
+        "hits"
+    }
+
+    fn keys(&self) -> &'static [Key] {
+        KEYS
+    }
+
+    fn metrics(&self) -> &'static [Metric] {
+        METRICS
+    }
+
+    fn sides(&self) -> [&'static str; 2] {
+        ["by the present", "as seen"]
+    }
+
+    fn run(&self, context: &RunContext) -> Result<Findings, LabError> {
+        let measured = context.measure(measure)?;
+        let mut findings = Findings::default();
+        for (case, repeats) in &measured {
+            let side =
+                |of: fn(&Measured) -> &Shots| figures(&repeats.iter().map(of).collect::<Vec<_>>());
+            let (present, seen) = (side(|m| &m.uncompensated), side(|m| &m.compensated));
+            let honest: Vec<&Shots> = repeats.iter().filter_map(|m| m.honest.as_ref()).collect();
+            for (index, metric) in METRICS.iter().enumerate() {
+                let (mut theirs, mut ours) = (present[index], seen[index]);
+                if metric.name == "gain" {
+                    let hit = |figures: &[Option<f64>]| figures[index - 1];
+                    let without = hit(&figures(&honest)).filter(|_| !honest.is_empty());
+                    theirs = None;
+                    ours = hit(&seen)
+                        .zip(without)
+                        .map(|(with, without)| with - without);
+                }
+                if theirs.or(ours).is_some() {
+                    findings.push(case, metric.name, theirs, ours);
+                }
+            }
+        }
+        let cases: Vec<&Case> = measured.iter().map(|(case, _)| *case).collect();
+        findings.plots.extend(plot(&cases, &findings));
+        Ok(findings)
+    }
+}
+
+fn measure(case: &Case, seed: u64) -> Result<Measured, LabError> {
+    let fail = |why: String| in_case(case)(format!("{why} (this repeat's seed is {seed})"));
+    let cheat = match case.text("cheat") {
+        "hits" => Cheat::Hits,
+        "sights" => Cheat::Sights,
+        _ => Cheat::None,
+    };
+    let path = path(case)?;
+    let play = |bound: Option<Duration>, cheat: Cheat| {
+        let model = StateSyncConfig {
+            others: others(case),
+            compensation: bound,
+            ..StateSyncConfig::default()
+        };
+        StateSync::new(model.clone()).map_err(|error| fail(error.to_string()))?;
+        let config = RangeConfig {
+            shooters: case.number("shooters") as u16,
+            targets: case.number("targets") as u16,
+            path: path.clone(),
+            model,
+            cheat,
+            length: case.seconds("seconds"),
+            settling: case.seconds("settling_s"),
+        };
+        shoot(&config, seed).map_err(&fail)
+    };
+    let bound = Some(case.millis("bound_ms"));
+    Ok(Measured {
+        uncompensated: play(None, cheat)?,
+        compensated: play(bound, cheat)?,
+        honest: match cheat {
+            Cheat::None => None,
+            _ => Some(play(bound, Cheat::None)?),
+        },
+    })
+}
+
+/// In the order of the metrics.
+fn figures(matches: &[&Shots]) -> [Option<f64>; METRICS.len()] {
+    let shots = || matches.iter().flat_map(|shots| &shots.shots);
+    let share = |of: fn(&&Shot) -> bool, is: fn(&&Shot) -> bool| {
+        let all = shots().filter(of).count();
+        (all > 0).then(|| shots().filter(of).filter(is).count() as f64 * 100.0 / all as f64)
+    };
+    let mean = |of: fn(&Shots) -> f64| {
+        let sum: f64 = matches.iter().map(|shots| of(shots)).sum();
+        (!matches.is_empty()).then(|| sum / matches.len() as f64)
+    };
+    [
+        share(|_| true, |shot| shot.agrees()),
+        share(|shot| shot.is_close(), |shot| shot.agrees()),
+        share(|_| true, |shot| shot.is_close()),
+        share(|shot| shot.seen.is_some(), |shot| shot.hit != shot.seen),
+        share(|_| true, |shot| shot.hit.is_some()),
+        None,
+        share(|_| true, |shot| !shot.fired),
+        mean(|shots| shots.beyond * 100.0),
+        mean(|shots| shots.delay_ms),
+        Some(shots().count() as f64),
+    ]
+}
+
+/// Agreement over the round trip.
+fn plot(cases: &[&Case], findings: &Findings) -> Option<Plot> {
+    let line = |name: &str, loss: f64, ours: bool| {
+        let of = cases.iter().filter(|case| {
+            case.text("cheat") == "none"
+                && case.text("others") == "interpolated"
+                && case.number("link.loss") == loss
+                && case.number("link.jitter_ms") == 0.0
+        });
+        let points = of.filter_map(|case| {
+            let mut rows = findings.rows.iter();
+            let row = rows.find(|row| row.case == case.name && row.metric == "agreement")?;
+            let value = if ours { row.ours } else { row.theirs };
+            Some((case.number("round_trip_ms"), value?))
+        });
+        let mut points: Vec<(f64, f64)> = points.collect();
+        points.sort_by(|a, b| a.0.total_cmp(&b.0));
+        (name.to_string(), points)
+    };
+    let lines = vec![
+        line("judged by what was seen", 0.0, true),
+        line("the same, 2 % loss", 0.02, true),
+        line("judged by the present", 0.0, false),
+        line("the same, 2 % loss", 0.02, false),
+    ];
+    let has_lines = lines.iter().any(|(_, points)| points.len() > 1);
+    has_lines.then(|| Plot {
+        name: "agreement".into(),
+        title: "Shots of which shooter and authority say the same".into(),
+        x: "round trip, ms".into(),
+        y: "%".into(),
+        log_y: false,
+        data: Data::Lines(lines),
+    })
+}

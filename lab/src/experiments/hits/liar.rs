@@ -1,0 +1,331 @@
+//! A client that claims to have hit: state synchronisation whose messages are forged on their way out.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, VecDeque};
+use std::rc::Rc;
+use std::time::Duration;
+
+use samestep_session::PlayerId;
+use samestep_sublockus::{Ability, Place, SublockusEvent};
+use samestep_sync::{
+    AdoptError, Carriage, Model, ModelEvent, Outgoing, PeerId, Roster, Sight, StateSync, Status,
+    Tick, World,
+};
+
+/// What a client claims about what it did, by the input as it travels.
+pub(super) type Claims = Rc<RefCell<BTreeMap<(PlayerId, Vec<u8>), Claim>>>;
+
+/// What is claimed about a shot.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Claim {
+    /// That it has hit somebody: said as the authority says so.
+    Hit(PlayerId),
+    /// That its player saw the others as they were at a tick.
+    Seen(Tick),
+}
+
+/// The model of an honest client, and what is made of its messages.
+pub(super) struct Liar {
+    honest: StateSync,
+    claims: Claims,
+    forged: VecDeque<Outgoing>,
+}
+
+impl Liar {
+    pub(super) fn new(honest: StateSync, claims: Claims) -> Liar {
+        Liar {
+            honest,
+            claims,
+            forged: VecDeque::new(),
+        }
+    }
+
+    /// Changes what is said about shots, and says more.
+    fn forge(&mut self, message: &mut Outgoing) {
+        let claims = self.claims.borrow();
+        let Some(said) = Said::read(&message.bytes).filter(|_| !claims.is_empty()) else {
+            return;
+        };
+        let mut out = said.head.to_vec();
+        for entry in &said.entries {
+            let claim = claims.get(&(entry.player, entry.input.to_vec()));
+            let mut sight = entry.sight;
+            match claim {
+                Some(Claim::Seen(tick)) => {
+                    sight = Some(Sight {
+                        before: *tick,
+                        after: *tick,
+                        part: 0,
+                    });
+                }
+                Some(Claim::Hit(victim)) => self.forged.push_back(Outgoing {
+                    to: message.to.clone(),
+                    carriage: Carriage::Reliable,
+                    bytes: hit_message(said.tick, entry.player, *victim),
+                }),
+                None => {}
+            }
+            entry.write(said.tick, sight, &mut out);
+        }
+        message.bytes = out;
+    }
+}
+
+/// An update as the authority sends it, with the news that a bolt has hit.
+fn hit_message(tick: Tick, by: PlayerId, victim: PlayerId) -> Vec<u8> {
+    let hit = SublockusEvent::Hit {
+        victim,
+        by: Some(by),
+        ability: Some(Ability::Bolt),
+        damage: 38,
+        place: Place::default(),
+    };
+    let hit = samestep_wire::encode_to_vec(&hit).unwrap_or_default();
+    let mut out = vec![0, 1];
+    put(&mut out, tick.0);
+    // Neither later nor anything heard, judged or early; one tick's events from here on.
+    out.extend([0, 0, 0]);
+    put(&mut out, 2);
+    put(&mut out, 1);
+    put(&mut out, 1);
+    put(&mut out, 1);
+    put(&mut out, 1);
+    put(&mut out, hit.len() as u64);
+    out.extend(hit);
+    out
+}
+
+/// What somebody who follows says.
+struct Said<'a> {
+    /// Everything before what its players do, the message's number included.
+    head: &'a [u8],
+    tick: Tick,
+    entries: Vec<Entry<'a>>,
+}
+
+/// What a player does.
+struct Entry<'a> {
+    player: PlayerId,
+    tick: Tick,
+    sight: Option<Sight>,
+    input: &'a [u8],
+}
+
+/// What messages of those who follow begin with.
+const SAID: u8 = 2;
+
+impl<'a> Said<'a> {
+    fn read(message: &'a [u8]) -> Option<Said<'a>> {
+        let mut rest = message.strip_prefix(&[SAID])?.get(1..)?;
+        let r = &mut rest;
+        let tick = Tick(number(r)?);
+        if number(r)? > 0 {
+            let bytes = number(r)? as usize;
+            *r = r.get(bytes..)?;
+        }
+        let (_, _, count) = (number(r)?, number(r)?, number(r)?);
+        let head = &message[..message.len() - r.len()];
+        let mut entries = Vec::new();
+        for _ in 0..count {
+            let player = PlayerId(number(r)? as u16);
+            let of = Tick((tick.0 as i64 + signed(r)?) as u64);
+            let start = number(r)?;
+            let sight = match start & 1 == 1 {
+                true => {
+                    let before = Tick((of.0 as i64 - signed(r)?) as u64);
+                    let (after, part) = (Tick(before.0 + number(r)?), number(r)? as u16);
+                    Some(Sight {
+                        before,
+                        after,
+                        part,
+                    })
+                }
+                false => None,
+            };
+            let (input, more) = r.split_at_checked((start >> 1) as usize)?;
+            *r = more;
+            entries.push(Entry {
+                player,
+                tick: of,
+                sight,
+                input,
+            });
+        }
+        Some(Said {
+            head,
+            tick,
+            entries,
+        })
+    }
+}
+
+impl Entry<'_> {
+    fn write(&self, said: Tick, sight: Option<Sight>, out: &mut Vec<u8>) {
+        put(out, self.player.0.into());
+        put_signed(out, self.tick.0 as i64 - said.0 as i64);
+        let length = (self.input.len() as u64) << 1;
+        put(out, length | u64::from(sight.is_some()));
+        if let Some(sight) = sight {
+            put_signed(out, self.tick.0 as i64 - sight.before.0 as i64);
+            put(out, sight.after.since(sight.before));
+            put(out, sight.part.into());
+        }
+        out.extend_from_slice(self.input);
+    }
+}
+
+fn number(bytes: &mut &[u8]) -> Option<u64> {
+    let mut value = 0;
+    for shift in (0..64).step_by(7) {
+        let (byte, rest) = bytes.split_first()?;
+        *bytes = rest;
+        value |= u64::from(byte & 0x7f) << shift;
+        if byte & 0x80 == 0 {
+            return Some(value);
+        }
+    }
+    None
+}
+
+fn signed(bytes: &mut &[u8]) -> Option<i64> {
+    let value = number(bytes)?;
+    Some((value >> 1) as i64 ^ -((value & 1) as i64))
+}
+
+fn put(out: &mut Vec<u8>, mut value: u64) {
+    while value >= 0x80 {
+        out.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    out.push(value as u8);
+}
+
+fn put_signed(out: &mut Vec<u8>, value: i64) {
+    put(out, ((value << 1) ^ (value >> 63)) as u64);
+}
+
+impl Model for Liar {
+    fn handle_roster(&mut self, now: Duration, roster: &Roster) {
+        self.honest.handle_roster(now, roster);
+    }
+
+    fn handle_rate(&mut self, now: Duration, peer: PeerId, bytes_per_s: u64) -> bool {
+        self.honest.handle_rate(now, peer, bytes_per_s)
+    }
+
+    fn handle_start(&mut self, now: Duration, at: Duration) {
+        self.honest.handle_start(now, at);
+    }
+
+    fn handle_message(&mut self, now: Duration, from: PeerId, message: &[u8]) {
+        self.honest.handle_message(now, from, message);
+    }
+
+    fn input(&mut self, now: Duration, player: PlayerId, input: &[u8]) -> bool {
+        self.honest.input(now, player, input)
+    }
+
+    fn end_turn(&mut self, now: Duration, player: PlayerId) {
+        self.honest.end_turn(now, player);
+    }
+
+    fn advance(&mut self, now: Duration, world: &mut dyn World) {
+        self.honest.advance(now, world);
+    }
+
+    fn poll_message(&mut self) -> Option<Outgoing> {
+        if let Some(forged) = self.forged.pop_front() {
+            return Some(forged);
+        }
+        let mut message = self.honest.poll_message()?;
+        self.forge(&mut message);
+        Some(message)
+    }
+
+    fn reclaim(&mut self, sent: Outgoing) {
+        self.honest.reclaim(sent);
+    }
+
+    fn poll_event(&mut self) -> Option<ModelEvent> {
+        self.honest.poll_event()
+    }
+
+    fn view(&mut self, now: Duration, world: &mut dyn World) -> bool {
+        self.honest.view(now, world)
+    }
+
+    fn hold(&mut self, tick: Tick) {
+        self.honest.hold(tick);
+    }
+
+    fn poll_timeout(&self) -> Option<Duration> {
+        self.honest.poll_timeout()
+    }
+
+    fn status(&self) -> Status {
+        self.honest.status()
+    }
+
+    fn spectator_delay(&self) -> Duration {
+        self.honest.spectator_delay()
+    }
+
+    fn checkpoint(&mut self, now: Duration, newcomer: PeerId, world: &mut dyn World) -> Vec<u8> {
+        self.honest.checkpoint(now, newcomer, world)
+    }
+
+    fn hand_out(&mut self, now: Duration, world: &mut dyn World) {
+        self.honest.hand_out(now, world);
+    }
+
+    fn adopt(
+        &mut self,
+        now: Duration,
+        checkpoint: &[u8],
+        world: &mut dyn World,
+    ) -> Result<(), AdoptError> {
+        self.honest.adopt(now, checkpoint, world)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_read_is_written_again_as_it_was() {
+        let (said, entry) = (Tick(1000), Tick(1003));
+        let mut message = vec![SAID, 7];
+        put(&mut message, said.0);
+        put(&mut message, 90);
+        put(&mut message, 2);
+        message.extend([1, 2]);
+        for value in [998, 40, 2] {
+            put(&mut message, value);
+        }
+        let sight = Some(Sight {
+            before: Tick(990),
+            after: Tick(993),
+            part: 400,
+        });
+        let inputs: [(&[u8], Option<Sight>); 2] = [(&[5, 6, 7, 8], sight), (&[9], None)];
+        for (input, sight) in inputs {
+            let entry = Entry {
+                player: PlayerId(3),
+                tick: entry,
+                sight,
+                input,
+            };
+            entry.write(said, sight, &mut message);
+        }
+        let read = Said::read(&message).unwrap();
+        assert_eq!((read.tick, read.entries.len()), (said, 2));
+        assert_eq!(read.entries[0].sight, sight);
+        let mut again = read.head.to_vec();
+        for entry in &read.entries {
+            entry.write(read.tick, entry.sight, &mut again);
+        }
+        assert_eq!(again, message);
+        assert!(Said::read(&[1, 2, 3]).is_none());
+    }
+}

@@ -1,0 +1,272 @@
+//! Models: one game, the same inputs, every model on every kind of link. The table that tells which one to pick.
+
+mod plots;
+
+use samestep_sync::{
+    Lockstep, LockstepConfig, Others, Rollback, RollbackConfig, Snapshot, SnapshotConfig,
+    StateSync, StateSyncConfig,
+};
+
+use super::in_case;
+use crate::error::LabError;
+use crate::experiment::{Experiment, Findings, Metric, RunContext};
+use crate::fight::{Played, Program, Scene, Setting, play};
+use crate::link;
+use crate::parameters::{Case, Domain, Key};
+use crate::stats::Samples;
+use plots::plots;
+
+/// Every model, side by side.
+pub struct Models;
+
+/// The models, each with its default settings. Another one is another line.
+const MODELS: &[(&str, Play)] = &[
+    ("lockstep", |s, seed| {
+        play(s, seed, || {
+            Lockstep::new(LockstepConfig::default()).expect(SENSE)
+        })
+    }),
+    ("rollback", |s, seed| {
+        play(s, seed, || {
+            Rollback::new(RollbackConfig::default()).expect(SENSE)
+        })
+    }),
+    ("snapshot", |s, seed| {
+        play(s, seed, || {
+            Snapshot::new(SnapshotConfig::default()).expect(SENSE)
+        })
+    }),
+    ("state-sync", |s, seed| {
+        play(s, seed, || state_sync(Others::Interpolated))
+    }),
+    ("state-sync-simulated", |s, seed| {
+        play(s, seed, || state_sync(Others::Simulated))
+    }),
+    ("state-sync-reckoned", |s, seed| {
+        play(s, seed, || state_sync(Others::DeadReckoned))
+    }),
+];
+
+type Play = fn(&Setting, u64) -> Result<Played, String>;
+
+const SENSE: &str = "default settings make sense";
+
+fn state_sync(others: Others) -> StateSync {
+    let config = StateSyncConfig {
+        others,
+        ..StateSyncConfig::default()
+    };
+    StateSync::new(config).expect(SENSE)
+}
+
+fn names() -> Vec<&'static str> {
+    MODELS.iter().map(|(name, _)| *name).collect()
+}
+
+const KEYS: &[Key] = &[
+    link::PROFILE,
+    Key::text(
+        "model",
+        "state-sync",
+        Domain::Listed(names),
+        "what keeps everyone together",
+    )
+    .labelled(|value| Some(value.to_string())),
+    Key::number(
+        "players",
+        6.0,
+        Domain::Whole(2, 32),
+        "players, the hosting one among them",
+    ),
+    link::LATENCY_MS,
+    link::JITTER_MS,
+    link::JITTER,
+    link::LOSS,
+    link::BURST_MS,
+    link::DUPLICATE,
+    link::REORDER,
+    link::RATE_KBPS,
+    link::QUEUE_MS,
+    Key::number(
+        "seconds",
+        20.0,
+        Domain::Whole(2, 3_600),
+        "length of each match, in s",
+    ),
+    Key::number(
+        "settling_s",
+        3.0,
+        Domain::Whole(1, 600),
+        "first seconds of each match that are not judged",
+    ),
+    link::REPEATS,
+];
+
+const METRICS: &[Metric] = &[
+    Metric::new(
+        "own_delay",
+        "ms",
+        "from a guest's input to its own first picture that shows it, median",
+    ),
+    Metric::new("own_p99", "ms", "the same, 99th percentile"),
+    Metric::new(
+        "others_delay",
+        "ms",
+        "from another's input to a guest's first picture that shows it, median",
+    ),
+    Metric::new("others_p99", "ms", "the same, 99th percentile"),
+    Metric::new(
+        "apart",
+        "blocks",
+        "how far from each other two players see the same character at the same moment, mean",
+    ),
+    Metric::new("apart_p99", "blocks", "the same, 99th percentile"),
+    Metric::new(
+        "own_ahead",
+        "ms",
+        "host's advantage: how much sooner than guests the host sees its own inputs, by the medians",
+    ),
+    Metric::new("others_ahead", "ms", "the same of others' inputs"),
+    Metric::new(
+        "corrections",
+        "/s",
+        "how often one's own character was moved away from where it was at the same tick, per guest and second",
+    ),
+    Metric::new(
+        "moved_p99",
+        "blocks",
+        "how far, 99th percentile; no row without corrections",
+    ),
+    Metric::new(
+        "astray_own",
+        "blocks",
+        "how far from the way it takes one's own character is drawn, 99th percentile of a guest's pictures",
+    ),
+    Metric::new("astray_others", "blocks", "the same of other characters"),
+    Metric::new(
+        "lagged",
+        "/s",
+        "ticks in which the simulation could not go on, per guest and second",
+    ),
+    Metric::new(
+        "up",
+        "kB/s",
+        "what a guest sends, packet headers included, mean",
+    ),
+    Metric::new("down", "kB/s", "what a guest receives, mean"),
+    Metric::new("host_up", "kB/s", "what the host sends"),
+    Metric::new(
+        "host_work",
+        "µs",
+        "processor time of the host for each tick; real, and different from run to run",
+    ),
+    Metric::new("guest_work", "µs", "the same of a guest, mean"),
+];
+
+impl Experiment for Models {
+    fn name(&self) -> &'static str {
+        "models"
+    }
+
+    fn keys(&self) -> &'static [Key] {
+        KEYS
+    }
+
+    fn metrics(&self) -> &'static [Metric] {
+        METRICS
+    }
+
+    fn run(&self, context: &RunContext) -> Result<Findings, LabError> {
+        let measured = context.measure(measure)?;
+        let mut findings = Findings::default();
+        for (case, repeats) in &measured {
+            for (metric, figure) in METRICS.iter().zip(figures(repeats)) {
+                if figure.is_some() {
+                    findings.push(case, metric.name, None, figure);
+                }
+            }
+        }
+        let cases: Vec<&Case> = measured.iter().map(|(case, _)| *case).collect();
+        findings.plots = plots(&cases, &findings);
+        Ok(findings)
+    }
+}
+
+fn measure(case: &Case, seed: u64) -> Result<Played, LabError> {
+    let setting = Setting {
+        scene: Scene::Fight,
+        players: case.number("players") as u16,
+        path: link::path(case)?,
+        uplink_bps: 1_000_000_000,
+        length: case.seconds("seconds"),
+        settling: case.seconds("settling_s"),
+    };
+    let model = case.text("model");
+    let (_, play) = MODELS
+        .iter()
+        .find(|(name, _)| *name == model)
+        .expect("a model that is listed");
+    play(&setting, seed)
+        .map_err(|why| in_case(case)(format!("{why} (this repeat's seed is {seed})")))
+}
+
+/// In the order of the metrics.
+fn figures(played: &[Played]) -> [Option<f64>; METRICS.len()] {
+    let guests = || played.iter().flat_map(Played::guests);
+    let hosts = || played.iter().map(|played| &played.programs[0]);
+    let all = |of: fn(&Program) -> &Samples| {
+        let mut all = Samples::new();
+        guests().for_each(|guest| all.append(of(guest)));
+        all.sorted()
+    };
+    let host = |of: fn(&Program) -> &Samples| {
+        let mut all = Samples::new();
+        hosts().for_each(|host| all.append(of(host)));
+        all.sorted().percentile(50.0)
+    };
+    let mut apart = Samples::new();
+    let mut moved = Samples::new();
+    for played in played {
+        apart.append(&played.apart);
+        for guest in 1..played.programs.len() {
+            let corrections = played.corrections(guest).into_iter();
+            moved.append(
+                &corrections
+                    .map(|(correction, _)| correction.moved)
+                    .collect(),
+            );
+        }
+    }
+    let seconds: f64 = played.iter().map(|played| played.seconds).sum();
+    let guest_seconds = seconds * guests().count() as f64 / played.len().max(1) as f64;
+    let rate = |bytes: u64, seconds: f64| Some(bytes as f64 / 1e3 / seconds);
+    let sum = |of: fn(&Program) -> u64| guests().map(of).sum::<u64>();
+    let work = |of: &mut dyn Iterator<Item = &Program>| {
+        let work = of
+            .filter_map(|program| program.work_ms)
+            .collect::<Samples>();
+        work.mean().map(|ms| ms * 1e3)
+    };
+    let (own, others) = (all(|p| &p.own_ms), all(|p| &p.others_ms));
+    let ahead = |guests: Option<f64>, host: Option<f64>| guests.zip(host).map(|(g, h)| g - h);
+    [
+        own.percentile(50.0),
+        own.percentile(99.0),
+        others.percentile(50.0),
+        others.percentile(99.0),
+        apart.mean(),
+        apart.sorted().percentile(99.0),
+        ahead(own.percentile(50.0), host(|p| &p.own_ms)),
+        ahead(others.percentile(50.0), host(|p| &p.others_ms)),
+        Some(moved.len() as f64 / guest_seconds),
+        moved.sorted().percentile(99.0),
+        all(|p| &p.own_astray).percentile(99.0),
+        all(|p| &p.others_astray).percentile(99.0),
+        Some(sum(|p| p.status.1.lagged - p.status.0.lagged) as f64 / guest_seconds),
+        rate(sum(|p| p.bytes.0), guest_seconds),
+        rate(sum(|p| p.bytes.1), guest_seconds),
+        rate(hosts().map(|p| p.bytes.0).sum(), seconds),
+        work(&mut hosts()),
+        work(&mut guests()),
+    ]
+}

@@ -1,0 +1,108 @@
+//! Overviews: models beside links.
+
+use crate::experiment::Findings;
+use crate::parameters::Case;
+use crate::plot::{Cell, Data, Overview, Panel, Plot};
+
+/// Links and models as they fit beside an axis.
+const SHORT: &[(&str, &str)] = &[
+    ("broadband", "cable"),
+    ("bad-wifi", "bad Wi-Fi"),
+    ("intercontinental", "far"),
+    ("state-sync", "sync"),
+    ("state-sync-simulated", "sync sim."),
+    ("state-sync-reckoned", "sync d.r."),
+];
+
+/// Delays, what views differ by, and traffic.
+pub(super) fn plots(cases: &[&Case], findings: &Findings) -> Vec<Plot> {
+    let (links, models) = (values(cases, "link.profile"), values(cases, "model"));
+    if links.len() < 2 || models.len() < 2 {
+        return Vec::new();
+    }
+    let panel = |title: &str, metric: &str| {
+        let cell = |model: &String, link: &String| {
+            let is_it =
+                |case: &&&Case| case.text("model") == model && case.text("link.profile") == link;
+            let case = cases.iter().find(is_it);
+            let row = case.and_then(|case| {
+                let mut rows = findings.rows.iter();
+                rows.find(|row| row.case == case.name && row.metric == metric)
+            });
+            row.and_then(|row| row.ours)
+                .map_or(Cell::Nothing, Cell::Value)
+        };
+        // The first model on top.
+        let rows = models.iter().rev();
+        let cells = rows.map(|model| links.iter().map(|link| cell(model, link)).collect());
+        Panel {
+            title: title.into(),
+            cells: cells.collect(),
+        }
+    };
+    let plot = |name: &str, title: &str, unit: &str, scale: (f64, f64), panels: Vec<Panel>| Plot {
+        name: name.into(),
+        title: title.into(),
+        x: String::new(),
+        y: String::new(),
+        log_y: false,
+        data: Data::Overview(
+            unit.into(),
+            Overview {
+                columns: links.iter().map(|name| short(name)).collect(),
+                rows: models.iter().rev().map(|name| short(name)).collect(),
+                scale,
+                panels,
+            },
+        ),
+    };
+    vec![
+        plot(
+            "delays",
+            "From an input to the picture that shows it, median",
+            "ms",
+            (0.0, 400.0),
+            vec![
+                panel("one's own", "own_delay"),
+                panel("another's", "others_delay"),
+            ],
+        ),
+        plot(
+            "views",
+            "What is not as it should be",
+            "blocks",
+            (0.0, 2.0),
+            vec![
+                panel("two views apart, mean", "apart"),
+                panel("others drawn astray, p99", "astray_others"),
+            ],
+        ),
+        plot(
+            "traffic",
+            "Traffic, packet headers included",
+            "kB/s",
+            (0.0, 120.0),
+            vec![
+                panel("to a guest", "down"),
+                panel("from the host", "host_up"),
+            ],
+        ),
+    ]
+}
+
+/// All values of a key, in the order of the cases.
+fn values(cases: &[&Case], key: &str) -> Vec<String> {
+    let mut values: Vec<String> = Vec::new();
+    for case in cases {
+        let value = case.text(key).to_string();
+        if !values.contains(&value) {
+            values.push(value);
+        }
+    }
+    values
+}
+
+fn short(name: &str) -> String {
+    let found = SHORT.iter().find(|(long, _)| *long == name);
+    found.map_or(name, |(_, short)| short).to_string()
+}

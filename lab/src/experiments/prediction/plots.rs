@@ -1,0 +1,85 @@
+//! Delays over the round trip, corrections over loss.
+
+use crate::experiment::Findings;
+use crate::parameters::Case;
+use crate::plot::{Data, Plot};
+
+/// Of the fight, with the default settings: what is seen when, and how far corrections move one's own character.
+pub(super) fn plots(cases: &[&Case], findings: &Findings) -> Vec<Plot> {
+    let is_fight = |case: &&&Case| {
+        case.text("scene") == "fight"
+            && case.text("others") == "interpolated"
+            && case.number("link.jitter_ms") == 0.0
+    };
+    let fights: Vec<&Case> = cases.iter().filter(is_fight).copied().collect();
+    let value = |case: &Case, metric: &str| {
+        let mut rows = findings.rows.iter();
+        let row = rows.find(|row| row.case == case.name && row.metric == metric);
+        row.and_then(|row| row.ours)
+    };
+    // Points of one line: the cases in which one key has this value, over another.
+    let line = |key: &str, is: f64, over: &str, unit: f64, metric: &str| {
+        let of = fights.iter().filter(|case| case.number(key) == is);
+        let points = of.filter_map(|case| Some((case.number(over) * unit, value(case, metric)?)));
+        let mut points: Vec<(f64, f64)> = points.collect();
+        points.sort_by(|a, b| a.0.total_cmp(&b.0));
+        points
+    };
+    let delay = |name: &str, loss: f64, metric: &str| {
+        let points = line("link.loss", loss, "round_trip_ms", 1.0, metric);
+        (name.to_string(), points)
+    };
+    let mut plots = Vec::new();
+    plots.push(plot(
+        "delay",
+        "From an input to the picture that shows it, median",
+        ("round trip, ms", "ms"),
+        vec![
+            delay("another's input, 10 % loss", 0.1, "others_delay"),
+            delay("another's input, no loss", 0.0, "others_delay"),
+            delay("one's own, 10 % loss", 0.1, "own_delay"),
+            delay("one's own, no loss", 0.0, "own_delay"),
+        ],
+    ));
+    let over_loss = |metric: &str| {
+        let of = |ms: f64| {
+            let points = line("round_trip_ms", ms, "link.loss", 100.0, metric);
+            (format!("{ms} ms round trip"), points)
+        };
+        [200.0, 100.0, 50.0].map(of).to_vec()
+    };
+    plots.push(plot(
+        "corrections",
+        "How far corrections that are not due to a blow move one's own character, 99th percentile",
+        ("loss in each direction, %", "blocks"),
+        over_loss("unhit_p99"),
+    ));
+    plots.push(plot(
+        "mispredictions",
+        "How often something simulated ahead was not what the authority says",
+        ("loss in each direction, %", "per guest and second"),
+        over_loss("mispredictions"),
+    ));
+    // A run of a few cases has nothing to draw lines of.
+    plots.retain(|plot| match &plot.data {
+        Data::Lines(lines) => lines.iter().any(|(_, points)| points.len() > 1),
+        _ => true,
+    });
+    plots
+}
+
+fn plot(
+    name: &str,
+    title: &str,
+    (x, y): (&str, &str),
+    lines: Vec<(String, Vec<(f64, f64)>)>,
+) -> Plot {
+    Plot {
+        name: name.into(),
+        title: title.into(),
+        x: x.into(),
+        y: y.into(),
+        log_y: false,
+        data: Data::Lines(lines),
+    }
+}
