@@ -36,12 +36,11 @@ impl Store {
                 kind,
                 tick: tick.0,
             };
-            let complete = self.ticks.complete();
-            let is_certain = known.is_certain(tick.0, complete);
+            let is_certain = known.is_certain(tick.0);
             has_differed |= match kind.has_ids {
                 false => view.correct_list(known, rows, is_certain, number == 0),
                 true if is_certain => view.correct_all(known, rows),
-                true => view.correct_some(known, rows, complete),
+                true => view.correct_some(known, rows),
             };
         }
         has_differed
@@ -143,7 +142,7 @@ impl View<'_> {
     }
 
     /// Some rows are certain.
-    fn correct_some(&self, known: &mut Known, rows: &mut Rows, complete: Option<u64>) -> bool {
+    fn correct_some(&self, known: &mut Known, rows: &mut Rows) -> bool {
         let width = self.width();
         let mut pieces = Vec::new();
         known.pieces(true, self.tick, &mut pieces);
@@ -181,7 +180,7 @@ impl View<'_> {
             }
         }
         rows.count = rows.ids.len();
-        has_differed |= self.drop_gone(known, rows, complete);
+        has_differed |= self.drop_gone(known, rows);
         has_differed | self.reorder(known, rows, &pieces)
     }
 
@@ -227,12 +226,12 @@ impl View<'_> {
     }
 
     /// Drops what is known to be gone, and what was never told of.
-    fn drop_gone(&self, known: &mut Known, rows: &mut Rows, complete: Option<u64>) -> bool {
+    fn drop_gone(&self, known: &mut Known, rows: &mut Rows) -> bool {
         let (width, count) = (self.width(), rows.count);
         let mut kept = 0;
         for at in 0..count {
             let id = rows.ids[at];
-            if self.is_gone(known, id, complete) {
+            if self.is_gone(known, id) {
                 continue;
             }
             rows.ids[kept] = id;
@@ -249,7 +248,7 @@ impl View<'_> {
     }
 
     /// Whether an entity is gone. It may have gone to a row of which nothing newer has arrived, so it is only once that is out of the question.
-    fn is_gone(&self, known: &mut Known, id: EntityId, complete: Option<u64>) -> bool {
+    fn is_gone(&self, known: &mut Known, id: EntityId) -> bool {
         let number = id.number();
         if known.moves.contains_key(&number) {
             return false;
@@ -258,7 +257,7 @@ impl View<'_> {
             let since = known.unheard.entry(number).or_insert(self.tick);
             *since = (*since).min(self.tick);
             let since = *since;
-            let searched = known.searched(usize::MAX, since, complete);
+            let searched = known.searched(usize::MAX, since);
             return searched.is_some_and(|tick| tick <= self.tick)
                 || since.saturating_add(PATIENCE) < self.tick;
         };
@@ -268,10 +267,12 @@ impl View<'_> {
             return false;
         };
         let holds = |version: &Version| holds(&version.page, row, number);
-        if holds(&history.versions[at]) || holds(history.newest()) {
+        // It may also have come only later.
+        let was_there = history.versions.range(..at).any(holds);
+        if !was_there || holds(&history.versions[at]) || holds(history.newest()) {
             return false;
         }
-        let searched = known.searched(page, history.said_at(at, row), complete);
+        let searched = known.searched(page, history.said_at(at, row));
         searched.is_some_and(|tick| tick <= self.tick)
     }
 

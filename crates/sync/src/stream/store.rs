@@ -331,11 +331,21 @@ impl Store {
             }
             let end = (end as usize).min(known.pages.len());
             for page in first as usize..end {
-                if let Some(history) = &mut known.pages[page] {
-                    history.confirm(tick, u64::MAX);
-                    history.trust(u64::MAX, tick);
-                    let limits = (self.ticks.needed(), self.shown.as_ref());
-                    trim(history, &mut known.places, page, limits);
+                match &mut known.pages[page] {
+                    Some(history) => {
+                        history.confirm(tick, u64::MAX);
+                        history.trust(u64::MAX, tick);
+                        let limits = (self.ticks.needed(), self.shown.as_ref());
+                        trim(history, &mut known.places, page, limits);
+                    }
+                    // Pages between others in which there is nothing to be seen are few.
+                    empty if self.cells < Table::MAX_CELLS / 4 => {
+                        let columns = self.grid.columns(usize::from(kind));
+                        self.cells += PAGE_ROWS * (1 + columns);
+                        let page = Page::empty(columns);
+                        *empty = Some(Box::new(History::new(tick, 0, u64::MAX, page)));
+                    }
+                    None => {}
                 }
             }
         }
@@ -453,27 +463,23 @@ impl Known {
     }
 
     /// Whether an entity that was there at a tick, in this page or one before, would have been seen since. They only ever go to earlier rows, so
-    /// each page must have been seen not before the one behind it. `complete` is the last tick that is known completely. Returns when the
-    /// search ended.
-    pub(super) fn searched(&self, page: usize, since: u64, complete: Option<u64>) -> Option<u64> {
+    /// each page must have been seen not before the one behind it. Returns when the search ended.
+    pub(super) fn searched(&self, page: usize, since: u64) -> Option<u64> {
         let mut seen = match page >= self.pages.len() {
             true => self.beyond.filter(|beyond| *beyond >= since)?,
             false => since,
         };
         for page in self.pages.iter().take(page.saturating_add(1)).rev() {
-            seen = match page {
-                Some(history) => history.all_sure_from(seen)?,
-                None => complete.filter(|complete| *complete >= seen)?,
-            };
+            seen = page.as_ref()?.all_sure_from(seen)?;
         }
         Some(seen)
     }
 
     /// Whether all rows are certain at a tick.
-    pub(super) fn is_certain(&self, tick: u64, complete: Option<u64>) -> bool {
-        let is_certain = |page: &Option<Box<History>>| match page {
-            Some(history) => matches!(history.certain(tick), Some((u64::MAX, _))),
-            None => complete >= Some(tick),
+    pub(super) fn is_certain(&self, tick: u64) -> bool {
+        let is_certain = |page: &Option<Box<History>>| {
+            let certain = page.as_ref().and_then(|history| history.certain(tick));
+            matches!(certain, Some((u64::MAX, _)))
         };
         self.beyond >= Some(tick) && self.pages.iter().all(is_certain)
     }
