@@ -1,4 +1,4 @@
-//! A game over real sockets, in lockstep and with rollback, written with the façade alone.
+//! A game over real sockets, with each of the models, written with the façade alone.
 
 use std::time::Duration;
 
@@ -52,9 +52,13 @@ fn drive_until<M: Model>(games: &mut [Game<M>], holds: impl Fn(&[Game<M>]) -> bo
     let end = games[0].now() + Duration::from_secs(10);
     while !holds(games) {
         assert!(games[0].now() < end, "did not happen in time");
-        for game in &mut *games {
-            while game.drive_for(Duration::from_millis(1)).unwrap().is_some() {}
-        }
+        drive(games);
+    }
+}
+
+fn drive<M: Model>(games: &mut [Game<M>]) {
+    for game in games {
+        while game.drive_for(Duration::from_millis(1)).unwrap().is_some() {}
     }
 }
 
@@ -66,6 +70,16 @@ fn a_guest_joins_a_running_game_in_lockstep_and_both_play() {
 #[test]
 fn a_guest_joins_a_running_game_with_rollback_and_both_play() {
     join_and_play(|| Rollback::new(RollbackConfig::default()).unwrap());
+}
+
+#[test]
+fn a_guest_joins_a_running_game_by_snapshots_and_both_play() {
+    join_and_play(|| Snapshot::new(SnapshotConfig::default()).unwrap());
+}
+
+#[test]
+fn a_guest_joins_a_running_game_with_state_synchronisation_and_both_play() {
+    join_and_play(|| StateSync::new(StateSyncConfig::default()).unwrap());
 }
 
 fn join_and_play<M: Model>(model: impl Fn() -> M) {
@@ -98,6 +112,16 @@ fn join_and_play<M: Model>(model: impl Fn() -> M) {
             .sum::<u32>()
     };
     assert_eq!((weights(&games[0]), weights(&games[1])), (16, 16));
+    // What is drawn may be a little later.
+    let end = games[1].now() + Duration::from_secs(10);
+    let shown = |game: &mut Game<M>| {
+        let now = game.now();
+        game.machine_mut().shown(now).stones.len()
+    };
+    while shown(&mut games[1]) < 2 {
+        assert!(games[1].now() < end, "was not shown in time");
+        drive(&mut games);
+    }
     let until = games[1].now() + Duration::from_secs(2);
     games[1].leave_game("bye", until).unwrap();
     games.truncate(1);
