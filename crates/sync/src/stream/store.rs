@@ -68,8 +68,8 @@ pub(super) struct Known {
     pub(super) places: Entities<u32>,
     /// The rows in which entities are or were that have been in more than one.
     pub(super) moves: BTreeMap<u32, Vec<u32>>,
-    /// The newest tick at which there was nothing after the last page.
-    beyond: Option<u64>,
+    /// The last ticks at which there was nothing after the last page, in ascending order.
+    beyond: VecDeque<u64>,
     /// Entities that others believe in and that were never told of, and since when.
     pub(super) unheard: BTreeMap<u32, u64>,
     /// Above all ids that were counted up.
@@ -275,7 +275,7 @@ impl Store {
             to,
         });
         for known in &mut self.kinds {
-            known.beyond = Some(tick.0);
+            known.on_nothing_beyond(tick.0);
         }
     }
 
@@ -327,7 +327,7 @@ impl Store {
             let first = if kind == from.kind { from.page } else { 0 };
             let end = if kind == to.kind { to.page } else { u32::MAX };
             if (first..end).contains(&(known.pages.len() as u32)) {
-                known.beyond = known.beyond.max(Some(tick));
+                known.on_nothing_beyond(tick);
             }
             let end = (end as usize).min(known.pages.len());
             for page in first as usize..end {
@@ -462,11 +462,20 @@ impl Known {
         self.pages.get(page as usize)?.as_deref()
     }
 
+    fn on_nothing_beyond(&mut self, tick: u64) {
+        if let Err(at) = self.beyond.binary_search(&tick) {
+            self.beyond.insert(at, tick);
+        }
+        if self.beyond.len() > MOST {
+            self.beyond.pop_front();
+        }
+    }
+
     /// Whether an entity that was there at a tick, in this page or one before, would have been seen since. They only ever go to earlier rows, so
     /// each page must have been seen not before the one behind it. Returns when the search ended.
     pub(super) fn searched(&self, page: usize, since: u64) -> Option<u64> {
         let mut seen = match page >= self.pages.len() {
-            true => self.beyond.filter(|beyond| *beyond >= since)?,
+            true => *self.beyond.iter().find(|beyond| **beyond >= since)?,
             false => since,
         };
         for page in self.pages.iter().take(page.saturating_add(1)).rev() {
@@ -481,7 +490,7 @@ impl Known {
             let certain = page.as_ref().and_then(|history| history.certain(tick));
             matches!(certain, Some((u64::MAX, _)))
         };
-        self.beyond >= Some(tick) && self.pages.iter().all(is_certain)
+        self.beyond.binary_search(&tick).is_ok() && self.pages.iter().all(is_certain)
     }
 
     /// An entity is in a row that it was not in before.

@@ -11,6 +11,8 @@ use crate::stream::sample::Drift;
 #[derive(Clone, Debug)]
 pub(in crate::stream) struct Version {
     pub(in crate::stream) tick: u64,
+    /// If nothing was said, it may have been the same at all ticks from this one on.
+    from: u64,
     /// The rows of which something was said at this very tick.
     pub(in crate::stream) said: u64,
     /// The rows that are certain at this tick: what was said, and what has not changed.
@@ -25,6 +27,7 @@ impl Version {
     fn quiet(tick: u64, sure: u64, page: Page) -> Version {
         Version {
             tick,
+            from: tick,
             said: 0,
             sure,
             owed: 0,
@@ -67,6 +70,7 @@ impl History {
         History {
             versions: VecDeque::from([Version {
                 tick,
+                from: tick,
                 said: rows,
                 sure: sure | rows,
                 owed: rows,
@@ -112,10 +116,14 @@ impl History {
             true => version.sure,
             false => 0,
         };
-        // What has not changed until later is certain, too.
+        // What is there and has not changed until later is certain, too. What was not there may have come and gone untold.
         let mut undecided = !certain;
         for later in self.versions.range(at + 1..) {
-            certain |= undecided & later.sure & !later.said;
+            let unchanged = match later.from <= tick {
+                true => u64::MAX,
+                false => version.page.present,
+            };
+            certain |= undecided & later.sure & !later.said & unchanged;
             undecided &= !later.sure;
             if undecided == 0 {
                 break;
@@ -186,7 +194,10 @@ impl History {
             return self.say_before_all(tick, rows, unchanged, values, has_ids, placed);
         };
         let place = match self.versions[at].tick == tick {
-            true => at,
+            true => {
+                self.versions[at].from = tick;
+                at
+            }
             false => {
                 let page = self.versions[at].page.clone();
                 self.versions.insert(after, Version::quiet(tick, 0, page));
