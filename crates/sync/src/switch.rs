@@ -77,6 +77,10 @@ pub struct Switch {
     passed: BTreeMap<PeerId, u64>,
     /// At the authority: who is to be handed the present epoch, when, and whether it has asked for it.
     to_hand: BTreeMap<PeerId, (Duration, bool)>,
+    /// The number of what was handed last: at the authority to anybody, at a guest to it.
+    last_handed: u64,
+    /// At the authority: what was handed to whom and may have been lost, and when it is sent again.
+    copies: Vec<(Duration, PeerId, Vec<u8>)>,
     /// At the authority: who was handed an epoch, and when.
     handed: BTreeMap<PeerId, Duration>,
     /// At the authority: when it said last what has taken effect.
@@ -152,6 +156,8 @@ impl Switch {
             before: Vec::new(),
             passed: BTreeMap::new(),
             to_hand: BTreeMap::new(),
+            last_handed: 0,
+            copies: Vec::new(),
             handed: BTreeMap::new(),
             next_applied: Duration::ZERO,
             roster: None,

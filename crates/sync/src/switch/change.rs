@@ -7,7 +7,8 @@ use core::time::Duration;
 use super::message::{Checkpoint, Message};
 use super::{Before, Beginning, Decree, Handover, Lent, Running, Switch, policy};
 use crate::{
-    AdoptError, Carriage, Conditions, Member, Model, ModelEvent, PeerId, PlayerId, Status, World,
+    AdoptError, Carriage, Conditions, Member, Model, ModelEvent, Outgoing, PeerId, PlayerId,
+    Status, World,
 };
 
 /// How long the model before is kept for those who have not left it.
@@ -16,6 +17,10 @@ const LINGERS: Duration = Duration::from_secs(10);
 const SEEN: Duration = Duration::from_millis(150);
 /// Who has not come to the next epoch so long after it began asks to be handed it, and again as often.
 const ASK_AFTER: Duration = Duration::from_secs(1);
+/// A state that is not larger is sent again before it is known to be lost.
+const CHEAP_BYTES: usize = 8192;
+/// Ticks after which it is, unless it has been heard.
+const COPIES_AFTER: [u32; 2] = [2, 5];
 /// How often guests that do not simulate are told what has taken effect.
 const APPLIED_EVERY: Duration = Duration::from_millis(250);
 
@@ -311,6 +316,7 @@ impl Switch {
     pub(super) fn lead(&mut self, now: Duration, world: &mut dyn World) {
         self.attend_to_those_behind(now);
         self.hand_over_due(now, world);
+        self.send_copies(now);
         if let Some(at) = self.to_hand.values().map(|(at, _)| *at).min() {
             self.wake_at(at);
         }
@@ -325,6 +331,29 @@ impl Switch {
         let due: Vec<PeerId> = due.map(|(peer, _)| *peer).collect();
         for peer in due {
             self.hand_over(now, peer, world);
+        }
+    }
+
+    /// Sends again what may have been lost.
+    fn send_copies(&mut self, now: Duration) {
+        for (at, peer, bytes) in core::mem::take(&mut self.copies) {
+            if self
+                .passed
+                .get(&peer)
+                .is_some_and(|passed| *passed >= self.epoch)
+            {
+                continue;
+            }
+            if at > now {
+                self.wake_at(at);
+                self.copies.push((at, peer, bytes));
+                continue;
+            }
+            self.outbox.push_back(Outgoing {
+                to: [peer].into(),
+                carriage: Carriage::Unreliable,
+                bytes,
+            });
         }
     }
 
@@ -350,13 +379,22 @@ impl Switch {
         self.handed.insert(peer, now);
         let before = self.before.iter_mut().find(|old| old.epoch + 1 == epoch);
         let farewell = before.map_or_else(Vec::new, |before| before.running.farewell(peer));
+        let checkpoint = self.write_checkpoint(now, peer, world);
+        self.last_handed += 1;
         let message = Message::Handover {
             epoch,
+            number: self.last_handed,
             farewell: &farewell,
-            checkpoint: &self.write_checkpoint(now, peer, world),
+            checkpoint: &checkpoint,
         };
         self.running.trust(peer);
         self.say([peer].into(), Carriage::Reliable, &message);
+        // Somebody waits for it: what is lost is not to cost a round trip, if that is cheap.
+        let copy = message.write();
+        if copy.len() <= CHEAP_BYTES {
+            let due = COPIES_AFTER.map(|ticks| now + self.tick_time * ticks);
+            self.copies.extend(due.map(|at| (at, peer, copy.clone())));
+        }
     }
 
     /// The models before go on answering until nobody needs them.

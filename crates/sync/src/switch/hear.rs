@@ -63,11 +63,14 @@ impl Switch {
                     self.take_decree(now, decree);
                 }
             }
+            Message::Handover { number, .. } if number <= self.last_handed => {}
             Message::Handover {
                 epoch,
+                number,
                 farewell,
                 checkpoint,
             } => {
+                self.last_handed = number;
                 // An authority that has given a state goes on from that.
                 let counts = self.next_ask.is_some() || !self.running.is_same_everywhere();
                 if epoch == self.epoch + 1 && !farewell.is_empty() {

@@ -29,6 +29,8 @@ pub(super) enum Message<'a> {
     /// An epoch to go on in, in place of the one the receiver is in; and before that, the last message of the model before.
     Handover {
         epoch: u64,
+        /// Counts what was handed to anybody: the same may come twice.
+        number: u64,
         farewell: &'a [u8],
         checkpoint: &'a [u8],
     },
@@ -81,9 +83,10 @@ impl<'a> Message<'a> {
             },
             1 => Self::Passed { epoch: r.number()? },
             2 => {
-                let (epoch, len) = (r.number()?, r.number()?);
+                let (epoch, number, len) = (r.number()?, r.number()?, r.number()?);
                 Self::Handover {
                     epoch,
+                    number,
                     farewell: r.take(usize::try_from(len).ok()?)?,
                     checkpoint: r.rest(),
                 }
@@ -147,10 +150,12 @@ impl<'a> Message<'a> {
             }
             Self::Handover {
                 epoch,
+                number,
                 farewell,
                 checkpoint,
             } => {
                 put(&mut out, *epoch);
+                put(&mut out, *number);
                 put(&mut out, farewell.len() as u64);
                 out.extend_from_slice(farewell);
                 out.extend_from_slice(checkpoint);
@@ -282,6 +287,7 @@ mod tests {
             Message::Passed { epoch: 901 },
             Message::Handover {
                 epoch: 901,
+                number: 300,
                 farewell: b"bye",
                 checkpoint: b"state",
             },
