@@ -412,6 +412,66 @@ fn eight_players_change_between_all_models() {
     }
 }
 
+#[test]
+fn a_policy_changes_the_model_when_more_play() {
+    fn by_players() -> Switch {
+        choices().with_policy(Box::new(|now| {
+            let settled = now.since > Duration::from_secs(2);
+            settled.then_some(if now.players > 3 {
+                SNAPSHOT
+            } else {
+                STATE_SYNC
+            })
+        }))
+    }
+    let mut room = Room::new(1, 3, by_players);
+    room.play(3000);
+    room.run(1000);
+    room.assert_all_heard(STATE_SYNC, 1, true);
+    room.join(1);
+    room.play(4000);
+    room.run(1000);
+    room.assert_all_heard(SNAPSHOT, 2, true);
+    assert_eq!(room.state(HOST).speakers.len(), 4);
+}
+
+#[test]
+fn only_the_host_changes_the_model() {
+    let mut room = Room::new(1, 3, choices);
+    let change = |now, game: &mut Game| {
+        let time = game.session().time(now).expect("plays");
+        game.model_mut().to(time, ROLLBACK)
+    };
+    assert_eq!(room.fleet.with(NodeId(1), change), Some(false));
+    assert!(!room.change_to(LOCKSTEP), "it is that already");
+    assert!(!room.change_to(4), "there is no such choice");
+    assert!(room.change_to(ROLLBACK));
+    room.play(1000);
+    room.run(1000);
+    room.assert_all_heard(ROLLBACK, 1, true);
+}
+
+#[test]
+fn a_mesh_stays_with_the_first_model_and_says_why() {
+    let mut fleet: Fleet<Game> = Fleet::new(1);
+    let node = fleet.add_node();
+    let config = SessionConfig::new("assembly", 1).player("somebody");
+    fleet.start(node, |now, seed| {
+        let world = Live::new(Assembly::default());
+        Match::new(now, config, Role::Introducer, seed, choices(), world).unwrap()
+    });
+    fleet.with(node, |now, game| game.session_mut().start(now));
+    let until = fleet.now() + Duration::from_secs(2);
+    while fleet.next(until).is_some() {}
+    fleet.with(node, |now, game| {
+        let time = game.session().time(now).expect("plays");
+        assert!(game.status().tick > Tick(30));
+        assert!(!game.model_mut().to(time, ROLLBACK));
+        let trouble = game.status().trouble.unwrap_or_default();
+        assert!(trouble.contains("mesh"), "{trouble}");
+    });
+}
+
 /// Changes at any time, with any connection, while others come and go.
 fn storm(seed: u64) {
     let mut room = Room::new(seed, 2 + seed as usize % 5, choices);

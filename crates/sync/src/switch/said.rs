@@ -192,3 +192,89 @@ pub(super) fn strip(inputs: &TickInputs, out: &mut TickInputs) {
         out.set_sight(*player, *sight);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: Duration = Duration::from_secs(5);
+    const ANN: PlayerId = PlayerId(4);
+
+    /// What the model is told.
+    fn tell(said: &mut Said) -> Vec<(u64, Vec<u8>)> {
+        let (mut told, mut bytes) = (Vec::new(), Vec::new());
+        while let Some(player) = said.next_untold(&mut bytes, None) {
+            let (number, input) = unwrap(&bytes);
+            told.push((number, input.to_vec()));
+            said.on_told(player);
+        }
+        told
+    }
+
+    fn numbers(told: Vec<(u64, Vec<u8>)>) -> Vec<u64> {
+        told.into_iter().map(|(number, _)| number).collect()
+    }
+
+    #[test]
+    fn what_has_not_taken_effect_is_said_again_in_its_order() {
+        let mut said = Said::default();
+        for input in [b"a", b"b", b"c"] {
+            assert!(said.push(NOW, ANN, input));
+        }
+        assert_eq!(numbers(tell(&mut said)), [1, 2, 3]);
+        said.on_settled(NOW, ANN, 2);
+        assert!(said.push(NOW, ANN, b"d"));
+        said.say_again();
+        let again = [(1, b"a".to_vec()), (3, b"c".to_vec()), (4, b"d".to_vec())];
+        assert_eq!(tell(&mut said), again);
+        said.on_applied(ANN, 3);
+        said.say_again();
+        assert_eq!(numbers(tell(&mut said)), [4]);
+    }
+
+    #[test]
+    fn what_got_lost_long_ago_is_not_said_again() {
+        let mut said = Said::default();
+        for _ in 0..3 {
+            said.push(NOW, ANN, b"");
+        }
+        tell(&mut said);
+        said.on_settled(NOW + 2 * LOST, ANN, 2);
+        said.say_again();
+        assert_eq!(numbers(tell(&mut said)), [3]);
+    }
+
+    #[test]
+    fn what_is_not_taken_was_never_said() {
+        let mut said = Said::default();
+        said.push(NOW, ANN, b"a");
+        said.take_back(ANN);
+        assert!(!said.waits_of(ANN));
+        assert_eq!(tell(&mut said), []);
+    }
+
+    #[test]
+    fn another_life_of_a_program_counts_on() {
+        let mut said = Said::default();
+        said.go_on_from(ANN, 70);
+        said.push(NOW, ANN, b"a");
+        let told = numbers(tell(&mut said));
+        assert!(told[0] > 70, "{told:?}");
+        said.go_on_from(ANN, 80);
+        said.push(NOW, ANN, b"b");
+        assert_eq!(numbers(tell(&mut said)), [told[0] + 1]);
+    }
+
+    #[test]
+    fn an_input_without_a_number_is_nothing() {
+        assert_eq!(unwrap(&[]), (0, &[][..]));
+        assert_eq!(unwrap(&[0xff; 20]), (0, &[][..]));
+        let mut inputs = TickInputs::new();
+        inputs.set_players(&[ANN]);
+        inputs.push(ANN, &[5, 7, 8]);
+        let mut plain = TickInputs::new();
+        strip(&inputs, &mut plain);
+        assert_eq!(plain.entries().collect::<Vec<_>>(), [(ANN, &[7, 8][..])]);
+        assert_eq!(plain.players(), [ANN]);
+    }
+}
