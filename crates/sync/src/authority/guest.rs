@@ -257,7 +257,10 @@ impl Guest {
             if let Err(at) = self.fresh.binary_search(&received.tick) {
                 self.fresh.insert(at, received.tick);
             }
-            common.wake_at(now);
+            // What is not all there yet is looked at in the next tick, whatever has come until then.
+            if received.complete {
+                common.wake_at(now);
+            }
         }
     }
 
