@@ -280,7 +280,7 @@ impl Playout {
         let passed = now.saturating_sub(self.moved_at).as_secs_f64();
         self.moved_at = self.moved_at.max(now);
         let way = self.wanted - self.delay;
-        if way < -JUMP || way > JUMP {
+        if !(-JUMP..=JUMP).contains(&way) {
             self.delay = self.wanted;
             return;
         }
@@ -365,7 +365,7 @@ impl Arrivals {
 
     fn push_delay(&mut self, at: f64, delay: f64, number: u32) {
         self.ends_at = at;
-        if number % self.stride == 0 {
+        if number.is_multiple_of(self.stride) {
             self.delays.push_back((at, delay));
         }
     }
