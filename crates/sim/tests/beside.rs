@@ -112,7 +112,8 @@ impl Simulation for Battle {
     }
 }
 
-type Game = Match<Both<Live<Economy>, Live<Battle>>, Beside<Lockstep, Snapshot>>;
+type Realm = Both<Live<Economy>, Live<Battle>>;
+type Game = Match<Realm, Beside<Lockstep, Snapshot>>;
 
 struct Room {
     fleet: Fleet<Game>,
@@ -302,7 +303,7 @@ fn each_part_is_recorded_for_itself() {
 
 #[test]
 fn one_model_simulates_both_as_well() {
-    let mut fleet: Fleet<Match<Both<Live<Economy>, Live<Battle>>, Lockstep>> = Fleet::new(1);
+    let mut fleet: Fleet<Match<Realm, Lockstep>> = Fleet::new(1);
     fleet.set_links(LinkConfig {
         latency: Duration::from_millis(20),
         ..LinkConfig::default()
@@ -343,7 +344,7 @@ fn one_model_simulates_both_as_well() {
     }
     let until = fleet.now() + Duration::from_secs(1);
     while fleet.next(until).is_some() {}
-    let state = |node, game: &mut Match<Both<Live<Economy>, Live<Battle>>, Lockstep>| {
+    let state = |node, game: &mut Match<Realm, Lockstep>| {
         assert_eq!(game.status().desyncs, 0, "{node}");
         let world = game.world_mut();
         let (hired, strikes) = (world.first.state().hired, world.second.state().strikes);
