@@ -4,7 +4,7 @@ CARGO ?= cargo
 SAMESTEP = $(CARGO) run --quiet --release -p samestep-cli --
 PLANS = delivery jitter loss-latency block bottleneck hostile clock topology join churn \
 	lockstep-limits lockstep-conditions lockstep-resync lockstep-join lockstep-scale rollback \
-	snapshot-limits snapshot-conditions bandwidth
+	snapshot-limits snapshot-conditions bandwidth prediction hits models
 
 .PHONY: help play test setup lint unit wasm lab-plans doc bench soak fuzz peers report
 

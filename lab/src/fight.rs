@@ -11,7 +11,7 @@ use samestep_sync::{Events, Input, Inputs, PlayerId, Rng, Simulation, Tick, rand
 
 use crate::arena::Script;
 pub use played::{Played, Program, Scene, Setting, play};
-pub use trail::{Correction, Stand, Step, Track, Trail};
+pub use trail::{Correction, Stand, Track, Trail};
 
 /// What players do, in the order of the ticks they do it in.
 #[derive(Clone, Debug, PartialEq)]

@@ -30,7 +30,7 @@ const KEYS: &[Key] = &[
     .labelled(|value| Some(format!("claims-{value}")).filter(|_| value.to_string() != "none")),
     Key::number(
         "shooters",
-        5.0,
+        3.0,
         Domain::Whole(1, 16),
         "guests who shoot",
     ),
@@ -73,7 +73,7 @@ const METRICS: &[Metric] = &[
     Metric::new(
         "agreement",
         "%",
-        "shots of which shooter and authority say the same: who was hit, or nobody",
+        "shots that were fired of which shooter and authority say the same: who was hit, or nobody",
     ),
     Metric::new(
         "close_agreement",
@@ -95,7 +95,7 @@ const METRICS: &[Metric] = &[
     Metric::new(
         "unfired",
         "%",
-        "shots that the authority did not let happen",
+        "shots that never were: the shooter had been killed meanwhile, or could not pay for them",
     ),
     Metric::new(
         "beyond",
@@ -212,11 +212,14 @@ fn figures(matches: &[&Shots]) -> [Option<f64>; METRICS.len()] {
         (!matches.is_empty()).then(|| sum / matches.len() as f64)
     };
     [
-        share(|_| true, |shot| shot.agrees()),
-        share(|shot| shot.is_close(), |shot| shot.agrees()),
+        share(|shot| shot.fired, |shot| shot.agrees()),
+        share(|shot| shot.fired && shot.is_close(), |shot| shot.agrees()),
         share(|_| true, |shot| shot.is_close()),
-        share(|shot| shot.seen.is_some(), |shot| shot.hit != shot.seen),
-        share(|_| true, |shot| shot.hit.is_some()),
+        share(
+            |shot| shot.fired && shot.seen.is_some(),
+            |shot| shot.hit != shot.seen,
+        ),
+        share(|shot| shot.fired, |shot| shot.hit.is_some()),
         None,
         share(|_| true, |shot| !shot.fired),
         mean(|shots| shots.beyond * 100.0),

@@ -98,9 +98,15 @@ const METRICS: &[Metric] = &[
         "how often anything simulated ahead was not what the authority says, per guest and second",
     ),
     Metric::new(
+        "correction_p50",
+        "blocks",
+        "how far putting that right moves the guest's own character, in the state at the same tick, median",
+    ),
+    Metric::new("correction_p99", "blocks", "the same, 99th percentile"),
+    Metric::new(
         "corrections",
         "/s",
-        "how often that moved the guest's own character, per guest and second",
+        "how often it moves the guest's own character at all, per guest and second",
     ),
     Metric::new(
         "blows",
@@ -110,7 +116,7 @@ const METRICS: &[Metric] = &[
     Metric::new(
         "moved_p50",
         "blocks",
-        "how far a correction moves one's own character, in the state at the same tick, median; no row without corrections",
+        "how far it does then, median; no row where it never does",
     ),
     Metric::new("moved_p99", "blocks", "the same, 99th percentile"),
     Metric::new("moved_most", "blocks", "the same, most"),
@@ -257,6 +263,13 @@ fn figures(played: &[Played]) -> [Option<f64>; METRICS.len()] {
     let (own, others) = (all(|p| &p.own_ms).sorted(), all(|p| &p.others_ms).sorted());
     let astray = all(|p| &p.own_astray);
     let (sizes, wrong) = (moved.sorted(), wrong.sorted());
+    // Most of what is put right is somebody else.
+    let rewound = guests().map(|guest| guest.status.1.corrections - guest.status.0.corrections);
+    let mut rewinds = moved.clone();
+    for _ in moved.len()..rewound.sum::<u64>() as usize {
+        rewinds.push(0.0);
+    }
+    let rewinds = rewinds.sorted();
     [
         all(|p| &p.own_ticks).max(),
         own.percentile(50.0),
@@ -264,6 +277,8 @@ fn figures(played: &[Played]) -> [Option<f64>; METRICS.len()] {
         others.percentile(50.0),
         others.percentile(99.0),
         counted(|status| status.corrections),
+        rewinds.percentile(50.0),
+        rewinds.percentile(99.0),
         Some(moved.len() as f64 / seconds),
         Some((moved.len() - unhit.len()) as f64 / seconds),
         sizes.percentile(50.0),

@@ -37,6 +37,11 @@ impl Work {
         self.hear(work)
     }
 
+    /// All work.
+    pub fn total(&self) -> Duration {
+        self.total
+    }
+
     /// All work for each tick, in ms, sealing and opening packets included.
     pub fn per_tick(&self) -> Option<f64> {
         let ticks: u64 = self.steps.iter().map(|(ticks, _)| ticks).sum();
