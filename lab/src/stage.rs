@@ -47,28 +47,19 @@ pub struct Stage<G: Placed, M: Model> {
     start: Duration,
     looked: u64,
     truth: Truth,
-    notices: Vec<(Duration, NodeId, Notice)>,
     shown: Places,
     known: Places,
 }
 
 /// What one program shows at a moment.
-pub struct Look<'a, G> {
+pub struct Look<'a> {
     /// Which program.
     pub node: NodeId,
-    /// True time since the game began.
-    pub at: Duration,
-    /// The tick that is the authority's present, as the common clock shows it here, with what has passed of it.
-    pub present: f64,
-    /// What others do is shown as it was at this tick, as the program says itself.
+    /// What others do is shown as it was at this tick and what had passed of the next, as the program says itself.
     pub displayed: f64,
-    /// One's own inputs are given for about this tick.
-    pub acting: f64,
     /// How the model gets on.
     pub status: &'a Status,
-    /// What is drawn.
-    pub game: &'a G,
-    /// Where things are in that.
+    /// Where things are in what is drawn.
     pub shown: &'a Places,
     /// Where they are in the newest state that is known here.
     pub known: &'a Places,
@@ -94,7 +85,6 @@ impl<G: Placed, M: Model> Stage<G, M> {
             start: Duration::ZERO,
             looked: 0,
             truth: Truth::default(),
-            notices: Vec::new(),
             shown: Places::new(),
             known: Places::new(),
         };
@@ -150,7 +140,6 @@ impl<G: Placed, M: Model> Stage<G, M> {
         self.with(OPENER, |now, member| member.start(now));
         self.wait("the game did not begin everywhere", Member::is_playing)?;
         self.start = self.fleet.now();
-        self.notices.clear();
         Ok(())
     }
 
@@ -206,22 +195,12 @@ impl<G: Placed, M: Model> Stage<G, M> {
         self.member(OPENER).sent().of(address)
     }
 
-    /// Where everything was on the opener.
-    pub fn truth(&self) -> &Truth {
-        &self.truth
-    }
-
-    /// What happened, with its time since the game began.
-    pub fn notices(&self) -> &[(Duration, NodeId, Notice)] {
-        &self.notices
-    }
-
     /// Plays on until this long after the beginning: everyone gives its commands, and after each tick of true time `look` is told what
     /// those who draw show.
     pub fn play_until(
         &mut self,
         elapsed: Duration,
-        mut look: impl FnMut(&Look<'_, G>),
+        mut look: impl FnMut(&Look<'_>),
     ) -> Result<(), String> {
         let end = self.start + elapsed;
         loop {
@@ -241,8 +220,7 @@ impl<G: Placed, M: Model> Stage<G, M> {
     }
 
     /// Everyone who draws does, and is looked at.
-    fn look(&mut self, look: &mut impl FnMut(&Look<'_, G>)) {
-        let at = self.elapsed();
+    fn look(&mut self, look: &mut impl FnMut(&Look<'_>)) {
         let fresh = self.with(OPENER, |_, member| member.take_states());
         for (tick, places) in fresh {
             let forgotten = self.truth.push(tick, places);
@@ -261,22 +239,15 @@ impl<G: Placed, M: Model> Stage<G, M> {
             let drawn = fleet.with(node, |now, member| {
                 known.clear();
                 member.game().world().state().places(known);
-                member.draw(now, |present, status, game| {
-                    shown.clear();
-                    game.places(shown);
-                    let ticks = |time: Duration| time.as_secs_f64() / TICK.as_secs_f64();
-                    look(&Look {
-                        node,
-                        at,
-                        present,
-                        displayed: present - ticks(status.delay),
-                        acting: present + ticks(status.lead),
-                        status,
-                        game,
-                        shown,
-                        known,
-                        truth,
-                    });
+                shown.clear();
+                let (displayed, status) = member.draw(now, shown);
+                look(&Look {
+                    node,
+                    displayed,
+                    status: &status,
+                    shown,
+                    known,
+                    truth,
                 });
             });
             drawn.expect("nobody ever stops");
@@ -285,12 +256,10 @@ impl<G: Placed, M: Model> Stage<G, M> {
 
     /// Lets time pass in which nobody does anything.
     pub fn idle_until(&mut self, until: Duration) -> Result<(), String> {
-        while let Some((at, node, notice)) = self.fleet.next(until) {
+        while let Some((_, node, notice)) = self.fleet.next(until) {
             if let Notice::Left(why) = &notice {
                 return Err(format!("{node} is out of the room: {why}"));
             }
-            let at = at.saturating_sub(self.start);
-            self.notices.push((at, node, notice));
         }
         Ok(())
     }

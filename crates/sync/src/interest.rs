@@ -142,6 +142,14 @@ impl Interest {
         }
     }
 
+    /// Whether anything is hidden.
+    pub(crate) fn hides(&self) -> bool {
+        let hidden = |part: &Rows| {
+            part.others == Relevance::HIDDEN || part.rows.contains(&Some(Relevance::HIDDEN))
+        };
+        self.parts.iter().any(hidden)
+    }
+
     /// Whether nothing is hidden, and all at the full rate.
     pub fn is_everything(&self) -> bool {
         self.parts.iter().all(|part| *part == EVERYTHING)

@@ -235,7 +235,7 @@ impl<M: Model> Playing<M> {
             let opens = node == OPENER;
             self.stage.with(node, |now, member| {
                 member.count_work();
-                member.forget(now);
+                member.forget();
                 member.set_watch(move |time, live, status| {
                     let mut notes = notes.borrow_mut();
                     let own = Stand::of(live.state(), PlayerId(at as u16));

@@ -60,7 +60,7 @@ struct Before {
 
 impl Audience {
     /// Takes note of a picture.
-    pub fn look<G>(&mut self, look: &Look<'_, G>) {
+    pub fn look(&mut self, look: &Look<'_>) {
         let before = self.before.entry(look.node).or_default();
         let seen = &mut self.seen;
         seen.delays.push(look.status.delay.as_secs_f64() * 1e3);
@@ -97,14 +97,14 @@ impl Audience {
 }
 
 impl Before {
-    fn take<G>(&mut self, look: &Look<'_, G>) {
+    fn take(&mut self, look: &Look<'_>) {
         self.shown.clone_from(look.shown);
         self.known.clone_from(look.known);
         self.displayed = look.displayed;
     }
 
     /// Whether the picture goes on from the one before.
-    fn compare<G>(&mut self, look: &Look<'_, G>, seen: &mut Seen) {
+    fn compare(&mut self, look: &Look<'_>, seen: &mut Seen) {
         let passed = look.displayed - self.displayed;
         let earlier = look.truth.at(look.displayed - 1.0);
         let (Some(now), Some(earlier)) = (look.truth.at(look.displayed), earlier) else {
@@ -136,7 +136,7 @@ impl Before {
     }
 
     /// How long entities wait for something new to be known of them.
-    fn wait<G>(&mut self, look: &Look<'_, G>, seen: &mut Seen) {
+    fn wait(&mut self, look: &Look<'_>, seen: &mut Seen) {
         let Some(newest) = look.truth.newest().map(|tick| tick.0 as f64) else {
             return;
         };

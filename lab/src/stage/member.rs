@@ -22,9 +22,8 @@ pub struct Member<G: Placed, M: Model> {
     notices: VecDeque<Notice>,
     /// What only the opener notes.
     host: Option<Books>,
-    /// The newest tick that is known, since when, and the longest it took for a newer one to come.
-    reached: (Tick, Duration),
-    longest_pause: Duration,
+    /// The newest tick that is known.
+    reached: Tick,
     /// How much work it has, if that is counted.
     work: Option<Work>,
     watch: Option<Watch<G>>,
@@ -50,8 +49,7 @@ impl<G: Placed, M: Model> Member<G, M> {
             told: Told::default(),
             notices: VecDeque::new(),
             host: opens.then(Books::default),
-            reached: (Tick(0), Duration::ZERO),
-            longest_pause: Duration::ZERO,
+            reached: Tick(0),
             work: opens.then(Work::default),
             watch: None,
         }
@@ -110,11 +108,6 @@ impl<G: Placed, M: Model> Member<G, M> {
         &self.told
     }
 
-    /// Longest time in which nothing newer became known, beyond a tick, since last forgotten.
-    pub fn longest_pause(&self) -> Duration {
-        self.longest_pause.saturating_sub(TICK)
-    }
-
     /// What the opener has sent since last forgotten; nothing of others.
     pub fn sent(&self) -> &Ledger {
         const NOTHING: &Ledger = &Ledger::new();
@@ -132,23 +125,21 @@ impl<G: Placed, M: Model> Member<G, M> {
     }
 
     /// Counts everything anew.
-    pub fn forget(&mut self, now: Duration) {
-        self.longest_pause = Duration::ZERO;
-        self.reached.1 = now;
+    pub fn forget(&mut self) {
         self.work = self.work.as_ref().map(|_| Work::default());
         if let Some(books) = &mut self.host {
             books.sent = Ledger::default();
         }
     }
 
-    /// Draws a picture: tells the present by the common clock, in ticks, the status and what is drawn.
-    pub fn draw(&mut self, now: Duration, look: impl FnOnce(f64, &Status, &G)) {
+    /// Draws a picture: which tick of what others do it shows, by the common clock, and how the model gets on then.
+    pub fn draw(&mut self, now: Duration, shown: &mut Places) -> (f64, Status) {
         let began = self.began.unwrap_or_default();
         let time = self.game.session().time(now).unwrap_or_default();
-        let present = (time.as_secs_f64() - began.as_secs_f64()) / TICK.as_secs_f64();
-        // Of the picture before; the delay changes by less than a millisecond from one to the next.
+        self.game.shown(now).places(shown);
         let status = self.game.status();
-        look(present, &status, self.game.shown(now));
+        let time = time.as_secs_f64() - began.as_secs_f64() - status.delay.as_secs_f64();
+        (time / TICK.as_secs_f64(), status)
     }
 
     /// Where everything was in the ticks since last asked, on the opener.
@@ -179,12 +170,10 @@ impl<G: Placed, M: Model> Member<G, M> {
             watch(now, self.game.world(), &self.game.status());
         }
         let tick = self.game.status().tick;
-        if tick <= self.reached.0 {
+        if tick <= self.reached {
             return;
         }
-        let pause = now.saturating_sub(self.reached.1);
-        self.longest_pause = self.longest_pause.max(pause);
-        self.reached = (tick, now);
+        self.reached = tick;
         if let Some(books) = &mut self.host {
             let mut places = books.spare.pop().unwrap_or_default();
             self.game.world().state().places(&mut places);

@@ -39,9 +39,8 @@ fn seconds(count: u64) -> Duration {
 fn what_is_shown_is_what_was_true() {
     let snapshot = || Snapshot::new(SnapshotConfig::default()).unwrap();
     let mut stage = stage::<Evaluation, _>(3, 200, snapshot);
-    let nothing = |_: &Look<'_, Evaluation>| {};
-    stage.play_until(seconds(2), nothing).unwrap();
-    stage.with(OPENER, |now, member| member.forget(now));
+    stage.play_until(seconds(2), |_| {}).unwrap();
+    stage.with(OPENER, |_, member| member.forget());
     let mut audience = Audience::default();
     stage
         .play_until(seconds(4), |look| audience.look(look))
@@ -56,7 +55,7 @@ fn what_is_shown_is_what_was_true() {
     let ledger = stage.ledger(NodeId(1));
     assert!(ledger.packets() >= 40 && ledger.bytes() > 2_000);
     assert!(stage.member(OPENER).work().unwrap().per_tick() > Some(0.0));
-    assert!(stage.truth().newest() > Some(Tick(230)));
+    assert!(stage.truth.newest() > Some(Tick(230)));
 }
 
 #[test]

@@ -17,6 +17,9 @@ const MAX_NEWS: usize = 8192;
 /// Bytes of a packet that are not its message: addresses, numbers, acknowledgements, the seal.
 const PACKET_BYTES: usize = 80;
 
+/// By how many ticks what is drawn somewhere may be off from one moment to another, and by how much faster or slower it may run.
+const UNEVEN: f64 = 0.75;
+const UNEVEN_SPEED: f64 = 0.05;
 /// Bytes that may come at once where a budget is set, in a packet or so.
 const BURST: u64 = 1500;
 /// Bytes for which it is worth to send a packet.
@@ -94,6 +97,8 @@ pub(super) struct Client {
     /// Events it has not confirmed, and from which tick on it wants them.
     news: VecDeque<(Tick, usize, Vec<u8>)>,
     pub news_since: Tick,
+    /// How far in the past others were drawn there when it did something last, in ticks, and when that was.
+    drawn: Option<(Tick, f64)>,
     /// Bytes a second, as its connection estimates.
     pub rate: Option<u64>,
     /// Bytes that may be sent now.
@@ -117,6 +122,7 @@ impl Client {
             slack: None,
             news: VecDeque::new(),
             news_since: tick,
+            drawn: None,
             rate: None,
             allowance: 0,
             unlimited: 0,
@@ -152,6 +158,22 @@ impl Client {
         if self.slack.is_none_or(|(_, least)| us < least) {
             self.slack = Some((tick, us));
         }
+    }
+
+    /// Whether it can have seen this when it did what it does in `tick`: what is drawn moves on evenly, so whoever claims to have seen now this
+    /// and now that does not tell the truth.
+    pub(super) fn may_see(&mut self, tick: Tick, sight: &Sight) -> bool {
+        let between = sight.after.since(sight.before) as f64 * f64::from(sight.part) / 65_536.0;
+        let late = tick.since(sight.before) as f64 - between;
+        let Some((before, was_late)) = self.drawn else {
+            self.drawn = Some((tick, late));
+            return true;
+        };
+        let may_differ = UNEVEN + UNEVEN_SPEED * tick.since(before) as f64;
+        let differs = late - was_late;
+        let drawn = was_late + differs.clamp(-may_differ, may_differ);
+        self.drawn = Some((tick, drawn));
+        differs.abs() <= may_differ
     }
 
     /// Something happened that it may know of.

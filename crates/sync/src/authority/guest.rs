@@ -8,7 +8,7 @@ use core::time::Duration;
 use super::begin::FIRST;
 use super::common::Common;
 use super::host::LAYOUT;
-use super::kinds::Kinds;
+use super::kinds::{Kinds, Told};
 use super::lead::Lead;
 use super::message::{Entry, Message, News, Said, Update};
 use super::predict::Predicted;
@@ -38,6 +38,8 @@ pub(super) struct Guest {
     playout: Playout,
     pub table: Table,
     pub doing: TickInputs,
+    /// What is told beside the state.
+    pub told: Told,
     epoch: u8,
     pub every: u64,
     /// The tick in which players here act next.
@@ -87,6 +89,7 @@ impl Guest {
             kinds,
             playout: Playout::new(playout),
             doing: TickInputs::new(),
+            told: Told::default(),
             epoch: 0,
             every: common.settings.every,
             head: Tick(0),
@@ -185,6 +188,7 @@ impl Guest {
         // What is never told stays as it is here.
         world.scene().extract(&mut self.table);
         self.store.known(tick, &mut self.table);
+        self.told = self.kinds.told(&self.table);
         self.kinds.set_counters(&mut self.table);
         self.kinds.doing(&self.table, &mut self.doing);
         world.scene().replace(tick, &self.table, &self.doing)

@@ -254,7 +254,7 @@ impl Host {
             self.inputs.push(*player, &due.input);
             let sight = due.sight;
             let sight = sight.filter(|sight| is_plausible(common, client, tick, sight));
-            if let Some(sight) = sight {
+            if let Some(sight) = sight.filter(|sight| client.may_see(tick, sight)) {
                 self.inputs.set_sight(*player, sight);
             }
         }
@@ -355,8 +355,8 @@ impl Host {
     fn look(&mut self, players: &[PlayerId], world: &mut dyn World) -> bool {
         self.interest.reset();
         world.scene().interest(players, &mut self.interest);
-        if self.interest.is_everything() {
-            return false;
+        if !self.interest.hides() {
+            return !self.interest.is_everything();
         }
         // What others hold shows where they are going, and how many entities there are how many are hidden.
         if !self.interest.says_of(self.kinds.inputs()) {

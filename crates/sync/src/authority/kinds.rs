@@ -1,11 +1,21 @@
 //! What travels with a state that is not in it: who is present, what they hold, and how entities are numbered.
 
+use alloc::vec::Vec;
+
 use crate::interest::INPUTS_PART;
 use crate::table::{Schema, Table};
 use crate::{PlayerId, TickInputs};
 
 /// The longest input that others are told of.
 const WORD: usize = 8;
+
+/// What is told beside a state.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Told {
+    /// Of which players what they hold.
+    inputs: Vec<u64>,
+    counters: bool,
+}
 
 /// Where in a table things are that models add to a state.
 #[derive(Clone, Debug)]
@@ -24,7 +34,7 @@ impl Kinds {
         Kinds {
             schema: state.with_added(&[
                 ("present", &["player"]),
-                (INPUTS_PART, &["length", "word"]),
+                (INPUTS_PART, &["player", "length", "word"]),
                 ("counters", &["next"]),
             ]),
             own: state.kinds().len(),
@@ -52,26 +62,22 @@ impl Kinds {
         let rows = self.rows(table, self.own, players.len());
         rows.extend(players.iter().map(|player| u64::from(player.0)));
         let rows = self.rows(table, self.inputs(), players.len());
-        rows.resize(players.len() * 2, 0);
+        let nothing = players.iter().flat_map(|player| [player.0.into(), 0, 0]);
+        rows.extend(nothing);
         for (player, input) in doing.entries() {
             let (Ok(at), Some(word)) = (players.binary_search(&player), word(input)) else {
                 continue;
             };
-            rows[at * 2] = input.len() as u64;
-            rows[at * 2 + 1] = word;
+            rows[at * 3 + 1] = input.len() as u64;
+            rows[at * 3 + 2] = word;
         }
         let counters = (0..self.own).map(|kind| table.kind(kind).map_or(0, |rows| rows.counter));
-        let counters: alloc::vec::Vec<u64> = counters.map(u64::from).collect();
+        let counters: Vec<u64> = counters.map(u64::from).collect();
         let rows = self.rows(table, self.counters(), self.own);
         rows.extend(counters);
     }
 
-    fn rows<'a>(
-        &self,
-        table: &'a mut Table,
-        kind: usize,
-        count: usize,
-    ) -> &'a mut alloc::vec::Vec<u64> {
+    fn rows<'a>(&self, table: &'a mut Table, kind: usize, count: usize) -> &'a mut Vec<u64> {
         let rows = table.kind_mut(kind).expect("a table of this schema");
         rows.count = count;
         rows.cells.clear();
@@ -86,13 +92,38 @@ impl Kinds {
             return;
         };
         let player = |cell: &u64| PlayerId(*cell as u16);
-        let players: alloc::vec::Vec<PlayerId> = present.cells.iter().map(player).collect();
+        let players: Vec<PlayerId> = present.cells.iter().map(player).collect();
         doing.set_players(&players);
-        for (player, held) in players.iter().zip(inputs.cells.chunks_exact(2)) {
-            let (len, word) = (held[0] as usize, held[1].to_le_bytes());
-            if (1..=WORD).contains(&len) {
-                doing.insert(*player, &word[..len]);
+        for held in inputs.cells.chunks_exact(3) {
+            let (len, word) = (held[1] as usize, held[2].to_le_bytes());
+            if (1..=WORD).contains(&len) && present.cells.contains(&held[0]) {
+                doing.insert(player(&held[0]), &word[..len]);
             }
+        }
+    }
+
+    /// What a table says beside a state.
+    pub(super) fn told(&self, table: &Table) -> Told {
+        let inputs = table.kind(self.inputs());
+        let inputs = inputs.map_or(&[][..], |rows| &rows.cells);
+        Told {
+            inputs: inputs.iter().copied().step_by(3).collect(),
+            counters: table
+                .kind(self.counters())
+                .is_some_and(|rows| rows.count > 0),
+        }
+    }
+
+    /// Leaves out of a table what is not told, beside a state.
+    pub(super) fn leave_out(&self, table: &mut Table, told: &Told) {
+        if let Some(rows) = table.kind_mut(self.inputs()) {
+            let cells = rows.cells.chunks_exact(3);
+            let cells = cells.filter(|cells| told.inputs.contains(&cells[0]));
+            rows.cells = cells.flatten().copied().collect();
+            rows.count = rows.cells.len() / 3;
+        }
+        if !told.counters {
+            self.rows(table, self.counters(), 0);
         }
     }
 

@@ -35,7 +35,9 @@ impl Guest {
         }
         self.kinds
             .fill(&mut self.table, &self.predicted.saves[at].1);
+        self.kinds.leave_out(&mut self.table, &self.told);
         if self.store.correct(tick, &mut self.table) {
+            self.told = self.kinds.told(&self.table);
             self.put_right(tick, world)?;
         }
         self.drop_saves(world, Some(tick));

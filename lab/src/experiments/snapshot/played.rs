@@ -110,7 +110,7 @@ pub fn play<G: Contest, M: Authority + 'static>(
     }
     let before = Totals::of(&stage);
     for node in stage.nodes() {
-        stage.with(node, |now, member| member.forget(now));
+        stage.with(node, |_, member| member.forget());
     }
     for second in setting.settling..setting.seconds {
         sample(&stage, second, &mut course);
