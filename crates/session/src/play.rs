@@ -495,10 +495,9 @@ impl<W: World, M: Model> Match<W, M> {
             let estimate = stats.bandwidth_bytes_per_s;
             let waiting = stats.queued_bytes as u64 * 1000 > estimate * FULL.as_millis() as u64;
             // The estimate is not above what was sent: without a queue there is room for more.
-            let is_full = stats.queueing > FULL + stats.jitter * 2 || waiting;
-            let rate = match is_full {
+            let rate = match stats.queueing > FULL || waiting {
                 true => estimate - estimate / 10,
-                false => 2 * estimate + 16_000,
+                false => estimate + estimate / 2 + 16_000,
             };
             let rate = rate.max(LEAST_RATE);
             cares = self.model.handle_rate(time, member.peer, rate);

@@ -17,8 +17,8 @@ const MAX_NEWS: usize = 8192;
 /// Bytes of a packet that are not its message: addresses, numbers, acknowledgements, the seal.
 const PACKET_BYTES: usize = 80;
 
-/// By how many ticks what is drawn somewhere may be off from one moment to another, and by how much faster or slower it may run.
-const UNEVEN: f64 = 0.75;
+/// By how many ticks what is drawn somewhere may be off from one moment to another, for inputs wait for a tick to begin, and by how much faster or slower it may run.
+const UNEVEN: f64 = 1.5;
 const UNEVEN_SPEED: f64 = 0.05;
 /// Bytes that may come at once where a budget is set, in a packet or so.
 const BURST: u64 = 1500;
@@ -61,7 +61,8 @@ impl Queue {
     /// What is done in a tick. What came too late for its own is done as well, or waits for the next if it cannot be.
     pub(super) fn take(&mut self, tick: Tick, scene: &dyn Scene) -> Option<Due> {
         let is_due = |due: &Due| due.tick <= tick;
-        let mut taken = self.0.pop_front_if(|due| is_due(due))?;
+        self.0.front().filter(|due| is_due(due))?;
+        let mut taken = self.0.pop_front()?;
         while let Some(next) = self.0.front().filter(|due| is_due(due)) {
             let Some(both) = scene.merge(&taken.input, &next.input) else {
                 break;

@@ -50,7 +50,8 @@ pub(super) struct Guest {
     /// Ticks of which something came that has not been looked at yet, in ascending order.
     pub fresh: Vec<Tick>,
     pub lead: Lead,
-    pending: BTreeMap<PlayerId, VecDeque<Vec<u8>>>,
+    /// What players do next, and what they had seen when they did it.
+    pending: BTreeMap<PlayerId, VecDeque<Doing>>,
     /// What was done here and may still matter, by numbers that follow each other.
     pub log: VecDeque<Own>,
     /// Of the first in the log.
@@ -66,6 +67,9 @@ pub(super) struct Guest {
     pub predicted: Predicted,
     pub beyond: bool,
 }
+
+/// What a player does, and what it saw.
+type Doing = (Vec<u8>, Option<Sight>);
 
 /// What a player here did in a tick.
 #[derive(Clone, Debug)]
@@ -170,11 +174,12 @@ impl Guest {
     }
 
     /// What players did that was not heard, to be done again, and what they have not done yet.
-    fn take_unheard(&mut self) -> BTreeMap<PlayerId, VecDeque<Vec<u8>>> {
+    fn take_unheard(&mut self) -> BTreeMap<PlayerId, VecDeque<Doing>> {
         let mut pending = core::mem::take(&mut self.pending);
         let heard = (self.heard - self.first) as usize;
         for own in self.log.drain(..).skip(heard).rev() {
-            pending.entry(own.player).or_default().push_front(own.input);
+            let doing = (own.input, own.sight);
+            pending.entry(own.player).or_default().push_front(doing);
         }
         pending
     }
@@ -210,7 +215,7 @@ impl Guest {
         if pending.len() >= MAX_PENDING {
             return false;
         }
-        pending.push_back(input.to_vec());
+        pending.push_back((input.to_vec(), self.sight));
         true
     }
 
@@ -384,11 +389,11 @@ impl Guest {
     /// Gives each player's oldest input to the next tick.
     pub(super) fn assign(&mut self) {
         for (player, pending) in &mut self.pending {
-            if let Some(input) = pending.pop_front() {
+            if let Some((input, sight)) = pending.pop_front() {
                 self.log.push_back(Own {
                     player: *player,
                     tick: self.head,
-                    sight: self.sight,
+                    sight,
                     input,
                 });
             }

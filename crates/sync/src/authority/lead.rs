@@ -6,7 +6,7 @@ use core::time::Duration;
 use crate::Tick;
 
 /// How much earlier than needed things are to arrive, in µs.
-const MARGIN_US: i64 = 2_000;
+const MARGIN_US: i64 = 5_000;
 /// How long what was needed counts.
 const COUNTS: Duration = Duration::from_secs(5);
 /// Ticks whose lead is remembered.

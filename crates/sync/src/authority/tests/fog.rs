@@ -44,7 +44,9 @@ impl Spy {
     /// What a newcomer is given: the parts behind five numbers and the epoch.
     fn read_state(&mut self, state: &[u8]) {
         let mut r = Bytes(state);
-        (0..5).for_each(|_| drop(r.number()));
+        for _ in 0..5 {
+            r.number();
+        }
         r.byte();
         for _ in 0..r.number().unwrap() {
             let len = r.number().unwrap() as usize;
