@@ -16,8 +16,8 @@ use crate::bytes::Bytes;
 use crate::stream::{Playout, PlayoutConfig, Store};
 use crate::switch::Beginning;
 use crate::{
-    AdoptError, Carriage, ModelEvent, Others, PeerId, PlayerId, Sight, Table, Tick, TickInputs,
-    World,
+    AdoptError, Carriage, ModelEvent, Others, PeerId, PlayerId, Scene, Sight, Table, Tick,
+    TickInputs, World,
 };
 
 /// Inputs of a player that wait at most for a tick of their own.
@@ -337,7 +337,7 @@ impl Guest {
         self.tell_news(now, common, world);
         match predicts {
             true => self.predict(now, common, world),
-            false => self.act(now, common),
+            false => self.act(now, common, world),
         }
         self.say(now, common);
         if let Some(at) = common.time_of(self.head)
@@ -373,23 +373,30 @@ impl Guest {
     }
 
     /// Gives what players do to the ticks they do it in.
-    fn act(&mut self, now: Duration, common: &Common) {
+    fn act(&mut self, now: Duration, common: &Common, world: &mut dyn World) {
         if let Some(due) = common.ticks_at(now + self.lead.length()) {
             // Who slept does not act in ticks that are over.
             let past = (due.max(0.0) as u64).saturating_sub(QUIET_TICKS.into());
             self.head = self.head.max(Tick(past));
         }
         while self.acts(now, common) {
-            self.assign();
+            self.assign(world.scene());
             self.head = self.head.next();
         }
         self.forget();
     }
 
-    /// Gives each player's oldest input to the next tick.
-    pub(super) fn assign(&mut self) {
+    /// Gives each player's oldest input to the next tick, and with it those that came after, if all of it can be done in one tick.
+    pub(super) fn assign(&mut self, scene: &dyn Scene) {
         for (player, pending) in &mut self.pending {
-            if let Some((input, sight)) = pending.pop_front() {
+            if let Some((mut input, mut sight)) = pending.pop_front() {
+                while let Some((next, seen)) = pending.front() {
+                    let Some(both) = scene.merge(&input, next) else {
+                        break;
+                    };
+                    (input, sight) = (both, sight.or(*seen));
+                    pending.pop_front();
+                }
                 self.log.push_back(Own {
                     player: *player,
                     tick: self.head,

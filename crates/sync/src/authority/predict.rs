@@ -76,7 +76,7 @@ impl Guest {
                 break;
             }
             steps += 1;
-            self.assign();
+            self.assign(world.scene());
             self.step(world);
         }
         self.forget();
