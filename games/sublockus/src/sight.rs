@@ -67,11 +67,7 @@ impl Sublockus {
                 true => Relevance::FULL,
                 // Where somebody will enter is its own business.
                 false if !character.is_in(clock) && self.rules.fog => Relevance::HIDDEN,
-                // Whoever can be seen can be shot at: of it everything is told.
-                false => match self.relevance(viewers, character.place(), HALF) {
-                    Relevance::HIDDEN => Relevance::HIDDEN,
-                    _ => Relevance::FULL,
-                },
+                false => self.relevance(viewers, character.place(), HALF),
             };
             characters.row(row, relevance);
         }
