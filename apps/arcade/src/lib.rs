@@ -1,0 +1,1 @@
+//! The games of Samestep to see and play.

@@ -1,0 +1,2 @@
+//! The arcade in a window.
+fn main() {}

@@ -1,0 +1,5 @@
+//! The games there are.
+
+mod evaluation;
+mod skirmish;
+mod sublockus;

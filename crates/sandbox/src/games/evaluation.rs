@@ -1,0 +1,44 @@
+//! The evaluation game in the sandbox.
+
+use samestep_evaluation::{Command, Evaluation, script};
+use samestep_sync::{PlayerId, Tick};
+
+use crate::{Playable, Setup, Sizes};
+
+impl Playable for Evaluation {
+    const TITLE: &'static str = "Evaluation";
+    const ABOUT: &'static str =
+        "entities that walk about and are sent here and there: a load to measure with";
+    const SIZES: Option<Sizes> = Some(Sizes {
+        of: "entities",
+        least: 2,
+        most: 16_000,
+        usual: 256,
+    });
+
+    /// What is done follows from the seed, the tick and the player.
+    type Bot = (u64, PlayerId);
+
+    fn begin(setup: &Setup) -> Result<Self, String> {
+        let entities = setup.size.unwrap_or(256);
+        Ok(Evaluation::new(
+            setup.seed,
+            setup.players,
+            entities as usize,
+        ))
+    }
+
+    fn bot(setup: &Setup, player: PlayerId) -> Self::Bot {
+        (setup.seed, player)
+    }
+
+    fn decide(&self, (seed, player): &mut Self::Bot, tick: Tick) -> Option<Command> {
+        script(*seed, *player, tick, self)
+    }
+
+    fn meddle(&mut self) {
+        if let Some(entity) = self.entity_mut(0) {
+            entity.colour = (entity.colour + 1) % samestep_evaluation::COLOURS;
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! What everyone saw, kept for a while.
+
+use std::collections::VecDeque;
+
+use samestep_sync::{Occurrence, Tick};
+
+use crate::{ModelKind, Playable};
+
+/// What everyone saw at one time, and what was true.
+#[derive(Clone)]
+pub struct Moment<G: Playable> {
+    pub(crate) step: u64,
+    pub(crate) views: Vec<View<G>>,
+    pub(crate) truth: G,
+    pub(crate) truth_tick: Tick,
+    pub(crate) model: ModelKind,
+}
+
+#[derive(Clone)]
+pub(crate) struct View<G: Playable> {
+    pub(crate) state: G,
+    pub(crate) tick: Tick,
+    pub(crate) is_waiting: bool,
+    pub(crate) told: Vec<Occurrence<G::Event>>,
+}
+
+impl<G: Playable> Moment<G> {
+    pub(crate) fn new(game: &G, players: usize, model: ModelKind) -> Self {
+        let view = View {
+            state: game.clone(),
+            tick: Tick(0),
+            is_waiting: false,
+            told: Vec::new(),
+        };
+        Moment {
+            step: 0,
+            views: vec![view; players],
+            truth: game.clone(),
+            truth_tick: Tick(0),
+            model,
+        }
+    }
+
+    fn assign(&mut self, from: &Self) {
+        (self.step, self.truth_tick, self.model) = (from.step, from.truth_tick, from.model);
+        self.truth.assign(&from.truth);
+        for (view, from) in self.views.iter_mut().zip(&from.views) {
+            view.state.assign(&from.state);
+            (view.tick, view.is_waiting) = (from.tick, from.is_waiting);
+            view.told.clone_from(&from.told);
+        }
+    }
+
+    /// Steps since the match began.
+    pub fn step(&self) -> u64 {
+        self.step
+    }
+
+    /// What a player saw.
+    pub fn view(&self, player: usize) -> &G {
+        &self.views[player].state
+    }
+
+    /// The tick that the player's program had come to.
+    pub fn tick(&self, player: usize) -> Tick {
+        self.views[player].tick
+    }
+
+    /// Whether the player's program stood still, waiting for somebody.
+    pub fn is_waiting(&self, player: usize) -> bool {
+        self.views[player].is_waiting
+    }
+
+    /// What a player was told in this step: events as they are predicted, confirmed and cancelled.
+    pub fn told(&self, player: usize) -> &[Occurrence<G::Event>] {
+        &self.views[player].told
+    }
+
+    /// The server's own state.
+    pub fn truth(&self) -> &G {
+        &self.truth
+    }
+
+    /// The tick the server had come to.
+    pub fn truth_tick(&self) -> Tick {
+        self.truth_tick
+    }
+
+    /// The model that the server ran.
+    pub fn model(&self) -> ModelKind {
+        self.model
+    }
+}
+
+/// The last moments, as many as there is memory for.
+pub struct History<G: Playable> {
+    moments: VecDeque<Moment<G>>,
+    /// Steps from one to the next: large games are not kept step by step.
+    stride: u64,
+    most: usize,
+}
+
+/// What they may take together, about, in bytes.
+const MEMORY: usize = 200 << 20;
+/// The longest that is kept, in steps.
+const LONGEST: usize = 60 * 60;
+/// As long as at least this many steps are covered, they are kept step by step.
+const SHORTEST: usize = 15 * 60;
+
+impl<G: Playable> History<G> {
+    /// For moments that take about so many bytes.
+    pub(crate) fn new(bytes: usize) -> Self {
+        let most = (MEMORY / bytes.max(1)).clamp(30, LONGEST);
+        Self {
+            moments: VecDeque::new(),
+            stride: SHORTEST.div_ceil(most).max(1) as u64,
+            most,
+        }
+    }
+
+    pub(crate) fn push(&mut self, moment: &Moment<G>) {
+        if !moment.step.is_multiple_of(self.stride) {
+            return;
+        }
+        match self.moments.len() < self.most {
+            true => self.moments.push_back(moment.clone()),
+            false => {
+                let oldest = self.moments.pop_front();
+                let mut moment_again = oldest.expect("there are at least thirty");
+                moment_again.assign(moment);
+                self.moments.push_back(moment_again);
+            }
+        }
+    }
+
+    /// The first and the last step that are kept.
+    pub fn range(&self) -> Option<(u64, u64)> {
+        Some((self.moments.front()?.step, self.moments.back()?.step))
+    }
+
+    /// The moment of a step, or the last one kept before it.
+    pub fn at(&self, step: u64) -> Option<&Moment<G>> {
+        let after = self.moments.partition_point(|moment| moment.step <= step);
+        self.moments.get(after.checked_sub(1)?)
+    }
+
+    /// The moments kept up to a step, the newest first.
+    pub fn back_from(&self, step: u64) -> impl Iterator<Item = &Moment<G>> {
+        let after = self.moments.partition_point(|moment| moment.step <= step);
+        self.moments.range(..after).rev()
+    }
+}

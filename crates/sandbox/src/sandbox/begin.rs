@@ -1,0 +1,200 @@
+//! From an empty room to the first step.
+
+use std::fmt;
+use std::time::Duration;
+
+use samestep_netem::LinkConfig;
+use samestep_session::{JoinTo, Match, Presence, Role, SessionConfig, State};
+use samestep_sim::{Fleet, NodeId};
+use samestep_sync::{Live, PlayerId, Simulation, Switch, Tick};
+
+use super::rewind::Log;
+use super::room::Counted;
+use super::{Driver, SERVER, Sandbox, Seat};
+use crate::history::Moment;
+use crate::{Gauges, History, Playable, Scenario, Server};
+
+/// How long coming together may take.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// How long everyone gets to know its line before the match begins.
+const SETTLING: Duration = Duration::from_secs(2);
+
+/// Why there is no match.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SandboxError(String);
+
+impl fmt::Display for SandboxError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for SandboxError {}
+
+impl<G: Playable> Sandbox<G> {
+    /// Opens a room, has everyone join it, and begins. What comes is bots' play until told otherwise.
+    pub fn new(scenario: &Scenario) -> Result<Self, SandboxError> {
+        check::<G>(scenario)?;
+        let setup = scenario.setup();
+        let game = G::begin(&setup).map_err(SandboxError)?;
+        let players = scenario.players();
+        let seat = |player: usize| Seat {
+            driver: Driver::Bot,
+            bot: G::bot(&setup, PlayerId(player as u16)),
+            hands: G::Input::default(),
+            gauges: Gauges::default(),
+            counted: Counted::default(),
+        };
+        let now = Moment::new(&game, players, scenario.model);
+        let mut sandbox = Sandbox {
+            scenario: scenario.clone(),
+            fleet: Fleet::new(scenario.seed),
+            nodes: Vec::new(),
+            start: Duration::ZERO,
+            seats: (0..players).map(seat).collect(),
+            model: scenario.model,
+            wanted: None,
+            history: History::new(bytes_of(&game) * (players + 1)),
+            now,
+            desyncs: Vec::new(),
+            log: Log::new(scenario),
+        };
+        sandbox.gather(&game)?;
+        sandbox.look();
+        for player in 0..players {
+            sandbox.seats[player].counted = sandbox.count(player);
+        }
+        Ok(sandbox)
+    }
+
+    fn gather(&mut self, game: &G) -> Result<(), SandboxError> {
+        // Coming together is not what one wants to see: it goes over good lines.
+        let latency = Duration::from_millis(5);
+        self.fleet.set_links(LinkConfig {
+            latency,
+            ..LinkConfig::default()
+        });
+        self.fleet.add_node();
+        if self.scenario.server != Server::Dedicated {
+            self.nodes.push(SERVER);
+        }
+        self.sit(SERVER, game.clone());
+        while self.nodes.len() < self.scenario.players() {
+            let node = self.fleet.add_node();
+            self.nodes.push(node);
+            self.sit(node, game.clone());
+            // One after the other, so that they are numbered in this order.
+            let members = usize::from(node.0) + 1;
+            self.wait(|game| is_in_sync(game, members))?;
+        }
+        self.connect();
+        let until = self.fleet.now() + SETTLING;
+        while self.fleet.next(until).is_some() {}
+        self.fleet
+            .with(SERVER, |now, game| game.session_mut().start(now));
+        // Who is late comes later.
+        let _ = self.wait(|game| game.status().tick > Tick(0));
+        self.start = self.fleet.now();
+        Ok(())
+    }
+
+    /// Starts the program at a node.
+    fn sit(&mut self, node: NodeId, game: G) {
+        let name = self.nodes.iter().position(|other| *other == node);
+        let name = name.map(|player| format!("Player {}", player + 1));
+        let mut config = SessionConfig::new(G::NAME, G::VERSION);
+        // The same everywhere: browsers leave encryption to their transports.
+        config.protocol = config.protocol.plain();
+        config.protocol.timeout = PATIENCE;
+        config
+            .players
+            .extend(name.map(|name| samestep_session::Profile::named(&name)));
+        let opener = JoinTo::new(self.fleet.address(SERVER));
+        let role = match (node == SERVER, self.scenario.server == Server::Mesh) {
+            (true, false) => Role::Host,
+            (true, true) => Role::Introducer,
+            (false, false) => Role::Client(opener),
+            (false, true) => Role::Peer(opener),
+        };
+        let world = match node == SERVER {
+            true => Live::new(game),
+            false => Live::without_recording(game),
+        };
+        let model = Switch::new(self.choices()).expect("settings that make sense");
+        self.fleet.start(node, |now, seed| {
+            Match::new(now, config, role, seed, model, world).expect("settings that make sense")
+        });
+    }
+
+    /// Somebody who was lost joins again, as somebody new would.
+    pub(super) fn come_back(&mut self, node: NodeId) {
+        if node != SERVER {
+            let game = self.now.truth.clone();
+            self.sit(node, game);
+        }
+    }
+
+    fn wait(&mut self, done: impl Fn(&Match<Live<G>, Switch>) -> bool) -> Result<(), SandboxError> {
+        let end = self.fleet.now() + PATIENCE;
+        while !self.fleet.nodes().all(|node| done(self.at(node))) {
+            if self.fleet.now() >= end {
+                return Err(SandboxError("the players did not come together".into()));
+            }
+            let until = self.fleet.now() + Duration::from_millis(20);
+            while self.fleet.next(until).is_some() {}
+        }
+        Ok(())
+    }
+}
+
+/// Whether a scenario is for this game, and possible.
+fn check<G: Playable>(scenario: &Scenario) -> Result<(), SandboxError> {
+    let refuse = |words: String| Err(SandboxError(words));
+    if scenario.game != G::NAME {
+        return refuse(format!("this is {}, not {}", G::NAME, scenario.game));
+    }
+    if !G::supports(scenario.model) {
+        return refuse(format!(
+            "{} is not played under {}",
+            G::TITLE,
+            scenario.model.title
+        ));
+    }
+    if !scenario.server.supports(scenario.model) {
+        let title = scenario.model.title;
+        return refuse(format!(
+            "{title} needs a server: choose one, or lockstep or rollback"
+        ));
+    }
+    match (G::SIZES, scenario.size) {
+        (None, Some(_)) => refuse(format!(
+            "{} is as large as it is: leave out the size",
+            G::TITLE
+        )),
+        (Some(sizes), Some(size)) if !(sizes.least..=sizes.most).contains(&size) => {
+            refuse(format!(
+                "{} can have {} to {} {}",
+                G::TITLE,
+                sizes.least,
+                sizes.most,
+                sizes.of
+            ))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn is_in_sync<G: Simulation>(game: &Match<Live<G>, Switch>, members: usize) -> bool {
+    let session = game.session();
+    let peers = session.room().peers().iter();
+    let in_sync = peers.filter(|peer| peer.presence == Presence::InSync);
+    *session.state() == State::InSync && in_sync.count() == members
+}
+
+/// About how much memory a state takes.
+fn bytes_of<G: Playable>(game: &G) -> usize {
+    let mut table = samestep_sync::Table::new(G::schema());
+    game.extract(&mut table);
+    // Encoded it is a third to a quarter of that.
+    4_096 + 4 * table.encode().len()
+}

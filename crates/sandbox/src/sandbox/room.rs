@@ -1,0 +1,143 @@
+//! The lines between the programs, and what is counted on them.
+
+use std::time::Duration;
+
+use samestep_netem::{IP_UDP_OVERHEAD_BYTES, Path};
+use samestep_sim::NodeId;
+use samestep_sync::{Choice, Status};
+
+use super::{SAMPLE, SERVER, STEP, Sandbox};
+use crate::{Gauge, ModelKind, Playable, Server};
+
+/// What was counted for a player by some time.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Counted {
+    round_trip: Duration,
+    clock_error_ms: f64,
+    downloaded: u64,
+    uploaded: u64,
+    status: Status,
+}
+
+impl Counted {
+    /// What a gauge shows, given what had been counted a sample earlier.
+    pub(super) fn since(&self, before: &Counted, gauge: Gauge) -> f32 {
+        let seconds = STEP.as_secs_f32() * SAMPLE as f32;
+        let more = |now: u64, before: u64| now.saturating_sub(before) as f32;
+        let wrong = |counted: &Counted| counted.status.rollbacks.max(counted.status.corrections);
+        let again = more(self.status.resimulated, before.status.resimulated);
+        match gauge {
+            Gauge::RoundTrip => millis(self.round_trip),
+            Gauge::ClockError => self.clock_error_ms as f32,
+            Gauge::Download => more(self.downloaded, before.downloaded) * 8e-3 / seconds,
+            Gauge::Upload => more(self.uploaded, before.uploaded) * 8e-3 / seconds,
+            Gauge::Corrections => more(wrong(self), wrong(before)) / seconds,
+            Gauge::RollbackDepth => again / more(wrong(self), wrong(before)).max(1.0),
+            Gauge::LaggedTicks => more(self.status.lagged, before.status.lagged) / seconds,
+            Gauge::BufferDelay => self.buffer_ms(),
+        }
+    }
+
+    fn buffer_ms(&self) -> f32 {
+        let status = &self.status;
+        if !status.delay.is_zero() {
+            return millis(status.delay);
+        }
+        let ticks = status.ahead + if status.predicting { 0 } else { status.turn };
+        ticks as f32 * millis(STEP) + millis(status.extra)
+    }
+}
+
+fn millis(time: Duration) -> f32 {
+    time.as_secs_f32() * 1e3
+}
+
+impl<G: Playable> Sandbox<G> {
+    /// What has been counted for a player.
+    pub(super) fn count(&self, player: usize) -> Counted {
+        let node = self.nodes[player];
+        let game = self.at(node);
+        let (here, there) = (self.fleet.local(node), self.fleet.local(SERVER));
+        let session = game.session();
+        let authority = session.room().authority();
+        let round_trip = session.peer_stats(here, authority).map(|stats| stats.rtt);
+        let clock_error_ms = match (session.time(here), self.at(SERVER).session().time(there)) {
+            (Some(ours), Some(theirs)) => (ours.as_secs_f64() - theirs.as_secs_f64()) * 1e3,
+            _ => 0.0,
+        };
+        let others = self.fleet.nodes().filter(|other| *other != node);
+        let (downloaded, uploaded) = others.fold((0, 0), |(down, up), other| {
+            let (from, to) = (
+                self.fleet.traffic_between(other, node),
+                self.fleet.traffic_between(node, other),
+            );
+            let headers = from.datagrams_received * IP_UDP_OVERHEAD_BYTES as u64;
+            (
+                down + from.bytes_received + headers,
+                up + to.wire_bytes_sent(),
+            )
+        });
+        Counted {
+            round_trip: round_trip.unwrap_or_default(),
+            clock_error_ms,
+            downloaded,
+            uploaded,
+            status: game.status(),
+        }
+    }
+
+    /// Sets every link as the players' lines are now.
+    pub(super) fn connect(&mut self) {
+        let lines: Vec<(NodeId, Path)> = self
+            .nodes
+            .iter()
+            .enumerate()
+            .map(|(player, node)| (*node, self.scenario.conditions(player).path()))
+            .collect();
+        if self.scenario.server != Server::Mesh {
+            for (node, path) in lines.into_iter().filter(|(node, _)| *node != SERVER) {
+                self.fleet.set_link(node, SERVER, path.up);
+                self.fleet.set_link(SERVER, node, path.down);
+            }
+            return;
+        }
+        for (one, ours) in &lines {
+            for (other, theirs) in lines.iter().filter(|(other, _)| other != one) {
+                let slower = match theirs.down.latency > ours.up.latency {
+                    true => theirs.down.clone(),
+                    false => ours.up.clone(),
+                };
+                self.fleet.set_link(*one, *other, slower);
+            }
+        }
+    }
+
+    /// The models that everyone may change between.
+    pub(super) fn choices(&self) -> Vec<Choice> {
+        let first = self.log.initial().model;
+        let mut choices = first.choices();
+        if self.scenario.server == Server::Mesh {
+            choices.truncate(1);
+        }
+        choices
+    }
+
+    /// A model's place among the choices: the one it began under is the first.
+    pub(super) fn scenario_choice(&self, kind: ModelKind) -> usize {
+        let (first, place) = (self.log.initial().model.place(), kind.place());
+        match place.cmp(&first) {
+            std::cmp::Ordering::Equal => 0,
+            std::cmp::Ordering::Less => place + 1,
+            std::cmp::Ordering::Greater => place,
+        }
+    }
+
+    /// The model at a place among the choices.
+    pub(super) fn scenario_kind(&self, choice: usize) -> ModelKind {
+        let kinds = ModelKind::ALL.iter().copied();
+        let found = kinds
+            .into_iter()
+            .find(|kind| self.scenario_choice(*kind) == choice);
+        found.expect("there are no other choices")
+    }
+}
