@@ -1,0 +1,5 @@
+//! How the games look, and how they are played by hand.
+
+mod evaluation;
+mod skirmish;
+mod sublockus;
