@@ -479,6 +479,38 @@ impl<S: Simulation> World for Live<S> {
         Ok(())
     }
 
+    fn looks_back(&self) -> bool {
+        S::PAST > 0
+    }
+
+    fn keep(&mut self) -> Vec<u8> {
+        let mut out = Vec::new();
+        push_len(&mut out, self.past.len());
+        for (tick, state) in &self.past {
+            state.extract(&mut self.table);
+            let rows = self.table.encode();
+            out.extend_from_slice(&tick.0.to_le_bytes());
+            push_len(&mut out, rows.len());
+            out.extend_from_slice(&rows);
+        }
+        out.extend_from_slice(&self.checkpoint());
+        out
+    }
+
+    fn come_back(&mut self, tick: Tick, kept: &[u8]) -> Result<(), AdoptError> {
+        let malformed = || AdoptError::Malformed("what was kept is damaged".to_string());
+        let (past, checkpoint) = read_past(kept).ok_or_else(malformed)?;
+        self.adopt(tick, checkpoint)?;
+        self.past.clear();
+        for (tick, rows) in past {
+            let table = Table::decode(S::schema(), rows).map_err(|_| malformed())?;
+            let mut state = self.now.state.clone();
+            state.restore(&table).map_err(|_| malformed())?;
+            self.past.push_back((tick, state));
+        }
+        Ok(())
+    }
+
     fn replaced(&mut self, tick: Tick) {
         self.update_view();
         if self.recorder.is_some() {
@@ -522,6 +554,20 @@ fn read_len(bytes: &mut &[u8]) -> Option<usize> {
     let (len, rest) = bytes.split_first_chunk()?;
     *bytes = rest;
     Some(u32::from_le_bytes(*len) as usize)
+}
+
+/// Reads the states that were looked back at, each with its tick; a checkpoint follows.
+fn read_past(mut bytes: &[u8]) -> Option<(Vec<(Tick, &[u8])>, &[u8])> {
+    let mut past = Vec::new();
+    for _ in 0..read_len(&mut bytes)? {
+        let (tick, rest) = bytes.split_first_chunk()?;
+        bytes = rest;
+        let len = read_len(&mut bytes)?;
+        let (rows, rest) = bytes.split_at_checked(len)?;
+        bytes = rest;
+        past.push((Tick(u64::from_le_bytes(*tick)), rows));
+    }
+    Some((past, bytes))
 }
 
 /// Reads what the players were doing; the state follows.

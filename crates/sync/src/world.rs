@@ -63,6 +63,22 @@ pub trait World {
     /// Takes over a state in the place of the present one.
     fn adopt(&mut self, tick: Tick, checkpoint: &[u8]) -> Result<(), AdoptError>;
 
+    /// Whether its rules look back at states before the present one, which a [checkpoint](Self::checkpoint) does not contain.
+    fn looks_back(&self) -> bool {
+        false
+    }
+
+    /// The present state with all that its rules look back at, to [come back](Self::come_back) to in this very world. Like a checkpoint, unless it
+    /// [looks back](Self::looks_back).
+    fn keep(&mut self) -> Vec<u8> {
+        self.checkpoint()
+    }
+
+    /// Goes back, or on, to a state at `tick` of which this was [kept](Self::keep).
+    fn come_back(&mut self, tick: Tick, kept: &[u8]) -> Result<(), AdoptError> {
+        self.adopt(tick, kept)
+    }
+
     /// The present state, at `tick`, is not what the recording led to: it goes on from here.
     fn replaced(&mut self, tick: Tick);
 

@@ -11,7 +11,7 @@ use crate::{AdoptError, Tick, TickInputs, World};
 /// Ticks between the states kept for going back, at first.
 const KEEP_EVERY: u64 = 300;
 /// How many are kept. Beyond that every second one goes, and those to come are twice as far apart.
-const KEPT: usize = 64;
+const KEPT: usize = 256;
 
 /// A replay being played: forwards tick by tick, or to any tick.
 ///
@@ -111,22 +111,53 @@ impl<W: World> Playback<W> {
 
     /// Goes to `tick`, or as near as the replay has it: back and forth from the nearest state at hand.
     pub fn seek(&mut self, tick: Tick) -> Result<(), AdoptError> {
-        let (segment, tick) = self.replay.place_of(tick);
-        let here = (self.cursor.segment(), self.tick);
-        let kept = self.kept.range(..=(segment, tick)).next_back();
-        let kept = kept.filter(|((of, _), _)| *of == segment);
-        let nearest = kept.map(|(place, _)| *place);
-        let is_ahead = nearest.is_some_and(|place| place > here);
-        if here.0 != segment || here.1 > tick || is_ahead {
-            let (from, state) = match kept {
-                Some((&(_, from), state)) => (from, state.as_slice()),
-                None => self.replay.checkpoint_of(segment),
-            };
-            self.world.adopt(from, state)?;
-            self.tick = from;
-            self.cursor = Cursor::at(&self.replay, segment, from);
+        while !self.approach(tick, u64::MAX)? {}
+        Ok(())
+    }
+
+    /// Goes towards `tick` as [`seek`](Self::seek) does, but simulates at most so many ticks; says whether it is there. For programs that must not
+    /// stand still for long.
+    pub fn approach(&mut self, tick: Tick, most: u64) -> Result<bool, AdoptError> {
+        let target = self.replay.place_of(tick);
+        let nearest = self.nearest(target);
+        if self.place() > target || self.place() < nearest {
+            self.jump(nearest)?;
         }
-        while self.tick < tick && self.step()? == Progress::Stepped {}
+        for _ in 0..most {
+            if self.place() >= target || self.step()? == Progress::Ended {
+                return Ok(true);
+            }
+        }
+        Ok(self.place() >= target)
+    }
+
+    /// The segment and the tick it is at.
+    fn place(&self) -> (usize, Tick) {
+        (self.cursor.segment(), self.tick)
+    }
+
+    /// The last place up to `target` that can be gone to at once.
+    fn nearest(&self, target: (usize, Tick)) -> (usize, Tick) {
+        let kept = self.kept.range(..=target).next_back();
+        let kept = kept.map(|(place, _)| *place);
+        // What was before a given state is not known there.
+        let given = match self.world.looks_back() {
+            true => 0,
+            false => target.0,
+        };
+        let given = (given, self.replay.segments[given].first);
+        kept.map_or(given, |kept| kept.max(given))
+    }
+
+    fn jump(&mut self, (segment, tick): (usize, Tick)) -> Result<(), AdoptError> {
+        match self.kept.get(&(segment, tick)) {
+            Some(kept) => self.world.come_back(tick, kept)?,
+            None => self
+                .world
+                .adopt(tick, self.replay.checkpoint_of(segment).1)?,
+        }
+        self.tick = tick;
+        self.cursor = Cursor::at(&self.replay, segment, tick);
         Ok(())
     }
 
@@ -174,11 +205,11 @@ impl<W: World> Playback<W> {
         if !self.tick.0.is_multiple_of(self.every) {
             return;
         }
-        let place = (self.cursor.segment(), self.tick);
+        let place = self.place();
         if self.kept.contains_key(&place) {
             return;
         }
-        self.kept.insert(place, self.world.checkpoint());
+        self.kept.insert(place, self.world.keep());
         if self.kept.len() > KEPT {
             self.every *= 2;
             let every = self.every;

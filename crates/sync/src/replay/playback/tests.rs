@@ -4,7 +4,8 @@ use alloc::vec::Vec;
 
 use super::*;
 use crate::{
-    Events, Input, Inputs, Live, PlayerId, Recorder, ReplayHeader, Replicate, Rng, Simulation, Wire,
+    Events, Input, Inputs, Live, Past, PlayerId, Recorder, ReplayHeader, Replicate, Rng, Sight,
+    Simulation, Wire,
 };
 
 #[derive(Clone, Default, PartialEq, Debug, Wire)]
@@ -197,4 +198,90 @@ fn a_state_of_another_game_is_refused() {
     let recorder = Recorder::new(&header, Tick(0), b"no state of ours");
     let replay = Replay::parse(recorder.bytes()).unwrap();
     assert!(Playback::new(replay, race(1)).is_err());
+}
+
+#[test]
+fn a_tick_is_approached_in_slices() {
+    let mut recorded = Recorded::new(5);
+    recorded.run(2000);
+    let mut playback = recorded.playback();
+    let mut slices = 0;
+    while !playback.approach(Tick(1234), 100).unwrap() {
+        slices += 1;
+        assert_eq!(playback.tick(), Tick(100 * slices));
+    }
+    assert_eq!((slices, playback.tick()), (12, Tick(1234)));
+    assert_eq!(playback.world_mut().checksum(), recorded.checksums[1234]);
+    // Back from the last state that was kept, at tick 900.
+    assert_eq!(playback.approach(Tick(1150), 200), Ok(false));
+    assert_eq!(playback.tick(), Tick(1100));
+    // On the way it may be changed where to.
+    assert_eq!(playback.approach(Tick(905), 200), Ok(true));
+    assert_eq!(playback.world_mut().checksum(), recorded.checksums[905]);
+    assert_eq!(playback.approach(Tick(905), 0), Ok(true));
+}
+
+/// Whoever pushes adds what it saw.
+#[derive(Clone, Replicate)]
+struct Range {
+    sum: u64,
+}
+
+impl Simulation for Range {
+    type Input = Push;
+    type Event = u64;
+    const NAME: &'static str = "range";
+    const PAST: u64 = 12;
+
+    fn step(&mut self, inputs: &Inputs<'_, Push>, events: &mut Events<u64>) {
+        self.step_with_past(inputs, &Past::none(), events);
+    }
+
+    fn step_with_past(
+        &mut self,
+        inputs: &Inputs<'_, Push>,
+        past: &Past<'_, Self>,
+        _: &mut Events<u64>,
+    ) {
+        for (player, _) in inputs.given() {
+            let seen = past.seen_by(player).map(|seen| seen.before.sum);
+            self.sum = self.sum.wrapping_mul(31) ^ seen.unwrap_or(7);
+        }
+    }
+}
+
+#[test]
+fn what_rules_look_back_at_is_there_after_a_jump() {
+    let mut world = Live::without_recording(Range { sum: 1 });
+    let mut recorder = Recorder::new(&ReplayHeader::of::<Range>(), Tick(0), &world.checkpoint());
+    let mut checksums = [world.checksum()].to_vec();
+    let mut random = Rng::new(8);
+    let mut inputs = TickInputs::new();
+    inputs.set_players(&[PlayerId(0)]);
+    for tick in 0..1500 {
+        inputs.clear();
+        inputs.give(PlayerId(0), &Push::default());
+        let before = Tick(u64::saturating_sub(tick, random.below(12).into()));
+        let sight = Sight {
+            before,
+            after: before,
+            part: 0,
+        };
+        inputs.set_sight(PlayerId(0), sight);
+        World::step(&mut world, Tick(tick), &inputs);
+        recorder.on_tick(Tick(tick), &inputs);
+        checksums.push(world.checksum());
+        if tick == 777 {
+            recorder.on_checkpoint(Tick(778), &world.checkpoint());
+        }
+    }
+    let replay = Replay::parse(recorder.bytes()).unwrap();
+    let world = Live::without_recording(Range { sum: 0 });
+    let mut playback = Playback::new(replay, world).unwrap();
+    for _ in 0..60 {
+        let tick = u64::from(random.below(1501));
+        playback.seek(Tick(tick)).unwrap();
+        let checksum = playback.world_mut().checksum();
+        assert_eq!(checksum, checksums[tick as usize], "tick {tick}");
+    }
 }
