@@ -1,6 +1,8 @@
-//! Plays replays of the games and says what came out, the same natively and in WebAssembly.
+//! Plays replays of the games, and matches of the sandbox, and says what came out, the same natively and in WebAssembly.
 //!
 //! There the host of the module, a script in Node, calls [`alloc`](exports::alloc), writes the file into memory, calls [`run`](exports::run) and reads the report.
+
+mod sandbox;
 
 use std::fmt::Write;
 
@@ -17,10 +19,19 @@ const EVERY: u64 = 20;
 /// The games, by [`Simulation::NAME`].
 pub const GAMES: [&str; 3] = [Evaluation::NAME, Skirmish::NAME, Sublockus::NAME];
 
-/// Plays a replay and lists checksums of its states: `tick checksum`, a line each.
+/// What can be recorded: each game, and a match of the sandbox for each game and model.
+pub fn subjects() -> Vec<String> {
+    let games = GAMES.map(String::from).into_iter();
+    games.chain(sandbox::subjects()).collect()
+}
+
+/// Plays a replay, or a match of the sandbox, and lists checksums of its states: `tick checksum`, a line each.
 ///
 /// Fails if the replay is damaged, or a state is not as recorded.
 pub fn report(file: Vec<u8>) -> Result<String, String> {
+    if let Some(link) = sandbox::link_in(&file) {
+        return sandbox::report(link);
+    }
     let replay = Replay::parse(file).map_err(|error| error.to_string())?;
     if let Some(damage) = replay.damage() {
         return Err(damage.to_string());
@@ -70,7 +81,7 @@ fn sublockus() -> Sublockus {
 /// In a recorded match.
 const PLAYERS: u16 = 8;
 
-/// Records a match of bots; `None` if there is no such game.
+/// Records a match of bots, or how one of the sandbox begins; `None` if there is no such subject.
 pub fn record(game: &str) -> Option<Vec<u8>> {
     match game {
         Evaluation::NAME => {
@@ -98,7 +109,7 @@ pub fn record(game: &str) -> Option<Vec<u8>> {
                 }
             }))
         }
-        _ => None,
+        _ => sandbox::record(game),
     }
 }
 

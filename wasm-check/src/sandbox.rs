@@ -1,0 +1,69 @@
+//! Matches of the sandbox: all programs of a room, with the links between them.
+
+use std::fmt::Write;
+
+use samestep_evaluation::Evaluation;
+use samestep_sandbox::{Conditions, ModelKind, Playable, Sandbox, Scenario};
+use samestep_skirmish::Skirmish;
+use samestep_sublockus::Sublockus;
+use samestep_sync::Simulation;
+
+use crate::{EVERY, GAMES};
+
+/// How a file begins that holds a link.
+const BEGINS: &str = "sandbox ";
+/// Steps that are played.
+const STEPS: u64 = 360;
+
+/// Each game under each model.
+pub fn subjects() -> impl Iterator<Item = String> {
+    let both = |game: &'static str| ModelKind::ALL.iter().map(move |kind| (game, kind.name));
+    let both = GAMES.into_iter().flat_map(both);
+    both.map(|(game, model)| format!("sandbox-{game}-{model}"))
+}
+
+/// A link, in a file; `None` if there is no such subject.
+pub fn record(subject: &str) -> Option<Vec<u8>> {
+    let (game, model) = subject.strip_prefix("sandbox-")?.split_once('-')?;
+    let mut scenario = Scenario::new(game);
+    scenario.model = ModelKind::named(model)?;
+    scenario.seed = 7;
+    scenario.set_players(3);
+    scenario.set_conditions(Conditions::preset("bad-wifi").ok()?);
+    scenario.conditions_mut(1).latency_ms = 70.0;
+    Some(format!("{BEGINS}{}", scenario.to_link()).into_bytes())
+}
+
+/// The link in a file, if it holds one.
+pub fn link_in(file: &[u8]) -> Option<&str> {
+    std::str::from_utf8(file).ok()?.strip_prefix(BEGINS)
+}
+
+/// Plays a match and lists checksums of the server's states.
+pub fn report(link: &str) -> Result<String, String> {
+    let scenario = Scenario::from_link(link).map_err(|error| error.to_string())?;
+    match scenario.game.as_str() {
+        Evaluation::NAME => play::<Evaluation>(&scenario),
+        Skirmish::NAME => play::<Skirmish>(&scenario),
+        Sublockus::NAME => play::<Sublockus>(&scenario),
+        game => Err(format!("no such game: {game}")),
+    }
+}
+
+fn play<G: Playable>(scenario: &Scenario) -> Result<String, String> {
+    let mut sandbox = Sandbox::<G>::new(scenario).map_err(|error| error.to_string())?;
+    let mut report = format!("{}\n", scenario.to_link());
+    for step in 1..=STEPS {
+        // Half-way the model changes, so that every change happens somewhere.
+        if step == STEPS / 2 {
+            let others = ModelKind::ALL.iter().cycle();
+            let next = others.skip_while(|kind| **kind != scenario.model).nth(1);
+            next.map(|next| sandbox.set_model(*next));
+        }
+        sandbox.step();
+        if step.is_multiple_of(EVERY) {
+            let _ = writeln!(report, "{step} {:016x}", sandbox.checksum());
+        }
+    }
+    Ok(report)
+}
