@@ -1,32 +1,180 @@
 //! The program: what is on the screen, and what it does.
 
-use eframe::egui;
-use samestep_sandbox::Scenario;
+use eframe::egui::{self, Frame, Margin, RichText};
 
-use crate::registry;
-use crate::show::Show;
+use crate::replays::Replays;
+use crate::report::{Report, Widgets};
+use crate::sandbox::Workbench;
+use crate::surroundings::{File, Surroundings};
+use crate::theme;
+
+/// What the program begins with.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Opening {
+    /// The sandbox, as a link says. If it is nonsense, the usual one and words about it.
+    Link(String),
+    /// A recorded match.
+    Replay {
+        /// What the file is called.
+        name: String,
+        /// What is in it.
+        bytes: Vec<u8>,
+    },
+}
+
+/// What is looked at.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Tab {
+    Sandbox,
+    Replays,
+}
+
+impl Tab {
+    const ALL: [Tab; 2] = [Tab::Sandbox, Tab::Replays];
+
+    fn title(self) -> &'static str {
+        match self {
+            Tab::Sandbox => "Sandbox",
+            Tab::Replays => "Replays",
+        }
+    }
+}
 
 /// The program.
 pub struct Arcade {
-    show: Option<Box<dyn Show>>,
+    ctx: egui::Context,
+    around: Box<dyn Surroundings>,
+    tab: Tab,
+    sandbox: Workbench,
+    replays: Replays,
+    frames: Frames,
 }
 
 impl Arcade {
-    /// Begins with a scenario.
-    pub fn new(scenario: &Scenario) -> Arcade {
-        let entry = registry::game(&scenario.game);
-        Arcade {
-            show: entry.and_then(|entry| (entry.open)(scenario).ok()),
+    /// Begins.
+    pub fn new(
+        cc: &eframe::CreationContext<'_>,
+        opening: Opening,
+        around: Box<dyn Surroundings>,
+    ) -> Arcade {
+        theme::apply(&cc.egui_ctx);
+        cc.egui_ctx.add_plugin(Widgets::default());
+        let mut arcade = Arcade {
+            ctx: cc.egui_ctx.clone(),
+            around,
+            tab: Tab::Sandbox,
+            sandbox: Workbench::new(),
+            replays: Replays::new(),
+            frames: Frames::default(),
+        };
+        arcade.open(opening);
+        arcade
+    }
+
+    /// Opens something else.
+    pub fn open(&mut self, opening: Opening) {
+        match opening {
+            Opening::Link(link) => {
+                self.sandbox.open_link(&link);
+                self.tab = Tab::Sandbox;
+            }
+            Opening::Replay { name, bytes } => {
+                self.replays.open(&name, bytes);
+                self.tab = Tab::Replays;
+            }
+        }
+        self.ctx.request_repaint();
+    }
+
+    /// What it shows, as JSON. The widgets are in it from the second frame on after it was first asked for.
+    pub fn report(&self) -> String {
+        let widgets = Widgets::of(&self.ctx);
+        let report = Report {
+            tab: self.tab.title(),
+            frame_rate: self.frames.rate(),
+            sandbox: &self.sandbox,
+            widgets: &widgets,
+        };
+        report.to_json()
+    }
+
+    fn head(&mut self, ui: &mut egui::Ui) {
+        ui.horizontal(|ui| {
+            ui.label(RichText::new("Samestep").heading().strong());
+            for tab in Tab::ALL {
+                ui.selectable_value(&mut self.tab, tab, tab.title());
+            }
+            ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
+                ui.label(RichText::new(format!("{:.0} fps", self.frames.rate())).weak());
+            });
+        });
+    }
+
+    fn take_files(&mut self, ui: &egui::Ui) {
+        let dropped = ui.input(|input| input.raw.dropped_files.clone());
+        for file in dropped {
+            self.around.read_dropped(file);
+        }
+        match self.around.opened() {
+            Some(Ok(file)) => self.open(Opening::Replay {
+                name: file.name,
+                bytes: file.bytes,
+            }),
+            Some(Err(words)) => self.sandbox.say(words),
+            None => {}
         }
     }
 }
 
 impl eframe::App for Arcade {
     fn ui(&mut self, ui: &mut egui::Ui, _frame: &mut eframe::Frame) {
-        if let Some(show) = &mut self.show {
-            show.step();
-            let rect = ui.max_rect();
-            show.paint(show.steps(), 0, true, ui.painter(), rect);
+        self.frames.count(ui.input(|input| input.time));
+        self.take_files(ui);
+        let frame = Frame::new()
+            .fill(theme::PANEL)
+            .inner_margin(Margin::symmetric(12, 6));
+        egui::Panel::top("head")
+            .frame(frame)
+            .show(ui, |ui| self.head(ui));
+        let around = &*self.around;
+        match self.tab {
+            Tab::Sandbox => {
+                let handover = self.sandbox.ui(ui, around);
+                if let Some(File { name, bytes }) = handover {
+                    self.open(Opening::Replay { name, bytes });
+                }
+            }
+            Tab::Replays => self.replays.ui(ui, around),
+        }
+    }
+
+    #[cfg(target_arch = "wasm32")]
+    fn as_any_mut(&mut self) -> Option<&mut dyn std::any::Any> {
+        Some(self)
+    }
+}
+
+/// How many frames there were lately.
+#[derive(Default)]
+struct Frames {
+    times: std::collections::VecDeque<f64>,
+}
+
+impl Frames {
+    fn count(&mut self, now: f64) {
+        self.times.push_back(now);
+        while self.times.front().is_some_and(|time| now - time > 1.0) {
+            self.times.pop_front();
+        }
+    }
+
+    /// In a second, as a mean of the last one.
+    fn rate(&self) -> f64 {
+        match (self.times.front(), self.times.back()) {
+            (Some(first), Some(last)) if last > first => {
+                (self.times.len() - 1) as f64 / (last - first)
+            }
+            _ => 0.0,
         }
     }
 }

@@ -10,4 +10,11 @@ pub mod canvas;
 pub mod drawn;
 mod games;
 pub mod registry;
+pub mod replays;
+pub mod report;
+pub mod sandbox;
 pub mod show;
+pub mod surroundings;
+pub mod theme;
+#[cfg(target_arch = "wasm32")]
+pub mod web;

@@ -1,0 +1,99 @@
+//! What differs between a window and a page.
+
+use eframe::egui::DroppedFileHandle;
+
+/// A file that was read.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct File {
+    /// What it is called, without the folders.
+    pub name: String,
+    /// What is in it.
+    pub bytes: Vec<u8>,
+}
+
+/// What the program needs of whatever it runs in: a window or a page.
+pub trait Surroundings {
+    /// The sandbox has come to be another: the address should say so.
+    fn set_link(&self, link: &str);
+
+    /// What somebody else can open to see the same.
+    fn share_address(&self, link: &str) -> String;
+
+    /// Saves a file; says where, or why not.
+    fn save(&self, name: &str, bytes: &[u8]) -> Result<String, String>;
+
+    /// Whether one can have somebody choose a file. If not, a path has to be typed.
+    fn has_chooser(&self) -> bool;
+
+    /// Has somebody choose a file, which is [opened](Self::opened) later.
+    fn open_file(&self);
+
+    /// Reads a file that was dropped onto the program, which is [opened](Self::opened) later.
+    fn read_dropped(&self, file: DroppedFileHandle);
+
+    /// A file that was chosen or dropped, or why it could not be read.
+    fn opened(&self) -> Option<Result<File, String>>;
+
+    /// Seconds since any time in the past.
+    fn seconds(&self) -> f64;
+}
+
+/// A window of its own.
+#[cfg(not(target_arch = "wasm32"))]
+pub struct Window {
+    began: std::time::Instant,
+    read: std::cell::RefCell<Vec<Result<File, String>>>,
+}
+
+#[cfg(not(target_arch = "wasm32"))]
+impl Window {
+    /// That of this program.
+    #[expect(clippy::new_without_default, reason = "the time it begins matters")]
+    pub fn new() -> Window {
+        Window {
+            began: std::time::Instant::now(),
+            read: std::cell::RefCell::default(),
+        }
+    }
+}
+
+#[cfg(not(target_arch = "wasm32"))]
+impl Surroundings for Window {
+    fn set_link(&self, _link: &str) {}
+
+    fn share_address(&self, link: &str) -> String {
+        link.into()
+    }
+
+    fn save(&self, name: &str, bytes: &[u8]) -> Result<String, String> {
+        let path = std::env::current_dir().unwrap_or_default().join(name);
+        match std::fs::write(&path, bytes) {
+            Ok(()) => Ok(format!("saved as {}", path.display())),
+            Err(error) => Err(format!("{} was not saved: {error}", path.display())),
+        }
+    }
+
+    fn has_chooser(&self) -> bool {
+        false
+    }
+
+    fn open_file(&self) {}
+
+    fn read_dropped(&self, file: DroppedFileHandle) {
+        let name = file.path().file_name().unwrap_or_default();
+        let name = name.to_string_lossy().into_owned();
+        let read = match file.bytes() {
+            Ok(bytes) => Ok(File { name, bytes }),
+            Err(error) => Err(format!("{name} could not be read: {error}")),
+        };
+        self.read.borrow_mut().push(read);
+    }
+
+    fn opened(&self) -> Option<Result<File, String>> {
+        self.read.borrow_mut().pop()
+    }
+
+    fn seconds(&self) -> f64 {
+        self.began.elapsed().as_secs_f64()
+    }
+}
