@@ -26,6 +26,11 @@ impl Frame {
         self.centre + (point - rect.center()) / self.scale(rect.size())
     }
 
+    /// The part of the world that is seen if this is shown in `rect`.
+    pub fn seen(&self, rect: Rect) -> Rect {
+        Rect::from_center_size(self.centre, rect.size() / self.scale(rect.size()))
+    }
+
     /// Points of the screen to a unit.
     fn scale(&self, screen: Vec2) -> f32 {
         let fit = screen / self.size.max(vec2(1e-3, 1e-3));
@@ -63,7 +68,7 @@ impl Canvas {
 
     /// The part of the world that is seen.
     pub fn seen(&self) -> Rect {
-        Rect::from_center_size(self.frame.centre, self.rect.size() / self.scale)
+        self.frame.seen(self.rect)
     }
 
     /// Where a place is on the screen.
@@ -102,12 +107,7 @@ impl Canvas {
             rect.right_bottom(),
             rect.left_bottom(),
         ];
-        let first = self.mesh.vertices.len() as u32;
-        for (corner, colour) in corners.into_iter().zip([top, top, bottom, bottom]) {
-            self.vertex(corner, colour);
-        }
-        self.mesh.add_triangle(first, first + 1, first + 2);
-        self.mesh.add_triangle(first, first + 2, first + 3);
+        self.shaded(corners.into_iter().zip([top, top, bottom, bottom]));
     }
 
     /// A triangle.
@@ -117,12 +117,17 @@ impl Canvas {
 
     /// A convex shape.
     pub fn polygon(&mut self, corners: &[Pos2], colour: Color32) {
+        self.shaded(corners.iter().map(|corner| (*corner, colour)));
+    }
+
+    /// A convex shape with a colour for each of its corners.
+    pub fn shaded(&mut self, corners: impl IntoIterator<Item = (Pos2, Color32)>) {
         let first = self.mesh.vertices.len() as u32;
-        for corner in corners {
-            self.vertex(*corner, colour);
+        for (corner, colour) in corners {
+            self.vertex(corner, colour);
         }
-        for at in 2..corners.len() as u32 {
-            self.mesh.add_triangle(first, first + at - 1, first + at);
+        for last in first + 2..self.mesh.vertices.len() as u32 {
+            self.mesh.add_triangle(first, last - 1, last);
         }
     }
 
@@ -208,6 +213,11 @@ impl Canvas {
         self.over.push(Shape::galley(rect.min, galley, colour));
     }
 
+    /// How much there is to draw so far.
+    pub fn triangles(&self) -> usize {
+        self.mesh.indices.len() / 3
+    }
+
     /// The rectangle of the screen it draws into.
     pub fn screen(&self) -> Rect {
         self.rect
@@ -233,13 +243,7 @@ impl Canvas {
     }
 
     fn fan(&mut self, centre: Pos2, radius: f32, sides: u32, colour: Color32) {
-        let first = self.mesh.vertices.len() as u32;
-        for way in ways(sides) {
-            self.vertex(centre + way * radius, colour);
-        }
-        for at in 2..sides {
-            self.mesh.add_triangle(first, first + at - 1, first + at);
-        }
+        self.shaded(ways(sides).map(|way| (centre + way * radius, colour)));
     }
 
     /// Between two circles, each with its colour.

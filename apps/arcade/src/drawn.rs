@@ -1,6 +1,6 @@
 //! How a game looks, and how it is played by hand.
 
-use eframe::egui::{Pos2, Vec2};
+use eframe::egui::{Pos2, Rect, Vec2};
 use samestep_sandbox::Playable;
 use samestep_sync::{EntityId, PlayerId, Stage};
 
@@ -37,6 +37,8 @@ pub trait Drawn: Playable {
 pub struct Scene<'a, G: Drawn> {
     /// Whose screen it is.
     pub viewer: Option<PlayerId>,
+    /// What is drawn, so that a ghost can be compared with it.
+    pub drawn: &'a G,
     /// What it remembers.
     pub grip: &'a G::Grip,
     /// What happened lately, the newest first.
@@ -51,6 +53,8 @@ pub struct Happened<'a, E> {
     pub ago: f32,
     /// Whether it was predicted or is sure, or was taken back.
     pub stage: Stage,
+    /// It was told of before, as predicted.
+    pub was_predicted: bool,
     /// What.
     pub event: &'a E,
 }
@@ -75,6 +79,8 @@ pub struct Hands {
     pub digit: Option<u8>,
     /// The mouse, while it is over the player's screen.
     pub pointer: Option<Pointer>,
+    /// The part of the world that the player's screen shows.
+    pub seen: Option<Rect>,
 }
 
 /// Something to press.

@@ -4,10 +4,11 @@ use eframe::egui::{Painter, Rect};
 use samestep_sandbox::{
     Conditions, Desync, Driver, Gauges, ModelKind, Sandbox, SandboxError, Scenario, Sizes,
 };
-use samestep_sync::{PlayerId, Status, Tick};
+use samestep_sync::{PlayerId, Replay, Stage, Status, Tick};
 
 use crate::canvas::{Canvas, Frame};
 use crate::drawn::{Drawn, FADES, Hands, Happened, Scene};
+use crate::replays::{self, Played};
 
 /// A game that can be chosen. One line in [`GAMES`](crate::registry::GAMES) makes it appear everywhere.
 #[derive(Clone, Copy)]
@@ -26,6 +27,8 @@ pub struct Entry {
     pub supports: fn(ModelKind) -> bool,
     /// Begins a match.
     pub open: fn(&Scenario) -> Result<Box<dyn Show>, SandboxError>,
+    /// Plays a recorded match; in words if it cannot be.
+    pub replay: fn(Replay) -> Result<Box<dyn Played>, String>,
 }
 
 impl Entry {
@@ -39,6 +42,7 @@ impl Entry {
             keys: G::KEYS,
             supports: G::supports,
             open: |scenario| Ok(Box::new(Shown::<G>::new(Sandbox::new(scenario)?))),
+            replay: replays::play::<G>,
         }
     }
 }
@@ -170,6 +174,7 @@ impl<G: Drawn> Show for Shown<G> {
         let state = self.sandbox.now().view(player);
         let frame = self.frame(state, player, rect);
         let mut hands = hands.clone();
+        hands.seen = Some(frame.seen(rect));
         if let Some(pointer) = &mut hands.pointer {
             pointer.place = frame.to_world(rect, pointer.place);
         }
@@ -225,12 +230,14 @@ impl<G: Drawn> Show for Shown<G> {
             then.told(player).iter().rev().map(move |told| Happened {
                 ago,
                 stage: told.stage,
+                was_predicted: told.stage != Stage::Predicted && told.predicted.is_some(),
                 event: &told.event,
             })
         });
         let happened: Vec<_> = happened.collect();
         let scene = Scene {
             viewer: Some(id(player)),
+            drawn: state,
             grip: &self.grips[player],
             happened: &happened,
             seconds: seconds(moment.step()),

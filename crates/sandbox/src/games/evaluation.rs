@@ -21,11 +21,9 @@ impl Playable for Evaluation {
 
     fn begin(setup: &Setup) -> Result<Self, String> {
         let entities = setup.size.unwrap_or(256);
-        Ok(Evaluation::new(
-            setup.seed,
-            setup.players,
-            entities as usize,
-        ))
+        let game = Evaluation::new(setup.seed, setup.players, entities as usize);
+        // As fast as it can be with most of them still on their way: something is to be seen.
+        Ok(game.with_speed(0.25))
     }
 
     fn bot(setup: &Setup, player: PlayerId) -> Self::Bot {
