@@ -1,0 +1,138 @@
+//! Sublockus by hand.
+
+use eframe::egui::{Vec2, vec2};
+use samestep_sublockus::{Ability, Act, Angle, Character, Controls, POCKETS, Sublockus};
+use samestep_sync::PlayerId;
+
+use crate::drawn::Hands;
+
+use super::belt::ORDER;
+use super::memory::Grip;
+use super::{is_seen, spot};
+
+/// What the hands can do.
+pub(super) const KEYS: &[(&str, &str)] = &[
+    ("left, right", "run"),
+    ("up", "jump; hold it to jump higher"),
+    ("down", "drop through a ledge"),
+    (
+        "pointer",
+        "aim; without it you aim at whoever is in front of you",
+    ),
+    ("action 1", "throw fireballs; hold it for more"),
+    ("action 2", "strike whoever is close"),
+    ("action 3", "cast a bolt"),
+    (
+        "action 4",
+        "let your fireball burst; without one, mend yourself",
+    ),
+    ("1 to 6", "wear or drink what is in a pocket"),
+];
+
+/// What a player's hands mean.
+pub(super) fn controls(
+    game: &Sublockus,
+    player: PlayerId,
+    grip: &mut Grip,
+    hands: &Hands,
+) -> Controls {
+    let mut controls = Controls {
+        left: hands.left,
+        right: hands.right,
+        jump: hands.up,
+        down: hands.down,
+        ..Controls::default()
+    };
+    let Some(own) = game.character_of(player) else {
+        return controls;
+    };
+    controls.aim = angle(aim(game, own, grip, hands));
+    controls.act = act(game, own, hands);
+    if controls.act == Act::None {
+        controls.cast = cast(game, own, grip, hands);
+    }
+    controls
+}
+
+/// From the character to the pointer. Without one, at whoever is in front of it; else to where it goes or last went.
+fn aim(game: &Sublockus, own: &Character, grip: &mut Grip, hands: &Hands) -> Vec2 {
+    let here = spot(own.place());
+    if let Some(pointer) = hands.pointer {
+        let way = pointer.place - here;
+        if way != Vec2::ZERO {
+            grip.facing = Some(way.normalized());
+            return way;
+        }
+    }
+    let along = |more: bool, less: bool| f32::from(u8::from(more)) - f32::from(u8::from(less));
+    let keys = vec2(
+        along(hands.right, hands.left),
+        along(hands.down, hands.up) * 0.8,
+    );
+    if keys != Vec2::ZERO {
+        grip.facing = Some(keys.normalized());
+    }
+    let facing = grip
+        .facing
+        .unwrap_or(Vec2::angled(own.aim.radians() as f32));
+    foe(game, own, facing).unwrap_or(facing)
+}
+
+/// The way to the nearest whom somebody could hit without turning around.
+fn foe(game: &Sublockus, own: &Character, facing: Vec2) -> Option<Vec2> {
+    const REACH: f32 = 20.0;
+    let here = spot(own.place());
+    let others = game.characters().as_slice().iter().filter(|other| {
+        let place = other.place();
+        let is_foe = other.player != own.player && other.is_target(game.clock());
+        is_foe && is_seen(game, Some(own.player), place) && game.terrain().sees(own.place(), place)
+    });
+    let ways = others.map(|other| spot(other.place()) - here);
+    let ahead = ways.filter(|way| {
+        let is_ahead = facing.x.abs() < 0.1 || way.x * facing.x >= 0.0;
+        is_ahead && way.length() < REACH
+    });
+    ahead.min_by(|one, other| one.length().total_cmp(&other.length()))
+}
+
+fn angle(way: Vec2) -> Angle {
+    Angle::from_radians(f64::from(way.angle()))
+}
+
+/// What is done with the hands: once for every press.
+fn act(game: &Sublockus, own: &Character, hands: &Hands) -> Act {
+    if let Some(digit) = hands.digit
+        && (1..=POCKETS as u8).contains(&digit)
+        && usize::from(digit) <= own.kit.pockets.len()
+    {
+        return Act::Use(digit - 1);
+    }
+    if !hands.actions[3].pressed {
+        return Act::None;
+    }
+    let fireballs = game.projectiles().iter();
+    let mut own_fireballs = fireballs.filter(|(_, ball)| ball.player == own.player);
+    match own_fireballs.next() {
+        Some((id, _)) => Act::Detonate(id),
+        None => Act::None,
+    }
+}
+
+/// What is cast: what was pressed first, else what is held, as often as it is possible.
+fn cast(game: &Sublockus, own: &Character, grip: &mut Grip, hands: &Hands) -> Option<Ability> {
+    let clock = game.clock();
+    let keys = || ORDER.into_iter().zip(hands.actions);
+    let pressed = keys().filter(|(_, key)| key.pressed);
+    let held = keys().filter(|(ability, key)| {
+        // What was just cast may not be seen yet: a slow line does not make it more.
+        let before = grip.cast_at[*ability as usize];
+        let is_over = before.is_none_or(|before| {
+            clock < before || clock >= before.saturating_add(ability.stats().cooldown)
+        });
+        key.held && is_over
+    });
+    let mut wanted = pressed.chain(held).map(|(ability, _)| ability);
+    let ability = wanted.find(|ability| own.can_cast(*ability, clock))?;
+    grip.cast_at[ability as usize] = Some(clock);
+    Some(ability)
+}
