@@ -98,16 +98,26 @@ impl Arcade {
         report.to_json()
     }
 
-    fn head(&mut self, ui: &mut egui::Ui) {
+    fn head(&mut self, ui: &mut egui::Ui) -> Option<File> {
         ui.horizontal(|ui| {
             ui.label(RichText::new("Samestep").heading().strong());
             for tab in Tab::ALL {
                 ui.selectable_value(&mut self.tab, tab, tab.title());
             }
             ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
-                ui.label(RichText::new(format!("{:.0} fps", self.frames.rate())).weak());
-            });
-        });
+                let words = format!("{:.0} frames/s", self.frames.rate());
+                ui.add_sized(
+                    [72.0, 20.0],
+                    egui::Label::new(RichText::new(words).small().weak()),
+                );
+                match self.tab {
+                    Tab::Sandbox => self.sandbox.tools(ui, &*self.around),
+                    Tab::Replays => None,
+                }
+            })
+            .inner
+        })
+        .inner
     }
 
     fn take_files(&mut self, ui: &egui::Ui) {
@@ -133,18 +143,18 @@ impl eframe::App for Arcade {
         let frame = Frame::new()
             .fill(theme::PANEL)
             .inner_margin(Margin::symmetric(12, 6));
-        egui::Panel::top("head")
-            .frame(frame)
-            .show(ui, |ui| self.head(ui));
+        let head = egui::Panel::top("head").frame(frame);
+        let from_head = head.show(ui, |ui| self.head(ui)).inner;
         let around = &*self.around;
-        match self.tab {
-            Tab::Sandbox => {
-                let handover = self.sandbox.ui(ui, around);
-                if let Some(File { name, bytes }) = handover {
-                    self.open(Opening::Replay { name, bytes });
-                }
+        let from_tab = match self.tab {
+            Tab::Sandbox => self.sandbox.ui(ui, around),
+            Tab::Replays => {
+                self.replays.ui(ui, around);
+                None
             }
-            Tab::Replays => self.replays.ui(ui, around),
+        };
+        for File { name, bytes } in from_head.into_iter().chain(from_tab) {
+            self.open(Opening::Replay { name, bytes });
         }
     }
 

@@ -43,7 +43,7 @@ impl Report<'_> {
         out.text("link", &scenario.to_link());
         out.flag("paused", sandbox.is_paused());
         out.text("checksum", &format!("{:016x}", show.checksum()));
-        out.text("banner", &sandbox.banner());
+        out.text("banner", sandbox.banner());
         out.open("gauges", '[');
         for player in 0..scenario.players() {
             let gauges = show.gauges(player);

@@ -1,17 +1,68 @@
 //! The sandbox: every player's screen side by side, and everything that can be changed.
 
-use eframe::egui;
-use samestep_sandbox::Scenario;
+mod address;
+mod banner;
+mod hands;
+mod help;
+mod network;
+mod panel;
+mod plots;
+mod rewind;
+mod screens;
+mod time;
+
+use eframe::egui::text::LayoutJob;
+use eframe::egui::{
+    self, Align, FontId, Frame, Key, Layout as Direction, Margin, Modifiers, ScrollArea,
+    TextFormat, vec2,
+};
+use samestep_sandbox::{Conditions, ModelKind, Scenario};
 
 use crate::registry::{self, GAMES};
 use crate::show::Show;
 use crate::surroundings::{File, Surroundings};
+use crate::theme;
+use address::Address;
+use banner::{Answer, Banner};
+use hands::{Keyboard, Layout};
+use panel::Panel;
+use rewind::Rewind;
+use screens::{Screens, Seat};
+use time::Clock;
+
+/// What a step may take of a frame's time, all steps together, in seconds.
+const BUDGET: f64 = 0.025;
 
 /// The tab in which a match is played.
 pub struct Workbench {
     show: Box<dyn Show>,
-    paused: bool,
-    words: String,
+    clock: Clock,
+    panel: Panel,
+    screens: Screens,
+    keyboard: Keyboard,
+    banner: Option<Banner>,
+    rewind: Option<Rewind>,
+    address: Address,
+    is_helping: bool,
+    /// Desyncs that have been told of.
+    desyncs: usize,
+}
+
+/// What somebody wants to be done.
+enum Wish {
+    Begin(Box<Scenario>),
+    Restart,
+    Model(ModelKind),
+    Line(usize, Conditions),
+    Seat(usize, Seat),
+    Meddle(usize),
+    /// One step more.
+    Step,
+    /// Look at a step.
+    Look(u64),
+    /// Go on from a step.
+    GoOn(u64),
+    Say(String),
 }
 
 impl Workbench {
@@ -21,22 +72,33 @@ impl Workbench {
         let scenario = Scenario::new(GAMES[0].name);
         Workbench {
             show: (GAMES[0].open)(&scenario).expect("what is usual is possible"),
-            paused: false,
-            words: String::new(),
+            clock: Clock::new(),
+            panel: Panel::default(),
+            screens: Screens::new(),
+            keyboard: Keyboard::default(),
+            banner: None,
+            rewind: None,
+            address: Address::default(),
+            is_helping: false,
+            desyncs: 0,
         }
     }
 
-    /// Begins what a link says. What is wrong with it is shown.
+    /// Begins what a link says. What is wrong with it is shown, and what was played goes on.
     pub fn open_link(&mut self, link: &str) {
-        match opened(link) {
-            Ok(show) => self.show = show,
-            Err(words) => self.words = words,
+        let scenario = Scenario::from_link(link).map_err(|error| error.to_string());
+        match scenario.and_then(|scenario| opened(&scenario)) {
+            Ok(show) => self.play(show),
+            Err(words) => {
+                self.address.leave(&self.show.scenario().to_link());
+                self.say(format!("The link could not be opened: {words}."));
+            }
         }
     }
 
     /// Shows words across the screen.
     pub fn say(&mut self, words: String) {
-        self.words = words;
+        self.banner = Some(Banner::bad(words));
     }
 
     /// The match.
@@ -46,34 +108,347 @@ impl Workbench {
 
     /// The step that is on the screens.
     pub fn shown_step(&self) -> u64 {
-        self.show.steps()
+        self.clock.at().unwrap_or(self.show.steps())
     }
 
     /// Whether time stands still.
     pub fn is_paused(&self) -> bool {
-        self.paused
+        self.clock.paused
     }
 
     /// The words across the screen, if there are any.
-    pub fn banner(&self) -> String {
-        self.words.clone()
+    pub fn banner(&self) -> &str {
+        self.banner.as_ref().map_or("", |banner| &banner.words)
+    }
+
+    /// Buttons for what can be done with the whole match.
+    pub fn tools(&mut self, ui: &mut egui::Ui, around: &dyn Surroundings) -> Option<File> {
+        let mut file = None;
+        let help = ui.button("Keys").on_hover_text("What the keys do (F1)");
+        if help.clicked() {
+            self.is_helping = !self.is_helping;
+        }
+        let replay = ui.button("Open as a replay");
+        if replay
+            .on_hover_text("Look at what was recorded so far")
+            .clicked()
+        {
+            file = Some(self.recorded());
+        }
+        let save = ui.button("Save recording");
+        if save
+            .on_hover_text("What the server has recorded, as a file")
+            .clicked()
+        {
+            let File { name, bytes } = self.recorded();
+            self.banner = Some(match around.save(&name, &bytes) {
+                Ok(words) => Banner::good(format!("The recording is {words}.")),
+                Err(words) => Banner::bad(words),
+            });
+        }
+        let copy = ui.button("Copy link");
+        if copy
+            .on_hover_text("An address that shows somebody else the same match")
+            .clicked()
+        {
+            let address = around.share_address(&self.show.scenario().to_link());
+            ui.copy_text(address);
+            self.banner = Some(Banner::good("The link has been copied.".into()));
+        }
+        file
     }
 
     /// Shows it all, and lets time pass.
-    pub fn ui(&mut self, ui: &mut egui::Ui, _around: &dyn Surroundings) -> Option<File> {
-        if !self.paused {
-            self.show.step();
+    pub fn ui(&mut self, ui: &mut egui::Ui, around: &dyn Surroundings) -> Option<File> {
+        let mut wishes = Vec::new();
+        let now = ui.input(|input| input.time);
+        self.read_keys(ui, &mut wishes);
+        self.pass(now, around);
+        self.tell_desyncs();
+        self.left(ui, &mut wishes);
+        self.below(ui, &mut wishes);
+        let file = self.middle(ui, &mut wishes);
+        if self.is_helping
+            && let Some(entry) = registry::game(&self.show.scenario().game)
+        {
+            help::ui(ui.ctx(), &mut self.is_helping, entry);
+        }
+        for wish in wishes {
+            self.fulfil(wish);
+        }
+        let link = self.show.scenario().to_link();
+        self.address.tell(now, &link, around);
+        if !self.clock.paused || self.rewind.is_some() || self.address.is_behind(&link) {
             ui.ctx().request_repaint();
         }
-        let rect = ui.max_rect();
-        self.show
-            .paint(self.show.steps(), 0, true, ui.painter(), rect);
-        None
+        file
+    }
+
+    fn left(&mut self, ui: &mut egui::Ui, wishes: &mut Vec<Wish>) {
+        let frame = Frame::new().fill(theme::PANEL).inner_margin(Margin {
+            left: 12,
+            right: 6,
+            top: 2,
+            bottom: 6,
+        });
+        egui::Panel::left("what is played")
+            .exact_size(276.0)
+            .resizable(false)
+            .frame(frame)
+            .show(ui, |ui| {
+                ScrollArea::vertical().auto_shrink(false).show(ui, |ui| {
+                    ui.set_max_width(252.0);
+                    self.panel.ui(ui, &*self.show, wishes);
+                });
+            });
+    }
+
+    fn below(&mut self, ui: &mut egui::Ui, wishes: &mut Vec<Wish>) {
+        let height = (ui.available_height() * 0.15).clamp(92.0, 150.0);
+        let frame = Frame::new().fill(theme::GROUND).inner_margin(Margin {
+            left: 10,
+            right: 10,
+            top: 0,
+            bottom: 8,
+        });
+        egui::Panel::bottom("plots")
+            .exact_size(height + 8.0)
+            .resizable(false)
+            .show_separator_line(false)
+            .frame(frame)
+            .show(ui, |ui| {
+                plots::row(ui, &*self.show, self.clock.at(), wishes)
+            });
+        egui::Panel::bottom("time")
+            .exact_size(36.0)
+            .resizable(false)
+            .show_separator_line(false)
+            .frame(frame.inner_margin(Margin::symmetric(10, 2)))
+            .show(ui, |ui| match &self.rewind {
+                Some(rewind) => {
+                    if rewind.bar(ui) {
+                        self.rewind = None;
+                    }
+                }
+                None => time::bar(ui, &mut self.clock, &*self.show, wishes),
+            });
+    }
+
+    fn middle(&mut self, ui: &mut egui::Ui, wishes: &mut Vec<Wish>) -> Option<File> {
+        let frame = Frame::new().fill(theme::GROUND).inner_margin(Margin {
+            left: 10,
+            right: 10,
+            top: 8,
+            bottom: 2,
+        });
+        let mut file = None;
+        egui::CentralPanel::no_frame().frame(frame).show(ui, |ui| {
+            match self.banner.as_mut().and_then(|banner| banner.ui(ui)) {
+                Some(Answer::Close) => self.banner = None,
+                Some(Answer::Look(bytes)) => {
+                    let name = format!("{}-desync.samestep", self.show.scenario().game);
+                    file = Some(File { name, bytes });
+                }
+                None => {}
+            }
+            self.sentence(ui);
+            self.screens.ui(ui, &*self.show, self.shown_step(), wishes);
+        });
+        file
+    }
+
+    /// What one is looking at.
+    fn sentence(&mut self, ui: &mut egui::Ui) {
+        let kind = self.show.model(self.shown_step());
+        let size = vec2(ui.available_width(), 36.0);
+        ui.allocate_ui_with_layout(size, Direction::right_to_left(Align::Min), |ui| {
+            ui.set_min_size(size);
+            let ghost = ui.checkbox(&mut self.screens.ghost, "Ghost");
+            ghost.on_hover_text("Where things really are, as an outline over each screen (G)");
+            ui.add_space(8.0);
+            let job = sentence(kind, self.show.next_model());
+            ui.with_layout(Direction::left_to_right(Align::Min), |ui| {
+                ui.add(egui::Label::new(job).wrap());
+            });
+        });
+    }
+
+    fn read_keys(&mut self, ui: &egui::Ui, wishes: &mut Vec<Wish>) {
+        let is_typing = ui.ctx().text_edit_focused();
+        let plays = |layout| self.screens.is_taken(layout);
+        let someone = plays(Layout::One) || plays(Layout::Two);
+        if someone && !is_typing {
+            // Keys that move a character do not move through the buttons as well.
+            ui.memory_mut(|memory| {
+                if let Some(focused) = memory.focused() {
+                    memory.surrender_focus(focused);
+                }
+            });
+        }
+        let over = self.screens.is_mouse_over();
+        ui.input(|input| self.keyboard.read(input, is_typing, over));
+        if is_typing {
+            return;
+        }
+        let period_plays = plays(Layout::Two);
+        let pressed = |key: Key| ui.input_mut(|input| input.consume_key(Modifiers::NONE, key));
+        let (space, ghost, restart) = (pressed(Key::Space), pressed(Key::G), pressed(Key::R));
+        let (home, help) = (pressed(Key::Home), pressed(Key::F1));
+        let escape = self.is_helping && pressed(Key::Escape);
+        let step = !period_plays && pressed(Key::Period);
+        let question = ui.input(|input| input.key_pressed(Key::Questionmark));
+        self.clock.paused ^= space;
+        self.screens.ghost ^= ghost;
+        self.is_helping = (self.is_helping ^ (help || question)) && !escape;
+        if home {
+            self.clock.look(None);
+        }
+        wishes.extend(restart.then_some(Wish::Restart));
+        wishes.extend(step.then_some(Wish::Step));
+    }
+
+    /// Time passes.
+    fn pass(&mut self, now: f64, around: &dyn Surroundings) {
+        let due = self.clock.due(now);
+        if let Some(rewind) = &mut self.rewind {
+            rewind.advance(around);
+            self.arrive();
+            return;
+        }
+        if self.clock.at().is_some() {
+            self.clock.replay(due, self.show.steps());
+            return;
+        }
+        let began = around.seconds();
+        let mut made = 0;
+        while made < due && (made == 0 || around.seconds() - began < BUDGET) {
+            self.step();
+            made += 1;
+        }
+        self.clock.made(made);
+    }
+
+    fn step(&mut self) {
+        for player in 0..self.show.scenario().players() {
+            if let Seat::Hands(layout) = self.screens.seat(player) {
+                let rect = self.screens.place(player);
+                let hands = self.keyboard.hands(layout, rect);
+                self.show.give(player, &hands, rect);
+            }
+        }
+        self.show.step();
+        self.keyboard.taken();
+    }
+
+    /// Where it was to be wound back to has been reached.
+    fn arrive(&mut self) {
+        if let Some(rewind) = self.rewind.take_if(|rewind| rewind.is_done()) {
+            self.play(rewind.into_show());
+            self.clock.paused = false;
+        }
+    }
+
+    /// Plays another match from now on.
+    fn play(&mut self, show: Box<dyn Show>) {
+        self.show = show;
+        self.rewind = None;
+        self.clock.reset();
+        self.panel.reset();
+        self.desyncs = self.show.desyncs().len();
+        for player in 0..self.show.scenario().players() {
+            let driver = self.screens.seat(player).driver();
+            self.show.set_driver(player, driver);
+        }
+    }
+
+    fn begin(&mut self, scenario: &Scenario) {
+        match opened(scenario) {
+            Ok(show) => {
+                self.banner = None;
+                self.play(show);
+            }
+            Err(words) => self.say(format!("That cannot be played: {words}.")),
+        }
+    }
+
+    fn fulfil(&mut self, wish: Wish) {
+        match wish {
+            Wish::Begin(scenario) => self.begin(&scenario),
+            Wish::Restart => {
+                let scenario = self.show.scenario().clone();
+                self.begin(&scenario);
+            }
+            Wish::Model(kind) => {
+                if !self.show.set_model(kind) {
+                    let mut scenario = self.show.scenario().clone();
+                    scenario.model = kind;
+                    self.begin(&scenario);
+                }
+            }
+            Wish::Line(player, line) => self.show.set_conditions(player, line),
+            Wish::Seat(player, seat) => {
+                self.screens.set_seat(player, seat);
+                for player in 0..self.show.scenario().players() {
+                    let driver = self.screens.seat(player).driver();
+                    self.show.set_driver(player, driver);
+                }
+            }
+            Wish::Meddle(player) => self.show.meddle(player),
+            Wish::Step => {
+                self.clock.paused = true;
+                match self.clock.at() {
+                    Some(_) => self.clock.replay(1, self.show.steps()),
+                    None => self.step(),
+                }
+            }
+            Wish::Look(step) => {
+                let (first, last) = self.show.kept();
+                let step = step.clamp(first, last);
+                self.clock.look((step < last).then_some(step));
+            }
+            Wish::GoOn(step) => match Rewind::new(&*self.show, step) {
+                Ok(rewind) => self.rewind = Some(rewind),
+                Err(words) => self.say(words),
+            },
+            Wish::Say(words) => self.say(words),
+        }
+    }
+
+    /// Shows a desync that was found. Who differed has a recording of it, which matters more.
+    fn tell_desyncs(&mut self) {
+        for desync in &self.show.desyncs()[self.desyncs..] {
+            let banner = Banner::desync(desync);
+            let is_known = self.banner.as_ref().is_some_and(Banner::has_recording);
+            if !is_known || banner.has_recording() {
+                self.banner = Some(banner);
+            }
+        }
+        self.desyncs = self.show.desyncs().len();
+    }
+
+    fn recorded(&self) -> File {
+        let scenario = self.show.scenario();
+        File {
+            name: format!("{}-{}.samestep", scenario.game, scenario.seed),
+            bytes: self.show.recording(),
+        }
     }
 }
 
-fn opened(link: &str) -> Result<Box<dyn Show>, String> {
-    let scenario = Scenario::from_link(link).map_err(|error| error.to_string())?;
+fn sentence(kind: ModelKind, next: Option<ModelKind>) -> LayoutJob {
+    let mut job = LayoutJob::default();
+    let font = FontId::proportional(13.5);
+    let strong = TextFormat::simple(font.clone(), theme::ACCENT);
+    let usual = TextFormat::simple(font, theme::TEXT);
+    job.append(kind.title, 0.0, strong.clone());
+    job.append(kind.sentence, 8.0, usual);
+    if let Some(next) = next.filter(|next| *next != kind) {
+        job.append(&format!("Changing to {} …", next.title), 8.0, strong);
+    }
+    job
+}
+
+fn opened(scenario: &Scenario) -> Result<Box<dyn Show>, String> {
     let Some(entry) = registry::game(&scenario.game) else {
         let names: Vec<_> = GAMES.iter().map(|game| game.name).collect();
         return Err(format!(
@@ -82,5 +457,5 @@ fn opened(link: &str) -> Result<Box<dyn Show>, String> {
             names.join(", ")
         ));
     };
-    (entry.open)(&scenario).map_err(|error| error.to_string())
+    (entry.open)(scenario).map_err(|error| error.to_string())
 }

@@ -133,6 +133,25 @@ fn look(fill: Color32, edge: Color32, words: Color32) -> WidgetVisuals {
     }
 }
 
+/// Gives something a name for those who cannot see it, and for tests.
+pub fn named(response: egui::Response, name: &str) -> egui::Response {
+    let name_it = |node: &mut egui::accesskit::Node| node.set_label(name);
+    response.ctx.accesskit_node_builder(response.id, name_it);
+    response
+}
+
+/// The heading of a part of a panel.
+pub fn section(ui: &mut egui::Ui, title: &str) {
+    ui.add_space(5.0);
+    ui.horizontal(|ui| {
+        let words = egui::RichText::new(title.to_uppercase()).size(10.5);
+        ui.label(words.strong().color(FAINT));
+        let (rect, _) =
+            ui.allocate_exact_size(vec2(ui.available_width(), 1.0), egui::Sense::hover());
+        ui.painter().rect_filled(rect, 0.0, LINE);
+    });
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

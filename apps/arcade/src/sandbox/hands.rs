@@ -1,0 +1,318 @@
+//! Keyboard and mouse, as hands of players.
+
+use eframe::egui::{Event, InputState, Key, MouseWheelUnit, PointerButton, Pos2, Rect};
+
+use crate::drawn::{Button, Hands, Pointer};
+
+/// Which keys somebody plays with.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Layout {
+    /// W A S D, and the mouse.
+    One,
+    /// The arrow keys.
+    Two,
+}
+
+impl Layout {
+    /// What it is called on the screen.
+    pub fn title(self) -> &'static str {
+        match self {
+            Layout::One => "WASD + mouse",
+            Layout::Two => "Arrow keys",
+        }
+    }
+}
+
+/// What a key is for.
+#[derive(Clone, Copy)]
+enum Use {
+    Left,
+    Right,
+    Up,
+    Down,
+    Action(usize),
+}
+
+/// What the keys are for.
+const KEYS: [(Key, Layout, Use); 18] = [
+    (Key::A, Layout::One, Use::Left),
+    (Key::D, Layout::One, Use::Right),
+    (Key::W, Layout::One, Use::Up),
+    (Key::S, Layout::One, Use::Down),
+    (Key::F, Layout::One, Use::Action(0)),
+    (Key::C, Layout::One, Use::Action(1)),
+    (Key::E, Layout::One, Use::Action(2)),
+    (Key::Q, Layout::One, Use::Action(3)),
+    (Key::ArrowLeft, Layout::Two, Use::Left),
+    (Key::ArrowRight, Layout::Two, Use::Right),
+    (Key::ArrowUp, Layout::Two, Use::Up),
+    (Key::ArrowDown, Layout::Two, Use::Down),
+    (Key::Comma, Layout::Two, Use::Action(0)),
+    (Key::Period, Layout::Two, Use::Action(1)),
+    (Key::Minus, Layout::Two, Use::Action(2)),
+    (Key::Slash, Layout::Two, Use::Action(2)),
+    (Key::ShiftRight, Layout::Two, Use::Action(3)),
+    (Key::Enter, Layout::Two, Use::Action(3)),
+];
+
+/// The same for people: what for, in layout one, in layout two.
+pub const TABLE: [(&str, &str, &str); 5] = [
+    ("Directions", "W A S D", "arrow keys"),
+    ("Action 1", "F or left button", "comma"),
+    ("Action 2", "C or right button", "period"),
+    ("Action 3", "E", "minus or slash"),
+    ("Action 4", "Q", "right shift or enter"),
+];
+
+const DIGITS: [Key; 10] = [
+    Key::Num0,
+    Key::Num1,
+    Key::Num2,
+    Key::Num3,
+    Key::Num4,
+    Key::Num5,
+    Key::Num6,
+    Key::Num7,
+    Key::Num8,
+    Key::Num9,
+];
+
+/// What is a notch of a wheel that counts in points.
+const NOTCH: f32 = 50.0;
+
+/// What keyboard and mouse do. What was pressed is known until a step has [taken](Keyboard::taken) it, however short it was.
+#[derive(Default)]
+pub struct Keyboard {
+    sides: [Side; 2],
+    digit: Option<u8>,
+    at: Option<Pos2>,
+    mouse: [Button; 2],
+    scroll: f32,
+}
+
+#[derive(Default)]
+struct Side {
+    /// Left, right, up, down.
+    ways: [Button; 4],
+    actions: [Button; 4],
+}
+
+impl Side {
+    fn button(&mut self, what: Use) -> &mut Button {
+        match what {
+            Use::Left => &mut self.ways[0],
+            Use::Right => &mut self.ways[1],
+            Use::Up => &mut self.ways[2],
+            Use::Down => &mut self.ways[3],
+            Use::Action(at) => &mut self.actions[at],
+        }
+    }
+
+    fn buttons(&mut self) -> impl Iterator<Item = &mut Button> {
+        self.ways.iter_mut().chain(&mut self.actions)
+    }
+}
+
+impl Keyboard {
+    /// Notes what happened since the last frame. While somebody types, keys mean letters; the mouse counts while it is over a player's
+    /// screen.
+    pub fn read(&mut self, input: &InputState, is_typing: bool, over_screen: bool) {
+        for event in &input.events {
+            self.on(event, is_typing, over_screen);
+        }
+        self.at = input.pointer.latest_pos();
+    }
+
+    fn on(&mut self, event: &Event, is_typing: bool, over_screen: bool) {
+        match event {
+            Event::Key {
+                key,
+                physical_key,
+                pressed,
+                repeat: false,
+                modifiers,
+            } => {
+                let is_command = modifiers.ctrl || modifiers.command || modifiers.alt;
+                let key = physical_key.unwrap_or(*key);
+                self.on_key(key, *pressed && !is_typing && !is_command, *pressed);
+            }
+            Event::PointerButton {
+                button, pressed, ..
+            } => {
+                let at = match button {
+                    PointerButton::Primary => 0,
+                    PointerButton::Secondary => 1,
+                    _ => return,
+                };
+                match pressed {
+                    true if over_screen => press(&mut self.mouse[at]),
+                    true => {}
+                    false => release(&mut self.mouse[at]),
+                }
+            }
+            Event::MouseWheel { unit, delta, .. } if over_screen => {
+                self.scroll += match unit {
+                    MouseWheelUnit::Point => delta.y / NOTCH,
+                    MouseWheelUnit::Line | MouseWheelUnit::Page => delta.y,
+                };
+            }
+            Event::WindowFocused(false) => self.let_go(),
+            _ => {}
+        }
+    }
+
+    fn on_key(&mut self, key: Key, counts: bool, pressed: bool) {
+        for (_, layout, what) in KEYS.into_iter().filter(|(other, ..)| *other == key) {
+            let button = self.sides[layout as usize].button(what);
+            match (counts, pressed) {
+                (true, _) => press(button),
+                (false, false) => release(button),
+                (false, true) => {}
+            }
+        }
+        let digit = DIGITS.iter().position(|digit| *digit == key);
+        if let Some(digit) = digit.filter(|_| counts) {
+            self.digit = Some(digit as u8);
+        }
+    }
+
+    /// Nobody holds anything any more.
+    fn let_go(&mut self) {
+        let keys = self.sides.iter_mut().flat_map(Side::buttons);
+        keys.chain(&mut self.mouse).for_each(release);
+    }
+
+    /// What the hands on these keys do whose screen is at `rect`.
+    pub fn hands(&self, layout: Layout, rect: Rect) -> Hands {
+        let side = &self.sides[layout as usize];
+        let [left, right, up, down] = side.ways.map(|way| way.held || way.pressed);
+        let mut hands = Hands {
+            left,
+            right,
+            up,
+            down,
+            actions: side.actions,
+            ..Hands::default()
+        };
+        if layout == Layout::One {
+            hands.digit = self.digit;
+            hands.pointer = self.pointer(rect);
+            for (action, button) in hands.actions.iter_mut().zip(self.mouse) {
+                action.held |= button.held;
+                action.pressed |= button.pressed;
+                action.released |= button.released;
+            }
+        }
+        hands
+    }
+
+    /// The mouse, while it is over the screen or was pressed there.
+    fn pointer(&self, rect: Rect) -> Option<Pointer> {
+        let [primary, secondary] = self.mouse;
+        let is_busy = |button: Button| button.held || button.pressed || button.released;
+        let at = self.at?;
+        let is_meant = rect.contains(at) || is_busy(primary) || is_busy(secondary);
+        is_meant.then(|| Pointer {
+            place: rect.clamp(at),
+            primary,
+            secondary,
+            scroll: self.scroll,
+        })
+    }
+
+    /// A step has taken notice of it all.
+    pub fn taken(&mut self) {
+        let keys = self.sides.iter_mut().flat_map(Side::buttons);
+        for button in keys.chain(&mut self.mouse) {
+            (button.pressed, button.released) = (false, false);
+        }
+        self.digit = None;
+        self.scroll = 0.0;
+    }
+}
+
+fn press(button: &mut Button) {
+    button.held = true;
+    button.pressed = true;
+}
+
+fn release(button: &mut Button) {
+    button.released |= button.held;
+    button.held = false;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use eframe::egui::{Modifiers, pos2};
+
+    fn key(key: Key, pressed: bool) -> Event {
+        Event::Key {
+            key,
+            physical_key: None,
+            pressed,
+            repeat: false,
+            modifiers: Modifiers::NONE,
+        }
+    }
+
+    fn screen() -> Rect {
+        Rect::from_min_max(pos2(0.0, 0.0), pos2(100.0, 100.0))
+    }
+
+    #[test]
+    fn a_key_that_was_pressed_shortly_is_known_until_a_step_took_it() {
+        let mut keyboard = Keyboard::default();
+        keyboard.on(&key(Key::W, true), false, false);
+        keyboard.on(&key(Key::W, false), false, false);
+        keyboard.on(&key(Key::E, true), false, false);
+        keyboard.on(&key(Key::E, false), false, false);
+        let hands = keyboard.hands(Layout::One, screen());
+        assert!(hands.up && hands.actions[2].pressed && hands.actions[2].released);
+        assert!(!hands.actions[2].held);
+        keyboard.taken();
+        assert_eq!(keyboard.hands(Layout::One, screen()), Hands::default());
+    }
+
+    #[test]
+    fn what_is_held_goes_on() {
+        let mut keyboard = Keyboard::default();
+        keyboard.on(&key(Key::ArrowLeft, true), false, false);
+        keyboard.taken();
+        assert!(keyboard.hands(Layout::Two, screen()).left);
+        assert!(!keyboard.hands(Layout::One, screen()).left);
+        keyboard.on(&Event::WindowFocused(false), false, false);
+        assert!(!keyboard.hands(Layout::Two, screen()).left);
+    }
+
+    #[test]
+    fn letters_that_are_typed_move_nobody() {
+        let mut keyboard = Keyboard::default();
+        keyboard.on(&key(Key::A, true), true, false);
+        assert!(!keyboard.hands(Layout::One, screen()).left);
+    }
+
+    #[test]
+    fn the_mouse_counts_where_it_was_pressed() {
+        let press = |pressed| Event::PointerButton {
+            pos: pos2(10.0, 10.0),
+            button: PointerButton::Primary,
+            pressed,
+            modifiers: Modifiers::NONE,
+        };
+        let mut keyboard = Keyboard {
+            at: Some(pos2(300.0, 20.0)),
+            ..Keyboard::default()
+        };
+        keyboard.on(&press(true), false, false);
+        assert_eq!(keyboard.hands(Layout::One, screen()).pointer, None);
+        keyboard.on(&press(true), false, true);
+        let hands = keyboard.hands(Layout::One, screen());
+        assert!(hands.actions[0].pressed);
+        assert_eq!(
+            hands.pointer.map(|pointer| pointer.place),
+            Some(pos2(100.0, 20.0))
+        );
+        assert_eq!(keyboard.hands(Layout::Two, screen()).pointer, None);
+    }
+}

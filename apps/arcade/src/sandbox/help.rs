@@ -1,0 +1,68 @@
+//! The keys, over everything else.
+
+use eframe::egui::{self, Align2, RichText, vec2};
+
+use super::hands;
+use crate::show::Entry;
+use crate::theme;
+
+/// Keys that do the same in every game.
+const KEYS: [(&str, &str); 6] = [
+    ("Space", "pause and go on"),
+    ("Period", "one step"),
+    ("R", "from the beginning, with the same seed"),
+    ("G", "the truth as an outline, or not"),
+    ("Home", "back to now"),
+    ("F1 or ?", "these keys"),
+];
+
+/// Shows the keys until they are closed.
+pub fn ui(ctx: &egui::Context, is_open: &mut bool, entry: &Entry) {
+    egui::Window::new(RichText::new("Keys").strong())
+        .open(is_open)
+        .anchor(Align2::CENTER_CENTER, vec2(0.0, 0.0))
+        .collapsible(false)
+        .resizable(false)
+        .default_width(560.0)
+        .show(ctx, |ui| {
+            theme::section(ui, "Everywhere");
+            pairs(ui, "everywhere", &KEYS);
+            theme::section(ui, "To play yourself");
+            ui.label("Choose one of these above a player's screen instead of the bot.");
+            layouts(ui);
+            theme::section(ui, entry.title);
+            pairs(ui, "game", entry.keys);
+        });
+}
+
+fn layouts(ui: &mut egui::Ui) {
+    egui::Grid::new("layouts")
+        .num_columns(3)
+        .spacing(vec2(24.0, 4.0))
+        .show(ui, |ui| {
+            ui.label("");
+            for layout in [hands::Layout::One, hands::Layout::Two] {
+                ui.label(RichText::new(layout.title()).strong());
+            }
+            ui.end_row();
+            for (what, one, two) in hands::TABLE {
+                ui.label(what);
+                ui.label(RichText::new(one).color(theme::ACCENT));
+                ui.label(RichText::new(two).color(theme::ACCENT));
+                ui.end_row();
+            }
+        });
+}
+
+fn pairs(ui: &mut egui::Ui, id: &str, pairs: &[(&str, &str)]) {
+    egui::Grid::new(id)
+        .num_columns(2)
+        .spacing(vec2(24.0, 4.0))
+        .show(ui, |ui| {
+            for (keys, what) in pairs {
+                ui.label(RichText::new(*keys).color(theme::ACCENT));
+                ui.label(*what);
+                ui.end_row();
+            }
+        });
+}

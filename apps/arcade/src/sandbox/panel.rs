@@ -1,0 +1,284 @@
+//! What is played: game, model, server, players, seed, network.
+
+use eframe::egui::{self, RichText, Slider, TextEdit, vec2};
+use samestep_sandbox::{ModelKind, Scenario, Server};
+
+use super::{Wish, network};
+use crate::registry::{self, GAMES};
+use crate::show::{Entry, Show};
+use crate::theme;
+
+/// The panel, and what is not decided yet.
+#[derive(Default)]
+pub struct Panel {
+    /// Whose line is changed; everybody's if none.
+    whose: Option<usize>,
+    /// A seed while it is typed.
+    seed: Option<String>,
+    /// A size while the slider is dragged.
+    size: Option<u32>,
+}
+
+impl Panel {
+    /// Another match is played: what was not decided never will be.
+    pub fn reset(&mut self) {
+        (self.seed, self.size) = (None, None);
+    }
+
+    /// Shows it.
+    pub fn ui(&mut self, ui: &mut egui::Ui, show: &dyn Show, wishes: &mut Vec<Wish>) {
+        ui.spacing_mut().item_spacing.y = 4.0;
+        let scenario = show.scenario();
+        let entry = registry::game(&scenario.game).expect("it is played");
+        theme::section(ui, "Game");
+        games(ui, scenario, wishes);
+        theme::section(ui, "Model");
+        models(ui, entry, show, wishes);
+        theme::section(ui, "Match");
+        servers(ui, entry, scenario, wishes);
+        players(ui, scenario, wishes);
+        self.size(ui, entry, scenario, wishes);
+        self.seed(ui, scenario, wishes);
+        theme::section(ui, "Network");
+        network::ui(ui, &mut self.whose, show, wishes);
+        theme::section(ui, "Trouble");
+        trouble(ui, scenario, wishes);
+    }
+
+    fn size(&mut self, ui: &mut egui::Ui, entry: &Entry, now: &Scenario, wishes: &mut Vec<Wish>) {
+        let Some(sizes) = entry.sizes else { return };
+        labelled(ui, "Size", |ui| {
+            let mut size = self.size.or(now.size).unwrap_or(sizes.usual);
+            ui.spacing_mut().slider_width = ui.available_width() - 58.0;
+            ui.spacing_mut().interact_size.x = 46.0;
+            let slider = Slider::new(&mut size, sizes.least..=sizes.most)
+                .logarithmic(true)
+                .show_value(false);
+            let slider = theme::named(ui.add(slider), "Size").on_hover_text(sizes.of);
+            let number = egui::DragValue::new(&mut size).range(sizes.least..=sizes.most);
+            let number = theme::named(ui.add(number), "Size as a number").on_hover_text(sizes.of);
+            if slider.changed() || number.changed() {
+                self.size = Some(size);
+            }
+            // While it is dragged nothing begins anew.
+            let is_held = slider.dragged() || number.dragged() || number.has_focus();
+            if !is_held && let Some(size) = self.size.take() {
+                let size = (size != sizes.usual).then_some(size);
+                begin(now, wishes, |scenario| scenario.size = size);
+            }
+        });
+    }
+
+    fn seed(&mut self, ui: &mut egui::Ui, now: &Scenario, wishes: &mut Vec<Wish>) {
+        labelled(ui, "Seed", |ui| {
+            let mut words = self.seed.clone().unwrap_or(now.seed.to_string());
+            let seed = words.trim().parse::<u64>();
+            let colour = if seed.is_ok() {
+                theme::TEXT
+            } else {
+                theme::WRONG
+            };
+            let field = TextEdit::singleline(&mut words)
+                .desired_width(74.0)
+                .text_color(colour);
+            let field = theme::named(ui.add(field), "Seed");
+            let field = field.on_hover_text("A whole number: everything random follows from it");
+            if field.changed() {
+                self.seed = Some(words);
+            }
+            if field.lost_focus() {
+                match (seed, ui.input(|input| input.key_pressed(egui::Key::Enter))) {
+                    (Ok(seed), true) => begin(now, wishes, |scenario| scenario.seed = seed),
+                    (Err(_), true) => wishes.push(Wish::Say(
+                        "A seed is a whole number from 0 on; the old one stays.".into(),
+                    )),
+                    _ => {}
+                }
+                self.seed = None;
+            }
+            let new = ui
+                .button("New")
+                .on_hover_text("Another seed, another match");
+            if theme::named(new, "New seed").clicked() {
+                begin(now, wishes, |scenario| scenario.seed = next_seed(now.seed));
+            }
+            let again = ui.button("Restart");
+            let again = again.on_hover_text("The same match from the beginning (R)");
+            if theme::named(again, "Restart with this seed").clicked() {
+                wishes.push(Wish::Restart);
+            }
+        });
+    }
+}
+
+/// Begins another match, in which something is different.
+fn begin(now: &Scenario, wishes: &mut Vec<Wish>, how: impl FnOnce(&mut Scenario)) {
+    let mut scenario = now.clone();
+    how(&mut scenario);
+    wishes.push(Wish::Begin(Box::new(scenario)));
+}
+
+/// Seeds that look nothing like each other, short enough to be read out.
+fn next_seed(seed: u64) -> u64 {
+    let mixed = (seed ^ 0x9e37_79b9).wrapping_mul(0xd134_2543_de82_ef95);
+    1 + (mixed >> 33) % 99_999
+}
+
+fn games(ui: &mut egui::Ui, now: &Scenario, wishes: &mut Vec<Wish>) {
+    ui.horizontal_wrapped(|ui| {
+        ui.spacing_mut().item_spacing = vec2(4.0, 4.0);
+        for entry in GAMES {
+            let is_played = entry.name == now.game;
+            let choice = ui
+                .add(chip(is_played, entry.title))
+                .on_hover_text(entry.about);
+            if choice.clicked() && !is_played {
+                begin(now, wishes, |scenario| {
+                    scenario.game = entry.name.into();
+                    scenario.size = None;
+                    settle_model(entry, scenario);
+                });
+            }
+        }
+    });
+}
+
+/// A model that the game and the server support: the one it has, or the first there is.
+fn settle_model(entry: &Entry, scenario: &mut Scenario) {
+    let server = scenario.server;
+    let possible = |kind: &ModelKind| (entry.supports)(*kind) && server.supports(*kind);
+    if possible(&scenario.model) {
+        return;
+    }
+    if let Some(kind) = ModelKind::ALL.iter().rev().find(|kind| possible(kind)) {
+        scenario.model = *kind;
+    }
+}
+
+fn models(ui: &mut egui::Ui, entry: &Entry, show: &dyn Show, wishes: &mut Vec<Wish>) {
+    let runs = show.model(show.steps());
+    let chosen = show.next_model().unwrap_or(runs);
+    for kind in ModelKind::ALL {
+        let refused = refusal(entry, show.scenario().server, *kind);
+        let words = match show.next_model() == Some(*kind) {
+            true => format!("{} …", kind.title),
+            false => kind.title.to_string(),
+        };
+        let choice = egui::RadioButton::new(*kind == chosen, words);
+        let choice = ui.add_enabled(refused.is_none(), choice);
+        let choice = theme::named(choice, kind.title);
+        let choice = match refused {
+            Some(why) => choice.on_disabled_hover_text(why),
+            None => choice.on_hover_text(kind.sentence),
+        };
+        if choice.clicked() && *kind != chosen {
+            wishes.push(Wish::Model(*kind));
+        }
+    }
+}
+
+/// Why a model cannot be chosen.
+fn refusal(entry: &Entry, server: Server, kind: ModelKind) -> Option<String> {
+    if !(entry.supports)(kind) {
+        return Some(format!("{} is not played under it.", entry.title));
+    }
+    if !server.supports(kind) {
+        return Some("It needs a server that decides, and in a full mesh nobody does.".into());
+    }
+    None
+}
+
+fn servers(ui: &mut egui::Ui, entry: &Entry, now: &Scenario, wishes: &mut Vec<Wish>) {
+    labelled(ui, "Server", |ui| {
+        let list = egui::ComboBox::from_id_salt("server")
+            .selected_text(now.server.title())
+            .width(ui.available_width() - 8.0);
+        let list = list.show_ui(ui, |ui| {
+            for server in Server::ALL {
+                let choice = ui.selectable_label(server == now.server, server.title());
+                if choice.clicked() && server != now.server {
+                    begin(now, wishes, |scenario| {
+                        scenario.server = server;
+                        settle_model(entry, scenario);
+                    });
+                }
+            }
+        });
+        let hover = "Who decides what happens. Another one begins a new match.";
+        theme::named(list.response, "Server").on_hover_text(hover);
+    });
+}
+
+fn players(ui: &mut egui::Ui, now: &Scenario, wishes: &mut Vec<Wish>) {
+    labelled(ui, "Players", |ui| {
+        ui.spacing_mut().item_spacing.x = 4.0;
+        for count in 2..=4 {
+            let is_so = now.players() == count;
+            let choice = ui.add(chip(is_so, &count.to_string()).min_size(vec2(34.0, 0.0)));
+            if theme::named(choice, &format!("{count} players")).clicked() && !is_so {
+                begin(now, wishes, |scenario| scenario.set_players(count));
+            }
+        }
+    });
+}
+
+fn trouble(ui: &mut egui::Ui, now: &Scenario, wishes: &mut Vec<Wish>) {
+    ui.horizontal(|ui| {
+        ui.spacing_mut().item_spacing.x = 4.0;
+        let hover = "Changes something in a player's own state that only the rules may change";
+        ui.label("Change the state of").on_hover_text(hover);
+        for player in 0..now.players() {
+            let colour = theme::player_colour(player);
+            let words = RichText::new(format!("P{}", player + 1)).color(colour);
+            let button = ui.button(words.strong());
+            let name = format!("Make the state of player {} differ", player + 1);
+            if theme::named(button, &name).on_hover_text(hover).clicked() {
+                wishes.push(Wish::Meddle(player));
+            }
+        }
+    });
+}
+
+/// One of a few to choose from.
+fn chip(is_chosen: bool, words: &str) -> egui::Button<'static> {
+    let fill = match is_chosen {
+        true => theme::ACCENT_DARK,
+        false => theme::CONTROL,
+    };
+    egui::Button::selectable(is_chosen, words.to_string()).fill(fill)
+}
+
+fn labelled(ui: &mut egui::Ui, title: &str, add: impl FnOnce(&mut egui::Ui)) {
+    ui.horizontal(|ui| {
+        let size = vec2(54.0, ui.spacing().interact_size.y);
+        let left = egui::Layout::left_to_right(egui::Align::Center);
+        ui.allocate_ui_with_layout(size, left, |ui| {
+            ui.set_min_width(size.x);
+            ui.label(title);
+        });
+        add(ui);
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mesh_gets_a_model_that_needs_no_server() {
+        let mut scenario = Scenario::new(GAMES[0].name);
+        scenario.server = Server::Mesh;
+        settle_model(&GAMES[0], &mut scenario);
+        assert!(refusal(&GAMES[0], Server::Mesh, scenario.model).is_none());
+    }
+
+    #[test]
+    fn new_seeds_are_others() {
+        let mut seed = 1;
+        for _ in 0..100 {
+            let next = next_seed(seed);
+            assert_ne!(next, seed);
+            seed = next;
+        }
+    }
+}
