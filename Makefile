@@ -6,25 +6,41 @@ PLANS = delivery jitter loss-latency block bottleneck hostile clock topology joi
 	lockstep-limits lockstep-conditions lockstep-resync lockstep-join lockstep-scale rollback \
 	snapshot-limits snapshot-conditions bandwidth prediction hits models
 
-.PHONY: help play test setup lint unit wasm lab-plans doc bench soak fuzz peers report
+.PHONY: help play window demo test setup lint unit wasm page browser lab-plans doc bench soak fuzz peers report
 
 help:
-	@echo "make play    watch a host and three bots over real UDP through an impaired link"
-	@echo "make test    format, lints, all tests (2,900 seeded worlds among them), the lab's plans"
+	@echo "make play    the games in the browser: see what latency, prediction and correction do"
+	@echo "make window  the same in a window of its own"
+	@echo "make demo    watch a host and three bots over real UDP through an impaired link"
+	@echo "make test    format, lints, all tests (2,900 seeded worlds among them), the page in a browser, the lab's plans"
 	@echo "make report  run every plan of the lab and write lab-out/report.html"
 	@echo "make bench   speed of the bit packer, the protocol, the transports, states and games; allocations"
 	@echo "make soak    20,000 seeded worlds of every suite (about an hour)"
 	@echo "make fuzz    every fuzz target for a minute (installs cargo-fuzz)"
 	@echo "make peers   the same work by other libraries, side by side (large build)"
 	@echo "make wasm    the same replays natively and in WebAssembly"
+	@echo "make browser the page played by a script in headless Chromium; pictures in target/browser"
 	@echo "make doc     the API documentation"
 
-play: setup
+play:
+	@scripts/setup wasm
+	@echo "==> building the samestep program (a few minutes the first time)"
+	@$(CARGO) build --release -p samestep-cli
+	@scripts/page
+	@$(SAMESTEP) play
+
+window:
+	@scripts/setup window
+	@echo "==> building the samestep program and its window (a few minutes the first time)"
+	@$(CARGO) build --release -p samestep-cli -p samestep-arcade
+	@$(SAMESTEP) play --native
+
+demo: setup
 	@echo "==> building the samestep program (a few minutes the first time)"
 	@$(CARGO) build --release -p samestep-cli
 	@$(SAMESTEP) demo
 
-test: setup lint unit doc wasm lab-plans
+test: setup lint unit doc wasm browser lab-plans
 	@echo "==> all checks passed"
 
 setup:
@@ -49,6 +65,16 @@ wasm:
 	@scripts/wasm-cargo check --quiet -p samestep-session --no-default-features
 	@echo "==> WebAssembly: the same replays natively and in Node, debug and release"
 	@wasm-check/run
+
+page:
+	@scripts/setup wasm
+	@scripts/page
+
+browser: page
+	@scripts/setup browser
+	@$(CARGO) build --release -p samestep-cli -p samestep-sandbox --bins --examples
+	@echo "==> browser: every game under every model, sliders, links, replays, in headless Chromium"
+	@apps/arcade/browser/run
 
 doc:
 	@echo "==> documentation"

@@ -10,6 +10,7 @@ mod games;
 mod lab;
 mod link;
 mod ping;
+mod play;
 mod proxy;
 mod relay;
 mod replay;
@@ -47,6 +48,8 @@ enum Command {
     /// Measure round trips to a room, without joining it
     #[command(after_help = failure::codes())]
     Ping(ping::Arguments),
+    /// See and play the games, in the browser or in a window
+    Play(play::Arguments),
     /// A host and three bots over real UDP through an impaired link, with a live table
     Demo(demo::Arguments),
     /// An impaired UDP relay in front of any program
@@ -76,6 +79,7 @@ fn main() -> ExitCode {
         Command::Peer(arguments) => room::peer(&arguments),
         Command::Discover(arguments) => discover::run(&arguments),
         Command::Ping(arguments) => ping::run(&arguments),
+        Command::Play(arguments) => play::run(&arguments),
         Command::Demo(arguments) => demo::run(&arguments),
         Command::Proxy(arguments) => proxy::run(&arguments),
         Command::Watch(arguments) => watch::run(&arguments),
