@@ -100,7 +100,9 @@ impl Arcade {
 
     fn head(&mut self, ui: &mut egui::Ui) -> Option<File> {
         ui.horizontal(|ui| {
+            mark(ui);
             ui.label(RichText::new("Samestep").heading().strong());
+            ui.add_space(10.0);
             for tab in Tab::ALL {
                 ui.selectable_value(&mut self.tab, tab, tab.title());
             }
@@ -161,6 +163,17 @@ impl eframe::App for Arcade {
     #[cfg(target_arch = "wasm32")]
     fn as_any_mut(&mut self) -> Option<&mut dyn std::any::Any> {
         Some(self)
+    }
+}
+
+/// The program's own mark: steps that are all the same.
+fn mark(ui: &mut egui::Ui) {
+    let (rect, _) = ui.allocate_exact_size(egui::vec2(20.0, 18.0), egui::Sense::hover());
+    for (step, part) in [0.45, 0.7, 1.0].into_iter().enumerate() {
+        let corner = rect.left_bottom() + egui::vec2(step as f32 * 6.5, -6.0 * (step as f32 + 1.0));
+        let bar = egui::Rect::from_min_max(corner, egui::pos2(corner.x + 5.0, rect.bottom()));
+        ui.painter()
+            .rect_filled(bar, 1.5, theme::ACCENT.gamma_multiply(part));
     }
 }
 

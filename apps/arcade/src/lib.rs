@@ -9,6 +9,7 @@ pub mod app;
 pub mod canvas;
 pub mod drawn;
 mod games;
+pub mod icons;
 pub mod registry;
 pub mod replays;
 pub mod report;

@@ -1,6 +1,6 @@
 //! Colours and sizes, the same everywhere.
 
-use eframe::egui::style::{Selection, WidgetVisuals};
+use eframe::egui::style::{HandleShape, Selection, WidgetVisuals};
 use eframe::egui::{
     self, Color32, CornerRadius, FontFamily, FontId, Margin, Shadow, Stroke, TextStyle, vec2,
 };
@@ -102,6 +102,7 @@ fn visuals() -> egui::Visuals {
     visuals.error_fg_color = WRONG;
     visuals.weak_text_color = Some(FAINT);
     visuals.slider_trailing_fill = true;
+    visuals.handle_shape = HandleShape::Circle;
     visuals.selection = Selection {
         bg_fill: ACCENT_DARK,
         stroke: Stroke::new(1.0, STRONG),

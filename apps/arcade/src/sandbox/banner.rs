@@ -3,6 +3,7 @@
 use eframe::egui::{self, Align, Color32, Frame, Layout, Margin, RichText, Stroke};
 use samestep_sandbox::Desync;
 
+use crate::icons::{self, Icon};
 use crate::theme;
 
 /// How long good news is shown, in seconds.
@@ -78,7 +79,7 @@ impl Banner {
         frame.show(ui, |ui| {
             ui.horizontal(|ui| {
                 ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-                    let close = theme::named(ui.button("✖"), "Close the message");
+                    let close = icons::button(ui, Icon::Close, "Close the message", false);
                     if close.clicked() {
                         answer = Some(Answer::Close);
                     }

@@ -33,7 +33,7 @@ impl Panel {
         theme::section(ui, "Game");
         games(ui, scenario, wishes);
         theme::section(ui, "Model");
-        models(ui, entry, show, wishes);
+        ui.scope(|ui| models(ui, entry, show, wishes));
         theme::section(ui, "Match");
         servers(ui, entry, scenario, wishes);
         players(ui, scenario, wishes);
@@ -79,7 +79,7 @@ impl Panel {
                 theme::WRONG
             };
             let field = TextEdit::singleline(&mut words)
-                .desired_width(74.0)
+                .desired_width(66.0)
                 .text_color(colour);
             let field = theme::named(ui.add(field), "Seed");
             let field = field.on_hover_text("A whole number: everything random follows from it");
@@ -158,14 +158,16 @@ fn settle_model(entry: &Entry, scenario: &mut Scenario) {
 fn models(ui: &mut egui::Ui, entry: &Entry, show: &dyn Show, wishes: &mut Vec<Wish>) {
     let runs = show.model(show.steps());
     let chosen = show.next_model().unwrap_or(runs);
+    ui.spacing_mut().item_spacing.y = 1.0;
     for kind in ModelKind::ALL {
         let refused = refusal(entry, show.scenario().server, *kind);
         let words = match show.next_model() == Some(*kind) {
             true => format!("{} …", kind.title),
             false => kind.title.to_string(),
         };
-        let choice = egui::RadioButton::new(*kind == chosen, words);
-        let choice = ui.add_enabled(refused.is_none(), choice);
+        let choice = ui
+            .add_enabled_ui(refused.is_none(), |ui| radio(ui, *kind == chosen, &words))
+            .inner;
         let choice = theme::named(choice, kind.title);
         let choice = match refused {
             Some(why) => choice.on_disabled_hover_text(why),
@@ -226,7 +228,7 @@ fn trouble(ui: &mut egui::Ui, now: &Scenario, wishes: &mut Vec<Wish>) {
     ui.horizontal(|ui| {
         ui.spacing_mut().item_spacing.x = 4.0;
         let hover = "Changes something in a player's own state that only the rules may change";
-        ui.label("Change the state of").on_hover_text(hover);
+        ui.label("Alter the state of").on_hover_text(hover);
         for player in 0..now.players() {
             let colour = theme::player_colour(player);
             let words = RichText::new(format!("P{}", player + 1)).color(colour);
@@ -237,6 +239,42 @@ fn trouble(ui: &mut egui::Ui, now: &Scenario, wishes: &mut Vec<Wish>) {
             }
         }
     });
+}
+
+/// One of several, below each other.
+fn radio(ui: &mut egui::Ui, is_chosen: bool, words: &str) -> egui::Response {
+    let size = vec2(ui.available_width(), 23.0);
+    let (rect, response) = ui.allocate_exact_size(size, egui::Sense::click());
+    response.widget_info(|| {
+        let kind = egui::Role::RadioButton;
+        egui::WidgetInfo::selected(kind, ui.is_enabled(), is_chosen, words)
+    });
+    let painter = ui.painter();
+    match (is_chosen, response.hovered()) {
+        (true, _) => painter.rect_filled(rect, 5.0, theme::ACCENT_DARK),
+        (false, true) => painter.rect_filled(rect, 5.0, theme::CONTROL),
+        (false, false) => painter.add(egui::Shape::Noop),
+    };
+    let dot = rect.left_center() + vec2(13.0, 0.0);
+    let edge = if is_chosen {
+        theme::STRONG
+    } else {
+        theme::FAINT
+    };
+    let edge = if ui.is_enabled() { edge } else { theme::LINE };
+    painter.circle_stroke(dot, 5.0, egui::Stroke::new(1.2, edge));
+    if is_chosen {
+        painter.circle_filled(dot, 2.6, theme::STRONG);
+    }
+    let colour = match (is_chosen, ui.is_enabled()) {
+        (true, _) => theme::STRONG,
+        (false, true) => theme::TEXT,
+        (false, false) => theme::FAINT.gamma_multiply(0.6),
+    };
+    let font = egui::TextStyle::Body.resolve(ui.style());
+    let at = rect.left_center() + vec2(26.0, 0.0);
+    painter.text(at, egui::Align2::LEFT_CENTER, words, font, colour);
+    response
 }
 
 /// One of a few to choose from.

@@ -31,9 +31,8 @@ pub fn row(ui: &mut egui::Ui, show: &dyn Show, at: Option<u64>, wishes: &mut Vec
     }
 }
 
-/// The part of time that is seen, in samples since the match began.
+/// The part of time that is seen, in samples since the match began. It may begin before that.
 struct Window {
-    first: u64,
     end: u64,
     /// A step that is looked at.
     mark: Option<u64>,
@@ -42,28 +41,27 @@ struct Window {
 impl Window {
     fn new(show: &dyn Show, mark: Option<u64>) -> Window {
         let taken = show.gauges(0).taken();
-        let wanted = mark.map_or(taken, |step| step / STEPS + SPAN / 4);
-        let end = match mark {
-            Some(step) if step / STEPS + SPAN < taken => wanted,
+        let end = match mark.map(|step| step / STEPS) {
+            Some(sample) if sample + SPAN < taken => sample + SPAN / 2,
             _ => taken,
         };
-        let end = end.max(SPAN).min(taken.max(SPAN));
-        Window {
-            first: end - SPAN,
-            end,
-            mark,
-        }
+        Window { end, mark }
+    }
+
+    fn first(&self) -> u64 {
+        self.end.saturating_sub(SPAN)
     }
 
     fn x(&self, area: Rect, sample: f32) -> f32 {
-        let part = (sample - self.first as f32) / (self.end - self.first) as f32;
+        let part = 1.0 + (sample - self.end as f32) / SPAN as f32;
         egui::lerp(area.x_range(), part)
     }
 
     /// The sample at a place.
     fn sample(&self, area: Rect, x: f32) -> u64 {
-        let part = ((x - area.left()) / area.width()).clamp(0.0, 1.0);
-        self.first + (part * (self.end - self.first) as f32) as u64
+        let back = ((area.right() - x) / area.width()).clamp(0.0, 1.0);
+        let back = (back * SPAN as f32).round() as u64;
+        self.end.saturating_sub(back)
     }
 }
 
@@ -83,10 +81,13 @@ fn plot(
     let (low, high) = range(show, gauge, window);
     let y = |value: f32| egui::remap_clamp(value, low..=high, area.bottom()..=area.top());
     head(&painter, show, gauge, rect, window);
-    axis(&painter, area, (low, high), y(0.0));
+    let faint = Stroke::new(1.0, theme::LINE);
+    painter.hline(area.x_range(), area.top(), faint);
+    painter.hline(area.x_range(), y(0.0), faint);
     for player in (0..show.scenario().players()).rev() {
         line(&painter, show, gauge, player, area, window, y);
     }
+    ends(&painter, area, low, high);
     if let Some(step) = window.mark {
         let x = window.x(area, step as f32 / STEPS as f32);
         upright(&painter, area, x, theme::WARNING);
@@ -140,22 +141,18 @@ fn head(painter: &Painter, show: &dyn Show, gauge: Gauge, rect: Rect, window: &W
     }
 }
 
-/// The axis: its end, and zero.
-fn axis(painter: &Painter, area: Rect, (low, high): (f32, f32), zero: f32) {
-    let faint = Stroke::new(1.0, theme::LINE);
-    painter.hline(area.x_range(), area.top(), faint);
-    painter.hline(area.x_range(), zero, faint);
+/// Where the axis ends.
+fn ends(painter: &Painter, area: Rect, low: f32, high: f32) {
     let words = |at: Pos2, anchor: Align2, value: f32| {
         let font = FontId::proportional(9.5);
-        painter.text(at, anchor, short(value), font, theme::FAINT);
+        let words = painter.layout_no_wrap(short(value), font, theme::FAINT);
+        let rect = anchor.anchor_size(at, words.size());
+        painter.rect_filled(rect, 2.0, theme::CARD.gamma_multiply(0.8));
+        painter.galley(rect.min, words, theme::FAINT);
     };
-    words(area.left_top() + vec2(1.0, 1.0), Align2::LEFT_TOP, high);
+    words(area.left_top() + vec2(0.0, 1.0), Align2::LEFT_TOP, high);
     if low < 0.0 {
-        words(
-            area.left_bottom() + vec2(1.0, 0.0),
-            Align2::LEFT_BOTTOM,
-            low,
-        );
+        words(area.left_bottom(), Align2::LEFT_BOTTOM, low);
     }
 }
 
@@ -176,7 +173,7 @@ fn line(
     let mut points: Vec<Pos2> = Vec::new();
     let mut last = None;
     for (value, sample) in series.zip(oldest..) {
-        if sample < window.first || sample > window.end {
+        if sample < window.first() || sample > window.end {
             continue;
         }
         let place = pos2(window.x(area, sample as f32), y(value));
@@ -242,7 +239,7 @@ fn range(show: &dyn Show, gauge: Gauge, window: &Window) -> (f32, f32) {
         let gauges = show.gauges(player);
         let series = gauges.series(gauge);
         let oldest = gauges.taken() - series.len() as u64;
-        let seen = series.skip(window.first.saturating_sub(oldest) as usize);
+        let seen = series.skip(window.first().saturating_sub(oldest) as usize);
         for value in seen {
             most = most.max(value.abs());
             is_signed |= value < 0.0;

@@ -1,8 +1,8 @@
 //! The players' screens, side by side.
 
 use eframe::egui::{
-    self, Align, Color32, FontId, Layout as Direction, Rect, RichText, Sense, Stroke,
-    StrokeKind, UiBuilder, Vec2, pos2, vec2,
+    self, Align, Color32, FontId, Layout as Direction, Rect, RichText, Sense, Stroke, StrokeKind,
+    UiBuilder, Vec2, pos2, vec2,
 };
 use samestep_sandbox::Driver;
 

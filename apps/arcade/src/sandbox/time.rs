@@ -3,6 +3,7 @@
 use eframe::egui::{self, Align, Layout, RichText, Slider};
 
 use super::Wish;
+use crate::icons::{self, Icon};
 use crate::show::Show;
 use crate::theme;
 
@@ -111,32 +112,23 @@ pub fn bar(ui: &mut egui::Ui, clock: &mut Clock, show: &dyn Show, wishes: &mut V
 }
 
 fn buttons(ui: &mut egui::Ui, clock: &mut Clock, wishes: &mut Vec<Wish>) {
+    ui.spacing_mut().item_spacing.x = 4.0;
     let (icon, name) = match clock.paused {
-        true => ("▶", "Play"),
-        false => ("⏸", "Pause"),
+        true => (Icon::Play, "Play"),
+        false => (Icon::Pause, "Pause"),
     };
-    let play = egui::Button::new(RichText::new(icon).size(15.0).color(theme::STRONG));
-    let play = ui.add(
-        play.fill(theme::ACCENT_DARK)
-            .min_size(egui::vec2(34.0, 24.0)),
-    );
-    if theme::named(play, name)
-        .on_hover_text(format!("{name} (space)"))
-        .clicked()
-    {
+    let play = icons::button(ui, icon, name, true);
+    if play.on_hover_text(format!("{name} (space)")).clicked() {
         clock.paused = !clock.paused;
     }
-    let step = ui.add(egui::Button::new("⏭").min_size(egui::vec2(28.0, 24.0)));
+    let step = icons::button(ui, Icon::Step, "Step", false);
     let hover = "One step, a sixtieth of a second (period)";
-    if theme::named(step, "Step").on_hover_text(hover).clicked() {
+    if step.on_hover_text(hover).clicked() {
         wishes.push(Wish::Step);
     }
-    let again = ui.add(egui::Button::new("⟲").min_size(egui::vec2(28.0, 24.0)));
+    let again = icons::button(ui, Icon::Restart, "Restart", false);
     let hover = "From the beginning, with the same seed (R)";
-    if theme::named(again, "Restart")
-        .on_hover_text(hover)
-        .clicked()
-    {
+    if again.on_hover_text(hover).clicked() {
         wishes.push(Wish::Restart);
     }
 }
