@@ -1,37 +1,276 @@
 //! The evaluation game on the screen.
 
-use eframe::egui::{Pos2, Vec2, pos2, vec2};
-use samestep_evaluation::{Command, Evaluation};
+use eframe::egui::{Color32, Pos2, Rect, Vec2, pos2};
+use samestep_evaluation::{COLOURS, Command, Entity, Evaluation, WORLD};
 use samestep_sync::{EntityId, PlayerId};
 
-use crate::canvas::{Canvas, Frame};
+use super::camera::Camera;
+use crate::canvas::{Canvas, Frame, mix};
 use crate::drawn::{Drawn, Hands, Scene};
+use crate::theme::{GHOST, player_colour};
+
+const GROUND: Color32 = Color32::from_rgb(0x12, 0x16, 0x1e);
+const LINE: Color32 = Color32::from_rgb(0x1d, 0x23, 0x2e);
+const EDGE: Color32 = Color32::from_rgb(0x3a, 0x43, 0x54);
+const CHOSEN: Color32 = Color32::from_rgb(0xff, 0xff, 0xe0);
+
+/// What entities are painted in.
+const PAINTS: [Color32; COLOURS as usize] = [
+    Color32::from_rgb(0xf4, 0xf1, 0xe6),
+    Color32::from_rgb(0xf0, 0x6a, 0x5d),
+    Color32::from_rgb(0xf5, 0xc2, 0x4c),
+    Color32::from_rgb(0x7c, 0xc9, 0x6b),
+    Color32::from_rgb(0x4f, 0xc3, 0xd9),
+    Color32::from_rgb(0x5b, 0x7c, 0xf0),
+    Color32::from_rgb(0xb0, 0x6d, 0xe8),
+    Color32::from_rgb(0x2b, 0x30, 0x3a),
+];
+
+/// The most that a command reaches.
+const RUN: usize = 32;
+/// Up to so many on the screen show where they go.
+const PATHS: usize = 1500;
+/// Up to so many have an edge of their owner's colour; more are one square each.
+const EDGES: usize = 6000;
+/// What differs by less, in points of the screen, is not worth a line.
+const LEAST: f32 = 1.2;
+/// How long a mark is shown, in steps.
+const MARK: u16 = 36;
+
+/// What a screen remembers.
+#[derive(Default)]
+pub struct Grip {
+    camera: Camera,
+    /// The first of those chosen, and how many.
+    chosen: Option<(u16, u8)>,
+    /// Where some were sent, and for how many steps that is still shown.
+    mark: Option<(Pos2, u16)>,
+    pointed: Option<Pos2>,
+}
+
+impl Grip {
+    fn has(&self, number: usize) -> bool {
+        self.chosen.is_some_and(|(first, count)| {
+            (usize::from(first)..usize::from(first) + usize::from(count)).contains(&number)
+        })
+    }
+}
+
+/// The whole world.
+fn world() -> Rect {
+    Rect::from_min_size(Pos2::ZERO, Vec2::splat(f32::from(WORLD)))
+}
+
+fn spot(entity: &Entity) -> Pos2 {
+    let (x, y) = entity.position;
+    pos2(x, y)
+}
+
+fn goal(entity: &Entity) -> Pos2 {
+    let (x, y) = entity.coordinates;
+    pos2(x as f32, y as f32)
+}
 
 impl Drawn for Evaluation {
-    type Grip = ();
+    type Grip = Grip;
 
-    const KEYS: &'static [(&'static str, &'static str)] = &[];
+    const KEYS: &'static [(&'static str, &'static str)] = &[
+        (
+            "Left button",
+            "choose the nearest of yours and up to 31 more",
+        ),
+        ("Right button", "send them there"),
+        ("1 to 8", "paint them"),
+        (
+            "W A S D or arrows, wheel",
+            "look elsewhere, nearer, farther",
+        ),
+    ];
 
-    fn frame(&self, _viewer: Option<PlayerId>, _grip: &(), _screen: Vec2) -> Frame {
-        Frame {
-            centre: pos2(0.0, 0.0),
-            size: vec2(1.0, 1.0),
+    fn frame(&self, _viewer: Option<PlayerId>, grip: &Grip, screen: Vec2) -> Frame {
+        let map = world();
+        let usual = Frame::between(map.min, map.max);
+        grip.camera.frame(map, usual, screen)
+    }
+
+    fn paint(&self, scene: &Scene<'_, Self>, canvas: &mut Canvas) {
+        paint_ground(canvas);
+        let window = canvas.seen().expand(4.0);
+        let is_shown = |entity: &Entity| window.contains(spot(entity));
+        let entities = || self.entities().iter().enumerate();
+        let shown = || entities().filter(|(_, entity)| is_shown(entity));
+        let count = shown().count();
+        if count <= PATHS {
+            for (_, entity) in shown() {
+                let is_own = scene.viewer == Some(entity.player);
+                let strength = if is_own { 0.4 } else { 0.16 };
+                let colour = tint(entity).gamma_multiply(strength);
+                canvas.line(spot(entity), goal(entity), 1.0, colour);
+            }
+        }
+        let size = size_of(count, canvas);
+        for (number, entity) in shown() {
+            if scene.grip.has(number) {
+                canvas.rect(square(spot(entity), size * 1.9), CHOSEN);
+            }
+            paint_entity(entity, size, count <= EDGES, canvas);
+        }
+        if let Some((place, left)) = scene.grip.mark {
+            let left = f32::from(left) / f32::from(MARK);
+            let radius = 16.0 * left / canvas.scale();
+            canvas.ring(place, radius, 2.0, CHOSEN.gamma_multiply(left));
         }
     }
 
-    fn paint(&self, _scene: &Scene<'_, Self>, _canvas: &mut Canvas) {}
-
-    fn paint_ghost(&self, _scene: &Scene<'_, Self>, _canvas: &mut Canvas) {}
-
-    fn hands(&self, _player: PlayerId, _grip: &mut (), _hands: &Hands) -> Command {
-        Command::default()
+    fn paint_ghost(&self, scene: &Scene<'_, Self>, canvas: &mut Canvas) {
+        let window = canvas.seen();
+        let drawn = scene.drawn.entities().iter();
+        let is_shown = |entity: &&Entity| window.contains(spot(entity));
+        let size = size_of(drawn.filter(is_shown).count(), canvas);
+        let least = LEAST / canvas.scale();
+        for (real, drawn) in self.entities().iter().zip(scene.drawn.entities()) {
+            let (place, seen) = (spot(real), spot(drawn));
+            if !window.contains(place) {
+                continue;
+            }
+            if real.coordinates != drawn.coordinates {
+                canvas.line(place, goal(real), 1.0, GHOST.gamma_multiply(0.45));
+            }
+            let off = (place - seen).abs();
+            let is_off = off.x.max(off.y) > least;
+            if is_off {
+                canvas.line(seen, place, 1.0, GHOST.gamma_multiply(0.6));
+            }
+            if is_off || real.colour != drawn.colour {
+                let colour = GHOST.gamma_multiply(0.85);
+                let rect = square(place, size * 1.25);
+                canvas.outline(&corners(rect), 1.0, colour);
+            }
+        }
     }
 
-    fn caption(&self, _viewer: Option<PlayerId>) -> String {
-        String::new()
+    fn hands(&self, player: PlayerId, grip: &mut Grip, hands: &Hands) -> Command {
+        grip.camera.follow(hands, world());
+        if let Some((_, left)) = &mut grip.mark {
+            *left = left.saturating_sub(1);
+        }
+        grip.mark.take_if(|(_, left)| *left == 0);
+        if let Some(pointer) = &hands.pointer {
+            grip.pointed = Some(pointer.place);
+        }
+        let middle = hands.seen.map(|seen| seen.center());
+        let Some(place) = grip.pointed.or(middle) else {
+            return Command::None;
+        };
+        let pressed = |which: usize| {
+            let mouse = hands
+                .pointer
+                .map(|mouse| [mouse.primary, mouse.secondary][which]);
+            hands.actions[which].pressed || mouse.is_some_and(|mouse| mouse.pressed)
+        };
+        if pressed(0) {
+            grip.chosen = nearest_run(self, player, place);
+        }
+        let Some((first, count)) = grip.chosen else {
+            return Command::None;
+        };
+        if pressed(1) {
+            grip.mark = Some((place, MARK));
+            let along = |at: f32| at.round().clamp(0.0, f32::from(WORLD - 1)) as u16;
+            let (x, y) = (along(place.x), along(place.y));
+            return Command::Move { first, count, x, y };
+        }
+        match hands.digit {
+            Some(digit @ 1..=COLOURS) => Command::Paint {
+                first,
+                count,
+                colour: digit - 1,
+            },
+            _ => Command::None,
+        }
     }
 
-    fn place_of(&self, _part: &str, _entity: Option<EntityId>) -> Option<Pos2> {
-        None
+    fn caption(&self, viewer: Option<PlayerId>) -> String {
+        let own = viewer.and_then(|player| self.share_of(player));
+        match own {
+            Some(own) => format!("{} of {} entities", own.len(), self.entities().len()),
+            None => format!("{} entities", self.entities().len()),
+        }
     }
+
+    fn place_of(&self, part: &str, entity: Option<EntityId>) -> Option<Pos2> {
+        // Number 5 has the id `EntityId::fixed(5)`.
+        let id = entity.filter(|id| part == "entities" && id.is_fixed())?;
+        let number = u16::try_from(id.number() & 0xff_ffff).ok()?;
+        self.entity(number).map(spot)
+    }
+}
+
+/// The player's entity that is nearest to a place, and those whose numbers follow.
+fn nearest_run(game: &Evaluation, player: PlayerId, place: Pos2) -> Option<(u16, u8)> {
+    let own = game.share_of(player)?;
+    let distance = |number: &usize| {
+        let entity = game.entities().get(*number);
+        entity.map_or(f32::MAX, |entity| (spot(entity) - place).length_sq())
+    };
+    let first = own
+        .clone()
+        .min_by(|one, other| distance(one).total_cmp(&distance(other)))?;
+    Some((first as u16, (own.end - first).min(RUN) as u8))
+}
+
+fn paint_ground(canvas: &mut Canvas) {
+    const STEP: f32 = 64.0;
+    canvas.fill(Color32::from_rgb(0x0a, 0x0d, 0x12));
+    let map = world();
+    canvas.rect(map, GROUND);
+    for at in 1..(map.width() / STEP) as u32 {
+        let along = at as f32 * STEP;
+        canvas.line(pos2(along, map.min.y), pos2(along, map.max.y), 1.0, LINE);
+        canvas.line(pos2(map.min.x, along), pos2(map.max.x, along), 1.0, LINE);
+    }
+    canvas.outline(&corners(map), 1.5, EDGE);
+}
+
+/// How wide entities are drawn, in units, if so many are on the screen.
+fn size_of(count: usize, canvas: &Canvas) -> f32 {
+    let screen = canvas.screen();
+    let room = (screen.width() * screen.height() / count.max(1) as f32).sqrt();
+    (room * 0.16).clamp(1.6, 9.0) / canvas.scale()
+}
+
+/// Whose it is.
+fn tint(entity: &Entity) -> Color32 {
+    player_colour(usize::from(entity.player.0))
+}
+
+fn paint_of(entity: &Entity) -> Color32 {
+    PAINTS[usize::from(entity.colour) % PAINTS.len()]
+}
+
+fn paint_entity(entity: &Entity, size: f32, has_edge: bool, canvas: &mut Canvas) {
+    let place = spot(entity);
+    match has_edge && size * canvas.scale() >= 3.0 {
+        true => {
+            canvas.rect(square(place, size), tint(entity));
+            canvas.rect(square(place, size * 0.52), paint_of(entity));
+        }
+        false => {
+            let colour = mix(tint(entity), paint_of(entity), 0.3);
+            canvas.rect(square(place, size), colour);
+        }
+    }
+}
+
+fn square(middle: Pos2, width: f32) -> Rect {
+    Rect::from_center_size(middle, Vec2::splat(width))
+}
+
+fn corners(rect: Rect) -> [Pos2; 4] {
+    [
+        rect.left_top(),
+        rect.right_top(),
+        rect.right_bottom(),
+        rect.left_bottom(),
+    ]
 }

@@ -1,37 +1,137 @@
 //! Skirmish on the screen.
 
-use eframe::egui::{Pos2, Vec2, pos2, vec2};
-use samestep_skirmish::{Command, Skirmish};
+mod buildings;
+mod events;
+mod ghost;
+mod grip;
+mod ground;
+mod hands;
+mod marks;
+#[cfg(test)]
+mod tests;
+mod units;
+
+use eframe::egui::{Pos2, Rect, Vec2, pos2};
+use samestep_skirmish::{Command, ONE, Place, Skirmish};
 use samestep_sync::{EntityId, PlayerId};
 
+use self::grip::Grip;
+use self::ground::Sight;
+use self::hands::Circle;
+use self::units::{Chosen, Colours};
 use crate::canvas::{Canvas, Frame};
 use crate::drawn::{Drawn, Hands, Scene};
+use crate::theme::player_name;
+
+/// Points to a unit that a screen has at first, if the whole map would not fit in.
+const COMFORTABLE: f32 = 4.6;
+
+/// A place in units.
+fn spot(place: Place) -> Pos2 {
+    let one = ONE as f32;
+    pos2(place.x as f32 / one, place.y as f32 / one)
+}
+
+/// The whole map, in units.
+fn map_of(game: &Skirmish) -> Rect {
+    Rect::from_min_size(Pos2::ZERO, Vec2::splat(f32::from(game.size())))
+}
 
 impl Drawn for Skirmish {
-    type Grip = ();
+    type Grip = Grip;
 
-    const KEYS: &'static [(&'static str, &'static str)] = &[];
+    const KEYS: &'static [(&'static str, &'static str)] = hands::KEYS;
 
-    fn frame(&self, _viewer: Option<PlayerId>, _grip: &(), _screen: Vec2) -> Frame {
-        Frame {
-            centre: pos2(0.0, 0.0),
-            size: vec2(1.0, 1.0),
+    fn frame(&self, viewer: Option<PlayerId>, grip: &Grip, screen: Vec2) -> Frame {
+        let map = map_of(self);
+        let side = viewer.and_then(|player| self.side_of(player));
+        let home = side.map_or(map.center(), |side| spot(self.sides()[side.index()].home));
+        let span = map.width().min(screen.min_elem() / COMFORTABLE);
+        let usual = Frame {
+            centre: home,
+            size: Vec2::splat(span),
+        };
+        grip.camera.frame(map, usual, screen)
+    }
+
+    fn paint(&self, scene: &Scene<'_, Self>, canvas: &mut Canvas) {
+        let sight = sight(self, scene);
+        let colours = Colours::new(self);
+        ground::paint(sight, canvas);
+        buildings::paint(sight, &colours, scene.seconds, canvas);
+        if let Some(side) = sight.side {
+            marks::paint_orders(self, side, scene.grip, canvas);
+        }
+        let chosen = sight.side.zip(scene.grip.squad).map(|(side, squad)| {
+            let drag = scene.grip.drag;
+            Chosen {
+                side,
+                squad,
+                circle: drag.map(|(from, to)| Circle::across(from, to)),
+            }
+        });
+        units::paint(sight, &colours, chosen, scene.seconds, canvas);
+        events::paint(sight, scene, canvas);
+        marks::paint_hands(scene.grip, canvas);
+        marks::paint_map(sight, &colours, canvas);
+        if let Some(side) = sight.side {
+            marks::paint_menu(self, side, scene.grip, canvas);
         }
     }
 
-    fn paint(&self, _scene: &Scene<'_, Self>, _canvas: &mut Canvas) {}
-
-    fn paint_ghost(&self, _scene: &Scene<'_, Self>, _canvas: &mut Canvas) {}
-
-    fn hands(&self, _player: PlayerId, _grip: &mut (), _hands: &Hands) -> Command {
-        Command::default()
+    fn paint_ghost(&self, scene: &Scene<'_, Self>, canvas: &mut Canvas) {
+        ghost::paint(self, sight(scene.drawn, scene), canvas);
     }
 
-    fn caption(&self, _viewer: Option<PlayerId>) -> String {
-        String::new()
+    fn hands(&self, player: PlayerId, grip: &mut Grip, hands: &Hands) -> Command {
+        hands::act(self, player, grip, hands)
     }
 
-    fn place_of(&self, _part: &str, _entity: Option<EntityId>) -> Option<Pos2> {
-        None
+    fn caption(&self, viewer: Option<PlayerId>) -> String {
+        let side = viewer.and_then(|player| self.side_of(player));
+        let Some(side) = side.map(|side| &self.sides()[side.index()]) else {
+            return format!("{} units", self.units().len());
+        };
+        match (self.winner(), side.is_defeated) {
+            (Some(winner), _) if Some(winner) == viewer => "has won".to_string(),
+            (Some(winner), _) => format!("{} has won", player_name(usize::from(winner.0))),
+            (None, true) => "defeated".to_string(),
+            (None, false) => format!(
+                "{} gold · {} units · {} buildings · {} killed · {} lost",
+                side.gold, side.units, side.buildings, side.kills, side.losses
+            ),
+        }
+    }
+
+    fn place_of(&self, part: &str, entity: Option<EntityId>) -> Option<Pos2> {
+        // A row of a list is said as in `buildings.7.side`.
+        let mut words = part.split('.');
+        let kind = words.next()?;
+        let row = words.next().and_then(|row| row.parse::<usize>().ok());
+        let place = match kind {
+            "units" => self.units().get(entity?)?.place,
+            "buildings" => self.buildings().get(row?)?.place,
+            "mines" => self.mines().get(row?)?.place,
+            "sides" => self.sides().get(row?)?.home,
+            "squads" => {
+                let side = samestep_skirmish::SideId((row? / samestep_skirmish::SQUADS) as u8);
+                self.squads(side).get(row? % samestep_skirmish::SQUADS)?.at
+            }
+            "fog" => {
+                let blocks = usize::from(self.size() / ground::BLOCK as u16).max(1);
+                let along = |at: usize| (at as f32 + 0.5) * ground::BLOCK;
+                return Some(pos2(along(row? % blocks), along(row? / blocks)));
+            }
+            _ => return None,
+        };
+        Some(spot(place))
+    }
+}
+
+/// What a screen shows of a game.
+fn sight<'a>(game: &'a Skirmish, scene: &Scene<'_, Skirmish>) -> Sight<'a> {
+    Sight {
+        game,
+        side: scene.viewer.and_then(|player| game.side_of(player)),
     }
 }

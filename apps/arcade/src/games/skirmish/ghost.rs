@@ -1,0 +1,61 @@
+//! Where units of Skirmish really are, if that is not where they are drawn.
+
+use eframe::egui::{Pos2, Rect, Vec2};
+use samestep_skirmish::{Skirmish, Unit};
+
+use super::ground::Sight;
+use super::spot;
+use crate::canvas::Canvas;
+use crate::theme::GHOST;
+
+/// What differs by less, in points of the screen, is not worth a line.
+const LEAST: f32 = 1.2;
+
+/// Marks each unit of the truth that is drawn elsewhere or not at all, with a line from where it is drawn.
+pub(super) fn paint(truth: &Skirmish, drawn: Sight<'_>, canvas: &mut Canvas) {
+    let window = canvas.seen().expand(1.0);
+    let least = LEAST / canvas.scale();
+    for (id, unit) in truth.units().iter() {
+        let real = spot(unit.place);
+        if !window.contains(real) {
+            continue;
+        }
+        match drawn.game.units().get(id) {
+            Some(seen) if drawn.sees(seen.place) => {
+                let seen = spot(seen.place);
+                let off = (real - seen).abs();
+                if off.x.max(off.y) > least {
+                    canvas.line(seen, real, 1.0, GHOST.gamma_multiply(0.55));
+                    place(unit, real, 0.8, canvas);
+                }
+            }
+            // Hidden from this player, or not yet heard of.
+            Some(_) => {}
+            None if drawn.sees(unit.place) => place(unit, real, 0.5, canvas),
+            None => {}
+        }
+    }
+}
+
+/// A small square, hollow where there is room.
+fn place(unit: &Unit, at: Pos2, strength: f32, canvas: &mut Canvas) {
+    let colour = GHOST.gamma_multiply(strength);
+    let width = if unit.kind.is_soldier() { 0.8 } else { 0.6 };
+    let rect = Rect::from_center_size(at, Vec2::splat(width));
+    match width * canvas.scale() {
+        ..5.0 => {
+            let size = Vec2::splat(2.0 / canvas.scale());
+            canvas.rect(Rect::from_center_size(at, size), colour);
+        }
+        _ => canvas.outline(
+            &[
+                rect.left_top(),
+                rect.right_top(),
+                rect.right_bottom(),
+                rect.left_bottom(),
+            ],
+            1.0,
+            colour,
+        ),
+    }
+}

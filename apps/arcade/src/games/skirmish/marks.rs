@@ -1,0 +1,210 @@
+//! What a player of Skirmish wants: where squads are sent, what the hands do, what can be made.
+
+use eframe::egui::{Align2, Color32, Pos2, Rect, Vec2, pos2, vec2};
+use samestep_skirmish::{Order, SideId, Skirmish, Squad};
+
+use super::grip::{Act, Grip, MARK, Make, Mark, NOTE};
+use super::hands::Circle;
+use super::spot;
+use super::units::Colours;
+use crate::canvas::Canvas;
+use crate::theme;
+
+const ATTACK: Color32 = Color32::from_rgb(0xff, 0x6b, 0x57);
+const MOVE: Color32 = Color32::from_rgb(0x7d, 0xf0, 0x9a);
+const GATHER: Color32 = Color32::from_rgb(0xff, 0xd3, 0x55);
+const CIRCLE: Color32 = Color32::from_rgb(0xff, 0xff, 0xe0);
+
+/// Draws where a side's squads are sent, as its state says.
+pub(super) fn paint_orders(game: &Skirmish, side: SideId, grip: &Grip, canvas: &mut Canvas) {
+    for (at, squad) in game.squads(side).iter().enumerate() {
+        let is_chosen = grip.squad == Some(at as u8);
+        if !squad.is_empty() && (squad.at != squad.place || is_chosen && at > 0) {
+            paint_order(at, squad, is_chosen, canvas);
+        }
+    }
+}
+
+fn paint_order(at: usize, squad: &Squad, is_chosen: bool, canvas: &mut Canvas) {
+    let colour = match squad.order {
+        Order::Attack => ATTACK,
+        Order::Move => MOVE,
+        Order::Gather => GATHER,
+    };
+    let strength = if is_chosen { 0.8 } else { 0.3 };
+    let colour = colour.gamma_multiply(strength);
+    let (from, to) = (spot(squad.at), spot(squad.place));
+    dashes(from, to, colour, canvas);
+    let size = 5.0 / canvas.scale();
+    match squad.order {
+        Order::Attack => {
+            canvas.line(to + vec2(-size, -size), to + vec2(size, size), 2.0, colour);
+            canvas.line(to + vec2(-size, size), to + vec2(size, -size), 2.0, colour);
+        }
+        Order::Move | Order::Gather => canvas.ring(to, size, 2.0, colour),
+    }
+    if is_chosen {
+        let words = format!("{}", at + 1);
+        let place = to + vec2(1.4, -1.4) * size;
+        canvas.text(place, Align2::LEFT_BOTTOM, &words, 12.0, colour);
+    }
+}
+
+/// A broken line, of at most some dozens of pieces.
+fn dashes(from: Pos2, to: Pos2, colour: Color32, canvas: &mut Canvas) {
+    let way = to - from;
+    let points = way.length() * canvas.scale();
+    let pieces = (points / 10.0).clamp(0.0, 60.0) as usize;
+    for piece in 0..pieces {
+        let along = |part: f32| from + way * ((piece as f32 + part) / pieces as f32);
+        canvas.line(along(0.0), along(0.5), 1.0, colour);
+    }
+}
+
+/// Draws what hands are doing, at once, whatever the network does.
+pub(super) fn paint_hands(grip: &Grip, canvas: &mut Canvas) {
+    if let Some((from, to)) = grip.drag {
+        let Circle { centre, radius } = Circle::across(from, to);
+        canvas.disc(centre, radius, CIRCLE.gamma_multiply(0.06));
+        canvas.ring(centre, radius, 1.5, CIRCLE.gamma_multiply(0.9));
+    }
+    for mark in &grip.marks {
+        paint_mark(mark, canvas);
+    }
+    if let Some(place) = grip.crosshair {
+        let point = 1.0 / canvas.scale();
+        for way in [vec2(1.0, 0.0), vec2(0.0, 1.0)] {
+            for side in [-1.0, 1.0] {
+                let (near, far) = (way * (side * 4.0 * point), way * (side * 11.0 * point));
+                canvas.line(place + near, place + far, 2.0, CIRCLE.gamma_multiply(0.8));
+            }
+        }
+    }
+}
+
+fn paint_mark(mark: &Mark, canvas: &mut Canvas) {
+    let left = f32::from(mark.left) / f32::from(MARK);
+    let (colour, radius) = match mark.what {
+        Act::Attack => (ATTACK, 14.0 * left / canvas.scale()),
+        Act::Move => (MOVE, 14.0 * left / canvas.scale()),
+        Act::Gather | Act::Make => (GATHER, 16.0 * left / canvas.scale()),
+        Act::Select(radius) => (CIRCLE, radius),
+    };
+    canvas.ring(mark.place, radius, 2.0, colour.gamma_multiply(left));
+}
+
+/// Draws what can be made, if digits choose that, and words to the player.
+pub(super) fn paint_menu(game: &Skirmish, side: SideId, grip: &Grip, canvas: &mut Canvas) {
+    let screen = canvas.screen();
+    let mut bottom = screen.bottom() - 8.0;
+    if grip.is_making {
+        let gold = game.sides().get(side.index()).map_or(0, |side| side.gold);
+        let width = ((screen.width() - 16.0) / 6.0).min(92.0);
+        let left = screen.center().x - width * 3.0;
+        for (at, make) in Make::ALL.into_iter().enumerate() {
+            let corner = pos2(left + width * at as f32, bottom - 38.0);
+            let card = Rect::from_min_size(corner, vec2(width - 4.0, 38.0));
+            paint_card(card, at + 1, make, gold >= make.cost(), canvas);
+        }
+        bottom -= 46.0;
+    }
+    if let Some(note) = &grip.note {
+        let strength = (f32::from(note.left) / f32::from(NOTE) * 3.0).min(1.0);
+        let at = pos2(screen.center().x, bottom);
+        let colour = theme::WARNING.gamma_multiply(strength);
+        canvas.text_on_screen(at, Align2::CENTER_BOTTOM, &note.words, 13.0, colour);
+    }
+}
+
+fn paint_card(card: Rect, digit: usize, make: Make, has_gold: bool, canvas: &mut Canvas) {
+    panel(card, theme::CARD.gamma_multiply(0.92), canvas);
+    let (strong, faint) = match has_gold {
+        true => (theme::TEXT, GATHER),
+        false => (theme::FAINT, theme::FAINT),
+    };
+    let words = format!("{digit} {}", make.name());
+    let (top, foot) = (
+        card.center_top() + vec2(0.0, 4.0),
+        card.center_bottom() - vec2(0.0, 4.0),
+    );
+    canvas.text_on_screen(top, Align2::CENTER_TOP, &words, 12.5, strong);
+    let price = format!("{} gold", make.cost());
+    canvas.text_on_screen(foot, Align2::CENTER_BOTTOM, &price, 11.0, faint);
+}
+
+/// A rectangle of the screen.
+fn panel(rect: Rect, colour: Color32, canvas: &mut Canvas) {
+    let (min, max) = (canvas.to_world(rect.min), canvas.to_world(rect.max));
+    canvas.rect(Rect::from_min_max(min, max), colour);
+}
+
+/// Draws the whole map into a corner, if the screen shows only a part of it.
+pub(super) fn paint_map(sight: super::ground::Sight<'_>, colours: &Colours, canvas: &mut Canvas) {
+    use super::ground::{BLOCK, Light};
+    let (map, seen) = (super::map_of(sight.game), canvas.seen());
+    let screen = canvas.screen();
+    let width = (screen.size().min_elem() * 0.27).min(130.0);
+    if seen.contains_rect(map.shrink(4.0)) || width < 50.0 || map.width() < 1.0 {
+        return;
+    }
+    let corner = screen.right_bottom() - Vec2::splat(width + 6.0);
+    let small = width / map.width();
+    let place = |at: Pos2| corner + at.to_vec2() * small;
+    panel(
+        Rect::from_min_size(corner, Vec2::splat(width)).expand(2.0),
+        theme::GROUND.gamma_multiply(0.9),
+        canvas,
+    );
+    let blocks = (map.width() / BLOCK) as i32;
+    let light = |column: i32, row: i32| sight.block(column, row);
+    for row in 0..blocks {
+        let mut begin = 0;
+        for column in 1..=blocks {
+            let kind = light(begin, row);
+            if column < blocks && light(column, row) == kind {
+                continue;
+            }
+            let at = |column: i32, row: i32| place(pos2(column as f32, row as f32) * BLOCK);
+            let colour = match kind {
+                Light::Unknown => None,
+                Light::Known => Some(Color32::from_rgb(0x22, 0x2c, 0x27)),
+                Light::Seen => Some(Color32::from_rgb(0x3a, 0x4e, 0x3d)),
+            };
+            if let Some(colour) = colour {
+                panel(
+                    Rect::from_min_max(at(begin, row), at(column, row + 1)),
+                    colour,
+                    canvas,
+                );
+            }
+            begin = column;
+        }
+    }
+    // One unit in a few: squads are large.
+    let units = sight.game.units().as_slice();
+    let stride = (units.len() / 600).max(1);
+    for unit in units
+        .iter()
+        .step_by(stride)
+        .filter(|unit| sight.sees(unit.place))
+    {
+        let rect = Rect::from_center_size(place(spot(unit.place)), Vec2::splat(1.6));
+        panel(rect, colours.of(unit.side), canvas);
+    }
+    for building in sight.game.buildings() {
+        if sight.at(building.place) != Light::Unknown {
+            let colour = building
+                .side
+                .map_or(super::units::NOBODY, |side| colours.of(side));
+            let rect = Rect::from_center_size(place(spot(building.place)), Vec2::splat(3.5));
+            panel(rect, colour, canvas);
+        }
+    }
+    let seen = seen.intersect(map);
+    let (min, max) = (
+        canvas.to_world(place(seen.min)),
+        canvas.to_world(place(seen.max)),
+    );
+    let corners = [min, pos2(max.x, min.y), max, pos2(min.x, max.y)];
+    canvas.outline(&corners, 1.0, Color32::from_white_alpha(150));
+}
