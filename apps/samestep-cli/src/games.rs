@@ -6,30 +6,16 @@ mod sublockus;
 
 use samestep::sync::{PlayerId, Simulation, Tick, TickInputs};
 use samestep_evaluation::Evaluation;
+use samestep_sandbox::{Playable, Setup};
 use samestep_skirmish::Skirmish;
 use samestep_sublockus::Sublockus;
 
 use crate::failure::{Failure, Kind};
 
-/// A game with everything it takes to start it, let bots play it and show it.
-pub trait Game: Simulation {
-    /// What the bots remember.
-    type Bots;
-
-    /// In a few words.
-    const ABOUT: &'static str;
-
+/// A game that can be shown on a terminal.
+pub trait Game: Playable {
     /// How many play unless told otherwise.
     const PLAYERS: u16;
-
-    /// A new game. Fails with words about what is possible.
-    fn begin(setup: &Setup) -> Result<Self, String>;
-
-    /// Bots for all of its players.
-    fn bots(setup: &Setup) -> Self::Bots;
-
-    /// What the bots do in this tick.
-    fn act(&self, bots: &mut Self::Bots, tick: Tick, inputs: &mut TickInputs);
 
     /// A picture of so many columns and lines at most: what a player sees, or everything.
     fn paint(&self, viewer: Option<PlayerId>, columns: usize, lines: usize) -> Vec<String>;
@@ -38,19 +24,31 @@ pub trait Game: Simulation {
     fn any() -> Self;
 }
 
-/// How a game begins.
-#[derive(Clone, Copy, Debug)]
-pub struct Setup {
-    pub players: u16,
-    /// How large it is, for games that can be of any size.
-    pub entities: Option<usize>,
-    pub seed: u64,
-}
+/// Bots for all players of a game.
+pub struct Bots<G: Game>(Vec<(PlayerId, G::Bot)>);
 
-impl Setup {
-    /// The players' ids.
-    pub fn ids(&self) -> Vec<PlayerId> {
-        (0..self.players).map(PlayerId).collect()
+impl<G: Game> Bots<G> {
+    pub fn new(setup: &Setup) -> Bots<G> {
+        let players = (0..setup.players).map(PlayerId);
+        Bots(
+            players
+                .map(|player| (player, G::bot(setup, player)))
+                .collect(),
+        )
+    }
+
+    /// Whom they play for.
+    pub fn players(&self) -> Vec<PlayerId> {
+        self.0.iter().map(|(player, _)| *player).collect()
+    }
+
+    /// What they do in this tick.
+    pub fn act(&mut self, game: &G, tick: Tick, inputs: &mut TickInputs) {
+        for (player, bot) in &mut self.0 {
+            if let Some(input) = game.decide(bot, tick) {
+                inputs.give(*player, &input);
+            }
+        }
     }
 }
 

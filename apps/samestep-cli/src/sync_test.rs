@@ -7,7 +7,9 @@ use std::time::Instant;
 use clap::Args;
 use samestep::sync::sync_test;
 
-use crate::games::{self, Game, Setup, Visitor};
+use samestep_sandbox::Setup;
+
+use crate::games::{self, Bots, Game, Visitor};
 
 #[derive(Args)]
 pub struct Arguments {
@@ -19,7 +21,7 @@ pub struct Arguments {
     players: Option<u16>,
     /// How many entities, for games that can be of any size
     #[arg(long, value_name = "N")]
-    entities: Option<usize>,
+    entities: Option<u32>,
     /// How many ticks to play
     #[arg(long, value_name = "N", default_value_t = 600)]
     ticks: u64,
@@ -44,12 +46,12 @@ impl Visitor for Test<'_> {
         let arguments = self.0;
         let setup = Setup {
             players: arguments.players.unwrap_or(G::PLAYERS),
-            entities: arguments.entities,
+            size: arguments.entities,
             seed: arguments.seed,
         };
         let game = G::begin(&setup)?;
-        let mut bots = G::bots(&setup);
-        let players = setup.ids();
+        let mut bots = Bots::<G>::new(&setup);
+        let players = bots.players();
         let begun = Instant::now();
         let tested = sync_test(
             game,
@@ -57,7 +59,7 @@ impl Visitor for Test<'_> {
             arguments.depth,
             |tick, game, inputs| {
                 inputs.set_players(&players);
-                game.act(&mut bots, tick, inputs);
+                bots.act(game, tick, inputs);
             },
         );
         let took = begun.elapsed().as_secs_f64();

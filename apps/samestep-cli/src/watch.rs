@@ -8,9 +8,10 @@ use std::process::ExitCode;
 
 use clap::Args;
 use samestep::sync::{Live, PlayerId, Recorder, ReplayHeader, Tick, TickInputs, World};
+use samestep_sandbox::Setup;
 
 use crate::failure::{Failure, Kind};
-use crate::games::{self, Game, Setup, Visitor};
+use crate::games::{self, Bots, Game, Visitor};
 use crate::stage::{Scene, Show, show};
 
 #[derive(Args)]
@@ -23,7 +24,7 @@ pub struct Arguments {
     players: Option<u16>,
     /// How many entities, for games that can be of any size
     #[arg(long, value_name = "N")]
-    entities: Option<usize>,
+    entities: Option<u32>,
     /// What everything random follows from
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
@@ -63,7 +64,7 @@ impl Visitor for Watch<'_> {
         let arguments = self.0;
         let setup = Setup {
             players: arguments.players.unwrap_or(G::PLAYERS),
-            entities: arguments.entities,
+            size: arguments.entities,
             seed: arguments.seed,
         };
         let mut world = Live::without_recording(G::begin(&setup)?);
@@ -71,11 +72,12 @@ impl Visitor for Watch<'_> {
         let tape = tape
             .map(|file| Tape::new::<G>(file, &mut world))
             .transpose()?;
+        let bots = Bots::new(&setup);
         let mut inputs = TickInputs::new();
-        inputs.set_players(&setup.ids());
-        let mut bots_play = Bots {
+        inputs.set_players(&bots.players());
+        let mut bots_play = Match {
             world,
-            bots: G::bots(&setup),
+            bots,
             inputs,
             tick: Tick(0),
             viewer: arguments.viewer.map(PlayerId),
@@ -94,16 +96,16 @@ impl Visitor for Watch<'_> {
 }
 
 /// A game among bots.
-struct Bots<G: Game> {
+struct Match<G: Game> {
     world: Live<G>,
-    bots: G::Bots,
+    bots: Bots<G>,
     inputs: TickInputs,
     tick: Tick,
     viewer: Option<PlayerId>,
     tape: Option<Tape>,
 }
 
-impl<G: Game> Scene for Bots<G> {
+impl<G: Game> Scene for Match<G> {
     fn tick(&self) -> Tick {
         self.tick
     }
@@ -119,7 +121,7 @@ impl<G: Game> Scene for Bots<G> {
     fn step(&mut self) -> Result<bool, Box<dyn Error>> {
         self.inputs.clear();
         let state = self.world.state();
-        state.act(&mut self.bots, self.tick, &mut self.inputs);
+        self.bots.act(state, self.tick, &mut self.inputs);
         World::step(&mut self.world, self.tick, &self.inputs);
         World::settle(&mut self.world, self.tick, &self.inputs);
         if let Some(tape) = &mut self.tape {

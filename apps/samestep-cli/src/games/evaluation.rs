@@ -1,40 +1,12 @@
 //! The evaluation game: coloured dots that walk about.
 
-use samestep::sync::{PlayerId, Tick, TickInputs};
-use samestep_evaluation::{Evaluation, WORLD, script};
+use samestep::sync::PlayerId;
+use samestep_evaluation::{Evaluation, WORLD};
 
-use super::{Game, Setup};
+use super::Game;
 
 impl Game for Evaluation {
-    /// Which commands are given follows from the seed, the tick and the player.
-    type Bots = (u64, Vec<PlayerId>);
-
-    const ABOUT: &'static str =
-        "entities on random walks, a fixed rate of commands: a load to measure with";
     const PLAYERS: u16 = 8;
-
-    fn begin(setup: &Setup) -> Result<Self, String> {
-        let entities = setup.entities.unwrap_or(1024);
-        if setup.players == 0 {
-            return Err("the evaluation game needs at least one player".into());
-        }
-        if entities > 1 << 16 {
-            return Err("the evaluation game has at most 65536 entities".into());
-        }
-        Ok(Evaluation::new(setup.seed, setup.players, entities))
-    }
-
-    fn bots(setup: &Setup) -> Self::Bots {
-        (setup.seed, setup.ids())
-    }
-
-    fn act(&self, (seed, players): &mut Self::Bots, tick: Tick, inputs: &mut TickInputs) {
-        for &player in players.iter() {
-            if let Some(command) = script(*seed, player, tick, self) {
-                inputs.give(player, &command);
-            }
-        }
-    }
 
     fn paint(&self, _: Option<PlayerId>, columns: usize, lines: usize) -> Vec<String> {
         let title = format!("{} entities", self.entities().len());
@@ -86,12 +58,7 @@ mod tests {
 
     #[test]
     fn the_picture_has_the_size_asked_for() {
-        let setup = Setup {
-            players: 2,
-            entities: Some(1),
-            seed: 5,
-        };
-        let game = Evaluation::begin(&setup).unwrap();
+        let game = Evaluation::new(5, 2, 1);
         let picture = game.paint(None, 40, 12);
         assert_eq!(picture.len(), 12);
         let dots: usize = picture

@@ -1,44 +1,12 @@
 //! Skirmish: the map, and beside it how the sides stand.
 
-use samestep::sync::{PlayerId, Tick, TickInputs};
-use samestep_skirmish::{Bot, Cell, Rgb, Side, Skirmish, SkirmishConfig, paint, status_line};
+use samestep::sync::PlayerId;
+use samestep_skirmish::{Cell, Rgb, Side, Skirmish, SkirmishConfig, paint, status_line};
 
-use super::{Game, Setup};
+use super::Game;
 
 impl Game for Skirmish {
-    type Bots = Vec<Bot>;
-
-    const ABOUT: &'static str =
-        "a small real-time strategy game; with --entities a battle of that size";
     const PLAYERS: u16 = 4;
-
-    fn begin(setup: &Setup) -> Result<Self, String> {
-        let config = match setup.entities {
-            Some(units) => {
-                let units = u32::try_from(units).unwrap_or(u32::MAX);
-                SkirmishConfig::battle(setup.seed, setup.players, units)
-            }
-            None => SkirmishConfig {
-                seed: setup.seed,
-                players: setup.players,
-                ..SkirmishConfig::default()
-            },
-        };
-        Skirmish::new(&config).map_err(|error| error.to_string())
-    }
-
-    fn bots(setup: &Setup) -> Vec<Bot> {
-        let players = setup.ids().into_iter();
-        players.map(|player| Bot::new(setup.seed, player)).collect()
-    }
-
-    fn act(&self, bots: &mut Vec<Bot>, tick: Tick, inputs: &mut TickInputs) {
-        for bot in bots {
-            if let Some(command) = bot.decide(tick, self) {
-                inputs.give(bot.player(), &command);
-            }
-        }
-    }
 
     fn paint(&self, viewer: Option<PlayerId>, columns: usize, lines: usize) -> Vec<String> {
         // The map is square, and a character holds two points one above the other.

@@ -1,39 +1,12 @@
 //! Sublockus: the arena, two blocks to a character, and beside it how the players stand.
 
-use samestep::sync::{PlayerId, Tick, TickInputs};
-use samestep_sublockus::{Block, Bot, HALF, MAX_PLAYERS, Place, Seat, Sublockus, SublockusConfig};
+use samestep::sync::PlayerId;
+use samestep_sublockus::{Block, HALF, Place, Seat, Sublockus, SublockusConfig};
 
-use super::{Game, Setup};
+use super::Game;
 
 impl Game for Sublockus {
-    type Bots = Vec<Bot>;
-
-    const ABOUT: &'static str = "an arena platformer: jumps, fireballs, frags";
     const PLAYERS: u16 = 8;
-
-    fn begin(setup: &Setup) -> Result<Self, String> {
-        if !(2..=MAX_PLAYERS).contains(&setup.players) {
-            return Err(format!("sublockus is for 2 to {MAX_PLAYERS} players"));
-        }
-        if setup.entities.is_some() {
-            return Err("sublockus is as large as its arena: leave out --entities".into());
-        }
-        let config = SublockusConfig::free_for_all(setup.seed, setup.players);
-        Sublockus::new(&config).map_err(|error| error.to_string())
-    }
-
-    fn bots(setup: &Setup) -> Vec<Bot> {
-        let players = setup.ids().into_iter();
-        players.map(|player| Bot::new(setup.seed, player)).collect()
-    }
-
-    fn act(&self, bots: &mut Vec<Bot>, tick: Tick, inputs: &mut TickInputs) {
-        for bot in bots {
-            if let Some(controls) = bot.decide(tick, self) {
-                inputs.give(bot.player(), &controls);
-            }
-        }
-    }
 
     fn paint(&self, viewer: Option<PlayerId>, columns: usize, lines: usize) -> Vec<String> {
         let mut picture = vec![title(self, viewer)];
@@ -227,18 +200,6 @@ mod tests {
             for other in 0..one {
                 assert_ne!(colour_of(PlayerId(one)), colour_of(PlayerId(other)));
             }
-        }
-    }
-
-    #[test]
-    fn impossible_games_are_refused() {
-        for (players, entities) in [(1, None), (33, None), (4, Some(9))] {
-            let setup = Setup {
-                players,
-                entities,
-                seed: 1,
-            };
-            assert!(Sublockus::begin(&setup).is_err());
         }
     }
 }

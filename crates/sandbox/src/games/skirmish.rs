@@ -7,7 +7,7 @@ use crate::{Playable, Setup, Sizes};
 
 impl Playable for Skirmish {
     const TITLE: &'static str = "Skirmish";
-    const ABOUT: &'static str = "a small strategy game: dig, train, march, capture";
+    const ABOUT: &'static str = "a small real-time strategy game; with a size, a battle";
     const SIZES: Option<Sizes> = Some(Sizes {
         of: "soldiers to begin with",
         least: 12,
@@ -18,8 +18,14 @@ impl Playable for Skirmish {
     type Bot = Bot;
 
     fn begin(setup: &Setup) -> Result<Self, String> {
-        let units = setup.size.unwrap_or(240);
-        let config = SkirmishConfig::battle(setup.seed, setup.players, units);
+        let config = match setup.size {
+            Some(units) => SkirmishConfig::battle(setup.seed, setup.players, units),
+            None => SkirmishConfig {
+                seed: setup.seed,
+                players: setup.players,
+                ..SkirmishConfig::default()
+            },
+        };
         Skirmish::new(&config).map_err(|error| error.to_string())
     }
 

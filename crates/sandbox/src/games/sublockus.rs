@@ -15,11 +15,10 @@ impl Playable for Sublockus {
         if !(2..=MAX_PLAYERS).contains(&setup.players) {
             return Err(format!("Sublockus is for 2 to {MAX_PLAYERS} players"));
         }
-        let config = SublockusConfig {
-            // Nobody wants to watch a truce first.
-            grace: 60,
-            ..SublockusConfig::free_for_all(setup.seed, setup.players)
-        };
+        if setup.size.is_some() {
+            return Err("Sublockus is as large as its arena: leave out the size".into());
+        }
+        let config = SublockusConfig::free_for_all(setup.seed, setup.players);
         Sublockus::new(&config).map_err(|error| error.to_string())
     }
 
