@@ -1,0 +1,87 @@
+//! A recording to look at for who has none: a short match, or one in which somebody meddles.
+
+use samestep_sandbox::{Conditions, ModelKind, SandboxError, Scenario};
+
+use crate::show::{Entry, Show};
+
+/// How long a match is, in steps.
+const MATCH: u64 = 20 * 60;
+/// When somebody meddles.
+const MEDDLING: u64 = 5 * 60;
+/// After this long nobody has noticed.
+const PATIENCE: u64 = 15 * 60;
+
+/// What there is to see.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Kind {
+    /// A match of bots.
+    Match,
+    /// A state that somebody changed, found by the others.
+    Desync,
+}
+
+/// A match that is played behind the scenes.
+pub(super) struct Example {
+    kind: Kind,
+    show: Box<dyn Show>,
+    name: String,
+}
+
+impl Example {
+    /// Begins one.
+    pub(super) fn new(game: &Entry, kind: Kind) -> Result<Example, SandboxError> {
+        let mut scenario = Scenario::new(game.name);
+        scenario.set_players(3);
+        if let Ok(line) = Conditions::preset("broadband") {
+            scenario.set_conditions(line);
+        }
+        // Those who simulate everything themselves are those who can differ.
+        if let Some(model) = ModelKind::named("lockstep") {
+            scenario.model = model;
+        }
+        let what = match kind {
+            Kind::Match => "example",
+            Kind::Desync => "desync",
+        };
+        Ok(Example {
+            kind,
+            show: (game.open)(&scenario)?,
+            name: format!("{}-{what}.replay", game.name),
+        })
+    }
+
+    /// How far it is, from 0 to 1.
+    pub(super) fn progress(&self) -> f32 {
+        let steps = match self.kind {
+            Kind::Match => MATCH,
+            Kind::Desync => MEDDLING + 120,
+        };
+        (self.show.steps() as f32 / steps as f32).min(1.0)
+    }
+
+    /// Goes on by a step. In the end there is a file with its name, or words about why there is none.
+    pub(super) fn step(&mut self) -> Option<Result<(String, Vec<u8>), String>> {
+        self.show.step();
+        match self.kind {
+            Kind::Match if self.show.steps() >= MATCH => {
+                Some(Ok((self.name.clone(), self.show.recording())))
+            }
+            Kind::Match => None,
+            Kind::Desync => self.meddle(),
+        }
+    }
+
+    fn meddle(&mut self) -> Option<Result<(String, Vec<u8>), String>> {
+        let steps = self.show.steps();
+        if steps == MEDDLING {
+            self.show.meddle(1);
+        }
+        let bundles = self.show.desyncs().iter();
+        let mut bundles = bundles.filter_map(|desync| desync.report.bundle.clone());
+        match bundles.next() {
+            Some(bundle) => Some(Ok((self.name.clone(), bundle))),
+            None if steps > PATIENCE => Some(Err("nobody noticed the meddling".into())),
+            None => None,
+        }
+    }
+}

@@ -1,0 +1,196 @@
+//! A recorded match of any game, as the player and the panels see it.
+
+use std::collections::VecDeque;
+
+use eframe::egui::{Painter, Rect};
+use samestep_sandbox::Setup;
+use samestep_sync::{
+    Deviation, Divergence, Live, Occurrence, Playback, PlayerId, Progress, Replay, Table, Tick,
+    World,
+};
+
+use super::clip::Clip;
+use super::compare::Compared;
+use super::state;
+use crate::canvas::Canvas;
+use crate::drawn::{Drawn, FADES, Happened, Scene};
+
+/// A recorded match, whichever game it is of.
+pub trait Played {
+    /// What is played.
+    fn replay(&self) -> &Replay;
+    /// The tick it is at.
+    fn tick(&self) -> Tick;
+    /// Who has been seen so far.
+    fn players(&self) -> &[PlayerId];
+    /// Goes on by one tick, or to the next state in the recording.
+    fn step(&mut self) -> Result<Progress, String>;
+    /// Goes towards a tick, but simulates at most so many; says whether it is there.
+    fn approach(&mut self, tick: Tick, most: u64) -> Result<bool, String>;
+    /// Compares with the checksum that was recorded for this tick, if there is one.
+    fn check(&mut self) -> Option<Result<(), Deviation>>;
+    /// Check value of the state here.
+    fn checksum(&mut self) -> u64;
+    /// What is stepped through from here on goes into a recording of its own.
+    fn begin_clip(&mut self);
+    /// The recording that was begun; it has been seen to play as this one does.
+    fn finish_clip(&mut self) -> Result<Vec<u8>, String>;
+    /// The state here, as JSON.
+    fn state_as_json(&mut self) -> String;
+    /// Both worlds of a divergence, which must have been found at this tick.
+    fn compare(&mut self, divergence: &Divergence) -> Result<Compared, String>;
+    /// How somebody stands, or everyone.
+    fn caption(&self, viewer: Option<PlayerId>) -> String;
+    /// Draws what a player sees, or everything.
+    fn paint(&self, viewer: Option<PlayerId>, painter: &Painter, rect: Rect);
+}
+
+/// Plays a replay of a game; in words if it cannot be.
+pub fn play<G: Drawn>(replay: Replay) -> Result<Box<dyn Played>, String> {
+    let checked = replay.header().check::<G>();
+    checked.map_err(|error| error.to_string())?;
+    let playback = Playback::new(replay, world::<G>()?);
+    let playback = playback.map_err(|error| error.to_string())?;
+    let mut playing = Playing {
+        playback,
+        players: Vec::new(),
+        lately: VecDeque::new(),
+        clip: None,
+        grip: G::Grip::default(),
+    };
+    playing.look();
+    Ok(Box::new(playing))
+}
+
+/// A world for any state of the game: the one it begins with does not matter.
+pub(super) fn world<G: Drawn>() -> Result<Live<G>, String> {
+    let setup = Setup {
+        players: 2,
+        size: G::SIZES.map(|sizes| sizes.least),
+        seed: 1,
+    };
+    G::begin(&setup).map(Live::without_recording)
+}
+
+struct Playing<G: Drawn> {
+    playback: Playback<Live<G>>,
+    /// In ascending order.
+    players: Vec<PlayerId>,
+    /// What happened, the newest last.
+    lately: VecDeque<Occurrence<G::Event>>,
+    clip: Option<Clip<G>>,
+    grip: G::Grip,
+}
+
+impl<G: Drawn> Playing<G> {
+    /// Notes who is there and what has happened.
+    fn look(&mut self) {
+        let tick = self.playback.tick();
+        while let Some(told) = self.playback.world_mut().poll_event() {
+            self.lately.push_back(told);
+        }
+        let fades = (FADES * G::TICKS_PER_SECOND as f32) as u64;
+        self.lately
+            .retain(|told| told.tick < tick && tick.since(told.tick) <= fades);
+        for player in self.playback.inputs().players() {
+            if let Err(place) = self.players.binary_search(player) {
+                self.players.insert(place, *player);
+            }
+        }
+    }
+
+    fn state(&self) -> &G {
+        self.playback.world().state()
+    }
+}
+
+impl<G: Drawn> Played for Playing<G> {
+    fn replay(&self) -> &Replay {
+        self.playback.replay()
+    }
+
+    fn tick(&self) -> Tick {
+        self.playback.tick()
+    }
+
+    fn players(&self) -> &[PlayerId] {
+        &self.players
+    }
+
+    fn step(&mut self) -> Result<Progress, String> {
+        let before = self.tick();
+        let progress = self.playback.step().map_err(|error| error.to_string())?;
+        self.look();
+        if let Some(clip) = &mut self.clip {
+            clip.take(before, progress, &mut self.playback)?;
+        }
+        Ok(progress)
+    }
+
+    fn approach(&mut self, tick: Tick, most: u64) -> Result<bool, String> {
+        let before = self.tick();
+        let there = self.playback.approach(tick, most);
+        let there = there.map_err(|error| error.to_string())?;
+        if self.tick() < before {
+            // What happened before the place it went back to is not known.
+            self.lately.clear();
+        }
+        self.look();
+        Ok(there)
+    }
+
+    fn check(&mut self) -> Option<Result<(), Deviation>> {
+        self.playback.check()
+    }
+
+    fn checksum(&mut self) -> u64 {
+        self.playback.world_mut().checksum()
+    }
+
+    fn begin_clip(&mut self) {
+        self.clip = Clip::begin(&mut self.playback);
+    }
+
+    fn finish_clip(&mut self) -> Result<Vec<u8>, String> {
+        let clip = self.clip.take().ok_or("no clip was begun")?;
+        clip.finish(&mut self.playback)
+    }
+
+    fn state_as_json(&mut self) -> String {
+        let (tick, checksum) = (self.tick(), self.checksum());
+        let mut table = Table::new(G::schema());
+        self.state().extract(&mut table);
+        state::to_json(self.replay().header(), tick, checksum, &table)
+    }
+
+    fn compare(&mut self, divergence: &Divergence) -> Result<Compared, String> {
+        let (tick, played) = (self.tick(), self.checksum());
+        Compared::new(self.state(), tick, played, divergence)
+    }
+
+    fn caption(&self, viewer: Option<PlayerId>) -> String {
+        self.state().caption(viewer)
+    }
+
+    fn paint(&self, viewer: Option<PlayerId>, painter: &Painter, rect: Rect) {
+        let (tick, per_second) = (self.tick(), G::TICKS_PER_SECOND as f32);
+        let happened = self.lately.iter().rev().map(|told| Happened {
+            ago: tick.since(told.tick) as f32 / per_second,
+            stage: told.stage,
+            was_predicted: false,
+            event: &told.event,
+        });
+        let happened: Vec<_> = happened.collect();
+        let scene = Scene {
+            viewer,
+            drawn: self.state(),
+            grip: &self.grip,
+            happened: &happened,
+            seconds: tick.0 as f32 / per_second,
+        };
+        let frame = self.state().frame(viewer, &self.grip, rect.size());
+        let mut canvas = Canvas::new(painter, rect, frame);
+        self.state().paint(&scene, &mut canvas);
+        canvas.finish();
+    }
+}
