@@ -86,6 +86,11 @@ impl Arcade {
         self.ctx.request_repaint();
     }
 
+    /// The sandbox.
+    pub fn sandbox(&self) -> &Workbench {
+        &self.sandbox
+    }
+
     /// What it shows, as JSON. The widgets are in it from the second frame on after it was first asked for.
     pub fn report(&self) -> String {
         let widgets = Widgets::of(&self.ctx);

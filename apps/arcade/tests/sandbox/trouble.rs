@@ -1,0 +1,42 @@
+//! States that differ, and recordings.
+
+use crate::User;
+
+#[test]
+fn a_state_that_differs_is_found_told_of_and_can_be_looked_at() {
+    let mut user = User::opens("model=lockstep&net=lan");
+    user.waits(60);
+    user.clicks("Make the state of player 2 differ");
+    user.waits(300);
+    assert!(!user.show().desyncs().is_empty());
+    assert!(user.banner().contains("differ"), "{}", user.banner());
+    user.clicks("Look at it");
+    let report = user.harness.state().report();
+    assert!(report.contains("\"tab\":\"Replays\""), "{report}");
+}
+
+#[test]
+fn a_recording_is_saved_as_a_file() {
+    let mut user = User::opens("game=skirmish&net=lan&seed=6");
+    user.waits(60);
+    user.clicks("Save recording");
+    let saved = user.around.saved.borrow();
+    assert_eq!(saved.len(), 1);
+    assert_eq!(saved[0].name, "skirmish-6.samestep");
+    assert!(saved[0].bytes.len() > 100);
+    assert!(user.banner().contains("noted"));
+}
+
+#[test]
+fn a_recording_opens_as_a_replay() {
+    let mut user = User::opens("net=lan");
+    user.waits(60);
+    user.clicks("Open as a replay");
+    user.waits(5);
+    let report = user.harness.state().report();
+    assert!(report.contains("\"tab\":\"Replays\""));
+    user.clicks("Sandbox");
+    let steps = user.show().steps();
+    user.waits(10);
+    assert!(user.show().steps() > steps);
+}
