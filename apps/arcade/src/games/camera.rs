@@ -67,6 +67,11 @@ impl Camera {
     }
 }
 
+/// The shorter side of a screen as a part of the longer one.
+pub(super) fn narrowness(screen: Vec2) -> f32 {
+    screen.min_elem().max(1.0) / screen.max_elem().max(1.0)
+}
+
 /// The nearest middle from which nothing beyond the map is seen; the map's own if it is all seen.
 fn within(centre: Pos2, seen: Vec2, map: Rect) -> Pos2 {
     let along = |at: f32, seen: f32, from: f32, to: f32| match seen >= to - from {

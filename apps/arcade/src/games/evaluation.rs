@@ -1,10 +1,10 @@
 //! The evaluation game on the screen.
 
-use eframe::egui::{Color32, Pos2, Rect, Vec2, pos2};
+use eframe::egui::{Color32, Pos2, Rect, Vec2, pos2, vec2};
 use samestep_evaluation::{COLOURS, Command, Entity, Evaluation, WORLD};
 use samestep_sync::{EntityId, PlayerId};
 
-use super::camera::Camera;
+use super::camera::{Camera, narrowness};
 use crate::canvas::{Canvas, Frame, mix};
 use crate::drawn::{Drawn, Hands, Scene};
 use crate::theme::{GHOST, player_colour};
@@ -28,8 +28,8 @@ const PAINTS: [Color32; COLOURS as usize] = [
 
 /// The most that a command reaches.
 const RUN: usize = 32;
-/// Up to so many on the screen show where they go.
-const PATHS: usize = 1500;
+/// Up to so many on the screen show where they come from.
+const TAILS: usize = 5000;
 /// Up to so many have an edge of their owner's colour; more are one square each.
 const EDGES: usize = 6000;
 /// What differs by less, in points of the screen, is not worth a line.
@@ -75,21 +75,19 @@ impl Drawn for Evaluation {
     type Grip = Grip;
 
     const KEYS: &'static [(&'static str, &'static str)] = &[
-        (
-            "Left button",
-            "choose the nearest of yours and up to 31 more",
-        ),
-        ("Right button", "send them there"),
+        ("Directions, wheel", "look elsewhere, nearer, farther"),
+        ("Action 1", "choose the nearest of yours and up to 31 more"),
+        ("Action 2", "send them there"),
         ("1 to 8", "paint them"),
-        (
-            "W A S D or arrows, wheel",
-            "look elsewhere, nearer, farther",
-        ),
     ];
 
     fn frame(&self, _viewer: Option<PlayerId>, grip: &Grip, screen: Vec2) -> Frame {
         let map = world();
-        let usual = Frame::between(map.min, map.max);
+        // As wide as the world: all of the screen is used.
+        let usual = Frame {
+            centre: map.center(),
+            size: Vec2::splat(map.width() * narrowness(screen)),
+        };
         grip.camera.frame(map, usual, screen)
     }
 
@@ -100,17 +98,13 @@ impl Drawn for Evaluation {
         let entities = || self.entities().iter().enumerate();
         let shown = || entities().filter(|(_, entity)| is_shown(entity));
         let count = shown().count();
-        if count <= PATHS {
-            for (_, entity) in shown() {
-                let is_own = scene.viewer == Some(entity.player);
-                let strength = if is_own { 0.4 } else { 0.16 };
-                let colour = tint(entity).gamma_multiply(strength);
-                canvas.line(spot(entity), goal(entity), 1.0, colour);
-            }
-        }
         let size = size_of(count, canvas);
         for (number, entity) in shown() {
+            if count <= TAILS {
+                paint_tail(entity, size, canvas);
+            }
             if scene.grip.has(number) {
+                canvas.line(spot(entity), goal(entity), 1.0, CHOSEN.gamma_multiply(0.35));
                 canvas.rect(square(spot(entity), size * 1.9), CHOSEN);
             }
             paint_entity(entity, size, count <= EDGES, canvas);
@@ -134,7 +128,8 @@ impl Drawn for Evaluation {
                 continue;
             }
             if real.coordinates != drawn.coordinates {
-                canvas.line(place, goal(real), 1.0, GHOST.gamma_multiply(0.45));
+                let ahead = place + heading(real) * (size * 2.5);
+                canvas.line(place, ahead, 1.0, GHOST.gamma_multiply(0.7));
             }
             let off = (place - seen).abs();
             let is_off = off.x.max(off.y) > least;
@@ -236,12 +231,33 @@ fn paint_ground(canvas: &mut Canvas) {
 fn size_of(count: usize, canvas: &Canvas) -> f32 {
     let screen = canvas.screen();
     let room = (screen.width() * screen.height() / count.max(1) as f32).sqrt();
-    (room * 0.16).clamp(1.6, 9.0) / canvas.scale()
+    (room * 0.2).clamp(2.0, 9.0) / canvas.scale()
 }
 
 /// Whose it is.
 fn tint(entity: &Entity) -> Color32 {
     player_colour(usize::from(entity.player.0))
+}
+
+/// Where it goes: along both axes alike, as long as it has somewhere to go there.
+fn heading(entity: &Entity) -> Vec2 {
+    let way = goal(entity) - spot(entity);
+    let along = |way: f32| if way == 0.0 { 0.0 } else { way.signum() };
+    vec2(along(way.x), along(way.y)).normalized()
+}
+
+/// What it has behind it, fading.
+fn paint_tail(entity: &Entity, size: f32, canvas: &mut Canvas) {
+    let ahead = heading(entity);
+    if ahead != Vec2::ZERO {
+        let (place, side) = (spot(entity), ahead.rot90() * (size * 0.45));
+        let colour = tint(entity).gamma_multiply(0.55);
+        canvas.shaded([
+            (place + side, colour),
+            (place - side, colour),
+            (place - ahead * (size * 2.6), Color32::TRANSPARENT),
+        ]);
+    }
 }
 
 fn paint_of(entity: &Entity) -> Color32 {
@@ -273,4 +289,125 @@ fn corners(rect: Rect) -> [Pos2; 4] {
         rect.right_bottom(),
         rect.left_bottom(),
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use eframe::egui;
+    use samestep_sync::{Events, Inputs, Simulation, Tick};
+
+    use super::*;
+    use crate::drawn::{Button, Pointer};
+
+    const ME: PlayerId = PlayerId(1);
+
+    fn paint(game: &Evaluation, truth: &Evaluation, grip: &Grip, size: Vec2) -> usize {
+        let ctx = egui::Context::default();
+        let mut triangles = 0;
+        let mut output = ctx.run_ui(egui::RawInput::default(), |ui| {
+            let rect = Rect::from_min_size(pos2(30.0, 10.0), size);
+            let frame = game.frame(Some(ME), grip, size);
+            let mut canvas = Canvas::new(ui.painter(), rect, frame);
+            let scene = Scene {
+                viewer: Some(ME),
+                drawn: game,
+                grip,
+                happened: &[],
+                seconds: 1.0,
+            };
+            game.paint(&scene, &mut canvas);
+            truth.paint_ghost(&scene, &mut canvas);
+            triangles = canvas.triangles();
+            canvas.finish();
+        });
+        output.textures_delta.clear();
+        triangles
+    }
+
+    fn press(game: &Evaluation, grip: &mut Grip, place: Pos2, which: usize) -> Command {
+        let mut buttons = [Button::default(); 2];
+        buttons[which].pressed = true;
+        let hands = Hands {
+            pointer: Some(Pointer {
+                place,
+                primary: buttons[0],
+                secondary: buttons[1],
+                scroll: 0.0,
+            }),
+            ..Hands::default()
+        };
+        game.hands(ME, grip, &hands)
+    }
+
+    #[test]
+    fn the_nearest_are_chosen_and_sent_and_painted() {
+        let mut game = Evaluation::new(1, 2, 100);
+        let mut grip = Grip::default();
+        let place = spot(&game.entities()[60]);
+        assert_eq!(press(&game, &mut grip, place, 1), Command::None);
+        press(&game, &mut grip, place, 0);
+        assert_eq!(grip.chosen, Some((60, 32)));
+        let sent = press(&game, &mut grip, pos2(12.2, 2000.0), 1);
+        let (first, count) = (60, 32);
+        let (x, y) = (12, 1023);
+        assert_eq!(sent, Command::Move { first, count, x, y });
+        let digit = Some(3);
+        let hands = Hands {
+            digit,
+            ..Hands::default()
+        };
+        let painted = game.hands(ME, &mut grip, &hands);
+        let inputs = [Command::None, painted];
+        let players = [PlayerId(0), ME];
+        game.step(
+            &Inputs::new(Tick(0), &players, &inputs, &[1]),
+            &mut Events::new(),
+        );
+        assert!(game.entities()[60..92].iter().all(|one| one.colour == 2));
+        // The last of one's own have nobody behind them.
+        let last = spot(&game.entities()[97]);
+        press(&game, &mut grip, last, 0);
+        assert_eq!(grip.chosen, Some((97, 3)));
+    }
+
+    #[test]
+    fn sixteen_thousand_take_few_triangles_and_ghosts_only_where_they_differ() {
+        let size = vec2(640.0, 640.0);
+        let game = Evaluation::new(1, 4, 16_000);
+        let same = paint(&game, &game, &Grip::default(), size);
+        assert!((32_000..34_000).contains(&same), "{same} triangles");
+        let mut other = game.clone();
+        other.entity_mut(7).unwrap().position = (500.0, 500.0);
+        let one = paint(&game, &other, &Grip::default(), size) - same;
+        assert!((1..=12).contains(&one), "{one} triangles");
+    }
+
+    #[test]
+    fn it_is_drawn_at_any_size() {
+        let mut game = Evaluation::new(1, 2, 300);
+        let begin = game.clone();
+        let players = [PlayerId(0), ME];
+        for tick in 0..1200 {
+            let inputs = [Command::None; 2];
+            game.step(
+                &Inputs::new(Tick(tick), &players, &inputs, &[]),
+                &mut Events::new(),
+            );
+        }
+        for size in [vec2(0.0, 0.0), vec2(3.0, 900.0), vec2(1900.0, 1000.0)] {
+            paint(&game, &begin, &Grip::default(), size);
+        }
+    }
+
+    #[test]
+    fn an_entity_can_be_pointed_at() {
+        let game = Evaluation::new(1, 2, 300);
+        let id = Some(EntityId::fixed(5));
+        assert_eq!(
+            game.place_of("entities", id),
+            Some(spot(&game.entities()[5]))
+        );
+        assert_eq!(game.place_of("shares", id), None);
+        assert_eq!(game.place_of("entities", Some(EntityId::fixed(300))), None);
+    }
 }

@@ -12,18 +12,19 @@ mod tests;
 mod units;
 
 use eframe::egui::{Pos2, Rect, Vec2, pos2};
-use samestep_skirmish::{Command, ONE, Place, Skirmish};
+use samestep_skirmish::{Command, ONE, Place, SQUADS, SideId, Skirmish};
 use samestep_sync::{EntityId, PlayerId};
 
 use self::grip::Grip;
 use self::ground::Sight;
 use self::hands::Circle;
 use self::units::{Chosen, Colours};
+use super::camera::narrowness;
 use crate::canvas::{Canvas, Frame};
 use crate::drawn::{Drawn, Hands, Scene};
 use crate::theme::player_name;
 
-/// Points to a unit that a screen has at first, if the whole map would not fit in.
+/// Points to a unit that a screen has at first, at least.
 const COMFORTABLE: f32 = 4.6;
 
 /// A place in units.
@@ -46,9 +47,11 @@ impl Drawn for Skirmish {
         let map = map_of(self);
         let side = viewer.and_then(|player| self.side_of(player));
         let home = side.map_or(map.center(), |side| spot(self.sides()[side.index()].home));
-        let span = map.width().min(screen.min_elem() / COMFORTABLE);
+        // The screen is filled, and units can be told apart.
+        let filled = map.width() * narrowness(screen);
+        let span = filled.min(screen.min_elem() / COMFORTABLE);
         let usual = Frame {
-            centre: home,
+            centre: home + (map.center() - home) * 0.25,
             size: Vec2::splat(span),
         };
         grip.camera.frame(map, usual, screen)
@@ -73,7 +76,9 @@ impl Drawn for Skirmish {
         units::paint(sight, &colours, chosen, scene.seconds, canvas);
         events::paint(sight, scene, canvas);
         marks::paint_hands(scene.grip, canvas);
-        marks::paint_map(sight, &colours, canvas);
+        if !scene.grip.is_making {
+            marks::paint_map(sight, &colours, canvas);
+        }
         if let Some(side) = sight.side {
             marks::paint_menu(self, side, scene.grip, canvas);
         }
@@ -104,23 +109,22 @@ impl Drawn for Skirmish {
     }
 
     fn place_of(&self, part: &str, entity: Option<EntityId>) -> Option<Pos2> {
-        // A row of a list is said as in `buildings.7.side`.
-        let mut words = part.split('.');
-        let kind = words.next()?;
-        let row = words.next().and_then(|row| row.parse::<usize>().ok());
-        let place = match kind {
+        // Rows of lists, which have no ids, count from 1.
+        let row = || usize::try_from(entity?.number().checked_sub(1)?).ok();
+        let place = match part {
             "units" => self.units().get(entity?)?.place,
-            "buildings" => self.buildings().get(row?)?.place,
-            "mines" => self.mines().get(row?)?.place,
-            "sides" => self.sides().get(row?)?.home,
+            "buildings" => self.buildings().get(row()?)?.place,
+            "mines" => self.mines().get(row()?)?.place,
+            "sides" => self.sides().get(row()?)?.home,
             "squads" => {
-                let side = samestep_skirmish::SideId((row? / samestep_skirmish::SQUADS) as u8);
-                self.squads(side).get(row? % samestep_skirmish::SQUADS)?.at
+                let side = u8::try_from(row()? / SQUADS).ok()?;
+                self.squads(SideId(side)).get(row()? % SQUADS)?.at
             }
             "fog" => {
                 let blocks = usize::from(self.size() / ground::BLOCK as u16).max(1);
+                let row = row().filter(|row| *row < blocks * blocks)?;
                 let along = |at: usize| (at as f32 + 0.5) * ground::BLOCK;
-                return Some(pos2(along(row? % blocks), along(row? / blocks)));
+                return Some(pos2(along(row % blocks), along(row / blocks)));
             }
             _ => return None,
         };

@@ -163,7 +163,12 @@ impl Quad {
             rect.right_bottom(),
             rect.left_bottom(),
         ];
-        canvas.shaded(corners.into_iter().zip(self.colours));
+        // Around the middle, so that no diagonal shows.
+        let [a, b, c, d] = self.colours;
+        let middle = mix(mix(a, c, 0.5), mix(b, d, 0.5), 0.5);
+        let around = corners.into_iter().zip(self.colours);
+        let around = around.chain([(corners[0], self.colours[0])]);
+        canvas.shaded([(rect.center(), middle)].into_iter().chain(around));
     }
 }
 

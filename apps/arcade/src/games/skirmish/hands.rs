@@ -10,28 +10,21 @@ use crate::drawn::{Button, Hands};
 
 /// What hands can do.
 pub(super) const KEYS: &[(&str, &str)] = &[
+    ("Directions, wheel", "look elsewhere, nearer, farther"),
     (
-        "Left button",
-        "drag a circle: these units are a squad; click: choose a unit's squad",
+        "Action 1",
+        "drag a circle: these units are a squad; click on a unit: choose its squad",
     ),
     (
-        "Right button",
-        "the squad goes there and fights; twice: goes without fighting",
+        "Action 2",
+        "the squad goes there and fights; twice: without fighting; on a mine: workers dig; on your barracks or hall: those trained there join the squad",
     ),
     (
-        "Right button on a mine, on a building of yours",
-        "workers dig; those trained there join the squad",
-    ),
-    ("1 to 8", "choose a squad; twice: look at it"),
-    (
-        "E",
+        "Action 3",
         "train and build: then 1 worker, 2 spear, 3 archer, 4 knight, 5 barracks, 6 hall",
     ),
-    ("Q", "the same once more"),
-    (
-        "W A S D or arrows, wheel",
-        "look elsewhere, nearer, farther",
-    ),
+    ("Action 4", "the same once more"),
+    ("1 to 8", "choose a squad; twice: look at it"),
 ];
 
 /// The largest circle that a command can say.

@@ -144,15 +144,30 @@ pub(super) fn paint_map(sight: super::ground::Sight<'_>, colours: &Colours, canv
     let (map, seen) = (super::map_of(sight.game), canvas.seen());
     let screen = canvas.screen();
     let width = (screen.size().min_elem() * 0.27).min(130.0);
-    if seen.contains_rect(map.shrink(4.0)) || width < 50.0 || map.width() < 1.0 {
+    let share = seen.intersect(map).area() / map.area().max(1.0);
+    if share > 0.8 || width < 50.0 {
         return;
     }
-    let corner = screen.right_bottom() - Vec2::splat(width + 6.0);
+    // Where the viewer's home is not in the way.
+    let homes = sight
+        .side
+        .and_then(|side| sight.game.sides().get(side.index()));
+    let is_right = homes.is_some_and(|side| spot(side.home).x > map.center().x);
+    let left = match is_right {
+        true => screen.left() + 6.0,
+        false => screen.right() - width - 6.0,
+    };
+    let corner = pos2(left, screen.bottom() - width - 6.0);
     let small = width / map.width();
     let place = |at: Pos2| corner + at.to_vec2() * small;
     panel(
         Rect::from_min_size(corner, Vec2::splat(width)).expand(2.0),
-        theme::GROUND.gamma_multiply(0.9),
+        theme::LINE,
+        canvas,
+    );
+    panel(
+        Rect::from_min_size(corner, Vec2::splat(width)).expand(1.0),
+        theme::GROUND,
         canvas,
     );
     let blocks = (map.width() / BLOCK) as i32;
