@@ -134,6 +134,22 @@ fn look(fill: Color32, edge: Color32, words: Color32) -> WidgetVisuals {
     }
 }
 
+/// A slider as wide as it is told, without its number; its knob is as small as its rail is thin.
+pub fn slider(
+    ui: &mut egui::Ui,
+    width: f32,
+    slider: egui::Slider<'_>,
+    name: &str,
+) -> egui::Response {
+    let spacing = ui.spacing_mut();
+    let before = (spacing.slider_width, spacing.interact_size.y);
+    (spacing.slider_width, spacing.interact_size.y) = (width, 10.0);
+    let response = ui.add(slider.show_value(false));
+    let spacing = ui.spacing_mut();
+    (spacing.slider_width, spacing.interact_size.y) = before;
+    named(response, name)
+}
+
 /// Gives something a name for those who cannot see it, and for tests.
 pub fn named(response: egui::Response, name: &str) -> egui::Response {
     let name_it = |node: &mut egui::accesskit::Node| node.set_label(name);

@@ -120,7 +120,7 @@ fn a_file_is_opened_watched_and_gone_through() {
     let end = Replay::parse(bytes.clone()).unwrap().end().0;
     let mut screen = with_file(bytes);
     assert!(shows(&screen, "match.replay"));
-    assert!(shows(&screen, "evaluation"));
+    assert!(shows(&screen, "Evaluation"));
     assert!(shows(&screen, "it was still being recorded"));
     assert_eq!(tick(&screen), 0);
 

@@ -61,6 +61,8 @@ const VALUES: [Value; 5] = [
     },
 ];
 
+/// Of a slider, in points.
+const WIDTH: f32 = 104.0;
 /// The least and the most that a line can be set to carry, in kbit/s. At the upper end it carries anything.
 const RATES: [f64; 2] = [16.0, 200_000.0];
 
@@ -150,10 +152,9 @@ fn slider(ui: &mut egui::Ui, value: &Value, before: f64) -> Option<f64> {
     let mut changed = false;
     row(ui, value.title, value.about, |ui| {
         let slider = Slider::new(&mut shown, 0.0..=value.most)
-            .show_value(false)
             .clamping(SliderClamping::Edits)
             .step_by(if value.unit < 1.0 { 0.1 } else { 1.0 });
-        changed |= theme::named(ui.add(slider), value.title).changed();
+        changed |= theme::slider(ui, WIDTH, slider, value.title).changed();
         let number = DragValue::new(&mut shown)
             .range(0.0..=value.most.max(before / value.unit))
             .suffix(value.suffix)
@@ -176,9 +177,8 @@ fn rate(ui: &mut egui::Ui, before: Option<f64>) -> Option<Option<f64>> {
     row(ui, "Rate", about, |ui| {
         let slider = Slider::new(&mut shown, least..=most)
             .logarithmic(true)
-            .show_value(false)
             .clamping(SliderClamping::Edits);
-        changed |= theme::named(ui.add(slider), "Rate").changed();
+        changed |= theme::slider(ui, WIDTH, slider, "Rate").changed();
         let number = DragValue::new(&mut shown)
             .range(least.min(before.unwrap_or(most))..=most)
             .speed(before.unwrap_or(most) / 100.0)
@@ -198,7 +198,6 @@ fn row(ui: &mut egui::Ui, title: &str, about: &str, add: impl FnOnce(&mut egui::
             ui.set_min_width(size.x);
             ui.label(title).on_hover_text(about);
         });
-        ui.spacing_mut().slider_width = (ui.available_width() - 86.0).max(60.0);
         ui.spacing_mut().interact_size.x = 74.0;
         add(ui);
     });

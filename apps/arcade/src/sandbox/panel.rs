@@ -49,12 +49,10 @@ impl Panel {
         let Some(sizes) = entry.sizes else { return };
         labelled(ui, "Size", |ui| {
             let mut size = self.size.or(now.size).unwrap_or(sizes.usual);
-            ui.spacing_mut().slider_width = ui.available_width() - 58.0;
+            let width = ui.available_width() - 64.0;
             ui.spacing_mut().interact_size.x = 46.0;
-            let slider = Slider::new(&mut size, sizes.least..=sizes.most)
-                .logarithmic(true)
-                .show_value(false);
-            let slider = theme::named(ui.add(slider), "Size").on_hover_text(sizes.of);
+            let slider = Slider::new(&mut size, sizes.least..=sizes.most).logarithmic(true);
+            let slider = theme::slider(ui, width, slider, "Size").on_hover_text(sizes.of);
             let number = egui::DragValue::new(&mut size).range(sizes.least..=sizes.most);
             let number = theme::named(ui.add(number), "Size as a number").on_hover_text(sizes.of);
             if slider.changed() || number.changed() {

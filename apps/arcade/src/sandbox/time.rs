@@ -182,10 +182,9 @@ fn words(ui: &mut egui::Ui, clock: &Clock, show: &dyn Show) {
 fn scrub(ui: &mut egui::Ui, clock: &mut Clock, show: &dyn Show) {
     let (first, last) = show.kept();
     let mut step = clock.at.unwrap_or(last);
-    ui.spacing_mut().slider_width = (ui.available_width() - 4.0).max(40.0);
+    let width = (ui.available_width() - 12.0).max(40.0);
     let slider = Slider::new(&mut step, first..=last.max(first + 1));
-    let slider = ui.add(slider.show_value(false));
-    let slider = theme::named(slider, "Time").on_hover_text("Drag to look back");
+    let slider = theme::slider(ui, width, slider, "Time").on_hover_text("Drag to look back");
     if slider.changed() {
         clock.look((step < last).then_some(step));
     }
