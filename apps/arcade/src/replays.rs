@@ -5,6 +5,7 @@ mod compare;
 mod desync;
 mod example;
 mod facts;
+mod lens;
 mod opened;
 mod played;
 mod player;
@@ -22,6 +23,8 @@ use crate::surroundings::Surroundings;
 use crate::theme;
 use example::{Example, Kind};
 use opened::{Opened, Shown};
+pub use compare::{Compared, Led, Look, Whose};
+pub use lens::Lens;
 pub use played::{Played, play};
 
 /// How long a frame may play an example, in seconds.

@@ -1,8 +1,9 @@
 //! Both worlds of a divergence, and what differs between them.
 
-use eframe::egui::{Align2, Color32, Painter, Pos2, Rect, vec2};
+use eframe::egui::{Align2, Color32, Painter, Pos2, Rect};
 use samestep_sync::{Difference, Divergence, EntityId, PlayerId, Side, Table, Tick};
 
+use super::lens::Lens;
 use crate::canvas::{Canvas, Frame};
 use crate::drawn::{Drawn, Scene};
 use crate::theme;
@@ -86,12 +87,14 @@ trait Worlds {
 }
 
 /// How both are looked at.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Look {
     /// Whose view; everything if `None`.
     pub viewer: Option<PlayerId>,
     /// Only where they differ.
     pub is_near: bool,
+    /// Closer still.
+    pub lens: Lens,
 }
 
 impl Compared {
@@ -228,16 +231,15 @@ impl<G: Drawn> Pair<G> {
             around.extend_with(place);
             around
         });
-        if !look.is_near || !around.is_positive() && !around.is_finite() {
-            return whole;
+        if !look.is_near || !around.is_finite() {
+            return look.lens.frame(whole, screen);
         }
-        let least = whole.size * 0.3;
-        Frame {
+        let size = (around.size() * 1.3).max(whole.size * 0.3);
+        let near = Frame {
             centre: around.center(),
-            size: (around.size() * 1.3)
-                .max(least)
-                .min(whole.size.max(vec2(1.0, 1.0))),
-        }
+            size: size.min(whole.size),
+        };
+        look.lens.frame(near, screen)
     }
 }
 

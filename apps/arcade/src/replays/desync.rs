@@ -98,7 +98,11 @@ fn worlds(ui: &mut egui::Ui, compared: &Compared, divergence: &Divergence, look:
                         });
                     }
                 });
-                let (rect, _) = ui.allocate_exact_size(vec2(width, height), Sense::hover());
+                let size = vec2(width, height);
+                let (rect, response) = ui.allocate_exact_size(size, Sense::click_and_drag());
+                let words = title.split(':').next().unwrap_or(title);
+                let response = theme::named(response, words);
+                look.lens.hold(ui, &response);
                 picture(ui, rect, |painter| compared.paint(whose, look, painter, rect));
             });
         }

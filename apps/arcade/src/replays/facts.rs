@@ -2,12 +2,14 @@
 
 use samestep_sync::{Replay, Tick};
 
+use crate::registry;
+
 /// What can be said of a recording without playing it: names and values.
 pub(super) fn facts(replay: &Replay) -> Vec<(&'static str, String)> {
     let header = replay.header();
     let states = replay.checkpoints().count();
     let mut facts = vec![
-        ("Game", printable(&header.game)),
+        ("Game", title(&header.game)),
         (
             "Rules",
             format!(
@@ -27,6 +29,11 @@ pub(super) fn facts(replay: &Replay) -> Vec<(&'static str, String)> {
         };
         facts.push(("State replaced", words));
     }
+    match replay.divergences().len() {
+        0 => {}
+        1 => facts.push(("Desyncs", "one".into())),
+        several => facts.push(("Desyncs", several.to_string())),
+    }
     let ending = match (replay.damage(), replay.ending()) {
         (Some(damage), _) => format!("{damage}; what comes before plays"),
         (None, Some(ending)) => ending.to_string(),
@@ -34,6 +41,14 @@ pub(super) fn facts(replay: &Replay) -> Vec<(&'static str, String)> {
     };
     facts.push(("Ending", ending));
     facts
+}
+
+/// What a game is called.
+fn title(game: &str) -> String {
+    match registry::game(game) {
+        Some(entry) => entry.title.into(),
+        None => printable(game),
+    }
 }
 
 /// How long it is, in minutes.

@@ -4,6 +4,7 @@ use samestep_sync::{Replay, Tick};
 
 use super::compare::{Compared, Look};
 use super::facts::{facts, printable};
+use super::lens::Lens;
 use super::player::Player;
 use crate::registry;
 
@@ -29,6 +30,7 @@ pub(super) struct Opened {
     /// Both worlds of the divergence that is shown, once they are known.
     pub(super) compared: Option<(usize, Result<Compared, String>)>,
     pub(super) look: Look,
+    pub(super) lens: Lens,
 }
 
 impl Opened {
@@ -50,6 +52,7 @@ impl Opened {
             cut,
             compared: None,
             look: Look::default(),
+            lens: Lens::default(),
         };
         if opened.player.is_ok() {
             opened.show(shown);

@@ -11,6 +11,7 @@ use samestep_sync::{
 
 use super::clip::Clip;
 use super::compare::Compared;
+use super::lens::Lens;
 use super::state;
 use crate::canvas::Canvas;
 use crate::drawn::{Drawn, FADES, Happened, Scene};
@@ -42,7 +43,7 @@ pub trait Played {
     /// How somebody stands, or everyone.
     fn caption(&self, viewer: Option<PlayerId>) -> String;
     /// Draws what a player sees, or everything.
-    fn paint(&self, viewer: Option<PlayerId>, painter: &Painter, rect: Rect);
+    fn paint(&self, viewer: Option<PlayerId>, lens: &Lens, painter: &Painter, rect: Rect);
 }
 
 /// Plays a replay of a game; in words if it cannot be.
@@ -172,7 +173,7 @@ impl<G: Drawn> Played for Playing<G> {
         self.state().caption(viewer)
     }
 
-    fn paint(&self, viewer: Option<PlayerId>, painter: &Painter, rect: Rect) {
+    fn paint(&self, viewer: Option<PlayerId>, lens: &Lens, painter: &Painter, rect: Rect) {
         let (tick, per_second) = (self.tick(), G::TICKS_PER_SECOND as f32);
         let happened = self.lately.iter().rev().map(|told| Happened {
             ago: tick.since(told.tick) as f32 / per_second,
@@ -189,7 +190,7 @@ impl<G: Drawn> Played for Playing<G> {
             seconds: tick.0 as f32 / per_second,
         };
         let frame = self.state().frame(viewer, &self.grip, rect.size());
-        let mut canvas = Canvas::new(painter, rect, frame);
+        let mut canvas = Canvas::new(painter, rect, lens.frame(frame, rect));
         self.state().paint(&scene, &mut canvas);
         canvas.finish();
     }

@@ -73,9 +73,16 @@ impl Opened {
             return;
         };
         let size = ui.available_size() - vec2(0.0, CONTROLS);
-        let (rect, response) = ui.allocate_exact_size(size.max(vec2(64.0, 64.0)), Sense::click());
+        let size = size.max(vec2(64.0, 64.0));
+        let (rect, response) = ui.allocate_exact_size(size, Sense::click_and_drag());
+        let response = theme::named(response, "Picture");
+        self.lens.hold(ui, &response);
         picture(ui, rect, |painter| {
-            player.played().paint(player.viewer, painter, rect);
+            let viewer = player.viewer;
+            player.played().paint(viewer, &self.lens, painter, rect);
+            if player.is_still() && player.tick() == player.replay().first() {
+                invitation(painter, rect);
+            }
         });
         if response.clicked() {
             player.toggle();
@@ -100,6 +107,17 @@ pub(super) fn picture(ui: &egui::Ui, rect: Rect, paint: impl FnOnce(&egui::Paint
     paint(&painter);
     let edge = egui::Stroke::new(1.0, theme::LINE);
     painter.rect_stroke(rect, 6.0, edge, egui::StrokeKind::Inside);
+}
+
+/// A large sign that says: press here.
+fn invitation(painter: &egui::Painter, rect: Rect) {
+    let (centre, radius) = (rect.center(), 34.0);
+    painter.circle_filled(centre, radius, theme::ACCENT_DARK.gamma_multiply(0.9));
+    let corner = |angle: f32| centre + egui::Vec2::angled(angle) * radius * 0.5;
+    let third = std::f32::consts::TAU / 3.0;
+    let sign = [0.0, third, 2.0 * third].map(corner).to_vec();
+    let shape = egui::Shape::convex_polygon(sign, theme::STRONG, egui::Stroke::NONE);
+    painter.add(shape);
 }
 
 /// By whose eyes one looks.
@@ -175,7 +193,8 @@ fn transport(ui: &mut egui::Ui, player: &mut Player) {
                     );
                 }
                 _ => {
-                    let keys = "Space plays; . and , go by a tick, arrows by a second";
+                    let keys =
+                        "Space plays; . and , go by a tick, arrows by a second; the wheel zooms";
                     ui.label(RichText::new(keys).small().color(theme::FAINT));
                 }
             }

@@ -111,13 +111,21 @@ fn facts(ui: &mut egui::Ui, opened: &Opened) {
     heading(ui, "What it is");
     for (name, value) in &opened.facts {
         ui.horizontal_top(|ui| {
-            ui.add_sized(
-                vec2(92.0, 16.0),
-                egui::Label::new(RichText::new(*name).color(theme::FAINT)).halign(egui::Align::Min),
-            );
+            name_of(ui, 92.0, name);
             ui.add(egui::Label::new(value).wrap());
         });
     }
+}
+
+/// The name of a value, which begins so far to the right of it.
+fn name_of(ui: &mut egui::Ui, width: f32, name: &str) -> egui::Response {
+    let layout = egui::Layout::left_to_right(egui::Align::Min);
+    let name = RichText::new(name).color(theme::FAINT);
+    ui.allocate_ui_with_layout(vec2(width, 18.0), layout, |ui| {
+        ui.set_min_width(width);
+        ui.label(name)
+    })
+    .inner
 }
 
 fn verification(ui: &mut egui::Ui, opened: &mut Opened) {
@@ -213,10 +221,7 @@ fn exports(
 /// Where a clip begins or ends.
 fn bound(ui: &mut egui::Ui, name: &str, bound: &mut Tick, (least, most): (Tick, Tick), here: Tick) {
     ui.horizontal(|ui| {
-        let label = ui.add_sized(
-            vec2(62.0, 16.0),
-            egui::Label::new(RichText::new(name).color(theme::FAINT)).halign(egui::Align::Min),
-        );
+        let label = name_of(ui, 62.0, name);
         let value = DragValue::new(&mut bound.0)
             .range(least.0..=most.0)
             .prefix("tick ");
