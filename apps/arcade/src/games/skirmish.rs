@@ -25,7 +25,7 @@ use crate::drawn::{Drawn, Hands, Scene};
 use crate::theme::player_name;
 
 /// Points to a unit that a screen has at first, at least.
-const COMFORTABLE: f32 = 4.6;
+const COMFORTABLE: f32 = 4.1;
 
 /// A place in units.
 fn spot(place: Place) -> Pos2 {
@@ -50,8 +50,9 @@ impl Drawn for Skirmish {
         // The screen is filled, and units can be told apart.
         let filled = map.width() * narrowness(screen);
         let span = filled.min(screen.min_elem() / COMFORTABLE);
+        let inwards = (map.center() - home) * (span / map.width().max(1.0) * 0.3);
         let usual = Frame {
-            centre: home + (map.center() - home) * 0.25,
+            centre: home + inwards,
             size: Vec2::splat(span),
         };
         grip.camera.frame(map, usual, screen)
@@ -102,8 +103,8 @@ impl Drawn for Skirmish {
             (Some(winner), _) => format!("{} has won", player_name(usize::from(winner.0))),
             (None, true) => "defeated".to_string(),
             (None, false) => format!(
-                "{} gold · {} units · {} buildings · {} killed · {} lost",
-                side.gold, side.units, side.buildings, side.kills, side.losses
+                "{} gold · {} units · {} killed · {} lost · {} buildings",
+                side.gold, side.units, side.kills, side.losses, side.buildings
             ),
         }
     }

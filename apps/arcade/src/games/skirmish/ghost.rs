@@ -43,7 +43,7 @@ fn place(unit: &Unit, at: Pos2, strength: f32, canvas: &mut Canvas) {
     let width = if unit.kind.is_soldier() { 0.8 } else { 0.6 };
     let rect = Rect::from_center_size(at, Vec2::splat(width));
     match width * canvas.scale() {
-        ..5.0 => {
+        ..9.0 => {
             let size = Vec2::splat(2.0 / canvas.scale());
             canvas.rect(Rect::from_center_size(at, size), colour);
         }

@@ -71,12 +71,13 @@ impl Sight<'_> {
 /// Draws the ground as a side knows it. Colours run softly from the middle of a block to that of the next, fog included.
 pub(super) fn paint(sight: Sight<'_>, canvas: &mut Canvas) {
     let map = map_of(sight.game);
-    canvas.fill(BEYOND);
-    let blocks = (map.width() / BLOCK) as i32;
+    let (seen, blocks) = (canvas.seen(), (map.width() / BLOCK) as i32);
+    if !map.contains_rect(seen) {
+        canvas.fill(BEYOND);
+    }
     if blocks == 0 {
         return;
     }
-    let seen = canvas.seen();
     // Between the middles of blocks; the first and the last half of one is as its middle.
     let first = |at: f32| ((at / BLOCK - 0.5).floor() as i32).clamp(-1, blocks - 1);
     let (columns, rows) = (

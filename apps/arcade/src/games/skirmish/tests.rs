@@ -335,6 +335,54 @@ fn hands_without_a_mouse_act_in_the_middle_of_the_screen() {
     );
 }
 
+/// What hands do who want to win against somebody who does nothing, at the moment `tick`.
+fn conquer(player: &mut Player<'_>, tick: u64) -> Command {
+    let game = player.game;
+    let goal = game.buildings().iter();
+    let mut goal = goal.filter(|building| building.side == Some(SideId(1)));
+    let map = map_of(game);
+    match (tick % 120, goal.next()) {
+        (0, _) if tick < 9000 => {
+            player.grip.is_making = true;
+            player.digit(2)
+        }
+        (20, _) if tick < 2000 => {
+            player.grip.is_making = true;
+            player.digit(1)
+        }
+        (40, Some(_)) if tick > 4000 => {
+            player.grip.is_making = false;
+            // As large a circle as there is, around the home.
+            let home = spot(game.sides()[0].home);
+            let from = map.clamp(home - vec2(40.0, 40.0));
+            player.drag(from, home + vec2(40.0, 40.0))
+        }
+        (60, Some(building)) if tick > 4000 => player.order(spot(building.place)),
+        _ => player.hands(Hands::default()),
+    }
+}
+
+#[test]
+fn a_whole_game_can_be_won_by_hand() {
+    use samestep_sync::{Events, Inputs, Simulation};
+    let (mut game, mut grip) = (game(), Grip::default());
+    let players = [ME, PlayerId(1)];
+    for tick in 0..30_000 {
+        let mut player = Player { game: &game, grip };
+        let commands = [conquer(&mut player, tick), Command::None];
+        grip = player.grip;
+        let inputs = Inputs::new(Tick(tick), &players, &commands, &[0]);
+        game.step(&inputs, &mut Events::new());
+        if game.winner().is_some() {
+            break;
+        }
+    }
+    assert_eq!(game.winner(), Some(ME));
+    let screen = vec2(640.0, 360.0);
+    paint(&game, &game, Some(PlayerId(1)), &grip, &[], screen);
+    assert_eq!(game.caption(Some(PlayerId(1))), "Player 1 has won");
+}
+
 #[test]
 fn frames_stay_on_the_map_at_any_size() {
     let game = game();
@@ -477,7 +525,7 @@ fn the_caption_says_how_a_player_stands() {
     let game = game();
     let caption = game.caption(Some(PlayerId(1)));
     assert!(
-        caption.starts_with("200 gold · 12 units · 2 buildings"),
+        caption.starts_with("200 gold · 12 units · 0 killed"),
         "{caption}"
     );
     assert_eq!(game.caption(None), "24 units");

@@ -145,7 +145,7 @@ impl Crowd<'_> {
                         place,
                         vec2(0.0, -0.85),
                         0.85,
-                        CHOSEN.gamma_multiply(0.75),
+                        CHOSEN.gamma_multiply(0.45),
                         self.canvas,
                     );
                 }
