@@ -231,15 +231,18 @@ impl<G: Drawn> Pair<G> {
             around.extend_with(place);
             around
         });
-        if !look.is_near || !around.is_finite() {
-            return look.lens.frame(whole, screen);
-        }
-        let size = (around.size() * 1.3).max(whole.size * 0.3);
-        let near = Frame {
-            centre: around.center(),
-            size: size.min(whole.size),
+        let frame = match (around.is_finite(), look.is_near) {
+            (false, _) => whole,
+            (true, true) => Frame {
+                centre: around.center(),
+                size: (around.size() * 1.3).max(whole.size * 0.3),
+            },
+            (true, false) => {
+                let all = whole.seen(screen).union(around.expand2(whole.size * 0.05));
+                Frame::between(all.min, all.max)
+            }
         };
-        look.lens.frame(near, screen)
+        look.lens.frame(frame, screen)
     }
 }
 

@@ -4,8 +4,8 @@ use eframe::egui::{self, Rect, Response, Vec2};
 
 use crate::canvas::Frame;
 
-/// The most it enlarges.
-const MOST: f32 = 16.0;
+/// How much it enlarges, from the least to the most.
+const ZOOM: (f32, f32) = (0.4, 16.0);
 
 /// How much closer than usual one looks, and where.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -47,13 +47,13 @@ impl Lens {
                 ui.input(|input| (input.smooth_scroll_delta().y, input.zoom_delta()));
             self.zoom_at(pointer - rect.center(), (scroll / 240.0).exp() * pinch);
         }
-        let most = rect.size() / 2.0 * (1.0 - 1.0 / self.zoom);
+        let most = rect.size() / 2.0 * (1.0 - 1.0 / self.zoom).abs();
         self.shift = self.shift.clamp(-most, most);
     }
 
     /// Enlarges by a factor. What is at a distance from the middle stays there.
     fn zoom_at(&mut self, from_middle: Vec2, factor: f32) {
-        let zoom = (self.zoom * factor).clamp(1.0, MOST);
+        let zoom = (self.zoom * factor).clamp(ZOOM.0, ZOOM.1);
         self.shift += from_middle * (1.0 / self.zoom - 1.0 / zoom);
         self.zoom = zoom;
     }
@@ -82,6 +82,6 @@ mod tests {
             assert!((after - before).length() < 1e-3, "{after:?} {before:?}");
         }
         lens.zoom_at(pointer - rect.center(), 0.0001);
-        assert_eq!(lens.frame(whole, rect).size, whole.size);
+        assert_eq!(lens.frame(whole, rect).size, whole.size / ZOOM.0);
     }
 }

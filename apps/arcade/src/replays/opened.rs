@@ -51,7 +51,10 @@ impl Opened {
             shown: Shown::Match,
             cut,
             compared: None,
-            look: Look::default(),
+            look: Look {
+                is_near: true,
+                ..Look::default()
+            },
             lens: Lens::default(),
         };
         if opened.player.is_ok() {

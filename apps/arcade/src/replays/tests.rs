@@ -1,9 +1,13 @@
 //! Recordings of whole matches: played, cut, damaged, compared.
 
+use samestep_evaluation::Evaluation;
 use samestep_sandbox::{Conditions, ModelKind, Scenario};
-use samestep_sync::{Progress, Replay, Rng, Tick};
+use samestep_sync::{
+    Divergence, Live, PlayerId, Progress, Replay, Replicate, Rng, Side, Table, Tick, TickInputs,
+    World,
+};
 
-use super::compare::Led;
+use super::compare::{Compared, Led};
 use super::opened::{Opened, Shown};
 use super::player::{Outcome, Player};
 use crate::registry;
@@ -201,13 +205,9 @@ fn bundle(link: &str) -> Vec<u8> {
 
 #[test]
 fn a_desync_shows_exactly_the_field_that_was_changed() {
-    let mut opened = open(bundle("game=evaluation&model=lockstep&players=3"));
-    assert_eq!(opened.shown, Shown::Desync(0));
-    while opened.compared.is_none() {
-        opened.advance(0.1, &|| 0.0);
-    }
-    let (_, compared) = opened.compared.take().unwrap();
-    let compared = compared.map_err(|words| panic!("{words}")).unwrap();
+    let bundle = bundle("game=evaluation&model=lockstep&players=3");
+    assert_eq!(open(bundle.clone()).shown, Shown::Desync(0));
+    let compared = compare(bundle);
     assert_eq!(compared.led, Led::ToTheirs);
     assert_eq!(compared.is_whole, [true, true]);
     let [difference] = &compared.differences[..] else {
@@ -226,16 +226,79 @@ fn a_desync_shows_exactly_the_field_that_was_changed() {
     );
 }
 
+/// A recording of ten ticks with a divergence at its end. Theirs is what the rules lead to a tick later; ours is what they lead to, or what
+/// they lead to two ticks later if it was meddled with.
+fn diverged(meddled: bool) -> Vec<u8> {
+    let game = Evaluation::new(1, 2, 500);
+    let mut world = Live::new(game.clone());
+    let mut inputs = TickInputs::new();
+    inputs.set_players(&[PlayerId(0), PlayerId(1)]);
+    let mut states = Vec::new();
+    for tick in 0..12 {
+        if tick >= 10 {
+            states.push(world.state().clone());
+        }
+        world.step(Tick(tick), &inputs);
+        if tick < 10 {
+            world.settle(Tick(tick), &inputs);
+        }
+    }
+    states.push(world.state().clone());
+    let [at, later, latest] = &mut states[..] else {
+        unreachable!();
+    };
+    let ours = if meddled { latest } else { at };
+    let parts = ours.tree().differing(&later.tree());
+    let side = |state: &mut Evaluation| {
+        let mut table = Table::new(Evaluation::schema());
+        state.extract(&mut table);
+        Side {
+            checksum: state.checksum(),
+            rows: table.encode_chunks(&parts),
+        }
+    };
+    let divergence = Divergence {
+        tick: Tick(10),
+        words: "everything".into(),
+        ours: side(ours),
+        theirs: side(later),
+    };
+    let mut recorder = world.recorder().unwrap().clone();
+    recorder.on_divergence(&divergence);
+    recorder.bytes()
+}
+
+fn compare(bytes: Vec<u8>) -> Compared {
+    let mut opened = open(bytes);
+    while opened.compared.is_none() {
+        opened.advance(0.1, &|| 0.0);
+    }
+    let (_, compared) = opened.compared.take().unwrap();
+    compared.map_err(|words| panic!("{words}")).unwrap()
+}
+
+#[test]
+fn it_is_told_where_the_rules_lead() {
+    let ours = compare(diverged(false));
+    assert_eq!((ours.led, ours.is_whole), (Led::ToOurs, [true, true]));
+    assert!(ours.differences.len() > 500, "{}", ours.differences.len());
+    assert!(
+        ours.led
+            .sentence(Tick(0), Tick(10))
+            .contains("lead to ours")
+    );
+
+    let neither = compare(diverged(true));
+    assert_eq!(neither.led, Led::ToNeither);
+    let sentence = neither.led.sentence(Tick(0), Tick(10));
+    assert!(sentence.contains("lead to neither"), "{sentence}");
+}
+
 #[test]
 fn both_worlds_of_every_game_are_rebuilt() {
     for game in registry::GAMES {
         let link = format!("game={}&model=lockstep&players=2", game.name);
-        let mut opened = open(bundle(&link));
-        while opened.compared.is_none() {
-            opened.advance(0.1, &|| 0.0);
-        }
-        let (_, compared) = opened.compared.take().unwrap();
-        let compared = compared.map_err(|words| panic!("{words}")).unwrap();
+        let compared = compare(bundle(&link));
         assert_eq!(compared.led, Led::ToTheirs, "{link}");
         assert_eq!(compared.is_whole, [true, true], "{link}");
         assert!(!compared.differences.is_empty(), "{link}");
