@@ -199,7 +199,7 @@ impl<G: Playable> Sandbox<G> {
             Action::Meddle(player) => {
                 let node = self.nodes[player];
                 self.fleet
-                    .with(node, |_, game| game.world_mut().state_mut().meddle());
+                    .with(node, |_, game| game.world_mut().disturb(G::meddle));
             }
         }
     }

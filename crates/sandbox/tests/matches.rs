@@ -19,7 +19,10 @@ fn play<G: Playable>(scenario: &Scenario, steps: u64) -> Sandbox<G> {
 
 fn every_model<G: Playable>() {
     for kind in ModelKind::ALL {
-        for server in Server::ALL.into_iter().filter(|server| server.supports(*kind)) {
+        for server in Server::ALL
+            .into_iter()
+            .filter(|server| server.supports(*kind))
+        {
             let mut scenario = scenario::<G>(kind.name);
             scenario.server = server;
             scenario.set_players(3);
@@ -32,7 +35,10 @@ fn every_model<G: Playable>() {
                 let trip = gauges.latest(Gauge::RoundTrip).unwrap();
                 let is_host = server != Server::Dedicated && player == 0;
                 assert_eq!(trip > 35.0, !is_host, "{what}: {trip} ms");
-                assert!(gauges.latest(Gauge::ClockError).unwrap().abs() < 40.0, "{what}");
+                assert!(
+                    gauges.latest(Gauge::ClockError).unwrap().abs() < 40.0,
+                    "{what}"
+                );
                 assert!(gauges.series(Gauge::Download).sum::<f32>() > 10.0, "{what}");
             }
             assert!(sandbox.desyncs().is_empty(), "{what}");

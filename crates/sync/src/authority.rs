@@ -134,8 +134,11 @@ impl Engine {
                 Side::Host(host) => host.input(player, input),
                 Side::Guest(guest) => guest.input(player, input),
             };
-        self.common.inputs_refused += u64::from(!taken);
-        self.common.wake_at(now);
+        // What is refused is no reason to do anything now: it may be offered again with every call.
+        match taken {
+            true => self.common.wake_at(now),
+            false => self.common.inputs_refused += 1,
+        }
         taken
     }
 

@@ -202,6 +202,15 @@ impl<S: Simulation> Live<S> {
         &mut self.now.state
     }
 
+    /// Changes the state, and those it may go back to, as a broken machine or another rule would: to see what becomes of a desync.
+    pub fn disturb(&mut self, change: impl Fn(&mut S)) {
+        change(&mut self.now.state);
+        self.saves
+            .iter_mut()
+            .for_each(|(_, moment)| change(&mut moment.state));
+        self.update_view();
+    }
+
     /// The tick that is simulated next.
     pub fn tick(&self) -> Tick {
         self.now.tick

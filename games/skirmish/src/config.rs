@@ -86,9 +86,9 @@ impl SkirmishConfig {
             workers: 10,
             soldiers: each.min(60_000) as u16,
             barracks: 16,
-            gold: 40 * each,
+            gold: each.saturating_mul(40),
             mine: 20_000,
-            max_units: each + each / 4 + 20,
+            max_units: each.saturating_add(each / 4 + 20),
             ..Self::default()
         }
     }
