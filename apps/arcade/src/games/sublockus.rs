@@ -6,6 +6,7 @@ use samestep_sync::{EntityId, PlayerId};
 
 use crate::canvas::{Canvas, Frame, at};
 use crate::drawn::{Drawn, Hands, Scene};
+use crate::theme::player_colour;
 
 use memory::Grip;
 
@@ -19,6 +20,7 @@ mod happenings;
 mod icon;
 mod memory;
 mod play;
+mod shapes;
 mod terrain;
 #[cfg(test)]
 mod tests;
@@ -55,7 +57,7 @@ impl Drawn for Sublockus {
 
     fn paint(&self, scene: &Scene<'_, Self>, canvas: &mut Canvas) {
         let mut memory = scene.grip.memory.borrow_mut();
-        memory.look(self, scene.viewer);
+        memory.look(self);
         arena::paint(self, scene, canvas);
         happenings::paint_below(scene, canvas);
         for projectile in self.projectiles().as_slice() {
@@ -71,7 +73,7 @@ impl Drawn for Sublockus {
     }
 
     fn paint_ghost(&self, scene: &Scene<'_, Self>, canvas: &mut Canvas) {
-        ghost::paint(self, &scene.grip.memory.borrow(), canvas);
+        ghost::paint(self, scene, canvas);
     }
 
     fn hands(&self, player: PlayerId, grip: &mut Grip, hands: &Hands) -> Controls {
@@ -134,17 +136,7 @@ fn is_seen(game: &Sublockus, viewer: Option<PlayerId>, place: Place) -> bool {
 
 /// A player's colour.
 fn colour_of(player: PlayerId) -> Color32 {
-    const COLOURS: [Color32; 8] = [
-        Color32::from_rgb(86, 170, 255),
-        Color32::from_rgb(255, 140, 70),
-        Color32::from_rgb(120, 220, 110),
-        Color32::from_rgb(226, 120, 235),
-        Color32::from_rgb(250, 214, 80),
-        Color32::from_rgb(90, 224, 214),
-        Color32::from_rgb(255, 110, 130),
-        Color32::from_rgb(180, 160, 255),
-    ];
-    COLOURS[usize::from(player.0) % COLOURS.len()]
+    player_colour(usize::from(player.0))
 }
 
 /// `1 frag`, `2 frags`.

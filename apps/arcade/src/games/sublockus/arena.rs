@@ -6,12 +6,14 @@ use samestep_sublockus::{Block, Sublockus, Terrain};
 use crate::canvas::{Canvas, at, mix};
 use crate::drawn::Scene;
 
+use super::shapes::{ellipse, light};
 use super::terrain::{Window, rectangles, runs};
 use super::{extent, icon, is_seen, scatter, spot};
 
 const SKY: [Color32; 2] = [Color32::from_rgb(30, 36, 62), Color32::from_rgb(17, 18, 32)];
-const FAR: Color32 = Color32::from_rgb(34, 41, 69);
-const NEAR: Color32 = Color32::from_rgb(25, 29, 50);
+const WINDOW: Color32 = Color32::from_rgb(41, 50, 84);
+const PILLAR: [Color32; 2] = [Color32::from_rgb(24, 28, 49), Color32::from_rgb(16, 17, 30)];
+const PILLAR_LIT: Color32 = Color32::from_rgb(33, 39, 66);
 const ROCK: Color32 = Color32::from_rgb(57, 61, 83);
 const ROCK_LOW: Color32 = Color32::from_rgb(46, 49, 69);
 const STONE: Color32 = Color32::from_rgb(67, 72, 96);
@@ -56,30 +58,54 @@ pub(super) fn paint(game: &Sublockus, scene: &Scene<'_, Sublockus>, canvas: &mut
     }
 }
 
+/// Points to a block from which on stones and grass are seen.
+const DETAILS: f32 = 11.0;
+
 /// Rock around the arena of which edges and stones are drawn; the rest is plain.
 const MARGIN: i32 = 1;
 
-/// A dark hall: pillars behind pillars, which move less than what is near.
+/// A dark hall: windows far behind, pillars before them, which move less than what is near.
 fn paint_far(game: &Sublockus, canvas: &mut Canvas) {
     let seen = canvas.seen();
     canvas.gradient(seen, SKY[0], SKY[1]);
-    let all = extent(game);
-    let from_middle = seen.center() - (all / 2.0).to_pos2();
-    let layers = [(0.6, 5.5, FAR, 0), (0.35, 8.0, NEAR, 7)];
-    for (stays, apart, colour, nth) in layers {
-        let shift: Vec2 = from_middle * stays;
-        let first = ((seen.left() - shift.x) / apart).floor() as i32 - 1;
-        let last = ((seen.right() - shift.x) / apart).ceil() as i32;
-        for pillar in first..=last {
-            let wide = apart * (0.24 + 0.2 * scatter(pillar, nth, 1));
-            let left = (pillar as f32 + 0.3 * scatter(pillar, nth, 2)) * apart + shift.x;
-            let shaft = Rect::from_min_max(at(left, seen.top()), at(left + wide, seen.bottom()));
-            let foot = mix(colour, SKY[1], 0.85);
-            canvas.gradient(shaft, colour, foot);
-            let high = all.y * (0.15 + 0.4 * scatter(pillar, nth, 3)) + shift.y;
-            let band = Rect::from_min_size(at(left - 0.2, high), vec2(wide + 0.4, 0.5));
-            canvas.rect(band, mix(colour, Color32::WHITE, 0.03));
+    let from_middle = seen.center() - (extent(game) / 2.0).to_pos2();
+    layer(seen, from_middle * 0.65, 6.0, |column, left| {
+        paint_windows(column, left, from_middle.y * 0.65, canvas);
+    });
+    layer(seen, from_middle * 0.4, 9.0, |column, left| {
+        let wide = 1.6 + 1.6 * scatter(column, 7, 1);
+        let left = left + 3.0 * scatter(column, 7, 2);
+        let shaft = block_rect(left, seen.top(), wide, seen.height());
+        canvas.gradient(shaft, PILLAR[0], PILLAR[1]);
+        let lit = block_rect(left, seen.top(), 0.12, seen.height());
+        canvas.gradient(lit, PILLAR_LIT, PILLAR[1]);
+    });
+}
+
+/// Calls back for every column of a layer that is seen, with its left edge.
+fn layer(seen: Rect, shift: Vec2, apart: f32, mut each: impl FnMut(i32, f32)) {
+    let first = ((seen.left() - shift.x) / apart).floor() as i32 - 1;
+    let last = ((seen.right() - shift.x) / apart).ceil() as i32;
+    for column in first..=last {
+        each(column, column as f32 * apart + shift.x);
+    }
+}
+
+/// Narrow windows above each other, some of them walled up.
+fn paint_windows(column: i32, left: f32, shift: f32, canvas: &mut Canvas) {
+    const APART: f32 = 6.5;
+    let seen = canvas.seen();
+    let first = ((seen.top() - shift) / APART).floor() as i32 - 1;
+    let last = ((seen.bottom() - shift) / APART).ceil() as i32;
+    for row in first..=last {
+        if scatter(column, row, 11) < 0.3 {
+            continue;
         }
+        let top = row as f32 * APART + shift + 2.0 * scatter(column, 0, 12);
+        let window = block_rect(left + 2.3, top, 1.3, 2.8);
+        canvas.gradient(window, WINDOW, Color32::TRANSPARENT);
+        let (from, to) = (window.left_top(), window.right_top());
+        canvas.triangle([from, at(window.center().x, top - 0.7), to], WINDOW);
     }
 }
 
@@ -92,8 +118,8 @@ fn paint_spawns(game: &Sublockus, seconds: f32, canvas: &mut Canvas) {
         }
         let turn = scatter(spawn.column.into(), spawn.row.into(), 5) * 6.0;
         let breath = 0.85 + 0.15 * (seconds * 1.7 + turn).sin();
-        canvas.glow(middle, 1.7, lamp(26.0 * breath));
-        canvas.disc(middle, 0.07, lamp(120.0 * breath));
+        light(middle, 1.7, lamp(26.0 * breath), canvas);
+        ellipse(middle, vec2(0.07, 0.07), lamp(120.0 * breath), canvas);
     }
 }
 
@@ -134,28 +160,36 @@ fn paint_rock(game: &Sublockus, window: &Window, canvas: &mut Canvas) {
         let rect = block_rect(columns.start as f32, rows.start as f32, wide, high);
         canvas.gradient(rect, depth(rows.start), depth(rows.end));
     });
+    if canvas.scale() < DETAILS {
+        return;
+    }
     for row in window.rows.clone() {
-        for column in window.columns.clone() {
-            if terrain.is_rock(column, row) {
-                paint_stone(&terrain, column, row, canvas);
-            }
-        }
+        paint_course(&terrain, window, row, canvas);
     }
 }
 
-/// Some blocks have a stone in them that stands out, some a crack.
-fn paint_stone(terrain: &Terrain<'_>, column: i32, row: i32, canvas: &mut Canvas) {
-    let dice = scatter(column, row, 1);
-    let (x, y) = (column as f32, row as f32);
-    let is_wide = dice < 0.1 && terrain.is_rock(column + 1, row);
-    if dice < 0.22 {
-        let wide = if is_wide { 1.5 } else { 0.7 };
-        let stone = block_rect(x + 0.15, y + 0.3, wide, 0.5);
-        canvas.rect(stone, STONE.gamma_multiply(0.7));
-    } else if dice > 0.82 {
-        let crack = block_rect(x + 0.2 + 0.3 * scatter(column, row, 2), y + 0.35, 0.4, 0.32);
-        canvas.rect(crack, GAP);
-    }
+/// A row of stones two blocks wide, with gaps between them; some stand out.
+fn paint_course(terrain: &Terrain<'_>, window: &Window, row: i32, canvas: &mut Canvas) {
+    let y = row as f32;
+    let is_rock = |column| terrain.is_rock(column, row);
+    runs(window.columns.clone(), is_rock, |run| {
+        let begins = |column: &i32| (column + row).rem_euclid(2) == 0;
+        for column in run.clone().filter(begins) {
+            let dice = scatter(column, row, 1);
+            let wide = if column + 1 < run.end { 2.0 } else { 1.0 };
+            if dice < 0.24 {
+                let colour = if dice < 0.12 { STONE } else { GAP };
+                let stone = block_rect(column as f32, y, wide, 1.0);
+                canvas.rect(stone, colour.gamma_multiply(0.55));
+            }
+            canvas.rect(block_rect(column as f32 - 0.03, y, 0.06, 1.0), GAP);
+        }
+        let goes_on = |column| terrain.is_rock(column, row + 1);
+        runs(run, goes_on, |run| {
+            let gap = block_rect(run.start as f32, y + 0.97, run.len() as f32, 0.06);
+            canvas.rect(gap, GAP);
+        });
+    });
 }
 
 /// Light falls from above: moss on top, bright sides, dark below.
@@ -204,7 +238,8 @@ fn paint_edges(terrain: &Terrain<'_>, window: &Window, canvas: &mut Canvas) {
 
 /// Grass here and there.
 fn paint_tuft(terrain: &Terrain<'_>, column: i32, row: i32, canvas: &mut Canvas) {
-    if scatter(column, row, 3) > 0.4 || terrain.block(column, row - 1) != Block::Air {
+    let is_bare = scatter(column, row, 3) > 0.4 || canvas.scale() < DETAILS;
+    if is_bare || terrain.block(column, row - 1) != Block::Air {
         return;
     }
     let foot = at(

@@ -19,16 +19,16 @@ pub(super) const ORDER: [Ability; 4] = [
 const BACK: Color32 = Color32::from_rgba_premultiplied(9, 10, 16, 200);
 const FRAME: Color32 = Color32::from_rgba_premultiplied(70, 76, 100, 180);
 
-/// Draws what the viewer can cast and carries.
+/// Draws what the viewer can cast and carries, if there is room.
 pub(super) fn paint(game: &Sublockus, viewer: PlayerId, canvas: &mut Canvas) {
-    paint_arrows(game, viewer, canvas);
-    let Some(own) = game.character_of(viewer) else {
-        return;
-    };
     let screen = canvas.screen();
     if screen.width() < 240.0 || screen.height() < 140.0 {
         return;
     }
+    paint_arrows(game, viewer, canvas);
+    let Some(own) = game.character_of(viewer) else {
+        return;
+    };
     let side = (screen.width() / 26.0).clamp(19.0, 28.0);
     let mut slot = Rect::from_min_size(
         screen.left_bottom() + vec2(6.0, -6.0 - side),

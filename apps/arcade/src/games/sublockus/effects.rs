@@ -7,6 +7,7 @@ use crate::canvas::{Canvas, at, mix};
 use crate::drawn::FADES;
 
 use super::fireball::{FIRE, HEART};
+use super::shapes::{coin, light};
 use super::{scatter, spot};
 
 /// How much of an animation is over, 0 to 1.
@@ -38,7 +39,12 @@ pub(super) fn entered(middle: Pos2, part: f32, colour: Color32, clear: f32, canv
         Color32::TRANSPARENT,
         colour.gamma_multiply(0.8 * left),
     );
-    canvas.glow(middle, 1.6, Color32::WHITE.gamma_multiply(0.4 * left));
+    light(
+        middle,
+        1.6,
+        Color32::WHITE.gamma_multiply(0.4 * left),
+        canvas,
+    );
     canvas.ring(
         middle,
         0.3 + 1.3 * ease(part),
@@ -57,7 +63,7 @@ pub(super) fn dust(place: Place, part: f32, clear: f32, canvas: &mut Canvas) {
     for side in [-1.0, -0.4, 0.4, 1.0] {
         let middle = foot + vec2(side * (0.2 + 0.5 * ease(part)), -0.15 * part);
         let colour = Color32::from_white_alpha((90.0 * left) as u8);
-        canvas.disc(middle, 0.07 + 0.1 * part, colour);
+        coin(middle, 0.07 + 0.1 * part, colour, canvas);
     }
 }
 
@@ -93,7 +99,7 @@ pub(super) fn slash(middle: Pos2, turn: f32, part: f32, colour: Color32, canvas:
 pub(super) fn halo(middle: Pos2, part: f32, clear: f32, canvas: &mut Canvas) {
     let left = fade(part) * clear;
     let green = Color32::from_rgb(122, 226, 130);
-    canvas.glow(middle, 1.3, green.gamma_multiply(0.4 * left));
+    light(middle, 1.3, green.gamma_multiply(0.4 * left), canvas);
     for nth in 0..4 {
         let across = (nth as f32 - 1.5) * 0.36;
         let rise = 0.7 - 1.6 * part - 0.3 * scatter(nth, 0, 4);
@@ -130,8 +136,8 @@ pub(super) fn lightning(
         };
         begin + way * (nth as f32 / pieces as f32) + across * (off * 0.7)
     };
-    let light = mix(colour, Color32::from_rgb(180, 235, 255), 0.5);
-    for (width, colour) in [(7.0, light.gamma_multiply(0.3)), (2.2, Color32::WHITE)] {
+    let pale = mix(colour, Color32::from_rgb(180, 235, 255), 0.5);
+    for (width, colour) in [(7.0, pale.gamma_multiply(0.3)), (2.2, Color32::WHITE)] {
         for nth in 0..pieces {
             canvas.line(
                 corner(nth),
@@ -141,7 +147,7 @@ pub(super) fn lightning(
             );
         }
     }
-    canvas.glow(end, 0.8, light.gamma_multiply(0.8 * left));
+    light(end, 0.8, pale.gamma_multiply(0.8 * left), canvas);
 }
 
 /// A fireball's end: as far as it hurts.
@@ -171,11 +177,8 @@ pub(super) fn burst(place: Place, part: f32, colour: Color32, clear: f32, canvas
         let far = ease(part) * reach * (0.5 + 0.6 * dice(2));
         let drop = vec2(0.0, 0.8 * part * part);
         let size = 0.16 * (1.0 - part);
-        canvas.disc(
-            middle + along * far + drop,
-            size,
-            mix(FIRE, HEART, dice(3)).gamma_multiply(clear),
-        );
+        let colour = mix(FIRE, HEART, dice(3)).gamma_multiply(clear);
+        coin(middle + along * far + drop, size, colour, canvas);
     }
 }
 
@@ -216,7 +219,7 @@ pub(super) fn number(
     canvas: &mut Canvas,
 ) {
     let part = part(ago, FADES);
-    let left = (1.0 - part * part) * clear;
+    let left = (1.0 - part * part) * (0.4 + 0.6 * clear);
     let aside = 0.5 * (scatter(place.x, place.y, 0) - 0.5);
     let middle = spot(place) + vec2(aside, -0.9 - 1.3 * ease(part));
     if left <= 0.02 || !canvas.sees(middle, 0.0) {
@@ -242,7 +245,7 @@ pub(super) fn shatter(place: Place, part: f32, colour: Color32, clear: f32, canv
     }
     let middle = spot(place);
     let puff = Color32::WHITE.gamma_multiply(0.5 * fade(part) * clear);
-    canvas.glow(middle, 0.8 + 1.2 * ease(part), puff);
+    light(middle, 0.8 + 1.2 * ease(part), puff, canvas);
     canvas.ring(
         middle,
         0.4 + 2.0 * ease(part),

@@ -12,6 +12,7 @@ use crate::drawn::Scene;
 
 use super::happenings::{STRIKES, latest};
 use super::memory::Memory;
+use super::shapes::{bar, coin, ellipse, light};
 use super::{colour_of, icon, is_seen, spot};
 
 const OUTLINE: Color32 = Color32::from_rgb(14, 15, 26);
@@ -53,7 +54,7 @@ pub(super) fn paint_all(
 fn paint_waiting(game: &Sublockus, character: &Character, canvas: &mut Canvas) {
     let left = character.enters.saturating_sub(game.clock()) as f32 / 60.0;
     let (place, colour) = (spot(character.place()), colour_of(character.player));
-    canvas.glow(place, 1.2, colour.gamma_multiply(0.25));
+    light(place, 1.2, colour.gamma_multiply(0.25), canvas);
     canvas.ring(place, 0.5 + 0.6 * left, 1.5, colour.gamma_multiply(0.7));
     let words = format!("{left:.1}");
     canvas.text(place, Align2::CENTER_CENTER, &words, 12.0, Color32::WHITE);
@@ -150,7 +151,7 @@ impl<'a> Figure<'a> {
         self.paint_hand(canvas);
         if self.is_safe {
             let (middle, pulse) = (self.at(0.0, 0.87), (self.seconds * 5.0).sin());
-            canvas.glow(middle, 1.25, Color32::from_white_alpha(26));
+            light(middle, 1.25, Color32::from_white_alpha(26), canvas);
             let white = Color32::from_white_alpha((90.0 + 40.0 * pulse) as u8);
             canvas.ring(middle, 1.12, 1.2, white);
         }
@@ -353,8 +354,8 @@ impl<'a> Figure<'a> {
                 wood,
                 canvas,
             );
-            canvas.glow(hand + along * 0.56, 0.3, orb.gamma_multiply(0.5));
-            canvas.disc(hand + along * 0.56, 0.12, orb);
+            light(hand + along * 0.56, 0.3, orb.gamma_multiply(0.5), canvas);
+            coin(hand + along * 0.56, 0.12, orb, canvas);
         } else if self.wears(ItemKind::Hammer) {
             let head = icon::colour_of(ItemKind::Hammer);
             bar(
@@ -379,8 +380,8 @@ impl<'a> Figure<'a> {
                 canvas,
             );
         }
-        canvas.disc(hand, 0.14, OUTLINE);
-        canvas.disc(hand, 0.1, mix(SKIN, Color32::WHITE, self.shock));
+        coin(hand, 0.14, OUTLINE, canvas);
+        coin(hand, 0.1, mix(SKIN, Color32::WHITE, self.shock), canvas);
     }
 
     /// Health, mana and number, above the head.
@@ -419,16 +420,4 @@ fn health_colour(part: f32) -> Color32 {
         true => mix(low, half, part * 2.0),
         false => mix(half, full, part * 2.0 - 1.0),
     }
-}
-
-/// A thick line whose half width is in units of the game.
-fn bar(from: Pos2, to: Pos2, half: Vec2, colour: Color32, canvas: &mut Canvas) {
-    canvas.polygon(&[from + half, to + half, to - half, from - half], colour);
-}
-
-fn ellipse(middle: Pos2, radii: Vec2, colour: Color32, canvas: &mut Canvas) {
-    let corners: [Pos2; 10] = std::array::from_fn(|side| {
-        middle + Vec2::angled(side as f32 * std::f32::consts::TAU / 10.0) * radii
-    });
-    canvas.polygon(&corners, colour);
 }

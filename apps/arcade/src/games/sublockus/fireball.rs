@@ -5,6 +5,7 @@ use samestep_sublockus::{FIREBALL, ONE, Projectile};
 
 use crate::canvas::{Canvas, mix};
 
+use super::shapes::light;
 use super::{colour_of, spot};
 
 pub(super) const FIRE: Color32 = Color32::from_rgb(255, 126, 38);
@@ -23,7 +24,7 @@ pub(super) fn paint(projectile: &Projectile, seconds: f32, canvas: &mut Canvas) 
     let side = Vec2::new(-along.y, along.x);
     let flicker = 1.0 + 0.12 * (seconds * 47.0 + middle.x * 3.0).sin();
     let owner = mix(FIRE, colour_of(projectile.player), 0.55);
-    canvas.glow(middle, 1.2 * flicker, FIRE.gamma_multiply(0.4));
+    light(middle, 1.2 * flicker, FIRE.gamma_multiply(0.4), canvas);
     let tails = [
         (1.0, 1.9, owner.gamma_multiply(0.35)),
         (0.8, 1.3, FIRE.gamma_multiply(0.6)),

@@ -1,42 +1,48 @@
 //! Where things really are, over where they are shown.
 
-use std::f32::consts::{PI, TAU};
+use std::f32::consts::PI;
 
 use eframe::egui::{Color32, Pos2, Vec2, vec2};
 use samestep_sublockus::{HALF, ONE, Sublockus};
 
 use crate::canvas::{Canvas, mix};
+use crate::drawn::Scene;
+use crate::theme::GHOST;
 
-use super::memory::Memory;
+use super::shapes::way;
 use super::{colour_of, fireball, spot};
 
 /// Draws outlines of what is true, and lines to it from what was drawn.
-pub(super) fn paint(truth: &Sublockus, drawn: &Memory, canvas: &mut Canvas) {
-    let clock = truth.clock();
+pub(super) fn paint(truth: &Sublockus, scene: &Scene<'_, Sublockus>, canvas: &mut Canvas) {
+    let drawn = scene.drawn;
     for (id, character) in truth.characters().iter() {
-        if !character.is_in(clock) {
+        if !character.is_in(truth.clock()) {
             continue;
         }
         let place = spot(character.place());
-        let shown = drawn.characters.iter().find(|shown| shown.id == id);
+        let shown = drawn.characters().get(id);
+        let shown = shown.filter(|shown| shown.is_in(drawn.clock()));
         let colour = ghostly(colour_of(character.player));
-        let strength = paint_way(shown.map(|shown| shown.place), place, colour, canvas);
+        let from = shown.map(|shown| spot(shown.place()));
+        let strength = paint_way(from, place, colour, canvas);
         if canvas.sees(place, 2.0) {
             paint_body(place, colour.gamma_multiply(strength), canvas);
         }
     }
-    for shown in &drawn.characters {
-        if truth.characters().get(shown.id).is_none() {
-            cross(shown.place, 0.45, ghostly(colour_of(shown.player)), canvas);
+    for (id, shown) in drawn.characters().iter() {
+        if shown.is_in(drawn.clock()) && !truth.characters().contains(id) {
+            let colour = ghostly(colour_of(shown.player));
+            cross(spot(shown.place()), 0.45, colour, canvas);
         }
     }
     for (id, ball) in truth.projectiles().iter() {
         let place = spot(ball.place);
-        let shown = drawn.projectiles.iter().find(|shown| shown.0 == id);
+        let shown = drawn.projectiles().get(id);
         let colour = ghostly(colour_of(ball.player));
-        let strength = paint_way(shown.map(|shown| shown.1), place, colour, canvas);
+        let from = shown.map(|shown| spot(shown.place));
+        let strength = paint_way(from, place, colour, canvas);
         if canvas.sees(place, 1.0) {
-            let around = (0..12).map(|side| place + round(side, 12) * (fireball::RADIUS * 1.5));
+            let around = (0..12).map(|side| place + way(side, 12) * (fireball::RADIUS * 1.5));
             dashes(around, colour.gamma_multiply(strength), canvas);
         }
     }
@@ -44,7 +50,7 @@ pub(super) fn paint(truth: &Sublockus, drawn: &Memory, canvas: &mut Canvas) {
 
 /// Pale, so that nobody takes it for the thing itself.
 fn ghostly(colour: Color32) -> Color32 {
-    mix(colour, Color32::WHITE, 0.55)
+    mix(colour, GHOST, 0.6)
 }
 
 /// The line from where something is shown to where it is. Returns how clearly the ghost itself is drawn: less if it is at the same place.
@@ -93,10 +99,6 @@ fn dashes(around: impl Iterator<Item = Pos2>, colour: Color32, canvas: &mut Canv
             None => begun = Some(corner),
         }
     }
-}
-
-fn round(side: i32, sides: i32) -> Vec2 {
-    Vec2::angled(side as f32 * TAU / sides as f32)
 }
 
 /// What is shown and is not, or not any more.

@@ -11,6 +11,7 @@ use super::effects::{
     banner, burst, dust, entered, fade, halo, lightning, number, part, shatter, slash, sparks,
 };
 use super::fireball::{FIRE, HEART};
+use super::shapes::light;
 use super::{colour_of, ghost, icon, spot};
 
 /// How long a strike is seen, in seconds.
@@ -19,7 +20,7 @@ pub(super) const STRIKES: f32 = 0.2;
 /// How clearly something is drawn that may be taken back yet.
 const UNSURE: f32 = 0.6;
 
-const HURT: Color32 = Color32::from_rgb(255, 104, 92);
+const HURT: Color32 = Color32::from_rgb(255, 122, 104);
 const HEAL: Color32 = Color32::from_rgb(132, 236, 140);
 const TAKEN_BACK: Color32 = Color32::from_rgb(255, 92, 160);
 
@@ -38,11 +39,8 @@ fn shown<'a>(happened: &'a Events<'a>) -> impl Iterator<Item = Shown<'a>> {
         let is_same = |other: &&Happened<'_, SublockusEvent>| other.event == told.event;
         let clear = match told.stage {
             Stage::Cancelled => return None,
-            Stage::Confirmed => {
-                let earlier = &happened[at + 1..];
-                let was_shown = earlier.iter().find(is_same).map(|told| told.stage);
-                (was_shown != Some(Stage::Predicted)).then_some(1.0)?
-            }
+            Stage::Confirmed if told.was_predicted => return None,
+            Stage::Confirmed => 1.0,
             Stage::Predicted => {
                 let later = happened[..at].iter().rfind(is_same);
                 match later.map(|told| told.stage) {
@@ -88,7 +86,12 @@ pub(super) fn paint_below(scene: &Scene<'_, Sublockus>, canvas: &mut Canvas) {
             }
             SublockusEvent::Burst { place, .. } => {
                 let (middle, part) = (spot(place), part(ago, 0.3));
-                canvas.glow(middle, 2.6, FIRE.gamma_multiply(0.6 * fade(part) * clear));
+                light(
+                    middle,
+                    2.6,
+                    FIRE.gamma_multiply(0.6 * fade(part) * clear),
+                    canvas,
+                );
             }
             _ => {}
         }
@@ -129,7 +132,7 @@ fn paint_event(game: &Sublockus, shown: &Shown<'_>, canvas: &mut Canvas) {
                 Ability::Fireball | Ability::Bolt => {
                     let hand = spot(place) + Vec2::angled(turn) * 0.6;
                     let left = fade(part(ago, 0.15));
-                    canvas.glow(hand, 0.7, HEART.gamma_multiply(0.8 * left * clear));
+                    light(hand, 0.7, HEART.gamma_multiply(0.8 * left * clear), canvas);
                 }
             }
         }
@@ -191,7 +194,12 @@ mod tests {
     use super::*;
 
     fn told(stage: Stage, ago: f32, event: &SublockusEvent) -> Happened<'_, SublockusEvent> {
-        Happened { ago, stage, event }
+        Happened {
+            ago,
+            stage,
+            was_predicted: stage != Stage::Predicted,
+            event,
+        }
     }
 
     #[test]

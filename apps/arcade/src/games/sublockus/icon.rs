@@ -5,7 +5,10 @@ use samestep_sublockus::{Ability, Item, ItemKind};
 
 use crate::canvas::{Canvas, at, mix};
 
+use super::shapes::{coin, light};
 use super::{scatter, spot};
+
+const BACK: Color32 = Color32::from_rgb(20, 22, 36);
 
 /// An item that lies about: it hovers over a light of its colour.
 pub(super) fn paint_lying(item: &Item, seconds: f32, canvas: &mut Canvas) {
@@ -13,9 +16,10 @@ pub(super) fn paint_lying(item: &Item, seconds: f32, canvas: &mut Canvas) {
     let turn = seconds * 2.4 + 6.0 * scatter(column, row, 0);
     let middle = spot(item.place) + vec2(0.0, 0.06 * turn.sin() - 0.08);
     let colour = colour_of(item.kind);
-    canvas.glow(middle, 0.75, colour.gamma_multiply(0.35));
-    canvas.disc(middle, 0.36, Color32::from_rgb(20, 22, 36));
-    canvas.ring(middle, 0.36, 1.0, colour.gamma_multiply(0.7));
+    let rim = 1.0 / canvas.scale();
+    light(middle, 0.8, colour.gamma_multiply(0.35), canvas);
+    coin(middle, 0.36 + rim / 2.0, mix(BACK, colour, 0.7), canvas);
+    coin(middle, 0.36 - rim / 2.0, BACK, canvas);
     paint(item.kind, middle, 0.25, canvas);
 }
 
@@ -57,7 +61,7 @@ impl Square<'_> {
 
     fn disc(&mut self, x: f32, y: f32, radius: f32, colour: Color32) {
         let middle = self.at(x, y);
-        self.canvas.disc(middle, radius * self.half, colour);
+        coin(middle, radius * self.half, colour, self.canvas);
     }
 }
 

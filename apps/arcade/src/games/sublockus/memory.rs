@@ -6,7 +6,7 @@ use eframe::egui::{Pos2, Vec2};
 use samestep_sublockus::{Ability, Sublockus};
 use samestep_sync::{EntityId, PlayerId};
 
-use super::{is_seen, spot};
+use super::spot;
 
 /// What a screen of Sublockus remembers.
 #[derive(Default)]
@@ -38,20 +38,17 @@ impl Grip {
     }
 }
 
-/// What was drawn last, and who landed when.
+/// Who landed when: a state does not tell.
 #[derive(Default)]
 pub(super) struct Memory {
     clock: u32,
-    pub characters: Vec<Drawn>,
-    pub projectiles: Vec<(EntityId, Pos2)>,
+    seen: Vec<Seen>,
 }
 
 /// A character as it was drawn last.
 #[derive(Clone, Copy)]
-pub(super) struct Drawn {
-    pub id: EntityId,
-    pub player: PlayerId,
-    pub place: Pos2,
+struct Seen {
+    id: EntityId,
     /// Units per tick, down; 0 on the ground.
     fall: i32,
     /// When it came down, and how fast.
@@ -61,45 +58,43 @@ pub(super) struct Drawn {
 /// Ticks that a landing is seen.
 const BENDS: u32 = 14;
 
+/// Units per tick from which on a landing is seen.
+const SOFT: i32 = 90;
+
 impl Memory {
     /// Takes in what is drawn now.
-    pub fn look(&mut self, game: &Sublockus, viewer: Option<PlayerId>) {
+    pub fn look(&mut self, game: &Sublockus) {
         let clock = game.clock();
         // After a leap in time nobody lands.
-        let goes_on = (self.clock..=self.clock.saturating_add(20)).contains(&clock);
+        if !(self.clock..=self.clock.saturating_add(20)).contains(&clock) {
+            self.seen.clear();
+        }
         self.clock = clock;
-        let before = core::mem::take(&mut self.characters);
-        let characters = game.characters().iter();
-        let characters = characters.filter(|(_, character)| {
-            character.is_in(clock) && is_seen(game, viewer, character.place())
-        });
-        self.characters.extend(characters.map(|(id, character)| {
+        let characters = game.characters();
+        self.seen.retain(|seen| characters.contains(seen.id));
+        for (id, character) in characters.iter() {
             let body = &character.body;
-            let earlier = before.iter().find(|drawn| drawn.id == id && goes_on);
-            let landed = match earlier {
-                Some(drawn) if body.is_grounded && drawn.fall > 90 => Some((clock, drawn.fall)),
-                Some(drawn) => drawn.landed,
-                None => None,
-            };
-            Drawn {
-                id,
-                player: character.player,
-                place: spot(character.place()),
-                fall: if body.is_grounded { 0 } else { body.velocity.y },
-                landed,
+            let fall = if body.is_grounded { 0 } else { body.velocity.y };
+            match self.seen.iter_mut().find(|seen| seen.id == id) {
+                Some(seen) => {
+                    if body.is_grounded && seen.fall > SOFT {
+                        seen.landed = Some((clock, seen.fall));
+                    }
+                    seen.fall = fall;
+                }
+                None => self.seen.push(Seen {
+                    id,
+                    fall,
+                    landed: None,
+                }),
             }
-        }));
-        self.projectiles.clear();
-        let projectiles = game.projectiles().iter();
-        let projectiles = projectiles.filter(|(_, ball)| is_seen(game, viewer, ball.place));
-        self.projectiles
-            .extend(projectiles.map(|(id, ball)| (id, spot(ball.place))));
+        }
     }
 
     /// How a landing looks now: how much of it is over, 0 to 1, and how hard it was.
     pub fn landing(&self, id: EntityId) -> Option<(f32, f32)> {
-        let drawn = self.characters.iter().find(|drawn| drawn.id == id)?;
-        let (clock, fall) = drawn.landed?;
+        let seen = self.seen.iter().find(|seen| seen.id == id)?;
+        let (clock, fall) = seen.landed?;
         let ago = self.clock.checked_sub(clock)?;
         (ago < BENDS).then(|| (ago as f32 / BENDS as f32, (fall as f32 / 320.0).min(1.0)))
     }

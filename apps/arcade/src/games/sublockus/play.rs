@@ -12,19 +12,16 @@ use super::{is_seen, spot};
 
 /// What the hands can do.
 pub(super) const KEYS: &[(&str, &str)] = &[
-    ("left, right", "run"),
-    ("up", "jump; hold it to jump higher"),
-    ("down", "drop through a ledge"),
+    ("Left, right", "run"),
+    ("Up", "jump; hold it to jump higher"),
+    ("Down", "drop through a ledge"),
+    ("Mouse", "aim; without it one aims at whoever is in front"),
+    ("Action 1", "throw fireballs, as long as it is held"),
+    ("Action 2", "strike whoever is close"),
+    ("Action 3", "cast a bolt: it hits at once"),
     (
-        "pointer",
-        "aim; without it you aim at whoever is in front of you",
-    ),
-    ("action 1", "throw fireballs; hold it for more"),
-    ("action 2", "strike whoever is close"),
-    ("action 3", "cast a bolt"),
-    (
-        "action 4",
-        "let your fireball burst; without one, mend yourself",
+        "Action 4",
+        "let a fireball burst; without one, mend oneself",
     ),
     ("1 to 6", "wear or drink what is in a pocket"),
 ];

@@ -1,1 +1,478 @@
+//! What is shown and what hands do, for every arena.
 
+use eframe::egui::{self, Pos2, Rect, Vec2, pos2, vec2};
+use samestep_sublockus::{
+    Ability, Act, Angle, ArenaChoice, Bot, Builtin, Controls, Sublockus, SublockusConfig,
+    SublockusEvent,
+};
+use samestep_sync::{EntityId, Live, Occurrence, PlayerId, Stage, Tick, TickInputs, World};
+
+use super::memory::Grip;
+use super::{extent, spot};
+use crate::canvas::Canvas;
+use crate::drawn::{Button, Drawn, Hands, Happened, Pointer, Scene};
+
+const PLAYERS: u16 = 4;
+
+/// What a screen may take: one of four, and one alone.
+const MOST_TRIANGLES: [usize; 2] = [4_000, 8_000];
+
+/// Plays bots in an arena and calls back after every tick, with what happened in it.
+fn play(
+    builtin: Builtin,
+    seconds: u64,
+    mut each: impl FnMut(&Sublockus, &[Occurrence<SublockusEvent>]),
+) -> Sublockus {
+    let config = SublockusConfig {
+        seed: 5,
+        arena: ArenaChoice::Builtin(builtin),
+        grace: 0,
+        ..SublockusConfig::default()
+    };
+    let mut game = Live::new(Sublockus::new(&config).unwrap());
+    let ids: Vec<PlayerId> = (0..PLAYERS).map(PlayerId).collect();
+    let mut bots: Vec<Bot> = ids.iter().map(|player| Bot::new(5, *player)).collect();
+    let mut inputs = TickInputs::new();
+    inputs.set_players(&ids);
+    for tick in (0..seconds * 60).map(Tick) {
+        inputs.clear();
+        for bot in &mut bots {
+            if let Some(controls) = bot.decide(tick, game.state()) {
+                inputs.give(bot.player(), &controls);
+            }
+        }
+        game.step(tick, &inputs);
+        game.settle(tick, &inputs);
+        let told: Vec<_> = std::iter::from_fn(|| game.poll_event()).collect();
+        each(game.state(), &told);
+    }
+    game.state().clone()
+}
+
+fn rect(size: Vec2) -> Rect {
+    Rect::from_min_size(pos2(10.0, 20.0), size)
+}
+
+/// Draws a screen with the ghost of the same state over it; returns how many triangles it takes.
+fn paint(
+    game: &Sublockus,
+    viewer: Option<PlayerId>,
+    size: Vec2,
+    grip: &Grip,
+    happened: &[Happened<'_, SublockusEvent>],
+) -> usize {
+    let ctx = egui::Context::default();
+    let mut triangles = 0;
+    let mut output = ctx.run_ui(egui::RawInput::default(), |ui| {
+        let frame = game.frame(viewer, grip, size);
+        let mut canvas = Canvas::new(ui.painter(), rect(size), frame);
+        let scene = Scene {
+            viewer,
+            drawn: game,
+            grip,
+            happened,
+            seconds: game.clock() as f32 / 60.0,
+        };
+        game.paint(&scene, &mut canvas);
+        game.paint_ghost(&scene, &mut canvas);
+        triangles = canvas.triangles();
+        canvas.finish();
+    });
+    output.textures_delta.clear();
+    triangles
+}
+
+const SCREENS: [Vec2; 5] = [
+    vec2(480.0, 250.0),
+    vec2(640.0, 340.0),
+    vec2(1280.0, 720.0),
+    vec2(300.0, 900.0),
+    vec2(3.0, 1.0),
+];
+
+#[test]
+fn every_arena_is_drawn_for_everyone_and_takes_few_triangles() {
+    let viewers = || (0..=PLAYERS).map(|player| (player < PLAYERS).then_some(PlayerId(player)));
+    for builtin in Builtin::ALL {
+        let mut lately: Vec<(u32, Stage, SublockusEvent)> = Vec::new();
+        let mut most = 0;
+        let grips: Vec<Grip> = viewers().map(|_| Grip::default()).collect();
+        let game = play(builtin, 20, |game, told| {
+            let clock = game.clock();
+            lately.retain(|(then, ..)| clock - then < 48);
+            lately.extend(told.iter().map(|told| (clock, told.stage, told.event)));
+            if !clock.is_multiple_of(40) {
+                return;
+            }
+            let happened: Vec<_> = lately
+                .iter()
+                .rev()
+                .map(|(then, stage, event)| Happened {
+                    ago: (clock - then) as f32 / 60.0,
+                    stage: *stage,
+                    was_predicted: false,
+                    event,
+                })
+                .collect();
+            for (viewer, grip) in viewers().zip(&grips) {
+                most = most.max(paint(game, viewer, SCREENS[0], grip, &happened));
+            }
+        });
+        for (viewer, grip) in viewers().zip(&grips) {
+            for size in SCREENS {
+                let takes = paint(&game, viewer, size, grip, &[]);
+                let most = MOST_TRIANGLES[usize::from(size.x > 640.0)];
+                assert!(takes <= most, "{builtin:?}, {size}: {takes}");
+            }
+        }
+        assert!(most <= MOST_TRIANGLES[0], "{builtin:?} takes {most}");
+    }
+}
+
+#[test]
+fn everything_that_can_happen_is_drawn_at_every_age() {
+    let game = play(Builtin::Courtyard, 1, |_, _| {});
+    let player = PlayerId(0);
+    let place = game.character_of(player).unwrap().place();
+    let (item, aim) = (samestep_sublockus::ItemKind::Robe, Angle::LEFT);
+    let mut events = vec![
+        SublockusEvent::Joined { player },
+        SublockusEvent::Left { player },
+        SublockusEvent::Entered { player, place },
+        SublockusEvent::Jumped { player, place },
+        SublockusEvent::Flashed {
+            player,
+            from: place,
+            to: place,
+        },
+        SublockusEvent::Burst { player, place },
+        SublockusEvent::Hit {
+            victim: player,
+            by: None,
+            ability: None,
+            damage: 12,
+            place,
+        },
+        SublockusEvent::Healed {
+            player,
+            health: 7,
+            place,
+        },
+        SublockusEvent::Died {
+            victim: PlayerId(9),
+            killer: Some(player),
+        },
+        SublockusEvent::Fell {
+            victim: player,
+            place,
+        },
+        SublockusEvent::Taken {
+            player,
+            item,
+            place,
+        },
+        SublockusEvent::Used {
+            player,
+            item,
+            place,
+        },
+        SublockusEvent::Dropped {
+            player,
+            item,
+            place,
+        },
+        SublockusEvent::RoundOver {
+            winner: Some(player),
+        },
+        SublockusEvent::RoundOver { winner: None },
+        SublockusEvent::RoundBegan,
+    ];
+    events.extend(Ability::ALL.map(|ability| SublockusEvent::Cast {
+        player,
+        ability,
+        place,
+        aim,
+    }));
+    for stage in [Stage::Predicted, Stage::Confirmed, Stage::Cancelled] {
+        for tenth in 0..=8 {
+            let happened: Vec<_> = events
+                .iter()
+                .map(|event| Happened {
+                    ago: tenth as f32 / 10.0,
+                    stage,
+                    was_predicted: stage == Stage::Cancelled,
+                    event,
+                })
+                .collect();
+            let grip = Grip::default();
+            paint(&game, Some(player), SCREENS[2], &grip, &happened);
+        }
+    }
+}
+
+#[test]
+fn the_frame_stays_in_the_arena_and_shows_the_viewer() {
+    for builtin in Builtin::ALL {
+        let grip = Grip::default();
+        play(builtin, 8, |game, _| {
+            let player = PlayerId(0);
+            let character = game.character_of(player).unwrap();
+            for size in &SCREENS[..4] {
+                let seen = game.frame(Some(player), &grip, *size).seen(rect(*size));
+                let all = Rect::from_min_size(Pos2::ZERO, extent(game));
+                for (seen, all) in [
+                    (seen.x_range(), all.x_range()),
+                    (seen.y_range(), all.y_range()),
+                ] {
+                    // What is larger than the arena has it in its middle.
+                    let is_inside = seen.min >= all.min - 0.01 && seen.max <= all.max + 0.01;
+                    let is_around = (seen.center() - all.center()).abs() < 0.01;
+                    assert!(is_inside || is_around, "{builtin:?} {size}: {seen:?}");
+                }
+                if character.is_in(game.clock()) {
+                    assert!(seen.contains(spot(character.place())), "{builtin:?} {size}");
+                }
+            }
+        });
+    }
+}
+
+#[test]
+fn small_screens_show_part_of_the_arena_and_large_ones_all() {
+    let game = play(Builtin::Courtyard, 1, |_, _| {});
+    let frame = |size| game.frame(Some(PlayerId(1)), &Grip::default(), size);
+    assert_eq!(frame(vec2(1280.0, 720.0)).size, extent(&game));
+    let small = frame(vec2(480.0, 250.0)).size;
+    assert!((20.0..=28.0).contains(&small.x), "{small}");
+    let nobody = game.frame(None, &Grip::default(), vec2(480.0, 250.0));
+    assert_eq!(nobody.size, extent(&game));
+}
+
+#[test]
+fn who_died_looks_on_and_then_to_where_it_will_enter() {
+    let grip = Grip::default();
+    let player = PlayerId(0);
+    let size = vec2(480.0, 250.0);
+    let mut before: Option<Pos2> = None;
+    let mut deaths = 0;
+    play(Builtin::Cellar, 40, |game, _| {
+        let centre = game.frame(Some(player), &grip, size).centre;
+        let waits = !game.character_of(player).unwrap().is_in(game.clock());
+        if let Some(before) = before.filter(|_| waits) {
+            deaths += 1;
+            assert!(before.distance(centre) < 1.5, "{before} {centre}");
+        }
+        before = Some(centre);
+    });
+    assert!(deaths > 0);
+}
+
+fn press() -> Button {
+    Button {
+        held: true,
+        pressed: true,
+        released: false,
+    }
+}
+
+fn hold() -> Button {
+    Button {
+        held: true,
+        ..Button::default()
+    }
+}
+
+/// A game in which nobody is safe any more, and everybody is rested.
+fn quiet() -> Sublockus {
+    let config = SublockusConfig {
+        grace: 0,
+        ..SublockusConfig::default()
+    };
+    let mut game = Live::new(Sublockus::new(&config).unwrap());
+    step(&mut game, Controls::default());
+    step(&mut game, Controls::default());
+    game.state().clone()
+}
+
+fn step(game: &mut Live<Sublockus>, controls: Controls) {
+    let mut inputs = TickInputs::new();
+    inputs.set_players(&[PlayerId(0), PlayerId(1)]);
+    inputs.give(PlayerId(0), &controls);
+    let tick = game.tick();
+    game.step(tick, &inputs);
+    game.settle(tick, &inputs);
+}
+
+#[test]
+fn keys_run_and_jump() {
+    let hands = Hands {
+        left: true,
+        up: true,
+        down: true,
+        ..Hands::default()
+    };
+    let controls = quiet().hands(PlayerId(0), &mut Grip::default(), &hands);
+    assert!(controls.left && !controls.right && controls.jump && controls.down);
+    assert!(controls.cast.is_none() && controls.act == Act::None);
+    assert!(controls.aim.is_left());
+    // Who has no character does no harm.
+    quiet().hands(PlayerId(30), &mut Grip::default(), &hands);
+}
+
+#[test]
+fn one_aims_at_the_pointer() {
+    let game = quiet();
+    let own = spot(game.character_of(PlayerId(0)).unwrap().place());
+    for (way, angle) in [
+        (vec2(3.0, 0.0), Angle::RIGHT),
+        (vec2(0.0, -2.0), Angle::UP),
+        (vec2(-9.0, 0.0), Angle::LEFT),
+        (vec2(0.0, 1.0), Angle::DOWN),
+    ] {
+        let hands = Hands {
+            pointer: Some(Pointer {
+                place: own + way,
+                primary: Button::default(),
+                secondary: Button::default(),
+                scroll: 0.0,
+            }),
+            ..Hands::default()
+        };
+        let controls = game.hands(PlayerId(0), &mut Grip::default(), &hands);
+        let off = controls.aim.0.wrapping_sub(angle.0) as i16;
+        assert!(off.abs() < 20, "{way}: {:?}", controls.aim);
+    }
+}
+
+#[test]
+fn without_a_pointer_one_aims_where_one_goes_and_goes_on_doing_so() {
+    let game = quiet();
+    let mut grip = Grip::default();
+    let left = Hands {
+        left: true,
+        ..Hands::default()
+    };
+    assert!(game.hands(PlayerId(0), &mut grip, &left).aim.is_left());
+    let nothing = Hands::default();
+    assert!(game.hands(PlayerId(0), &mut grip, &nothing).aim.is_left());
+}
+
+#[test]
+fn what_is_held_is_cast_again_when_it_is_possible_and_not_before() {
+    let mut game = Live::new(quiet());
+    let mut grip = Grip::default();
+    let mut casts = Vec::new();
+    for tick in 0..100 {
+        let mut hands = Hands::default();
+        hands.actions[0] = if tick == 0 { press() } else { hold() };
+        let controls = game.state().hands(PlayerId(0), &mut grip, &hands);
+        if controls.cast.is_some() {
+            casts.push(tick);
+        }
+        step(&mut game, controls);
+    }
+    let cooldown = Ability::Fireball.stats().cooldown;
+    assert!(casts.len() >= 3, "{casts:?}");
+    assert!(
+        casts.windows(2).all(|two| two[1] - two[0] >= cooldown),
+        "{casts:?}"
+    );
+}
+
+#[test]
+fn a_state_that_does_not_show_it_yet_is_not_told_again() {
+    let game = quiet();
+    let mut grip = Grip::default();
+    let mut hands = Hands::default();
+    hands.actions[2] = press();
+    let cast = game.hands(PlayerId(0), &mut grip, &hands).cast;
+    assert_eq!(cast, Some(Ability::Bolt));
+    hands.actions[2] = hold();
+    assert_eq!(game.hands(PlayerId(0), &mut grip, &hands).cast, None);
+}
+
+#[test]
+fn every_action_has_its_ability() {
+    for (action, ability) in [
+        (0, Ability::Fireball),
+        (1, Ability::Strike),
+        (2, Ability::Bolt),
+        (3, Ability::Mend),
+    ] {
+        let mut hands = Hands::default();
+        hands.actions[action] = press();
+        let controls = quiet().hands(PlayerId(0), &mut Grip::default(), &hands);
+        assert_eq!(controls.cast, Some(ability));
+    }
+}
+
+#[test]
+fn the_fourth_action_lets_a_fireball_burst() {
+    let mut game = Live::new(quiet());
+    let controls = Controls {
+        cast: Some(Ability::Fireball),
+        aim: Angle::UP,
+        ..Controls::default()
+    };
+    step(&mut game, controls);
+    let id = game.state().projectiles().ids()[0];
+    let mut hands = Hands::default();
+    hands.actions[3] = press();
+    let controls = game
+        .state()
+        .hands(PlayerId(0), &mut Grip::default(), &hands);
+    assert_eq!((controls.act, controls.cast), (Act::Detonate(id), None));
+    step(&mut game, controls);
+    assert!(game.state().projectiles().is_empty());
+}
+
+#[test]
+fn digits_use_what_is_in_a_pocket() {
+    let mut used = false;
+    play(Builtin::Cellar, 20, |game, _| {
+        for player in (0..PLAYERS).map(PlayerId) {
+            let pockets = game.character_of(player).unwrap().kit.pockets.len();
+            for digit in 0..=9 {
+                let hands = Hands {
+                    digit: Some(digit),
+                    ..Hands::default()
+                };
+                let act = game.hands(player, &mut Grip::default(), &hands).act;
+                let is_there = digit > 0 && usize::from(digit) <= pockets;
+                let wanted = if is_there {
+                    Act::Use(digit - 1)
+                } else {
+                    Act::None
+                };
+                assert_eq!(act, wanted);
+                used |= is_there;
+            }
+        }
+    });
+    assert!(used, "nobody has picked up anything");
+}
+
+#[test]
+fn things_are_found_by_their_ids() {
+    let game = play(Builtin::Courtyard, 3, |_, _| {});
+    for (id, character) in game.characters().iter() {
+        let found = game.place_of("characters", Some(id));
+        assert_eq!(found, Some(spot(character.place())));
+    }
+    for (id, item) in game.items().iter() {
+        assert_eq!(game.place_of("items", Some(id)), Some(spot(item.place)));
+    }
+    let seat = EntityId::from_number(1);
+    let character = game.character_of(game.seats()[1].player).unwrap();
+    assert_eq!(game.place_of("seats", seat), Some(spot(character.place())));
+    assert_eq!(game.place_of("characters", None), None);
+    assert_eq!(game.place_of("nothing", seat), None);
+}
+
+#[test]
+fn captions_say_how_one_stands() {
+    let game = quiet();
+    let caption = game.caption(Some(PlayerId(0)));
+    assert_eq!(caption, "0 frags, 0 deaths, 100 health, 100 mana");
+    assert_eq!(game.caption(None), "0 frags");
+}
