@@ -81,12 +81,13 @@ impl Drawn for Evaluation {
         ("1 to 8", "paint them"),
     ];
 
-    fn frame(&self, _viewer: Option<PlayerId>, grip: &Grip, screen: Vec2) -> Frame {
+    fn frame(&self, viewer: Option<PlayerId>, grip: &Grip, screen: Vec2) -> Frame {
         let map = world();
-        // As wide as the world: all of the screen is used.
+        // A player's screen is used all, for one who looks on the whole world is shown.
+        let part = viewer.map_or(1.0, |_| narrowness(screen));
         let usual = Frame {
             centre: map.center(),
-            size: Vec2::splat(map.width() * narrowness(screen)),
+            size: map.size() * part,
         };
         grip.camera.frame(map, usual, screen)
     }

@@ -6,6 +6,7 @@ mod ghost;
 mod grip;
 mod ground;
 mod hands;
+mod map;
 mod marks;
 #[cfg(test)]
 mod tests;
@@ -38,6 +39,17 @@ fn map_of(game: &Skirmish) -> Rect {
     Rect::from_min_size(Pos2::ZERO, Vec2::splat(f32::from(game.size())))
 }
 
+/// What a screen shows of a map at first, of somebody who lives here: it is filled, and units can be told apart.
+fn around(home: Pos2, map: Rect, screen: Vec2) -> Frame {
+    let filled = map.width() * narrowness(screen);
+    let span = filled.min(screen.min_elem() / COMFORTABLE);
+    let inwards = (map.center() - home) * (span / map.width().max(1.0) * 0.3);
+    Frame {
+        centre: home + inwards,
+        size: Vec2::splat(span),
+    }
+}
+
 impl Drawn for Skirmish {
     type Grip = Grip;
 
@@ -46,14 +58,9 @@ impl Drawn for Skirmish {
     fn frame(&self, viewer: Option<PlayerId>, grip: &Grip, screen: Vec2) -> Frame {
         let map = map_of(self);
         let side = viewer.and_then(|player| self.side_of(player));
-        let home = side.map_or(map.center(), |side| spot(self.sides()[side.index()].home));
-        // The screen is filled, and units can be told apart.
-        let filled = map.width() * narrowness(screen);
-        let span = filled.min(screen.min_elem() / COMFORTABLE);
-        let inwards = (map.center() - home) * (span / map.width().max(1.0) * 0.3);
-        let usual = Frame {
-            centre: home + inwards,
-            size: Vec2::splat(span),
+        let usual = match side {
+            Some(side) => around(spot(self.sides()[side.index()].home), map, screen),
+            None => Frame::between(map.min, map.max),
         };
         grip.camera.frame(map, usual, screen)
     }
@@ -78,7 +85,7 @@ impl Drawn for Skirmish {
         events::paint(sight, scene, canvas);
         marks::paint_hands(scene.grip, canvas);
         if !scene.grip.is_making {
-            marks::paint_map(sight, &colours, canvas);
+            map::paint(sight, &colours, canvas);
         }
         if let Some(side) = sight.side {
             marks::paint_menu(self, side, scene.grip, canvas);

@@ -1,12 +1,12 @@
 //! What a player of Skirmish wants: where squads are sent, what the hands do, what can be made.
 
-use eframe::egui::{Align2, Color32, Pos2, Rect, Vec2, pos2, vec2};
+use eframe::egui::{Align2, Color32, Pos2, Rect, pos2, vec2};
 use samestep_skirmish::{Order, SideId, Skirmish, Squad};
 
 use super::grip::{Act, Grip, MARK, Make, Mark, NOTE};
 use super::hands::Circle;
+use super::map::panel;
 use super::spot;
-use super::units::Colours;
 use crate::canvas::Canvas;
 use crate::theme;
 
@@ -130,96 +130,4 @@ fn paint_card(card: Rect, digit: usize, make: Make, has_gold: bool, canvas: &mut
     canvas.text_on_screen(top, Align2::CENTER_TOP, &words, 12.5, strong);
     let price = format!("{} gold", make.cost());
     canvas.text_on_screen(foot, Align2::CENTER_BOTTOM, &price, 11.0, faint);
-}
-
-/// A rectangle of the screen.
-fn panel(rect: Rect, colour: Color32, canvas: &mut Canvas) {
-    let (min, max) = (canvas.to_world(rect.min), canvas.to_world(rect.max));
-    canvas.rect(Rect::from_min_max(min, max), colour);
-}
-
-/// Draws the whole map into a corner, if the screen shows only a part of it.
-pub(super) fn paint_map(sight: super::ground::Sight<'_>, colours: &Colours, canvas: &mut Canvas) {
-    use super::ground::{BLOCK, Light};
-    let (map, seen) = (super::map_of(sight.game), canvas.seen());
-    let screen = canvas.screen();
-    let width = (screen.size().min_elem() * 0.27).min(130.0);
-    let share = seen.intersect(map).area() / map.area().max(1.0);
-    if share > 0.8 || width < 50.0 {
-        return;
-    }
-    // Where the viewer's home is not in the way.
-    let homes = sight
-        .side
-        .and_then(|side| sight.game.sides().get(side.index()));
-    let is_right = homes.is_some_and(|side| spot(side.home).x > map.center().x);
-    let left = match is_right {
-        true => screen.left() + 6.0,
-        false => screen.right() - width - 6.0,
-    };
-    let corner = pos2(left, screen.bottom() - width - 6.0);
-    let small = width / map.width();
-    let place = |at: Pos2| corner + at.to_vec2() * small;
-    panel(
-        Rect::from_min_size(corner, Vec2::splat(width)).expand(2.0),
-        theme::LINE,
-        canvas,
-    );
-    panel(
-        Rect::from_min_size(corner, Vec2::splat(width)).expand(1.0),
-        theme::GROUND,
-        canvas,
-    );
-    let blocks = (map.width() / BLOCK) as i32;
-    let light = |column: i32, row: i32| sight.block(column, row);
-    for row in 0..blocks {
-        let mut begin = 0;
-        for column in 1..=blocks {
-            let kind = light(begin, row);
-            if column < blocks && light(column, row) == kind {
-                continue;
-            }
-            let at = |column: i32, row: i32| place(pos2(column as f32, row as f32) * BLOCK);
-            let colour = match kind {
-                Light::Unknown => None,
-                Light::Known => Some(Color32::from_rgb(0x22, 0x2c, 0x27)),
-                Light::Seen => Some(Color32::from_rgb(0x3a, 0x4e, 0x3d)),
-            };
-            if let Some(colour) = colour {
-                panel(
-                    Rect::from_min_max(at(begin, row), at(column, row + 1)),
-                    colour,
-                    canvas,
-                );
-            }
-            begin = column;
-        }
-    }
-    // One unit in a few: squads are large.
-    let units = sight.game.units().as_slice();
-    let stride = (units.len() / 600).max(1);
-    for unit in units
-        .iter()
-        .step_by(stride)
-        .filter(|unit| sight.sees(unit.place))
-    {
-        let rect = Rect::from_center_size(place(spot(unit.place)), Vec2::splat(1.6));
-        panel(rect, colours.of(unit.side), canvas);
-    }
-    for building in sight.game.buildings() {
-        if sight.at(building.place) != Light::Unknown {
-            let colour = building
-                .side
-                .map_or(super::units::NOBODY, |side| colours.of(side));
-            let rect = Rect::from_center_size(place(spot(building.place)), Vec2::splat(3.5));
-            panel(rect, colour, canvas);
-        }
-    }
-    let seen = seen.intersect(map);
-    let (min, max) = (
-        canvas.to_world(place(seen.min)),
-        canvas.to_world(place(seen.max)),
-    );
-    let corners = [min, pos2(max.x, min.y), max, pos2(min.x, max.y)];
-    canvas.outline(&corners, 1.0, Color32::from_white_alpha(150));
 }
