@@ -238,7 +238,8 @@ impl Crowd<'_> {
         if is_chosen {
             let corners = [(0.0, -0.9), (0.9, 0.0), (0.0, 0.9), (-0.9, 0.0)];
             let corners = corners.map(|(x, y)| place + vec2(x, y));
-            self.canvas.outline(&corners, 1.5, CHOSEN);
+            self.canvas
+                .outline(&corners, 1.0, CHOSEN.gamma_multiply(0.8));
         }
         let middle = place + self.lunge(id, unit, ahead);
         let canvas = &mut *self.canvas;
