@@ -44,7 +44,12 @@ pub async fn play(canvas: HtmlCanvasElement) -> Result<(), JsValue> {
             Box::new(page),
         )))
     });
-    runner.start(canvas, WebOptions::default(), begin).await?;
+    // It is noise that nobody sees, and takes long where pages are drawn without a graphics card.
+    let options = WebOptions {
+        dithering: false,
+        ..WebOptions::default()
+    };
+    runner.start(canvas, options, begin).await?;
     follow_address(runner.clone())?;
     offer_report(runner)
 }
