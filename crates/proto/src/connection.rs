@@ -285,6 +285,7 @@ impl Connection {
         }
         self.stats.packets_received += 1;
         self.stats.bytes_received += datagram.len() as u64;
+        let silence = now.saturating_sub(self.last_received);
         self.last_received = self.last_received.max(now);
         if matches!(self.state, State::Unconfirmed { .. }) {
             self.state = State::Open;
@@ -321,6 +322,7 @@ impl Connection {
                 .insert(now, number, eliciting, self.config.ack_delay);
         }
         self.detect_lost(now);
+        self.ask_again(silence);
         if newest && from != self.peer {
             self.path.on_packet_from(now, from, random);
         }

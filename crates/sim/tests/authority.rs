@@ -15,3 +15,10 @@ fn everyone_soon_has_what_the_authority_has() {
         report.failures[0]
     );
 }
+
+/// A guest wakes after seconds, and its acknowledgement of what came meanwhile is lost: the host's window is full of it, and stays so unless it asks.
+#[test]
+fn who_wakes_up_is_spoken_to_though_its_acknowledgement_was_lost() {
+    let report = soak(Suite::Authority, 1462, 1, |_| ());
+    assert!(report.failures.is_empty(), "{}", report.failures[0]);
+}

@@ -8,6 +8,8 @@ use crate::connection::{Connection, State, bits};
 use crate::event::CloseReason;
 use crate::sent::Carried;
 
+/// A peer that is not heard for this long, or for two round trips, is silent.
+const SILENCE: Duration = Duration::from_millis(250);
 /// Longest wait between probes of a silent path.
 const MAX_PROBE_WAIT: Duration = Duration::from_secs(2);
 /// Packets presumed lost at a time when nothing at all is acknowledged.
@@ -102,6 +104,17 @@ impl Connection {
             }
         }
         self.check_flushed(now);
+    }
+
+    /// The peer is heard again after a silence. If what was sent meanwhile is not acknowledged now, the acknowledgement got lost, and will not be said again
+    /// unless something asks for it: at once, rather than when a backed-off probe is due, since nothing else may fit into a full window.
+    pub(super) fn ask_again(&mut self, silence: Duration) {
+        let long = (2 * self.rtt.smoothed()).max(SILENCE);
+        if silence > long && self.sent.outstanding() > 0 {
+            self.probe_backoff = 0;
+            self.probes = 1;
+            self.ping = true;
+        }
     }
 
     /// When to find out whether anything still arrives.
