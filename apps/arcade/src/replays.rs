@@ -21,10 +21,10 @@ use eframe::egui::{self, Align, Frame, Key, Layout, Margin, Modifiers, RichText}
 use crate::registry;
 use crate::surroundings::Surroundings;
 use crate::theme;
-use example::{Example, Kind};
-use opened::{Opened, Shown};
 pub use compare::{Compared, Led, Look, Whose};
+use example::{Example, Kind};
 pub use lens::Lens;
+use opened::{Opened, Shown};
 pub use played::{Played, play};
 
 /// How long a frame may play an example, in seconds.
@@ -94,6 +94,7 @@ impl Replays {
         egui::CentralPanel::default()
             .frame(frame)
             .show(ui, |ui| self.middle(ui, around));
+        drop_zone(ui);
     }
 
     fn say(&mut self, said: Result<String, String>) {
@@ -135,7 +136,7 @@ impl Replays {
                     ui.ctx().request_repaint();
                 }
                 if let Some(cut) = player.take_cut() {
-                    let name = opened.name_for(&format!(" {}-{}", cut.from, cut.to), "replay");
+                    let name = opened.name_for(&format!("-{}-{}", cut.from, cut.to), "replay");
                     let said = cut.file.and_then(|file| around.save(&name, &file));
                     self.say(said);
                 }
@@ -264,6 +265,17 @@ impl Replays {
     }
 
     fn welcome(&mut self, ui: &mut egui::Ui, around: &dyn Surroundings) {
+        let edge = egui::Stroke::new(1.5, theme::LINE);
+        let zone = ui.max_rect().shrink(24.0);
+        let corners = [
+            zone.left_top(),
+            zone.right_top(),
+            zone.right_bottom(),
+            zone.left_bottom(),
+            zone.left_top(),
+        ];
+        ui.painter()
+            .extend(egui::Shape::dashed_line(&corners, edge, 10.0, 8.0));
         ui.vertical_centered(|ui| {
             ui.add_space(ui.available_height() * 0.28);
             ui.label(
@@ -306,4 +318,24 @@ impl Replays {
             });
         }
     }
+}
+
+/// Says that a file can be dropped, while one is held over the program.
+fn drop_zone(ui: &egui::Ui) {
+    if ui.input(|input| input.raw.hovered_files.is_empty()) {
+        return;
+    }
+    let rect = ui.ctx().content_rect();
+    let layer = egui::LayerId::new(egui::Order::Foreground, egui::Id::unique("drop"));
+    let painter = ui.ctx().layer_painter(layer);
+    painter.rect_filled(rect, 0.0, theme::GROUND.gamma_multiply(0.8));
+    let edge = egui::Stroke::new(3.0, theme::ACCENT);
+    painter.rect_stroke(rect.shrink(16.0), 12.0, edge, egui::StrokeKind::Inside);
+    painter.text(
+        rect.center(),
+        egui::Align2::CENTER_CENTER,
+        "Drop it to open it",
+        egui::FontId::proportional(24.0),
+        theme::STRONG,
+    );
 }

@@ -160,6 +160,48 @@ fn a_file_is_opened_watched_and_gone_through() {
 }
 
 #[test]
+fn a_match_is_seen_by_anyones_eyes_at_any_speed_and_closer() {
+    let mut screen = with_file(recording());
+    screen.key_press(Key::ArrowRight);
+    screen.run();
+    click(&mut screen, "View");
+    click(&mut screen, "As Player 2");
+    let view = screen.get_by_label("View");
+    assert_eq!(view.value().as_deref(), Some("As Player 2"));
+    click(&mut screen, "Speed");
+    click(&mut screen, "4×");
+    let before = tick(&screen);
+    screen.get_by_label("Play").click();
+    screen.run_steps(31);
+    let ticks = tick(&screen) - before;
+    assert!((110..130).contains(&ticks), "{ticks}");
+    screen.key_press(Key::Space);
+    screen.run();
+    let still = tick(&screen);
+    // Looking closer and moving about is not a click.
+    let picture = screen.get_by_label("Picture").rect();
+    screen.hover_at(picture.center());
+    screen.event(egui::Event::MouseWheel {
+        unit: egui::MouseWheelUnit::Point,
+        source: egui::MouseWheelSource::Wheel,
+        delta: egui::vec2(0.0, 200.0),
+        phase: egui::TouchPhase::Move,
+        modifiers: Modifiers::NONE,
+    });
+    screen.run();
+    screen.drag_at(picture.center());
+    screen.run_steps(2);
+    screen.hover_at(picture.center() + egui::vec2(90.0, 30.0));
+    screen.run_steps(2);
+    screen.drop_at(picture.center() + egui::vec2(90.0, 30.0));
+    screen.run();
+    assert_eq!(tick(&screen), still);
+    screen.get_by_label("Picture").click();
+    screen.run_steps(20);
+    assert!(tick(&screen) > still);
+}
+
+#[test]
 fn a_file_is_verified() {
     let bytes = recording();
     let checksums = Replay::parse(bytes.clone()).unwrap().checksums().count();
@@ -200,7 +242,7 @@ fn clips_states_and_the_whole_are_saved() {
     screen.get_all_by_label("Here").nth(1).unwrap().click();
     screen.run();
     click(&mut screen, "A clip of 0:02.0");
-    assert!(shows(&screen, "saved as match 60-180.replay"));
+    assert!(shows(&screen, "saved as match-60-180.replay"));
     click(&mut screen, "OK");
     assert!(!shows(&screen, "saved as"));
 
@@ -209,7 +251,7 @@ fn clips_states_and_the_whole_are_saved() {
         panic!("{} files", saved.len());
     };
     assert_eq!((&**whole_name, whole), ("match.replay", &bytes));
-    assert_eq!(state_name, "match tick 60.json");
+    assert_eq!(state_name, "match-tick-60.json");
     let state = std::str::from_utf8(state).unwrap();
     assert!(state.contains("\"tick\": 60,"), "{state}");
     assert!(state.contains("\"colour\": "), "{state}");

@@ -205,9 +205,12 @@ impl<S: Simulation> Live<S> {
     /// Changes the state, and those it may go back to, as a broken machine or another rule would: to see what becomes of a desync.
     pub fn disturb(&mut self, change: impl Fn(&mut S)) {
         change(&mut self.now.state);
-        self.saves
+        // What is settled stays as it was: a bundle begins there.
+        let open = self
+            .saves
             .iter_mut()
-            .for_each(|(_, moment)| change(&mut moment.state));
+            .filter(|(tick, _)| *tick >= self.settled);
+        open.for_each(|(_, moment)| change(&mut moment.state));
         self.update_view();
     }
 

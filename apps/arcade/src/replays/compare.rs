@@ -12,8 +12,10 @@ use crate::theme;
 const MOST: usize = 10_000;
 /// Places that are pointed at.
 const MOST_PLACES: usize = 200;
-/// How large what points at a place is, in points of the screen.
-const RING: f32 = 20.0;
+/// How large what points at a place is, in points of the screen: if there are few, and if there are many.
+const RING: (f32, f32) = (20.0, 9.0);
+/// More than this are many.
+const FEW: usize = 12;
 
 /// One of two worlds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -266,7 +268,12 @@ impl<G: Drawn> Worlds for Pair<G> {
         };
         let mut canvas = Canvas::new(painter, rect, self.frame(look, rect));
         state.paint(&scene, &mut canvas);
-        let radius = RING / canvas.scale();
+        let radius = if self.marks.len() > FEW {
+            RING.1
+        } else {
+            RING.0
+        };
+        let radius = radius / canvas.scale();
         for mark in &self.marks {
             let (here, there) = match whose {
                 Whose::Ours => (mark.ours, mark.theirs),

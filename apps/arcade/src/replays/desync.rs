@@ -3,7 +3,7 @@
 use eframe::egui::{self, Frame, Margin, RichText, Sense, vec2};
 use samestep_sync::{Difference, Divergence};
 
-use super::compare::{Compared, Look, Whose};
+use super::compare::{Compared, Led, Look, Whose};
 use super::opened::{Opened, Shown};
 use super::screen::picture;
 use crate::theme;
@@ -41,7 +41,7 @@ impl Opened {
                 let mut look = self.look;
                 look.viewer = player.viewer;
                 let from = player.replay().first();
-                sentence(ui, &compared.led.sentence(from, divergence.tick));
+                sentence(ui, compared, &compared.led.sentence(from, divergence.tick));
                 worlds(ui, compared, divergence, &mut look);
                 table(ui, compared);
                 self.look = look;
@@ -51,7 +51,7 @@ impl Opened {
 }
 
 /// What it means.
-fn sentence(ui: &mut egui::Ui, words: &str) {
+fn sentence(ui: &mut egui::Ui, compared: &Compared, words: &str) {
     let frame = Frame::new()
         .fill(theme::CARD)
         .corner_radius(6)
@@ -59,7 +59,19 @@ fn sentence(ui: &mut egui::Ui, words: &str) {
     frame.show(ui, |ui| {
         ui.set_width(ui.available_width());
         ui.add(egui::Label::new(words).wrap());
+        if compared.led == Led::ToNeither {
+            ui.horizontal(|ui| {
+                ui.label(RichText::new("Check value of what they lead to").color(theme::FAINT));
+                value(ui, &format!("{:016x}", compared.played), theme::FAINT);
+            });
+        }
     });
+}
+
+/// Something that one may want to copy.
+fn value(ui: &mut egui::Ui, text: &str, colour: egui::Color32) -> egui::Response {
+    let text = RichText::new(text).monospace().color(colour);
+    ui.add(egui::Label::new(text).selectable(true))
 }
 
 /// Both side by side.
@@ -81,9 +93,9 @@ fn worlds(ui: &mut egui::Ui, compared: &Compared, divergence: &Divergence, look:
                 ui.set_width(width);
                 ui.horizontal(|ui| {
                     ui.label(RichText::new(title).strong().color(whose.colour()));
-                    let value = RichText::new(format!("{:016x}", side.checksum)).monospace();
-                    let value = ui.label(value.color(theme::FAINT));
-                    value.on_hover_text("Check value of this state");
+                    let checksum = format!("{:016x}", side.checksum);
+                    let checksum = value(ui, &checksum, theme::FAINT);
+                    checksum.on_hover_text("Check value of this state");
                     if side.checksum == compared.played {
                         ui.label(RichText::new("the rules lead here").color(theme::ACCENT));
                     } else if !is_whole {
@@ -144,12 +156,8 @@ fn row(ui: &mut egui::Ui, difference: &Difference) {
     ui.label(&difference.kind);
     ui.label(which);
     ui.label(field);
-    for (whose, value) in [
-        (Whose::Ours, &difference.ours),
-        (Whose::Theirs, &difference.theirs),
-    ] {
-        ui.label(RichText::new(value).monospace().color(whose.colour()));
-    }
+    value(ui, &difference.ours, Whose::Ours.colour());
+    value(ui, &difference.theirs, Whose::Theirs.colour());
     ui.end_row();
 }
 

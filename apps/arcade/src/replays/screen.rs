@@ -137,8 +137,7 @@ fn eyes(ui: &mut egui::Ui, player: &mut Player) {
             ui.selectable_value(&mut viewer, Some(player), name(Some(player)));
         }
     });
-    let words = "Whose view is shown";
-    choice.response.on_hover_text(words);
+    theme::named(choice.response, "View").on_hover_text("Whose view is shown");
     player.viewer = viewer;
 }
 
@@ -173,7 +172,7 @@ fn transport(ui: &mut egui::Ui, player: &mut Player) {
                 ui.selectable_value(&mut player.speed, speed, shown(speed));
             }
         });
-        choice.response.on_hover_text("Speed");
+        theme::named(choice.response, "Speed").on_hover_text("Times real time");
         ui.add_space(6.0);
         let (replay, tick) = (player.replay(), player.target());
         let words = format!("{} of {}", time(replay, tick), time(replay, end));

@@ -182,7 +182,7 @@ fn exports(
     }
     let (json, clip) = match &opened.player {
         Ok(player) => (
-            format!(" tick {}", player.tick()),
+            format!("-tick-{}", player.tick()),
             (player.replay().first(), player.replay().end()),
         ),
         Err(_) => return said,
