@@ -21,6 +21,7 @@ mod icon;
 mod memory;
 mod play;
 mod shapes;
+mod standing;
 mod terrain;
 #[cfg(test)]
 mod tests;

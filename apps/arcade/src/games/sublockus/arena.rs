@@ -58,19 +58,20 @@ pub(super) fn paint(game: &Sublockus, scene: &Scene<'_, Sublockus>, canvas: &mut
     }
 }
 
-/// Points to a block from which on stones and grass are seen.
-const DETAILS: f32 = 11.0;
+/// Points to a block from which on stones, grass and pictures of items are seen.
+pub(super) const DETAILS: f32 = 11.0;
 
 /// Rock around the arena of which edges and stones are drawn; the rest is plain.
 const MARGIN: i32 = 1;
 
 /// A dark hall: windows far behind, pillars before them, which move less than what is near.
 fn paint_far(game: &Sublockus, canvas: &mut Canvas) {
-    let seen = canvas.seen();
+    let arena = Rect::from_min_size(Pos2::ZERO, extent(game));
+    let seen = canvas.seen().intersect(arena);
     canvas.gradient(seen, SKY[0], SKY[1]);
-    let from_middle = seen.center() - (extent(game) / 2.0).to_pos2();
+    let from_middle = seen.center() - arena.center();
     layer(seen, from_middle * 0.65, 6.0, |column, left| {
-        paint_windows(column, left, from_middle.y * 0.65, canvas);
+        paint_windows(seen, column, left, from_middle.y * 0.65, canvas);
     });
     layer(seen, from_middle * 0.4, 9.0, |column, left| {
         let wide = 1.6 + 1.6 * scatter(column, 7, 1);
@@ -92,9 +93,8 @@ fn layer(seen: Rect, shift: Vec2, apart: f32, mut each: impl FnMut(i32, f32)) {
 }
 
 /// Narrow windows above each other, some of them walled up.
-fn paint_windows(column: i32, left: f32, shift: f32, canvas: &mut Canvas) {
+fn paint_windows(seen: Rect, column: i32, left: f32, shift: f32, canvas: &mut Canvas) {
     const APART: f32 = 6.5;
-    let seen = canvas.seen();
     let first = ((seen.top() - shift) / APART).floor() as i32 - 1;
     let last = ((seen.bottom() - shift) / APART).ceil() as i32;
     for row in first..=last {
@@ -111,7 +111,8 @@ fn paint_windows(column: i32, left: f32, shift: f32, canvas: &mut Canvas) {
 
 /// Where characters enter: a lamp in the air.
 fn paint_spawns(game: &Sublockus, seconds: f32, canvas: &mut Canvas) {
-    for spawn in game.spawns() {
+    let is_fine = canvas.scale() >= DETAILS;
+    for spawn in game.spawns().iter().filter(|_| is_fine) {
         let middle = spot(spawn.middle()) - vec2(0.0, 0.6);
         if !canvas.sees(middle, 2.0) {
             continue;
@@ -266,6 +267,9 @@ fn paint_ledges(terrain: &Terrain<'_>, window: &Window, canvas: &mut Canvas) {
             canvas.rect(block_rect(x, y + 0.18, wide, 0.08), WOOD_DARK);
             canvas.rect(block_rect(x, y, wide, 0.2), WOOD);
             canvas.rect(block_rect(x, y, wide, 0.07), WOOD_LIGHT);
+            if canvas.scale() < DETAILS {
+                return;
+            }
             for column in run.clone() {
                 let gap = column as f32 + 0.96 * scatter(column, row, 6).clamp(0.2, 0.8);
                 canvas.rect(block_rect(gap, y + 0.07, 0.05, 0.13), WOOD_DARK);

@@ -1,19 +1,17 @@
-//! Characters: who they are, how they walk, fall and land, what they wear, and how they stand.
+//! Characters: who they are, how they walk, fall and land, and what they wear.
 
 use std::f32::consts::PI;
 
-use eframe::egui::{Align2, Color32, Pos2, Rect, Vec2, vec2};
-use samestep_sublockus::{
-    Ability, Character, HALF, HEALTH, ItemKind, ONE, Sublockus, SublockusEvent,
-};
+use eframe::egui::{Align2, Color32, Pos2, Vec2, vec2};
+use samestep_sublockus::{Ability, Character, ItemKind, Sublockus, SublockusEvent};
 
-use crate::canvas::{Canvas, at, mix};
+use crate::canvas::{Canvas, mix};
 use crate::drawn::Scene;
 
 use super::happenings::{STRIKES, latest};
 use super::memory::Memory;
 use super::shapes::{bar, coin, ellipse, light};
-use super::{colour_of, icon, is_seen, spot};
+use super::{colour_of, icon, is_seen, spot, standing};
 
 const OUTLINE: Color32 = Color32::from_rgb(14, 15, 26);
 const SKIN: Color32 = Color32::from_rgb(248, 220, 190);
@@ -45,7 +43,7 @@ pub(super) fn paint_all(
             }
             let figure = Figure::new(game, character, scene, memory.landing(id));
             figure.paint(canvas);
-            figure.paint_standing(own, canvas);
+            standing::paint(character, own, canvas);
         }
     }
 }
@@ -382,42 +380,5 @@ impl<'a> Figure<'a> {
         }
         coin(hand, 0.14, OUTLINE, canvas);
         coin(hand, 0.1, mix(SKIN, Color32::WHITE, self.shock), canvas);
-    }
-
-    /// Health, mana and number, above the head.
-    fn paint_standing(&self, is_own: bool, canvas: &mut Canvas) {
-        let point = 1.0 / canvas.scale();
-        let wide = (30.0 * point).max(1.1);
-        let top = self.foot - vec2(0.0, 2.0 * HALF.y as f32 / ONE as f32 + 0.32);
-        let bar = Rect::from_center_size(top, vec2(wide, 4.0 * point));
-        let health = f32::from(self.character.health) / f32::from(HEALTH);
-        let colour = health_colour(health);
-        canvas.rect(bar.expand(point), OUTLINE.gamma_multiply(0.85));
-        canvas.bar(bar, health, colour, Color32::from_rgb(52, 40, 50));
-        if is_own {
-            let mana = bar.translate(vec2(0.0, 5.0 * point));
-            let mana = Rect::from_min_size(mana.min, vec2(wide, 2.0 * point));
-            let part = f32::from(self.character.mana) / f32::from(self.character.max_mana());
-            canvas.rect(mana.expand(point), OUTLINE.gamma_multiply(0.85));
-            canvas.bar(mana, part, MANA, Color32::from_rgb(34, 40, 66));
-        }
-        let number = (u32::from(self.character.player.0) + 1).to_string();
-        let place = at(bar.left() - 3.0 * point, bar.center().y);
-        let bright = mix(colour_of(self.character.player), Color32::WHITE, 0.25);
-        canvas.text(place, Align2::RIGHT_CENTER, &number, 12.0, bright);
-    }
-}
-
-const MANA: Color32 = Color32::from_rgb(98, 152, 255);
-
-fn health_colour(part: f32) -> Color32 {
-    let (low, half, full) = (
-        Color32::from_rgb(240, 74, 84),
-        Color32::from_rgb(246, 196, 74),
-        Color32::from_rgb(112, 218, 112),
-    );
-    match part < 0.5 {
-        true => mix(low, half, part * 2.0),
-        false => mix(half, full, part * 2.0 - 1.0),
     }
 }

@@ -5,6 +5,7 @@ use samestep_sublockus::{Ability, Item, ItemKind};
 
 use crate::canvas::{Canvas, at, mix};
 
+use super::arena::DETAILS;
 use super::shapes::{coin, light};
 use super::{scatter, spot};
 
@@ -16,6 +17,10 @@ pub(super) fn paint_lying(item: &Item, seconds: f32, canvas: &mut Canvas) {
     let turn = seconds * 2.4 + 6.0 * scatter(column, row, 0);
     let middle = spot(item.place) + vec2(0.0, 0.06 * turn.sin() - 0.08);
     let colour = colour_of(item.kind);
+    if canvas.scale() < DETAILS {
+        coin(middle, 0.32, colour, canvas);
+        return;
+    }
     let rim = 1.0 / canvas.scale();
     light(middle, 0.8, colour.gamma_multiply(0.35), canvas);
     coin(middle, 0.36 + rim / 2.0, mix(BACK, colour, 0.7), canvas);

@@ -1,8 +1,8 @@
-//! What is shown and what hands do, for every arena.
+//! What is shown, of every arena.
 
 use eframe::egui::{self, Pos2, Rect, Vec2, pos2, vec2};
 use samestep_sublockus::{
-    Ability, Act, Angle, ArenaChoice, Bot, Builtin, Controls, Sublockus, SublockusConfig,
+    Ability, Angle, ArenaChoice, Bot, Builtin, Controls, ItemKind, Sublockus, SublockusConfig,
     SublockusEvent,
 };
 use samestep_sync::{EntityId, Live, Occurrence, PlayerId, Stage, Tick, TickInputs, World};
@@ -10,7 +10,9 @@ use samestep_sync::{EntityId, Live, Occurrence, PlayerId, Stage, Tick, TickInput
 use super::memory::Grip;
 use super::{extent, spot};
 use crate::canvas::Canvas;
-use crate::drawn::{Button, Drawn, Hands, Happened, Pointer, Scene};
+use crate::drawn::{Drawn, Happened, Scene};
+
+mod hands;
 
 const PLAYERS: u16 = 4;
 
@@ -134,7 +136,7 @@ fn everything_that_can_happen_is_drawn_at_every_age() {
     let game = play(Builtin::Courtyard, 1, |_, _| {});
     let player = PlayerId(0);
     let place = game.character_of(player).unwrap().place();
-    let (item, aim) = (samestep_sublockus::ItemKind::Robe, Angle::LEFT);
+    let (item, aim) = (ItemKind::Robe, Angle::LEFT);
     let mut events = vec![
         SublockusEvent::Joined { player },
         SublockusEvent::Left { player },
@@ -267,21 +269,6 @@ fn who_died_looks_on_and_then_to_where_it_will_enter() {
     assert!(deaths > 0);
 }
 
-fn press() -> Button {
-    Button {
-        held: true,
-        pressed: true,
-        released: false,
-    }
-}
-
-fn hold() -> Button {
-    Button {
-        held: true,
-        ..Button::default()
-    }
-}
-
 /// A game in which nobody is safe any more, and everybody is rested.
 fn quiet() -> Sublockus {
     let config = SublockusConfig {
@@ -301,155 +288,6 @@ fn step(game: &mut Live<Sublockus>, controls: Controls) {
     let tick = game.tick();
     game.step(tick, &inputs);
     game.settle(tick, &inputs);
-}
-
-#[test]
-fn keys_run_and_jump() {
-    let hands = Hands {
-        left: true,
-        up: true,
-        down: true,
-        ..Hands::default()
-    };
-    let controls = quiet().hands(PlayerId(0), &mut Grip::default(), &hands);
-    assert!(controls.left && !controls.right && controls.jump && controls.down);
-    assert!(controls.cast.is_none() && controls.act == Act::None);
-    assert!(controls.aim.is_left());
-    // Who has no character does no harm.
-    quiet().hands(PlayerId(30), &mut Grip::default(), &hands);
-}
-
-#[test]
-fn one_aims_at_the_pointer() {
-    let game = quiet();
-    let own = spot(game.character_of(PlayerId(0)).unwrap().place());
-    for (way, angle) in [
-        (vec2(3.0, 0.0), Angle::RIGHT),
-        (vec2(0.0, -2.0), Angle::UP),
-        (vec2(-9.0, 0.0), Angle::LEFT),
-        (vec2(0.0, 1.0), Angle::DOWN),
-    ] {
-        let hands = Hands {
-            pointer: Some(Pointer {
-                place: own + way,
-                primary: Button::default(),
-                secondary: Button::default(),
-                scroll: 0.0,
-            }),
-            ..Hands::default()
-        };
-        let controls = game.hands(PlayerId(0), &mut Grip::default(), &hands);
-        let off = controls.aim.0.wrapping_sub(angle.0) as i16;
-        assert!(off.abs() < 20, "{way}: {:?}", controls.aim);
-    }
-}
-
-#[test]
-fn without_a_pointer_one_aims_where_one_goes_and_goes_on_doing_so() {
-    let game = quiet();
-    let mut grip = Grip::default();
-    let left = Hands {
-        left: true,
-        ..Hands::default()
-    };
-    assert!(game.hands(PlayerId(0), &mut grip, &left).aim.is_left());
-    let nothing = Hands::default();
-    assert!(game.hands(PlayerId(0), &mut grip, &nothing).aim.is_left());
-}
-
-#[test]
-fn what_is_held_is_cast_again_when_it_is_possible_and_not_before() {
-    let mut game = Live::new(quiet());
-    let mut grip = Grip::default();
-    let mut casts = Vec::new();
-    for tick in 0..100 {
-        let mut hands = Hands::default();
-        hands.actions[0] = if tick == 0 { press() } else { hold() };
-        let controls = game.state().hands(PlayerId(0), &mut grip, &hands);
-        if controls.cast.is_some() {
-            casts.push(tick);
-        }
-        step(&mut game, controls);
-    }
-    let cooldown = Ability::Fireball.stats().cooldown;
-    assert!(casts.len() >= 3, "{casts:?}");
-    assert!(
-        casts.windows(2).all(|two| two[1] - two[0] >= cooldown),
-        "{casts:?}"
-    );
-}
-
-#[test]
-fn a_state_that_does_not_show_it_yet_is_not_told_again() {
-    let game = quiet();
-    let mut grip = Grip::default();
-    let mut hands = Hands::default();
-    hands.actions[2] = press();
-    let cast = game.hands(PlayerId(0), &mut grip, &hands).cast;
-    assert_eq!(cast, Some(Ability::Bolt));
-    hands.actions[2] = hold();
-    assert_eq!(game.hands(PlayerId(0), &mut grip, &hands).cast, None);
-}
-
-#[test]
-fn every_action_has_its_ability() {
-    for (action, ability) in [
-        (0, Ability::Fireball),
-        (1, Ability::Strike),
-        (2, Ability::Bolt),
-        (3, Ability::Mend),
-    ] {
-        let mut hands = Hands::default();
-        hands.actions[action] = press();
-        let controls = quiet().hands(PlayerId(0), &mut Grip::default(), &hands);
-        assert_eq!(controls.cast, Some(ability));
-    }
-}
-
-#[test]
-fn the_fourth_action_lets_a_fireball_burst() {
-    let mut game = Live::new(quiet());
-    let controls = Controls {
-        cast: Some(Ability::Fireball),
-        aim: Angle::UP,
-        ..Controls::default()
-    };
-    step(&mut game, controls);
-    let id = game.state().projectiles().ids()[0];
-    let mut hands = Hands::default();
-    hands.actions[3] = press();
-    let controls = game
-        .state()
-        .hands(PlayerId(0), &mut Grip::default(), &hands);
-    assert_eq!((controls.act, controls.cast), (Act::Detonate(id), None));
-    step(&mut game, controls);
-    assert!(game.state().projectiles().is_empty());
-}
-
-#[test]
-fn digits_use_what_is_in_a_pocket() {
-    let mut used = false;
-    play(Builtin::Cellar, 20, |game, _| {
-        for player in (0..PLAYERS).map(PlayerId) {
-            let pockets = game.character_of(player).unwrap().kit.pockets.len();
-            for digit in 0..=9 {
-                let hands = Hands {
-                    digit: Some(digit),
-                    ..Hands::default()
-                };
-                let act = game.hands(player, &mut Grip::default(), &hands).act;
-                let is_there = digit > 0 && usize::from(digit) <= pockets;
-                let wanted = if is_there {
-                    Act::Use(digit - 1)
-                } else {
-                    Act::None
-                };
-                assert_eq!(act, wanted);
-                used |= is_there;
-            }
-        }
-    });
-    assert!(used, "nobody has picked up anything");
 }
 
 #[test]
