@@ -36,28 +36,22 @@ export const tests = {
   },
 
   async 'jitter and loss delay what is shown, doubles and rate change the traffic'(bench) {
-    const arcade = await bench.open('game=sublockus&model=snapshot&players=2&net=lan');
-    const lan = await settled(arcade);
-    const jitter = await arcade.drag('Jitter', 0.5);
-    const jittery = await settled(arcade);
-    higher(means(jittery, 'buffer-delay', 5), means(lan, 'buffer-delay', 5), 'delay with jitter');
-    bench.note(`jitter dragged to ${jitter} ms: buffer delay ${means(lan, 'buffer-delay', 5).map(Math.round)} to ${means(jittery, 'buffer-delay', 5).map(Math.round)} ms`);
-    await arcade.drag('Jitter', 0);
-
-    const once = means(await settled(arcade), 'download');
-    const doubles = await arcade.drag('Doubles', 1);
-    const twice = means(await settled(arcade), 'download');
-    higher(twice, once, 'traffic with doubles');
-    bench.note(`doubles dragged to ${doubles} %: download ${once.map(Math.round)} to ${twice.map(Math.round)} kbit/s`);
-    await arcade.drag('Doubles', 0);
-
-    await arcade.click('Lockstep');
-    await arcade.until('lockstep runs', (report) => report.model === 'lockstep' && report.next_model === '');
-    const smooth = means(await settled(arcade), 'lagged-ticks', 15);
-    const loss = await arcade.drag('Loss', 0.9);
-    const rough = means(await settled(arcade), 'lagged-ticks', 15);
-    higher(rough, smooth, 'lagged ticks with loss');
-    bench.note(`loss dragged to ${loss} %: lagged ticks ${smooth.map(Math.round)} to ${rough.map(Math.round)} a second under lockstep`);
+    const arcade = await bench.open();
+    const cases = [
+      ['Jitter', 0.5, 'ms', 'buffer-delay'],
+      ['Doubles', 1, '%', 'download'],
+      ['Loss', 0.9, '%', 'buffer-delay'],
+      ['Rate', 0.05, 'kbit/s', 'round-trip'],
+    ];
+    for (const [at, [slider, part, unit, gauge]] of cases.entries()) {
+      await arcade.go(`game=sublockus&model=snapshot&players=2&net=lan&seed=${100 + at}`);
+      await arcade.until('another match', ({ seed }) => seed === String(100 + at));
+      const before = means(await settled(arcade), gauge, 8);
+      const value = await arcade.drag(slider, part);
+      const after = means(await settled(arcade), gauge, 8);
+      higher(after, before, `${gauge} with ${slider} at ${value}`);
+      bench.note(`${slider} dragged to ${value.toFixed(0)} ${unit}: ${gauge} ${before.map(Math.round)} to ${after.map(Math.round)}`);
+    }
   },
 
   async 'presets set everything'(bench) {
