@@ -59,15 +59,21 @@ impl Arcade {
     ) -> Arcade {
         theme::apply(&cc.egui_ctx);
         cc.egui_ctx.add_plugin(Widgets::default());
+        let link = match &opening {
+            Opening::Link(link) => link,
+            Opening::Replay { .. } => "",
+        };
         let mut arcade = Arcade {
             ctx: cc.egui_ctx.clone(),
             around,
             tab: Tab::Sandbox,
-            sandbox: Workbench::new(),
+            sandbox: Workbench::new(link),
             replays: Replays::new(),
             frames: Frames::default(),
         };
-        arcade.open(opening);
+        if matches!(opening, Opening::Replay { .. }) {
+            arcade.open(opening);
+        }
         arcade
     }
 

@@ -16,6 +16,7 @@ mod native {
 
     use eframe::egui;
     use samestep_arcade::app::{Arcade, Opening};
+    use samestep_arcade::registry;
     use samestep_arcade::surroundings::Window;
     use samestep_sandbox::Scenario;
 
@@ -42,16 +43,18 @@ With neither, the sandbox begins as usual.";
                 return ExitCode::SUCCESS;
             }
             [one] => opening(one),
-            _ => Err("one link or one file is expected".into()),
+            _ => Err("one link or one file is expected; see --help".into()),
         };
-        let shown = opening.and_then(|opening| show(opening).map_err(|error| error.to_string()));
-        match shown {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(words) => {
-                eprintln!("samestep-arcade: {words}");
-                ExitCode::from(NONSENSE)
-            }
+        match opening.map(show) {
+            Ok(Ok(())) => ExitCode::SUCCESS,
+            Ok(Err(error)) => complain(&error.to_string(), ExitCode::FAILURE),
+            Err(words) => complain(&words, ExitCode::from(NONSENSE)),
         }
+    }
+
+    fn complain(words: &str, code: ExitCode) -> ExitCode {
+        eprintln!("samestep-arcade: {words}");
+        code
     }
 
     /// What an argument means: a file if there is one, or else a link.
@@ -75,7 +78,10 @@ With neither, the sandbox begins as usual.";
             ));
         }
         let link = argument.split_once('#').map_or(argument, |(_, link)| link);
-        Scenario::from_link(link).map_err(|error| error.to_string())?;
+        let scenario = Scenario::from_link(link).map_err(|error| error.to_string())?;
+        if registry::game(&scenario.game).is_none() {
+            return Err(format!("there is no game {:?}", scenario.game));
+        }
         Ok(Opening::Link(link.into()))
     }
 

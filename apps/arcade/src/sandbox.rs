@@ -8,6 +8,7 @@ mod network;
 mod panel;
 mod plots;
 mod rewind;
+mod run;
 mod screens;
 mod time;
 
@@ -16,7 +17,7 @@ use eframe::egui::{
     self, Align, FontId, Frame, Key, Layout as Direction, Margin, Modifiers, ScrollArea,
     TextFormat, vec2,
 };
-use samestep_sandbox::{Conditions, ModelKind, Scenario};
+use samestep_sandbox::{ModelKind, Scenario};
 
 use crate::registry::{self, GAMES};
 use crate::show::Show;
@@ -27,11 +28,9 @@ use banner::{Answer, Banner};
 use hands::{Keyboard, Layout};
 use panel::Panel;
 use rewind::Rewind;
-use screens::{Screens, Seat};
+use run::{Wish, linked, opened};
+use screens::Screens;
 use time::Clock;
-
-/// What a step may take of a frame's time, all steps together, in seconds.
-const BUDGET: f64 = 0.025;
 
 /// The tab in which a match is played.
 pub struct Workbench {
@@ -48,30 +47,24 @@ pub struct Workbench {
     desyncs: usize,
 }
 
-/// What somebody wants to be done.
-enum Wish {
-    Begin(Box<Scenario>),
-    Restart,
-    Model(ModelKind),
-    Line(usize, Conditions),
-    Seat(usize, Seat),
-    Meddle(usize),
-    /// One step more.
-    Step,
-    /// Look at a step.
-    Look(u64),
-    /// Go on from a step.
-    GoOn(u64),
-    Say(String),
-}
-
 impl Workbench {
-    /// With the usual scenario.
-    #[expect(clippy::new_without_default, reason = "it begins a match")]
-    pub fn new() -> Workbench {
-        let scenario = Scenario::new(GAMES[0].name);
+    /// Begins what a link says. If that is not possible it says why, and begins as usual.
+    pub fn new(link: &str) -> Workbench {
+        match linked(link) {
+            Ok(show) => Self::with(show),
+            Err(words) => {
+                let usual = Scenario::new(GAMES[0].name);
+                let show = opened(&usual).expect("what is usual is possible");
+                let mut workbench = Self::with(show);
+                workbench.refuse(&words);
+                workbench
+            }
+        }
+    }
+
+    fn with(show: Box<dyn Show>) -> Workbench {
         Workbench {
-            show: (GAMES[0].open)(&scenario).expect("what is usual is possible"),
+            show,
             clock: Clock::new(),
             panel: Panel::default(),
             screens: Screens::new(),
@@ -84,16 +77,20 @@ impl Workbench {
         }
     }
 
-    /// Begins what a link says. What is wrong with it is shown, and what was played goes on.
+    /// Begins what a link says. If that is not possible it says why, and what is played goes on.
     pub fn open_link(&mut self, link: &str) {
-        let scenario = Scenario::from_link(link).map_err(|error| error.to_string());
-        match scenario.and_then(|scenario| opened(&scenario)) {
-            Ok(show) => self.play(show),
-            Err(words) => {
-                self.address.leave(&self.show.scenario().to_link());
-                self.say(format!("The link could not be opened: {words}."));
+        match linked(link) {
+            Ok(show) => {
+                self.banner = None;
+                self.play(show);
             }
+            Err(words) => self.refuse(&words),
         }
+    }
+
+    fn refuse(&mut self, words: &str) {
+        self.address.leave(&self.show.scenario().to_link());
+        self.say(format!("The link could not be opened: {words}."));
     }
 
     /// Shows words across the screen.
@@ -246,7 +243,7 @@ impl Workbench {
             match self.banner.as_mut().and_then(|banner| banner.ui(ui)) {
                 Some(Answer::Close) => self.banner = None,
                 Some(Answer::Look(bytes)) => {
-                    let name = format!("{}-desync.samestep", self.show.scenario().game);
+                    let name = format!("{}-desync.replay", self.show.scenario().game);
                     file = Some(File { name, bytes });
                 }
                 None => {}
@@ -307,129 +304,10 @@ impl Workbench {
         wishes.extend(step.then_some(Wish::Step));
     }
 
-    /// Time passes.
-    fn pass(&mut self, now: f64, around: &dyn Surroundings) {
-        let due = self.clock.due(now);
-        if let Some(rewind) = &mut self.rewind {
-            rewind.advance(around);
-            self.arrive();
-            return;
-        }
-        if self.clock.at().is_some() {
-            self.clock.replay(due, self.show.steps());
-            return;
-        }
-        let began = around.seconds();
-        let mut made = 0;
-        while made < due && (made == 0 || around.seconds() - began < BUDGET) {
-            self.step();
-            made += 1;
-        }
-        self.clock.made(made);
-    }
-
-    fn step(&mut self) {
-        for player in 0..self.show.scenario().players() {
-            if let Seat::Hands(layout) = self.screens.seat(player) {
-                let rect = self.screens.place(player);
-                let hands = self.keyboard.hands(layout, rect);
-                self.show.give(player, &hands, rect);
-            }
-        }
-        self.show.step();
-        self.keyboard.taken();
-    }
-
-    /// Where it was to be wound back to has been reached.
-    fn arrive(&mut self) {
-        if let Some(rewind) = self.rewind.take_if(|rewind| rewind.is_done()) {
-            self.play(rewind.into_show());
-            self.clock.paused = false;
-        }
-    }
-
-    /// Plays another match from now on.
-    fn play(&mut self, show: Box<dyn Show>) {
-        self.show = show;
-        self.rewind = None;
-        self.clock.reset();
-        self.panel.reset();
-        self.desyncs = self.show.desyncs().len();
-        for player in 0..self.show.scenario().players() {
-            let driver = self.screens.seat(player).driver();
-            self.show.set_driver(player, driver);
-        }
-    }
-
-    fn begin(&mut self, scenario: &Scenario) {
-        match opened(scenario) {
-            Ok(show) => {
-                self.banner = None;
-                self.play(show);
-            }
-            Err(words) => self.say(format!("That cannot be played: {words}.")),
-        }
-    }
-
-    fn fulfil(&mut self, wish: Wish) {
-        match wish {
-            Wish::Begin(scenario) => self.begin(&scenario),
-            Wish::Restart => {
-                let scenario = self.show.scenario().clone();
-                self.begin(&scenario);
-            }
-            Wish::Model(kind) => {
-                if !self.show.set_model(kind) {
-                    let mut scenario = self.show.scenario().clone();
-                    scenario.model = kind;
-                    self.begin(&scenario);
-                }
-            }
-            Wish::Line(player, line) => self.show.set_conditions(player, line),
-            Wish::Seat(player, seat) => {
-                self.screens.set_seat(player, seat);
-                for player in 0..self.show.scenario().players() {
-                    let driver = self.screens.seat(player).driver();
-                    self.show.set_driver(player, driver);
-                }
-            }
-            Wish::Meddle(player) => self.show.meddle(player),
-            Wish::Step => {
-                self.clock.paused = true;
-                match self.clock.at() {
-                    Some(_) => self.clock.replay(1, self.show.steps()),
-                    None => self.step(),
-                }
-            }
-            Wish::Look(step) => {
-                let (first, last) = self.show.kept();
-                let step = step.clamp(first, last);
-                self.clock.look((step < last).then_some(step));
-            }
-            Wish::GoOn(step) => match Rewind::new(&*self.show, step) {
-                Ok(rewind) => self.rewind = Some(rewind),
-                Err(words) => self.say(words),
-            },
-            Wish::Say(words) => self.say(words),
-        }
-    }
-
-    /// Shows a desync that was found. Who differed has a recording of it, which matters more.
-    fn tell_desyncs(&mut self) {
-        for desync in &self.show.desyncs()[self.desyncs..] {
-            let banner = Banner::desync(desync);
-            let is_known = self.banner.as_ref().is_some_and(Banner::has_recording);
-            if !is_known || banner.has_recording() {
-                self.banner = Some(banner);
-            }
-        }
-        self.desyncs = self.show.desyncs().len();
-    }
-
     fn recorded(&self) -> File {
         let scenario = self.show.scenario();
         File {
-            name: format!("{}-{}.samestep", scenario.game, scenario.seed),
+            name: format!("{}-{}.replay", scenario.game, scenario.seed),
             bytes: self.show.recording(),
         }
     }
@@ -446,16 +324,4 @@ fn sentence(kind: ModelKind, next: Option<ModelKind>) -> LayoutJob {
         job.append(&format!("Changing to {} …", next.title), 8.0, strong);
     }
     job
-}
-
-fn opened(scenario: &Scenario) -> Result<Box<dyn Show>, String> {
-    let Some(entry) = registry::game(&scenario.game) else {
-        let names: Vec<_> = GAMES.iter().map(|game| game.name).collect();
-        return Err(format!(
-            "there is no game {:?}; there are {}",
-            scenario.game,
-            names.join(", ")
-        ));
-    };
-    (entry.open)(scenario).map_err(|error| error.to_string())
 }

@@ -66,7 +66,8 @@ impl Surroundings for Window {
     }
 
     fn save(&self, name: &str, bytes: &[u8]) -> Result<String, String> {
-        let path = std::env::current_dir().unwrap_or_default().join(name);
+        let folder = std::env::current_dir().unwrap_or_default();
+        let path = free_path(&folder, name);
         match std::fs::write(&path, bytes) {
             Ok(()) => Ok(format!("saved as {}", path.display())),
             Err(error) => Err(format!("{} was not saved: {error}", path.display())),
@@ -95,5 +96,32 @@ impl Surroundings for Window {
 
     fn seconds(&self) -> f64 {
         self.began.elapsed().as_secs_f64()
+    }
+}
+
+/// A path in a folder at which there is nothing yet: with a number before the ending, if need be.
+#[cfg(not(target_arch = "wasm32"))]
+fn free_path(folder: &std::path::Path, name: &str) -> std::path::PathBuf {
+    let (stem, ending) = name.rsplit_once('.').unwrap_or((name, ""));
+    let numbered = (2..).map(|number| format!("{stem}-{number}.{ending}"));
+    let mut names = std::iter::once(name.to_string()).chain(numbered);
+    let free = names.find(|name| !folder.join(name).exists());
+    folder.join(free.expect("numbers never end"))
+}
+
+#[cfg(all(test, not(target_arch = "wasm32")))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_there_is_not_overwritten() {
+        let folder = std::env::temp_dir().join(format!("samestep-arcade-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        for expected in ["match.replay", "match-2.replay", "match-3.replay"] {
+            let path = free_path(&folder, "match.replay");
+            assert_eq!(path, folder.join(expected));
+            std::fs::write(path, [1]).unwrap();
+        }
+        std::fs::remove_dir_all(&folder).unwrap();
     }
 }

@@ -141,9 +141,10 @@ pub fn slider(
     slider: egui::Slider<'_>,
     name: &str,
 ) -> egui::Response {
+    let height = ui.text_style_height(&TextStyle::Body);
     let spacing = ui.spacing_mut();
     let before = (spacing.slider_width, spacing.interact_size.y);
-    (spacing.slider_width, spacing.interact_size.y) = (width, 10.0);
+    (spacing.slider_width, spacing.interact_size.y) = (width, height);
     let response = ui.add(slider.show_value(false));
     let spacing = ui.spacing_mut();
     (spacing.slider_width, spacing.interact_size.y) = before;

@@ -143,7 +143,7 @@ fn change(
     for player in players.filter(|player| whose.is_none_or(|whose| whose == *player)) {
         let mut line = show.scenario().conditions(player).clone();
         how(&mut line);
-        wishes.push(Wish::Line(player, line));
+        wishes.push(Wish::Line(player, Box::new(line)));
     }
 }
 

@@ -1,5 +1,6 @@
 //! The players' screens, side by side.
 
+use eframe::egui::text::{LayoutJob, TextFormat};
 use eframe::egui::{
     self, Align, Color32, FontId, Layout as Direction, Rect, RichText, Sense, Stroke, StrokeKind,
     UiBuilder, Vec2, pos2, vec2,
@@ -250,9 +251,22 @@ fn legend(ui: &mut egui::Ui, show: &dyn Show, cell: Rect) {
         ui.add_space(4.0);
         ui.label("Every screen is what that player sees. White outlines are where things really are: what the server knows.");
         ui.add_space(4.0);
+        keys(ui, entry.keys);
         let words = "Choose “WASD + mouse” or “Arrow keys” above a screen to play yourself; F1 shows the keys.";
         ui.label(RichText::new(words).color(theme::FAINT));
     });
+}
+
+/// What hands can do, as far as there is room.
+fn keys(ui: &mut egui::Ui, keys: &[(&str, &str)]) {
+    let room = (ui.available_height() - 50.0) / 22.0;
+    for (key, what) in keys.iter().take(room.max(0.0) as usize) {
+        let mut words = LayoutJob::default();
+        let font = FontId::proportional(12.5);
+        words.append(key, 0.0, TextFormat::simple(font.clone(), theme::ACCENT));
+        words.append(what, 8.0, TextFormat::simple(font, theme::FAINT));
+        ui.add(egui::Label::new(words).truncate());
+    }
 }
 
 /// Where so many screens are: side by side or one above the other, or two by two.

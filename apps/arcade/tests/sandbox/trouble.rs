@@ -22,7 +22,7 @@ fn a_recording_is_saved_as_a_file() {
     user.clicks("Save recording");
     let saved = user.around.saved.borrow();
     assert_eq!(saved.len(), 1);
-    assert_eq!(saved[0].name, "skirmish-6.samestep");
+    assert_eq!(saved[0].name, "skirmish-6.replay");
     assert!(saved[0].bytes.len() > 100);
     assert!(user.banner().contains("noted"));
 }
