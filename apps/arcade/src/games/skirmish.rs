@@ -27,6 +27,8 @@ use crate::theme::player_name;
 
 /// Points to a unit that a screen has at first, at least.
 const COMFORTABLE: f32 = 4.1;
+/// Units that it shows at first along its shorter side, at most.
+const ENOUGH: f32 = 84.0;
 
 /// A place in units.
 fn spot(place: Place) -> Pos2 {
@@ -42,7 +44,8 @@ fn map_of(game: &Skirmish) -> Rect {
 /// What a screen shows of a map at first, of somebody who lives here: it is filled, and units can be told apart.
 fn around(home: Pos2, map: Rect, screen: Vec2) -> Frame {
     let filled = map.width() * narrowness(screen);
-    let span = filled.min(screen.min_elem() / COMFORTABLE);
+    let readable = screen.min_elem() / COMFORTABLE;
+    let span = filled.min(readable).min(ENOUGH);
     let inwards = (map.center() - home) * (span / map.width().max(1.0) * 0.3);
     Frame {
         centre: home + inwards,
