@@ -121,6 +121,7 @@ impl Workbench {
     /// Buttons for what can be done with the whole match.
     pub fn tools(&mut self, ui: &mut egui::Ui, around: &dyn Surroundings) -> Option<File> {
         let mut file = None;
+        time::pace(ui, &self.clock);
         let help = ui.button("Keys").on_hover_text("What the keys do (F1)");
         if help.clicked() {
             self.is_helping = !self.is_helping;

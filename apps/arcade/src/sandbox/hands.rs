@@ -55,14 +55,29 @@ const KEYS: [(Key, Layout, Use); 18] = [
     (Key::Enter, Layout::Two, Use::Action(3)),
 ];
 
-/// The same for people: what for, in layout one, in layout two.
-pub const TABLE: [(&str, &str, &str); 5] = [
-    ("Directions", "W A S D", "arrow keys"),
-    ("Action 1", "F or left button", "comma"),
-    ("Action 2", "C or right button", "period"),
-    ("Action 3", "E", "minus or slash"),
-    ("Action 4", "Q", "right shift or enter"),
+/// What games call the keys, and which those are in layout one and two.
+const NAMES: [(&str, &str, &str); 8] = [
+    ("Directions", "W A S D", "Arrow keys"),
+    ("Left, right", "A, D", "Left, right"),
+    ("Up", "W", "Up"),
+    ("Down", "S", "Down"),
+    ("Action 1", "F or left button", "Comma"),
+    ("Action 2", "C or right button", "Period"),
+    ("Action 3", "E", "Minus or slash"),
+    ("Action 4", "Q", "Right shift or enter"),
 ];
+
+/// Which keys those are in a layout that a game names.
+pub fn keys(names: &str, layout: Layout) -> String {
+    let found = NAMES.iter().find(|(name, ..)| names.starts_with(name));
+    match (found, layout) {
+        (Some((name, keys, _)), Layout::One) => names.replace(name, keys),
+        (Some((_, _, keys)), Layout::Two) => keys.to_string(),
+        // The mouse and the digits.
+        (None, Layout::One) => names.into(),
+        (None, Layout::Two) => String::new(),
+    }
+}
 
 const DIGITS: [Key; 10] = [
     Key::Num0,
@@ -272,6 +287,14 @@ mod tests {
         assert!(!hands.actions[2].held);
         keyboard.taken();
         assert_eq!(keyboard.hands(Layout::One, screen()), Hands::default());
+    }
+
+    #[test]
+    fn keys_are_called_by_their_names() {
+        assert_eq!(keys("Directions, wheel", Layout::One), "W A S D, wheel");
+        assert_eq!(keys("Directions, wheel", Layout::Two), "Arrow keys");
+        assert_eq!(keys("1 to 6", Layout::One), "1 to 6");
+        assert_eq!(keys("1 to 6", Layout::Two), "");
     }
 
     #[test]

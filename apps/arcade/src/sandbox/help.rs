@@ -2,7 +2,7 @@
 
 use eframe::egui::{self, Align2, RichText, vec2};
 
-use super::hands;
+use super::hands::{self, Layout};
 use crate::show::Entry;
 use crate::theme;
 
@@ -26,36 +26,41 @@ pub fn ui(ctx: &egui::Context, is_open: &mut bool, entry: &Entry) {
         .default_width(560.0)
         .show(ctx, |ui| {
             theme::section(ui, "Everywhere");
-            pairs(ui, "everywhere", &KEYS);
-            theme::section(ui, "To play yourself");
-            ui.label("Choose one of these above a player's screen instead of the bot.");
-            layouts(ui);
+            pairs(ui, &KEYS);
             theme::section(ui, entry.title);
-            pairs(ui, "game", entry.keys);
+            ui.label(
+                "To play yourself, choose one of these above a player's screen instead of the bot.",
+            );
+            ui.add_space(4.0);
+            layouts(ui, entry.keys);
         });
 }
 
-fn layouts(ui: &mut egui::Ui) {
+fn layouts(ui: &mut egui::Ui, keys: &[(&str, &str)]) {
+    let layouts = [Layout::One, Layout::Two];
     egui::Grid::new("layouts")
         .num_columns(3)
         .spacing(vec2(24.0, 4.0))
         .show(ui, |ui| {
-            ui.label("");
-            for layout in [hands::Layout::One, hands::Layout::Two] {
+            for layout in layouts {
                 ui.label(RichText::new(layout.title()).strong());
             }
             ui.end_row();
-            for (what, one, two) in hands::TABLE {
-                ui.label(what);
-                ui.label(RichText::new(one).color(theme::ACCENT));
-                ui.label(RichText::new(two).color(theme::ACCENT));
+            for (names, what) in keys {
+                for layout in layouts {
+                    ui.label(RichText::new(hands::keys(names, layout)).color(theme::ACCENT));
+                }
+                ui.scope(|ui| {
+                    ui.set_max_width(330.0);
+                    ui.add(egui::Label::new(*what).wrap());
+                });
                 ui.end_row();
             }
         });
 }
 
-fn pairs(ui: &mut egui::Ui, id: &str, pairs: &[(&str, &str)]) {
-    egui::Grid::new(id)
+fn pairs(ui: &mut egui::Ui, pairs: &[(&str, &str)]) {
+    egui::Grid::new("everywhere")
         .num_columns(2)
         .spacing(vec2(24.0, 4.0))
         .show(ui, |ui| {

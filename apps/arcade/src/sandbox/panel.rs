@@ -48,12 +48,21 @@ impl Panel {
     fn size(&mut self, ui: &mut egui::Ui, entry: &Entry, now: &Scenario, wishes: &mut Vec<Wish>) {
         let Some(sizes) = entry.sizes else { return };
         labelled(ui, "Size", |ui| {
-            let mut size = self.size.or(now.size).unwrap_or(sizes.usual);
-            let width = ui.available_width() - 64.0;
-            ui.spacing_mut().interact_size.x = 46.0;
+            let before = self.size.or(now.size);
+            let usual = ui.add(chip(before.is_none(), "Usual"));
+            if theme::named(usual, "Usual size").clicked() && before.is_some() {
+                begin(now, wishes, |scenario| scenario.size = None);
+            }
+            let mut size = before.unwrap_or(sizes.usual);
             let slider = Slider::new(&mut size, sizes.least..=sizes.most).logarithmic(true);
-            let slider = theme::slider(ui, width, slider, "Size").on_hover_text(sizes.of);
-            let number = egui::DragValue::new(&mut size).range(sizes.least..=sizes.most);
+            let slider = theme::slider(ui, 66.0, slider, "Size").on_hover_text(sizes.of);
+            ui.spacing_mut().interact_size.x = 50.0;
+            let number = egui::DragValue::new(&mut size)
+                .range(sizes.least..=sizes.most)
+                .custom_formatter(|size, _| match before {
+                    Some(_) => size.to_string(),
+                    None => "–".into(),
+                });
             let number = theme::named(ui.add(number), "Size as a number").on_hover_text(sizes.of);
             if slider.changed() || number.changed() {
                 self.size = Some(size);
@@ -61,8 +70,7 @@ impl Panel {
             // While it is dragged nothing begins anew.
             let is_held = slider.dragged() || number.dragged() || number.has_focus();
             if !is_held && let Some(size) = self.size.take() {
-                let size = (size != sizes.usual).then_some(size);
-                begin(now, wishes, |scenario| scenario.size = size);
+                begin(now, wishes, |scenario| scenario.size = Some(size));
             }
         });
     }

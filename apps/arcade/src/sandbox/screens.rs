@@ -8,7 +8,7 @@ use eframe::egui::{
 use samestep_sandbox::Driver;
 
 use super::Wish;
-use super::hands::Layout;
+use super::hands::{self, Layout};
 use crate::registry;
 use crate::show::Show;
 use crate::theme;
@@ -177,8 +177,12 @@ impl Screens {
             self.seat_choice(ui, player, wishes);
             let (ours, server) = show.ticks(step, player);
             let (words, hover) = ahead(ours.0, server.0);
-            ui.label(RichText::new(words).size(12.0).color(theme::FAINT))
-                .on_hover_text(hover);
+            let words = RichText::new(words).size(12.0).color(theme::FAINT);
+            let size = vec2(88.0, ui.available_height());
+            ui.allocate_ui_with_layout(size, Direction::right_to_left(Align::Center), |ui| {
+                ui.set_min_width(size.x);
+                ui.label(words).on_hover_text(hover);
+            });
             let caption = RichText::new(show.caption(step, player)).size(12.0);
             let caption = egui::Label::new(caption.color(theme::TEXT)).truncate();
             ui.with_layout(Direction::left_to_right(Align::Center), |ui| {
@@ -252,7 +256,7 @@ fn legend(ui: &mut egui::Ui, show: &dyn Show, cell: Rect) {
         ui.label("Every screen is what that player sees. White outlines are where things really are: what the server knows.");
         ui.add_space(4.0);
         keys(ui, entry.keys);
-        let words = "Choose “WASD + mouse” or “Arrow keys” above a screen to play yourself; F1 shows the keys.";
+        let words = "Choose “WASD + mouse” or “Arrow keys” above a screen to play yourself; F1 shows all keys.";
         ui.label(RichText::new(words).color(theme::FAINT));
     });
 }
@@ -263,7 +267,8 @@ fn keys(ui: &mut egui::Ui, keys: &[(&str, &str)]) {
     for (key, what) in keys.iter().take(room.max(0.0) as usize) {
         let mut words = LayoutJob::default();
         let font = FontId::proportional(12.5);
-        words.append(key, 0.0, TextFormat::simple(font.clone(), theme::ACCENT));
+        let key = hands::keys(key, Layout::One);
+        words.append(&key, 0.0, TextFormat::simple(font.clone(), theme::ACCENT));
         words.append(what, 8.0, TextFormat::simple(font, theme::FAINT));
         ui.add(egui::Label::new(words).truncate());
     }

@@ -96,6 +96,20 @@ impl Clock {
     }
 }
 
+/// Says so if time passes more slowly than it should; there is always room for it.
+pub fn pace(ui: &mut egui::Ui, clock: &Clock) {
+    let is_slow = !clock.paused && clock.at.is_none() && clock.pace < SLOW;
+    let words = match is_slow {
+        true => format!("{:.0} % speed", 100.0 * clock.pace),
+        false => String::new(),
+    };
+    let words = RichText::new(words).small().color(theme::WARNING);
+    let label = ui.add_sized([64.0, 20.0], egui::Label::new(words));
+    if is_slow {
+        label.on_hover_text("This computer cannot keep up: time passes more slowly here");
+    }
+}
+
 /// The bar with which it is controlled.
 pub fn bar(ui: &mut egui::Ui, clock: &mut Clock, show: &dyn Show, wishes: &mut Vec<Wish>) {
     ui.horizontal_centered(|ui| {
@@ -150,14 +164,14 @@ fn speeds(ui: &mut egui::Ui, clock: &mut Clock) {
 }
 
 fn ways_back(ui: &mut egui::Ui, clock: &mut Clock, wishes: &mut Vec<Wish>) {
-    let Some(step) = clock.at else { return };
-    let go_on = egui::Button::new(RichText::new("Go on from here").color(theme::STRONG));
-    let go_on = ui.add(go_on.fill(theme::ACCENT_DARK));
+    let is_back = clock.at.is_some();
+    let go_on = ui.add_enabled(is_back, egui::Button::new("Go on from here"));
     let hover = "Plays the match again up to here, and then on from here";
     if go_on.on_hover_text(hover).clicked() {
-        wishes.push(Wish::GoOn(step));
+        wishes.extend(clock.at.map(Wish::GoOn));
     }
-    if ui.button("Back to now").clicked() {
+    let now = ui.add_enabled(is_back, egui::Button::new("Back to now"));
+    if now.on_hover_text("Stops looking back (home)").clicked() {
         clock.look(None);
     }
 }
@@ -171,12 +185,6 @@ fn words(ui: &mut egui::Ui, clock: &Clock, show: &dyn Show) {
     let words = RichText::new(time(step)).monospace().color(colour);
     let hover = format!("Step {step} of {}; 60 steps are a second", show.steps());
     ui.label(words).on_hover_text(hover);
-    if !clock.paused && clock.at.is_none() && clock.pace < SLOW {
-        let words = format!("{:.0} % speed", 100.0 * clock.pace);
-        let words = RichText::new(words).small().color(theme::WARNING);
-        ui.label(words)
-            .on_hover_text("This computer cannot keep up: time passes more slowly here");
-    }
 }
 
 fn scrub(ui: &mut egui::Ui, clock: &mut Clock, show: &dyn Show) {

@@ -147,3 +147,11 @@ fn a_seed_can_be_typed_and_nonsense_is_refused_in_words() {
     assert_eq!(user.show().scenario().seed, 4711);
     assert!(user.banner().contains("whole number"), "{}", user.banner());
 }
+
+#[test]
+fn the_usual_size_comes_back() {
+    let mut user = User::opens("game=skirmish&net=lan&size=100");
+    user.clicks("Usual size");
+    assert_eq!(user.show().scenario().size, None);
+    assert!(!user.link().contains("size"));
+}

@@ -75,9 +75,9 @@ fn keys_are_explained() {
     let mut user = User::opens("net=lan");
     assert!(!user.sees("Everywhere"));
     user.presses(Key::F1);
-    assert!(user.sees("right shift or enter"));
+    assert!(user.sees("Right shift or enter"));
     user.presses(Key::Escape);
-    assert!(!user.sees("right shift or enter"));
+    assert!(!user.sees("Right shift or enter"));
     user.clicks("Keys");
-    assert!(user.sees("right shift or enter"));
+    assert!(user.sees("Right shift or enter"));
 }

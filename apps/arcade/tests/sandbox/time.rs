@@ -58,7 +58,6 @@ fn one_can_look_back_and_watch_it_again() {
     user.sets("Time", 50.0);
     user.clicks("Back to now");
     assert_eq!(user.shown_step(), user.show().steps());
-    assert!(!user.sees("Back to now"));
 }
 
 #[test]
