@@ -568,8 +568,11 @@ fn read_len(bytes: &mut &[u8]) -> Option<usize> {
     Some(u32::from_le_bytes(*len) as usize)
 }
 
-/// Reads the states that were looked back at, each with its tick; a checkpoint follows.
-fn read_past(mut bytes: &[u8]) -> Option<(Vec<(Tick, &[u8])>, &[u8])> {
+/// States with their ticks, encoded.
+type Encoded<'a> = Vec<(Tick, &'a [u8])>;
+
+/// Reads the states that were looked back at; a checkpoint follows.
+fn read_past(mut bytes: &[u8]) -> Option<(Encoded<'_>, &[u8])> {
     let mut past = Vec::new();
     for _ in 0..read_len(&mut bytes)? {
         let (tick, rest) = bytes.split_first_chunk()?;

@@ -219,11 +219,14 @@ struct Pair<G: Drawn> {
 }
 
 impl<G: Drawn> Pair<G> {
+    fn whole(&self, look: &Look, screen: Rect) -> Frame {
+        let grip = G::Grip::default();
+        self.theirs.frame(look.viewer, &grip, screen.size())
+    }
+
     /// What is seen of both worlds.
     fn frame(&self, look: &Look, screen: Rect) -> Frame {
-        let whole = self
-            .theirs
-            .frame(look.viewer, &G::Grip::default(), screen.size());
+        let whole = self.whole(look, screen);
         let places = self
             .marks
             .iter()
@@ -246,6 +249,13 @@ impl<G: Drawn> Pair<G> {
         };
         look.lens.frame(frame, screen)
     }
+
+    /// How many times larger than usual things are in a frame.
+    fn nearness(&self, look: &Look, frame: &Frame, screen: Rect) -> f32 {
+        let whole = self.whole(look, screen);
+        let (usual, now) = (whole.seen(screen).width(), frame.seen(screen).width());
+        (usual / now.max(f32::MIN_POSITIVE)).clamp(1.0, 40.0)
+    }
 }
 
 impl<G: Drawn> Worlds for Pair<G> {
@@ -266,14 +276,15 @@ impl<G: Drawn> Worlds for Pair<G> {
             happened: &[],
             seconds: self.seconds,
         };
-        let mut canvas = Canvas::new(painter, rect, self.frame(look, rect));
+        let frame = self.frame(look, rect);
+        let mut canvas = Canvas::new(painter, rect, frame);
         state.paint(&scene, &mut canvas);
         let radius = if self.marks.len() > FEW {
             RING.1
         } else {
             RING.0
         };
-        let radius = radius / canvas.scale();
+        let radius = radius * self.nearness(look, &frame, rect).powf(0.4) / canvas.scale();
         for mark in &self.marks {
             let (here, there) = match whose {
                 Whose::Ours => (mark.ours, mark.theirs),

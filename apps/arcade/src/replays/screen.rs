@@ -80,7 +80,8 @@ impl Opened {
         picture(ui, rect, |painter| {
             let viewer = player.viewer;
             player.played().paint(viewer, &self.lens, painter, rect);
-            if player.is_still() && player.tick() == player.replay().first() {
+            let (first, end) = (player.replay().first(), player.replay().end());
+            if player.is_still() && player.tick() == first && first < end {
                 invitation(painter, rect);
             }
         });

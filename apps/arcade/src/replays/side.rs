@@ -65,8 +65,9 @@ impl Replays {
         }
         match std::fs::read(path) {
             Ok(bytes) => {
-                let name = path.file_name().unwrap_or_default().to_string_lossy();
-                self.open(&name.into_owned(), bytes);
+                let name = path.file_name().unwrap_or_default();
+                let name = name.to_string_lossy().into_owned();
+                self.open(&name, bytes);
             }
             Err(error) => {
                 let words = match error.kind() {

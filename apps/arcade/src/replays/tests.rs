@@ -145,10 +145,10 @@ fn what_is_cut_off_plays_to_there_and_what_is_damaged_never_breaks() {
             let at = random.below(damaged.len() as u32) as usize;
             damaged[at] ^= 1 << random.below(8);
         }
-        if let Ok(mut opened) = Opened::new("damaged", damaged) {
-            if let Ok(player) = &mut opened.player {
-                go_to_the_end(player);
-            }
+        if let Ok(mut opened) = Opened::new("damaged", damaged)
+            && let Ok(player) = &mut opened.player
+        {
+            go_to_the_end(player);
         }
     }
 }
