@@ -64,15 +64,19 @@ const VALUES: [Value; 5] = [
 /// Of a slider, in points.
 const WIDTH: f32 = 104.0;
 /// The least and the most that a line can be set to carry, in kbit/s. At the upper end it carries anything.
-const RATES: [f64; 2] = [16.0, 200_000.0];
+const RATES: [f64; 2] = [16.0, 2_000_000.0];
 
 /// Shows a player's line, or everybody's if `whose` is none, and changes it.
 pub fn ui(ui: &mut egui::Ui, whose: &mut Option<usize>, show: &dyn Show, wishes: &mut Vec<Wish>) {
     let players = show.scenario().players();
     *whose = whose.filter(|player| *player < players);
-    choose_whose(ui, whose, players);
+    let lines = || (0..players).map(|player| show.scenario().conditions(player));
+    let all_alike = lines().all(|line| line == show.scenario().conditions(0));
+    choose_whose(ui, whose, players, all_alike);
     let mut shown = show.scenario().conditions(whose.unwrap_or(0)).clone();
-    presets(ui, *whose, &shown, show, wishes);
+    let is_preset = (all_alike || whose.is_some()) && !shown.is_changed();
+    let preset = is_preset.then(|| shown.profile());
+    presets(ui, *whose, preset, show, wishes);
     for value in &VALUES {
         let before = *(value.place)(&mut shown);
         if let Some(after) = slider(ui, value, before) {
@@ -84,7 +88,7 @@ pub fn ui(ui: &mut egui::Ui, whose: &mut Option<usize>, show: &dyn Show, wishes:
     }
 }
 
-fn choose_whose(ui: &mut egui::Ui, whose: &mut Option<usize>, players: usize) {
+fn choose_whose(ui: &mut egui::Ui, whose: &mut Option<usize>, players: usize, all_alike: bool) {
     ui.horizontal(|ui| {
         ui.spacing_mut().item_spacing.x = 3.0;
         let all = ui.selectable_label(whose.is_none(), "Everybody");
@@ -96,7 +100,10 @@ fn choose_whose(ui: &mut egui::Ui, whose: &mut Option<usize>, players: usize) {
         }
         for player in 0..players {
             let colour = theme::player_colour(player);
-            let words = RichText::new(format!("P{}", player + 1)).color(colour);
+            let mut words = RichText::new(format!("P{}", player + 1)).color(colour);
+            if !all_alike {
+                words = words.underline();
+            }
             let choice = ui.selectable_label(*whose == Some(player), words.strong());
             let name = format!("Line of player {}", player + 1);
             let hover = format!("Only {}'s line", theme::player_name(player));
@@ -110,14 +117,14 @@ fn choose_whose(ui: &mut egui::Ui, whose: &mut Option<usize>, players: usize) {
 fn presets(
     ui: &mut egui::Ui,
     whose: Option<usize>,
-    shown: &Conditions,
+    preset: Option<&str>,
     show: &dyn Show,
     wishes: &mut Vec<Wish>,
 ) {
     ui.horizontal_wrapped(|ui| {
         ui.spacing_mut().item_spacing = vec2(4.0, 4.0);
         for (name, title) in PRESETS {
-            let is_set = shown.profile() == name && !shown.is_changed();
+            let is_set = preset == Some(name);
             let words = RichText::new(title).size(12.5);
             let button = egui::Button::selectable(is_set, words).fill(match is_set {
                 true => theme::ACCENT_DARK,
@@ -156,7 +163,8 @@ fn slider(ui: &mut egui::Ui, value: &Value, before: f64) -> Option<f64> {
             .step_by(if value.unit < 1.0 { 0.1 } else { 1.0 });
         changed |= theme::slider(ui, WIDTH, slider, value.title).changed();
         let number = DragValue::new(&mut shown)
-            .range(0.0..=value.most.max(before / value.unit))
+            .range(0.0..=value.most)
+            .clamp_existing_to_range(false)
             .suffix(value.suffix)
             .max_decimals(1)
             .speed(value.most / 200.0);
@@ -180,7 +188,8 @@ fn rate(ui: &mut egui::Ui, before: Option<f64>) -> Option<Option<f64>> {
             .clamping(SliderClamping::Edits);
         changed |= theme::slider(ui, WIDTH, slider, "Rate").changed();
         let number = DragValue::new(&mut shown)
-            .range(least.min(before.unwrap_or(most))..=most)
+            .range(least..=most)
+            .clamp_existing_to_range(false)
             .speed(before.unwrap_or(most) / 100.0)
             .custom_formatter(|rate, _| write_rate(rate))
             .custom_parser(read_rate);
@@ -206,12 +215,13 @@ fn row(ui: &mut egui::Ui, title: &str, about: &str, add: impl FnOnce(&mut egui::
 fn write_rate(kbps: f64) -> String {
     match kbps {
         kbps if kbps >= RATES[1] => "no limit".into(),
+        kbps if kbps >= 1e6 => format!("{} Gbit/s", two_digits(kbps / 1e6)),
         kbps if kbps >= 1_000.0 => format!("{} Mbit/s", two_digits(kbps / 1e3)),
         kbps => format!("{} kbit/s", two_digits(kbps)),
     }
 }
 
-/// "512", "512 kbit/s", "3 Mbit/s" or "no limit".
+/// "512", "512 kbit/s", "3 Mbit/s", "1 Gbit/s" or "no limit".
 fn read_rate(words: &str) -> Option<f64> {
     let words = words.trim().to_lowercase();
     if words.starts_with("no") {
@@ -220,8 +230,11 @@ fn read_rate(words: &str) -> Option<f64> {
     let end = words.find(|letter: char| !letter.is_ascii_digit() && letter != '.');
     let (number, unit) = words.split_at(end.unwrap_or(words.len()));
     let number: f64 = number.parse().ok()?;
-    let is_mega = unit.trim_start().starts_with('m');
-    Some(if is_mega { number * 1e3 } else { number })
+    Some(match unit.trim_start().chars().next() {
+        Some('g') => number * 1e6,
+        Some('m') => number * 1e3,
+        _ => number,
+    })
 }
 
 /// Rounds to what one can still tell apart.
@@ -240,7 +253,8 @@ mod tests {
         for (kbps, words) in [
             (64.0, "64 kbit/s"),
             (1_234.0, "1.2 Mbit/s"),
-            (200_000.0, "no limit"),
+            (1e6, "1 Gbit/s"),
+            (2e6, "no limit"),
         ] {
             assert_eq!(write_rate(kbps), words);
         }

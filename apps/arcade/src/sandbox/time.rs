@@ -12,9 +12,11 @@ const SPEEDS: [f64; 6] = [0.1, 0.25, 0.5, 1.0, 2.0, 4.0];
 /// Steps in a second.
 const STEPS: f64 = 60.0;
 /// The most steps between two frames.
-const MOST: f64 = 6.0;
+const MOST: f64 = 12.0;
 /// A pause between frames is at most this long, in seconds: a page in the background is not run after.
 const GAP: f64 = 0.25;
+/// With less room than this for all but the first buttons, the speeds are a list.
+const NARROW: f32 = 700.0;
 /// Less than this part of the time that should pass is worth mentioning.
 const SLOW: f64 = 0.9;
 
@@ -148,19 +150,28 @@ fn buttons(ui: &mut egui::Ui, clock: &mut Clock, wishes: &mut Vec<Wish>) {
 }
 
 fn speeds(ui: &mut egui::Ui, clock: &mut Clock) {
-    ui.spacing_mut().item_spacing.x = 2.0;
+    if ui.available_width() > NARROW {
+        ui.spacing_mut().item_spacing.x = 2.0;
+        speed_choices(ui, clock);
+        ui.spacing_mut().item_spacing.x = 8.0;
+        return;
+    }
+    let list = egui::ComboBox::from_id_salt("speed")
+        .selected_text(format!("{}×", clock.speed))
+        .show_ui(ui, |ui| speed_choices(ui, clock));
+    theme::named(list.response, "Speed");
+}
+
+fn speed_choices(ui: &mut egui::Ui, clock: &mut Clock) {
     for speed in SPEEDS {
         let words = RichText::new(format!("{speed}×")).size(12.0);
         let choice = ui.selectable_label(clock.speed == speed, words);
         let name = format!("Speed {speed}");
-        if theme::named(choice, &name)
-            .on_hover_text("How fast time runs")
-            .clicked()
-        {
+        let choice = theme::named(choice, &name).on_hover_text("How fast time runs");
+        if choice.clicked() {
             clock.speed = speed;
         }
     }
-    ui.spacing_mut().item_spacing.x = 8.0;
 }
 
 fn ways_back(ui: &mut egui::Ui, clock: &mut Clock, wishes: &mut Vec<Wish>) {
@@ -193,9 +204,31 @@ fn scrub(ui: &mut egui::Ui, clock: &mut Clock, show: &dyn Show) {
     let width = (ui.available_width() - 12.0).max(40.0);
     let slider = Slider::new(&mut step, first..=last.max(first + 1));
     let slider = theme::slider(ui, width, slider, "Time").on_hover_text("Drag to look back");
-    if slider.changed() {
+    let short = short_click(ui, &slider).map(|part| first + ((last - first) as f64 * part) as u64);
+    if slider.changed() || short.is_some() {
+        let step = short.unwrap_or(step);
         clock.look((step < last).then_some(step));
     }
+}
+
+/// Where something was clicked on so shortly that it began and ended between two frames, from left (0) to right (1).
+fn short_click(ui: &egui::Ui, what: &egui::Response) -> Option<f64> {
+    let is_press = |event: &egui::Event, wanted: bool| match event {
+        egui::Event::PointerButton { pos, pressed, .. } if *pressed == wanted => Some(*pos),
+        _ => None,
+    };
+    let (down, up) = ui.input(|input| {
+        let find = |wanted| {
+            input
+                .events
+                .iter()
+                .find_map(|event| is_press(event, wanted))
+        };
+        (find(true), find(false))
+    });
+    let at = down.filter(|_| up.is_some() && what.contains_pointer())?;
+    let part = (at.x - what.rect.left()) / what.rect.width();
+    Some(f64::from(part.clamp(0.0, 1.0)))
 }
 
 /// Minutes, seconds, hundredths.

@@ -49,11 +49,24 @@ fn one_players_line_can_be_another() {
 }
 
 #[test]
+fn every_preset_stays_what_it_is() {
+    for (name, title) in samestep_sandbox::PRESETS {
+        let mut user = User::opens("net=lte");
+        user.clicks(title);
+        user.waits(5);
+        for player in 0..2 {
+            let line = user.show().scenario().conditions(player);
+            assert_eq!((line.profile(), line.is_changed()), (name, false));
+        }
+    }
+}
+
+#[test]
 fn the_rate_ends_with_no_limit() {
     let mut user = User::opens("net=perfect");
     user.sets("Rate", 64.0);
     assert_eq!(user.show().scenario().conditions(0).rate_kbps, Some(64.0));
-    user.sets("Rate", 200_000.0);
+    user.sets("Rate", 2_000_000.0);
     assert_eq!(user.show().scenario().conditions(0).rate_kbps, None);
 }
 
