@@ -143,7 +143,10 @@ impl Arcade {
                 name: file.name,
                 bytes: file.bytes,
             }),
-            Some(Err(words)) => self.sandbox.say(words),
+            Some(Err(words)) => {
+                self.sandbox.say(words);
+                self.tab = Tab::Sandbox;
+            }
             None => {}
         }
     }

@@ -3,7 +3,8 @@
 use eframe::egui::{self, RichText, Slider, TextEdit, vec2};
 use samestep_sandbox::{ModelKind, Scenario, Server};
 
-use super::{Wish, network};
+use super::network;
+use super::run::{Wish, wanted};
 use crate::registry::{self, GAMES};
 use crate::show::{Entry, Show};
 use crate::theme;
@@ -28,7 +29,7 @@ impl Panel {
     /// Shows it.
     pub fn ui(&mut self, ui: &mut egui::Ui, show: &dyn Show, wishes: &mut Vec<Wish>) {
         ui.spacing_mut().item_spacing.y = 4.0;
-        let scenario = show.scenario();
+        let scenario = &wanted(show);
         let entry = registry::game(&scenario.game).expect("it is played");
         theme::section(ui, "Game");
         games(ui, scenario, wishes);

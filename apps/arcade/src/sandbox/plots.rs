@@ -245,7 +245,7 @@ fn range(show: &dyn Show, gauge: Gauge, window: &Window) -> (f32, f32) {
             is_signed |= value < 0.0;
         }
     }
-    let high = nice(most);
+    let high = nice(most * 1.05);
     (if is_signed { -high } else { 0.0 }, high)
 }
 

@@ -106,12 +106,12 @@ impl Workbench {
         match wish {
             Wish::Begin(scenario) => self.begin(&scenario),
             Wish::Restart => {
-                let scenario = self.show.scenario().clone();
+                let scenario = wanted(&*self.show);
                 self.begin(&scenario);
             }
             Wish::Model(kind) => {
                 if !self.show.set_model(kind) {
-                    let mut scenario = self.show.scenario().clone();
+                    let mut scenario = wanted(&*self.show);
                     scenario.model = kind;
                     self.begin(&scenario);
                 }
@@ -156,6 +156,13 @@ impl Workbench {
         }
         self.desyncs = self.show.desyncs().len();
     }
+}
+
+/// The scenario as it is to be: with the model that is being changed to.
+pub fn wanted(show: &dyn Show) -> Scenario {
+    let mut scenario = show.scenario().clone();
+    scenario.model = show.next_model().unwrap_or(scenario.model);
+    scenario
 }
 
 /// The match that a link says, or why there is none.

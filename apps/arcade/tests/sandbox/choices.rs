@@ -68,6 +68,20 @@ fn the_model_changes_while_it_runs() {
 }
 
 #[test]
+fn a_model_that_was_just_chosen_outlasts_a_restart() {
+    let mut user = User::opens("model=lockstep&net=lan");
+    user.waits(30);
+    let rollback = user
+        .harness
+        .get_by_role_and_label(Role::RadioButton, "Rollback");
+    rollback.click_accesskit();
+    user.harness.step();
+    user.presses(Key::R);
+    assert_eq!(user.show().model(0).name, "rollback");
+    assert!(user.show().steps() < 10);
+}
+
+#[test]
 fn in_a_mesh_there_are_fewer_models_and_another_one_begins_anew() {
     let mut user = User::opens("net=lan");
     user.waits(10);

@@ -23,6 +23,7 @@ use samestep_arcade::surroundings::{File, Surroundings};
 struct Noted {
     link: RefCell<String>,
     saved: RefCell<Vec<File>>,
+    opened: RefCell<Option<Result<File, String>>>,
     seconds: Cell<f64>,
     /// How much later it is each time somebody looks.
     passes: Cell<f64>,
@@ -54,7 +55,7 @@ impl Surroundings for Around {
     fn read_dropped(&self, _file: egui::DroppedFileHandle) {}
 
     fn opened(&self) -> Option<Result<File, String>> {
-        None
+        self.0.opened.borrow_mut().take()
     }
 
     fn seconds(&self) -> f64 {

@@ -1,5 +1,8 @@
 //! States that differ, and recordings.
 
+use egui_kittest::kittest::Queryable;
+use samestep_arcade::surroundings::File;
+
 use crate::User;
 
 #[test]
@@ -39,4 +42,32 @@ fn a_recording_opens_as_a_replay() {
     let steps = user.show().steps();
     user.waits(10);
     assert!(user.show().steps() > steps);
+}
+
+#[test]
+fn a_file_that_is_no_recording_is_refused_and_nothing_is_lost() {
+    let mut user = User::opens("net=lan");
+    user.waits(30);
+    let file = File {
+        name: "holiday.jpg".into(),
+        bytes: b"nothing of ours".to_vec(),
+    };
+    *user.around.opened.borrow_mut() = Some(Ok(file));
+    user.waits(5);
+    assert!(
+        user.harness
+            .query_by_label_contains("holiday.jpg")
+            .is_some()
+    );
+    user.clicks("Sandbox");
+    user.waits(5);
+    assert!(user.show().steps() > 30);
+}
+
+#[test]
+fn a_file_that_cannot_be_read_is_told_of() {
+    let mut user = User::opens("net=lan");
+    *user.around.opened.borrow_mut() = Some(Err("it is on fire".into()));
+    user.waits(5);
+    assert_eq!(user.banner(), "it is on fire");
 }
