@@ -156,9 +156,7 @@ impl eframe::App for Arcade {
     fn ui(&mut self, ui: &mut egui::Ui, _frame: &mut eframe::Frame) {
         self.frames.count(ui.input(|input| input.time));
         self.take_files(ui);
-        let frame = Frame::new()
-            .fill(theme::PANEL)
-            .inner_margin(Margin::symmetric(12, 6));
+        let frame = Frame::new().inner_margin(Margin::symmetric(12, 6));
         let head = egui::Panel::top("head").frame(frame);
         let from_head = head.show(ui, |ui| self.head(ui)).inner;
         let around = &*self.around;
@@ -172,6 +170,11 @@ impl eframe::App for Arcade {
         for File { name, bytes } in from_head.into_iter().chain(from_tab) {
             self.open(Opening::Replay { name, bytes });
         }
+    }
+
+    /// Where nothing else is drawn. To clear costs nothing, to fill costs a lot without a graphics card.
+    fn clear_color(&self, _visuals: &egui::Visuals) -> [f32; 4] {
+        theme::PANEL.to_normalized_gamma_f32()
     }
 
     #[cfg(target_arch = "wasm32")]

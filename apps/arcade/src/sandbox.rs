@@ -183,7 +183,7 @@ impl Workbench {
     }
 
     fn left(&mut self, ui: &mut egui::Ui, wishes: &mut Vec<Wish>) {
-        let frame = Frame::new().fill(theme::PANEL).inner_margin(Margin {
+        let frame = Frame::new().inner_margin(Margin {
             left: 12,
             right: 6,
             top: 2,
@@ -203,7 +203,7 @@ impl Workbench {
 
     fn below(&mut self, ui: &mut egui::Ui, wishes: &mut Vec<Wish>) {
         let height = (ui.available_height() * 0.15).clamp(92.0, 150.0);
-        let frame = Frame::new().fill(theme::GROUND).inner_margin(Margin {
+        let frame = Frame::new().inner_margin(Margin {
             left: 10,
             right: 10,
             top: 0,
@@ -233,7 +233,7 @@ impl Workbench {
     }
 
     fn middle(&mut self, ui: &mut egui::Ui, wishes: &mut Vec<Wish>) -> Option<File> {
-        let frame = Frame::new().fill(theme::GROUND).inner_margin(Margin {
+        let frame = Frame::new().inner_margin(Margin {
             left: 10,
             right: 10,
             top: 8,

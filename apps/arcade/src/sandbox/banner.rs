@@ -1,7 +1,7 @@
 //! Words across the screen.
 
 use eframe::egui::{self, Align, Color32, Frame, Layout, Margin, RichText, Stroke};
-use samestep_sandbox::Desync;
+use samestep_sandbox::{Desync, Server};
 
 use crate::icons::{self, Icon};
 use crate::theme;
@@ -23,6 +23,31 @@ enum Kind {
     Bad,
     /// States differ; with a recording, one can look at it.
     Desync(Option<Vec<u8>>),
+}
+
+/// Whose state differs, and in what.
+fn desync_words(desync: &Desync, server: Server) -> String {
+    let report = &desync.report;
+    // A server without a player is the first to be numbered.
+    let first = u16::from(server == Server::Dedicated);
+    let who = match report.peer.0.checked_sub(first) {
+        Some(player) => theme::player_name(player.into()),
+        None => "The server".into(),
+    };
+    let mut words = format!("{who}'s state differs at tick {}", report.tick);
+    if let Some(found) = &report.difference {
+        let entity = found.entity.map(|entity| entity.to_string());
+        let field = Some(found.field.clone()).filter(|field| !field.is_empty());
+        let place = [Some(found.kind.clone()), entity, field];
+        let place = place.into_iter().flatten().collect::<Vec<_>>().join(", ");
+        let is_own = desync.found_by.map(theme::player_name).as_ref() == Some(&who);
+        let (theirs, others) = match is_own {
+            true => (&found.ours, &found.theirs),
+            false => (&found.theirs, &found.ours),
+        };
+        words += &format!(": {place}: {theirs} there, {others} with the others");
+    }
+    words + "."
 }
 
 /// What somebody wants of a banner.
@@ -51,13 +76,9 @@ impl Banner {
     }
 
     /// States differ.
-    pub fn desync(desync: &Desync) -> Banner {
-        let finder = match desync.found_by {
-            Some(player) => theme::player_name(player),
-            None => "The server".into(),
-        };
+    pub fn desync(desync: &Desync, server: Server) -> Banner {
         Banner {
-            words: format!("States differ. {finder} found: {}", desync.report),
+            words: desync_words(desync, server),
             kind: Kind::Desync(desync.report.bundle.clone()),
         }
     }

@@ -142,7 +142,7 @@ fn games(ui: &mut egui::Ui, now: &Scenario, wishes: &mut Vec<Wish>) {
             if choice.clicked() && !is_played {
                 begin(now, wishes, |scenario| {
                     scenario.game = entry.name.into();
-                    scenario.size = None;
+                    scenario.size = entry.sizes.map(|sizes| sizes.usual);
                     settle_model(entry, scenario);
                 });
             }

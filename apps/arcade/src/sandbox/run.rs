@@ -148,7 +148,7 @@ impl Workbench {
     /// Shows a desync that was found. Who differed has a recording of it, which matters more.
     pub(super) fn tell_desyncs(&mut self) {
         for desync in &self.show.desyncs()[self.desyncs..] {
-            let banner = Banner::desync(desync);
+            let banner = Banner::desync(desync, self.show.scenario().server);
             let is_known = self.banner.as_ref().is_some_and(Banner::has_recording);
             if !is_known || banner.has_recording() {
                 self.banner = Some(banner);

@@ -2,8 +2,8 @@
 
 use eframe::egui::text::{LayoutJob, TextFormat};
 use eframe::egui::{
-    self, Align, Color32, FontId, Layout as Direction, Rect, RichText, Sense, Stroke, StrokeKind,
-    UiBuilder, Vec2, pos2, vec2,
+    self, Align, CornerRadius, FontId, Layout as Direction, Rect, RichText, Sense, Stroke,
+    StrokeKind, UiBuilder, Vec2, pos2, vec2,
 };
 use samestep_sandbox::Driver;
 
@@ -15,6 +15,8 @@ use crate::theme;
 
 /// Above a screen, for words.
 const HEAD: f32 = 28.0;
+/// The room for how far a program is from the server's.
+const TICKS: f32 = 88.0;
 /// Between screens.
 const GAP: f32 = 8.0;
 /// What a screen should be like: its width to its height.
@@ -136,8 +138,12 @@ impl Screens {
         let colour = theme::player_colour(player);
         let (head, body) = cell.split_top_bottom_at_y(cell.top() + HEAD);
         let body = Rect::from_min_max(body.min + vec2(2.0, 0.0), body.max - vec2(2.0, 2.0));
-        ui.painter().rect_filled(cell, 6.0, theme::CARD);
-        ui.painter().rect_filled(body, 0.0, theme::GROUND);
+        let top = CornerRadius {
+            nw: 6,
+            ne: 6,
+            ..CornerRadius::ZERO
+        };
+        ui.painter().rect_filled(head, top, theme::CARD);
         let response = ui.interact(body, ui.scope_id().with(player), Sense::click_and_drag());
         let name = format!("Screen of player {}", player + 1);
         let response = theme::named(response, &name);
@@ -175,16 +181,16 @@ impl Screens {
         );
         ui.with_layout(Direction::right_to_left(Align::Center), |ui| {
             self.seat_choice(ui, player, wishes);
-            let (ours, server) = show.ticks(step, player);
-            let (words, hover) = ahead(ours.0, server.0);
-            let words = RichText::new(words).size(12.0).color(theme::FAINT);
-            let size = vec2(88.0, ui.available_height());
-            ui.allocate_ui_with_layout(size, Direction::right_to_left(Align::Center), |ui| {
-                ui.set_min_width(size.x);
-                ui.label(words).on_hover_text(hover);
-            });
-            let caption = RichText::new(show.caption(step, player)).size(12.0);
-            let caption = egui::Label::new(caption.color(theme::TEXT)).truncate();
+            let caption = show.caption(step, player);
+            let font = FontId::proportional(12.0);
+            let painter = ui.painter();
+            let wide = painter.layout_no_wrap(caption.clone(), font, theme::TEXT);
+            // How the player stands matters more than where its program is.
+            if wide.size().x + TICKS + 12.0 < ui.available_width() {
+                difference(ui, show, step, player);
+            }
+            let caption = RichText::new(caption).size(12.0).color(theme::TEXT);
+            let caption = egui::Label::new(caption).truncate();
             ui.with_layout(Direction::left_to_right(Align::Center), |ui| {
                 ui.add(caption)
             });
@@ -210,6 +216,18 @@ impl Screens {
     }
 }
 
+/// Says how far a player's program is from the server's, always in the same room.
+fn difference(ui: &mut egui::Ui, show: &dyn Show, step: u64, player: usize) {
+    let (ours, server) = show.ticks(step, player);
+    let (words, hover) = ahead(ours.0, server.0);
+    let words = RichText::new(words).size(12.0).color(theme::FAINT);
+    let size = vec2(TICKS, ui.available_height());
+    ui.allocate_ui_with_layout(size, Direction::right_to_left(Align::Center), |ui| {
+        ui.set_min_width(size.x);
+        ui.label(words).on_hover_text(hover);
+    });
+}
+
 /// How far somebody's program is from the server's.
 fn ahead(ours: u64, server: u64) -> (String, String) {
     let hover = format!("This program is at tick {ours}, the server at {server}");
@@ -231,7 +249,6 @@ fn ticks(count: u64) -> String {
 /// Says that nothing moves here, and why.
 fn waiting(ui: &egui::Ui, body: Rect) {
     let painter = ui.painter().with_clip_rect(body);
-    painter.rect_filled(body, 0.0, Color32::from_black_alpha(70));
     let font = FontId::proportional(13.0);
     let words = painter.layout_no_wrap("waiting".into(), font, theme::GROUND);
     let at = pos2(body.center().x, body.top() + 20.0);

@@ -12,7 +12,9 @@ fn a_state_that_differs_is_found_told_of_and_can_be_looked_at() {
     user.clicks("Make the state of player 2 differ");
     user.waits(300);
     assert!(!user.show().desyncs().is_empty());
-    assert!(user.banner().contains("differ"), "{}", user.banner());
+    let banner = user.banner();
+    assert!(banner.starts_with("Player 2's state differs"), "{banner}");
+    assert!(banner.contains("with the others"), "{banner}");
     user.clicks("Look at it");
     let report = user.harness.state().report();
     assert!(report.contains("\"tab\":\"Replays\""), "{report}");
