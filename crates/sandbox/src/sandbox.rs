@@ -144,7 +144,7 @@ impl<G: Playable> Sandbox<G> {
     /// Changes a player's line from now on.
     pub fn set_conditions(&mut self, player: usize, conditions: Conditions) {
         if *self.scenario.conditions(player) != conditions {
-            self.perform(Action::Line(player, conditions));
+            self.perform(Action::Line(player, Box::new(conditions)));
         }
     }
 
@@ -187,7 +187,7 @@ impl<G: Playable> Sandbox<G> {
     fn apply(&mut self, action: Action<G::Input>) {
         match action {
             Action::Line(player, conditions) => {
-                *self.scenario.conditions_mut(player) = conditions;
+                *self.scenario.conditions_mut(player) = *conditions;
                 self.connect();
             }
             Action::Model(kind) => self.wanted = Some(kind),

@@ -6,7 +6,7 @@ use crate::{Conditions, ModelKind, Playable, Scenario};
 /// Something that was done from outside.
 #[derive(Clone, Debug)]
 pub(super) enum Action<I> {
-    Line(usize, Conditions),
+    Line(usize, Box<Conditions>),
     Model(ModelKind),
     Driver(usize, Driver),
     Hands(usize, I),
