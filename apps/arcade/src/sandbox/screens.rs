@@ -262,7 +262,9 @@ fn legend(ui: &mut egui::Ui, show: &dyn Show, cell: Rect) {
     let Some(entry) = registry::game(&show.scenario().game) else {
         return;
     };
-    ui.painter().rect_filled(cell, 6.0, theme::CARD);
+    let stroke = Stroke::new(1.0, theme::LINE);
+    ui.painter()
+        .rect_stroke(cell, 6.0, stroke, StrokeKind::Inside);
     let builder = UiBuilder::new()
         .max_rect(cell.shrink(16.0))
         .layout(Direction::top_down(Align::Min));
