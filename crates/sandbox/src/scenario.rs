@@ -77,9 +77,9 @@ impl std::error::Error for LinkError {}
 const PLAYERS: std::ops::RangeInclusive<usize> = 2..=4;
 
 impl Scenario {
-    /// Two players, a dedicated server, state sync, broadband.
+    /// Two players, a dedicated server, state sync, LTE: bad enough for something to be seen.
     pub fn new(game: &str) -> Scenario {
-        let line = Conditions::preset("broadband").expect("it is always there");
+        let line = Conditions::preset("lte").expect("it is always there");
         Scenario {
             game: game.into(),
             model: ModelKind::named("state-sync").expect("it is always there"),

@@ -9,6 +9,7 @@ use samestep_sync::{Live, Playback, Replay, Replicate};
 fn open<G: Playable>(model: &str, change: impl FnOnce(&mut Scenario)) -> Sandbox<G> {
     let mut scenario = Scenario::new(G::NAME);
     scenario.model = ModelKind::named(model).unwrap();
+    scenario.set_conditions(Conditions::preset("broadband").unwrap());
     change(&mut scenario);
     Sandbox::new(&scenario).unwrap()
 }

@@ -8,6 +8,7 @@ use samestep_sublockus::{Controls, Sublockus};
 fn scenario<G: Playable>(model: &str) -> Scenario {
     let mut scenario = Scenario::new(G::NAME);
     scenario.model = ModelKind::named(model).unwrap();
+    scenario.set_conditions(Conditions::preset("broadband").unwrap());
     scenario
 }
 
