@@ -3,13 +3,33 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 
+/** The tick that is shown, from the words beside the buttons. */
+function tick({ widgets }) {
+  const words = widgets.map(({ label }) => label).find((label) => /^tick \d+$/.test(label));
+  return words === undefined ? undefined : Number(words.slice(5));
+}
+
+async function verify(arcade) {
+  await arcade.click('Verify');
+  await arcade.until('every checksum agrees', ({ widgets }) => widgets.some(({ label }) => /^\d+ checksums? agrees?$/.test(label)));
+}
+
 export const tests = {
-  async 'a recording is opened from the sandbox'(bench) {
+  async 'a recording of the sandbox is opened, played, scrubbed, verified'(bench) {
     const arcade = await bench.open('game=sublockus&model=rollback&players=2&seed=4&net=lan');
     await arcade.play(240);
     await arcade.click('Open as a replay');
-    await arcade.until('the replays', ({ tab }) => tab === 'Replays');
-    await arcade.frames(30);
+    await arcade.until('the replays', (report) => report.tab === 'Replays' && tick(report) === 0);
+    await arcade.click('On by a tick');
+    await arcade.until('the next tick', (report) => tick(report) === 1);
+    await arcade.click('To the end');
+    const end = tick(await arcade.until('the end', (report) => tick(report) > 200));
+    await arcade.click('Back by a tick');
+    await arcade.until('the tick before', (report) => tick(report) === end - 1);
+    await arcade.click('To the beginning');
+    await arcade.click('Play');
+    await arcade.until('it plays', (report) => tick(report) > 30);
+    await verify(arcade);
     await arcade.away();
     await arcade.screenshot(join(bench.folder, 'replay.png'));
     await arcade.click('Sandbox');
@@ -23,12 +43,22 @@ export const tests = {
     const file = join(bench.folder, download.suggestedFilename());
     await download.saveAs(file);
     await arcade.click('Replays');
-    const { widgets } = await arcade.until('the replays', ({ tab }) => tab === 'Replays');
-    const button = widgets.find(({ role, label }) => role === 'Button' && /open|choose/i.test(label));
-    const [chooser] = await Promise.all([arcade.tab.waitForEvent('filechooser'), arcade.click(button.label)]);
+    await arcade.until('the replays', ({ tab }) => tab === 'Replays');
+    const [chooser] = await Promise.all([arcade.tab.waitForEvent('filechooser'), arcade.click('Open a file…')]);
     await chooser.setFiles(file);
-    await arcade.frames(60);
+    await arcade.until('the file', (report) => tick(report) === 0);
+    await verify(arcade);
     await arcade.away();
     await arcade.screenshot(join(bench.folder, 'replay-file.png'));
+  },
+
+  async 'a file that is no recording gets words'(bench) {
+    const arcade = await bench.open();
+    await arcade.click('Replays');
+    const [chooser] = await Promise.all([arcade.tab.waitForEvent('filechooser'), arcade.click('Open a file…')]);
+    await chooser.setFiles({ name: 'holiday.jpg', mimeType: 'image/jpeg', buffer: Buffer.from('not a recording') });
+    const said = ({ widgets }) => widgets.some(({ label }) => label.includes('holiday.jpg'));
+    await arcade.until('words about it', said);
+    assert.equal((await arcade.report()).tab, 'Replays');
   },
 };

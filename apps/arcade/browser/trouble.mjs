@@ -11,6 +11,12 @@ export const tests = {
     await arcade.until('a desync', ({ desyncs }) => desyncs > 0);
     await arcade.away();
     await arcade.screenshot(join(bench.folder, 'desync.png'));
+    await arcade.click('Look at it');
+    const both = ({ tab, widgets }) => tab === 'Replays' && ['Ours', 'Theirs'].every((label) => widgets.some((widget) => widget.label === label));
+    const { widgets } = await arcade.until('both worlds', both);
+    assert.ok(widgets.some(({ label }) => /\d+ fields? differs?/.test(label)), 'what differs is listed');
+    await arcade.away();
+    await arcade.screenshot(join(bench.folder, 'desync-worlds.png'));
   },
 
   async 'without WebGL there are words'(bench) {
