@@ -3,10 +3,10 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 
-/** The tick that is shown, from the words beside the buttons. */
+/** The tick that is shown; none without a recording. */
 function tick({ widgets }) {
-  const words = widgets.map(({ label }) => label).find((label) => /^tick \d+$/.test(label));
-  return words === undefined ? undefined : Number(words.slice(5));
+  const slider = widgets.find(({ role, label }) => role === 'Slider' && label === 'Tick');
+  return slider && Number(slider.value);
 }
 
 async function verify(arcade) {
