@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
+import { LARGE } from './driver.mjs';
 
 /** The tick that is shown; none without a recording. */
 function tick({ widgets }) {
@@ -31,7 +32,10 @@ export const tests = {
     await arcade.until('it plays', (report) => tick(report) > 30);
     await verify(arcade);
     await arcade.away();
-    await arcade.screenshot(join(bench.folder, 'replay.png'));
+    await arcade.screenshot(join(bench.folder, 'replay-1280x720.png'));
+    await arcade.tab.setViewportSize(LARGE);
+    await arcade.frames(10);
+    await arcade.screenshot(join(bench.folder, 'replay-1920x1080.png'));
     await arcade.click('Sandbox');
     await arcade.until('the sandbox', ({ tab }) => tab === 'Sandbox');
   },

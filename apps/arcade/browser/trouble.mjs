@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
+import { LARGE } from './driver.mjs';
 
 export const tests = {
   async 'states that differ are found'(bench) {
@@ -16,7 +17,10 @@ export const tests = {
     const { widgets } = await arcade.until('both worlds', both);
     assert.ok(widgets.some(({ label }) => /\d+ fields? differs?/.test(label)), 'what differs is listed');
     await arcade.away();
-    await arcade.screenshot(join(bench.folder, 'desync-worlds.png'));
+    await arcade.screenshot(join(bench.folder, 'desync-worlds-1280x720.png'));
+    await arcade.tab.setViewportSize(LARGE);
+    await arcade.frames(10);
+    await arcade.screenshot(join(bench.folder, 'desync-worlds-1920x1080.png'));
   },
 
   async 'without WebGL there are words'(bench) {
