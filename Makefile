@@ -32,7 +32,8 @@ play:
 window:
 	@scripts/setup window
 	@echo "==> building the samestep program and its window (a few minutes the first time)"
-	@$(CARGO) build --release -p samestep-cli -p samestep-arcade
+	@$(CARGO) build --release -p samestep-cli
+	@$(CARGO) build --release -p samestep-arcade
 	@$(SAMESTEP) play --native
 
 demo: setup
