@@ -30,7 +30,7 @@ export async function serve(program) {
 }
 
 export function launch() {
-  return chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: FLAGS });
+  return chromium.launch({ executablePath: process.env.CHROMIUM, args: FLAGS });
 }
 
 /** The page in a tab of its own. */

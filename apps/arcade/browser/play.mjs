@@ -11,7 +11,7 @@ import * as replays from './replays.mjs';
 import * as time from './time.mjs';
 import * as trouble from './trouble.mjs';
 
-const target = process.env.TARGET ?? '../../../target';
+const target = process.env.TARGET;
 const folder = join(target, 'browser');
 mkdirSync(folder, { recursive: true });
 
