@@ -55,7 +55,9 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
         link.unwrap_or_default()
     );
     let (stop, stopped) = mpsc::channel();
-    ctrlc::set_handler(move || drop(stop.send(())))?;
+    ctrlc::set_handler(move || {
+        let _ = stop.send(());
+    })?;
     std::thread::spawn(move || server::serve(&listener, &page));
     println!("the arcade is at {address}");
     match !arguments.no_open && browser::open(&address) {
