@@ -75,7 +75,7 @@ pub struct Compared {
     pub played: u64,
     /// Which of the two that is.
     pub led: Led,
-    /// All that differs, or the first hundred of it.
+    /// All that differs, or the first 10,000 of it.
     pub differences: Vec<Difference>,
     /// Whether the worlds shown have the check values that were recorded: ours, theirs.
     pub is_whole: [bool; 2],
