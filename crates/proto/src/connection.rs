@@ -322,7 +322,7 @@ impl Connection {
                 .insert(now, number, eliciting, self.config.ack_delay);
         }
         self.detect_lost(now);
-        self.ask_again(silence);
+        self.ask_again(now, silence);
         if newest && from != self.peer {
             self.path.on_packet_from(now, from, random);
         }

@@ -107,10 +107,11 @@ impl Connection {
     }
 
     /// The peer is heard again after a silence. If what was sent meanwhile is not acknowledged now, the acknowledgement got lost, and will not be said again
-    /// unless something asks for it: at once, rather than when a backed-off probe is due, since nothing else may fit into a full window.
-    pub(super) fn ask_again(&mut self, silence: Duration) {
+    /// unless something asks for it. Where the window is full of it nothing else can: so at once, rather than when a backed-off probe is due.
+    pub(super) fn ask_again(&mut self, now: Duration, silence: Duration) {
         let long = (2 * self.rtt.smoothed()).max(SILENCE);
-        if silence > long && self.sent.outstanding() > 0 {
+        let is_stuck = self.sent.outstanding() > 0 && self.wants();
+        if silence > long && is_stuck && self.congestion.budget(now) == 0 {
             self.probe_backoff = 0;
             self.probes = 1;
             self.ping = true;
