@@ -88,12 +88,27 @@ pub struct Metric {
     pub unit: &'static str,
     /// What it says.
     pub what: &'static str,
+    /// True if it depends on the machine also in virtual time (processor time, real sockets): such a figure never fails a run.
+    pub wall_clock: bool,
 }
 
 impl Metric {
     /// A metric; `what` completes the sentence "this is …".
     pub const fn new(name: &'static str, unit: &'static str, what: &'static str) -> Metric {
-        Metric { name, unit, what }
+        Metric {
+            name,
+            unit,
+            what,
+            wall_clock: false,
+        }
+    }
+
+    /// A metric that depends on the machine and on what else it does.
+    pub const fn wall_clock(name: &'static str, unit: &'static str, what: &'static str) -> Metric {
+        Metric {
+            wall_clock: true,
+            ..Metric::new(name, unit, what)
+        }
     }
 }
 

@@ -108,9 +108,12 @@ pub struct Expectation {
     pub op: Op,
     /// With what.
     pub value: f64,
-    /// A promise about the run over real sockets instead: judged there alone, and enforced if nothing but that is changed.
+    /// A promise about the run over real sockets instead: judged there alone.
     #[serde(default)]
     pub real: bool,
+    /// A promise that only the whole run can decide: the short variant neither judges nor needs it.
+    #[serde(default)]
+    pub whole: bool,
     /// Why it cannot be reached yet. A miss with a reason is shown but does not fail the run.
     pub missed: Option<String>,
 }

@@ -55,7 +55,7 @@ fn section(plan: &Plan, result: &RunResult) -> Result<String, LabError> {
         let _ = writeln!(text, "<p>{}</p>", escape(paragraph));
     }
     for plot in &result.plots {
-        let _ = writeln!(text, "<figure>{}</figure>", plot.svg()?);
+        let _ = writeln!(text, "<figure>{}</figure>", plot.inline());
     }
     text += &expectations(result);
     let [theirs, ours] = result.sides;
@@ -153,7 +153,7 @@ fn verdict(result: &RunResult) -> (String, &'static str) {
     (format!("{holding} of {all} hold"), class)
 }
 
-fn escape(text: &str) -> String {
+pub(crate) fn escape(text: &str) -> String {
     text.replace('&', "&amp;")
         .replace('<', "&lt;")
         .replace('>', "&gt;")
@@ -171,6 +171,7 @@ mod tests {
             case: "200ms/10%/reliable-ordered".into(),
             metric: "latency_mean".into(),
             unit: "ms".into(),
+            wall_clock: false,
             published: Some(1059.06),
             theirs: None,
             ours: Some(204.0),
@@ -184,16 +185,21 @@ mod tests {
             ok: Some(false),
             missed: None,
             enforced: true,
+            whole: false,
+            wall_clock: false,
         };
         let result = RunResult {
             plan: plan.name.clone(),
             seed: 1,
             changed: Vec::new(),
+            conditions: Vec::new(),
+            varied: Vec::new(),
             sides: ["theirs", "ours"],
             rows: vec![row],
             expectations: vec![judgement],
             plots: Vec::new(),
             directory: None,
+            took: std::time::Duration::ZERO,
         };
         let page = html(&[(&plan, &result)]).unwrap();
         assert!(

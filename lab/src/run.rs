@@ -1,11 +1,13 @@
 //! Running a plan: measure, judge, write down.
 
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use crate::error::LabError;
 use crate::experiment::{Csv, RunContext};
+use crate::parameters::{Case, Key};
 use crate::plan::{Expectation, Plan, Side, Variant};
 use crate::plot::Plot;
 use crate::{report, table};
@@ -50,6 +52,12 @@ pub struct RunResult {
     /// In what the run differed from the plan's default (`--quick`, `--real`, `--set`); absent if in nothing.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub changed: Vec<String>,
+    /// What all cases have in common: keys and values, those of the link among them, in the order of the experiment's keys.
+    #[serde(serialize_with = "as_map")]
+    pub conditions: Vec<(String, String)>,
+    /// In what they differ: keys and all their values.
+    #[serde(serialize_with = "as_map")]
+    pub varied: Vec<(String, String)>,
     /// What the figures are of: called *theirs* and *ours* in the rows.
     #[serde(skip)]
     pub sides: [&'static str; 2],
@@ -63,6 +71,9 @@ pub struct RunResult {
     /// Where files were written.
     #[serde(skip)]
     pub directory: Option<PathBuf>,
+    /// How long it took.
+    #[serde(skip)]
+    pub took: Duration,
 }
 
 /// One figure, beside what was published and what the published algorithm gives.
@@ -74,6 +85,9 @@ pub struct ResultRow {
     pub metric: String,
     /// The metric's unit.
     pub unit: String,
+    /// True if it depends on the machine: processor time, or anything over real sockets. Otherwise absent from JSON.
+    #[serde(skip_serializing_if = "is_false")]
+    pub wall_clock: bool,
     /// The source document's figure.
     pub published: Option<f64>,
     /// The document's algorithm as a configuration of our code.
@@ -105,7 +119,7 @@ pub struct Judgement {
     pub value: f64,
     /// What was measured; `None` if this run did not have the case.
     pub ours: Option<f64>,
-    /// Whether it holds; `None` if this run did not have the case.
+    /// Whether it holds; `None` if this run did not have the case, or is too short to decide it.
     pub ok: Option<bool>,
     /// The known reason for missing it.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -113,27 +127,43 @@ pub struct Judgement {
     /// False if the run's conditions are not the plan's, so that a miss means nothing; otherwise absent from JSON.
     #[serde(skip_serializing_if = "is_true")]
     pub enforced: bool,
+    /// True if only the whole run can decide it and this is the short one; otherwise absent from JSON.
+    #[serde(skip_serializing_if = "is_false")]
+    pub whole: bool,
+    /// True if the figure depends on the machine, so that a miss is shown and fails nothing; otherwise absent from JSON.
+    #[serde(skip_serializing_if = "is_false")]
+    pub wall_clock: bool,
 }
 
 fn is_true(value: &bool) -> bool {
     *value
 }
 
+fn is_false(value: &bool) -> bool {
+    !*value
+}
+
+fn as_map<S: Serializer>(pairs: &[(String, String)], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(pairs.iter().map(|(key, value)| (key, value)))
+}
+
 impl Judgement {
-    /// True if this turns the run red: missed, under the plan's own conditions, for no known reason.
+    /// True if this turns the run red: missed, under the plan's own conditions, on any machine, for no known reason.
     pub fn fails(&self) -> bool {
-        self.enforced && self.ok != Some(true) && self.missed.is_none()
+        self.enforced && !self.wall_clock && self.ok != Some(true) && self.missed.is_none()
     }
 
     /// One word for people.
     pub fn verdict(&self) -> &'static str {
-        match (self.ok, self.missed.is_some(), self.enforced) {
-            (None, _, _) => "not measured in this run",
-            (Some(true), true, _) => "holds (still marked as missed)",
-            (Some(true), false, _) => "holds",
-            (Some(false), true, _) => "missed, known",
-            (Some(false), false, false) => "misses (other conditions)",
-            (Some(false), false, true) => "MISSED",
+        match (self.ok, self.missed.is_some()) {
+            (None, _) if self.whole => "needs the whole run",
+            (None, _) => "not measured in this run",
+            (Some(true), true) => "holds (still marked as missed)",
+            (Some(true), false) => "holds",
+            (Some(false), true) => "missed, known",
+            (Some(false), false) if !self.enforced => "misses (other conditions)",
+            (Some(false), false) if self.wall_clock => "misses (depends on the machine)",
+            (Some(false), false) => "MISSED",
         }
     }
 }
@@ -152,6 +182,7 @@ impl RunResult {
 
 /// Runs a plan and writes rows.csv, result.json, plots and report.html into its directory.
 pub fn run(plan: &Plan, options: &RunOptions) -> Result<RunResult, LabError> {
+    let started = Instant::now();
     let experiment = plan.experiment;
     if options.real && !experiment.real() {
         return Err(LabError::Unsupported(format!(
@@ -166,6 +197,7 @@ pub fn run(plan: &Plan, options: &RunOptions) -> Result<RunResult, LabError> {
     let cases = plan.cases(variant, &options.sets)?;
     let directory = options.out.as_ref().map(|out| out.join(&plan.name));
     let changed = changes(plan, options, &cases)?;
+    let (conditions, varied) = conditions(experiment.keys(), &cases);
     let context = RunContext {
         seed: options.seed,
         quick: options.quick,
@@ -200,6 +232,7 @@ pub fn run(plan: &Plan, options: &RunOptions) -> Result<RunResult, LabError> {
             case: row.case,
             metric: metric.name.into(),
             unit: metric.unit.into(),
+            wall_clock: metric.wall_clock || options.real,
             published: published.map(|figure| figure.value),
             theirs: row.theirs.filter(|value| value.is_finite()),
             ours: row.ours.filter(|value| value.is_finite()),
@@ -230,16 +263,21 @@ pub fn run(plan: &Plan, options: &RunOptions) -> Result<RunResult, LabError> {
                 format!("{} (theirs)", expectation.metric),
             ),
         };
+        let whole = expectation.whole && options.quick;
+        // A row without a figure (nothing arrived) cannot hold.
+        let ok =
+            row.map(|_| ours.is_some_and(|ours| expectation.op.holds(ours, expectation.value)));
         Judgement {
             metric,
             case: expectation.case.clone(),
             op: expectation.op.symbol(),
             value: expectation.value,
             ours,
-            // A row without a figure (nothing arrived) cannot hold.
-            ok: row.map(|_| ours.is_some_and(|ours| expectation.op.holds(ours, expectation.value))),
+            ok: ok.filter(|_| !whole),
             missed: expectation.missed.clone(),
             enforced: enforced(expectation),
+            whole,
+            wall_clock: row.is_some_and(|row| row.wall_clock),
         }
     };
     let expected = plan.expectations.iter();
@@ -249,11 +287,14 @@ pub fn run(plan: &Plan, options: &RunOptions) -> Result<RunResult, LabError> {
         plan: plan.name.clone(),
         seed: options.seed,
         changed,
+        conditions,
+        varied,
         sides: experiment.sides(),
         rows,
         expectations,
         plots: findings.plots,
         directory,
+        took: started.elapsed(),
     };
     if let Some(directory) = &result.directory {
         write(plan, &result, directory)?;
@@ -262,11 +303,7 @@ pub fn run(plan: &Plan, options: &RunOptions) -> Result<RunResult, LabError> {
 }
 
 /// In what the run differs from the plan's default; setting a key to the value it has anyway is no difference.
-fn changes(
-    plan: &Plan,
-    options: &RunOptions,
-    cases: &[crate::Case],
-) -> Result<Vec<String>, LabError> {
+fn changes(plan: &Plan, options: &RunOptions, cases: &[Case]) -> Result<Vec<String>, LabError> {
     let mut changed = Vec::new();
     if options.quick {
         changed.push("--quick".to_string());
@@ -291,6 +328,30 @@ fn changes(
         );
     }
     Ok(changed)
+}
+
+/// Keys and values in words.
+type Told = Vec<(String, String)>;
+
+/// What all cases have in common, and in what they differ. A link setting that a profile replaces in every case is neither.
+fn conditions(keys: &[Key], cases: &[Case]) -> (Told, Told) {
+    let (mut common, mut varied) = (Told::new(), Told::new());
+    for key in keys {
+        let mut values: Vec<String> = Vec::new();
+        for case in cases {
+            let value = case.value(key.name);
+            let value = value.map_or("the profile's".into(), ToString::to_string);
+            if !values.contains(&value) {
+                values.push(value);
+            }
+        }
+        match values.as_slice() {
+            [value] if value == "the profile's" => {}
+            [value] => common.push((key.name.into(), value.clone())),
+            _ => varied.push((key.name.into(), values.join(", "))),
+        }
+    }
+    (common, varied)
 }
 
 fn write(plan: &Plan, result: &RunResult, directory: &Path) -> Result<(), LabError> {
@@ -351,6 +412,8 @@ mod tests {
             ok,
             missed: missed.map(str::to_string),
             enforced,
+            whole: false,
+            wall_clock: false,
         }
     }
 
@@ -359,6 +422,7 @@ mod tests {
             case: "5%/reliable-ordered".into(),
             metric: "latency_p99".into(),
             unit: "ms".into(),
+            wall_clock: false,
             published: None,
             theirs: Some(120.0),
             ours: Some(60.0),
@@ -367,11 +431,14 @@ mod tests {
             plan: "loss-latency".into(),
             seed: 3,
             changed: Vec::new(),
+            conditions: vec![("link.latency_ms".into(), "50".into())],
+            varied: vec![("link.loss".into(), "0.01, 0.05".into())],
             sides: ["theirs", "ours"],
             rows: vec![row],
             expectations,
             plots: Vec::new(),
             directory: None,
+            took: Duration::from_secs(2),
         }
     }
 
@@ -403,6 +470,8 @@ mod tests {
         let expected = serde_json::json!({
             "plan": "loss-latency",
             "seed": 3,
+            "conditions": {"link.latency_ms": "50"},
+            "varied": {"link.loss": "0.01, 0.05"},
             "rows": [{
                 "case": "5%/reliable-ordered", "metric": "latency_p99", "unit": "ms",
                 "published": null, "theirs": 120.0, "ours": 60.0,
@@ -435,6 +504,44 @@ mod tests {
         );
         assert_eq!(other["enforced"], false);
         assert_eq!(value["changed"][0], "--quick");
+    }
+
+    #[test]
+    fn a_figure_that_depends_on_the_machine_fails_nothing_and_says_so() {
+        let mut slow = judgement(Some(false), None, true);
+        slow.wall_clock = true;
+        assert!(!slow.fails());
+        assert_eq!(slow.verdict(), "misses (depends on the machine)");
+        let mut run = result(vec![slow]);
+        run.rows[0].wall_clock = true;
+        let value: serde_json::Value = serde_json::from_str(&run.to_json()).unwrap();
+        assert_eq!(value["rows"][0]["wall_clock"], true);
+        assert_eq!(value["expectations"][0]["wall_clock"], true);
+    }
+
+    #[test]
+    fn what_cases_share_is_told_apart_from_what_varies() {
+        let plan = Plan::find("delivery").unwrap();
+        let sets = [("link.loss", "0.05,0.1"), ("seconds", "5")];
+        let sets = sets.map(|(key, value)| (key.to_string(), value.to_string()));
+        let cases = plan.cases(Variant::default(), &sets).unwrap();
+        let (common, varied) = conditions(plan.experiment.keys(), &cases);
+        let pair = |key: &str, value: &str| (key.to_string(), value.to_string());
+        assert!(common.contains(&pair("seconds", "5")), "{common:?}");
+        assert!(
+            varied.contains(&pair("link.loss", "0.05, 0.1")),
+            "{varied:?}"
+        );
+        let sets = [("link.profile".to_string(), "lte".to_string())];
+        let cases = plan.cases(Variant::default(), &sets).unwrap();
+        let (common, varied) = conditions(plan.experiment.keys(), &cases);
+        assert!(common.contains(&pair("link.profile", "lte")), "{common:?}");
+        assert!(
+            !common
+                .iter()
+                .chain(&varied)
+                .any(|(key, _)| key == "link.loss")
+        );
     }
 
     #[test]

@@ -29,6 +29,10 @@ pub fn render(result: &RunResult) -> String {
         table.push(std::iter::once(case).chain(cells).collect());
     }
     lines.extend(aligned(&table, 3));
+    if result.rows.iter().any(|row| row.wall_clock) {
+        lines.push(String::new());
+        lines.push("* depends on the machine and on what else it does; never fails a run".into());
+    }
     if !result.expectations.is_empty() {
         lines.push(String::new());
         let header = ["expected", "metric", "", "value", ours, "verdict"].map(String::from);
@@ -88,13 +92,21 @@ pub fn closing(result: &RunResult) -> String {
     if failing > 0 {
         line += &format!(", {failing} MISSED");
     }
-    let absent = result
+    let slow = result
         .expectations
         .iter()
-        .filter(|e| e.ok.is_none())
+        .filter(|e| e.ok == Some(false) && e.missed.is_none() && e.enforced && e.wall_clock)
         .count();
-    if absent > 0 {
-        line += &format!(", {absent} not measured in this run");
+    if slow > 0 {
+        line += &format!(", {slow} missed (depends on the machine)");
+    }
+    let unjudged = result.expectations.iter().filter(|e| e.ok.is_none());
+    let (whole, absent): (Vec<_>, Vec<_>) = unjudged.partition(|e| e.whole);
+    if !whole.is_empty() {
+        line += &format!(", {} need the whole run", whole.len());
+    }
+    if !absent.is_empty() {
+        line += &format!(", {} not measured in this run", absent.len());
     }
     if !result.expectations.iter().any(|e| e.enforced) {
         line += " (not enforced: the conditions are not the plan's)";
@@ -109,12 +121,18 @@ fn cells(row: &ResultRow) -> [String; 6] {
         .map_or("-".into(), |ratio| format!("{ratio:.2}"));
     [
         row.metric.clone(),
-        row.unit.clone(),
+        unit(row),
         shown(row.published),
         shown(row.theirs),
         shown(row.ours),
         ratio,
     ]
+}
+
+/// The unit, with a star if the figure depends on the machine.
+fn unit(row: &ResultRow) -> String {
+    let star = if row.wall_clock { "*" } else { "" };
+    format!("{}{star}", row.unit)
 }
 
 fn expectation(judgement: &Judgement) -> Vec<String> {
@@ -188,6 +206,8 @@ fn aligned(table: &[Vec<String>], numbers: usize) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     #[test]
@@ -210,6 +230,7 @@ mod tests {
             case: "5%/burst50ms/unreliable-sequenced".into(),
             metric: metric.into(),
             unit: "ms".into(),
+            wall_clock: false,
             published: Some(1059.06),
             theirs: Some(333.333),
             ours: Some(202.5),
@@ -223,16 +244,21 @@ mod tests {
             ok: Some(false),
             missed: Some("the estimate rises too slowly".into()),
             enforced: true,
+            whole: false,
+            wall_clock: false,
         };
         let result = RunResult {
             plan: "loss-latency".into(),
             seed: 1,
             changed: Vec::new(),
+            conditions: Vec::new(),
+            varied: Vec::new(),
             sides: ["theirs", "ours"],
             rows: vec![row("latency_p99"), row("bytes_ratio")],
             expectations: vec![judgement],
             plots: Vec::new(),
             directory: None,
+            took: Duration::ZERO,
         };
         let text = render(&result);
         assert!(

@@ -51,23 +51,23 @@ const KEYS: &[Key] = &[
 ];
 
 const METRICS: &[Metric] = &[
-    Metric::new(
+    Metric::wall_clock(
         "p99_calm",
         "ms",
         "p99 latency without attack, median of the repeats",
     ),
-    Metric::new(
+    Metric::wall_clock(
         "p99_attacked",
         "ms",
         "p99 latency under attack, median of the repeats",
     ),
-    Metric::new(
+    Metric::wall_clock(
         "p99_added",
         "ms",
         "the difference within a repeat, median of the repeats",
     ),
-    Metric::new("delivered", "%", "messages that arrived under attack"),
-    Metric::new(
+    Metric::wall_clock("delivered", "%", "messages that arrived under attack"),
+    Metric::wall_clock(
         "attacks",
         "1/s",
         "bogus handshakes that were really sent per second",

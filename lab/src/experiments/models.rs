@@ -155,12 +155,12 @@ const METRICS: &[Metric] = &[
     ),
     Metric::new("down", "kB/s", "what a guest receives, mean"),
     Metric::new("host_up", "kB/s", "what the host sends"),
-    Metric::new(
+    Metric::wall_clock(
         "host_work",
         "µs",
         "processor time of the host for each tick; real, and different from run to run",
     ),
-    Metric::new("guest_work", "µs", "the same of a guest, mean"),
+    Metric::wall_clock("guest_work", "µs", "the same of a guest, mean"),
 ];
 
 impl Experiment for Models {

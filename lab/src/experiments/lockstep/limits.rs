@@ -92,12 +92,12 @@ pub(super) const METRICS: &[Metric] = &[
         "kB/s",
         "UDP payload each of the others sends, mean",
     ),
-    Metric::new(
+    Metric::wall_clock(
         "host_cores",
         "",
         "processors the host kept busy, with --real",
     ),
-    Metric::new(
+    Metric::wall_clock(
         "client_cores",
         "",
         "processors all clients together kept busy, with --real",

@@ -91,12 +91,12 @@ const METRICS: &[Metric] = &[
         "%",
         "packets that the host's line had no room for",
     ),
-    Metric::new(
+    Metric::wall_clock(
         "encode",
         "ms",
         "processor time in which the host simulates a tick and encodes and queues one snapshot for all, median; real",
     ),
-    Metric::new(
+    Metric::wall_clock(
         "host_cpu",
         "ms",
         "processor time of the host for each tick, reading, sealing and sending included, mean; real",
