@@ -209,16 +209,20 @@ impl Drop for Background {
     }
 }
 
-fn bind_any(port: u16) -> Result<Udp, StartError> {
+/// A socket that others reach at this port.
+pub(crate) fn bind_any(port: u16) -> Result<Udp, StartError> {
     // One socket for both families; machines without IPv6 have only the other.
     let v6 = SocketAddr::from((Ipv6Addr::UNSPECIFIED, port));
     let v4 = SocketAddr::from((Ipv4Addr::UNSPECIFIED, port));
-    Udp::bind(v6)
-        .or_else(|_| Udp::bind(v4))
-        .map_err(StartError::Io)
+    let bound = Udp::bind(v6).or_else(|_| Udp::bind(v4));
+    bound.map_err(|error| match error.kind() {
+        io::ErrorKind::AddrInUse => StartError::PortTaken(port),
+        _ => StartError::Io(error),
+    })
 }
 
-fn bind_towards(address: SocketAddr) -> Result<Udp, StartError> {
+/// A socket to talk with that address.
+pub(crate) fn bind_towards(address: SocketAddr) -> Result<Udp, StartError> {
     let local = match address {
         SocketAddr::V4(_) => SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0)),
         SocketAddr::V6(_) => SocketAddr::from((Ipv6Addr::UNSPECIFIED, 0)),
@@ -233,7 +237,9 @@ pub enum StartError {
     Address(AddressError),
     /// The session refuses its settings.
     Setup(SetupError),
-    /// The operating system failed us: the port is taken, for example.
+    /// Another program listens at this port.
+    PortTaken(u16),
+    /// The operating system failed us.
     Io(io::Error),
 }
 
@@ -242,6 +248,10 @@ impl fmt::Display for StartError {
         match self {
             StartError::Address(error) => error.fmt(f),
             StartError::Setup(error) => error.fmt(f),
+            StartError::PortTaken(port) => write!(
+                f,
+                "port {port} is taken: end the program that listens there, or choose another port"
+            ),
             StartError::Io(error) => error.fmt(f),
         }
     }

@@ -3,17 +3,18 @@
 //! This crate joins the parts for those who want to use them rather than combine them, and [`prelude`] brings in what a program
 //! needs.
 //!
-//! - [`Background`] runs a session by itself and keeps what is shared the same everywhere: for programs without a loop of
-//!   their own. Begin here.
-//! - [`Driver`] runs a session, or a bare protocol endpoint, over a transport, inside your loop; a [`Crowd`] runs many on one
-//!   thread.
+//! - [`Game`] is one program's part in a game whose rules are written once. Begin here.
+//! - [`Background`] runs a session by itself and keeps what is shared the same everywhere: for programs without rules, or
+//!   without a loop of their own.
+//! - [`Driver`] runs any of the machines below (a match, a session, a bare protocol endpoint) over a transport, inside your
+//!   loop; a [`Crowd`] runs many on one thread.
 //!
 //! The parts stay reachable: [`session`] (rooms, roles, clock, messages, without IO), [`sync`] (shared state), [`proto`]
 //! (connections and channels, without IO), [`transport`] (UDP, TCP, memory, impaired), [`netem`] (the link model), [`wire`] (bits
 //! and bytes).
 //!
 //! It starts no threads and reads no clock behind your back: only a [`Background`] has a thread, and only
-//! [`SharedHandle::watch`] starts another; else nothing happens outside [`Driver::drive`].
+//! [`SharedHandle::watch`] starts another; else nothing happens outside [`Game::run_for`] and [`Driver::drive`].
 //!
 //! Two programs that share a value:
 //!
@@ -77,12 +78,14 @@ mod background;
 #[cfg(unix)]
 mod crowd;
 mod driver;
+mod game;
 
 pub use address::{AddressError, DEFAULT_PORT, resolve};
 pub use background::{Background, SharedHandle, StartError, WaitError};
 #[cfg(unix)]
 pub use crowd::Crowd;
 pub use driver::{Driver, DriverError};
+pub use game::{Game, GameError};
 pub use samestep_netem as netem;
 pub use samestep_proto as proto;
 pub use samestep_session as session;
@@ -106,7 +109,8 @@ pub mod prelude {
     pub use samestep_wire_derive::WireOfFacade as Wire;
 
     pub use crate::{
-        Background, DEFAULT_PORT, Driver, DriverError, SharedHandle, StartError, WaitError,
+        Background, DEFAULT_PORT, Driver, DriverError, Game, GameError, SharedHandle, StartError,
+        WaitError,
     };
     pub use samestep_netem::{LinkConfig, Path, Profile};
     pub use samestep_proto::{
@@ -118,11 +122,12 @@ pub mod prelude {
         RequestId, Role, Session, SessionConfig, SessionEvent, Shared, State, Ticket, To, Verdict,
     };
     pub use samestep_sync::{
-        Beyond, DisplayDelay, Entities, EntityId, Events, Input, Inputs, Interest, Interpolation,
-        Length, List, Live, Lockstep, LockstepConfig, Model, Others, Owner, Pace, Past, PeerId,
-        PlayerId, Relevance, Rng, Rollback, RollbackConfig, SetError, Simulation, SlowMachine,
-        SmoothConfig, SmoothView, Snapshot, SnapshotConfig, Stage, StateSync, StateSyncConfig,
-        Status, Switch, Synced, Tick, World,
+        Beside, Beyond, Both, Choice, DisplayDelay, Either, Entities, EntityId, Events, Input,
+        Inputs, Interest, Interpolation, Length, List, Live, Lockstep, LockstepConfig, Model,
+        Occurrence, Others, Owner, Pace, Past, PeerId, Playback, PlayerId, Relevance, Replay, Rng,
+        Rollback, RollbackConfig, SetError, Simulation, SlowMachine, SmoothConfig, SmoothView,
+        Snapshot, SnapshotConfig, Stage, StateSync, StateSyncConfig, Status, Switch, Synced, Tick,
+        World,
     };
     pub use samestep_transport::{Impaired, Memory, Tcp, Transport, Udp};
 }

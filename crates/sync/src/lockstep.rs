@@ -234,6 +234,13 @@ struct Cursor {
     behind: u64,
 }
 
+impl Default for Lockstep {
+    /// The model with its default settings.
+    fn default() -> Self {
+        Lockstep::new(LockstepConfig::default()).expect("default settings make sense")
+    }
+}
+
 impl Lockstep {
     /// The model with these settings. Refuses those that make no sense.
     pub fn new(config: LockstepConfig) -> Result<Lockstep, LockstepError> {

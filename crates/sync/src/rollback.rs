@@ -132,6 +132,13 @@ impl fmt::Display for RollbackError {
 
 impl core::error::Error for RollbackError {}
 
+impl Default for Rollback {
+    /// The model with its default settings.
+    fn default() -> Self {
+        Rollback::new(RollbackConfig::default()).expect("default settings make sense")
+    }
+}
+
 impl Rollback {
     /// The model with these settings. Refuses those that make no sense.
     pub fn new(config: RollbackConfig) -> Result<Rollback, RollbackError> {

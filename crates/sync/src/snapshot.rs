@@ -151,6 +151,13 @@ impl SnapshotConfig {
     }
 }
 
+impl Default for Snapshot {
+    /// The model with its default settings.
+    fn default() -> Self {
+        Snapshot::new(SnapshotConfig::default()).expect("default settings make sense")
+    }
+}
+
 impl Snapshot {
     /// The model with these settings. Refuses those that make no sense.
     pub fn new(config: SnapshotConfig) -> Result<Snapshot, SnapshotError> {

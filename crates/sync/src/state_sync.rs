@@ -115,6 +115,13 @@ impl StateSyncConfig {
     }
 }
 
+impl Default for StateSync {
+    /// The model with its default settings.
+    fn default() -> Self {
+        StateSync::new(StateSyncConfig::default()).expect("default settings make sense")
+    }
+}
+
 impl StateSync {
     /// The model with these settings. Refuses those that make no sense.
     pub fn new(config: StateSyncConfig) -> Result<StateSync, StateSyncError> {

@@ -1,0 +1,302 @@
+//! A game that is played: what most programs need of sessions, models and sockets, in one type.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::io;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use samestep_session::{
+    JoinTo, LeaveReason, Match, MatchEvent, PlayerId, PlayerInfo, Role, SessionConfig, StartRule,
+    State,
+};
+use samestep_sync::{Live, Model, Occurrence, Simulation, Tick};
+use samestep_transport::{Transport, Udp};
+
+use crate::address::resolve;
+use crate::background::{StartError, bind_any, bind_towards};
+use crate::driver::{Driver, seed};
+
+/// News that are kept for who does not ask for them.
+const NEWS: usize = 1024;
+/// How long a farewell may take.
+const FAREWELL: Duration = Duration::from_secs(2);
+
+/// One program's part in a game: the rules `S`, kept the same everywhere by the model `M`.
+///
+/// A program opens a game or joins it, then goes round in a loop: [`input`](Game::input) with what the keys say,
+/// [`run_for`](Game::run_for) a moment, draw [`shown`](Game::shown).
+///
+/// ```
+/// use samestep::prelude::*;
+/// use std::time::Duration;
+///
+/// #[derive(Clone, Default, PartialEq, Debug, Wire)]
+/// struct Pull(bool);
+///
+/// impl Input for Pull {
+///     fn predict(&self) -> Self {
+///         self.clone() // who pulls goes on pulling
+///     }
+/// }
+///
+/// #[derive(Clone, Default, Replicate)]
+/// struct TugOfWar {
+///     rope: i32,
+/// }
+///
+/// impl Simulation for TugOfWar {
+///     type Input = Pull;
+///     type Event = ();
+///     const NAME: &'static str = "tug of war";
+///
+///     fn step(&mut self, inputs: &Inputs<'_, Pull>, _: &mut Events<()>) {
+///         for (player, _) in inputs.iter().filter(|(_, pull)| pull.0) {
+///             self.rope += if player.0 % 2 == 0 { -1 } else { 1 };
+///         }
+///     }
+/// }
+///
+/// // Two programs in one, so that you can see both.
+/// let config = |name| SessionConfig::new("tug of war", 1).player(name);
+/// let mut ann = Game::host(0, config("Ann"), Rollback::default(), TugOfWar::default())?;
+/// let address = format!("127.0.0.1:{}", ann.local_addr().port());
+/// let mut ben = Game::join(&address, config("Ben"), Rollback::default(), TugOfWar::default())?;
+///
+/// let moment = Duration::from_millis(4);
+/// while ann.shown().rope < 30 {
+///     ann.run_for(moment)?;
+///     ben.run_for(moment)?;
+///     ben.input(&Pull(true));
+/// }
+/// assert_eq!(ann.players().len(), 2);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// Dropping it says farewell once and does not wait for an answer; [`leave`](Game::leave) sees to it that the others know.
+pub struct Game<S: Simulation, M: Model, T: Transport = Udp> {
+    driver: Driver<T, Match<Live<S>, M>>,
+    news: VecDeque<MatchEvent>,
+}
+
+impl<S: Simulation, M: Model> Game<S, M> {
+    /// Opens a game at `port`, 0 for any free one, and plays in it. It begins at once; who joins later gets the state.
+    pub fn host(port: u16, config: SessionConfig, model: M, state: S) -> Result<Self, StartError> {
+        Game::over(bind_any(port)?, config, Role::Host, model, Live::new(state))
+    }
+
+    /// Opens a game for others: a dedicated server. The players of `config` do not play here.
+    pub fn serve(
+        port: u16,
+        mut config: SessionConfig,
+        model: M,
+        state: S,
+    ) -> Result<Self, StartError> {
+        config.players.clear();
+        Game::host(port, config, model, state)
+    }
+
+    /// Joins a host's game: `"example.org:14242"`, `"192.168.0.7"`, `"[::1]:5000"`. The state given here is replaced by the game's.
+    pub fn join(
+        address: &str,
+        config: SessionConfig,
+        model: M,
+        state: S,
+    ) -> Result<Self, StartError> {
+        Game::join_as(address, Role::Client, config, model, state)
+    }
+
+    /// Watches a host's game. The players of `config` do not play here.
+    pub fn watch(
+        address: &str,
+        mut config: SessionConfig,
+        model: M,
+        state: S,
+    ) -> Result<Self, StartError> {
+        config.players.clear();
+        Game::join_as(address, Role::Spectator, config, model, state)
+    }
+
+    /// Opens a game without a host at `port`, 0 for any free one: a mesh, in which everyone talks to everyone.
+    pub fn open_mesh(
+        port: u16,
+        config: SessionConfig,
+        model: M,
+        state: S,
+    ) -> Result<Self, StartError> {
+        let udp = bind_any(port)?;
+        Game::over(udp, config, Role::Introducer, model, Live::new(state))
+    }
+
+    /// Joins a mesh through any of its members.
+    pub fn join_mesh(
+        address: &str,
+        config: SessionConfig,
+        model: M,
+        state: S,
+    ) -> Result<Self, StartError> {
+        Game::join_as(address, Role::Peer, config, model, state)
+    }
+
+    fn join_as(
+        address: &str,
+        role: fn(JoinTo) -> Role,
+        config: SessionConfig,
+        model: M,
+        state: S,
+    ) -> Result<Self, StartError> {
+        let join = JoinTo::new(resolve(address)?);
+        let udp = bind_towards(join.address)?;
+        Game::over(udp, config, role(join), model, Live::new(state))
+    }
+}
+
+impl<S: Simulation, M: Model, T: Transport> Game<S, M, T> {
+    /// Takes any part in a game, over a transport of your own: a socket with other settings, TCP, a bad network on purpose.
+    pub fn over(
+        transport: T,
+        config: SessionConfig,
+        role: Role,
+        model: M,
+        world: Live<S>,
+    ) -> Result<Self, StartError> {
+        let opens = role.join().is_none() && config.start == StartRule::ByAuthority;
+        let (now, seed) = (transport.now(), seed().map_err(StartError::Io)?);
+        let mut game =
+            Match::new(now, config, role, seed, model, world).map_err(StartError::Setup)?;
+        if opens {
+            game.session_mut().start(now);
+        }
+        Ok(Game {
+            driver: Driver::over(transport, game),
+            news: VecDeque::new(),
+        })
+    }
+
+    /// Lets this much time pass: hears the others, simulates what is due, tells what there is to tell.
+    ///
+    /// An error means that this program's part is over: it could not join, was sent away, the room was closed. Its words say why.
+    pub fn run_for(&mut self, time: Duration) -> Result<(), GameError> {
+        let until = self.driver.now() + time;
+        while let Some(event) = self.driver.drive(until)? {
+            if self.news.len() == NEWS {
+                self.news.pop_front();
+            }
+            self.news.push_back(event);
+        }
+        match self.driver.machine().session().state() {
+            State::Left(reason) => Err(GameError::Left(reason.clone())),
+            _ => Ok(()),
+        }
+    }
+
+    /// What [this program's first player](Game::me) does now. For controls call it once a tick with what is held; a command is given once.
+    ///
+    /// False if it may not act now: it has not joined yet, or too much waits already.
+    pub fn input(&mut self, input: &S::Input) -> bool {
+        self.me().is_some_and(|me| self.input_of(me, input))
+    }
+
+    /// The same of any player on this program, where several share it.
+    pub fn input_of(&mut self, player: PlayerId, input: &S::Input) -> bool {
+        let now = self.driver.now();
+        self.driver.machine_mut().input(now, player, input)
+    }
+
+    /// The first player on this program; `None` before it has joined, or if nobody plays here.
+    pub fn me(&self) -> Option<PlayerId> {
+        self.driver.machine().session().my_players().next()
+    }
+
+    /// Who plays, with names and colours.
+    pub fn players(&self) -> &[PlayerInfo] {
+        self.driver.machine().session().room().players()
+    }
+
+    /// What to draw, under any model.
+    pub fn shown(&mut self) -> &S {
+        let now = self.driver.now();
+        self.driver.machine_mut().shown(now)
+    }
+
+    /// The state as it is simulated here. Where the authority alone simulates it is the newest that is known.
+    pub fn state(&self) -> &S {
+        self.driver.machine().world().state()
+    }
+
+    /// The tick of [`state`](Game::state).
+    pub fn tick(&self) -> Tick {
+        self.driver.machine().status().tick
+    }
+
+    /// The next event of the rules: with its tick, and how sure it is.
+    pub fn next_event(&mut self) -> Option<Occurrence<S::Event>> {
+        self.driver.machine_mut().world_mut().poll_event()
+    }
+
+    /// The next news of the room and of the model: who came, who left, messages, states that differed. Of what nobody asks for, the
+    /// last 1024 are kept.
+    pub fn next_news(&mut self) -> Option<MatchEvent> {
+        self.news.pop_front()
+    }
+
+    /// The address others join at; if it is a wildcard, on any address of this machine.
+    pub fn local_addr(&self) -> SocketAddr {
+        self.driver.local_addr()
+    }
+
+    /// Leaves with these words to the others, and waits at most two seconds until they know. A host closes the room.
+    pub fn leave(mut self, words: &str) -> Result<(), GameError> {
+        let until = self.driver.now() + FAREWELL;
+        Ok(self.driver.leave_game(words, until)?)
+    }
+
+    /// What runs it, for all the rest: session, model and world are in its [machine](Driver::machine).
+    pub fn driver(&self) -> &Driver<T, Match<Live<S>, M>> {
+        &self.driver
+    }
+
+    /// What runs it, for all the rest. Take its events from [`next_news`](Game::next_news).
+    pub fn driver_mut(&mut self) -> &mut Driver<T, Match<Live<S>, M>> {
+        &mut self.driver
+    }
+}
+
+impl<S: Simulation, M: Model, T: Transport> Drop for Game<S, M, T> {
+    /// Says farewell, if that was not done.
+    fn drop(&mut self) {
+        let now = self.driver.now();
+        self.driver.machine_mut().session_mut().leave(now, "");
+        // Who drops it has no use for an error; the others find out by the silence.
+        let _ = self.driver.drive(Duration::ZERO);
+    }
+}
+
+/// Why a game does not go on.
+#[derive(Debug)]
+pub enum GameError {
+    /// This program is not in the room any more, or did not get in.
+    Left(LeaveReason),
+    /// The operating system failed us.
+    Io(io::Error),
+}
+
+impl fmt::Display for GameError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            GameError::Left(LeaveReason::Silent) => {
+                f.write_str("the connection to the others is lost")
+            }
+            GameError::Left(reason) => reason.fmt(f),
+            GameError::Io(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for GameError {}
+
+impl From<io::Error> for GameError {
+    fn from(error: io::Error) -> GameError {
+        GameError::Io(error)
+    }
+}
