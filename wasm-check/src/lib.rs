@@ -1,6 +1,25 @@
-//! Plays replays of the games, and matches of the sandbox, and says what came out, the same natively and in WebAssembly.
+//! Plays replays of the games, and matches of the sandbox, and says what came out: the same natively and in WebAssembly, or `make wasm` fails.
 //!
-//! There the host of the module, a script in Node, calls [`alloc`](exports::alloc), writes the file into memory, calls [`run`](exports::run) and reads the report.
+//! A game that computes something else in a browser than on a server drifts apart there, so it is tried: a match is recorded once, and played
+//! natively and in Node, in debug and in release. Each play gives a report, a checksum of the state every few ticks, and the four are compared byte for byte.
+//!
+//! ```
+//! use samestep_wasm_check::{record, report, subjects};
+//!
+//! assert!(subjects().contains(&"evaluation".to_string()));
+//! let replay = record("evaluation").expect("one of the subjects");
+//! let played = report(replay)?;
+//! let mut lines = played.lines();
+//! assert_eq!(lines.next(), Some("evaluation version 1"));
+//! assert!(lines.next().unwrap().starts_with("0 ")); // the tick, and its state's checksum
+//! assert!(played.ends_with("recorded checksums agree\n"));
+//! # Ok::<(), String>(())
+//! ```
+//!
+//! In WebAssembly the host of the module, a script in Node (`play.mjs`), calls [`alloc`](exports::alloc), writes the file into memory, calls [`run`](exports::run)
+//! and reads the report at [`text`](exports::text): three exports, no bindings.
+//!
+//! It says *that* two builds differ and from which tick on. Where the state differs, `samestep sync-test` and `samestep replay --verify` say.
 
 mod sandbox;
 

@@ -1,9 +1,28 @@
 //! The games of Samestep to see and play, in a window and in the browser.
 //!
-//! The sandbox plays a whole match in one program and shows every player's screen side by side; `samestep-sandbox` is what it shows.
+//! One tab is the *sandbox*: a whole match in one program, every player's screen side by side, with sliders for each player's network and plots of what
+//! the netcode does. What it shows is computed by `samestep-sandbox`; this crate draws kept pictures of it and takes keys and mouse. The other tab is
+//! *replays*: recorded matches and desync bundles, to watch, verify, cut and compare.
 //!
-//! - [`app::Arcade`] is the program. [`registry::GAMES`] has the games; [`drawn::Drawn`] says how one looks and is played.
-//! - [`show::Show`] is a match of any game.
+//! `make play` serves it as a page, `make window` opens it in a window. Both take the same links, such as
+//! `game=skirmish&model=rollback&players=3&net=lte&seed=7`, each of which is one match, to the last bit.
+//!
+//! # Main types
+//!
+//! - [`app::Arcade`] is the program, [`app::Opening`] what it begins with.
+//! - [`registry::GAMES`] has the games. [`drawn::Drawn`] says how one looks and is played by hand; [`canvas::Canvas`] is what it draws on. A game that is not
+//!   known is a [`show::Show`], of which an [`Entry`](show::Entry) makes new ones.
+//! - [`sandbox::Workbench`] and [`replays::Replays`] are the two tabs.
+//! - [`surroundings::Surroundings`] is what differs between a window and a page: the clock, files, the address.
+//! - [`report::Report`] is what is on the screen, as data, with the places of all controls: tests read it, also from a real browser.
+//!
+//! # To add a game
+//!
+//! Implement [`Drawn`](drawn::Drawn) in a file of `games/` and add a line to [`registry::GAMES`]: it then is in every list, link and test, and in Replays.
+//!
+//! # What it does not do
+//!
+//! It plays no match over a network, and knows no netcode: everything comes from the sandbox, and nothing it draws bears on the match. It has no sound.
 
 pub mod app;
 pub mod canvas;

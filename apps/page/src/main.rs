@@ -1,5 +1,16 @@
-//! `samestep-page PROGRAM PARTS FOLDER` lays out a page: a program compiled to WebAssembly, what binds it to the browser, and the parts that are
-//! written by hand (index.html and so on). Binding takes a while and is left out if nothing has changed; `scripts/page` calls this.
+//! Lays out the arcade as a page that a browser can open: the program compiled to WebAssembly, what binds it to the browser, and the parts that are
+//! written by hand.
+//!
+//! ```text
+//! samestep-page PROGRAM.wasm PARTS FOLDER
+//! ```
+//!
+//! - `PROGRAM.wasm` is `samestep-arcade`, compiled for `wasm32-unknown-unknown`.
+//! - `PARTS` is a folder whose files are copied: `apps/arcade/page`, with `index.html`, `start.js`, `style.css` and the icon.
+//! - `FOLDER` gets all of it, and `arcade.js` with `arcade_bg.wasm` besides.
+//!
+//! Binding takes a while and is left out if neither the program nor this one has changed since. `scripts/page` compiles and calls this; `samestep play`
+//! serves the folder. It is a program of its own because what binds is a large dependency that nothing else needs.
 
 use std::error::Error;
 use std::fs;

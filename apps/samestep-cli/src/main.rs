@@ -1,4 +1,20 @@
-//! The `samestep` program.
+//! The `samestep` program: everything the libraries do, to be tried from a terminal.
+//!
+//! ```text
+//! samestep play                              the games in the browser, or in a window
+//! samestep host                              a room for several terminals; `join` and `peer` take part
+//! samestep demo --latency 80 --loss 5%       a host and three bots over real UDP, with a live table
+//! samestep watch skirmish                    bots on the terminal; `replay` shows a recorded match
+//! samestep sync-test sublockus --seed 3      a game against itself
+//! samestep lab run delivery                  an experiment; `lab list`, `lab report`, `lab soak`
+//! samestep --help
+//! ```
+//!
+//! A command is a file of its name with an `Arguments` and a `run`; `room.rs` has the three that open or join a room, and `console` what is typed and shown in it.
+//! `games.rs` knows the games by name. What fails does so with words and an exit code from `failure.rs`, the same for every command: 0 if all went well, 1 if something measured is
+//! not as it should be, more for why it could not be done.
+//!
+//! It holds no networking and no rules of its own: rooms come from `samestep`, matches from `samestep-sandbox`, experiments from `samestep-lab`.
 
 mod address;
 mod announce;

@@ -5,8 +5,6 @@
 //! holds no bytes, reads no clock and gives the same fates for the same seed on every machine; whoever drives it
 //! (a simulated world, an impaired socket, a proxy) keeps the datagrams until they are due.
 //!
-//! It does *not* model routes, sharing of one bottleneck between several links, or anything above datagrams.
-//!
 //! The effects apply in this order: partition, loss, rate queue, latency with jitter, spikes and dozing, then
 //! reordering, duplication and corruption. Each draws from its own stream of random numbers, so that two runs with the
 //! same seed lose the same datagrams even when one of them has more jitter.
@@ -31,6 +29,16 @@
 //! assert!((925..975).contains(&arrived));
 //! # Ok::<(), samestep_netem::LinkError>(())
 //! ```
+//!
+//! # Main types
+//!
+//! - [`Link`], its [`LinkConfig`] and its [`LinkStats`]. [`Loss`], [`Jitter`], [`Spike`] and [`Doze`] are what can happen on it.
+//! - [`Path`]: a link each way. [`Profile`]: paths with a name (`lan`, `lte`, `bad-wifi` and others), each with where its figures come from.
+//! - [`Rng`]: the random numbers behind it, the same on every machine.
+//!
+//! # What it does not do
+//!
+//! It models neither routes nor one bottleneck shared by several links, nor anything above datagrams.
 
 mod config;
 mod delay;

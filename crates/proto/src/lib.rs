@@ -1,16 +1,14 @@
 //! The protocol of Samestep: connections between game endpoints over an unreliable datagram network, without IO.
 //!
-//! An [`Endpoint`] owns its connections. Datagrams, messages and the time go in; datagrams, messages and events come
+//! An [`Endpoint`] owns its connections, as a client, as a server, or both. Datagrams, messages and the time go in; datagrams, messages and events come
 //! out. There is no socket, no clock, no thread and no hidden randomness in here, so a run can be repeated exactly
 //! from a seed, and the same code runs natively and in WebAssembly.
-//!
-//! It does not know games, ticks or players, and does not send anything by itself: drivers do (`samestep`,
-//! `samestep-sim`).
 //!
 //! ```
 //! use samestep_proto::{ChannelId, Config, ConnectOptions, Endpoint, Event};
 //! use std::{net::SocketAddr, time::Duration};
 //!
+//! let ordered = ChannelId(3); // of the default list: one channel of each kind
 //! let (here, there): (SocketAddr, SocketAddr) = ("10.0.0.1:1".parse()?, "10.0.0.2:2".parse()?);
 //! let mut client = Endpoint::new(Config::new("pong", 1), [1; 32])?;
 //! let mut server = Endpoint::new(Config::new("pong", 1).accepting(8), [2; 32])?;
@@ -18,6 +16,7 @@
 //!
 //! let (mut now, mut buf, mut received) = (Duration::ZERO, [0; 1200], None);
 //! while received.is_none() {
+//!     // A socket does this.
 //!     while let Some(packet) = client.poll_transmit(now, &mut buf) {
 //!         server.handle_datagram(now, here, &mut buf[..packet.len]);
 //!     }
@@ -26,7 +25,7 @@
 //!     }
 //!     while let Some(event) = client.poll_event() {
 //!         if let Event::Connected { .. } = event {
-//!             client.send(now, id, ChannelId(3), b"hello")?;
+//!             client.send(now, id, ordered, b"hello")?;
 //!         }
 //!     }
 //!     while let Some(event) = server.poll_event() {
@@ -41,6 +40,29 @@
 //! assert_eq!(received.unwrap(), b"hello");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+//!
+//! # Channels
+//!
+//! A connection has up to [`MAX_CHANNELS`] channels, each a [`ChannelConfig`] with a [`ChannelKind`]; both ends declare the same list. A loss on one holds up
+//! no other. Reliable channels mend losses before they are noticed, as their [`Repair`] says. Messages may be longer than a packet:
+//! up to 64 KiB unreliably, 32 MiB reliably, unless set otherwise.
+//!
+//! # Main types
+//!
+//! - [`Endpoint`], its [`Config`] and its [`Event`]s. [`AcceptConfig`] says who may connect, [`ConnectOptions`] what a client brings along.
+//! - [`Machine`]: the shape that endpoints have in common with what is built on them. Whoever drives one can drive the others.
+//! - [`CloseReason`], [`RefuseReason`], [`SendError`]: what went wrong, in words a player can be shown.
+//! - [`Stats`] of a connection, [`EndpointStats`] of what is outside; [`Delivery`] reports of messages; [`Exchange`]s of times, for clocks.
+//! - [`TokenClaims`] and `TokenIssuer`: tokens of a lobby that let a client in.
+//!
+//! # What it does not do
+//!
+//! It knows neither games nor ticks nor players, and sends nothing by itself: `samestep` drives it over sockets, `samestep-sim` in virtual time. It does
+//! not find servers, and does not get through address translation that lets nothing in. Every byte it sends is written down in `WIRE.md`.
+//!
+//! # Features
+//!
+//! `crypto`, on by default: encryption and tokens. Without it packets are [plain](Security::Plain), for transports that encrypt by themselves.
 
 mod buffers;
 mod channel;

@@ -1,7 +1,58 @@
-//! Derive macros for `samestep-session`.
+//! `#[derive(Message)]` and `#[derive(Action)]`: a type that can be sent in a room, and one that the authority decides about.
 //!
-//! They turn the attributes of a type into implementations of `Message` and `Action`. They are documented, and exported,
-//! by `samestep-session`; this crate is of no use alone.
+//! Programs get them with `samestep-session`, or with the prelude of `samestep`, and need not name this crate. What they write is short:
+//!
+//! ```
+//! use samestep_session::{Action, Delivery, Message, MessageKind};
+//! use samestep_wire::Wire;
+//!
+//! #[derive(Clone, Wire, Message)]
+//! #[message(kind = 7, delivery = "sequenced")]
+//! struct Position(f32, f32);
+//!
+//! #[derive(Clone, Wire, Message, Action)]
+//! #[action(denial = u8)]
+//! struct OpenDoor;
+//!
+//! // What becomes of them:
+//! #[derive(Clone, Wire)]
+//! struct PositionByHand(f32, f32);
+//!
+//! impl Message for PositionByHand {
+//!     const KIND: MessageKind = MessageKind::of_game(7);
+//!     const DELIVERY: Delivery = Delivery::Sequenced;
+//! }
+//!
+//! #[derive(Clone, Wire)]
+//! struct OpenDoorByHand;
+//!
+//! impl Message for OpenDoorByHand {
+//!     const KIND: MessageKind = MessageKind::of_name("OpenDoor");
+//!     const DELIVERY: Delivery = Delivery::ReliableOrdered;
+//! }
+//!
+//! impl Action for OpenDoorByHand {
+//!     type Command = Self;
+//!     type Denial = u8;
+//! }
+//!
+//! assert_eq!((Position::KIND, Position::DELIVERY), (PositionByHand::KIND, PositionByHand::DELIVERY));
+//! assert_eq!((OpenDoor::KIND, OpenDoor::DELIVERY), (OpenDoorByHand::KIND, OpenDoorByHand::DELIVERY));
+//! ```
+//!
+//! # Attributes
+//!
+//! All of them stand on the type; fields have those of `Wire`.
+//!
+//! | | |
+//! |---|---|
+//! | `#[message(kind = 7)]` | its number on the wire, a constant below 0xFF00; made from the type's name unless told |
+//! | `#[message(delivery = "sequenced")]` | `unreliable`, `sequenced`, `reliable-unordered`, `reliable-ordered` (the default) or `redundant` |
+//! | `#[action(command = Type)]` | what the authority makes of it; the action itself unless told |
+//! | `#[action(denial = Type)]` | why not; a `String` unless told |
+//! | `#[message(crate = path)]`, `#[action(crate = path)]` | where `samestep_session` is found, in crates that re-export it |
+//!
+//! What does not compile stands with the derives in `samestep-session`.
 
 mod attributes;
 mod expand;

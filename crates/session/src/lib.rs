@@ -1,43 +1,59 @@
-//! Turns connections into games: who is in the room, a common clock, and messages that mean something.
+//! Turns connections into games: who is in the room, a common clock, messages that mean something, and a game that all play.
 //!
 //! A [`Session`] is one program's part in a room: a dedicated server, a hosting player, a client, a spectator or a member of
 //! a mesh, as its [`Role`] says. Everything else is the same code. What all agree on is the [`Room`]: members propose changes,
 //! the authority (the host, in a mesh the leader they elected) puts them in order, and everyone applies the same changes in the same order.
 //!
-//! - [`SessionConfig`] says what a program brings: players, capacity, password, grace periods, what to do about silence.
-//! - [`SessionEvent`]s tell what happens; [`State`] and [`LeaveReason`] where this program is in its life, and why it ended.
-//! - A [`Message`] is a type with a [`Delivery`]; an [`Action`] is one that the authority confirms before it happens, or checks
-//!   after. [`Handlers`] call the game's functions for each type.
-//! - [`Session::time`] is one time for all, estimated by the [`clock`].
-//! - [`Shared`] keeps a struct of fields the same everywhere.
-//! - [`discovery`] finds rooms in the local network.
+//! A [`Match`] is a session with a game in it: it hands a simulation and a model of `samestep-sync` what they need, and carries what they say.
 //!
 //! An action, asked for by the host's own player; one at a remote program takes the same way:
 //!
 //! ```
 //! use core::time::Duration;
-//! use samestep_session::{MessageKind, Role, Session, SessionConfig, SessionEvent, Verdict};
+//! use samestep_session::{Action, Message, Role, Session, SessionConfig};
+//! use samestep_wire::Wire;
 //!
-//! let (now, open_door) = (Duration::ZERO, MessageKind(7));
+//! #[derive(Clone, Debug, PartialEq, Wire, Message, Action)]
+//! struct OpenDoor {
+//!     #[wire(max_len = 16)]
+//!     which: String,
+//! }
+//!
+//! let now = Duration::ZERO;
 //! let config = SessionConfig::new("example", 1).player("Ann");
 //! let mut host = Session::new(now, config, Role::Host, [1; 32])?;
-//! host.request_bytes(now, open_door, b"north")?;
+//! host.request(now, &OpenDoor { which: "north".into() })?;
 //! let mut opened = Vec::new();
 //! while let Some(event) = host.poll_event() {
-//!     match event {
-//!         SessionEvent::Request { ticket, payload, .. } => host.resolve(now, ticket, Verdict::Command(payload)),
-//!         SessionEvent::Command { payload, .. } => opened.push(payload),
-//!         _ => {}
+//!     if let Some((ticket, door)) = event.request::<OpenDoor>() {
+//!         // The authority decides; everyone is told, or the asker why not.
+//!         host.resolve_as::<OpenDoor>(now, ticket, Ok(door))?;
+//!     } else if let Some((_, door)) = event.command::<OpenDoor>() {
+//!         opened.push(door.which);
 //!     }
 //! }
-//! assert_eq!(opened, [b"north"]);
+//! assert_eq!(opened, ["north"]);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! [`Session`] shows two of them talking, [`Match`] a game.
+//!
+//! # Main types
+//!
+//! - [`SessionConfig`] says what a program brings: players, capacity, password, grace periods, what to do about silence.
+//! - [`SessionEvent`]s tell what happens; [`State`] and [`LeaveReason`] where this program is in its life, and why it ended.
+//! - A [`Message`](trait@Message) is a type with a [`Delivery`]; an [`Action`](trait@Action) is one that the authority confirms before it happens, or checks
+//!   after. [`Handlers`] call the game's functions for each type.
+//! - [`Match`] and [`MatchEvent`]: a game in a room, under any model.
+//! - [`Session::time`] is one time for all, estimated by the [`clock`].
+//! - [`Shared`] keeps a struct of fields the same everywhere.
+//! - [`discovery`] finds rooms in the local network.
+//!
 //! # What it does not do
 //!
-//! No IO, threads, clocks or randomness of its own: datagrams, the time and a seed go in ([`Session`] shows how), and what happened
-//! once happens again. It does not simulate or predict, and does not know what messages mean. It does not hide a room's members from each other.
+//! No IO, threads, clocks or randomness of its own: datagrams, the time and a seed go in, and what happened
+//! once happens again; `samestep` drives it over sockets. It does not know what messages mean, nor how a game is kept in step: models do. It does not hide a room's
+//! members from each other.
 
 mod address;
 pub mod clock;

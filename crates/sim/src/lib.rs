@@ -1,13 +1,15 @@
-//! Worlds of many endpoints in virtual time, with checkers for the promises of the protocol.
+//! Worlds of many programs in virtual time, with checkers for what Samestep promises.
 //!
-//! A [`World`] holds nodes (an `Endpoint` each, with an address and a clock of its own) and a link for every ordered
-//! pair of them. It carries real datagrams, impaired as the links say, and returns what applications would notice, one
-//! [`Wake`] at a time; the caller plays all the applications. A [`Referee`] makes and recognises the messages and
-//! checks the promises listed in [`check::Promise`]. A [`Fleet`] is a world of machines of any kind, sessions above all.
-//! [`soak()`] runs thousands of random worlds.
+//! Real sockets show what happened to happen, at the pace of the clock. Here time passes as fast as it is computed, and everything follows
+//! from a seed: what went wrong once can be watched again.
 //!
-//! It does *not* read a clock or use a socket: everything follows from a seed, so whatever happened once can
-//! be watched again. The soak runner alone uses threads, one world in each: worlds share nothing.
+//! - A [`World`] holds nodes (an `Endpoint` each, with an address and a clock of its own) and a link for every ordered
+//!   pair of them. It carries real datagrams, impaired as the links say, and returns what applications would notice, one
+//!   [`Wake`] at a time; the caller plays all the applications.
+//! - A [`Fleet`] is a world of machines of any kind: sessions, matches.
+//! - A [`Referee`] makes and recognises the messages of a world and checks the promises listed in [`check::Promise`]. [`Broken`] endpoints break them
+//!   on purpose, to show that it notices; [`Hostile`] ones attack.
+//! - [`soak()`] runs thousands of random worlds of a [`Suite`], and names the seeds that failed.
 //!
 //! The latency of one message in each direction over a lossy link:
 //!
@@ -24,20 +26,39 @@
 //! let client = world.add_node(Config::new("example", 1));
 //! let connection = world.connect(client, server, ConnectOptions::default())?;
 //! let ordered = ChannelId(3);
+//! let mut asked = Duration::ZERO;
+//! let mut took = None;
 //! while let Some(wake) = world.next(Duration::from_secs(5)) {
 //!     match wake {
-//!         Wake::Event { node, event: Event::Connected { .. }, .. } if node == client => {
+//!         Wake::Event { node, at, event: Event::Connected { .. } } if node == client => {
+//!             asked = at;
 //!             world.send(client, connection, ordered, b"ping")?;
 //!         }
 //!         Wake::Message(ping) if ping.node == server => {
 //!             world.send(server, ping.from, ordered, b"pong")?;
 //!         }
-//!         Wake::Message(pong) => println!("answered at {:?}", pong.at),
+//!         Wake::Message(pong) => took = Some(pong.at - asked),
 //!         _ => {}
 //!     }
 //! }
+//! assert!(took.unwrap() >= 2 * latency);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+//!
+//! A random world of each suite, as the soak runs them:
+//!
+//! ```
+//! use samestep_sim::{Suite, soak};
+//!
+//! let report = soak(Suite::Protocol, 1, 2, |_| ());
+//! assert!(report.failures.is_empty(), "{:?}", report.failures);
+//! println!("{report}"); // 2 worlds, … messages, 0 failures
+//! ```
+//!
+//! # What it does not do
+//!
+//! It does *not* read a clock or use a socket. The soak runner alone uses threads, one world in each: worlds share nothing. It judges promises, not speed: that is
+//! the lab's.
 
 mod agenda;
 mod attack;

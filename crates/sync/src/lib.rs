@@ -1,25 +1,20 @@
 //! A game written once, and kept the same everywhere: simulations, the models that keep them in step, and shared fields.
 //!
-//! # Simulations
+//! # A game
 //!
-//! A game says what its state consists of (`#[derive(Replicate)]`) and how one tick turns it into the next ([`Simulation`]). From the one
-//! description come check values, differences in words, exact encodings, save games, replays and repairs. A [`Model`] decides
-//! who simulates what and what travels. Two programs in lockstep, in which only inputs travel:
+//! A game says what its state consists of (`#[derive(Replicate)]`) and how one tick turns it into the next ([`Simulation`]). That is all it says: it
+//! knows neither time nor network, and `step` gives the same for the same everywhere, to the last bit.
 //!
 //! ```
-//! use core::time::Duration;
-//! use samestep_sync::{
-//!     Events, Input, Inputs, Live, Lockstep, LockstepConfig, Member, Model, PeerId, PlayerId, Replicate, Roster,
-//!     Simulation, Wire, World,
-//! };
-//! use samestep_wire::encode_to_vec;
+//! use samestep_sync::{Events, Input, Inputs, Live, PlayerId, Replicate, Simulation, Tick, TickInputs, Wire, World, sync_test};
 //!
+//! /// What a player does in a tick: a stroke of the oars, or none.
 //! #[derive(Clone, Default, PartialEq, Debug, Wire)]
 //! struct Row(u8);
 //!
 //! impl Input for Row {
 //!     fn predict(&self) -> Self {
-//!         Row(0) // a stroke is not repeated by itself
+//!         Row(0) // what to assume of the next tick: a stroke is not repeated by itself
 //!     }
 //! }
 //!
@@ -36,11 +31,87 @@
 //!     fn step(&mut self, inputs: &Inputs<'_, Row>, events: &mut Events<u32>) {
 //!         for (_, Row(metres)) in inputs.given() {
 //!             self.metres += u32::from(*metres);
-//!             events.emit(self.metres);
+//!             events.emit(self.metres); // a splash: an effect, not part of the state
 //!         }
 //!     }
 //! }
 //!
+//! // Alone, without a network:
+//! let mut boat = Live::new(Boat::default());
+//! let mut inputs = TickInputs::new();
+//! inputs.set_players(&[PlayerId(0)]);
+//! inputs.give(PlayerId(0), &Row(3));
+//! boat.step(Tick(0), &inputs);
+//! assert_eq!(boat.state().metres, 3);
+//!
+//! // Against itself, every tick simulated again: are the rules deterministic, is the state complete?
+//! let report = sync_test(Boat::default(), 200, 8, |tick, _, inputs| {
+//!     inputs.set_players(&[PlayerId(0)]);
+//!     if tick.0 % 20 == 0 {
+//!         inputs.give(PlayerId(0), &Row(3));
+//!     }
+//! })?;
+//! assert_eq!(report.ticks, 200);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! From the one description come check values, differences in words, exact encodings, save games, replays, repairs, and what is streamed to others.
+//!
+//! # Models
+//!
+//! A [`Model`] decides who simulates what, and what travels. The game is the same under all of them, and whether somebody joins late, vanishes, returns or only
+//! watches is the model's affair.
+//!
+//! | | who simulates | what travels | one's own input shows | others are seen |
+//! |---|---|---|---|---|
+//! | [`Lockstep`] | everyone, what is known | inputs | when everyone has it | exactly, a little late |
+//! | [`Rollback`] | everyone, ahead of what is known, and again where it was wrong | inputs | at once, or a set delay later | as predicted, then corrected |
+//! | [`Snapshot`] | the authority alone | states, as far as they changed | a round trip and a display delay later | smoothly, in the past |
+//! | [`StateSync`] | the authority; each guest predicts | states, as far as they changed | at once | smoothly, in the past |
+//!
+//! [`Switch`] changes between them while a game runs; [`Beside`] runs two side by side, each with a part of the game. Lockstep and rollback work in hosted rooms and in
+//! meshes; the others are for hosted rooms.
+//!
+//! # Running a model
+//!
+//! Programs put a game and a model into a `Match` of `samestep-session`, or let `samestep` do it. A model itself does no IO: it is told who is there and what arrived,
+//! is lent the game as a [`World`], and says what to send. Two programs with the boat from above, in lockstep:
+//!
+//! ```
+//! use core::time::Duration;
+//! use samestep_sync::{
+//!     Events, Input, Inputs, Live, Lockstep, LockstepConfig, Member, Model, PeerId, PlayerId, Replicate, Roster,
+//!     Simulation, Wire, World,
+//! };
+//! use samestep_wire::encode_to_vec;
+//!
+//! # #[derive(Clone, Default, PartialEq, Debug, Wire)]
+//! # struct Row(u8);
+//! #
+//! # impl Input for Row {
+//! #     fn predict(&self) -> Self {
+//! #         Row(0) // a stroke is not repeated by itself
+//! #     }
+//! # }
+//! #
+//! # #[derive(Clone, Default, Replicate)]
+//! # struct Boat {
+//! #     metres: u32,
+//! # }
+//! #
+//! # impl Simulation for Boat {
+//! #     type Input = Row;
+//! #     type Event = u32;
+//! #     const NAME: &'static str = "boat";
+//! #
+//! #     fn step(&mut self, inputs: &Inputs<'_, Row>, events: &mut Events<u32>) {
+//! #         for (_, Row(metres)) in inputs.given() {
+//! #             self.metres += u32::from(*metres);
+//! #             events.emit(self.metres);
+//! #         }
+//! #     }
+//! # }
+//! #
 //! let member = |n| Member {
 //!     peer: PeerId(n),
 //!     players: vec![PlayerId(n)],
@@ -83,14 +154,16 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Main types:
+//! # Main types
 //!
 //! - [`Simulation`], [`Input`], [`Inputs`], [`Events`]: the rules. [`Entities`], [`List`], [`Rng`] and [`math`] are what deterministic rules are made of.
 //! - [`Record`](trait@Record), [`Replicate`](trait@Replicate): the description. [`Table`], [`Tree`], [`Difference`] work on it without knowing the type.
 //! - [`World`]: what a model is lent. [`Live`] makes one of any simulation.
+//! - [`Model`] and the models above, each with its settings: [`LockstepConfig`], [`RollbackConfig`], [`SnapshotConfig`], [`StateSyncConfig`]. [`Status`] and
+//!   [`ModelEvent`] say how it goes.
+//! - [`Interest`]: who may see what, where the authority alone knows everything. [`Past`]: what a shooter saw.
 //! - [`SmoothView`]: a state to draw, in between ticks, without the jumps of corrections.
-//! - [`Model`], [`Lockstep`], [`LockstepConfig`], [`Rollback`], [`RollbackConfig`], [`Status`], [`ModelEvent`].
-//! - [`Recorder`], [`Replay`], [`Playback`]; [`save_game`], [`load_game`]; [`sync_test()`], a game against itself.
+//! - [`Recorder`], [`Replay`], [`Playback`]; [`save_game`], [`load_game`]; [`sync_test()`].
 //!
 //! # Shared fields
 //!

@@ -2,7 +2,8 @@
 //!
 //! A [`Transport`] moves datagrams between socket addresses and tells the time. It knows nothing of connections,
 //! reliability or encryption; it may lose datagrams (counting those it drops itself) but keeps each whole.
-//! Nothing blocks except [`Transport::wait`], and no transport starts a thread.
+//! Nothing blocks except [`Transport::wait`], and no transport starts a thread. This is the only layer that touches the operating system: everything above
+//! is given datagrams and the time.
 //!
 //! - [`Udp`]: real datagrams, batched, with the kernel's receive times.
 //! - [`Tcp`]: the same datagrams framed on TCP connections, for networks that block UDP and for comparison.
@@ -27,6 +28,12 @@
 //! assert_eq!(datagram, b"hello");
 //! # Ok::<(), std::io::Error>(())
 //! ```
+//!
+//! A transport of one's own (a relay, a platform's own sockets) is an implementation of [`Transport`]; `samestep::Driver` runs any.
+//!
+//! # What it does not do
+//!
+//! No connections, retransmission, congestion control or encryption: that is `samestep-proto`, on top. No WebSocket or WebRTC yet.
 
 mod bind;
 mod clock;
