@@ -230,13 +230,14 @@ pub(crate) fn bind_towards(address: SocketAddr) -> Result<Udp, StartError> {
     Udp::with_config(local, &UdpConfig::client()).map_err(StartError::Io)
 }
 
-/// Why a session could not begin.
-#[derive(Debug)]
+/// Why a session or a game could not begin. `Debug` shows the words too, so that `main` may return it.
 pub enum StartError {
     /// The address does not lead anywhere.
     Address(AddressError),
     /// The session refuses its settings.
     Setup(SetupError),
+    /// What was asked for on the command line is none of what [`Game::from_args`](crate::Game::from_args) knows.
+    Command(String),
     /// Another program listens at this port.
     PortTaken(u16),
     /// The operating system failed us.
@@ -248,12 +249,21 @@ impl fmt::Display for StartError {
         match self {
             StartError::Address(error) => error.fmt(f),
             StartError::Setup(error) => error.fmt(f),
+            StartError::Command(_) => f.write_str(
+                "say what to do: `host [PORT]`, `serve [PORT]`, `join ADDRESS`, `watch ADDRESS`, or without a host `mesh [PORT]`, `peer ADDRESS`",
+            ),
             StartError::PortTaken(port) => write!(
                 f,
                 "port {port} is taken: end the program that listens there, or choose another port"
             ),
             StartError::Io(error) => error.fmt(f),
         }
+    }
+}
+
+impl fmt::Debug for StartError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

@@ -13,7 +13,7 @@ use samestep_session::{
 use samestep_sync::{Live, Model, Occurrence, Simulation, Tick};
 use samestep_transport::{Transport, Udp};
 
-use crate::address::resolve;
+use crate::address::{DEFAULT_PORT, resolve};
 use crate::background::{StartError, bind_any, bind_towards};
 use crate::driver::{Driver, seed};
 
@@ -80,6 +80,45 @@ pub struct Game<S: Simulation, M: Model, T: Transport = Udp> {
 }
 
 impl<S: Simulation, M: Model> Game<S, M> {
+    /// Opens or joins a game as a command line says, for programs that leave it to who starts them:
+    ///
+    /// | | |
+    /// |---|---|
+    /// | `host [PORT]` | opens a game and plays in it ([`host`](Game::host)) |
+    /// | `serve [PORT]` | opens a game for others ([`serve`](Game::serve)) |
+    /// | `join ADDRESS` | joins either ([`join`](Game::join)) |
+    /// | `watch ADDRESS` | watches either ([`watch`](Game::watch)) |
+    /// | `mesh [PORT]` | opens a game without a host ([`open_mesh`](Game::open_mesh)) |
+    /// | `peer ADDRESS` | joins that ([`join_mesh`](Game::join_mesh)) |
+    ///
+    /// Without a port it is [`DEFAULT_PORT`].
+    pub fn from_args(config: SessionConfig, model: M, state: S) -> Result<Self, StartError> {
+        let words: Vec<String> = std::env::args().skip(1).collect();
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        Game::from_words(&words, config, model, state)
+    }
+
+    fn from_words(
+        words: &[&str],
+        config: SessionConfig,
+        model: M,
+        state: S,
+    ) -> Result<Self, StartError> {
+        let port = match words {
+            [_, port] => port.parse().ok(),
+            _ => Some(DEFAULT_PORT),
+        };
+        match (words, port) {
+            (["host"] | ["host", _], Some(port)) => Game::host(port, config, model, state),
+            (["serve"] | ["serve", _], Some(port)) => Game::serve(port, config, model, state),
+            (["mesh"] | ["mesh", _], Some(port)) => Game::open_mesh(port, config, model, state),
+            (["join", address], _) => Game::join(address, config, model, state),
+            (["watch", address], _) => Game::watch(address, config, model, state),
+            (["peer", address], _) => Game::join_mesh(address, config, model, state),
+            _ => Err(StartError::Command(words.join(" "))),
+        }
+    }
+
     /// Opens a game at `port`, 0 for any free one, and plays in it. It begins at once; who joins later gets the state.
     pub fn host(port: u16, config: SessionConfig, model: M, state: S) -> Result<Self, StartError> {
         Game::over(bind_any(port)?, config, Role::Host, model, Live::new(state))
@@ -272,8 +311,7 @@ impl<S: Simulation, M: Model, T: Transport> Drop for Game<S, M, T> {
     }
 }
 
-/// Why a game does not go on.
-#[derive(Debug)]
+/// Why a game does not go on. `Debug` shows the words too, so that `main` may return it.
 pub enum GameError {
     /// This program is not in the room any more, or did not get in.
     Left(LeaveReason),
@@ -290,6 +328,12 @@ impl fmt::Display for GameError {
             GameError::Left(reason) => reason.fmt(f),
             GameError::Io(error) => error.fmt(f),
         }
+    }
+}
+
+impl fmt::Debug for GameError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 
