@@ -138,7 +138,8 @@ mod traits {
     pub use samestep_wire::Wire;
 }
 
-/// The README's example is compiled and run like the others.
+/// What the README and the guide show is compiled and run like the other examples.
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
-struct Readme;
+#[doc = include_str!("../../../GUIDE.md")]
+struct ShownElsewhere;
