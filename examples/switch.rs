@@ -1,0 +1,87 @@
+//! The model changed while the game goes on: by whoever hosts it, here by typing.
+//!
+//! `host`, or `serve`, and `join ADDRESS`. Press Enter to knock. Who hosts types lockstep, rollback, snapshot or statesync.
+use samestep::prelude::*;
+use std::{error::Error, io, sync::mpsc, thread, time::Duration};
+
+const NAMES: [&str; 4] = ["lockstep", "rollback", "snapshot", "statesync"];
+
+#[derive(Clone, Default, PartialEq, Debug, Wire)]
+struct Knock(bool);
+
+impl Input for Knock {
+    fn predict(&self) -> Self {
+        Knock(false)
+    }
+}
+
+#[derive(Clone, Default, Replicate)]
+struct Door {
+    knocks: u32,
+}
+
+impl Simulation for Door {
+    type Input = Knock;
+    type Event = String;
+    const NAME: &'static str = "door";
+
+    fn step(&mut self, inputs: &Inputs<'_, Knock>, events: &mut Events<String>) {
+        for (player, _) in inputs.given().filter(|(_, knock)| knock.0) {
+            self.knocks += 1;
+            events.emit(format!("{player} knocks, the {}. time", self.knocks));
+        }
+    }
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    // Everyone has to give the same choices. The first runs first.
+    let model = Switch::new(vec![
+        Choice::Lockstep(LockstepConfig::default()),
+        Choice::Rollback(RollbackConfig::default()),
+        Choice::Snapshot(SnapshotConfig::default()),
+        Choice::StateSync(StateSyncConfig::default()),
+    ])?;
+    let config = SessionConfig::new("door", 1).player("somebody");
+    let mut game = Game::from_args(config, model, Door::default())?;
+    println!("This is port {}.", game.local_addr().port());
+
+    let (send, typed) = mpsc::channel();
+    thread::spawn(move || {
+        let mut lines = io::stdin().lines().map_while(Result::ok);
+        lines.try_for_each(|line| send.send(line))
+    });
+    let mut before = usize::MAX;
+    loop {
+        game.run_for(Duration::from_millis(20))?;
+        let current = game.driver().machine().model().current();
+        if current != before {
+            println!("The model is {}.", NAMES[current]);
+            before = current;
+        }
+        while let Some(Occurrence { stage, event, .. }) = game.next_event() {
+            if stage == Stage::Confirmed {
+                println!("{event}");
+            }
+        }
+        match typed.try_recv().as_deref() {
+            Ok("") => drop(game.input(&Knock(true))),
+            Ok(name) => change(&mut game, name),
+            Err(mpsc::TryRecvError::Empty) => {}
+            Err(mpsc::TryRecvError::Disconnected) => return Ok(game.leave("bye")?),
+        }
+    }
+}
+
+fn change(game: &mut Game<Door, Switch>, name: &str) {
+    let now = game.driver().now();
+    let time = game.driver().machine().session().time(now);
+    match (NAMES.iter().position(|known| *known == name), time) {
+        (Some(choice), Some(time)) => {
+            let model = game.driver_mut().machine_mut().model_mut();
+            if !model.to(time, choice) {
+                println!("Not now: only who hosts may, and one change after the other.");
+            }
+        }
+        _ => println!("Type nothing, or one of {}.", NAMES.join(", ")),
+    }
+}
