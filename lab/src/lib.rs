@@ -9,6 +9,9 @@
 //! `--set`) judges those whose case it has, and says so, but a miss does not fail it; expectations marked `real` hold for the
 //! run over real sockets and fail only that.
 //!
+//! A [`Report`] tells of all plans: one HTML page, a summary in Markdown, and the tables of `highlights.toml` in files
+//! that ask for them by name.
+//!
 //! What the lab does *not* do: it holds no networking of its own. Virtual time comes from `samestep-sim`, sockets
 //! from `samestep-transport`.
 //!
@@ -32,7 +35,10 @@ mod error;
 mod experiment;
 mod experiments;
 mod fight;
+mod highlights;
 mod link;
+mod machine;
+mod markers;
 mod matrix;
 mod pair;
 mod parameters;
@@ -47,17 +53,20 @@ mod samples;
 mod stage;
 mod stats;
 mod stream;
+mod summary;
 mod table;
 
 pub use error::LabError;
 pub use experiment::{
     Csv, Experiment, Findings, Metric, Row, RunContext, experiment, experiments, seed_of,
 };
+pub use highlights::{First, Glance, Highlights, NotReproduced, Table, TableRow};
+pub use machine::Machine;
 pub use parameters::{Case, Domain, Key, Value, plain};
 pub use plan::{Expectation, Op, Plan, Published, Side, Variant};
 pub use plot::{Cell, Data, Overview, Panel, Plot};
 pub use real_room::{RealOutcome, RealRoom, be_clients, play};
-pub use report::html;
+pub use report::{Report, Run, check_blocks, html};
 pub use run::{Judgement, ResultRow, RunOptions, RunResult, run, save};
 pub use samples::{Counts, Course};
 pub use stats::{Samples, Sorted};

@@ -1,156 +1,159 @@
-//! The report: one self-contained HTML page with every table and plot.
+//! The report: every plan's figures, as one self-contained HTML page and as a summary in Markdown.
 
-use std::fmt::Write;
+mod figures;
+mod missed;
+mod page;
+mod section;
+
+use std::time::Duration;
 
 use crate::error::LabError;
+use crate::highlights::Highlights;
+use crate::machine::Machine;
 use crate::plan::Plan;
-use crate::run::{Judgement, ResultRow, RunResult};
-use crate::table::{closing, number};
+use crate::run::RunResult;
+use crate::{markers, summary};
+pub(crate) use missed::{Missed, missed};
 
-/// A page for these runs. It needs no network, no scripts, and follows the reader's choice of light or dark.
+/// A plan and what running it gave.
+#[derive(Clone, Copy)]
+pub struct Run<'a> {
+    /// The plan.
+    pub plan: &'a Plan,
+    /// What was measured.
+    pub result: &'a RunResult,
+}
+
+impl Run<'_> {
+    /// True if it was run over real sockets.
+    pub fn is_real(&self) -> bool {
+        self.result.changed.iter().any(|change| change == "--real")
+    }
+
+    /// A name that differs from every other run's of a report.
+    pub(crate) fn anchor(&self) -> String {
+        match self.is_real() {
+            true => format!("{}-real", self.plan.name),
+            false => self.plan.name.clone(),
+        }
+    }
+
+    /// How many expectations hold, and how many there are.
+    pub(crate) fn kept(&self) -> (usize, usize) {
+        let all = &self.result.expectations;
+        let holding = all.iter().filter(|e| e.ok == Some(true)).count();
+        (holding, all.len())
+    }
+}
+
+/// Everything there is to tell.
+pub struct Report<'a> {
+    /// The runs, in the order in which they are shown.
+    pub runs: Vec<Run<'a>>,
+    /// Plans that could not be measured, and why.
+    pub failed: Vec<(String, String)>,
+    /// Where and when.
+    pub machine: Machine,
+    /// What was typed.
+    pub command: String,
+    /// The seed everything random followed from.
+    pub seed: u64,
+    /// True for the short variant of every plan.
+    pub quick: bool,
+    /// How long it took.
+    pub took: Duration,
+}
+
+impl Report<'_> {
+    /// The page. It needs no network, no scripts, and follows the reader's choice of light or dark.
+    pub fn page(&self) -> Result<String, LabError> {
+        Ok(page::page(self, &Highlights::load()?))
+    }
+
+    /// The summary, in Markdown.
+    pub fn summary(&self) -> Result<String, LabError> {
+        Ok(summary::summary(self, &Highlights::load()?))
+    }
+
+    /// A text whose blocks between `<!-- figures: NAME -->` and `<!-- /figures -->` are filled with the tables of that name;
+    /// `origin` names the text in errors.
+    pub fn refresh(&self, origin: &str, text: &str) -> Result<String, LabError> {
+        let highlights = Highlights::load()?;
+        markers::refreshed(origin, text, |name| {
+            let table = highlights.named(name)?;
+            Some(summary::block(table, &self.runs))
+        })
+    }
+
+    /// True unless a plan could not be measured or an expectation is missed for no known reason.
+    pub fn ok(&self) -> bool {
+        self.failed.is_empty() && self.runs.iter().all(|run| run.result.ok())
+    }
+
+    /// What turns the report red, in words for the terminal, with the command that shows it; empty if nothing does.
+    pub fn failures(&self) -> String {
+        let mut text = String::new();
+        for run in &self.runs {
+            let failing = missed(self).into_iter();
+            let failing = failing.filter(|m| m.fails && m.anchor == run.anchor());
+            let lines: Vec<String> = failing
+                .map(|m| {
+                    format!(
+                        "  {}: {} is {}, wanted {}\n",
+                        m.case, m.metric, m.ours, m.wanted
+                    )
+                })
+                .collect();
+            if !lines.is_empty() {
+                let quick = if self.quick { " --quick" } else { "" };
+                let plan = &run.plan.name;
+                text += &format!("MISSED in {plan}\n{}", lines.concat());
+                text += &format!(
+                    "  see: samestep lab run {plan}{quick} --seed {}\n",
+                    self.seed
+                );
+            }
+        }
+        for (plan, why) in &self.failed {
+            text += &format!("FAILED: {plan} could not be measured: {why}\n");
+        }
+        text
+    }
+
+    /// What was typed, where and when: names and values.
+    pub(crate) fn facts(&self) -> Vec<(&'static str, String)> {
+        let mut facts = self.machine.facts();
+        let variant = match self.quick {
+            true => ", the short variant of every plan",
+            false => "",
+        };
+        facts.push(("Seed", format!("{}{variant}", self.seed)));
+        facts.push(("Took", minutes(self.took)));
+        facts
+    }
+}
+
+/// Checks the blocks of a text before anything is measured for them.
+pub fn check_blocks(origin: &str, text: &str) -> Result<(), LabError> {
+    let highlights = Highlights::load()?;
+    let known = |name: &str| highlights.named(name).map(|_| String::new());
+    markers::refreshed(origin, text, known).map(drop)
+}
+
+/// A page for these runs by themselves.
 pub fn html(runs: &[(&Plan, &RunResult)]) -> Result<String, LabError> {
-    let mut body = String::new();
-    let mut contents = String::new();
-    for (plan, result) in runs {
-        let (word, class) = verdict(result);
-        let (name, title) = (escape(&plan.name), escape(&plan.title));
-        contents += &format!(
-            "<tr><td><a href=\"#{name}\">{name}</a></td><td>{title}</td><td class=\"{class}\">{word}</td></tr>\n"
-        );
-        body += &section(plan, result)?;
-    }
-    let overview = if runs.len() > 1 {
-        format!(
-            "<div class=\"scroll\"><table><tr><th>plan</th><th></th><th>expectations</th></tr>\n{contents}</table></div>\n"
-        )
-    } else {
-        String::new()
-    };
-    Ok(format!(
-        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <title>Samestep lab</title>\n<style>\n{}</style>\n</head>\n<body>\n<main>\n\
-         <h1>Samestep lab</h1>\n<p class=\"faint\"><em>Published</em> is the source document's figure, <em>theirs</em> its \
-         algorithm as a configuration of our code, <em>ours</em> the default, <em>ratio</em> ours over published \
-         (over theirs where nothing was published). Virtual time unless a run says <code>--real</code>: the same seed \
-         gives the same figures on every machine.</p>\n{overview}{body}</main>\n</body>\n</html>\n",
-        include_str!("report.css"),
-    ))
+    let runs = runs.iter().map(|(plan, result)| Run { plan, result });
+    Ok(page::plain(&runs.collect::<Vec<_>>(), &Highlights::load()?))
 }
 
-fn section(plan: &Plan, result: &RunResult) -> Result<String, LabError> {
-    let mut text = format!(
-        "<section id=\"{}\">\n<h2>{}</h2>\n<p class=\"faint\">{} · seed {}{}</p>\n",
-        escape(&plan.name),
-        escape(&plan.title),
-        escape(&plan.source),
-        result.seed,
-        if result.changed.is_empty() {
-            String::new()
-        } else {
-            format!(" · {}", escape(&result.changed.join(" ")))
-        },
-    );
-    for paragraph in plan.description.split("\n\n") {
-        let _ = writeln!(text, "<p>{}</p>", escape(paragraph));
+/// As `12 min 5 s` or `48 s`.
+pub(crate) fn minutes(time: Duration) -> String {
+    let seconds = time.as_secs_f64().round() as u64;
+    match seconds {
+        0 => format!("{:.1} s", time.as_secs_f64()),
+        1..60 => format!("{seconds} s"),
+        _ => format!("{} min {} s", seconds / 60, seconds % 60),
     }
-    for plot in &result.plots {
-        let _ = writeln!(text, "<figure>{}</figure>", plot.inline());
-    }
-    text += &expectations(result);
-    let [theirs, ours] = result.sides;
-    let _ = writeln!(
-        text,
-        "<div class=\"scroll\"><table>\n<tr><th>case</th><th>metric</th><th>unit</th><th class=\"n\">published</th>\
-         <th class=\"n\">{theirs}</th><th class=\"n\">{ours}</th><th class=\"n\">ratio</th></tr>"
-    );
-    let mut last = "";
-    for row in &result.rows {
-        text += &figures(row, row.case != last && !last.is_empty(), row.case != last);
-        last = &row.case;
-    }
-    text += "</table></div>\n</section>\n";
-    Ok(text)
-}
-
-fn figures(row: &ResultRow, next: bool, named: bool) -> String {
-    let shown = |value: Option<f64>| value.map_or("–".into(), number);
-    format!(
-        "<tr{}><td>{}</td><td>{}</td><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n ours\">{}</td>\
-         <td class=\"n\">{}</td></tr>\n",
-        if next { " class=\"next\"" } else { "" },
-        if named {
-            escape(&row.case)
-        } else {
-            String::new()
-        },
-        escape(&row.metric),
-        escape(&row.unit),
-        shown(row.published),
-        shown(row.theirs),
-        shown(row.ours),
-        row.ratio()
-            .map_or("–".into(), |ratio| format!("{ratio:.2}")),
-    )
-}
-
-fn expectations(result: &RunResult) -> String {
-    if result.expectations.is_empty() {
-        return String::new();
-    }
-    let mut text = format!(
-        "<p>{}</p>\n<div class=\"scroll\"><table>\n<tr><th>expected</th><th>metric</th><th></th><th class=\"n\">value</th>\
-         <th class=\"n\">{}</th><th>verdict</th></tr>\n",
-        escape(&closing(result)),
-        result.sides[1],
-    );
-    for judgement in &result.expectations {
-        let why = judgement
-            .missed
-            .as_deref()
-            .map(|why| format!(": {}", escape(why)))
-            .unwrap_or_default();
-        let _ = writeln!(
-            text,
-            "<tr><td>{}</td><td>{}</td><td>{}</td><td class=\"n\">{}</td><td class=\"n ours\">{}</td>\
-             <td class=\"{}\">{}{why}</td></tr>",
-            escape(&judgement.case),
-            escape(&judgement.metric),
-            escape(judgement.op),
-            number(judgement.value),
-            judgement.ours.map_or("–".into(), number),
-            class(judgement),
-            judgement.verdict(),
-        );
-    }
-    text + "</table></div>\n"
-}
-
-fn class(judgement: &Judgement) -> &'static str {
-    match (judgement.ok, judgement.fails()) {
-        (_, true) => "bad",
-        (Some(true), _) => "good",
-        (Some(false), _) => "known",
-        (None, _) => "faint",
-    }
-}
-
-fn verdict(result: &RunResult) -> (String, &'static str) {
-    let holding = result
-        .expectations
-        .iter()
-        .filter(|e| e.ok == Some(true))
-        .count();
-    let all = result.expectations.len();
-    if all == 0 {
-        return ("none".into(), "faint");
-    }
-    let class = match (result.ok(), holding == all) {
-        (false, _) => "bad",
-        (true, true) => "good",
-        (true, false) => "known",
-    };
-    (format!("{holding} of {all} hold"), class)
 }
 
 pub(crate) fn escape(text: &str) -> String {
@@ -160,56 +163,169 @@ pub(crate) fn escape(text: &str) -> String {
         .replace('"', "&quot;")
 }
 
+/// What little Markdown the highlights use: `**bold**`, `*slanted*` and code.
+pub(crate) fn inline(text: &str) -> String {
+    let paired = |text: String, mark: &str, tag: &str| {
+        let mut parts = text.split(mark);
+        let mut written = parts.next().unwrap_or_default().to_string();
+        for (index, part) in parts.enumerate() {
+            let end = if index % 2 == 0 { "" } else { "/" };
+            written += &format!("<{end}{tag}>{part}");
+        }
+        written
+    };
+    let text = paired(escape(text), "**", "b");
+    paired(paired(text, "*", "i"), "`", "code")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::run::{Judgement, ResultRow};
 
-    #[test]
-    fn the_page_stands_alone_and_says_what_failed() {
-        let plan = Plan::find("delivery").unwrap();
-        let row = ResultRow {
+    impl Report<'_> {
+        /// Nothing yet, of nowhere.
+        pub fn empty() -> Report<'static> {
+            Report {
+                runs: Vec::new(),
+                failed: Vec::new(),
+                machine: Machine::default(),
+                command: "samestep lab report".into(),
+                seed: 1,
+                quick: false,
+                took: Duration::ZERO,
+            }
+        }
+    }
+
+    /// About the plan `delivery`.
+    pub fn judgement(ok: Option<bool>, missed: Option<&str>) -> Judgement {
+        Judgement {
+            metric: "latency_mean".into(),
+            case: "200ms/10%/reliable-ordered".into(),
+            op: "<=",
+            value: 200.0,
+            ours: Some(204.0),
+            ok,
+            missed: missed.map(String::from),
+            enforced: true,
+            whole: false,
+            wall_clock: false,
+        }
+    }
+
+    /// Of the plan `delivery`.
+    pub fn result(rows: Vec<ResultRow>, expectations: Vec<Judgement>) -> RunResult {
+        RunResult {
+            plan: "delivery".into(),
+            seed: 1,
+            changed: Vec::new(),
+            conditions: vec![("interval_ms".into(), "100".into())],
+            varied: vec![("link.loss".into(), "0, 0.1".into())],
+            sides: ["theirs", "ours"],
+            rows,
+            expectations,
+            plots: Vec::new(),
+            directory: None,
+            took: Duration::from_secs(3),
+        }
+    }
+
+    pub fn row() -> ResultRow {
+        ResultRow {
             case: "200ms/10%/reliable-ordered".into(),
             metric: "latency_mean".into(),
             unit: "ms".into(),
             wall_clock: false,
             published: Some(1059.06),
-            theirs: None,
+            theirs: Some(391.0),
             ours: Some(204.0),
+        }
+    }
+
+    #[test]
+    fn the_page_stands_alone_and_says_what_failed() {
+        let plan = Plan::find("delivery").unwrap();
+        let result = result(vec![row()], vec![judgement(Some(false), None)]);
+        let report = Report {
+            runs: vec![Run {
+                plan: &plan,
+                result: &result,
+            }],
+            failed: vec![("clock".into(), "no connection".into())],
+            ..Report::empty()
         };
-        let judgement = Judgement {
-            metric: "latency_mean".into(),
-            case: row.case.clone(),
-            op: "<=",
-            value: 200.0,
-            ours: row.ours,
-            ok: Some(false),
-            missed: None,
-            enforced: true,
-            whole: false,
-            wall_clock: false,
+        assert!(!report.ok());
+        let failures = "MISSED in delivery\n  200ms/10%/reliable-ordered: latency_mean, ms is 204, wanted at most 200\n  \
+                        see: samestep lab run delivery --seed 1\nFAILED: clock could not be measured: no connection\n";
+        assert_eq!(report.failures(), failures);
+        let page = report.page().unwrap();
+        for words in [
+            "1059.1",
+            "class=\"why bad\">MISSED",
+            "at most 200",
+            "could not be measured: no connection",
+            "<dt>link.loss</dt><dd>0, 0.1</dd>",
+            "prefers-color-scheme",
+            "0.19</td>",
+        ] {
+            assert!(page.contains(words), "{words} is not in {page}");
+        }
+        // The name of SVG's language is no address to fetch.
+        let page = page.replace("http://www.w3.org/2000/svg", "");
+        assert!(!page.contains("http") && !page.contains("<script") && !page.contains("@import"));
+        let summary = report.summary().unwrap();
+        for words in [
+            "**204 ms**",
+            "| `delivery` |",
+            "at most 200",
+            "no connection",
+        ] {
+            assert!(summary.contains(words), "{words} is not in {summary}");
+        }
+    }
+
+    #[test]
+    fn a_file_gets_its_tables_word_for_word_as_the_summary_has_them() {
+        let plan = Plan::find("delivery").unwrap();
+        let result = result(vec![row()], Vec::new());
+        let report = Report {
+            runs: vec![Run {
+                plan: &plan,
+                result: &result,
+            }],
+            ..Report::empty()
         };
-        let result = RunResult {
-            plan: plan.name.clone(),
-            seed: 1,
-            changed: Vec::new(),
-            conditions: Vec::new(),
-            varied: Vec::new(),
-            sides: ["theirs", "ours"],
-            rows: vec![row],
-            expectations: vec![judgement],
-            plots: Vec::new(),
-            directory: None,
-            took: std::time::Duration::ZERO,
-        };
-        let page = html(&[(&plan, &result)]).unwrap();
-        assert!(
-            page.contains("1059.1")
-                && page.contains("&lt;=")
-                && page.contains("class=\"bad\">MISSED")
+        let text = "<!-- figures: glance -->\n<!-- /figures -->\n";
+        let text = report.refresh("README.md", text).unwrap();
+        let blocks = markers::blocks("README.md", &text).unwrap();
+        assert!(blocks[0].1.contains("**204 ms**"));
+        assert!(report.summary().unwrap().contains(blocks[0].1.trim()));
+    }
+
+    #[test]
+    fn time_is_told_in_minutes() {
+        let shown = [0.25, 48.4, 725.0].map(|s| minutes(Duration::from_secs_f64(s)));
+        assert_eq!(shown, ["0.2 s", "48 s", "12 min 5 s"]);
+    }
+
+    #[test]
+    fn marks_become_tags() {
+        assert_eq!(
+            inline("**0.7** < `lab` *x*"),
+            "<b>0.7</b> &lt; <code>lab</code> <i>x</i>"
         );
-        assert!(page.contains("prefers-color-scheme"));
+    }
+
+    #[test]
+    fn blocks_are_checked_before_anything_is_measured() {
+        let text = |name: &str| format!("<!-- figures: {name} -->\n<!-- /figures -->\n");
+        check_blocks("README.md", &text("models")).unwrap();
+        let error = check_blocks("README.md", &text("modles"));
+        let error = error.err().unwrap().to_string();
         assert!(
-            !page.contains("http://") && !page.contains("https://") && !page.contains("<script")
+            error.contains("modles") && error.contains("README.md"),
+            "{error}"
         );
     }
 }

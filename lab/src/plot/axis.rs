@@ -37,7 +37,7 @@ impl Axis {
         let least = positive().fold(f64::INFINITY, f64::min);
         let most = positive().fold(0.0, f64::max);
         let (low, high) = match most > 0.0 {
-            true => (decade(least, f64::floor), decade(most * 1.2, f64::ceil)),
+            true => (decade(least, f64::floor), step(most * 1.05, 1.0)),
             false => (0.1, 1.0),
         };
         Axis {
@@ -144,7 +144,7 @@ mod tests {
 
     #[test]
     fn decades_are_evenly_apart() {
-        let axis = Axis::of(&[0.002, 30.0], true, (0.0, 100.0));
+        let axis = Axis::of(&[0.002, 90.0], true, (0.0, 100.0));
         let ticks = axis.ticks(6.0);
         assert_eq!(ticks.len(), 6, "{ticks:?}");
         let places: Vec<f64> = ticks.iter().map(|tick| axis.place(*tick)).collect();
@@ -154,6 +154,8 @@ mod tests {
                 .all(|two| (two[1] - two[0] - 20.0).abs() < 1e-6)
         );
         assert_eq!(axis.place(0.0), 0.0, "what is not positive is at the end");
+        let narrow = Axis::of(&[210.0, 993.0], true, (0.0, 100.0)).ticks(6.0);
+        assert_eq!(narrow, [100.0, 200.0, 500.0, 1000.0, 2000.0]);
     }
 
     #[test]

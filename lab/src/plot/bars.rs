@@ -18,16 +18,23 @@ pub(super) fn draw(plot: &Plot, groups: &[String], series: &[(String, Vec<Option
             .iter()
             .flat_map(|(_, heights)| heights.iter().flatten())
     };
-    let all: Vec<f64> = heights().copied().collect();
-    let vertical = frame.vertical(plot, &all);
-    let (left, _, right, bottom) = frame.inside;
+    let mut all: Vec<f64> = heights().copied().collect();
+    // Bars in decades have no foot: the lowest needs some height too.
+    all.extend(heights().filter(|_| plot.log_y).map(|height| height / 2.5));
+    let (left, _, right, _) = frame.inside;
     let group = (right - left) / groups.len().max(1) as f64;
+    let label = |name: &String| lines(name, SMALL, group - 4.0);
+    if groups.iter().any(|name| label(name).len() > 1) {
+        frame.inside.3 -= 14.0;
+    }
+    let bottom = frame.inside.3;
+    let vertical = frame.vertical(plot, &all);
     let bar = group * FILLED / series.len().max(1) as f64;
     let widest = heights().map(|height| width(&short(*height), SMALL));
     let roomy = widest.fold(0.0, f64::max) <= bar + 3.0;
     for (index, name) in groups.iter().enumerate() {
         let middle = left + (index as f64 + 0.5) * group;
-        for (line, words) in lines(name, SMALL, group - 4.0).iter().take(2).enumerate() {
+        for (line, words) in label(name).iter().take(2).enumerate() {
             let at = (middle, bottom + 16.0 + 13.0 * line as f64);
             frame.svg.words("small", at, Anchor::Middle, words);
         }

@@ -22,7 +22,7 @@ impl Look {
 }
 
 /// What a name begins with, and its colour; see plot.css.
-const KNOWN: [(&str, &str); 9] = [
+const KNOWN: [(&str, &str); 11] = [
     ("ours", "c0"),
     ("theirs", "c1"),
     ("published", "c7"),
@@ -32,6 +32,8 @@ const KNOWN: [(&str, &str); 9] = [
     ("state-sync", "c3"),
     ("hosted", "c0"),
     ("mesh", "c4"),
+    ("by what was seen", "c0"),
+    ("by the present", "c1"),
 ];
 /// As many as differ for colour-blind readers, on light and on dark ground.
 const FREE: [&str; 6] = ["c0", "c1", "c2", "c3", "c4", "c5"];

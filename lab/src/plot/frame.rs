@@ -62,7 +62,7 @@ impl Frame {
         Frame {
             svg,
             looks,
-            inside: (LEFT, y + 32.0, RIGHT, HEIGHT - 46.0),
+            inside: (LEFT, y + 38.0, RIGHT, HEIGHT - 46.0),
         }
     }
 

@@ -46,13 +46,15 @@ const STRONG: f64 = 0.55;
 
 impl Overview {
     pub(super) fn draw(&self, plot: &Plot, unit: &str) -> Svg {
-        let height = 126.0 + ROW * self.rows.len() as f64;
-        let mut svg = Svg::new(WIDTH, height);
+        let mut svg = Svg::new(WIDTH, 0.0);
         let title = match unit {
             "" => plot.title.clone(),
             unit => format!("{} ({unit})", plot.title),
         };
         let top = heading(&mut svg, &title, LEFT, 2.0) + 34.0;
+        let under = top + ROW * self.rows.len() as f64 + 17.0;
+        let height = under + if plot.x.is_empty() { 10.0 } else { 30.0 };
+        svg.grow(height);
         let labels = self.rows.iter().map(|row| width(row, 13.0));
         let labels = labels.fold(width(&plot.y, 13.0), f64::max) + 12.0;
         let panels = self.panels.len().max(1) as f64;
@@ -103,8 +105,13 @@ impl Overview {
                 svg.words(class, middle, Anchor::Middle, &short(value));
             }
             Cell::Word(word) => {
-                svg.bar("ring", 1.0, at, size, "");
-                svg.words("small faint", middle, Anchor::Middle, word);
+                let class = match word {
+                    "plays" => "yes",
+                    "fails" | "failed" => "no",
+                    _ => "ring",
+                };
+                svg.bar(class, 1.0, at, size, "");
+                svg.words("small", middle, Anchor::Middle, word);
             }
             Cell::Nothing => svg.point("none", (middle.0, middle.1 - 4.5), 2.5, ""),
         }

@@ -17,7 +17,7 @@ pub enum Anchor {
 }
 
 /// How wide a letter is on average, relative to the size of the font.
-const LETTER: f64 = 0.55;
+const LETTER: f64 = 0.52;
 
 impl Svg {
     /// Nothing yet, this wide and high.
@@ -26,6 +26,11 @@ impl Svg {
             text: String::new(),
             size: (width, height),
         }
+    }
+
+    /// As high as it turned out to be.
+    pub fn grow(&mut self, height: f64) {
+        self.size.1 = height;
     }
 
     /// A straight line.
