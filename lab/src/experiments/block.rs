@@ -137,7 +137,7 @@ impl Experiment for Block {
         }
         findings.plots.push(Plot {
             name: "stream".into(),
-            title: "Latency of the stream beside the block".into(),
+            title: "Latency of a small stream while a large block passes beside it".into(),
             x: "seconds since the block was sent".into(),
             y: "ms".into(),
             log_y: false,

@@ -135,7 +135,7 @@ impl Experiment for Bottleneck {
             .filter(|(index, _)| *index == 0 || *index == last);
         findings.plots.push(Plot {
             name: "queue".into(),
-            title: "Time in the link's queue".into(),
+            title: "Time in the queue of a link that is offered twice what it carries".into(),
             x: "seconds".into(),
             y: "ms".into(),
             log_y: false,

@@ -114,7 +114,7 @@ impl Experiment for Clock {
         }
         summarise(&measured, &mut findings);
         write_courses(context, &measured)?;
-        findings.plots = plots(&measured);
+        findings.plots = plots(context, &measured);
         Ok(findings)
     }
 }
@@ -303,7 +303,7 @@ fn write_courses(
     csv.finish().map(|_| ())
 }
 
-fn plots(measured: &[(&Case, Vec<Measured>)]) -> Vec<Plot> {
+fn plots(context: &RunContext, measured: &[(&Case, Vec<Measured>)]) -> Vec<Plot> {
     let pairs: Vec<_> = measured
         .iter()
         .filter(|(case, _)| case.number("peers") == 2.0)
@@ -319,9 +319,12 @@ fn plots(measured: &[(&Case, Vec<Measured>)]) -> Vec<Plot> {
         };
         plain.iter().map(value).collect::<Vec<_>>()
     };
+    let published =
+        |(case, _): &&&(&Case, Vec<Measured>)| context.published(case, "difference_std_dev");
+    let published: Vec<_> = plain.iter().map(published).collect();
     let mut plots = vec![Plot {
         name: "spread".into(),
-        title: "Standard deviation; experiments 1 to 6 on a LAN, 7 to 16 over LTE".into(),
+        title: "A clock's standard deviation; experiments 1 to 6 on a LAN, 7 to 16 over LTE".into(),
         x: "experiment".into(),
         y: "ms".into(),
         log_y: true,
@@ -331,7 +334,8 @@ fn plots(measured: &[(&Case, Vec<Measured>)]) -> Vec<Plot> {
                 .map(|(case, _)| case.number("experiment").to_string())
                 .collect(),
             vec![
-                ("theirs, estimated difference".into(), figure(0, 0)),
+                ("published, as it estimates itself".into(), published),
+                ("theirs, as it estimates itself".into(), figure(0, 0)),
                 ("theirs, true error".into(), figure(0, 3)),
                 ("ours, true error".into(), figure(1, 3)),
             ],
@@ -347,7 +351,7 @@ fn plots(measured: &[(&Case, Vec<Measured>)]) -> Vec<Plot> {
     };
     plots.push(Plot {
         name: "differences".into(),
-        title: "Theirs: estimated difference per cycle".into(),
+        title: "Theirs: what the protocol takes for its error, cycle by cycle".into(),
         x: "cycle".into(),
         y: "ms".into(),
         log_y: false,
@@ -356,7 +360,7 @@ fn plots(measured: &[(&Case, Vec<Measured>)]) -> Vec<Plot> {
     let course = |name: &str, of: &[(&str, &Course)], title: String, most: f64| Plot {
         name: name.into(),
         title,
-        x: "s".into(),
+        x: "seconds".into(),
         y: "ms ahead".into(),
         log_y: false,
         data: Data::Lines(
@@ -376,7 +380,7 @@ fn plots(measured: &[(&Case, Vec<Measured>)]) -> Vec<Plot> {
             lines.extend(first.theirs.as_ref().map(|theirs| ("theirs", theirs)));
             lines.reverse();
             let name = format!("step-{}", case.text("link.profile"));
-            let title = format!("True error, {}", case.name.replace('/', ", "));
+            let title = format!("True error of the clock, {}", case.name.replace('/', ", "));
             plots.push(course(&name, &lines, title, f64::INFINITY));
         }
     }

@@ -295,7 +295,7 @@ fn plots(context: &RunContext, measured: &[(&Case, Vec<Measured>)]) -> Vec<Plot>
         ];
         Plot {
             name: format!("latency-{minimum}"),
-            title: format!("Mean delivery latency, minimum {minimum}"),
+            title: format!("Mean time to deliver a message over a link of {minimum}"),
             x: "loss and delivery method".into(),
             y: "ms".into(),
             log_y: false,

@@ -248,17 +248,17 @@ fn plot(cases: &[&Case], findings: &Findings) -> Option<Plot> {
         (name.to_string(), points)
     };
     let lines = vec![
-        line("judged by what was seen", 0.0, true),
-        line("the same, 2 % loss", 0.02, true),
-        line("judged by the present", 0.0, false),
-        line("the same, 2 % loss", 0.02, false),
+        line("by what was seen", 0.0, true),
+        line("by what was seen, 2 % loss", 0.02, true),
+        line("by the present", 0.0, false),
+        line("by the present, 2 % loss", 0.02, false),
     ];
     let has_lines = lines.iter().any(|(_, points)| points.len() > 1);
     has_lines.then(|| Plot {
         name: "agreement".into(),
         title: "Shots of which shooter and authority say the same".into(),
         x: "round trip, ms".into(),
-        y: "%".into(),
+        y: "% of the shots".into(),
         log_y: false,
         data: Data::Lines(lines),
     })

@@ -17,6 +17,7 @@ use crate::experiment::{Experiment, Findings, Metric, RunContext};
 use crate::link;
 use crate::pair;
 use crate::parameters::{Case, Domain, Key};
+use crate::plot::{Data, Plot};
 use crate::stats::Samples;
 
 /// Real sockets always: what is measured is the server's CPU, which virtual time does not spend.
@@ -126,7 +127,34 @@ impl Experiment for Hostile {
                 }
             }
         }
+        findings.plots.push(plot(&findings));
         Ok(findings)
+    }
+}
+
+/// Calm beside attacked.
+fn plot(findings: &Findings) -> Plot {
+    let bars = |metric: &str| {
+        let value = |(name, _): &(&str, ChannelKind)| {
+            let mut rows = findings.rows.iter();
+            let row = rows.find(|row| row.case.ends_with(name) && row.metric == metric);
+            row.and_then(|row| row.ours)
+        };
+        CHANNELS.iter().map(value).collect()
+    };
+    Plot {
+        name: "siege".into(),
+        title: "Latency of a player's messages, 99th percentile".into(),
+        x: String::new(),
+        y: "ms".into(),
+        log_y: false,
+        data: Data::Bars(
+            CHANNELS.map(|(name, _)| name.to_string()).to_vec(),
+            vec![
+                ("calm".into(), bars("p99_calm")),
+                ("under attack".into(), bars("p99_attacked")),
+            ],
+        ),
     }
 }
 

@@ -314,15 +314,15 @@ fn plots(measured: &[Series]) -> Vec<Plot> {
                 .iter()
                 .take(400)
                 .enumerate()
-                .map(|(i, ms)| (i as f64, *ms))
+                .map(|(i, ms)| (i as f64, *ms - interval))
                 .collect();
             (name.clone(), points)
         };
         plots.push(Plot {
             name: "spacing".into(),
-            title: format!("Spacing on arrival, sent every {interval} ms"),
+            title: format!("How far the spacing on arrival is from the {interval} ms of sending"),
             x: "message".into(),
-            y: "ms".into(),
+            y: "ms too long".into(),
             log_y: false,
             data: Data::Lines(
                 measured

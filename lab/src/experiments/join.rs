@@ -110,8 +110,8 @@ impl Experiment for Join {
         }
         findings.plots.push(Plot {
             name: "join".into(),
-            title: "From the request to taking part".into(),
-            x: "loss in %".into(),
+            title: "From the request to taking part, by the size of what is shared".into(),
+            x: "loss in each direction, %".into(),
             y: "ms".into(),
             log_y: true,
             data: Data::Lines(lines),

@@ -211,16 +211,20 @@ fn plots(measured: &[(&Case, Vec<Measured>)]) -> Vec<Plot> {
         let mut latencies = Samples::new();
         logs.iter()
             .for_each(|log| latencies.append(&log.latencies_ms()));
-        latencies.sorted().tail(300)
+        let tail = latencies.sorted().tail(300).into_iter();
+        tail.map(|(ms, share)| (ms, 100.0 * share))
+            .collect::<Vec<_>>()
     };
     let plot = |wanted: String| {
         let mut lines = Vec::new();
+        // What is never mended comes at once or not at all.
+        let mended = |case: &Case| !case.text("channel").starts_with("unreliable");
         for (case, repeats) in measured
             .iter()
-            .filter(|(case, _)| condition(case) == wanted)
+            .filter(|(case, _)| condition(case) == wanted && mended(case))
         {
             lines.push((
-                case.text("channel").to_string(),
+                format!("ours, {}", case.text("channel")),
                 tail(repeats.iter().map(|repeat| &repeat.ours).collect()),
             ));
         }
@@ -233,15 +237,18 @@ fn plots(measured: &[(&Case, Vec<Measured>)]) -> Vec<Plot> {
                     .filter_map(|repeat| repeat.theirs.as_ref())
                     .collect(),
             );
-            lines.push(("reliable-ordered, resend only".into(), theirs));
+            lines.push(("theirs, reliable-ordered".into(), theirs));
         }
         Plot {
             name: format!("tail-{}", wanted.replace('%', "").replace('/', "-")),
-            title: format!("Share of messages later than …, loss {wanted}"),
-            x: "ms".into(),
-            y: "share".into(),
+            title: format!(
+                "How many messages take longer than that: {} loss",
+                wanted.replace('/', ", ")
+            ),
+            x: "latency, ms".into(),
+            y: "% of the messages".into(),
             log_y: true,
-            data: Data::Lines(lines),
+            data: Data::Steps(lines),
         }
     };
     conditions.into_iter().map(plot).collect()

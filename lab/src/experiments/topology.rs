@@ -188,7 +188,7 @@ impl Experiment for Topology {
         }
         findings.plots.push(Plot {
             name: "up".into(),
-            title: "Sent by each member".into(),
+            title: "What a member sends, by the number of players".into(),
             x: "players".into(),
             y: "kB/s".into(),
             log_y: true,

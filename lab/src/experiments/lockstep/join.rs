@@ -114,8 +114,8 @@ impl Experiment for LockstepJoin {
         }
         findings.plots.push(Plot {
             name: "sent".into(),
-            title: "Sent by each client, one more joining after some seconds".into(),
-            x: "s".into(),
+            title: "What each client sends while one more joins".into(),
+            x: "seconds".into(),
             y: "kB/s, mean".into(),
             log_y: false,
             data: Data::Lines(lines),

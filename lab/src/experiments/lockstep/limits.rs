@@ -201,8 +201,11 @@ fn plots(
         ];
         plots.push(matrix.plot(
             &format!("lagged-{network}"),
-            &format!("Avg. DeltaTicksLagged:dl-{network} (60 is a standstill)"),
-            "ticks/s",
+            &format!(
+                "Lagged ticks a second, {}: 60 is a standstill",
+                network.to_uppercase()
+            ),
+            "Avg. DeltaTicksLagged",
             Some((0.0, 60.0)),
             panels,
         ));

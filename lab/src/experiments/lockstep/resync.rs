@@ -6,7 +6,7 @@ use samestep_session::PeerId;
 use samestep_sim::NodeId;
 use samestep_sync::Tick;
 
-use super::{in_case, lagged, write};
+use super::{in_case, write};
 use crate::arena::{
     self, Arena, CHECK_EVERY, CPU_NS_PER_ENTITY, DELAY, ENTITIES, Notice, OPENER, PLAYERS,
     SETTLING_S, TICK, TOPOLOGY, TURN, UPLINK_KBPS,
@@ -131,7 +131,7 @@ impl Experiment for Resync {
     fn run(&self, context: &RunContext) -> Result<Findings, LabError> {
         let measured = context.measure(measure)?;
         let mut findings = Findings::default();
-        let mut lines = Vec::new();
+        let (mut groups, mut bars) = (Vec::new(), [Vec::new(), Vec::new()]);
         for (case, repeats) in &measured {
             let all = |of: &dyn Fn(&Measured) -> f64| repeats.iter().map(of).collect::<Samples>();
             let seconds = |time: Duration| time.as_secs_f64();
@@ -154,16 +154,19 @@ impl Experiment for Resync {
             let first = repeats.first().map(|m| &m.course);
             let suffix = format!("resync-{}", case.text("fault"));
             write(context, case, &suffix, first)?;
-            let points = first.map(|course| course.per_second(lagged));
-            lines.push((case.name.clone(), points.unwrap_or_default()));
+            groups.push(case.name.replace('/', " "));
+            bars[0].push(figures[2]);
+            bars[1].push(figures[3]);
         }
+        let names = ["found", "repaired"];
         findings.plots.push(Plot {
-            name: "lagged".into(),
-            title: "Lagged ticks per client, a state made to differ after some seconds".into(),
-            x: "s".into(),
-            y: "ticks/s".into(),
+            name: "repair".into(),
+            title: "A state that differs: until the check that finds it, and from there until it is repaired"
+                .into(),
+            x: String::new(),
+            y: "seconds, at most".into(),
             log_y: false,
-            data: Data::Lines(lines),
+            data: Data::Bars(groups, names.map(String::from).into_iter().zip(bars).collect()),
         });
         Ok(findings)
     }

@@ -59,7 +59,7 @@ impl Experiment for Scale {
         }
         findings.plots.push(Plot {
             name: "packets".into(),
-            title: "Packets per second".into(),
+            title: "Packets a second, by the number of players".into(),
             x: "players".into(),
             y: "packets/s".into(),
             log_y: true,
