@@ -38,11 +38,11 @@ impl Run<'_> {
         }
     }
 
-    /// How many expectations hold, and how many there are.
+    /// How many expectations hold, and how many were judged.
     pub(crate) fn kept(&self) -> (usize, usize) {
-        let all = &self.result.expectations;
-        let holding = all.iter().filter(|e| e.ok == Some(true)).count();
-        (holding, all.len())
+        let all = self.result.expectations.iter();
+        let judged: Vec<bool> = all.filter_map(|e| e.ok).collect();
+        (judged.iter().filter(|ok| **ok).count(), judged.len())
     }
 }
 

@@ -242,7 +242,7 @@ fn plots(measured: &[(&Case, Vec<Measured>)]) -> Vec<Plot> {
         Plot {
             name: format!("tail-{}", wanted.replace('%', "").replace('/', "-")),
             title: format!(
-                "How many messages take longer than that: {} loss",
+                "How many messages take longer than that; loss {}",
                 wanted.replace('/', ", ")
             ),
             x: "latency, ms".into(),

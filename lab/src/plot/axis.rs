@@ -28,10 +28,9 @@ impl Axis {
         if !log {
             let (low, high) = (finite().fold(0.0, f64::min), finite().fold(0.0, f64::max));
             let high = if high > low { high } else { low + 1.0 };
-            let step = step((high - low) * 1.04, 6.0);
+            let step = step(high - low, 6.0);
             let round = |value: f64, to: fn(f64) -> f64| to(value / step) * step;
-            let low = round(low * 1.02, f64::floor);
-            return Axis::new((low, round(high * 1.04, f64::ceil)), places);
+            return Axis::new((round(low, f64::floor), round(high, f64::ceil)), places);
         }
         let positive = || finite().filter(|value| *value > 0.0);
         let least = positive().fold(f64::INFINITY, f64::min);

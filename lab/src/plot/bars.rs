@@ -19,6 +19,12 @@ pub(super) fn draw(plot: &Plot, groups: &[String], series: &[(String, Vec<Option
             .flat_map(|(_, heights)| heights.iter().flatten())
     };
     let mut all: Vec<f64> = heights().copied().collect();
+    // Room for the value above the highest.
+    all.extend(
+        heights()
+            .filter(|_| !plot.log_y)
+            .map(|height| height * 1.06),
+    );
     // Bars in decades have no foot: the lowest needs some height too.
     all.extend(heights().filter(|_| plot.log_y).map(|height| height / 2.5));
     let (left, _, right, _) = frame.inside;
@@ -30,8 +36,15 @@ pub(super) fn draw(plot: &Plot, groups: &[String], series: &[(String, Vec<Option
     let bottom = frame.inside.3;
     let vertical = frame.vertical(plot, &all);
     let bar = group * FILLED / series.len().max(1) as f64;
-    let widest = heights().map(|height| width(&short(*height), SMALL));
-    let roomy = widest.fold(0.0, f64::max) <= bar + 3.0;
+    // A value wider than its bar needs neighbours that end elsewhere. Digits are wider than letters.
+    let roomy = |nth: usize, index: usize, height: f64| {
+        let beside = [nth.checked_sub(1), Some(nth + 1)].into_iter().flatten();
+        let beside = beside.filter_map(|other| *series.get(other)?.1.get(index)?);
+        let apart =
+            |other: f64| (vertical.place(other) - vertical.place(height)).abs() > SMALL + 2.0;
+        let wide = width(&short(height), SMALL) * 1.15;
+        wide <= bar || wide <= bar * 1.6 && beside.into_iter().all(apart)
+    };
     for (index, name) in groups.iter().enumerate() {
         let middle = left + (index as f64 + 0.5) * group;
         for (line, words) in label(name).iter().take(2).enumerate() {
@@ -50,7 +63,7 @@ pub(super) fn draw(plot: &Plot, groups: &[String], series: &[(String, Vec<Option
             let (at, size) = ((x, bottom - tall), (bar * 0.92, tall));
             let opacity = look.opacity();
             frame.svg.bar(&look.colour, opacity, at, size, &says);
-            if roomy {
+            if roomy(nth, index, *height) {
                 let at = (x + bar * 0.46, bottom - tall - 4.0);
                 let words = short(*height);
                 frame.svg.words("small faint", at, Anchor::Middle, &words);

@@ -54,12 +54,19 @@ pub fn folded(title: &str, inner: &str) -> String {
     )
 }
 
-/// A line for each figure: published, theirs, ours, ratio.
+/// A line for each figure: published, theirs, ours, ratio, as far as there are such.
 fn lines(run: &Run, rows: &[&ResultRow]) -> String {
     let [theirs, ours] = run.result.sides;
+    let published = rows.iter().any(|row| row.published.is_some());
+    let compared = rows.iter().any(|row| row.theirs.is_some());
+    let column = |is: bool, cell: String| if is { cell } else { String::new() };
+    let head = |name: &str| format!("<th class=\"n\">{name}</th>");
     let mut text = format!(
-        "<div class=\"scroll\"><table>\n<tr><th>case</th><th>metric</th><th>unit</th><th class=\"n\">published</th>\
-         <th class=\"n\">{theirs}</th><th class=\"n\">{ours}</th><th class=\"n\">ratio</th></tr>\n"
+        "<div class=\"scroll\"><table>\n<tr><th>case</th><th>metric</th><th>unit</th>{}{}{}{}</tr>\n",
+        column(published, head("published")),
+        column(compared, head(theirs)),
+        head(ours),
+        column(published || compared, head("ratio")),
     );
     let mut last = "";
     for row in rows {
@@ -79,20 +86,23 @@ fn lines(run: &Run, rows: &[&ResultRow]) -> String {
             Some(false) => " bad",
             None => "",
         };
-        let ratio = row
-            .ratio()
-            .map_or("–".into(), |ratio| format!("{ratio:.2}"));
+        let ratio = row.ratio();
+        let ratio = ratio.map_or("–".into(), |ratio| format!("{ratio:.2}"));
+        let value = |value| format!("<td class=\"n\">{}</td>", shown(value));
         let _ = writeln!(
             text,
-            "<tr{next}><td>{case}</td><td{}>{}</td><td>{}{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td>\
-             <td class=\"n ours\">{}</td><td class=\"n{class}\">{ratio}</td></tr>",
+            "<tr{next}><td>{case}</td><td{}>{}</td><td>{}{}</td>{}{}<td class=\"n ours\">{}</td>{}</tr>",
             what(run, &row.metric),
             escape(&row.metric),
             escape(&row.unit),
             if row.wall_clock { "*" } else { "" },
-            shown(row.published),
-            shown(row.theirs),
+            column(published, value(row.published)),
+            column(compared, value(row.theirs)),
             shown(row.ours),
+            column(
+                published || compared,
+                format!("<td class=\"n{class}\">{ratio}</td>")
+            ),
         );
         last = &row.case;
     }

@@ -54,9 +54,10 @@ pub fn verdict(run: &Run) -> String {
         (true, true) => "good",
         (true, false) => "known",
     };
-    let words = match all {
-        0 => "no expectations".to_string(),
-        all => format!("{holding} of {all} hold"),
+    let words = match (all, run.result.expectations.len() - all) {
+        (0, 0) => "no expectations".to_string(),
+        (all, 0) => format!("{holding} of {all} hold"),
+        (all, open) => format!("{holding} of {all} hold, {open} not judged in this run"),
     };
     format!("<span class=\"{class}\">{words}</span>")
 }
@@ -79,7 +80,12 @@ fn conditions(run: &Run) -> String {
         .varied
         .iter()
         .for_each(|pair| line(" class=\"varied\"", pair));
-    result.conditions.iter().for_each(|pair| line("", pair));
+    // What a link does not do would hide what it does.
+    let idle = |(key, value): &&(String, String)| {
+        key.starts_with("link.") && ["0", "none"].contains(&value.as_str())
+    };
+    let shared = result.conditions.iter().filter(|pair| !idle(pair));
+    shared.for_each(|pair| line("", pair));
     text + "</dl>\n"
 }
 

@@ -193,7 +193,7 @@ fn plots(context: &RunContext, matrix: &Matrix<'_>, findings: &Findings) -> Vec<
         ];
         plots.push(matrix.plot(
             &format!("plays-{network}"),
-            &format!("What can be played: sl-{network}"),
+            &format!("What can be played, {}", network.to_uppercase()),
             "",
             None,
             panels,
