@@ -70,7 +70,8 @@ impl Simulation for Garden {
                 ant.carries = true;
                 *heap -= 1;
                 if *heap == 0 {
-                    events.emit(format!("heap {} is gone", ant.heap));
+                    let home = &self.brought[..inputs.players().len().min(16)];
+                    events.emit(format!("heap {} is gone, home are {home:?}", ant.heap));
                 }
             }
         }
@@ -96,16 +97,22 @@ fn main() -> Result<(), Box<dyn Error>> {
     loop {
         game.run_for(Duration::from_millis(20))?;
         while let Some(event) = game.next_event() {
-            let brought = &game.state().brought[..game.players().len()];
-            println!("tick {}: {} (home: {brought:?})", event.tick, event.event);
+            println!("tick {}: {}", event.tick, event.event);
         }
         match typed.try_recv() {
             Ok(heap) => match heap.parse() {
-                Ok(heap @ 1..=9) => drop(game.input(&Go(heap))),
+                Ok(heap @ 1..=9) => tell(game.input(&Go(heap))),
                 _ => println!("Type 1 to 9."),
             },
             Err(mpsc::TryRecvError::Empty) => {}
             Err(mpsc::TryRecvError::Disconnected) => return Ok(game.leave("bye")?),
         }
+    }
+}
+
+/// Nothing that was typed is lost without a word.
+fn tell(taken: bool) {
+    if !taken {
+        println!("Not yet: the game has not begun here.");
     }
 }

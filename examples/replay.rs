@@ -68,7 +68,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                     )?;
                     println!("Saved {file}.");
                 }
-                ("", None) => drop(game.input(&Roll(true))),
+                ("", None) => tell(game.input(&Roll(true))),
                 _ => println!("Press Enter, or type `save FILE`."),
             },
             Err(mpsc::TryRecvError::Empty) => {}
@@ -92,4 +92,11 @@ fn verify(file: &str, dice: Dice) -> Result<(), Box<dyn Error>> {
         verified.ticks, verified.checksums
     );
     Ok(())
+}
+
+/// Nothing that was typed is lost without a word.
+fn tell(taken: bool) {
+    if !taken {
+        println!("Not yet: the game has not begun here.");
+    }
 }

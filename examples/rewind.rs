@@ -115,12 +115,19 @@ fn main() -> Result<(), Box<dyn Error>> {
                 let (me, runners) = (game.me(), game.shown().runners.as_slice());
                 let target = runners.iter().find(|runner| Some(runner.player) != me);
                 match target.map(|target| target.place) {
-                    Some(place) => drop(game.input(&Shot(place))),
+                    Some(place) => tell(game.input(&Shot(place))),
                     None => println!("Nobody is there to shoot at."),
                 }
             }
             Err(mpsc::TryRecvError::Empty) => {}
             Err(mpsc::TryRecvError::Disconnected) => return Ok(game.leave("bye")?),
         }
+    }
+}
+
+/// Nothing that was typed is lost without a word.
+fn tell(taken: bool) {
+    if !taken {
+        println!("Not yet: the game has not begun here.");
     }
 }

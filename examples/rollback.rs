@@ -75,9 +75,16 @@ fn main() -> Result<(), Box<dyn Error>> {
             }
         }
         match typed.try_recv() {
-            Ok(_) => drop(game.input(&Press(true))),
+            Ok(_) => tell(game.input(&Press(true))),
             Err(mpsc::TryRecvError::Empty) => {}
             Err(mpsc::TryRecvError::Disconnected) => return Ok(game.leave("bye")?),
         }
+    }
+}
+
+/// Nothing that was typed is lost without a word.
+fn tell(taken: bool) {
+    if !taken {
+        println!("Not yet: the game has not begun here.");
     }
 }

@@ -95,11 +95,18 @@ fn main() -> Result<(), Box<dyn Error>> {
             println!("tick {tick}: {event}");
         }
         match typed.try_recv().as_deref() {
-            Ok("l") => drop(game.input(&Walk(-5))),
-            Ok("r") => drop(game.input(&Walk(5))),
+            Ok("l") => tell(game.input(&Walk(-5))),
+            Ok("r") => tell(game.input(&Walk(5))),
             Ok(_) => println!("Type l or r."),
             Err(mpsc::TryRecvError::Empty) => {}
             Err(mpsc::TryRecvError::Disconnected) => return Ok(game.leave("bye")?),
         }
+    }
+}
+
+/// Nothing that was typed is lost without a word.
+fn tell(taken: bool) {
+    if !taken {
+        println!("Not yet: the game has not begun here.");
     }
 }

@@ -40,7 +40,7 @@ impl Simulation for Track {
             .retain(|_, runner| inputs.of(runner.player).is_some());
         for (player, run) in inputs.iter() {
             let Some((_, me)) = self.runners.iter_mut().find(|(_, me)| me.player == player) else {
-                let (place, coins) = (300, 0);
+                let (place, coins) = (200 + 50 * i32::from(player.0 % 4), 0);
                 self.runners.insert(Runner {
                     player,
                     place,
@@ -99,11 +99,18 @@ fn main() -> Result<(), Box<dyn Error>> {
             }
         }
         match typed.try_recv().as_deref() {
-            Ok("l") => drop(game.input(&Run(-1))),
-            Ok("r") => drop(game.input(&Run(1))),
-            Ok(_) => drop(game.input(&Run(0))),
+            Ok("l") => tell(game.input(&Run(-1))),
+            Ok("r") => tell(game.input(&Run(1))),
+            Ok(_) => tell(game.input(&Run(0))),
             Err(mpsc::TryRecvError::Empty) => {}
             Err(mpsc::TryRecvError::Disconnected) => return Ok(game.leave("bye")?),
         }
+    }
+}
+
+/// Nothing that was typed is lost without a word.
+fn tell(taken: bool) {
+    if !taken {
+        println!("Not yet: the game has not begun here.");
     }
 }

@@ -64,7 +64,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             }
         }
         match typed.try_recv().as_deref() {
-            Ok("") => drop(game.input(&Knock(true))),
+            Ok("") => tell(game.input(&Knock(true))),
             Ok(name) => change(&mut game, name),
             Err(mpsc::TryRecvError::Empty) => {}
             Err(mpsc::TryRecvError::Disconnected) => return Ok(game.leave("bye")?),
@@ -83,5 +83,12 @@ fn change(game: &mut Game<Door, Switch>, name: &str) {
             }
         }
         _ => println!("Type nothing, or one of {}.", NAMES.join(", ")),
+    }
+}
+
+/// Nothing that was typed is lost without a word.
+fn tell(taken: bool) {
+    if !taken {
+        println!("Not yet: the game has not begun here.");
     }
 }

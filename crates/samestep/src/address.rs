@@ -56,8 +56,8 @@ fn check(written: &str, address: SocketAddr) -> Result<SocketAddr, AddressError>
     }
 }
 
-/// Why an address leads nowhere.
-#[derive(Clone, PartialEq, Eq, Debug)]
+/// Why an address leads nowhere. `Debug` shows the words too, so that `main` may return it.
+#[derive(Clone, PartialEq, Eq)]
 pub enum AddressError {
     /// It is no address.
     Malformed(String),
@@ -82,6 +82,12 @@ impl fmt::Display for AddressError {
                 "nobody knows where \"{name}\" is ({why}): check the spelling, or use its IP address"
             ),
         }
+    }
+}
+
+impl fmt::Debug for AddressError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

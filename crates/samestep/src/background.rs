@@ -275,8 +275,8 @@ impl From<AddressError> for StartError {
     }
 }
 
-/// Why a session did not get in sync.
-#[derive(Clone, PartialEq, Eq, Debug)]
+/// Why a session did not get in sync. `Debug` shows the words too, so that `main` may return it.
+#[derive(Clone, PartialEq, Eq)]
 pub enum WaitError {
     /// It is over, or was refused.
     Left(LeaveReason),
@@ -296,6 +296,12 @@ impl fmt::Display for WaitError {
                 "not in sync after {time:?}: is the host running, and is the address right?"
             ),
         }
+    }
+}
+
+impl fmt::Debug for WaitError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

@@ -288,8 +288,7 @@ pub(crate) fn seed() -> io::Result<[u8; 32]> {
     Ok(seed)
 }
 
-/// Why a driver could not be made.
-#[derive(Debug)]
+/// Why a driver could not be made. `Debug` shows the words too, so that `main` may return it.
 pub enum DriverError {
     /// The endpoint refuses its configuration.
     Config(ConfigError),
@@ -306,6 +305,12 @@ impl fmt::Display for DriverError {
             DriverError::Setup(error) => error.fmt(f),
             DriverError::Io(error) => error.fmt(f),
         }
+    }
+}
+
+impl fmt::Debug for DriverError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

@@ -344,3 +344,82 @@ impl From<io::Error> for GameError {
         GameError::Io(error)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use samestep_sync::{Events, Input, Inputs, Lockstep, Replicate, Wire};
+
+    use super::*;
+
+    #[derive(Clone, Default, PartialEq, Debug, Wire)]
+    struct Nothing;
+
+    impl Input for Nothing {
+        fn predict(&self) -> Self {
+            Nothing
+        }
+    }
+
+    #[derive(Clone, Default, Replicate)]
+    struct Rest {
+        ticks: u32,
+    }
+
+    impl Simulation for Rest {
+        type Input = Nothing;
+        type Event = ();
+        const NAME: &'static str = "rest";
+
+        fn step(&mut self, _: &Inputs<'_, Nothing>, _: &mut Events<()>) {
+            self.ticks += 1;
+        }
+    }
+
+    fn start(words: &[&str]) -> Result<Game<Rest, Lockstep>, StartError> {
+        let config = SessionConfig::new("rest", 1).player("somebody");
+        Game::from_words(words, config, Lockstep::default(), Rest::default())
+    }
+
+    #[test]
+    fn words_say_which_part_to_take() {
+        let role = |words: &[&str]| {
+            let game = start(words).unwrap();
+            let session = game.driver.machine().session();
+            (session.role().clone(), session.config().players.len())
+        };
+        assert!(matches!(role(&["host", "0"]), (Role::Host, 1)));
+        assert!(matches!(role(&["serve", "0"]), (Role::Host, 0)));
+        assert!(matches!(role(&["mesh", "0"]), (Role::Introducer, 1)));
+        assert!(matches!(role(&["join", "::1"]), (Role::Client(_), 1)));
+        assert!(matches!(role(&["watch", "::1"]), (Role::Spectator(_), 0)));
+        assert!(matches!(role(&["peer", "::1"]), (Role::Peer(_), 1)));
+    }
+
+    #[test]
+    fn words_that_say_nothing_get_the_list_of_those_that_do() {
+        let wrong: [&[&str]; 6] = [
+            &[],
+            &["join"],
+            &["host", "door"],
+            &["host", "70000"],
+            &["serve", "1", "2"],
+            &["dance"],
+        ];
+        for words in wrong {
+            let error = start(words).err().unwrap().to_string();
+            assert!(error.contains("`join ADDRESS`"), "{words:?}: {error}");
+        }
+    }
+
+    #[test]
+    fn news_that_nobody_asks_for_do_not_pile_up() {
+        let mut game = start(&["host", "0"]).unwrap();
+        game.run_for(Duration::from_millis(5)).unwrap();
+        let some = game.news.front().unwrap().clone();
+        game.news.resize(NEWS, some);
+        while game.tick() < Tick(1) {
+            game.run_for(Duration::from_millis(5)).unwrap();
+        }
+        assert_eq!(game.news.len(), NEWS, "the beginning was told as well");
+    }
+}

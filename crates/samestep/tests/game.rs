@@ -1,4 +1,4 @@
-//! A game over real sockets, with each of the models, written with the façade alone.
+//! A game over real sockets, with each of the models and in each of the ways to play together.
 
 use std::time::Duration;
 
@@ -24,6 +24,13 @@ struct Heap {
     players: u32,
 }
 
+impl Heap {
+    fn weight(&self) -> u32 {
+        let stones = self.stones.as_slice();
+        stones.iter().map(|stone| stone.weight).sum()
+    }
+}
+
 impl Simulation for Heap {
     type Input = Add;
     type Event = u32;
@@ -39,91 +46,175 @@ impl Simulation for Heap {
     }
 }
 
-type Game<M> = Driver<Udp, Match<Live<Heap>, M>>;
-
-fn game<M: Model>(role: Role, model: M) -> Game<M> {
-    let udp = Udp::bind("127.0.0.1:0".parse().unwrap()).unwrap();
-    let config = SessionConfig::new("heap", 1).player("somebody");
-    Driver::game(udp, config, role, model, Live::new(Heap::default())).unwrap()
+fn config() -> SessionConfig {
+    SessionConfig::new("heap", 1).player("somebody")
 }
 
-/// Drives all of them until something holds, or for ten seconds.
-fn drive_until<M: Model>(games: &mut [Game<M>], holds: impl Fn(&[Game<M>]) -> bool) {
-    let end = games[0].now() + Duration::from_secs(10);
+fn host<M: Model>(model: M) -> Game<Heap, M> {
+    Game::host(0, config(), model, Heap::default()).unwrap()
+}
+
+fn address<M: Model>(game: &Game<Heap, M>) -> String {
+    format!("127.0.0.1:{}", game.local_addr().port())
+}
+
+/// Runs all of them until something holds; only what hangs takes as long as half a minute.
+fn run_until<M: Model>(
+    games: &mut [Game<Heap, M>],
+    mut holds: impl FnMut(&mut [Game<Heap, M>]) -> bool,
+) {
+    let end = games[0].driver().now() + Duration::from_secs(30);
     while !holds(games) {
-        assert!(games[0].now() < end, "did not happen in time");
-        drive(games);
-    }
-}
-
-fn drive<M: Model>(games: &mut [Game<M>]) {
-    for game in games {
-        while game.drive_for(Duration::from_millis(1)).unwrap().is_some() {}
+        assert!(games[0].driver().now() < end, "did not happen in time");
+        for game in &mut *games {
+            game.run_for(Duration::from_millis(1)).unwrap();
+        }
     }
 }
 
 #[test]
 fn a_guest_joins_a_running_game_in_lockstep_and_both_play() {
-    join_and_play(|| Lockstep::new(LockstepConfig::default()).unwrap());
+    let first = host(Lockstep::default());
+    join_and_play(first, Lockstep::default(), Game::join);
 }
 
 #[test]
 fn a_guest_joins_a_running_game_with_rollback_and_both_play() {
-    join_and_play(|| Rollback::new(RollbackConfig::default()).unwrap());
+    let first = host(Rollback::default());
+    join_and_play(first, Rollback::default(), Game::join);
 }
 
 #[test]
 fn a_guest_joins_a_running_game_by_snapshots_and_both_play() {
-    join_and_play(|| Snapshot::new(SnapshotConfig::default()).unwrap());
+    let first = host(Snapshot::default());
+    join_and_play(first, Snapshot::default(), Game::join);
 }
 
 #[test]
 fn a_guest_joins_a_running_game_with_state_synchronisation_and_both_play() {
-    join_and_play(|| StateSync::new(StateSyncConfig::default()).unwrap());
+    let first = host(StateSync::default());
+    join_and_play(first, StateSync::default(), Game::join);
 }
 
-fn join_and_play<M: Model>(model: impl Fn() -> M) {
-    let mut games = vec![game(Role::Host, model())];
-    let now = games[0].now();
-    games[0].machine_mut().session_mut().start(now);
-    drive_until(&mut games, |games| {
-        games[0].machine().status().tick > Tick(30)
-    });
-    let now = games[0].now();
-    assert!(games[0].machine_mut().input(now, PlayerId(0), &Add(7)));
-    drive_until(&mut games, |games| {
-        !games[0].machine().world().state().stones.is_empty()
-    });
+#[test]
+fn a_peer_joins_a_running_mesh_and_both_play() {
+    let first = Game::open_mesh(0, config(), Rollback::default(), Heap::default()).unwrap();
+    join_and_play(first, Rollback::default(), Game::join_mesh);
+}
 
-    let host = games[0].local_addr();
-    games.push(game(Role::Client(JoinTo::new(host)), model()));
-    let state = |game: &Game<M>| game.machine().world().state().clone();
-    drive_until(&mut games, |games| state(&games[1]).players == 2);
-    let now = games[1].now();
-    assert!(games[1].machine_mut().input(now, PlayerId(1), &Add(9)));
-    drive_until(&mut games, |games| {
-        games.iter().all(|game| state(game).stones.len() == 2)
+type Join<M> = fn(&str, SessionConfig, M, Heap) -> Result<Game<Heap, M>, StartError>;
+
+fn join_and_play<M: Model>(first: Game<Heap, M>, model: M, join: Join<M>) {
+    let mut games = vec![first];
+    run_until(&mut games, |games| games[0].tick() > Tick(30));
+    assert_eq!(games[0].me(), Some(PlayerId(0)));
+    assert!(games[0].input(&Add(7)));
+    run_until(&mut games, |games| games[0].state().weight() == 7);
+
+    let address = address(&games[0]);
+    games.push(join(&address, config(), model, Heap::default()).unwrap());
+    assert!(!games[1].input(&Add(9)), "who has not joined may not act");
+    run_until(&mut games, |games| games[1].state().players == 2);
+    assert_eq!(games[1].me(), Some(PlayerId(1)));
+    assert_eq!(games[1].players().len(), 2);
+    assert!(games[1].input(&Add(9)));
+    // What is drawn may be a little later than what is.
+    run_until(&mut games, |games| {
+        games.iter_mut().all(|game| game.shown().weight() == 16)
     });
-    let weights = |game: &Game<M>| {
-        state(game)
-            .stones
-            .iter()
-            .map(|(_, stone)| stone.weight)
-            .sum::<u32>()
-    };
-    assert_eq!((weights(&games[0]), weights(&games[1])), (16, 16));
-    // What is drawn may be a little later.
-    let end = games[1].now() + Duration::from_secs(10);
-    let shown = |game: &mut Game<M>| {
-        let now = game.now();
-        game.machine_mut().shown(now).stones.len()
-    };
-    while shown(&mut games[1]) < 2 {
-        assert!(games[1].now() < end, "was not shown in time");
-        drive(&mut games);
+    let mut told = [false; 2];
+    run_until(&mut games, |games| {
+        for (game, told) in games.iter_mut().zip(&mut told) {
+            while let Some(event) = game.next_event() {
+                *told |= (event.stage, event.event) == (Stage::Confirmed, 9);
+            }
+        }
+        told == [true; 2]
+    });
+    let joined = MatchEvent::Session(SessionEvent::PlayerJoined {
+        player: PlayerId(1),
+    });
+    assert!(std::iter::from_fn(|| games[0].next_news()).any(|news| news == joined));
+    games.pop().unwrap().leave("bye").unwrap();
+    run_until(&mut games, |games| games[0].state().players == 1);
+}
+
+#[test]
+fn nobody_plays_at_a_server_and_who_watches_does_not_either() {
+    let server = Game::serve(0, config(), Lockstep::default(), Heap::default()).unwrap();
+    let address = address(&server);
+    let watch = Game::watch(&address, config(), Lockstep::default(), Heap::default()).unwrap();
+    let mut games = [server, watch];
+    run_until(&mut games, |games| games[1].tick() > Tick(30));
+    assert_eq!((games[0].me(), games[1].me()), (None, None));
+    assert!(!games[1].input(&Add(1)));
+    assert!(games[0].players().is_empty());
+}
+
+/// What the second of them is told in the end.
+fn end_of(first: &mut Game<Heap, Lockstep>, second: &mut Game<Heap, Lockstep>) -> String {
+    loop {
+        if let Err(error) = second.run_for(Duration::from_millis(1)) {
+            let again = second.run_for(Duration::ZERO).unwrap_err();
+            assert_eq!(again.to_string(), error.to_string(), "over is over");
+            return error.to_string();
+        }
+        let _ = first.run_for(Duration::from_millis(1));
     }
-    let until = games[1].now() + Duration::from_secs(2);
-    games[1].leave_game("bye", until).unwrap();
-    games.truncate(1);
-    drive_until(&mut games, |games| state(&games[0]).players == 1);
+}
+
+#[test]
+fn why_a_game_is_over_is_said_in_words() {
+    let join = |address: &str, config: SessionConfig| {
+        Game::join(address, config, Lockstep::default(), Heap::default()).unwrap()
+    };
+    let mut full = config();
+    full.capacity = 1;
+    let mut host = Game::host(0, full, Lockstep::default(), Heap::default()).unwrap();
+    let address = address(&host);
+    let mut late = join(&address, config());
+    assert_eq!(end_of(&mut host, &mut late), "the room is full");
+
+    let mut newer = join(&address, SessionConfig::new("heap", 2).player("somebody"));
+    let words = end_of(&mut host, &mut newer);
+    assert!(words.contains("version"), "{words}");
+
+    let mesh = Game::join_mesh(&address, config(), Lockstep::default(), Heap::default());
+    let words = end_of(&mut host, &mut mesh.unwrap());
+    assert!(words.contains("of the other kind"), "{words}");
+}
+
+#[test]
+fn who_drops_a_game_has_left_it() {
+    let mut host = host(Lockstep::default());
+    let mut guest = Game::join(
+        &address(&host),
+        config(),
+        Lockstep::default(),
+        Heap::default(),
+    )
+    .unwrap();
+    while guest.me().is_none() {
+        host.run_for(Duration::from_millis(1)).unwrap();
+        guest.run_for(Duration::from_millis(1)).unwrap();
+    }
+    drop(host);
+    let error = loop {
+        if let Err(error) = guest.run_for(Duration::from_millis(1)) {
+            break error;
+        }
+    };
+    assert_eq!(format!("{error:?}"), "the room was closed");
+}
+
+#[test]
+fn a_port_that_is_taken_is_named() {
+    let first = host(Lockstep::default());
+    let port = first.local_addr().port();
+    let second = Game::host(port, config(), Lockstep::default(), Heap::default());
+    let words = second.err().unwrap().to_string();
+    assert!(
+        words.starts_with(&format!("port {port} is taken")),
+        "{words}"
+    );
 }

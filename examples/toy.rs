@@ -1,6 +1,8 @@
-//! A toy for several terminals: each types lines, all see the newest line of everyone.
+//! Shared fields: each types lines, all see the newest line of everyone.
+//!
+//! `host [PORT]` and `join ADDRESS`; without a host `mesh [PORT]` and `peer ADDRESS`.
 use samestep::prelude::*;
-use std::{env, error::Error, io, process, time::Duration};
+use std::{env, error::Error, io, time::Duration};
 
 /// The same in all terminals. Each line belongs to one player, who alone may set it.
 #[derive(Default, SharedFields)]
@@ -9,30 +11,25 @@ struct Toy {
     lines: [Synced<String>; 4],
 }
 
-/// `toy host [PORT]` opens a room, `toy join ADDRESS` joins it.
-pub fn main() {
-    let arguments: Vec<String> = env::args().skip(1).collect();
-    if let Err(error) = run(&arguments.join(" ")) {
-        eprintln!("{error}");
-        process::exit(1);
-    }
-}
-
-fn run(command: &str) -> Result<(), Box<dyn Error>> {
+fn main() -> Result<(), Box<dyn Error>> {
     let mut config = SessionConfig::new("toy", 1).player("somebody");
     config.capacity = 4;
-    let usage = "use it as `toy host [PORT]` or `toy join ADDRESS`";
-    let room = match command.split_once(' ') {
-        None if command == "host" => Background::host(DEFAULT_PORT, config)?,
-        Some(("host", port)) => Background::host(port.parse().map_err(|_| usage)?, config)?,
-        Some(("join", address)) => Background::join(address, config)?,
+    let arguments: Vec<String> = env::args().skip(1).collect();
+    let usage = "use it as `host [PORT]`, `join ADDRESS`, `mesh [PORT]` or `peer ADDRESS`";
+    let place = arguments.get(1).cloned();
+    let port = || place.as_deref().map_or(Ok(DEFAULT_PORT), str::parse);
+    let room = match (arguments.first().map(String::as_str), &place) {
+        (Some("host"), _) => Background::host(port().map_err(|_| usage)?, config)?,
+        (Some("mesh"), _) => Background::open_mesh(port().map_err(|_| usage)?, config)?,
+        (Some("join"), Some(address)) => Background::join(address, config)?,
+        (Some("peer"), Some(address)) => Background::join_mesh(address, config)?,
         _ => return Err(usage.into()),
     };
     let toy = room.share(NetworkId::Static(1), Toy::default())?;
     room.wait_in_sync(Duration::from_secs(10))?; // From here on it stays the same by itself.
 
     let me = room.my_player().ok_or("nobody plays here")?;
-    println!("You are {me}, at port {}.", room.local_addr().port());
+    println!("You are {me}. This is port {}.", room.local_addr().port());
     toy.watch(show);
     for line in io::stdin().lines() {
         let line = line?;

@@ -1,0 +1,7 @@
+//! Every program of this folder in real processes, in each of the ways to play together that it offers.
+
+mod first_game;
+mod mistakes;
+mod models;
+mod others;
+mod terminal;
