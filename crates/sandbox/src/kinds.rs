@@ -11,6 +11,8 @@ pub struct ModelKind {
     pub title: &'static str,
     /// What one is looking at.
     pub sentence: &'static str,
+    /// Whether it can be played in a mesh, where nobody decides for all.
+    pub in_mesh: bool,
     choice: fn() -> Choice,
 }
 
@@ -29,24 +31,28 @@ impl ModelKind {
             name: "lockstep",
             title: "Lockstep",
             sentence: "Only inputs travel, and nobody goes on before everyone's are known: all see exactly the same, each a little late, and your own hand waits for the network too.",
+            in_mesh: true,
             choice: || Choice::Lockstep(LockstepConfig::default()),
         },
         ModelKind {
             name: "rollback",
             title: "Rollback",
             sentence: "Only inputs travel. Your own act at once, others' are guessed to go on as before; a wrong guess is rewound and simulated again, and shows as others jumping a little.",
+            in_mesh: true,
             choice: || Choice::Rollback(RollbackConfig::default()),
         },
         ModelKind {
             name: "snapshot",
             title: "Snapshot interpolation",
             sentence: "The server simulates and sends pictures, which are played back smoothly a moment later: nothing jumps, everything you see is past, your own character included.",
+            in_mesh: false,
             choice: || Choice::Snapshot(SnapshotConfig::default()),
         },
         ModelKind {
             name: "state-sync",
             title: "State sync with prediction",
             sentence: "The server decides. Your own character is predicted and obeys at once, everybody else is drawn from the past; where the server disagrees, yours is corrected.",
+            in_mesh: false,
             choice: || Choice::StateSync(StateSyncConfig::default()),
         },
     ];

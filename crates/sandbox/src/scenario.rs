@@ -55,9 +55,9 @@ impl Server {
         }
     }
 
-    /// Whether a model can be played so: in a mesh nobody decides.
+    /// Whether a model can be played so.
     pub fn supports(self, kind: ModelKind) -> bool {
-        self != Server::Mesh || matches!(kind.name, "lockstep" | "rollback")
+        self != Server::Mesh || kind.in_mesh
     }
 }
 
