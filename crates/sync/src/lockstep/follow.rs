@@ -15,6 +15,10 @@ const SLIP_TICKS: i64 = 30;
 const WANT_AFTER: Duration = Duration::from_millis(400);
 /// Who stands still this long asks for the whole state, if the authority has one that is newer.
 const GIVE_UP: Duration = Duration::from_secs(3);
+/// How long a turn of a game without real time takes before it is asked for, then less and less often.
+const WANT_TURN_AFTER: Duration = Duration::from_secs(1);
+/// How often at least.
+const WANT_TURN_EVERY: Duration = Duration::from_secs(30);
 /// What came in time for this long need not be waited for as long.
 const CALM: Duration = Duration::from_secs(10);
 const RELAX_EVERY: Duration = Duration::from_millis(250);
@@ -393,12 +397,21 @@ impl Lockstep {
     /// Asks for what is missing, and says when to be called next.
     pub(super) fn plan_wake(&mut self, now: Duration) {
         if let Some((since, id)) = self.stalled
-            && now >= since + self.want_after()
             && now >= self.next_want
-            && self.config.pace == Pace::RealTime
         {
-            self.next_want = now + self.want_after();
-            self.ask_for_missing(now, now.saturating_sub(since), id);
+            let waited = now.saturating_sub(since);
+            match self.config.pace {
+                Pace::RealTime if waited >= self.want_after() => {
+                    self.next_want = now + self.want_after();
+                    self.ask_for_missing(now, waited, id);
+                }
+                // Somebody thinks, or a turn was said before this program could hear it.
+                Pace::Initiative { .. } if waited >= WANT_TURN_AFTER => {
+                    self.next_want = now + waited.min(WANT_TURN_EVERY);
+                    self.ask_all_again();
+                }
+                _ => {}
+            }
         }
         if self.behind_now > 0 {
             return self.wake_at(now);

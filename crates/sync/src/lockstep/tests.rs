@@ -185,6 +185,35 @@ fn initiative_passes_from_player_to_player() {
 }
 
 #[test]
+fn a_turn_that_nobody_was_there_to_hear_is_asked_for() {
+    let config = LockstepConfig {
+        pace: Pace::Initiative { ticks: 5 },
+        ..LockstepConfig::default()
+    };
+    for mesh in [false, true] {
+        let mut shore = Shore::new(2, mesh, 20, config.clone());
+        shore.run(2000);
+        assert!(shore.push(0, 1));
+        let now = shore.now;
+        shore.peers[0].model.end_turn(now, PlayerId(0));
+        shore.run(10);
+        assert!(!shore.on_the_way.is_empty(), "the turn is under way");
+        shore.on_the_way.clear();
+        shore.run(3000);
+        let status = shore.peers[1].model.status();
+        assert_eq!(status.initiative, Some(PlayerId(1)), "mesh: {mesh}");
+        shore.assert_same();
+        let said = shore.said;
+        shore.run(60_000);
+        assert!(
+            shore.said < said + 200,
+            "nobody nags: {}",
+            shore.said - said
+        );
+    }
+}
+
+#[test]
 fn who_asks_for_what_nobody_keeps_gets_the_whole_state() {
     let mut shore = Shore::new(2, false, 10, LockstepConfig::default());
     shore.run(2000);
