@@ -67,7 +67,7 @@ pub struct Plan {
     pub experiment: &'static dyn Experiment,
     /// Figures of the source document.
     pub published: Vec<Published>,
-    /// What has to hold in the default run.
+    /// What has to hold, whatever the seed.
     pub expectations: Vec<Expectation>,
     layers: Layers,
 }
@@ -93,7 +93,7 @@ pub struct Published {
     pub value: f64,
 }
 
-/// A promise about the default run of a plan, or about its run over real sockets.
+/// A promise about a plan's run, the whole and the short one, or about its run over real sockets.
 #[derive(Clone, Debug, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct Expectation {
@@ -421,19 +421,25 @@ mod tests {
     #[test]
     fn expectations_name_cases_that_exist() {
         for plan in Plan::all().unwrap() {
-            let names = |real: bool| -> Vec<String> {
-                let variant = Variant { quick: false, real };
-                let cases = plan.cases(variant, &[]).unwrap();
-                cases.into_iter().map(|case| case.name).collect()
+            let known = |case: &String, quick: bool, real: bool| {
+                let cases = plan.cases(Variant { quick, real }, &[]).unwrap();
+                cases.iter().any(|known| known.name == *case)
+                    || plan.experiment.summaries().contains(&case.as_str())
             };
-            let names = [names(false), names(true)];
-            let expected = plan.expectations.iter().map(|e| (&e.case, e.real));
-            let published = plan.published.iter().map(|p| (&p.case, false));
-            for (case, real) in expected.chain(published) {
-                let known = names[usize::from(real)].contains(case)
-                    || plan.experiment.summaries().contains(&case.as_str());
-                assert!(known, "{}: no case \"{case}\"", plan.name);
+            for Published { case, .. } in &plan.published {
+                assert!(known(case, false, false), "{}: no {case}", plan.name);
+            }
+            for Expectation {
+                case, real, whole, ..
+            } in &plan.expectations
+            {
+                assert!(known(case, false, *real), "{}: no {case}", plan.name);
                 assert!(!real || plan.experiment.real());
+                assert!(
+                    *real || *whole || known(case, true, false),
+                    "{}: the short variant has no case {case}: give it one or mark the expectation whole = true",
+                    plan.name
+                );
             }
         }
     }

@@ -197,7 +197,9 @@ impl Town {
                     ));
                 }
                 self.open.retain(|change| !asking(change));
-                self.come_back(index);
+                if !self.come_back(index) {
+                    self.dwellers[index].turn = self.later(1.0);
+                }
             }
             _ => {}
         }
@@ -260,8 +262,12 @@ impl Town {
         let now = self.crowd.fleet.now();
         let node = self.dwellers[index].node;
         let Some(session) = self.session(index) else {
-            self.come_back(index);
-            self.dwellers[index].turn = self.later(self.stay);
+            let stays = if self.come_back(index) {
+                self.stay
+            } else {
+                1.0
+            };
+            self.dwellers[index].turn = self.later(stays);
             return;
         };
         // Somebody who is just coming, or whom the others cannot spare, tries again later.
@@ -295,8 +301,8 @@ impl Town {
         self.dwellers[index].turn = self.later(self.away).max(now + Duration::from_secs(3));
     }
 
-    /// Starts the program again; one in five does not remember who it was.
-    fn come_back(&mut self, index: usize) {
+    /// Starts the program again; one in five does not remember who it was. False if there is nobody in the mesh to ask.
+    fn come_back(&mut self, index: usize) -> bool {
         let now = self.crowd.fleet.now();
         let forgetful = self.rng.chance(0.2);
         let members: Vec<NodeId> = (0..self.dwellers.len())
@@ -307,6 +313,7 @@ impl Town {
             .map(|index| self.dwellers[index].node)
             .collect();
         let through = match self.crowd.is_mesh() {
+            true if members.is_empty() => return false,
             true => members[self.rng.range(0..members.len() as u64) as usize],
             false => NodeId(0),
         };
@@ -332,6 +339,7 @@ impl Town {
         }
         self.crowd.join(node, through, secret);
         self.change(kind, node, None, now);
+        true
     }
 
     fn change(&mut self, kind: Kind, node: NodeId, peer: Option<PeerId>, since: Duration) {
