@@ -116,7 +116,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                 let target = runners.iter().find(|runner| Some(runner.player) != me);
                 match target.map(|target| target.place) {
                     Some(place) => tell(game.input(&Shot(place))),
-                    None => println!("Nobody is there to shoot at."),
+                    None => println!("Not yet: nobody is there to shoot at."),
                 }
             }
             Err(mpsc::TryRecvError::Empty) => {}

@@ -1,6 +1,6 @@
 //! Nim, without real time: a tick passes when whoever has the turn has passed it on. For board games.
 //!
-//! `host`, or `serve`, and `join ADDRESS`; without a host `mesh` and `peer ADDRESS`. Type 1, 2 or 3 to take so many; who takes the last loses.
+//! `host` and `join ADDRESS`; without a host `mesh` and `peer ADDRESS`. Type 1, 2 or 3 to take so many; who takes the last loses.
 use samestep::prelude::*;
 use std::{error::Error, io, sync::mpsc, thread, time::Duration};
 

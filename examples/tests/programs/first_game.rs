@@ -57,7 +57,7 @@ fn turn_round(player: &mut Terminal, key: &str, wanted: impl Fn(&[u32]) -> bool)
     loop {
         player.type_keys(key);
         let line = player.wait_for("Crashes [");
-        let (_, list) = line.split_once('[').unwrap();
+        let (_, list) = line.split_once("Crashes [").unwrap();
         let (list, _) = list.split_once(']').unwrap();
         let crashes: Vec<u32> = list
             .split(", ")
