@@ -5,9 +5,9 @@
 //! a [`RunResult`] with a row per case and metric: *published* (the document's figure), *theirs* (its algorithm as a
 //! configuration of our code) and *ours* (the default).
 //!
-//! Expectations hold for a plan's default run, whatever the seed. A run under other conditions (`--quick`, `--real`,
-//! `--set`) judges those whose case it has, and says so, but a miss does not fail it; expectations marked `real` hold for the
-//! run over real sockets and fail only that.
+//! Expectations hold for a plan's run and for its short variant (`--quick`), whatever the seed; some only the whole run can decide.
+//! A run under other conditions (`--set`) judges those whose case it has, and says so, but a miss does not fail it. Figures that depend on the machine,
+//! those of `--real` among them, never fail anything.
 //!
 //! A [`Report`] tells of all plans: one HTML page, a summary in Markdown, and the tables of `highlights.toml` in files
 //! that ask for them by name.

@@ -39,10 +39,14 @@ pub fn figures(run: &Run) -> String {
         ),
     };
     text += &folded("All cases at a glance", &matrix(run));
-    text += &folded(
-        &format!("All {} figures, one by one", rows.len()),
-        &lines(run, &rows),
-    );
+    // With nothing beside them, they are all there already.
+    if rows
+        .iter()
+        .any(|r| r.published.is_some() || r.theirs.is_some())
+    {
+        let title = format!("All {} figures, one by one", rows.len());
+        text += &folded(&title, &lines(run, &rows));
+    }
     text + star
 }
 
@@ -117,7 +121,8 @@ fn matrix(run: &Run) -> String {
             cases.push(&row.case);
         }
         if !metrics.iter().any(|(metric, _)| *metric == &row.metric) {
-            metrics.push((&row.metric, &row.unit));
+            let star = if row.wall_clock { "*" } else { "" };
+            metrics.push((&row.metric, format!("{}{star}", row.unit)));
         }
     }
     let mut text =
