@@ -133,6 +133,11 @@ impl Highlights {
         Ok(highlights)
     }
 
+    /// The names of all tables.
+    pub fn names(&self) -> Vec<&str> {
+        self.table.iter().map(|table| table.name.as_str()).collect()
+    }
+
     /// The table of that name.
     pub fn named(&self, name: &str) -> Option<&Table> {
         self.table.iter().find(|table| table.name == name)

@@ -12,26 +12,31 @@ pub fn blocks(origin: &str, text: &str) -> Result<Vec<(String, String)>, LabErro
     let mut blocks = Vec::new();
     rewritten(origin, text, |name, block| {
         blocks.push((name.to_string(), block.to_string()));
-        Some(block.to_string())
+        Ok(block.to_string())
     })?;
     Ok(blocks)
 }
 
-/// The text with its blocks as `fresh` has them for their names.
+/// The text with its blocks as `fresh` has them for their names, which are `known`.
 pub fn refreshed(
     origin: &str,
     text: &str,
+    known: &[&str],
     fresh: impl Fn(&str) -> Option<String>,
 ) -> Result<String, LabError> {
-    rewritten(origin, text, |name, _| {
-        fresh(name).map(|block| format!("\n{}\n", block.trim()))
+    rewritten(origin, text, |name, _| match fresh(name) {
+        Some(block) => Ok(format!("\n{}\n", block.trim())),
+        None => Err(format!(
+            "there is no table of figures called \"{name}\"; the tables are {}",
+            known.join(", ")
+        )),
     })
 }
 
 fn rewritten(
     origin: &str,
     text: &str,
-    mut fresh: impl FnMut(&str, &str) -> Option<String>,
+    mut fresh: impl FnMut(&str, &str) -> Result<String, String>,
 ) -> Result<String, LabError> {
     let bad = |why: String| LabError::Unsupported(format!("{origin}: {why}; nothing was changed"));
     let mut written = String::new();
@@ -48,8 +53,7 @@ fn rewritten(
                     "the block of figures \"{name}\" lacks its \"{END}\""
                 ))
             })?;
-        let block = fresh(name, block)
-            .ok_or_else(|| bad(format!("there is no table of figures called \"{name}\"")))?;
+        let block = fresh(name, block).map_err(bad)?;
         written += &format!("{before}{BEGIN}{name}{CLOSE}{block}{END}");
         rest = after;
     }
@@ -71,26 +75,32 @@ mod tests {
 
     #[test]
     fn a_block_is_replaced_and_nothing_else() {
-        let text = refreshed("f", TEXT, fresh).unwrap();
+        let text = refreshed("f", TEXT, &["a"], fresh).unwrap();
         assert_eq!(text, TEXT.replace("old", "| new |"));
         assert_eq!(
-            refreshed("f", &text, fresh).unwrap(),
+            refreshed("f", &text, &["a"], fresh).unwrap(),
             text,
             "twice is the same"
         );
-        assert_eq!(refreshed("f", "plain", fresh).unwrap(), "plain");
+        assert_eq!(refreshed("f", "plain", &["a"], fresh).unwrap(), "plain");
         assert_eq!(blocks("f", TEXT).unwrap(), [("a".into(), "\nold\n".into())]);
     }
 
     #[test]
     fn unknown_names_and_missing_ends_are_told() {
         for (text, word) in [
-            (TEXT.replace("figures: a", "figures: b"), "called \"b\""),
+            (
+                TEXT.replace("figures: a", "figures: b"),
+                "called \"b\"; the tables are a",
+            ),
             (TEXT.replace("<!-- /figures -->", ""), "lacks its"),
             (TEXT.replace("<!-- figures: a -->", ""), "ends no block"),
             (TEXT.replace("old", "<!-- figures: a -->"), "lacks its"),
         ] {
-            let error = refreshed("f", &text, fresh).err().unwrap().to_string();
+            let error = refreshed("f", &text, &["a"], fresh)
+                .err()
+                .unwrap()
+                .to_string();
             assert!(error.contains(word) && error.starts_with("f: "), "{error}");
         }
     }

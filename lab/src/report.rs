@@ -79,7 +79,7 @@ impl Report<'_> {
     /// `origin` names the text in errors.
     pub fn refresh(&self, origin: &str, text: &str) -> Result<String, LabError> {
         let highlights = Highlights::load()?;
-        markers::refreshed(origin, text, |name| {
+        markers::refreshed(origin, text, &highlights.names(), |name| {
             let table = highlights.named(name)?;
             Some(summary::block(table, &self.runs))
         })
@@ -137,7 +137,7 @@ impl Report<'_> {
 pub fn check_blocks(origin: &str, text: &str) -> Result<(), LabError> {
     let highlights = Highlights::load()?;
     let known = |name: &str| highlights.named(name).map(|_| String::new());
-    markers::refreshed(origin, text, known).map(drop)
+    markers::refreshed(origin, text, &highlights.names(), known).map(drop)
 }
 
 /// A page for these runs by themselves.
