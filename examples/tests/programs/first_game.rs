@@ -39,9 +39,9 @@ fn who_turns_round_in_a_mesh_crashes_and_both_count_it() {
 
 fn crash(topology: &str) {
     let (mut one, mut other, _server) = two(PROGRAM, topology, "Crashes");
-    // A bike that turns round hits its own trail: the first by a letter, the other by an arrow.
-    turn_round(&mut one, "a", |crashes| crashes[0] > 0);
-    let crashes = turn_round(&mut other, "\x1b[D", |crashes| crashes[1] > 0);
+    // A bike that turns round hits its own trail: the first by letters, the other by arrows.
+    turn_round(&mut one, "ad", |crashes| crashes[0] > 0);
+    let crashes = turn_round(&mut other, "\x1b[D\x1b[C", |crashes| crashes[1] > 0);
     turn_round(&mut one, "", |counted| *counted >= *crashes);
     other.type_keys("q");
     other.end();
@@ -49,10 +49,10 @@ fn crash(topology: &str) {
     one.end();
 }
 
-/// Presses a key until the crashes that are shown are as wanted, and returns them.
-fn turn_round(player: &mut Terminal, key: &str, wanted: impl Fn(&[u32]) -> bool) -> Vec<u32> {
+/// Presses keys until the crashes that are shown are as wanted, and returns them.
+fn turn_round(player: &mut Terminal, keys: &str, wanted: impl Fn(&[u32]) -> bool) -> Vec<u32> {
     loop {
-        player.type_keys(key);
+        player.type_keys(keys);
         let line = player.wait_for("Crashes [");
         let (_, list) = line.split_once("Crashes [").unwrap();
         let (list, _) = list.split_once(']').unwrap();
