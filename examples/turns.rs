@@ -62,8 +62,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         while let Some(Occurrence { tick, event, .. }) = game.next_event() {
             println!("turn {tick}: {event}");
         }
-        let status = game.driver().machine().status();
-        let turn = status.initiative.filter(|_| status.tick > Tick(0));
+        let turn = game.driver().machine().status().initiative;
         let my_turn = turn.filter(|_| turn == game.me());
         if turn != before {
             println!(

@@ -102,6 +102,11 @@ fn players_take_turns_at_a_host() {
 }
 
 #[test]
+fn players_take_turns_at_a_server() {
+    nim("serve");
+}
+
+#[test]
 fn players_take_turns_in_a_mesh() {
     nim("mesh");
 }
