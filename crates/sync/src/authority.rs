@@ -6,13 +6,13 @@
 
 mod begin;
 mod client;
-mod common;
 mod guest;
 mod host;
 mod kinds;
 mod lead;
 mod message;
 mod predict;
+mod seat;
 mod settings;
 #[cfg(test)]
 mod tests;
@@ -25,11 +25,11 @@ use core::time::Duration;
 use crate::{
     AdoptError, Carriage, ModelEvent, Outgoing, PeerId, PlayerId, Roster, Status, Tick, World,
 };
-use common::Common;
 use guest::Guest;
 use host::Host;
 use kinds::Kinds;
 use message::Message;
+use seat::Seat;
 pub(crate) use settings::{Prediction, Settings};
 
 /// What an authority has sent so far.
@@ -48,7 +48,7 @@ pub struct Sent {
 /// One program's part in a game that an authority decides.
 #[derive(Debug)]
 pub(crate) struct Engine {
-    common: Common,
+    seat: Seat,
     side: Side,
     /// Whether who is there has changed since the side was told.
     roster_changed: bool,
@@ -67,7 +67,7 @@ enum Side {
 impl Engine {
     pub(crate) fn new(settings: Settings) -> Engine {
         Engine {
-            common: Common::new(settings),
+            seat: Seat::new(settings),
             side: Side::None,
             roster_changed: false,
             state: None,
@@ -75,7 +75,7 @@ impl Engine {
     }
 
     pub(crate) fn sent(&self) -> Sent {
-        let mut sent = self.common.sent;
+        let mut sent = self.seat.sent;
         if let Side::Host(host) = &self.side {
             let stats = host.publisher().stats();
             (sent.rows, sent.row_bytes) = (stats.rows, stats.bytes);
@@ -84,9 +84,9 @@ impl Engine {
     }
 
     pub(crate) fn handle_roster(&mut self, now: Duration, roster: &Roster) {
-        self.common.roster = Some(roster.clone());
+        self.seat.roster = Some(roster.clone());
         self.roster_changed = true;
-        self.common.wake_at(now);
+        self.seat.wake_at(now);
     }
 
     pub(crate) fn handle_rate(&mut self, peer: PeerId, bytes_per_s: u64) -> bool {
@@ -99,35 +99,35 @@ impl Engine {
     }
 
     pub(crate) fn handle_start(&mut self, now: Duration, at: Duration) {
-        self.common.start.get_or_insert(at);
-        self.common.wake_at(now);
+        self.seat.start.get_or_insert(at);
+        self.seat.wake_at(now);
     }
 
     pub(crate) fn handle_message(&mut self, now: Duration, from: PeerId, bytes: &[u8]) {
-        let common = &mut self.common;
-        let from_authority = Guest::is_from_authority(common, from);
+        let seat = &mut self.seat;
+        let from_authority = Guest::is_from_authority(seat, from);
         match (Message::read(bytes), &mut self.side) {
             (Some(Message::Said(said)), Side::Host(host)) => {
-                host.handle_said(now, common, from, &said);
+                host.handle_said(now, seat, from, &said);
             }
             (Some(Message::Update(update)), Side::Guest(guest)) if from_authority => {
-                guest.handle_update(now, common, &update);
+                guest.handle_update(now, seat, &update);
             }
             (Some(Message::Part(epoch, part)), Side::Guest(guest)) if from_authority => {
-                guest.handle_part(now, common, epoch, part);
+                guest.handle_part(now, seat, epoch, part);
             }
             (Some(Message::State(state)), _) if from_authority => {
                 self.state = Some(state.to_vec());
-                common.wake_at(now);
+                seat.wake_at(now);
             }
             // Before the world is known, and after the authority has changed.
             (Some(_), Side::None | Side::Guest(_)) => {}
-            _ => common.refused += 1,
+            _ => seat.refused += 1,
         }
     }
 
     pub(crate) fn input(&mut self, now: Duration, player: PlayerId, input: &[u8]) -> bool {
-        let is_own = self.common.own_players().contains(&player);
+        let is_own = self.seat.own_players().contains(&player);
         let taken = is_own
             && match &mut self.side {
                 Side::None => false,
@@ -136,8 +136,8 @@ impl Engine {
             };
         // What is refused is no reason to do anything now: it may be offered again with every call.
         match taken {
-            true => self.common.wake_at(now),
-            false => self.common.inputs_refused += 1,
+            true => self.seat.wake_at(now),
+            false => self.seat.inputs_refused += 1,
         }
         taken
     }
@@ -145,36 +145,36 @@ impl Engine {
     /// Sees to it that this program does what is its part.
     fn prepare(&mut self, now: Duration, world: &mut dyn World) {
         let rate = world.ticks_per_second().max(1);
-        self.common.tick_time = Duration::from_nanos(1_000_000_000 / u64::from(rate));
-        if self.common.roster.is_none() {
+        self.seat.tick_time = Duration::from_nanos(1_000_000_000 / u64::from(rate));
+        if self.seat.roster.is_none() {
             return;
         }
-        let is_right = match (&self.side, self.common.is_host()) {
+        let is_right = match (&self.side, self.seat.is_host()) {
             (Side::Host(_), is_host) => is_host,
             (Side::Guest(_), is_host) => !is_host,
             (Side::None, _) => false,
         };
         if !is_right {
-            let exactly = self.common.settings.prediction.is_some();
+            let exactly = self.seat.settings.prediction.is_some();
             let kinds = Kinds::new(&world.scene().schema(), exactly);
             let tick = self.tick();
             let is_new = matches!(self.side, Side::None);
-            self.side = match self.common.is_host() {
+            self.side = match self.seat.is_host() {
                 true => {
-                    let keep = self.common.settings.keep;
+                    let keep = self.seat.settings.keep;
                     Side::Host(Box::new(Host::new(kinds, keep, tick)))
                 }
-                false => Side::Guest(Box::new(Guest::new(kinds, &self.common))),
+                false => Side::Guest(Box::new(Guest::new(kinds, &self.seat))),
             };
             self.roster_changed = true;
-            if !is_new && self.common.is_host() {
+            if !is_new && self.seat.is_host() {
                 self.tell_roster();
                 self.hand_out(now, world);
             }
         }
         self.tell_roster();
         if let (Some(state), Side::Guest(guest)) = (self.state.take(), &mut self.side) {
-            guest.handle_state(now, &mut self.common, &state, world);
+            guest.handle_state(now, &mut self.seat, &state, world);
         }
     }
 
@@ -184,71 +184,71 @@ impl Engine {
         }
         match &mut self.side {
             Side::None => self.roster_changed = true,
-            Side::Host(host) => host.on_roster(&self.common),
-            Side::Guest(guest) => guest.on_roster(&self.common),
+            Side::Host(host) => host.on_roster(&self.seat),
+            Side::Guest(guest) => guest.on_roster(&self.seat),
         }
     }
 
     pub(crate) fn advance(&mut self, now: Duration, world: &mut dyn World) {
-        self.common.wake = None;
+        self.seat.wake = None;
         self.prepare(now, world);
-        if self.common.start.is_none() {
+        if self.seat.start.is_none() {
             return;
         }
         match &mut self.side {
             Side::None => {}
-            Side::Host(host) => host.advance(now, &mut self.common, world),
-            Side::Guest(guest) if guest.has_begun() => guest.advance(now, &mut self.common, world),
+            Side::Host(host) => host.advance(now, &mut self.seat, world),
+            Side::Guest(guest) if guest.has_begun() => guest.advance(now, &mut self.seat, world),
             Side::Guest(_) => {}
         }
     }
 
     pub(crate) fn view(&mut self, now: Duration, world: &mut dyn World) -> bool {
         match &mut self.side {
-            Side::Guest(guest) => guest.view(now, &self.common, world),
+            Side::Guest(guest) => guest.view(now, &self.seat, world),
             _ => false,
         }
     }
 
     pub(crate) fn hold(&mut self, tick: Tick) {
-        self.common.hold = Some(tick);
+        self.seat.hold = Some(tick);
     }
 
     pub(crate) fn poll_message(&mut self) -> Option<Outgoing> {
-        self.common.outbox.pop_front()
+        self.seat.outbox.pop_front()
     }
 
     pub(crate) fn reclaim(&mut self, sent: Outgoing) {
-        self.common.reclaim(sent);
+        self.seat.reclaim(sent);
     }
 
     pub(crate) fn poll_event(&mut self) -> Option<ModelEvent> {
-        self.common.events.pop_front()
+        self.seat.events.pop_front()
     }
 
     pub(crate) fn poll_timeout(&self) -> Option<Duration> {
-        self.common.wake
+        self.seat.wake
     }
 
     fn tick(&self) -> Tick {
         match &self.side {
             Side::None => Tick(0),
             Side::Host(host) => host.next,
-            Side::Guest(guest) if self.common.settings.prediction.is_some() => guest.head,
+            Side::Guest(guest) if self.seat.settings.prediction.is_some() => guest.head,
             Side::Guest(guest) => guest.newest,
         }
     }
 
     pub(crate) fn status(&self) -> Status {
-        let common = &self.common;
+        let seat = &self.seat;
         let status = Status {
             tick: self.tick(),
             settled: self.tick(),
-            running: common.start.is_some(),
-            lagged: common.lagged,
-            refused: common.refused,
-            inputs_refused: common.inputs_refused,
-            trouble: common.trouble.clone(),
+            running: seat.start.is_some(),
+            lagged: seat.lagged,
+            refused: seat.refused,
+            inputs_refused: seat.inputs_refused,
+            trouble: seat.trouble.clone(),
             ..Status::default()
         };
         let Side::Guest(guest) = &self.side else {
@@ -257,7 +257,7 @@ impl Engine {
         let predicted = &guest.predicted;
         Status {
             settled: guest.newest,
-            predicting: common.settings.prediction.is_some(),
+            predicting: seat.settings.prediction.is_some(),
             rollbacks: predicted.corrections,
             resimulated: predicted.resimulated,
             deepest: predicted.deepest,
@@ -270,7 +270,7 @@ impl Engine {
     }
 
     pub(crate) fn spectator_delay(&self) -> Duration {
-        self.common.settings.spectator_delay
+        self.seat.settings.spectator_delay
     }
 
     pub(crate) fn checkpoint(
@@ -281,28 +281,27 @@ impl Engine {
     ) -> Vec<u8> {
         self.prepare(now, world);
         match &mut self.side {
-            Side::Host(host) => host.state_for(&self.common, newcomer, world),
+            Side::Host(host) => host.state_for(&self.seat, newcomer, world),
             _ => Vec::new(),
         }
     }
 
     pub(crate) fn hand_out(&mut self, now: Duration, world: &mut dyn World) {
         self.prepare(now, world);
-        let Some(roster) = self.common.roster.clone() else {
+        let Some(roster) = self.seat.roster.clone() else {
             return;
         };
         let Side::Host(host) = &mut self.side else {
             return;
         };
-        host.forget(self.common.settings.keep);
+        host.forget(self.seat.settings.keep);
         for member in &roster.members {
             if member.peer == roster.me || !member.in_sync {
                 continue;
             }
-            let state = host.state_for(&self.common, member.peer, world);
+            let state = host.state_for(&self.seat, member.peer, world);
             let message = Message::State(&state);
-            self.common
-                .send(&[member.peer], Carriage::Reliable, &message);
+            self.seat.send(&[member.peer], Carriage::Reliable, &message);
         }
     }
 
@@ -314,7 +313,7 @@ impl Engine {
     ) -> Result<(), AdoptError> {
         self.prepare(now, world);
         match &mut self.side {
-            Side::Guest(guest) => guest.begin(now, &mut self.common, checkpoint, world),
+            Side::Guest(guest) => guest.begin(now, &mut self.seat, checkpoint, world),
             _ => Err(AdoptError::Malformed(
                 "whoever decides needs no state of others".to_string(),
             )),

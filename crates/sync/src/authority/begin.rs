@@ -14,19 +14,19 @@ pub(super) const FIRST: u8 = 1;
 impl Engine {
     /// When tick 0 was due before anything slipped, and how much everything has.
     pub(crate) fn schedule(&self) -> Option<(Duration, Duration)> {
-        Some((self.common.start?, self.common.slip))
+        Some((self.seat.start?, self.seat.slip))
     }
 
     /// Begins in the middle. Those who have not the authority's state are to be given a checkpoint.
     pub(crate) fn begin(&mut self, now: Duration, at: &Beginning<'_>, world: &mut dyn World) {
-        (self.common.start, self.common.slip) = (Some(at.start), at.slip);
+        (self.seat.start, self.seat.slip) = (Some(at.start), at.slip);
         self.prepare(now, world);
         match &mut self.side {
             Side::None => {}
-            Side::Host(host) => host.begin_at(at, &self.common, world),
-            Side::Guest(guest) => guest.begin_at(at, &self.common, world),
+            Side::Host(host) => host.begin_at(at, &self.seat, world),
+            Side::Guest(guest) => guest.begin_at(at, &self.seat, world),
         }
-        self.common.wake_at(now);
+        self.seat.wake_at(now);
     }
 
     /// What somebody may not have heard yet of what happened, for its model.
@@ -38,7 +38,7 @@ impl Engine {
             let update = Message::Update(Update {
                 epoch: client.epoch,
                 tick: host.next,
-                slip: self.common.slip,
+                slip: self.seat.slip,
                 heard: client.heard,
                 beyond: false,
                 slack: None,
@@ -60,8 +60,8 @@ impl Engine {
     /// Whether what is drawn has come to a tick.
     pub(crate) fn has_shown(&mut self, now: Duration, tick: Tick) -> bool {
         match &mut self.side {
-            Side::Guest(guest) if self.common.settings.prediction.is_none() => {
-                let shown = guest.shown(now).and_then(|at| self.common.ticks_at(at));
+            Side::Guest(guest) if self.seat.settings.prediction.is_none() => {
+                let shown = guest.shown(now).and_then(|at| self.seat.ticks_at(at));
                 shown.is_none_or(|shown| shown >= tick.0 as f64)
             }
             _ => true,

@@ -6,12 +6,12 @@ use alloc::vec::Vec;
 use core::time::Duration;
 
 use super::begin::FIRST;
-use super::common::Common;
 use super::host::LAYOUT;
 use super::kinds::{Kinds, Told};
 use super::lead::Lead;
 use super::message::{Entry, Message, News, Said, Update};
 use super::predict::Predicted;
+use super::seat::Seat;
 use crate::bytes::Bytes;
 use crate::stream::{Playout, PlayoutConfig, Store};
 use crate::switch::Beginning;
@@ -81,10 +81,10 @@ pub(super) struct Own {
 }
 
 impl Guest {
-    pub(super) fn new(kinds: Kinds, common: &Common) -> Guest {
+    pub(super) fn new(kinds: Kinds, seat: &Seat) -> Guest {
         let playout = PlayoutConfig {
-            delay: common.settings.delay,
-            interval: common.tick_time * common.settings.every as u32,
+            delay: seat.settings.delay,
+            interval: seat.tick_time * seat.settings.every as u32,
             ..PlayoutConfig::default()
         };
         Guest {
@@ -95,7 +95,7 @@ impl Guest {
             doing: TickInputs::new(),
             told: Told::default(),
             epoch: 0,
-            every: common.settings.every,
+            every: seat.settings.every,
             head: Tick(0),
             newest: Tick(0),
             looked: Tick(0),
@@ -124,7 +124,7 @@ impl Guest {
     pub(super) fn begin(
         &mut self,
         now: Duration,
-        common: &mut Common,
+        seat: &mut Seat,
         state: &[u8],
         world: &mut dyn World,
     ) -> Result<(), AdoptError> {
@@ -137,7 +137,7 @@ impl Guest {
             return Err(malformed());
         }
         let epoch = r.byte().ok_or_else(malformed)?;
-        let mut fresh = Guest::new(self.kinds.clone(), common);
+        let mut fresh = Guest::new(self.kinds.clone(), seat);
         for _ in 0..r.number().ok_or_else(malformed)? {
             let len = r.number().and_then(|len| usize::try_from(len).ok());
             let part = len.and_then(|len| r.take(len)).ok_or_else(malformed)?;
@@ -145,24 +145,24 @@ impl Guest {
             handled.map_err(|error| AdoptError::Malformed(error.to_string()))?;
         }
         fresh.every = every;
-        fresh.playout.set_interval(common.tick_time * every as u32);
+        fresh.playout.set_interval(seat.tick_time * every as u32);
         (fresh.epoch, fresh.head, fresh.newest) = (epoch, Tick(tick), Tick(tick));
         (fresh.news_upto, fresh.news_told) = (Tick(tick), Tick(tick));
         fresh.take_known(Tick(tick), world)?;
         fresh.pending = self.take_unheard();
-        common.start = match start {
-            0 => common.start,
+        seat.start = match start {
+            0 => seat.start,
             start => Some(Duration::from_micros(start - 1)),
         };
-        common.slip = Duration::from_micros(slip);
+        seat.slip = Duration::from_micros(slip);
         *self = fresh;
-        self.on_roster(common);
-        common.wake_at(now);
+        self.on_roster(seat);
+        seat.wake_at(now);
         Ok(())
     }
 
     /// Begins in the middle of a game, with the authority's own state.
-    pub(super) fn begin_at(&mut self, at: &Beginning<'_>, common: &Common, world: &mut dyn World) {
+    pub(super) fn begin_at(&mut self, at: &Beginning<'_>, seat: &Seat, world: &mut dyn World) {
         let scene = world.scene();
         scene.extract(&mut self.table);
         scene.doing(&mut self.doing);
@@ -170,7 +170,7 @@ impl Guest {
         self.store.seed(at.tick, &self.table);
         (self.epoch, self.head, self.newest) = (FIRST, at.tick, at.tick);
         (self.news_upto, self.news_told) = (at.tick, at.tick);
-        self.on_roster(common);
+        self.on_roster(seat);
     }
 
     /// What players did that was not heard, to be done again, and what they have not done yet.
@@ -199,13 +199,13 @@ impl Guest {
         world.scene().replace(tick, &self.table, &self.doing)
     }
 
-    pub(super) fn on_roster(&mut self, common: &Common) {
-        let Some(roster) = &common.roster else {
+    pub(super) fn on_roster(&mut self, seat: &Seat) {
+        let Some(roster) = &seat.roster else {
             return;
         };
         if let Some(authority) = roster.member(roster.authority) {
             self.lead
-                .expect(authority.latency, authority.loss, common.tick_time);
+                .expect(authority.latency, authority.loss, seat.tick_time);
         }
     }
 
@@ -219,16 +219,11 @@ impl Guest {
         true
     }
 
-    pub(super) fn handle_update(
-        &mut self,
-        now: Duration,
-        common: &mut Common,
-        update: &Update<'_>,
-    ) {
+    pub(super) fn handle_update(&mut self, now: Duration, seat: &mut Seat, update: &Update<'_>) {
         if update.epoch != self.epoch {
             return;
         }
-        common.slip = update.slip;
+        seat.slip = update.slip;
         self.beyond = update.beyond;
         self.heard = self
             .heard
@@ -238,26 +233,20 @@ impl Guest {
         }
         self.learn(&update.news);
         if !update.part.is_empty() {
-            self.handle_part(now, common, update.epoch, update.part);
+            self.handle_part(now, seat, update.epoch, update.part);
         }
     }
 
-    pub(super) fn handle_part(
-        &mut self,
-        now: Duration,
-        common: &mut Common,
-        epoch: u8,
-        part: &[u8],
-    ) {
+    pub(super) fn handle_part(&mut self, now: Duration, seat: &mut Seat, epoch: u8, part: &[u8]) {
         if epoch != self.epoch {
             return;
         }
         let Ok(received) = self.store.handle(part) else {
-            common.refused += 1;
+            seat.refused += 1;
             return;
         };
         if received.is_new
-            && let Some(at) = common.time_of(received.tick)
+            && let Some(at) = seat.time_of(received.tick)
         {
             self.playout.handle_arrival(now, at, received.number);
         }
@@ -268,7 +257,7 @@ impl Guest {
             }
             // What is not all there yet is looked at in the next tick, whatever has come until then.
             if received.complete {
-                common.wake_at(now);
+                seat.wake_at(now);
             }
         }
     }
@@ -288,15 +277,13 @@ impl Guest {
     }
 
     /// Tells the game what happened: at once if it has simulated that already, else when it is shown.
-    fn tell_news(&mut self, now: Duration, common: &Common, world: &mut dyn World) {
-        let predicts = common.settings.prediction.is_some();
+    fn tell_news(&mut self, now: Duration, seat: &Seat, world: &mut dyn World) {
+        let predicts = seat.settings.prediction.is_some();
         let upto = match predicts {
             true => self.news_upto,
             false => {
                 let shown = self.playout.display_time(now);
-                let shown = shown
-                    .and_then(|shown| common.ticks_at(shown))
-                    .unwrap_or(0.0);
+                let shown = shown.and_then(|shown| seat.ticks_at(shown)).unwrap_or(0.0);
                 self.news_upto.min(Tick(shown.max(0.0) as u64))
             }
         };
@@ -327,26 +314,26 @@ impl Guest {
         self.playout.display_time(now)
     }
 
-    pub(super) fn advance(&mut self, now: Duration, common: &mut Common, world: &mut dyn World) {
+    pub(super) fn advance(&mut self, now: Duration, seat: &mut Seat, world: &mut dyn World) {
         self.lead.pass(now);
-        let predicts = common.settings.prediction.is_some();
+        let predicts = seat.settings.prediction.is_some();
         if let Err(error) = self.look(predicts, world) {
-            common.trouble = Some(error.to_string());
-            common.refused += 1;
+            seat.trouble = Some(error.to_string());
+            seat.refused += 1;
         }
-        self.tell_news(now, common, world);
+        self.tell_news(now, seat, world);
         match predicts {
-            true => self.predict(now, common, world),
-            false => self.act(now, common, world),
+            true => self.predict(now, seat, world),
+            false => self.act(now, seat, world),
         }
-        self.say(now, common);
-        if let Some(at) = common.time_of(self.head)
-            && common.hold.is_none_or(|hold| self.head < hold)
+        self.say(now, seat);
+        if let Some(at) = seat.time_of(self.head)
+            && seat.hold.is_none_or(|hold| self.head < hold)
         {
             let at = at.saturating_sub(self.lead.length());
             // What is due and cannot be done yet waits for others.
-            let wait = now + common.tick_time;
-            common.wake_at(if at > now { at } else { wait });
+            let wait = now + seat.tick_time;
+            seat.wake_at(if at > now { at } else { wait });
         }
     }
 
@@ -368,18 +355,18 @@ impl Guest {
     }
 
     /// Whether the players here act in the next tick now.
-    pub(super) fn acts(&self, now: Duration, common: &Common) -> bool {
-        common.is_due(now + self.lead.length(), self.head)
+    pub(super) fn acts(&self, now: Duration, seat: &Seat) -> bool {
+        seat.is_due(now + self.lead.length(), self.head)
     }
 
     /// Gives what players do to the ticks they do it in.
-    fn act(&mut self, now: Duration, common: &Common, world: &mut dyn World) {
-        if let Some(due) = common.ticks_at(now + self.lead.length()) {
+    fn act(&mut self, now: Duration, seat: &Seat, world: &mut dyn World) {
+        if let Some(due) = seat.ticks_at(now + self.lead.length()) {
             // Who slept does not act in ticks that are over.
             let past = (due.max(0.0) as u64).saturating_sub(QUIET_TICKS.into());
             self.head = self.head.max(Tick(past));
         }
-        while self.acts(now, common) {
+        while self.acts(now, seat) {
             self.assign(world.scene());
             self.head = self.head.next();
         }
@@ -417,15 +404,15 @@ impl Guest {
     }
 
     /// Says what players do, and what is known of the state, in every tick in which there is something to say.
-    fn say(&mut self, now: Duration, common: &mut Common) {
+    fn say(&mut self, now: Duration, seat: &mut Seat) {
         let skip = (self.heard - self.first) as usize;
         let quiet = skip >= self.log.len();
         let wait = if quiet { QUIET_TICKS } else { 1 };
-        let is_soon = |said: Duration| now + common.tick_time / 2 < said + common.tick_time * wait;
+        let is_soon = |said: Duration| now + seat.tick_time / 2 < said + seat.tick_time * wait;
         if self.said_at.is_some_and(is_soon) {
             return;
         }
-        let Some(authority) = common.roster.as_ref().map(|roster| roster.authority) else {
+        let Some(authority) = seat.roster.as_ref().map(|roster| roster.authority) else {
             return;
         };
         let entries = self.log.iter().skip(skip).take(MAX_ENTRIES);
@@ -445,24 +432,24 @@ impl Guest {
             first: self.heard,
             entries: entries.collect(),
         });
-        common.send(&[authority], Carriage::Unreliable, &said);
+        seat.send(&[authority], Carriage::Unreliable, &said);
         // Who is late because it slept needs no more time for that.
-        if !common.is_due(now + self.lead.length(), self.head + 1) {
+        if !seat.is_due(now + self.lead.length(), self.head + 1) {
             self.lead.on_said(tick);
         }
         self.said_at = Some(now);
     }
 
     /// Draws what is to be seen at `now`.
-    pub(super) fn view(&mut self, now: Duration, common: &Common, world: &mut dyn World) -> bool {
+    pub(super) fn view(&mut self, now: Duration, seat: &Seat, world: &mut dyn World) -> bool {
         let Some(at) = self.playout.display_time(now) else {
             return false;
         };
-        let Some(ticks) = common.ticks_at(at) else {
+        let Some(ticks) = seat.ticks_at(at) else {
             return false;
         };
-        let settings = &common.settings;
-        let tick_time = common.tick_time.as_secs_f64();
+        let settings = &seat.settings;
+        let tick_time = seat.tick_time.as_secs_f64();
         let extrapolate = settings.extrapolate.as_secs_f64() / tick_time;
         let Some(prediction) = &settings.prediction else {
             self.store
@@ -470,12 +457,12 @@ impl Guest {
             world.scene().draw(now, Some(&self.table), None);
             return true;
         };
-        let own = common.own_players();
+        let own = seat.own_players();
         self.sight = None;
         match prediction.others {
             Others::Simulated => world.scene().draw(now, None, Some(own)),
             Others::DeadReckoned => {
-                let present = common.ticks_at(now + self.lead.length()).unwrap_or(ticks);
+                let present = seat.ticks_at(now + self.lead.length()).unwrap_or(ticks);
                 let most = prediction.window as f64 + extrapolate;
                 self.store
                     .sample(present, settings.interpolation, most, &mut self.table);
@@ -504,15 +491,15 @@ impl Guest {
     pub(super) fn handle_state(
         &mut self,
         now: Duration,
-        common: &mut Common,
+        seat: &mut Seat,
         state: &[u8],
         world: &mut dyn World,
     ) {
-        match self.begin(now, common, state, world) {
-            Ok(()) => common
+        match self.begin(now, seat, state, world) {
+            Ok(()) => seat
                 .events
                 .push_back(ModelEvent::Adopted { tick: self.head }),
-            Err(error) => common.trouble = Some(error.to_string()),
+            Err(error) => seat.trouble = Some(error.to_string()),
         }
     }
 
@@ -521,8 +508,8 @@ impl Guest {
         self.epoch != 0
     }
 
-    pub(super) fn is_from_authority(common: &Common, from: PeerId) -> bool {
-        let roster = common.roster.as_ref();
+    pub(super) fn is_from_authority(seat: &Seat, from: PeerId) -> bool {
+        let roster = seat.roster.as_ref();
         roster.is_some_and(|roster| roster.authority == from)
     }
 }

@@ -6,9 +6,9 @@ use core::time::Duration;
 
 use super::begin::FIRST;
 use super::client::{Budget, Client, Due, Queue};
-use super::common::Common;
 use super::kinds::Kinds;
 use super::message::{Message, Said, Update};
+use super::seat::Seat;
 use crate::bytes::put;
 use crate::stream::{Publisher, PublisherConfig, StreamPart};
 use crate::switch::Beginning;
@@ -72,9 +72,9 @@ impl Host {
     }
 
     /// Begins in the middle of a game.
-    pub(super) fn begin_at(&mut self, at: &Beginning<'_>, common: &Common, world: &mut dyn World) {
+    pub(super) fn begin_at(&mut self, at: &Beginning<'_>, seat: &Seat, world: &mut dyn World) {
         self.next = at.tick;
-        let Some(roster) = common.roster.as_ref().filter(|_| at.is_known) else {
+        let Some(roster) = seat.roster.as_ref().filter(|_| at.is_known) else {
             return;
         };
         self.publish(world);
@@ -108,8 +108,8 @@ impl Host {
     }
 
     /// Who is there has changed.
-    pub(super) fn on_roster(&mut self, common: &Common) {
-        let Some(roster) = &common.roster else {
+    pub(super) fn on_roster(&mut self, seat: &Seat) {
+        let Some(roster) = &seat.roster else {
             return;
         };
         let plays = |member: &&Member| member.peer == roster.me || member.in_sync && !member.away;
@@ -145,7 +145,7 @@ impl Host {
     pub(super) fn handle_said(
         &mut self,
         now: Duration,
-        common: &mut Common,
+        seat: &mut Seat,
         from: PeerId,
         said: &Said<'_>,
     ) {
@@ -166,58 +166,58 @@ impl Host {
             return;
         };
         client.on_news_heard(said.news, next);
-        if let Some(due) = common.time_of(said.tick) {
+        if let Some(due) = seat.time_of(said.tick) {
             let slack = due.as_micros() as i64 - now.as_micros() as i64;
             client.on_slack(said.tick, slack);
         }
-        common.inputs_refused += client.hear(next, said.first, &said.entries);
+        seat.inputs_refused += client.hear(next, said.first, &said.entries);
     }
 
-    pub(super) fn advance(&mut self, now: Duration, common: &mut Common, world: &mut dyn World) {
-        self.slip(now, common);
+    pub(super) fn advance(&mut self, now: Duration, seat: &mut Seat, world: &mut dyn World) {
+        self.slip(now, seat);
         let mut steps = 0;
-        while common.is_due(now, self.next) {
+        while seat.is_due(now, self.next) {
             if steps == AT_ONCE {
-                common.wake_at(now);
+                seat.wake_at(now);
                 break;
             }
             steps += 1;
-            self.step(common, world);
-            let is_last = !common.is_due(now, self.next + (common.settings.every - 1));
-            if self.next.0.is_multiple_of(common.settings.every) && is_last {
-                self.tell(now, common, world);
+            self.step(seat, world);
+            let is_last = !seat.is_due(now, self.next + (seat.settings.every - 1));
+            if self.next.0.is_multiple_of(seat.settings.every) && is_last {
+                self.tell(now, seat, world);
             }
         }
         while self.waiting.front().is_some_and(|(at, _)| *at <= now) {
             if let Some((_, message)) = self.waiting.pop_front() {
-                common.outbox.push_back(message);
+                seat.outbox.push_back(message);
             }
         }
         if let Some((at, _)) = self.waiting.front() {
-            common.wake_at(*at);
+            seat.wake_at(*at);
         }
-        if let Some(at) = common.time_of(self.next)
-            && common.hold.is_none_or(|hold| self.next < hold)
+        if let Some(at) = seat.time_of(self.next)
+            && seat.hold.is_none_or(|hold| self.next < hold)
         {
-            common.wake_at(at);
+            seat.wake_at(at);
         }
     }
 
     /// Whoever has slept for long does not make up for it: the game is later from here on.
-    fn slip(&mut self, now: Duration, common: &mut Common) {
-        let Some(due) = common.ticks_at(now) else {
+    fn slip(&mut self, now: Duration, seat: &mut Seat) {
+        let Some(due) = seat.ticks_at(now) else {
             return;
         };
         let behind = (due as u64).saturating_sub(self.next.0);
-        if behind > SLIP_TICKS && common.hold.is_none_or(|hold| self.next < hold) {
-            common.slip += common.tick_time * (behind as u32);
-            common.lagged += behind;
+        if behind > SLIP_TICKS && seat.hold.is_none_or(|hold| self.next < hold) {
+            seat.slip += seat.tick_time * (behind as u32);
+            seat.lagged += behind;
         }
     }
 
-    fn step(&mut self, common: &mut Common, world: &mut dyn World) {
+    fn step(&mut self, seat: &mut Seat, world: &mut dyn World) {
         let tick = self.next;
-        self.collect(common, world);
+        self.collect(seat, world);
         world.step(tick, &self.inputs);
         let scene = world.scene();
         for client in self.clients.values_mut() {
@@ -232,7 +232,7 @@ impl Host {
     }
 
     /// What everyone does in the next tick.
-    fn collect(&mut self, common: &Common, world: &mut dyn World) {
+    fn collect(&mut self, seat: &Seat, world: &mut dyn World) {
         let (tick, scene) = (self.next, world.scene());
         self.inputs.clear();
         self.inputs.set_players(&self.present);
@@ -253,7 +253,7 @@ impl Host {
             };
             self.inputs.push(*player, &due.input);
             let sight = due.sight;
-            let sight = sight.filter(|sight| is_plausible(common, client, tick, sight));
+            let sight = sight.filter(|sight| is_plausible(seat, client, tick, sight));
             if let Some(sight) = sight.filter(|sight| client.may_see(tick, sight)) {
                 self.inputs.set_sight(*player, sight);
             }
@@ -261,14 +261,14 @@ impl Host {
     }
 
     /// Tells everyone of the present state.
-    fn tell(&mut self, now: Duration, common: &mut Common, world: &mut dyn World) {
+    fn tell(&mut self, now: Duration, seat: &mut Seat, world: &mut dyn World) {
         self.publish(world);
         let passed = now.saturating_sub(self.published_at);
-        let passed = passed.min(common.tick_time * common.settings.every as u32 * 2);
+        let passed = passed.min(seat.tick_time * seat.settings.every as u32 * 2);
         self.published_at = now;
         let peers: Vec<PeerId> = self.clients.keys().copied().collect();
         for peer in peers {
-            self.tell_client(now, passed, common, world, peer);
+            self.tell_client(now, passed, seat, world, peer);
         }
     }
 
@@ -289,7 +289,7 @@ impl Host {
         &mut self,
         now: Duration,
         passed: Duration,
-        common: &mut Common,
+        seat: &mut Seat,
         world: &mut dyn World,
         peer: PeerId,
     ) {
@@ -299,7 +299,7 @@ impl Host {
         if client.given.is_some() {
             return;
         }
-        let budget = match client.budget(common.settings.budget, passed) {
+        let budget = match client.budget(seat.settings.budget, passed) {
             Budget::Unlimited => None,
             Budget::Bytes(bytes) => Some(bytes),
             Budget::Wait => return,
@@ -322,9 +322,9 @@ impl Host {
         let update = Message::Update(Update {
             epoch: client.epoch,
             tick: self.next,
-            slip: common.slip,
+            slip: seat.slip,
             heard: client.heard,
-            beyond: is_beyond(common, client),
+            beyond: is_beyond(seat, client),
             slack: client.slack,
             news,
             part: beside,
@@ -334,21 +334,21 @@ impl Host {
             .map(|part| Message::Part(client.epoch, &part.bytes));
         let (mut messages, mut bytes) = (0, 0);
         for message in core::iter::once(update).chain(parts) {
-            let message = common.outgoing(&[peer], Carriage::Unreliable, &message);
+            let message = seat.outgoing(&[peer], Carriage::Unreliable, &message);
             messages += 1;
             bytes += message.bytes.len();
-            match watches && !common.settings.spectator_delay.is_zero() {
+            match watches && !seat.settings.spectator_delay.is_zero() {
                 true => {
-                    let at = now + common.settings.spectator_delay;
+                    let at = now + seat.settings.spectator_delay;
                     self.waiting.push_back((at, message));
                 }
-                false => common.outbox.push_back(message),
+                false => seat.outbox.push_back(message),
             }
         }
         client.slack = None;
         client.on_sent(messages, bytes, budget.is_some());
-        common.sent.messages += messages as u64;
-        common.sent.bytes += bytes as u64;
+        seat.sent.messages += messages as u64;
+        seat.sent.bytes += bytes as u64;
     }
 
     /// Looks what a program with these players may see. False if that is everything.
@@ -378,7 +378,7 @@ impl Host {
     /// Everything that somebody may know, to begin with.
     pub(super) fn state_for(
         &mut self,
-        common: &Common,
+        seat: &Seat,
         newcomer: PeerId,
         world: &mut dyn World,
     ) -> Vec<u8> {
@@ -387,13 +387,13 @@ impl Host {
         put(&mut out, self.next.0);
         put(
             &mut out,
-            common.start.map_or(0, |start| start.as_micros() as u64 + 1),
+            seat.start.map_or(0, |start| start.as_micros() as u64 + 1),
         );
-        put(&mut out, common.slip.as_micros() as u64);
-        put(&mut out, common.settings.every);
+        put(&mut out, seat.slip.as_micros() as u64);
+        put(&mut out, seat.settings.every);
         self.epochs = self.epochs.checked_add(1).unwrap_or(1);
         out.push(self.epochs);
-        let member = common
+        let member = seat
             .roster
             .as_ref()
             .and_then(|roster| roster.member(newcomer));
@@ -433,23 +433,22 @@ fn publisher(kinds: &Kinds, keep: u64) -> Publisher {
 }
 
 /// Whether somebody is so far away that its shots are judged by what the authority sees.
-fn is_beyond(common: &Common, client: &Client) -> bool {
-    let prediction = common.settings.prediction.as_ref();
+fn is_beyond(seat: &Seat, client: &Client) -> bool {
+    let prediction = seat.settings.prediction.as_ref();
     let bound = prediction.and_then(|prediction| prediction.compensation);
     bound.is_some_and(|bound| client.round_trip > bound)
 }
 
 /// Whether a player may have seen this when it did something that is done in `tick` now.
-fn is_plausible(common: &Common, client: &Client, tick: Tick, sight: &Sight) -> bool {
-    let prediction = common.settings.prediction.as_ref();
+fn is_plausible(seat: &Seat, client: &Client, tick: Tick, sight: &Sight) -> bool {
+    let prediction = seat.settings.prediction.as_ref();
     let bound = prediction.and_then(|prediction| prediction.compensation);
     let Some(bound) = bound.filter(|bound| client.round_trip <= *bound) else {
         return false;
     };
     let ordered = sight.before <= sight.after && sight.after <= tick;
     // What jitter adds to both ways is not in the round trip, and what is shown is late by that and by a snapshot or two.
-    let shown_late =
-        common.tick_time * (common.settings.every * 4) as u32 + common.settings.most_delay();
-    let oldest = common.tick_time.as_micros() as u64 * tick.since(sight.before);
+    let shown_late = seat.tick_time * (seat.settings.every * 4) as u32 + seat.settings.most_delay();
+    let oldest = seat.tick_time.as_micros() as u64 * tick.since(sight.before);
     ordered && oldest <= (bound.min(client.round_trip) + shown_late).as_micros() as u64
 }

@@ -3,8 +3,8 @@
 use alloc::collections::VecDeque;
 use core::time::Duration;
 
-use super::common::Common;
 use super::guest::Guest;
+use super::seat::Seat;
 use crate::{AdoptError, PlayerId, Tick, TickInputs, World};
 
 /// Ticks simulated in one call; the rest follows in the next.
@@ -62,17 +62,17 @@ impl Guest {
     }
 
     /// Simulates what is due, with what players here do now and others go on to do.
-    pub(super) fn predict(&mut self, now: Duration, common: &mut Common, world: &mut dyn World) {
-        let window = common.settings.prediction.as_ref().map_or(0, |p| p.window);
+    pub(super) fn predict(&mut self, now: Duration, seat: &mut Seat, world: &mut dyn World) {
+        let window = seat.settings.prediction.as_ref().map_or(0, |p| p.window);
         let mut steps = 0;
-        while self.acts(now, common) {
+        while self.acts(now, seat) {
             if self.head.since(self.newest) >= window {
                 // Nothing is known of what goes on: it is not invented for ever.
-                self.wait(now, common);
+                self.wait(now, seat);
                 break;
             }
             if steps == AT_ONCE {
-                common.wake_at(now);
+                seat.wake_at(now);
                 break;
             }
             steps += 1;
@@ -83,11 +83,11 @@ impl Guest {
     }
 
     /// Ticks pass in which nothing is simulated, so that players do not act in those that are over.
-    fn wait(&mut self, now: Duration, common: &mut Common) {
-        let due = common.ticks_at(now + self.lead.length()).unwrap_or(0.0);
+    fn wait(&mut self, now: Duration, seat: &mut Seat) {
+        let due = seat.ticks_at(now + self.lead.length()).unwrap_or(0.0);
         let behind = (due.max(0.0) as u64).saturating_sub(self.head.0);
-        common.lagged = common.lagged.max(behind);
-        common.wake_at(now + common.tick_time);
+        seat.lagged = seat.lagged.max(behind);
+        seat.wake_at(now + seat.tick_time);
     }
 
     fn step(&mut self, world: &mut dyn World) {

@@ -1,4 +1,4 @@
-//! What the authority and those who follow it have in common.
+//! A seat in the match: what the authority and those who follow it both have.
 
 use alloc::collections::VecDeque;
 use alloc::string::String;
@@ -14,7 +14,7 @@ use crate::{Carriage, ModelEvent, Outgoing, PeerId, PlayerId, Roster, Tick};
 const MAX_SPARE: usize = 64;
 
 #[derive(Debug)]
-pub(super) struct Common {
+pub(super) struct Seat {
     pub settings: Settings,
     pub roster: Option<Roster>,
     /// When the game began.
@@ -35,9 +35,9 @@ pub(super) struct Common {
     pub trouble: Option<String>,
 }
 
-impl Common {
-    pub(super) fn new(settings: Settings) -> Common {
-        Common {
+impl Seat {
+    pub(super) fn new(settings: Settings) -> Seat {
+        Seat {
             settings,
             roster: None,
             start: None,
