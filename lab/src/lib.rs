@@ -66,7 +66,7 @@ pub use parameters::{Case, Domain, Key, Value, plain};
 pub use plan::{Expectation, Op, Plan, Published, Side, Variant};
 pub use plot::{Cell, Data, Overview, Panel, Plot};
 pub use real_room::{RealOutcome, RealRoom, be_clients, play};
-pub use report::{Report, Run, check_blocks, html};
+pub use report::{Failure, Report, Run, check_blocks, html};
 pub use run::{Judgement, ResultRow, RunOptions, RunResult, run, save};
 pub use samples::{Counts, Course};
 pub use stats::{Samples, Sorted};

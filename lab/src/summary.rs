@@ -64,11 +64,11 @@ fn plans(report: &Report) -> String {
             cell(&run.plan.source)
         );
     }
-    for (plan, why) in &report.failed {
+    for failure in &report.failed {
         let _ = writeln!(
             text,
-            "| `{plan}` | **could not be measured**: {} | | |",
-            cell(why)
+            "| `{}` | **could not be measured**: see below | | |",
+            failure.name()
         );
     }
     text
@@ -97,14 +97,12 @@ fn line(missed: &Missed) -> String {
         true => format!("**{}**", cell(&missed.why)),
         false => cell(&missed.why),
     };
-    format!(
-        "| `{}` | {} | {} | {} | {} | {why} |\n",
-        missed.plan,
-        cell(&missed.case),
-        cell(&missed.metric),
-        cell(&missed.wanted),
-        cell(&missed.ours)
-    )
+    let cells = [&missed.case, &missed.metric, &missed.wanted, &missed.ours];
+    let cells = cells.map(|text| match text.is_empty() {
+        true => " |".to_string(),
+        false => format!(" {} |", cell(text)),
+    });
+    format!("| `{}` |{} {why} |\n", missed.plan, cells.concat())
 }
 
 /// A text that ends no cell and no row.

@@ -25,13 +25,23 @@ pub struct Missed {
     pub fails: bool,
 }
 
-/// Expectations that are missed, with or without a reason, and figures that are worse than published.
+/// Expectations that are missed, with or without a reason, figures that are worse than published, and plans that could not be measured.
 pub fn missed(report: &Report) -> Vec<Missed> {
     let mut all = Vec::new();
     for run in &report.runs {
         all.extend(expectations(run));
         all.extend(worse(run));
     }
+    all.extend(report.failed.iter().map(|failure| Missed {
+        plan: failure.name(),
+        anchor: "overview".into(),
+        case: String::new(),
+        metric: String::new(),
+        wanted: String::new(),
+        ours: "could not be measured".into(),
+        why: failure.why.clone(),
+        fails: !failure.real,
+    }));
     all.sort_by_key(|missed| !missed.fails);
     all
 }

@@ -182,12 +182,12 @@ fn overview(report: &Report) -> String {
             minutes(run.result.took),
         );
     }
-    for (plan, why) in &report.failed {
+    for failure in &report.failed {
         let _ = writeln!(
             text,
             "<tr><td>{}</td><td class=\"why bad\" colspan=\"3\">could not be measured: {}</td></tr>",
-            escape(plan),
-            escape(why)
+            escape(&failure.name()),
+            escape(&failure.why)
         );
     }
     text + "</table></div>\n</section>\n"

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use clap::Args;
-use samestep_lab::{LabError, Machine, Plan, Report, Run, RunOptions, RunResult};
+use samestep_lab::{Failure, LabError, Machine, Plan, Report, Run, RunOptions, RunResult};
 
 /// The summary that lies in the repository.
 const SUMMARY: &str = "RESULTS.md";
@@ -40,6 +40,7 @@ pub fn report(arguments: &ReportArguments) -> Result<ExitCode, Box<dyn Error>> {
     for file in &arguments.figures {
         samestep_lab::check_blocks(&file.display().to_string(), &read(file)?)?;
     }
+    let machine = Machine::here();
     let plans = Plan::all()?;
     let mut jobs: Vec<(&Plan, bool)> = plans.iter().map(|plan| (plan, false)).collect();
     if !arguments.quick {
@@ -59,7 +60,11 @@ pub fn report(arguments: &ReportArguments) -> Result<ExitCode, Box<dyn Error>> {
             // The others are worth having all the same.
             Err(error) => {
                 println!("{label}FAILED: {error}");
-                failed.push((name, error.to_string()));
+                failed.push(Failure {
+                    plan: plan.name.clone(),
+                    real: *real,
+                    why: error.to_string(),
+                });
             }
         }
     }
@@ -67,7 +72,11 @@ pub fn report(arguments: &ReportArguments) -> Result<ExitCode, Box<dyn Error>> {
     let report = Report {
         runs: runs.collect(),
         failed,
-        machine: Machine::here(),
+        // As it was when it began, but for what the measuring itself asks of it.
+        machine: Machine {
+            load: Machine::here().load,
+            ..machine
+        },
         command: command(arguments),
         seed: arguments.seed,
         quick: arguments.quick,
