@@ -102,8 +102,10 @@ pub fn closing(result: &RunResult) -> String {
     }
     let unjudged = result.expectations.iter().filter(|e| e.ok.is_none());
     let (whole, absent): (Vec<_>, Vec<_>) = unjudged.partition(|e| e.whole);
-    if !whole.is_empty() {
-        line += &format!(", {} need the whole run", whole.len());
+    match whole.len() {
+        0 => {}
+        1 => line += ", 1 needs the whole run",
+        several => line += &format!(", {several} need the whole run"),
     }
     if !absent.is_empty() {
         line += &format!(", {} not measured in this run", absent.len());
