@@ -87,21 +87,12 @@ impl Log {
         }
     }
 
-    /// The last certain entries, at most `most`, with actions of at most `most_bytes`, and what they follow.
-    pub(crate) fn history(&self, most: usize, most_bytes: usize) -> (Position, Vec<Entry>) {
-        let mut index = self.committed;
-        let mut bytes = 0;
-        while let Some(entry) = self.entry(index)
-            && (self.committed - index) < most as u64
-        {
-            if let Change::Command { payload, .. } = &entry.change {
-                bytes += payload.len();
-            }
-            if bytes > most_bytes {
-                break;
-            }
-            index -= 1;
-        }
+    /// The last certain entries, at most `most`, and what they follow.
+    pub(crate) fn history(&self, most: usize) -> (Position, Vec<Entry>) {
+        let index = self
+            .committed
+            .saturating_sub(most as u64)
+            .max(self.base.index);
         let term = self.term_at(index).unwrap_or(0);
         let count = (self.committed - index) as usize;
         (Position { index, term }, self.entries_after(index, count))

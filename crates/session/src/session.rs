@@ -264,14 +264,13 @@ impl Session {
             players.push((PlayerId(at as u16), profile));
         }
         let newcomer = self.newcomer(me, players);
-        let term = self.term;
-        let entry = |change| Entry {
-            term,
-            origin: None,
-            change,
-        };
-        self.since_index = self.log.append(entry(Change::Joined(newcomer)));
-        self.log.append(entry(Change::InSync { peer: me }));
+        for change in [Change::Joined(newcomer), Change::InSync { peer: me }] {
+            self.log.append(Entry {
+                term: self.term,
+                origin: None,
+                change,
+            });
+        }
         self.time.open(now, me);
         self.commit(now, u64::MAX);
     }

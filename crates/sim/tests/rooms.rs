@@ -26,47 +26,6 @@ fn actions_take_place_exactly_once() {
     run(Suite::Actions, 0, 150);
 }
 
-/// A world that went wrong once.
-fn replay(suite: Suite, seed: u64) {
-    if let Err(breach) = suite.run(seed).1 {
-        panic!("{} {seed}: {breach}", suite.name());
-    }
-}
-
-#[test]
-fn what_is_said_to_who_somebody_was_is_not_owed_to_who_came_back() {
-    replay(Suite::Sessions, 201);
-    replay(Suite::Actions, 800);
-}
-
-#[test]
-fn who_is_waited_for_and_gave_up_too_soon_tries_again() {
-    replay(Suite::Sessions, 209);
-    replay(Suite::Sessions, 869);
-    replay(Suite::Sessions, 951);
-}
-
-#[test]
-fn who_looks_for_a_way_back_waits_for_the_welcome() {
-    replay(Suite::Sessions, 468);
-    replay(Suite::Sessions, 967);
-}
-
-#[test]
-fn who_is_being_sent_away_is_no_part_of_a_majority() {
-    replay(Suite::Sessions, 518);
-}
-
-#[test]
-fn who_opened_a_mesh_counts_under_another_leader() {
-    replay(Suite::Sessions, 597);
-}
-
-#[test]
-fn who_lags_behind_learns_it_from_who_came_last() {
-    replay(Suite::Actions, 30024);
-}
-
 /// The checker that a fault is there for finds it within a few worlds; what else the fault brings about does not count.
 fn find(suite: Suite, fault: RoomFault, promises: &[Promise]) {
     let found = (0..200).any(|seed| {

@@ -14,9 +14,8 @@ use crate::room::{Change, Newcomer, PeerKind, Phase, Presence, Room, distinct};
 use crate::secret;
 use crate::session::{BULK, OtherEnd, Session};
 
-/// Changes a newcomer is told of that happened before it came, and the bytes that actions among them may take.
+/// Changes a newcomer is told of that happened before it came.
 const HISTORY: usize = 64;
-const HISTORY_BYTES: usize = 65_536;
 /// How often a newcomer says hello.
 const HELLO_AGAIN: Duration = Duration::from_secs(1);
 /// How long it waits for an answer.
@@ -293,10 +292,10 @@ impl Session {
         contact.matched = contact.sent_index;
         contact.sent_at = now;
         contact.welcomed = true;
-        // Who comes may soon be the only one who can tell a member that lags behind what it has missed.
-        let (history_after, history) = match resumes.is_some() || !self.room.is_mesh() {
+        // Where there is no state to give, members help each other with what they remember.
+        let (history_after, history) = match resumes.is_some() || state_follows {
             true => (at, Vec::new()),
-            false => self.log.history(HISTORY, HISTORY_BYTES),
+            false => self.log.history(HISTORY),
         };
         let welcome = Welcome {
             you: peer,

@@ -430,8 +430,7 @@ impl Session {
     /// Another member has brought this program back too: that, and not what brought it back here, is the life all others
     /// know.
     fn on_returned_again(&mut self, now: Duration, index: u64) {
-        // Who is still looking for a way back is told by the welcome.
-        if index <= self.since_index || self.state == State::Connecting {
+        if index <= self.since_index {
             return;
         }
         self.since_index = index;

@@ -20,9 +20,6 @@ use crate::{Fleet, NodeId};
 pub use fault::RoomFault;
 use program::{Program, Terms, sound};
 
-/// For how long a program tries to reach somebody who does not answer.
-const CONNECT: Duration = Duration::from_secs(5);
-
 /// What the members of a room mostly do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Focus {
@@ -149,9 +146,6 @@ impl<'t> Script<'t> {
         self.fleet.mend_all();
         self.fleet.set_links(fair());
         if self.terms.waits() {
-            self.bring_all_back();
-            // Who was trying already may give up when its time is over, and tries once more.
-            self.run_for(CONNECT)?;
             self.bring_all_back();
         }
         let mut patience = self.terms.settling();

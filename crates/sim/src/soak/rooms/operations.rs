@@ -211,8 +211,7 @@ impl Script<'_> {
         self.trace(|| format!("{node} (part {}) {how}", part.0));
     }
 
-    /// Whether more than half of a mesh's members would still be there and hear each other without these. Who has been
-    /// sent away is as good as gone, whether it knows or not.
+    /// Whether more than half of a mesh's members would still be there and hear each other without these.
     fn majority_without(&self, without: &[NodeId]) -> bool {
         let lost: Vec<NodeId> = self
             .mends
@@ -227,8 +226,7 @@ impl Script<'_> {
         let in_sync = self.in_sync();
         let left = in_sync
             .iter()
-            .map(|part| &self.programs[part.0])
-            .filter(|program| !program.dismissed && !lost.contains(&program.node))
+            .filter(|part| !lost.contains(&self.programs[part.0].node))
             .count();
         let listed = in_sync
             .iter()
@@ -447,14 +445,13 @@ impl Script<'_> {
         });
     }
 
-    /// Those in sync whom this member knows to be. Who has come back is not yet known where its return is not: what is
-    /// said there is for the program it was before.
+    /// Those in sync whom this member knows to be.
     fn audience(&self, of: Part, members: &[Part]) -> BTreeSet<Part> {
         let knows = |part: &&Part| {
-            let (me, actor) = (self.session(**part).and_then(Session::me), self.session(of));
-            let known = actor.map(Session::log_index) >= self.programs[part.0].since;
-            let listed = me.zip(actor).and_then(|(me, actor)| actor.room().peer(me));
-            known && listed.is_some_and(|peer| peer.presence == Presence::InSync)
+            let me = self.session(**part).and_then(Session::me);
+            let room = self.session(of).map(Session::room);
+            let listed = me.zip(room).and_then(|(me, room)| room.peer(me));
+            listed.is_some_and(|peer| peer.presence == Presence::InSync)
         };
         members.iter().filter(knows).copied().collect()
     }
