@@ -51,7 +51,16 @@ impl Namespace {
             ));
         }
         let namespace = Namespace { name };
-        must(&["-n", &namespace.name, "link", "set", "lo", "up"]);
+        let output = ip(&["-n", &namespace.name, "link", "set", "lo", "up"]);
+        let output = output.expect("ip worked before");
+        let words = String::from_utf8_lossy(&output.stderr);
+        // Where the root is no mount of its own (a chroot), one can be made but not entered.
+        if words.contains("make-rslave") {
+            return Err(format!(
+                "network namespaces cannot be entered here: {words}"
+            ));
+        }
+        assert!(output.status.success(), "{words}");
         Ok(namespace)
     }
 
