@@ -17,9 +17,6 @@ mod settings;
 #[cfg(test)]
 mod tests;
 
-use alloc::boxed::Box;
-use alloc::string::ToString;
-use alloc::vec::Vec;
 use core::time::Duration;
 
 use crate::{

@@ -3,8 +3,6 @@
 mod both;
 mod either;
 
-use alloc::string::{String, ToString};
-use alloc::vec::Vec;
 use core::time::Duration;
 
 use crate::{

@@ -1,7 +1,5 @@
 //! Numbers in messages.
 
-use alloc::vec::Vec;
-
 use crate::{PeerId, PlayerId, Tick};
 
 pub(crate) fn put(out: &mut Vec<u8>, mut value: u64) {

@@ -1,10 +1,7 @@
 //! Where two states differ, in words.
 
-use alloc::collections::BTreeMap;
-use alloc::format;
-use alloc::string::{String, ToString};
-use alloc::vec::Vec;
 use core::fmt;
+use std::collections::BTreeMap;
 
 use crate::entities::EntityId;
 use crate::record::CellKind;

@@ -143,7 +143,6 @@ pub(crate) fn of_bytes(bytes: &[u8]) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use alloc::vec::Vec;
 
     use super::*;
     use crate::{Entities, Replicate, Rng};

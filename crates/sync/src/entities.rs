@@ -1,6 +1,5 @@
 //! Entities: rows with ids, in one order everywhere.
 
-use alloc::vec::Vec;
 use core::fmt;
 use core::num::NonZeroU32;
 

@@ -1,8 +1,7 @@
 //! Effects that leave the simulation: sounds, score, "box placed".
 
-use alloc::collections::VecDeque;
-use alloc::vec::Vec;
 use core::ops::Range;
+use std::collections::VecDeque;
 
 use crate::Tick;
 

@@ -3,8 +3,6 @@
 //! Rows are written in blocks, a block field by field ([`column`]): cells of one field resemble each other. Fields of variants that
 //! are not there are left out.
 
-use alloc::vec::Vec;
-
 use samestep_wire::{BitReader, BitWriter, DecodeError};
 
 use crate::digest::{CHUNK_ROWS, Chunk, put_varint};

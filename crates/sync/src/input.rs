@@ -1,8 +1,7 @@
 //! What players do: with types for games, without them for models.
 
-use alloc::sync::Arc;
-use alloc::vec::Vec;
 use core::fmt;
+use std::sync::Arc;
 
 use samestep_wire::{BitReader, BitWriter, DecodeError, Wire};
 

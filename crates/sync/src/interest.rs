@@ -1,7 +1,5 @@
 //! What a program may see of a game that only the authority knows whole.
 
-use alloc::vec::Vec;
-
 use crate::Schema;
 
 /// The name of the part that is not the game's: what players hold, in the order of those present.

@@ -221,9 +221,7 @@
 //! It sends nothing, and has no clock and no rooms: a [`Roster`] or a [`View`] says who is there, `now` is an argument, and a session carries
 //! the bytes. It cannot make rules deterministic: it finds out where they are not. Of a shared field only the newest value counts; what must not be
 //! skipped is an input or a message. [`Model`] is unstable: the models to come will bend it.
-#![no_std]
 
-extern crate alloc;
 // The derive names this crate by its own name, also in here.
 extern crate self as samestep_sync;
 

@@ -1,11 +1,8 @@
 //! A game that runs: its state, its events, the states it can go back to, and its recording.
 
-use alloc::boxed::Box;
-use alloc::collections::VecDeque;
-use alloc::string::ToString;
-use alloc::sync::Arc;
-use alloc::vec::Vec;
 use core::fmt;
+use std::collections::VecDeque;
+use std::sync::Arc;
 
 use samestep_wire::encode_to_vec;
 

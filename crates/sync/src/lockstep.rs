@@ -20,11 +20,9 @@ mod tell;
 #[cfg(test)]
 mod tests;
 
-use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
-use alloc::string::String;
-use alloc::vec::Vec;
 use core::ops::Bound;
 use core::time::Duration;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use crate::timeline::{Timeline, VoiceId};
 use crate::{

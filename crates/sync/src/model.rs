@@ -1,7 +1,5 @@
 //! What every way of keeping in step has in common.
 
-use alloc::string::String;
-use alloc::vec::Vec;
 use core::time::Duration;
 
 use crate::{AdoptError, Difference, PeerId, PlayerId, Tick, World};

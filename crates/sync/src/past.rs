@@ -1,6 +1,6 @@
 //! What was: states of earlier ticks, for rules that judge by what somebody saw.
 
-use alloc::collections::VecDeque;
+use std::collections::VecDeque;
 
 use crate::{PlayerId, Tick, TickInputs};
 

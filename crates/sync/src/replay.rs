@@ -9,8 +9,6 @@ mod playback;
 mod recorder;
 mod ticks;
 
-use alloc::string::String;
-use alloc::vec::Vec;
 use core::fmt;
 use core::ops::Range;
 

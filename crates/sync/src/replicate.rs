@@ -1,7 +1,5 @@
 //! What a state consists of, described once.
 
-use alloc::vec::Vec;
-
 use crate::digest::{self, CHUNK_ROWS, Summary, Tree};
 use crate::entities::Entities;
 use crate::record::{InvalidCell, Record};

@@ -1,7 +1,6 @@
 //! Keeps one struct of shared fields the same in all programs of a room.
 
-use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
-use alloc::vec::Vec;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use samestep_wire::{BitReader, DecodeError, EncodeError};
 

@@ -1,7 +1,5 @@
 //! Rollback: nobody waits for inputs that are on their way; what was assumed instead is put right when they arrive.
 
-use alloc::string::String;
-use alloc::vec::Vec;
 use core::fmt;
 use core::time::Duration;
 

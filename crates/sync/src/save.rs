@@ -1,7 +1,5 @@
 //! Save games: a state in a file.
 
-use alloc::string::String;
-use alloc::vec::Vec;
 use core::fmt;
 
 use samestep_wire::{BitReader, DecodeError};
@@ -227,7 +225,7 @@ mod tests {
     #[test]
     fn errors_say_what_is_wrong() {
         let file = save_game(&meadow(), Tick(77));
-        let said = |error: LoadError| alloc::string::ToString::to_string(&error);
+        let said = |error: LoadError| ToString::to_string(&error);
         assert_eq!(
             said(load_game::<Forest>(&file).unwrap_err()),
             "this is a save game of \"meadow\": load it there"

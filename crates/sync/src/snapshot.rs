@@ -1,6 +1,5 @@
 //! Snapshot interpolation: the authority simulates, everyone else sees what it sees a little later.
 
-use alloc::vec::Vec;
 use core::fmt;
 use core::time::Duration;
 

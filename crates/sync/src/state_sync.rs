@@ -1,6 +1,5 @@
 //! State synchronisation: the authority is right, and nobody waits for it.
 
-use alloc::vec::Vec;
 use core::fmt;
 use core::time::Duration;
 

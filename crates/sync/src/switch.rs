@@ -9,10 +9,8 @@ mod message;
 mod policy;
 mod said;
 
-use alloc::collections::{BTreeMap, VecDeque};
-use alloc::string::{String, ToString};
-use alloc::vec::Vec;
 use core::time::Duration;
+use std::collections::{BTreeMap, VecDeque};
 
 use crate::{
     AdoptError, Carriage, Model, ModelEvent, Outgoing, PeerId, PlayerId, Roster, Status, Tick,

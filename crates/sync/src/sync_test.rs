@@ -1,10 +1,7 @@
 //! A game against itself: what is not deterministic shows.
 
-use alloc::boxed::Box;
-use alloc::collections::VecDeque;
-use alloc::format;
-use alloc::string::{String, ToString};
 use core::fmt;
+use std::collections::VecDeque;
 
 use crate::{
     CellKind, Difference, EntityId, Live, Simulation, Stage, Table, Tick, TickInputs, World,

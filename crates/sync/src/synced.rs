@@ -170,7 +170,6 @@ impl core::error::Error for SetError {}
 
 #[cfg(test)]
 mod tests {
-    use alloc::string::{String, ToString};
 
     use super::*;
 

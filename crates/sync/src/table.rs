@@ -1,9 +1,7 @@
 //! States without their types: rows of cells, and what they mean.
 
-use alloc::string::String;
-use alloc::sync::Arc;
-use alloc::vec::Vec;
 use core::fmt;
+use std::sync::Arc;
 
 use crate::entities::EntityId;
 use crate::id::PlayerId;

@@ -1,7 +1,6 @@
 //! The log of inputs: who does what in which tick, as far as it is known.
 
-use alloc::collections::{BTreeMap, VecDeque};
-use alloc::vec::Vec;
+use std::collections::{BTreeMap, VecDeque};
 
 use crate::{PeerId, PlayerId, Tick, TickInputs};
 

@@ -1,8 +1,5 @@
 //! What replicators say to each other, in bits.
 
-use alloc::vec;
-use alloc::vec::Vec;
-
 use samestep_wire::{BitReader, BitWriter, DecodeError, EncodeError};
 
 use crate::fields::{Mark, SharedFields, Stamp};

@@ -1,7 +1,5 @@
 //! What a model is lent to simulate with.
 
-use alloc::string::String;
-use alloc::vec::Vec;
 use core::fmt;
 use core::time::Duration;
 

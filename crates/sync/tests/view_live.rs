@@ -128,7 +128,7 @@ fn no_correction_makes_what_is_drawn_jump() {
     let farthest = 2.0 * 8.0 * SPEED;
     let (frame, tick, glide) = (6_944u64, 16_667u64, 100_000u64);
     let moves = SPEED * frame as f32 / tick as f32;
-    let corrects = farthest * (1.0 - (-(frame as f32) / glide as f32).exp());
+    let corrects = farthest * (1.0 - samestep_sync::math::exp(-(frame as f32) / glide as f32));
     for seed in 0..20 {
         let mut walk = Walk::new(seed);
         walk.live.smooth(SmoothConfig::default());

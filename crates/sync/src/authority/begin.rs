@@ -1,6 +1,5 @@
 //! Beginning in the middle of a game that was kept in step otherwise so far, and ending where it will be.
 
-use alloc::vec::Vec;
 use core::time::Duration;
 
 use super::message::{Message, Update};

@@ -1,8 +1,7 @@
 //! What an authority knows of somebody who follows.
 
-use alloc::collections::{BTreeMap, VecDeque};
-use alloc::vec::Vec;
 use core::time::Duration;
+use std::collections::{BTreeMap, VecDeque};
 
 use super::message::{Entry, Happened, News};
 use crate::{Member, PlayerId, Scene, Sight, Tick};

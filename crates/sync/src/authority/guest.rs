@@ -1,9 +1,7 @@
 //! Somebody who follows the authority: says what its players do, and learns what became of it.
 
-use alloc::collections::{BTreeMap, VecDeque};
-use alloc::string::ToString;
-use alloc::vec::Vec;
 use core::time::Duration;
+use std::collections::{BTreeMap, VecDeque};
 
 use super::begin::FIRST;
 use super::host::LAYOUT;

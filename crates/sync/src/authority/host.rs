@@ -1,8 +1,7 @@
 //! The authority: simulates, and tells everyone what they may know.
 
-use alloc::collections::{BTreeMap, VecDeque};
-use alloc::vec::Vec;
 use core::time::Duration;
+use std::collections::{BTreeMap, VecDeque};
 
 use super::begin::FIRST;
 use super::client::{Budget, Client, Due, Queue};

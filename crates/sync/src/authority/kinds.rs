@@ -1,7 +1,5 @@
 //! What travels with a state that is not in it: who is present, what they hold, and how entities are numbered.
 
-use alloc::vec::Vec;
-
 use crate::interest::INPUTS_PART;
 use crate::table::{Schema, Table};
 use crate::{PlayerId, TickInputs};

@@ -1,7 +1,7 @@
 //! How far ahead of the authority's present players act, so that what they do arrives just before its tick.
 
-use alloc::collections::VecDeque;
 use core::time::Duration;
+use std::collections::VecDeque;
 
 use crate::Tick;
 

@@ -1,6 +1,5 @@
 //! What an authority and those who follow it say to each other.
 
-use alloc::vec::Vec;
 use core::time::Duration;
 
 use crate::bytes::{Bytes, put, put_signed};
@@ -293,7 +292,6 @@ fn near(tick: Tick, by: i64) -> Option<Tick> {
 
 #[cfg(test)]
 mod tests {
-    use alloc::vec;
 
     use super::*;
 

@@ -1,7 +1,7 @@
 //! Simulating ahead of the authority, and putting right what turns out otherwise.
 
-use alloc::collections::VecDeque;
 use core::time::Duration;
+use std::collections::VecDeque;
 
 use super::guest::Guest;
 use super::seat::Seat;
@@ -15,7 +15,7 @@ const AT_ONCE: u32 = 40;
 pub(super) struct Predicted {
     /// Ticks whose states are kept, and what players held then.
     saves: VecDeque<(Tick, TickInputs)>,
-    spare: alloc::vec::Vec<TickInputs>,
+    spare: Vec<TickInputs>,
     inputs: TickInputs,
     /// How often something was put right, how many ticks were simulated again for that, and how many at most at once.
     pub corrections: u64,

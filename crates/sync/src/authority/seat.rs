@@ -1,9 +1,7 @@
 //! A seat in the match: what the authority and those who follow it both have.
 
-use alloc::collections::VecDeque;
-use alloc::string::String;
-use alloc::vec::Vec;
 use core::time::Duration;
+use std::collections::VecDeque;
 
 use super::Sent;
 use super::message::Message;

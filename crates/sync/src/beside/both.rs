@@ -1,8 +1,5 @@
 //! Two worlds as one.
 
-use alloc::string::ToString;
-use alloc::vec::Vec;
-
 use crate::bytes::{Bytes, put};
 use crate::{AdoptError, Chunk, Divergence, Patched, Scene, Tick, TickInputs, Tree, World};
 

@@ -1,7 +1,5 @@
 //! The tree of check values that locates where two states differ.
 
-use alloc::vec::Vec;
-
 use samestep_wire::{BitReader, DecodeError, Wire};
 
 use super::{CHUNK_ROWS, Digest, KEY, LAST, STEP, fold};
@@ -196,7 +194,7 @@ impl Summary {
     pub(crate) fn of_tree() -> Summary {
         Summary {
             tree: Some(Tree {
-                kinds: alloc::vec![Branch::default()],
+                kinds: vec![Branch::default()],
             }),
             ..Summary::of_root()
         }
@@ -232,7 +230,7 @@ impl Summary {
         let root = add_leaf(globals.fold_into(self.root), leaf);
         let tree = self.tree.map(|mut tree| {
             tree.kinds[0] = Branch {
-                leaves: alloc::vec![leaf],
+                leaves: vec![leaf],
                 ..globals
             };
             tree

@@ -1,7 +1,5 @@
 //! From ids to places, without hashing.
 
-use alloc::vec::Vec;
-
 /// A tree over the digits of an id, to base 32.
 ///
 /// It is as deep as the greatest id needs and has nodes only where ids are, so that ids from hostile bytes cannot
@@ -146,7 +144,7 @@ impl Index {
 
 #[cfg(test)]
 mod tests {
-    use alloc::collections::BTreeMap;
+    use std::collections::BTreeMap;
 
     use super::*;
     use crate::random::Rng;

@@ -1,5 +1,3 @@
-use alloc::vec::Vec;
-
 use super::*;
 use crate::Rng;
 
@@ -33,7 +31,7 @@ fn fixed_ids_are_the_games_own() {
     assert_eq!(entities.insert_fixed(EntityId::fixed(3), 'b'), Some('a'));
     assert!(!entities.insert('c').is_fixed());
     assert_eq!(entities.as_slice(), ['b', 'c']);
-    assert_eq!(alloc::format!("{}", EntityId::fixed(3)), "fixed entity 3");
+    assert_eq!(format!("{}", EntityId::fixed(3)), "fixed entity 3");
 }
 
 #[test]

@@ -264,8 +264,6 @@ fn read_width(r: &mut BitReader<'_>) -> Result<u32, DecodeError> {
 
 #[cfg(test)]
 mod tests {
-    use alloc::vec;
-    use alloc::vec::Vec;
 
     use super::*;
     use crate::random::Rng;

@@ -1,8 +1,5 @@
 //! A game that runs, as an authority shows it and as others follow it.
 
-use alloc::boxed::Box;
-use alloc::string::ToString;
-use alloc::vec::Vec;
 use core::time::Duration;
 
 use samestep_wire::{BitReader, decode_exact, encode_to_vec};

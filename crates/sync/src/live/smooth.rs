@@ -1,6 +1,5 @@
 //! What is drawn of a game that runs.
 
-use alloc::boxed::Box;
 use core::time::Duration;
 
 use super::Live;

@@ -1,6 +1,5 @@
 //! Closing turns.
 
-use alloc::vec::Vec;
 use core::time::Duration;
 
 use super::tell::MOST_REPEATED;

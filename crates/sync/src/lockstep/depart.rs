@@ -3,9 +3,8 @@
 //! Some have heard more of it than others, and may have simulated on that. So everyone tells the authority what it has heard, and
 //! the authority tells everyone the whole, and where it ends.
 
-use alloc::collections::BTreeSet;
-use alloc::vec::Vec;
 use core::time::Duration;
+use std::collections::BTreeSet;
 
 use super::message::{Message, Span};
 use super::{FROZEN, Lockstep, Voice};

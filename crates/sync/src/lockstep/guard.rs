@@ -1,10 +1,8 @@
 //! Comparing states, finding what differs and putting it right while the others play on.
 
-use alloc::collections::{BTreeMap, BTreeSet};
-use alloc::string::{String, ToString};
-use alloc::sync::Arc;
-use alloc::vec::Vec;
 use core::time::Duration;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use super::Lockstep;
 use super::message::Message;
@@ -463,7 +461,7 @@ impl Lockstep {
             return;
         }
         let words = String::from_utf8_lossy(&words[..words.len().min(MAX_WORDS)]);
-        self.trouble = Some(alloc::format!("{from} differed at tick {tick}: {words}"));
+        self.trouble = Some(format!("{from} differed at tick {tick}: {words}"));
         self.events.push_back(ModelEvent::Repaired {
             peer: from,
             tick,

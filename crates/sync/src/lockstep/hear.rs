@@ -1,8 +1,7 @@
 //! What the others say.
 
-use alloc::collections::BTreeSet;
-use alloc::vec::Vec;
 use core::time::Duration;
+use std::collections::BTreeSet;
 
 use super::message::{Message, Span};
 use super::{Lockstep, Slack, Voice};

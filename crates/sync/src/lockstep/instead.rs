@@ -4,9 +4,8 @@
 //! again it is told, and says in later ticks what it had said for those. So that nothing is final for a guest that the host has
 //! decided otherwise, a guest's own words are final for itself only once the host has heard them.
 
-use alloc::collections::{BTreeMap, BTreeSet};
-use alloc::vec::Vec;
 use core::time::Duration;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::Lockstep;
 use super::message::{Message, Span};

@@ -1,7 +1,5 @@
 //! Who is there, and how somebody new begins.
 
-use alloc::string::ToString;
-use alloc::vec::Vec;
 use core::time::Duration;
 
 use super::message::{Bytes, Message, SPLIT_BYTES, Span, put, put_voice, write_entries};

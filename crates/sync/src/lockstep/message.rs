@@ -2,7 +2,6 @@
 
 mod words;
 
-use alloc::vec::Vec;
 use core::time::Duration;
 
 pub(super) use crate::bytes::{Bytes, put, put_signed};

@@ -1,7 +1,6 @@
 //! What is to be sent.
 
-use alloc::collections::VecDeque;
-use alloc::vec::Vec;
+use std::collections::VecDeque;
 
 use super::message::Message;
 use crate::{Carriage, Outgoing, PeerId};

@@ -1,7 +1,6 @@
 //! What players do and no tick has yet.
 
-use alloc::collections::{BTreeMap, VecDeque};
-use alloc::vec::Vec;
+use std::collections::{BTreeMap, VecDeque};
 
 use crate::PlayerId;
 

@@ -1,8 +1,7 @@
 //! Passing on what guests say to each other, in a hosted room in which everyone speaks for itself.
 
-use alloc::collections::BTreeMap;
-use alloc::vec::Vec;
 use core::time::Duration;
+use std::collections::BTreeMap;
 
 use super::Lockstep;
 use super::message::{Message, Words};

@@ -1,7 +1,7 @@
 //! The states that the world keeps for this model.
 
-use alloc::collections::VecDeque;
-use alloc::sync::Arc;
+use std::collections::VecDeque;
+use std::sync::Arc;
 
 use crate::{PlayerId, Tick, TickInputs, World};
 

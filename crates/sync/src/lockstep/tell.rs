@@ -1,6 +1,5 @@
 //! Telling the others what was said, and how one gets on.
 
-use alloc::vec::Vec;
 use core::time::Duration;
 
 use super::message::{Entries, Message, Report, SPLIT_BYTES, Span, write_entries, write_inputs};

@@ -3,8 +3,6 @@
 mod rollback;
 mod shore;
 
-use alloc::vec;
-use alloc::vec::Vec;
 use core::time::Duration;
 
 use super::*;

@@ -1,7 +1,5 @@
 //! What the cells of a record mean.
 
-use alloc::string::String;
-use alloc::vec::Vec;
 use core::fmt::Write as _;
 
 /// What a cell holds.

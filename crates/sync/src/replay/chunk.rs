@@ -1,6 +1,5 @@
 //! The pieces a replay consists of: each says what it is and how long, and ends with a check value.
 
-use alloc::vec::Vec;
 use core::ops::Range;
 
 use samestep_wire::BitReader;

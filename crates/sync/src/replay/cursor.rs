@@ -93,7 +93,6 @@ impl Cursor {
 
 #[cfg(test)]
 mod tests {
-    use alloc::vec::Vec;
 
     use super::*;
     use crate::{PlayerId, Recorder, ReplayHeader};

@@ -1,7 +1,5 @@
 //! What two peers found to differ, kept in a replay.
 
-use alloc::string::String;
-use alloc::vec::Vec;
 use core::fmt;
 
 use samestep_wire::{BitReader, DecodeError};

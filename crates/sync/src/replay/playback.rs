@@ -1,8 +1,7 @@
 //! Plays a replay in a world.
 
-use alloc::collections::BTreeMap;
-use alloc::vec::Vec;
 use core::fmt;
+use std::collections::BTreeMap;
 
 use super::Replay;
 use super::cursor::{Cursor, Moment};

@@ -1,7 +1,5 @@
 //! Writes what happens into a replay.
 
-use alloc::vec::Vec;
-
 use super::chunk::{Kind, MAGIC, append, crc, push_varint};
 use super::ticks::{MAX_TICKS, TicksWriter};
 use super::{Divergence, Ending, ReplayHeader};

@@ -1,8 +1,5 @@
 //! Whole files: what is written is read, whatever happens to the rest of the file.
 
-use alloc::vec;
-use alloc::vec::Vec;
-
 use super::cursor::{Cursor, Moment};
 use super::*;
 use crate::PlayerId;

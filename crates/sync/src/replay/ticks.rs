@@ -3,8 +3,6 @@
 //! A body names its first tick and who is present, then come operations. A tick in which nobody says anything is part of
 //! a run; each body can be read by itself.
 
-use alloc::vec::Vec;
-
 use samestep_wire::{BitReader, DecodeError};
 
 use super::chunk::push_varint;

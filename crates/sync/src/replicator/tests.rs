@@ -1,6 +1,3 @@
-use alloc::string::String;
-use alloc::vec;
-
 use super::*;
 use crate::{SharedFields, Synced};
 

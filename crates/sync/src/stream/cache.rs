@@ -1,6 +1,5 @@
 //! Segments of the latest snapshot, each coded once, whoever they are for.
 
-use alloc::vec::Vec;
 use core::ops::Range;
 
 use samestep_wire::BitWriter;

@@ -1,7 +1,6 @@
 //! What a publisher knows about one client.
 
-use alloc::collections::VecDeque;
-use alloc::vec::Vec;
+use std::collections::VecDeque;
 
 use super::history::History;
 use super::known::Known;

@@ -208,8 +208,6 @@ fn unzigzag(number: u64) -> i64 {
 
 #[cfg(test)]
 mod tests {
-    use alloc::vec;
-    use alloc::vec::Vec;
 
     use super::*;
     use crate::random::Rng;

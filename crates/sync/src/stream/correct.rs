@@ -1,7 +1,5 @@
 //! Putting a predicted state right by what is certain of it.
 
-use alloc::vec::Vec;
-
 use super::grid::Grid;
 use super::page::{PAGE_ROWS, Page, rows_of};
 use super::store::history::{History, Version, holds};

@@ -1,7 +1,5 @@
 //! The grid of the wire: which values a field can have in a stream.
 
-use alloc::vec::Vec;
-
 use super::page::{Column, PAGE_ROWS};
 use crate::record::{CellKind, Field};
 use crate::table::{Rows, Schema, Table};

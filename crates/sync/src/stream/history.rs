@@ -1,8 +1,7 @@
 //! What a publisher remembers: the versions of every page that clients may have confirmed.
 
-use alloc::collections::VecDeque;
-use alloc::sync::Arc;
-use alloc::vec::Vec;
+use std::collections::VecDeque;
+use std::sync::Arc;
 
 use super::grid::Grid;
 use super::page::{Column, PAGE_ROWS, Page, first_rows};

@@ -1,7 +1,5 @@
 //! What one client is known to have of a page, and what is on its way to it.
 
-use alloc::vec::Vec;
-
 use super::history::Versions;
 use super::page::{PAGE_ROWS, Page, rows_of};
 use crate::Tick;
@@ -269,7 +267,7 @@ fn same_ids(versions: &Versions, tick: Tick, rows: u64) -> u64 {
         return 0;
     };
     let (then, now) = (&then.columns[0], &now.columns[0]);
-    if alloc::sync::Arc::ptr_eq(then, now) {
+    if std::sync::Arc::ptr_eq(then, now) {
         return rows;
     }
     let same = rows_of(rows).filter(|row| then[*row] == now[*row]);

@@ -1,6 +1,5 @@
 //! Puts segments into parts.
 
-use alloc::vec::Vec;
 use core::ops::Range;
 
 use samestep_wire::{BitWriter, varint_bits};

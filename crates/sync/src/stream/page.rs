@@ -1,7 +1,6 @@
 //! Pages: 64 rows of a kind at a time, field by field, on the grid of the wire.
 
-use alloc::sync::Arc;
-use alloc::vec::Vec;
+use std::sync::Arc;
 
 /// Rows of a page. A set of them is a mask of 64 bits.
 pub(crate) const PAGE_ROWS: usize = 64;
@@ -29,7 +28,7 @@ impl Page {
         let zeros = Arc::new([0; PAGE_ROWS]);
         Page {
             present: 0,
-            columns: alloc::vec![zeros; columns],
+            columns: vec![zeros; columns],
         }
     }
 

@@ -1,7 +1,5 @@
 //! Parts: what travels in one packet, and can be understood without the others.
 
-use alloc::vec::Vec;
-
 use samestep_wire::{BitReader, BitWriter, DecodeError};
 
 use super::grid::Grid;

@@ -1,8 +1,7 @@
 //! The display clock: how far behind the authority's present a stream is shown.
 
-use alloc::collections::VecDeque;
-use alloc::vec::Vec;
 use core::time::Duration;
+use std::collections::VecDeque;
 
 use crate::math::double as math;
 

@@ -1,7 +1,5 @@
 //! What goes first where not everything can go.
 
-use alloc::vec::Vec;
-
 use super::pack::{Missing, Packing};
 use super::page::PAGE_ROWS;
 use crate::interest::Interest;

@@ -1,7 +1,6 @@
 //! The sending side of a stream.
 
-use alloc::collections::BTreeMap;
-use alloc::vec::Vec;
+use std::collections::BTreeMap;
 
 use super::cache::Cache;
 use super::client::Client;

@@ -1,7 +1,6 @@
 //! What is shown between the updates that have arrived.
 
-use alloc::boxed::Box;
-use alloc::sync::Arc;
+use std::sync::Arc;
 
 use super::grid::Grid;
 use super::page::{PAGE_ROWS, Page, rows_of};
@@ -40,7 +39,7 @@ pub(super) struct Scratch {
     before: Values,
     /// The page that `before` is of.
     was: Page,
-    pieces: alloc::vec::Vec<Piece>,
+    pieces: Vec<Piece>,
 }
 
 impl Store {

@@ -1,6 +1,6 @@
 //! Segments: what a part says about some rows of a page.
 
-use alloc::sync::Arc;
+use std::sync::Arc;
 
 use samestep_wire::{BitReader, BitWriter, DecodeError, varint_bits};
 

@@ -1,8 +1,6 @@
 //! What a client knows of the authority's state: the recent versions of every page.
 
-use alloc::boxed::Box;
-use alloc::collections::{BTreeMap, VecDeque};
-use alloc::vec::Vec;
+use std::collections::{BTreeMap, VecDeque};
 
 use samestep_wire::DecodeError;
 
@@ -248,7 +246,7 @@ impl Store {
                 let mut page = Page::empty(self.grid.columns(kind));
                 page.present = first_rows(rows.count - number * PAGE_ROWS);
                 for (place, column) in page.columns.iter_mut().enumerate() {
-                    let column = alloc::sync::Arc::make_mut(column);
+                    let column = std::sync::Arc::make_mut(column);
                     self.grid.read_column(kind, place, rows, number, column);
                 }
                 let place = Place {
@@ -551,7 +549,7 @@ fn forget_ids(dropped: &Page, history: &History, places: &mut Entities<u32>, pag
     let Some(ids) = dropped.columns.first() else {
         return;
     };
-    let is_same = alloc::sync::Arc::ptr_eq(ids, &newest.columns[0]);
+    let is_same = std::sync::Arc::ptr_eq(ids, &newest.columns[0]);
     if places.is_empty() || is_same && dropped.present & !newest.present == 0 {
         return;
     }

@@ -1,8 +1,6 @@
 //! A publisher against the simplest receiver: what every part says is compared with what was.
 
-use alloc::collections::BTreeMap;
-use alloc::vec;
-use alloc::vec::Vec;
+use std::collections::BTreeMap;
 
 use samestep_wire::DecodeError;
 
@@ -202,7 +200,7 @@ impl Receiver {
             if from.present >> row & 1 == 1 {
                 page.present |= 1 << row;
                 for (into, from) in page.columns.iter_mut().zip(&from.columns) {
-                    alloc::sync::Arc::make_mut(into)[row] = from[row];
+                    std::sync::Arc::make_mut(into)[row] = from[row];
                 }
             }
         }

@@ -1,7 +1,5 @@
 //! The change itself, at one tick for all.
 
-use alloc::string::ToString;
-use alloc::vec::Vec;
 use core::time::Duration;
 
 use super::message::{Checkpoint, Message};

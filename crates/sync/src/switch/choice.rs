@@ -1,7 +1,5 @@
 //! The models that can be changed between.
 
-use alloc::boxed::Box;
-use alloc::vec::Vec;
 use core::fmt;
 use core::time::Duration;
 

@@ -1,6 +1,5 @@
 //! What the others say.
 
-use alloc::string::ToString;
 use core::time::Duration;
 
 use super::message::{Message, epochs_after};

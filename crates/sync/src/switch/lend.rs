@@ -1,10 +1,9 @@
 //! The world as it is lent to the model that runs: what players say comes to it without the numbers that were put in front.
 
-use alloc::collections::BTreeSet;
-use alloc::sync::Arc;
-use alloc::vec::Vec;
 use core::cell::RefCell;
 use core::time::Duration;
+use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use super::said::{Applied, strip, unwrap, wrap};
 use crate::{

@@ -1,7 +1,5 @@
 //! What programs that change models say to each other. What the models say goes between with a few bytes behind it, so that nothing is copied.
 
-use alloc::vec::Vec;
-
 use super::Decree;
 use crate::bytes::{Bytes, put};
 use crate::{PlayerId, Tick};

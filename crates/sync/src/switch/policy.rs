@@ -1,6 +1,5 @@
 //! Which model suits, decided by the game.
 
-use alloc::boxed::Box;
 use core::fmt;
 use core::time::Duration;
 

@@ -1,8 +1,7 @@
 //! Numbers for what players do, so that nothing is lost or done twice when the model changes.
 
-use alloc::collections::{BTreeMap, VecDeque};
-use alloc::vec::Vec;
 use core::time::Duration;
+use std::collections::{BTreeMap, VecDeque};
 
 use crate::bytes::{Bytes, put};
 use crate::{PlayerId, TickInputs};

@@ -1,7 +1,5 @@
 //! The fields of a kind that pass over from one value to the next.
 
-use alloc::string::String;
-use alloc::vec::Vec;
 use core::f64::consts::{PI, TAU};
 
 use crate::math::double as math;

@@ -1,7 +1,5 @@
 //! A state at a tick, and where its entities are.
 
-use alloc::vec::Vec;
-
 use crate::Tick;
 use crate::entities::EntityId;
 use crate::table::{Rows, Schema, Table};

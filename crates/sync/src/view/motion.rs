@@ -1,6 +1,5 @@
 //! From the states at ticks to what is shown in between, without knowing their type.
 
-use alloc::vec::Vec;
 use core::mem::swap;
 
 use super::SmoothStats;

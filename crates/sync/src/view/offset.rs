@@ -1,7 +1,5 @@
 //! How far what is shown is from what is right.
 
-use alloc::vec::Vec;
-
 use super::frame::Frame;
 use crate::table::Rows;
 

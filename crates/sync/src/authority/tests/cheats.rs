@@ -1,8 +1,5 @@
 //! Who says what it may not changes nothing.
 
-use alloc::vec;
-use alloc::vec::Vec;
-
 use samestep_wire::encode_to_vec;
 
 use super::meadow::{Field, Meadow, Walk};

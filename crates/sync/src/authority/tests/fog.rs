@@ -1,7 +1,5 @@
 //! What must not be seen cannot be read from what is sent.
 
-use alloc::vec::Vec;
-
 use super::meadow::{Field, Meadow};
 use crate::authority::kinds::Kinds;
 use crate::authority::message::Message;

@@ -1,6 +1,5 @@
 //! What those who follow see and do.
 
-use alloc::vec::Vec;
 use core::time::Duration;
 
 use super::meadow::{Field, Meadow, Shout};

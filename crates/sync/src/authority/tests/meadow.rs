@@ -1,7 +1,5 @@
 //! A meadow on which everyone walks, and a way to it.
 
-use alloc::vec;
-use alloc::vec::Vec;
 use core::time::Duration;
 
 use samestep_wire::encode_to_vec;

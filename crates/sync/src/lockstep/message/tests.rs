@@ -1,5 +1,4 @@
 use super::*;
-use alloc::vec;
 
 fn vector(name: &str) -> Vec<u8> {
     let page = include_str!("../../../../../WIRE.md");

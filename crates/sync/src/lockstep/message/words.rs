@@ -1,6 +1,5 @@
 //! What a host passes on of several voices at once.
 
-use alloc::vec::Vec;
 use core::time::Duration;
 
 use super::{Bytes, Entries, MAX_SPAN, Span, put, put_voice};

@@ -1,5 +1,3 @@
-use alloc::vec::Vec;
-
 use super::shore::{Beach, Shore};
 use crate::lockstep::*;
 use crate::{Occurrence, Stage};

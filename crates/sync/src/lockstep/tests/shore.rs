@@ -1,7 +1,5 @@
 //! Models and worlds without a network: what they say arrives after a while, or gets lost.
 
-use alloc::vec;
-use alloc::vec::Vec;
 use core::time::Duration;
 
 use crate::lockstep::Lockstep;

@@ -1,7 +1,5 @@
 //! A small game of chance, recorded and played.
 
-use alloc::vec::Vec;
-
 use super::*;
 use crate::{
     Events, Input, Inputs, Live, Past, PlayerId, Recorder, ReplayHeader, Replicate, Rng, Sight,

@@ -6,7 +6,7 @@ use crate::stream::store::tests::{CALM, Line, ROUGH, Sky, same_rows};
 use crate::{Entities, Replicate};
 
 /// What was at a tick, with secrets.
-type Past = alloc::collections::BTreeMap<u64, Table>;
+type Past = std::collections::BTreeMap<u64, Table>;
 
 fn run(line: &mut Line, sky: &mut Sky, past: &mut Past) {
     sky.step(&mut line.rng);
@@ -160,7 +160,7 @@ struct Heap {
 fn a_store_that_knows_nothing_corrects_nothing() {
     let mut heap = Heap {
         things: Entities::new(),
-        rest: alloc::vec![1, 2],
+        rest: vec![1, 2],
     };
     heap.things.insert(5);
     let mut table = Table::new(Heap::schema());

@@ -1,6 +1,5 @@
 //! The fields of a kind that blend, on the pages of a stream.
 
-use alloc::vec::Vec;
 use core::f64::consts::{PI, TAU};
 
 use crate::math::double as math;

@@ -1,7 +1,5 @@
 //! How far rows are shown from where they are: what went on without an update, until it came.
 
-use alloc::vec::Vec;
-
 use super::motion::Values;
 use crate::stream::page::{PAGE_ROWS, rows_of};
 
@@ -23,7 +21,7 @@ impl Drift {
     pub(super) fn new(columns: usize) -> Drift {
         Drift {
             rows: 0,
-            offsets: alloc::vec![[0.0; PAGE_ROWS]; columns],
+            offsets: vec![[0.0; PAGE_ROWS]; columns],
             left: 1.0,
         }
     }

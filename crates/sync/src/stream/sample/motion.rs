@@ -1,7 +1,6 @@
 //! Where the rows of a page are at a time between its versions.
 
-use alloc::sync::Arc;
-use alloc::vec::Vec;
+use std::sync::Arc;
 
 use super::Moment;
 use super::blend::{Blending, Column};

@@ -2,7 +2,7 @@
 
 extern crate std;
 
-use alloc::collections::BTreeMap;
+use std::collections::BTreeMap;
 use std::println;
 
 use super::*;
@@ -224,7 +224,7 @@ fn angles_go_the_short_way_and_whole_numbers_stay_whole() {
 fn through_loss_and_disorder_views_stay_near_to_what_was() {
     for how in HOW {
         let (mut seen, mut far) = (0u32, 0u32);
-        let mut errors = alloc::vec::Vec::new();
+        let mut errors = Vec::new();
         for seed in 0..8 {
             let mut rng = Rng::new(seed);
             let mut sky = Sky::new(300, &mut rng);

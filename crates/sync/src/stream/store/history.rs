@@ -1,8 +1,7 @@
 //! What is known of a page: its versions, oldest first.
 
-use alloc::boxed::Box;
-use alloc::collections::VecDeque;
-use alloc::sync::Arc;
+use std::collections::VecDeque;
+use std::sync::Arc;
 
 use crate::stream::page::{PAGE_ROWS, Page, rows_of};
 use crate::stream::sample::Drift;

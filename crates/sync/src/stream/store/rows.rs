@@ -1,7 +1,5 @@
 //! From pages to the rows of a table.
 
-use alloc::vec::Vec;
-
 use super::history::holds;
 use super::{Known, Store};
 use crate::Tick;

@@ -1,7 +1,6 @@
 //! A publisher, a network that loses, doubles and reorders, and a store.
 
-use alloc::collections::BTreeMap;
-use alloc::vec::Vec;
+use std::collections::BTreeMap;
 
 use super::*;
 use crate::random::Rng;

@@ -1,8 +1,5 @@
 //! The vectors of WIRE.md.
 
-use alloc::format;
-use alloc::string::String;
-
 use super::*;
 
 #[derive(Clone, Replicate)]
