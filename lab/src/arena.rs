@@ -16,7 +16,7 @@ use std::time::Duration;
 use samestep_evaluation::Evaluation;
 use samestep_netem::Path;
 use samestep_session::{JoinTo, PlayerId, Role, SessionConfig};
-use samestep_sim::{Fleet, NodeId};
+use samestep_sim::{NodeId, Testbed};
 use samestep_sync::{Lockstep, LockstepConfig, RollbackConfig, Tick};
 
 use crate::busy::Busy;
@@ -60,7 +60,7 @@ pub struct ArenaConfig {
 
 /// A room of programs, the opener first; each has one player, who does what the script says.
 pub struct Arena<G: Contest = Evaluation, M: ArenaModel = Lockstep> {
-    fleet: Fleet<Busy<Seat<G, M>>>,
+    testbed: Testbed<Busy<Seat<G, M>>>,
     config: ArenaConfig,
     seed: u64,
     /// What everyone begins with.
@@ -81,7 +81,7 @@ impl<G: Contest, M: ArenaModel> Arena<G, M> {
     /// The first member opens the room.
     pub fn open(config: ArenaConfig, seed: u64) -> Result<Arena<G, M>, String> {
         let mut arena = Arena {
-            fleet: Fleet::new(seed),
+            testbed: Testbed::new(seed),
             game: G::begin(config.players, config.entities, seed)?,
             cues: Cues::new(
                 config.players,
@@ -97,11 +97,11 @@ impl<G: Contest, M: ArenaModel> Arena<G, M> {
             differing: BTreeSet::new(),
             notices: Vec::new(),
         };
-        arena.fleet.set_links(arena.config.path.up.clone());
-        arena.fleet.add_node();
+        arena.testbed.set_links(arena.config.path.up.clone());
+        arena.testbed.add_node();
         let queue = arena.config.path.down.queue;
         let rate = arena.config.uplink_bps;
-        arena.fleet.set_uplink(OPENER, rate, queue);
+        arena.testbed.set_uplink(OPENER, rate, queue);
         let role = match arena.config.mesh {
             true => Role::Introducer,
             false => Role::Host,
@@ -112,10 +112,10 @@ impl<G: Contest, M: ArenaModel> Arena<G, M> {
 
     /// Another program asks to be let in.
     pub fn join(&mut self) -> NodeId {
-        let node = self.fleet.add_node();
+        let node = self.testbed.add_node();
         let down = self.config.path.down.clone();
-        self.fleet.set_link(OPENER, node, down);
-        let join = JoinTo::new(self.fleet.address(OPENER));
+        self.testbed.set_link(OPENER, node, down);
+        let join = JoinTo::new(self.testbed.address(OPENER));
         let role = match self.config.mesh {
             true => Role::Peer(join),
             false => Role::Client(join),
@@ -127,7 +127,7 @@ impl<G: Contest, M: ArenaModel> Arena<G, M> {
     fn sit(&mut self, node: NodeId, role: Role) {
         let session = session_of(node, self.config.players);
         let (config, game) = (&self.config, self.game.clone());
-        self.fleet.start(node, |now, seed| {
+        self.testbed.start(node, |now, seed| {
             let seat = Seat::new(now, config, session, role, seed, game);
             Busy::new(seat, config.step_cost)
         });
@@ -137,18 +137,18 @@ impl<G: Contest, M: ArenaModel> Arena<G, M> {
     pub fn begin(&mut self, members: usize) -> Result<(), String> {
         // A room answers 200 key exchanges a second.
         let spacing = Duration::from_millis(10);
-        while self.fleet.nodes().count() < members {
+        while self.testbed.nodes().count() < members {
             self.join();
-            let until = self.fleet.now() + spacing;
+            let until = self.testbed.now() + spacing;
             self.idle_until(until)?;
         }
         let words = format!("the {members} members did not come together");
         self.wait(&words, |seat| seat.is_in_sync(members))?;
-        let until = self.fleet.now() + Duration::from_secs(1);
+        let until = self.testbed.now() + Duration::from_secs(1);
         self.idle_until(until)?;
         self.with(OPENER, |now, seat| seat.start(now));
         self.wait("the game did not begin everywhere", Seat::is_playing)?;
-        self.start = self.fleet.now();
+        self.start = self.testbed.now();
         self.notices.clear();
         self.sample();
         Ok(())
@@ -158,38 +158,38 @@ impl<G: Contest, M: ArenaModel> Arena<G, M> {
     pub fn set_latency(&mut self, latency: Duration) {
         let path = &mut self.config.path;
         (path.up.latency, path.down.latency) = (latency, latency);
-        self.fleet.set_links(path.up.clone());
+        self.testbed.set_links(path.up.clone());
         for node in self.nodes().filter(|node| *node != OPENER) {
             let down = self.config.path.down.clone();
-            self.fleet.set_link(OPENER, node, down);
+            self.testbed.set_link(OPENER, node, down);
         }
     }
 
     /// World time since the game began.
     pub fn elapsed(&self) -> Duration {
-        self.fleet.now() - self.start
+        self.testbed.now() - self.start
     }
 
     /// Everyone, in the order in which they came.
     pub fn nodes(&self) -> impl Iterator<Item = NodeId> + use<G, M> {
-        self.fleet.nodes().collect::<Vec<_>>().into_iter()
+        self.testbed.nodes().collect::<Vec<_>>().into_iter()
     }
 
     /// A member's part.
     pub fn seat(&self, node: NodeId) -> &Seat<G, M> {
-        let busy = self.fleet.machine(node).expect("nobody ever stops");
+        let busy = self.testbed.machine(node).expect("nobody ever stops");
         busy.machine()
     }
 
     /// Everyone's part.
     pub fn seats(&self) -> impl Iterator<Item = (NodeId, &Seat<G, M>)> {
-        self.fleet.nodes().map(|node| (node, self.seat(node)))
+        self.testbed.nodes().map(|node| (node, self.seat(node)))
     }
 
     /// Does something with a member's part.
     pub fn with<T>(&mut self, node: NodeId, act: impl FnOnce(Duration, &mut Seat<G, M>) -> T) -> T {
         let act = |now, busy: &mut Busy<Seat<G, M>>| act(now, busy.machine_mut());
-        self.fleet.with(node, act).expect("nobody ever stops")
+        self.testbed.with(node, act).expect("nobody ever stops")
     }
 
     /// What everyone wrote down each second.
@@ -226,7 +226,7 @@ impl<G: Contest, M: ArenaModel> Arena<G, M> {
         for (node, seat) in self.seats() {
             // Seats keep the times of their own clocks.
             let from = self
-                .fleet
+                .testbed
                 .local(node)
                 .saturating_sub(self.elapsed().saturating_sub(settling));
             let judged = seat.delays().iter().filter(|(given, _)| *given >= from);
@@ -258,7 +258,7 @@ impl<G: Contest, M: ArenaModel> Arena<G, M> {
 
     /// The next event, at most until this long after the beginning, while nobody gives commands but those given before.
     fn idle_until(&mut self, until: Duration) -> Result<(), String> {
-        while let Some((at, node, notice)) = self.fleet.next(until) {
+        while let Some((at, node, notice)) = self.testbed.next(until) {
             if let Notice::Left(why) = &notice {
                 return Err(format!("{node} is out of the room: {why}"));
             }
@@ -269,12 +269,12 @@ impl<G: Contest, M: ArenaModel> Arena<G, M> {
     }
 
     fn wait(&mut self, words: &str, done: impl Fn(&Seat<G, M>) -> bool) -> Result<(), String> {
-        let end = self.fleet.now() + PATIENCE;
-        while self.fleet.now() < end {
+        let end = self.testbed.now() + PATIENCE;
+        while self.testbed.now() < end {
             if self.seats().all(|(_, seat)| done(seat)) {
                 return Ok(());
             }
-            let until = self.fleet.now() + Duration::from_millis(50);
+            let until = self.testbed.now() + Duration::from_millis(50);
             self.idle_until(until)?;
         }
         let missing = self.seats().filter(|(_, seat)| !done(seat)).count();
@@ -286,23 +286,23 @@ impl<G: Contest, M: ArenaModel> Arena<G, M> {
 
     /// When the next command is given, if by this time.
     fn next_command(&mut self, until: Duration) -> Option<Duration> {
-        let fleet = &self.fleet;
+        let testbed = &self.testbed;
         let until = until.saturating_sub(self.start);
-        let at = self.cues.next_at(until, |node| player_of(fleet, node))?;
+        let at = self.cues.next_at(until, |node| player_of(testbed, node))?;
         Some(self.start + at)
     }
 
     fn command(&mut self) {
-        let fleet = &self.fleet;
-        if let Some((node, player, command)) = self.cues.take(|node| player_of(fleet, node)) {
+        let testbed = &self.testbed;
+        if let Some((node, player, command)) = self.cues.take(|node| player_of(testbed, node)) {
             self.with(node, |now, seat| seat.give(now, player, &command));
         }
     }
 
     /// Everyone writes down what it has counted, and what was seen of the states is compared.
     fn sample(&mut self) {
-        for node in self.fleet.nodes() {
-            let (local, busy) = (self.fleet.local(node), self.fleet.machine(node));
+        for node in self.testbed.nodes() {
+            let (local, busy) = (self.testbed.local(node), self.testbed.machine(node));
             let busy = busy.expect("nobody ever stops");
             let mut counts = busy.machine().counts();
             counts.views = busy.views(local);
@@ -335,13 +335,13 @@ impl<G: Contest, M: ArenaModel> Arena<G, M> {
 
 /// Who plays at a node, and the game as it is there; nobody if whoever might has not come.
 fn player_of<G: Contest, M: ArenaModel>(
-    fleet: &Fleet<Busy<Seat<G, M>>>,
+    testbed: &Testbed<Busy<Seat<G, M>>>,
     node: NodeId,
 ) -> Option<(PlayerId, &G)> {
-    if fleet.nodes().count() <= node.0.into() {
+    if testbed.nodes().count() <= node.0.into() {
         return None;
     }
-    let seat = fleet.machine(node)?.machine();
+    let seat = testbed.machine(node)?.machine();
     Some((seat.player()?, seat.state()))
 }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use samestep_netem::LinkConfig;
 use samestep_session::{JoinTo, RejoinSecret, Role, Session, SessionConfig, SessionEvent, State};
-use samestep_sim::{Fleet, NodeId};
+use samestep_sim::{NodeId, Testbed};
 
 use crate::parameters::{Case, Domain, Key, plain};
 
@@ -20,7 +20,7 @@ pub const TOPOLOGY: Key = Key::text(
 /// Programs that take part, the opener first; each has one player.
 pub struct Crowd {
     /// The world they live in.
-    pub fleet: Fleet<Session>,
+    pub testbed: Testbed<Session>,
     config: SessionConfig,
     state: Vec<u8>,
     mesh: bool,
@@ -38,13 +38,13 @@ impl Crowd {
     ) -> Crowd {
         config.initial_state = !state.is_empty();
         let mut crowd = Crowd {
-            fleet: Fleet::new(seed),
+            testbed: Testbed::new(seed),
             config,
             state,
             mesh: case.text("topology") == "mesh",
         };
-        crowd.fleet.set_links(link.clone());
-        let opener = crowd.fleet.add_node();
+        crowd.testbed.set_links(link.clone());
+        let opener = crowd.testbed.add_node();
         let role = match crowd.mesh {
             true => Role::Introducer,
             false => Role::Host,
@@ -60,7 +60,7 @@ impl Crowd {
 
     /// Starts a program at a node that joins through another, in its old place if it proves to be who it was.
     pub fn join(&mut self, node: NodeId, through: NodeId, rejoin: Option<RejoinSecret>) {
-        let mut join = JoinTo::new(self.fleet.address(through));
+        let mut join = JoinTo::new(self.testbed.address(through));
         join.rejoin = rejoin;
         let role = match self.mesh {
             true => Role::Peer(join),
@@ -71,7 +71,7 @@ impl Crowd {
 
     fn start(&mut self, node: NodeId, role: Role) {
         let config = self.config.clone().player(&format!("player {}", node.0));
-        self.fleet.start(node, |now, seed| {
+        self.testbed.start(node, |now, seed| {
             Session::new(now, config, role, seed).expect("settings that make sense")
         });
     }
@@ -79,8 +79,8 @@ impl Crowd {
     /// Lets as many join, one every 50 ms, and waits until everyone is in sync. Whoever of a pair that is cut cannot reach
     /// the opener comes last, through somebody else.
     pub fn gather(&mut self, members: usize, cut: Option<(NodeId, NodeId)>) -> Result<(), String> {
-        while self.fleet.nodes().count() < members {
-            self.fleet.add_node();
+        while self.testbed.nodes().count() < members {
+            self.testbed.add_node();
         }
         let opener = NodeId(0);
         let cut_off = cut.and_then(|(a, b)| match (a == opener, b == opener) {
@@ -88,7 +88,7 @@ impl Crowd {
             (_, true) => Some(a),
             _ => None,
         });
-        let mut order: Vec<NodeId> = self.fleet.nodes().skip(1).collect();
+        let mut order: Vec<NodeId> = self.testbed.nodes().skip(1).collect();
         order.sort_by_key(|node| Some(*node) == cut_off);
         let first = order.first().copied();
         for node in order {
@@ -96,8 +96,8 @@ impl Crowd {
             self.join(node, through, None);
             self.run_for(Duration::from_millis(50))?;
         }
-        let end = self.fleet.now() + Duration::from_secs(120);
-        while self.fleet.now() < end {
+        let end = self.testbed.now() + Duration::from_secs(120);
+        while self.testbed.now() < end {
             self.run_for(Duration::from_millis(100))?;
             if self.is_complete(members) {
                 return Ok(());
@@ -111,9 +111,9 @@ impl Crowd {
     /// Whether that many are in sync and everyone lists everyone.
     fn is_complete(&self, members: usize) -> bool {
         let sessions = self
-            .fleet
+            .testbed
             .nodes()
-            .filter_map(|node| self.fleet.machine(node));
+            .filter_map(|node| self.testbed.machine(node));
         let complete = |session: &&Session| {
             *session.state() == State::InSync && session.room().peers().len() == members
         };
@@ -125,20 +125,20 @@ impl Crowd {
         &mut self,
         until: Duration,
     ) -> Result<Option<(Duration, NodeId, SessionEvent)>, String> {
-        let Some((at, node, event)) = self.fleet.next(until) else {
+        let Some((at, node, event)) = self.testbed.next(until) else {
             return Ok(None);
         };
         match &event {
             SessionEvent::StateWanted { peer } => {
                 let (peer, state) = (*peer, &self.state);
-                self.fleet
+                self.testbed
                     .with(node, |now, session| session.provide_state(now, peer, state));
             }
             SessionEvent::InitialState { state } => {
                 if *state != self.state {
                     return Err("the state arrived damaged".into());
                 }
-                self.fleet.with(node, |now, session| session.loaded(now));
+                self.testbed.with(node, |now, session| session.loaded(now));
             }
             _ => {}
         }
@@ -147,7 +147,7 @@ impl Crowd {
 
     /// Runs for a while; what happens is not told.
     pub fn run_for(&mut self, time: Duration) -> Result<(), String> {
-        let until = self.fleet.now() + time;
+        let until = self.testbed.now() + time;
         while self.next(until)?.is_some() {}
         Ok(())
     }

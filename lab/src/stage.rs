@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use samestep_netem::Path;
 use samestep_session::{JoinTo, Match, PlayerId, Role};
-use samestep_sim::{Fleet, NodeId, Traffic};
+use samestep_sim::{NodeId, Testbed, Traffic};
 use samestep_sync::{Live, Model, Status};
 
 use crate::arena::{Cues, Notice, OPENER, PATIENCE, Placed, Script, TICK, session_of};
@@ -38,7 +38,7 @@ pub struct StageConfig {
 ///
 /// Once a tick of true time each of those who draw is [looked](Look) at.
 pub struct Stage<G: Placed, M: Model> {
-    fleet: Fleet<Member<G, M>>,
+    testbed: Testbed<Member<G, M>>,
     config: StageConfig,
     game: G,
     model: Box<dyn Fn() -> M>,
@@ -77,7 +77,7 @@ impl<G: Placed, M: Model> Stage<G, M> {
         model: impl Fn() -> M + 'static,
     ) -> Stage<G, M> {
         let mut stage = Stage {
-            fleet: Fleet::new(seed),
+            testbed: Testbed::new(seed),
             cues: Cues::new(config.players, script),
             config,
             game,
@@ -89,10 +89,10 @@ impl<G: Placed, M: Model> Stage<G, M> {
             known: Places::new(),
         };
         let Path { up, down } = stage.config.path.clone();
-        stage.fleet.set_links(up);
-        stage.fleet.add_node();
+        stage.testbed.set_links(up);
+        stage.testbed.add_node();
         let rate = stage.config.uplink_bps;
-        stage.fleet.set_uplink(OPENER, rate, down.queue);
+        stage.testbed.set_uplink(OPENER, rate, down.queue);
         let role = match stage.config.mesh {
             true => Role::Introducer,
             false => Role::Host,
@@ -103,9 +103,9 @@ impl<G: Placed, M: Model> Stage<G, M> {
 
     /// Another program asks to be let in.
     pub fn join(&mut self) -> NodeId {
-        let node = self.fleet.add_node();
+        let node = self.testbed.add_node();
         self.set_path(node, self.config.path.clone());
-        let join = JoinTo::new(self.fleet.address(OPENER));
+        let join = JoinTo::new(self.testbed.address(OPENER));
         let role = match self.config.mesh {
             true => Role::Peer(join),
             false => Role::Client(join),
@@ -117,7 +117,7 @@ impl<G: Placed, M: Model> Stage<G, M> {
     fn sit(&mut self, node: NodeId, role: Role) {
         let session = session_of(node, self.config.players);
         let (game, model) = (self.game.clone(), (self.model)());
-        self.fleet.start(node, |now, seed| {
+        self.testbed.start(node, |now, seed| {
             // Everyone would record the same.
             let world = Live::without_recording(game);
             let game = Match::new(now, session, role, seed, model, world);
@@ -130,33 +130,33 @@ impl<G: Placed, M: Model> Stage<G, M> {
     pub fn begin(&mut self, members: usize) -> Result<(), String> {
         // A room answers 200 key exchanges a second.
         let spacing = Duration::from_millis(10);
-        while self.fleet.nodes().count() < members {
+        while self.testbed.nodes().count() < members {
             self.join();
-            self.idle_until(self.fleet.now() + spacing)?;
+            self.idle_until(self.testbed.now() + spacing)?;
         }
         let words = format!("the {members} members did not come together");
         self.wait(&words, |member| member.is_in_sync(members))?;
-        self.idle_until(self.fleet.now() + Duration::from_secs(1))?;
+        self.idle_until(self.testbed.now() + Duration::from_secs(1))?;
         self.with(OPENER, |now, member| member.start(now));
         self.wait("the game did not begin everywhere", Member::is_playing)?;
-        self.start = self.fleet.now();
+        self.start = self.testbed.now();
         Ok(())
     }
 
     /// Sets the link from a member to the opener and back.
     pub fn set_path(&mut self, node: NodeId, path: Path) {
-        self.fleet.set_link(node, OPENER, path.up);
-        self.fleet.set_link(OPENER, node, path.down);
+        self.testbed.set_link(node, OPENER, path.up);
+        self.testbed.set_link(OPENER, node, path.down);
     }
 
     /// World time since the game began.
     pub fn elapsed(&self) -> Duration {
-        self.fleet.now() - self.start
+        self.testbed.now() - self.start
     }
 
     /// Everyone, in the order in which they came.
     pub fn nodes(&self) -> impl Iterator<Item = NodeId> + use<G, M> {
-        self.fleet.nodes().collect::<Vec<_>>().into_iter()
+        self.testbed.nodes().collect::<Vec<_>>().into_iter()
     }
 
     /// Everyone but the opener.
@@ -166,7 +166,7 @@ impl<G: Placed, M: Model> Stage<G, M> {
 
     /// A member's part.
     pub fn member(&self, node: NodeId) -> &Member<G, M> {
-        self.fleet.machine(node).expect("nobody ever stops")
+        self.testbed.machine(node).expect("nobody ever stops")
     }
 
     /// Does something with a member's part.
@@ -175,23 +175,23 @@ impl<G: Placed, M: Model> Stage<G, M> {
         node: NodeId,
         act: impl FnOnce(Duration, &mut Member<G, M>) -> T,
     ) -> T {
-        self.fleet.with(node, act).expect("nobody ever stops")
+        self.testbed.with(node, act).expect("nobody ever stops")
     }
 
     /// What has been sent and received on the way from one member to another.
     pub fn traffic(&self, from: NodeId, to: NodeId) -> Traffic {
-        self.fleet.traffic_between(from, to)
+        self.testbed.traffic_between(from, to)
     }
 
     /// Datagrams the opener's line has taken and lost because it was full.
     pub fn uplink(&self) -> (u64, u64) {
-        let stats = self.fleet.uplink_stats(OPENER);
+        let stats = self.testbed.uplink_stats(OPENER);
         (stats.sent, stats.sent.saturating_sub(stats.delivered))
     }
 
     /// What the opener has sent to a member, packet by packet, since it was last forgotten.
     pub fn ledger(&self, to: NodeId) -> Ledger {
-        let address = self.fleet.address(to);
+        let address = self.testbed.address(to);
         self.member(OPENER).sent().of(address)
     }
 
@@ -230,13 +230,13 @@ impl<G: Placed, M: Model> Stage<G, M> {
         }
         for node in self.guests().take(self.config.drawing) {
             let Stage {
-                fleet,
+                testbed,
                 truth,
                 shown,
                 known,
                 ..
             } = self;
-            let drawn = fleet.with(node, |now, member| {
+            let drawn = testbed.with(node, |now, member| {
                 known.clear();
                 member.game().world().state().places(known);
                 shown.clear();
@@ -256,7 +256,7 @@ impl<G: Placed, M: Model> Stage<G, M> {
 
     /// Lets time pass in which nobody does anything.
     pub fn idle_until(&mut self, until: Duration) -> Result<(), String> {
-        while let Some((_, node, notice)) = self.fleet.next(until) {
+        while let Some((_, node, notice)) = self.testbed.next(until) {
             if let Notice::Left(why) = &notice {
                 return Err(format!("{node} is out of the room: {why}"));
             }
@@ -265,12 +265,12 @@ impl<G: Placed, M: Model> Stage<G, M> {
     }
 
     fn wait(&mut self, words: &str, done: impl Fn(&Member<G, M>) -> bool) -> Result<(), String> {
-        let end = self.fleet.now() + PATIENCE;
-        while self.fleet.now() < end {
+        let end = self.testbed.now() + PATIENCE;
+        while self.testbed.now() < end {
             if self.nodes().all(|node| done(self.member(node))) {
                 return Ok(());
             }
-            self.idle_until(self.fleet.now() + Duration::from_millis(50))?;
+            self.idle_until(self.testbed.now() + Duration::from_millis(50))?;
         }
         let missing = self.nodes().filter(|node| !done(self.member(*node)));
         Err(format!(
@@ -281,15 +281,15 @@ impl<G: Placed, M: Model> Stage<G, M> {
     }
 
     fn next_command(&mut self, until: Duration) -> Option<Duration> {
-        let fleet = &self.fleet;
+        let testbed = &self.testbed;
         let until = until.saturating_sub(self.start);
-        let at = self.cues.next_at(until, |node| player_of(fleet, node))?;
+        let at = self.cues.next_at(until, |node| player_of(testbed, node))?;
         Some(self.start + at)
     }
 
     fn command(&mut self) {
-        let fleet = &self.fleet;
-        if let Some((node, player, command)) = self.cues.take(|node| player_of(fleet, node)) {
+        let testbed = &self.testbed;
+        if let Some((node, player, command)) = self.cues.take(|node| player_of(testbed, node)) {
             self.with(node, |now, member| member.give(now, player, &command));
         }
     }
@@ -297,13 +297,13 @@ impl<G: Placed, M: Model> Stage<G, M> {
 
 /// Who plays at a node, and the game as it is there; nobody if whoever might has not come.
 fn player_of<G: Placed, M: Model>(
-    fleet: &Fleet<Member<G, M>>,
+    testbed: &Testbed<Member<G, M>>,
     node: NodeId,
 ) -> Option<(PlayerId, &G)> {
-    if fleet.nodes().count() <= node.0.into() {
+    if testbed.nodes().count() <= node.0.into() {
         return None;
     }
-    let member = fleet.machine(node)?;
+    let member = testbed.machine(node)?;
     Some((member.player()?, member.game().world().state()))
 }
 

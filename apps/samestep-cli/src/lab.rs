@@ -83,8 +83,8 @@ fn pair(text: &str) -> Result<(String, String), String> {
 }
 
 fn suite(name: &str) -> Result<Suite, String> {
-    let names = Suite::ALL.map(Suite::name).join(", ");
-    Suite::named(name)
+    let names = samestep_lab::SUITES.map(Suite::name).join(", ");
+    samestep_lab::suite(name)
         .ok_or_else(|| format!("there is no suite \"{name}\"; the suites are {names}"))
 }
 
@@ -171,7 +171,7 @@ fn run_plan(arguments: RunArguments) -> Result<ExitCode, Box<dyn Error>> {
 fn run_soak(arguments: &SoakArguments) -> Result<ExitCode, Box<dyn Error>> {
     let suites = arguments
         .suite
-        .map_or(Suite::ALL.to_vec(), |suite| vec![suite]);
+        .map_or(samestep_lab::SUITES.to_vec(), |suite| vec![suite]);
     let mut all = SoakReport::default();
     for suite in suites {
         println!(

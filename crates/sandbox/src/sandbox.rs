@@ -7,7 +7,7 @@ mod room;
 use std::time::Duration;
 
 use samestep_session::{Match, MatchEvent, PlayerId, SessionEvent};
-use samestep_sim::{Fleet, NodeId};
+use samestep_sim::{NodeId, Testbed};
 use samestep_sync::{DesyncReport, Input, Live, Status, Switch, Tick};
 
 use crate::gauges::SAMPLES_PER_SECOND;
@@ -47,7 +47,7 @@ pub struct Desync {
 pub struct Sandbox<G: Playable> {
     scenario: Scenario,
     /// The server first, unless it is a player.
-    fleet: Fleet<Match<Live<G>, Switch>>,
+    testbed: Testbed<Match<Live<G>, Switch>>,
     /// Where each player's program runs.
     nodes: Vec<NodeId>,
     /// World time at which the match began.
@@ -198,7 +198,7 @@ impl<G: Playable> Sandbox<G> {
             Action::Hands(player, input) => self.seats[player].hands = input,
             Action::Meddle(player) => {
                 let node = self.nodes[player];
-                self.fleet
+                self.testbed
                     .with(node, |_, game| game.world_mut().disturb(G::meddle));
             }
         }
@@ -209,7 +209,7 @@ impl<G: Playable> Sandbox<G> {
             return;
         };
         let choice = self.scenario_choice(wanted);
-        self.fleet.with(SERVER, |now, game| {
+        self.testbed.with(SERVER, |now, game| {
             if let Some(time) = game.session().time(now) {
                 game.model_mut().to(time, choice);
             }
@@ -226,7 +226,7 @@ impl<G: Playable> Sandbox<G> {
             };
             if let Some(input) = input {
                 let id = PlayerId(player as u16);
-                self.fleet
+                self.testbed
                     .with(*node, |now, game| game.input(now, id, &input));
             }
             seat.hands = seat.hands.predict();
@@ -238,7 +238,7 @@ impl<G: Playable> Sandbox<G> {
         self.now.step += 1;
         let nanos = u128::from(self.now.step) * 1_000_000_000 / 60;
         let until = self.start + Duration::from_nanos(nanos as u64);
-        while let Some((_, node, event)) = self.fleet.next(until) {
+        while let Some((_, node, event)) = self.testbed.next(until) {
             match event {
                 MatchEvent::Desync(report) => self.on_desync(node, report),
                 MatchEvent::Session(SessionEvent::Left { .. }) => self.come_back(node),
@@ -260,10 +260,13 @@ impl<G: Playable> Sandbox<G> {
     /// Everyone looks at its screen.
     fn look(&mut self) {
         let Sandbox {
-            fleet, nodes, now, ..
+            testbed,
+            nodes,
+            now,
+            ..
         } = self;
         for (view, node) in now.views.iter_mut().zip(nodes.iter()) {
-            fleet.with(*node, |time, game| {
+            testbed.with(*node, |time, game| {
                 view.state.assign(game.shown(time));
                 let status = game.status();
                 (view.tick, view.is_waiting) = (status.tick, status.waiting_for.is_some());
@@ -273,7 +276,7 @@ impl<G: Playable> Sandbox<G> {
                 }
             });
         }
-        let server = fleet.machine(SERVER).expect("it never stops");
+        let server = testbed.machine(SERVER).expect("it never stops");
         now.truth.assign(server.world().state());
         now.truth_tick = server.status().tick;
         let runs = self.scenario_kind(self.at(SERVER).model().current());
@@ -284,7 +287,7 @@ impl<G: Playable> Sandbox<G> {
         }
         self.now.model = runs;
         if !self.is_player(SERVER) {
-            self.fleet.with(
+            self.testbed.with(
                 SERVER,
                 |_, game| while game.world_mut().poll_event().is_some() {},
             );
@@ -303,7 +306,7 @@ impl<G: Playable> Sandbox<G> {
     }
 
     fn at(&self, node: NodeId) -> &Match<Live<G>, Switch> {
-        self.fleet.machine(node).expect("nobody ever stops")
+        self.testbed.machine(node).expect("nobody ever stops")
     }
 
     fn is_player(&self, node: NodeId) -> bool {

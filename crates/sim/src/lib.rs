@@ -6,7 +6,7 @@
 //! - A [`World`] holds nodes (an `Endpoint` each, with an address and a clock of its own) and a link for every ordered
 //!   pair of them. It carries real datagrams, impaired as the links say, and returns what applications would notice, one
 //!   [`Wake`] at a time; the caller plays all the applications.
-//! - A [`Fleet`] is a world of machines of any kind: sessions, matches.
+//! - A [`Testbed`] is a world of machines of any kind: sessions, matches.
 //! - A [`Referee`] makes and recognises the messages of a world and checks the promises listed in [`check::Promise`]. [`Broken`] endpoints break them
 //!   on purpose, to show that it notices; [`Hostile`] ones attack.
 //! - [`soak()`] runs thousands of random worlds of a [`Suite`], and names the seeds that failed.
@@ -50,7 +50,7 @@
 //! ```
 //! use samestep_sim::{Suite, soak};
 //!
-//! let report = soak(Suite::Protocol, 1, 2, |_| ());
+//! let report = soak(Suite::PROTOCOL, 1, 2, |_| ());
 //! assert!(report.failures.is_empty(), "{:?}", report.failures);
 //! println!("{report}"); // 2 worlds, … messages, 0 failures
 //! ```
@@ -64,21 +64,24 @@ mod agenda;
 mod attack;
 mod broken;
 pub mod check;
-mod fleet;
 mod network;
 mod node;
 mod referee;
 mod soak;
 pub mod stamp;
+mod testbed;
 mod wake;
 mod world;
 
 pub use attack::{Attack, Hostile};
 pub use broken::{Broken, Fault};
-pub use fleet::{Fleet, ReceiveTime};
 pub use network::Passage;
 pub use node::{NodeId, Pace, Traffic};
 pub use referee::Referee;
-pub use soak::{Failure, RoomFault, SoakReport, Suite, soak};
+pub use soak::{
+    Failure, Outcome, Pausable, RoomFault, SoakReport, Suite, Trace, conditions, run_broken_room,
+    soak,
+};
+pub use testbed::{ReceiveTime, Testbed};
 pub use wake::{Received, Wake};
 pub use world::World;

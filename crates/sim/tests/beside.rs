@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use samestep_netem::{LinkConfig, Loss};
 use samestep_session::{JoinTo, Match, Role, SessionConfig};
-use samestep_sim::{Fleet, NodeId};
+use samestep_sim::{NodeId, Testbed};
 use samestep_sync::{
     Beside, Both, Either, Entities, Events, Input, Inputs, Live, Lockstep, LockstepConfig,
     Playback, PlayerId, Record, Replay, Replicate, Simulation, Snapshot, SnapshotConfig, Stage,
@@ -116,7 +116,7 @@ type Realm = Both<Live<Economy>, Live<Battle>>;
 type Game = Match<Realm, Beside<Lockstep, Snapshot>>;
 
 struct Room {
-    fleet: Fleet<Game>,
+    testbed: Testbed<Game>,
     /// Battles won that each was told of.
     won: Vec<u32>,
 }
@@ -124,7 +124,7 @@ struct Room {
 impl Room {
     fn new(programs: usize) -> Room {
         let mut room = Room {
-            fleet: Fleet::new(1),
+            testbed: Testbed::new(1),
             won: Vec::new(),
         };
         room.set_links(10, 0.0);
@@ -132,14 +132,14 @@ impl Room {
             room.join();
             room.run(300);
         }
-        room.fleet
+        room.testbed
             .with(HOST, |now, game| game.session_mut().start(now));
         room.run(1000);
         room
     }
 
     fn set_links(&mut self, latency_ms: u64, loss: f64) {
-        self.fleet.set_links(LinkConfig {
+        self.testbed.set_links(LinkConfig {
             latency: Duration::from_millis(latency_ms),
             loss: Loss::Bernoulli(loss),
             ..LinkConfig::default()
@@ -147,13 +147,13 @@ impl Room {
     }
 
     fn join(&mut self) -> NodeId {
-        let node = self.fleet.add_node();
+        let node = self.testbed.add_node();
         let role = match node {
             HOST => Role::Host,
-            _ => Role::Client(JoinTo::new(self.fleet.address(HOST))),
+            _ => Role::Client(JoinTo::new(self.testbed.address(HOST))),
         };
         let config = SessionConfig::new("realm", 1).player("somebody");
-        self.fleet.start(node, |now, seed| {
+        self.testbed.start(node, |now, seed| {
             let economy = Lockstep::new(LockstepConfig::default()).unwrap();
             let battle = Snapshot::new(SnapshotConfig::default()).unwrap();
             let world = Both::new(Live::new(Economy::default()), Live::new(Battle::default()));
@@ -165,9 +165,9 @@ impl Room {
 
     fn run(&mut self, ms: u64) {
         for _ in 0..ms {
-            let until = self.fleet.now() + Duration::from_millis(1);
-            while self.fleet.next(until).is_some() {}
-            for node in self.fleet.nodes() {
+            let until = self.testbed.now() + Duration::from_millis(1);
+            while self.testbed.next(until).is_some() {}
+            for node in self.testbed.nodes() {
                 self.hear(node);
             }
         }
@@ -186,7 +186,7 @@ impl Room {
             }
             count
         };
-        self.won[usize::from(node.0)] += self.fleet.with(node, hear).unwrap_or(0);
+        self.won[usize::from(node.0)] += self.testbed.with(node, hear).unwrap_or(0);
     }
 
     fn act(&mut self, node: NodeId, input: Either<Order, Act>) {
@@ -194,11 +194,11 @@ impl Room {
             let player = game.session().my_players().next().expect("plays");
             assert!(game.input(now, player, &input));
         };
-        self.fleet.with(node, act);
+        self.testbed.with(node, act);
     }
 
     fn game(&self, node: NodeId) -> &Game {
-        self.fleet.machine(node).expect("runs")
+        self.testbed.machine(node).expect("runs")
     }
 }
 
@@ -243,7 +243,7 @@ fn an_economy_in_lockstep_beside_a_battle_by_snapshots() {
         host.first.state().gold,
         host.second.state().fighters.as_slice(),
     );
-    for node in room.fleet.nodes() {
+    for node in room.testbed.nodes() {
         let game = room.game(node);
         let (economy, battle) = (game.world().first.state(), game.world().second.state());
         assert_eq!((economy.hired, economy.gold), (hired, gold), "{node}");
@@ -273,7 +273,7 @@ fn nobody_else_says_what_was_won() {
     };
     room.act(NodeId(1), Either::First(won));
     room.run(1000);
-    for node in room.fleet.nodes() {
+    for node in room.testbed.nodes() {
         assert_eq!(room.game(node).world().first.state().gold, [0; 8], "{node}");
     }
 }
@@ -289,7 +289,7 @@ fn each_part_is_recorded_for_itself() {
         room.act(NodeId(1), Either::First(order));
         room.run(100);
     }
-    for node in room.fleet.nodes() {
+    for node in room.testbed.nodes() {
         let recorder = room.game(node).world().first.recorder().expect("records");
         let replay = Replay::parse(recorder.bytes()).unwrap();
         let world = Live::without_recording(Economy::default());
@@ -303,30 +303,30 @@ fn each_part_is_recorded_for_itself() {
 
 #[test]
 fn one_model_simulates_both_as_well() {
-    let mut fleet: Fleet<Match<Realm, Lockstep>> = Fleet::new(1);
-    fleet.set_links(LinkConfig {
+    let mut testbed: Testbed<Match<Realm, Lockstep>> = Testbed::new(1);
+    testbed.set_links(LinkConfig {
         latency: Duration::from_millis(20),
         ..LinkConfig::default()
     });
     for at in 0..3 {
-        let node = fleet.add_node();
+        let node = testbed.add_node();
         let role = match at {
             0 => Role::Host,
-            _ => Role::Client(JoinTo::new(fleet.address(HOST))),
+            _ => Role::Client(JoinTo::new(testbed.address(HOST))),
         };
         let config = SessionConfig::new("realm", 1).player("somebody");
-        fleet.start(node, |now, seed| {
+        testbed.start(node, |now, seed| {
             let model = Lockstep::new(LockstepConfig::default()).unwrap();
             let world = Both::new(Live::new(Economy::default()), Live::new(Battle::default()));
             Match::new(now, config, role, seed, model, world).unwrap()
         });
-        let until = fleet.now() + Duration::from_millis(300);
-        while fleet.next(until).is_some() {}
+        let until = testbed.now() + Duration::from_millis(300);
+        while testbed.next(until).is_some() {}
     }
-    fleet.with(HOST, |now, game| game.session_mut().start(now));
+    testbed.with(HOST, |now, game| game.session_mut().start(now));
     for round in 0..40u32 {
-        let until = fleet.now() + Duration::from_millis(100);
-        while fleet.next(until).is_some() {}
+        let until = testbed.now() + Duration::from_millis(100);
+        while testbed.next(until).is_some() {}
         let input = match round % 2 {
             0 => Either::First(Order {
                 hire: 1,
@@ -337,25 +337,25 @@ fn one_model_simulates_both_as_well() {
                 strike: true,
             }),
         };
-        fleet.with(NodeId((round % 3) as u16), |now, game| {
+        testbed.with(NodeId((round % 3) as u16), |now, game| {
             let player = game.session().my_players().next().expect("plays");
             game.input(now, player, &input);
         });
     }
-    let until = fleet.now() + Duration::from_secs(1);
-    while fleet.next(until).is_some() {}
+    let until = testbed.now() + Duration::from_secs(1);
+    while testbed.next(until).is_some() {}
     let state = |node, game: &mut Match<Realm, Lockstep>| {
         assert_eq!(game.status().desyncs, 0, "{node}");
         let world = game.world_mut();
         let (hired, strikes) = (world.first.state().hired, world.second.state().strikes);
         (hired, strikes, world.second.checksum())
     };
-    for node in fleet.nodes() {
-        let (hired, strikes, _) = fleet.with(node, |_, game| state(node, game)).unwrap();
+    for node in testbed.nodes() {
+        let (hired, strikes, _) = testbed.with(node, |_, game| state(node, game)).unwrap();
         assert!(hired > 15 && strikes > 15, "{node}: {hired} {strikes}");
         assert_eq!(
-            fleet.with(node, |_, game| state(node, game)),
-            fleet.with(HOST, |_, game| state(HOST, game)),
+            testbed.with(node, |_, game| state(node, game)),
+            testbed.with(HOST, |_, game| state(HOST, game)),
         );
     }
 }

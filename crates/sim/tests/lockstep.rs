@@ -4,7 +4,7 @@
 use samestep_sim::{Suite, soak};
 
 fn run(first: u64, count: u64) {
-    let report = soak(Suite::Lockstep, first, count, |_| ());
+    let report = soak(Suite::LOCKSTEP, first, count, |_| ());
     println!("lockstep from seed {first}: {report}");
     for failure in &report.failures {
         println!("{failure}");

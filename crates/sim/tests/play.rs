@@ -60,8 +60,8 @@ fn load<M: Model>(model: impl Fn(Duration) -> M) {
     let guest = room.join(1, model(Duration::ZERO));
     room.run(1000);
     let load = |now, game: &mut Game<M>| game.load(now, |world| world.state_mut().counted = 40);
-    assert_eq!(room.fleet.with(guest, load), Some(false));
-    assert_eq!(room.fleet.with(HOST, load), Some(true));
+    assert_eq!(room.testbed.with(guest, load), Some(false));
+    assert_eq!(room.testbed.with(HOST, load), Some(true));
     room.run(500);
     assert_eq!(room.state(guest).counted, 40);
     room.start();
@@ -73,7 +73,7 @@ fn load<M: Model>(model: impl Fn(Duration) -> M) {
         (41, 41)
     );
     assert_eq!(
-        room.fleet.with(HOST, load),
+        room.testbed.with(HOST, load),
         Some(false),
         "the game has begun"
     );

@@ -24,7 +24,7 @@ fn room(mesh: bool, programs: usize) -> Room<Rollback> {
 
 #[test]
 fn everyone_sees_the_same_and_plays_on() {
-    let report = soak(Suite::Rollback, 0, 200, |_| ());
+    let report = soak(Suite::ROLLBACK, 0, 200, |_| ());
     println!("rollback: {report}");
     for failure in &report.failures {
         println!("{failure}");
@@ -41,7 +41,7 @@ fn everyone_sees_the_same_and_plays_on() {
 #[test]
 fn those_who_were_frozen_and_those_who_come_late_see_the_same() {
     for seed in [5436, 7678, 10129, 10712, 11008, 11434, 20640, 21282] {
-        let (_, result) = Suite::Rollback.run(seed);
+        let (_, result) = Suite::ROLLBACK.run(seed);
         assert_eq!(result, Ok(()), "seed {seed}");
     }
 }
@@ -50,7 +50,7 @@ fn those_who_were_frozen_and_those_who_come_late_see_the_same() {
 fn two_players_100_ms_apart_never_wait_and_see_their_own_input_at_once() {
     for mesh in [true, false] {
         let mut room = room(mesh, 2);
-        room.fleet.set_links(links(50, 0.05));
+        room.testbed.set_links(links(50, 0.05));
         room.run(1000);
         let lagged: Vec<u64> = (0..2).map(|at| room.status(NodeId(at)).lagged).collect();
         for round in 0..300 {
@@ -91,7 +91,7 @@ fn a_match_moves_to_rollback_and_back_as_latency_changes() {
                 .collect::<Vec<_>>()
         };
         for (latency, predicts) in [(15, false), (80, true), (15, false), (80, true)] {
-            room.fleet.set_links(links(latency, 0.02));
+            room.testbed.set_links(links(latency, 0.02));
             room.play(12);
             assert_eq!(predicting(&room), [predicts; 3], "{mesh} {latency} ms");
         }
@@ -109,7 +109,7 @@ fn traffic(mesh: bool, programs: usize) -> [(u64, u64); 2] {
     room.play(5);
     let sent = |room: &Room<Rollback>| {
         [0, 1].map(|at| {
-            let traffic = room.fleet.traffic(NodeId(at));
+            let traffic = room.testbed.traffic(NodeId(at));
             (traffic.wire_bytes_sent(), traffic.datagrams_sent)
         })
     };
@@ -147,7 +147,7 @@ fn traffic_through_a_host_grows_with_the_players_and_not_with_their_square() {
 fn a_spectator_sees_what_happened_and_predicts_nothing() {
     let mut room = room(false, 3);
     let watcher = room.join(0, rollback(0));
-    room.fleet.set_links(links(60, 0.1));
+    room.testbed.set_links(links(60, 0.1));
     room.play(10);
     room.run(2000);
     room.assert_same();
@@ -160,7 +160,7 @@ fn a_spectator_sees_what_happened_and_predicts_nothing() {
 fn who_joins_a_running_game_takes_part() {
     for mesh in [true, false] {
         let mut room = room(mesh, 3);
-        room.fleet.set_links(links(60, 0.1));
+        room.testbed.set_links(links(60, 0.1));
         room.play(5);
         let late = room.join(1, rollback(0));
         room.run(3000);
@@ -183,13 +183,13 @@ fn who_joins_a_running_game_takes_part() {
 fn who_comes_back_plays_in_its_old_place() {
     for mesh in [true, false] {
         let mut room = room(mesh, 3);
-        room.fleet.set_links(links(60, 0.1));
+        room.testbed.set_links(links(60, 0.1));
         room.play(5);
         let node = NodeId(2);
         let player: Vec<_> = room.game(node).session().my_players().collect();
         let mut to = room.door();
         to.rejoin = Some(room.game(node).session().rejoin_secret());
-        room.fleet.kill(node);
+        room.testbed.kill(node);
         room.run(2000);
         room.enter(node, to, 1, rollback(0));
         room.run(15_000);
@@ -214,7 +214,7 @@ fn two_players_at_one_program() {
             room.run(500);
         }
         room.start();
-        room.fleet.set_links(links(60, 0.1));
+        room.testbed.set_links(links(60, 0.1));
         room.play(10);
         room.run(2000);
         room.assert_same();

@@ -5,7 +5,7 @@ use samestep_sim::{Suite, soak};
 fn run(part: u64) {
     let (first, count) = (part * 250, 250);
     println!("seeds {first} to {}", first + count - 1);
-    let report = soak(Suite::Protocol, first, count, |_| ());
+    let report = soak(Suite::PROTOCOL, first, count, |_| ());
     println!("{report}");
     for failure in &report.failures {
         println!("{failure}");

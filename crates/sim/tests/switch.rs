@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use samestep_netem::{LinkConfig, Loss};
 use samestep_session::{JoinTo, Match, MatchEvent, Role, SessionConfig};
-use samestep_sim::{Fleet, NodeId};
+use samestep_sim::{NodeId, Testbed};
 use samestep_sync::{
     Choice, Entities, Events, Input, Inputs, Live, LockstepConfig, Occurrence, Playback, PlayerId,
     Record, Replay, Replicate, RollbackConfig, Simulation, SnapshotConfig, Stage, StateSyncConfig,
@@ -102,7 +102,7 @@ impl Simulation for Assembly {
 type Game = Match<Live<Assembly>, Switch>;
 
 struct Room {
-    fleet: Fleet<Game>,
+    testbed: Testbed<Game>,
     make: fn() -> Switch,
     /// The number that each said last.
     said: BTreeMap<NodeId, u32>,
@@ -136,10 +136,10 @@ fn choices() -> Switch {
 impl Room {
     /// A game of so many programs that has run for a while.
     fn new(seed: u64, programs: usize, make: fn() -> Switch) -> Room {
-        let mut fleet = Fleet::new(seed);
-        fleet.set_links(links(10, 0.0));
+        let mut testbed = Testbed::new(seed);
+        testbed.set_links(links(10, 0.0));
         let mut room = Room {
-            fleet,
+            testbed,
             make,
             said: BTreeMap::new(),
             told: BTreeMap::new(),
@@ -148,14 +148,14 @@ impl Room {
             luck: seed,
             adopted: BTreeMap::new(),
         };
-        let host = room.fleet.add_node();
+        let host = room.testbed.add_node();
         room.open(host, Role::Host, 1);
         room.run(100);
         for _ in 1..programs {
             room.join(1);
             room.run(200);
         }
-        room.fleet
+        room.testbed
             .with(HOST, |now, game| game.session_mut().start(now));
         room.run(1000);
         room
@@ -167,7 +167,7 @@ impl Room {
             config = config.player("somebody");
         }
         let make = self.make;
-        self.fleet.start(node, |now, seed| {
+        self.testbed.start(node, |now, seed| {
             let world = Live::new(Assembly::default());
             Match::new(now, config, role, seed, make(), world).unwrap()
         });
@@ -177,8 +177,8 @@ impl Room {
     }
 
     fn join(&mut self, players: usize) -> NodeId {
-        let node = self.fleet.add_node();
-        let to = JoinTo::new(self.fleet.address(HOST));
+        let node = self.testbed.add_node();
+        let to = JoinTo::new(self.testbed.address(HOST));
         let role = match players {
             0 => Role::Spectator(to),
             _ => Role::Client(to),
@@ -202,8 +202,8 @@ impl Room {
 
     fn run(&mut self, ms: u64) {
         for _ in 0..ms {
-            let until = self.fleet.now() + Duration::from_millis(1);
-            while let Some((_, node, event)) = self.fleet.next(until) {
+            let until = self.testbed.now() + Duration::from_millis(1);
+            while let Some((_, node, event)) = self.testbed.next(until) {
                 if let MatchEvent::Adopted { tick } = event {
                     self.adopted.insert(node, tick);
                 }
@@ -220,7 +220,7 @@ impl Room {
             let events = core::iter::from_fn(|| game.world_mut().poll_event());
             events.collect::<Vec<_>>()
         };
-        let told = self.fleet.with(node, poll).unwrap_or_default();
+        let told = self.testbed.with(node, poll).unwrap_or_default();
         self.told.entry(node).or_default().extend(told);
         let tick = self.game(node).status().tick;
         if tick == Tick(0) {
@@ -253,7 +253,7 @@ impl Room {
             let player = game.session().my_players().next();
             player.is_some_and(|player| game.input(now, player, &Say { number, walks }))
         };
-        if self.fleet.with(node, say) == Some(true) {
+        if self.testbed.with(node, say) == Some(true) {
             self.said.insert(node, number);
         }
     }
@@ -263,16 +263,18 @@ impl Room {
             let time = game.session().time(now).expect("hosts");
             game.model_mut().to(time, choice)
         };
-        self.fleet.with(HOST, change).expect("runs")
+        self.testbed.with(HOST, change).expect("runs")
     }
 
     fn nodes(&self) -> Vec<NodeId> {
-        let nodes = self.fleet.nodes();
-        nodes.filter(|node| self.fleet.is_running(*node)).collect()
+        let nodes = self.testbed.nodes();
+        nodes
+            .filter(|node| self.testbed.is_running(*node))
+            .collect()
     }
 
     fn game(&self, node: NodeId) -> &Game {
-        self.fleet.machine(node).expect("runs")
+        self.testbed.machine(node).expect("runs")
     }
 
     fn state(&self, node: NodeId) -> &Assembly {
@@ -292,7 +294,7 @@ impl Room {
             let status = self.game(node).status();
             assert_eq!((status.desyncs, status.trouble), (0, None), "{node}");
             for (speaker, said) in &self.said {
-                if !self.fleet.is_running(*speaker) {
+                if !self.testbed.is_running(*speaker) {
                     continue;
                 }
                 let Some(player) = self.game(*speaker).session().my_players().next() else {
@@ -365,7 +367,7 @@ impl Room {
 /// Everyone plays while the model changes to one after the other.
 fn change(seed: u64, choices: impl IntoIterator<Item = usize>) {
     let mut room = Room::new(seed, 8, self::choices);
-    room.fleet.set_links(links(50, 0.02));
+    room.testbed.set_links(links(50, 0.02));
     room.play(6000);
     room.longest_pause();
     for (change, choice) in choices.into_iter().enumerate() {
@@ -442,7 +444,7 @@ fn only_the_host_changes_the_model() {
         let time = game.session().time(now).expect("plays");
         game.model_mut().to(time, ROLLBACK)
     };
-    assert_eq!(room.fleet.with(NodeId(1), change), Some(false));
+    assert_eq!(room.testbed.with(NodeId(1), change), Some(false));
     assert!(!room.change_to(LOCKSTEP), "it is that already");
     assert!(!room.change_to(4), "there is no such choice");
     assert!(room.change_to(ROLLBACK));
@@ -453,17 +455,17 @@ fn only_the_host_changes_the_model() {
 
 #[test]
 fn a_mesh_stays_with_the_first_model_and_says_why() {
-    let mut fleet: Fleet<Game> = Fleet::new(1);
-    let node = fleet.add_node();
+    let mut testbed: Testbed<Game> = Testbed::new(1);
+    let node = testbed.add_node();
     let config = SessionConfig::new("assembly", 1).player("somebody");
-    fleet.start(node, |now, seed| {
+    testbed.start(node, |now, seed| {
         let world = Live::new(Assembly::default());
         Match::new(now, config, Role::Introducer, seed, choices(), world).unwrap()
     });
-    fleet.with(node, |now, game| game.session_mut().start(now));
-    let until = fleet.now() + Duration::from_secs(2);
-    while fleet.next(until).is_some() {}
-    fleet.with(node, |now, game| {
+    testbed.with(node, |now, game| game.session_mut().start(now));
+    let until = testbed.now() + Duration::from_secs(2);
+    while testbed.next(until).is_some() {}
+    testbed.with(node, |now, game| {
         let time = game.session().time(now).expect("plays");
         assert!(game.status().tick > Tick(30));
         assert!(!game.model_mut().to(time, ROLLBACK));
@@ -477,7 +479,7 @@ fn storm(seed: u64) {
     let mut room = Room::new(seed, 2 + seed as usize % 5, choices);
     let latency = [5, 30, 60, 120][room.pick(4)];
     let loss = [0.0, 0.02, 0.1][room.pick(3)];
-    room.fleet.set_links(links(latency, loss));
+    room.testbed.set_links(links(latency, loss));
     for _ in 0..8 {
         let choice = room.pick(4);
         room.change_to(choice);
@@ -489,15 +491,15 @@ fn storm(seed: u64) {
             2 if room.nodes().len() > 2 => {
                 let nodes = room.nodes();
                 let gone = nodes[1 + room.pick(nodes.len() - 1)];
-                room.fleet.kill(gone);
+                room.testbed.kill(gone);
             }
             3 if room.nodes().len() > 2 => {
                 let nodes = room.nodes();
                 let gone = nodes[1 + room.pick(nodes.len() - 1)];
                 let leave = |now, game: &mut Game| game.session_mut().leave(now, "enough");
-                room.fleet.with(gone, leave);
+                room.testbed.with(gone, leave);
                 room.run(200);
-                room.fleet.kill(gone);
+                room.testbed.kill(gone);
             }
             _ => {}
         }

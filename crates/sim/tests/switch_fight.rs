@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use samestep_netem::{LinkConfig, Loss};
 use samestep_session::{JoinTo, Match, MatchEvent, Role, SessionConfig};
-use samestep_sim::{Fleet, NodeId};
+use samestep_sim::{NodeId, Testbed};
 use samestep_sublockus::{Bot, Controls, Sublockus, SublockusConfig};
 use samestep_sync::{
     Choice, Live, LockstepConfig, SnapshotConfig, StateSyncConfig, Switch, Tick, World,
@@ -19,7 +19,7 @@ const STATE_SYNC: usize = 2;
 type Game = Match<Live<Sublockus>, Switch>;
 
 struct Fight {
-    fleet: Fleet<Game>,
+    testbed: Testbed<Game>,
     bots: BTreeMap<NodeId, Bot>,
     seed: u64,
     /// The farthest tick each has shown, and when; the longest that it took to the next.
@@ -32,28 +32,28 @@ struct Fight {
 impl Fight {
     fn new(seed: u64, players: usize) -> Fight {
         let mut fight = Fight {
-            fleet: Fleet::new(seed),
+            testbed: Testbed::new(seed),
             bots: BTreeMap::new(),
             seed,
             shown: BTreeMap::new(),
             longest: Duration::ZERO,
             sums: BTreeMap::new(),
         };
-        fight.fleet.set_links(LinkConfig {
+        fight.testbed.set_links(LinkConfig {
             latency: Duration::from_millis(50),
             loss: Loss::Bernoulli(0.02),
             ..LinkConfig::default()
         });
-        let host = fight.fleet.add_node();
+        let host = fight.testbed.add_node();
         fight.open(host, Role::Host);
         for _ in 1..players {
-            let node = fight.fleet.add_node();
-            let to = JoinTo::new(fight.fleet.address(HOST));
+            let node = fight.testbed.add_node();
+            let to = JoinTo::new(fight.testbed.address(HOST));
             fight.open(node, Role::Client(to));
         }
         fight.play(3000, true);
         fight
-            .fleet
+            .testbed
             .with(HOST, |now, game| game.session_mut().start(now));
         fight.play(4000, true);
         fight
@@ -67,17 +67,17 @@ impl Fight {
             Choice::StateSync(StateSyncConfig::default()),
         ]);
         let game = Sublockus::new(&SublockusConfig::free_for_all(self.seed, 8)).unwrap();
-        self.fleet.start(node, |now, seed| {
+        self.testbed.start(node, |now, seed| {
             Match::new(now, config, role, seed, model.unwrap(), Live::new(game)).unwrap()
         });
     }
 
     /// Everyone fights, or rests.
     fn play(&mut self, ms: u64, fights: bool) {
-        let nodes: Vec<NodeId> = self.fleet.nodes().collect();
+        let nodes: Vec<NodeId> = self.testbed.nodes().collect();
         for _ in 0..ms {
-            let until = self.fleet.now() + Duration::from_millis(1);
-            while let Some((_, node, event)) = self.fleet.next(until) {
+            let until = self.testbed.now() + Duration::from_millis(1);
+            while let Some((_, node, event)) = self.testbed.next(until) {
                 let lost = matches!(event, MatchEvent::Adopted { .. } | MatchEvent::Desync(_));
                 assert!(!lost, "{node:?}: {event:?} (seed {})", self.seed);
             }
@@ -89,7 +89,7 @@ impl Fight {
 
     /// Once in every tick that a program shows.
     fn act(&mut self, node: NodeId, now: Duration, fights: bool) {
-        let tick = self.fleet.machine(node).map(|game| game.status().tick);
+        let tick = self.testbed.machine(node).map(|game| game.status().tick);
         let tick = tick.unwrap_or_default();
         let (farthest, since) = self.shown.entry(node).or_insert((tick, now));
         if tick <= *farthest {
@@ -98,7 +98,7 @@ impl Fight {
         self.longest = self.longest.max(now - *since);
         (*farthest, *since) = (tick, now);
         let (bots, seed) = (&mut self.bots, self.seed);
-        self.fleet.with(node, |now, game| {
+        self.testbed.with(node, |now, game| {
             let Some(player) = game.session().my_players().next() else {
                 return;
             };
@@ -112,7 +112,7 @@ impl Fight {
     }
 
     fn change_to(&mut self, choice: usize) {
-        let changed = self.fleet.with(HOST, |now, game| {
+        let changed = self.testbed.with(HOST, |now, game| {
             let time = game.session().time(now).unwrap();
             game.model_mut().to(time, choice)
         });
@@ -121,7 +121,7 @@ impl Fight {
 
     /// Everyone has the same at the same tick.
     fn assert_same(&mut self) {
-        let nodes: Vec<NodeId> = self.fleet.nodes().collect();
+        let nodes: Vec<NodeId> = self.testbed.nodes().collect();
         let mut compared = 0;
         for _ in 0..600 {
             self.play(1, true);
@@ -130,7 +130,7 @@ impl Fight {
                     let world = game.world_mut();
                     (world.tick(), world.checksum())
                 };
-                let Some((tick, sum)) = self.fleet.with(*node, look) else {
+                let Some((tick, sum)) = self.testbed.with(*node, look) else {
                     continue;
                 };
                 compared += usize::from(self.sums.contains_key(&tick));
@@ -161,14 +161,14 @@ fn a_fight_of_eight_goes_on_while_its_model_changes() {
                 fight.longest
             );
             let current = |game: &Game| game.model().current();
-            let all = fight.fleet.nodes().collect::<Vec<_>>();
-            let there = |node: &NodeId| fight.fleet.machine(*node).map(current);
+            let all = fight.testbed.nodes().collect::<Vec<_>>();
+            let there = |node: &NodeId| fight.testbed.machine(*node).map(current);
             assert!(all.iter().all(|node| there(node) == Some(choice)));
             if choice == LOCKSTEP {
                 fight.assert_same();
             }
         }
-        let frags: u32 = fight.fleet.machine(HOST).map_or(0, |game| {
+        let frags: u32 = fight.testbed.machine(HOST).map_or(0, |game| {
             let seats = game.world().state().seats().iter();
             seats.map(|seat| u32::from(seat.frags)).sum()
         });

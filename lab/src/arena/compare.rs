@@ -39,7 +39,7 @@ impl<G: Contest, M: ArenaModel> Arena<G, M> {
 
     /// How long ago a node's clock showed this.
     fn ago(&self, node: NodeId, shown: Duration) -> Duration {
-        self.fleet.local(node).saturating_sub(shown)
+        self.testbed.local(node).saturating_sub(shown)
     }
 
     /// Events that were not resolved exactly once, and those in which a member's list is not the opener's.

@@ -137,9 +137,9 @@ fn virtual_time(case: &Case, seed: u64) -> Result<Measured, String> {
     let players = case.number("players") as usize;
     crowd.gather(players, None)?;
     crowd.run_for(Duration::from_secs(2))?;
-    let newcomer = crowd.fleet.add_node();
+    let newcomer = crowd.testbed.add_node();
     crowd.join(newcomer, NodeId(0), None);
-    let asked = crowd.fleet.now();
+    let asked = crowd.testbed.now();
     let (mut in_sync, mut knowing) = (None, 0);
     while let Some((at, node, event)) = crowd.next(asked + PATIENCE)? {
         match event {

@@ -233,7 +233,7 @@ fn virtual_time(case: &Case, seed: u64, cut: Option<(NodeId, NodeId)>) -> Result
     let players = case.number("players") as usize;
     let early = case.text("cut") == "start";
     if let (Some((a, b)), true) = (cut, early) {
-        crowd.fleet.cut(a, b);
+        crowd.testbed.cut(a, b);
     }
     crowd.gather(players, cut.filter(|_| early))?;
     // Start-up, above all of the clocks, is not what is measured.
@@ -244,14 +244,14 @@ fn virtual_time(case: &Case, seed: u64, cut: Option<(NodeId, NodeId)>) -> Result
     let idle = rates(&before, &traffic(&crowd), seconds);
     let before = traffic(&crowd);
     let mut talk = Talk::new(case, players);
-    let start = crowd.fleet.now();
+    let start = crowd.testbed.now();
     let end = start + Duration::from_secs_f64(seconds);
     let middle = start + Duration::from_secs_f64(seconds / 2.0);
     let mut whole = true;
     while let Some((at, speaker)) = talk.next_turn(start, end) {
         talk.listen(&mut crowd, at)?;
         if let (Some((a, b)), true) = (cut, whole && !early && at >= middle) {
-            crowd.fleet.cut(a, b);
+            crowd.testbed.cut(a, b);
             whole = false;
         }
         talk.speak(&mut crowd, speaker);
@@ -272,8 +272,8 @@ fn virtual_time(case: &Case, seed: u64, cut: Option<(NodeId, NodeId)>) -> Result
 }
 
 fn traffic(crowd: &Crowd) -> Vec<Traffic> {
-    let nodes = crowd.fleet.nodes();
-    nodes.map(|node| crowd.fleet.traffic(node)).collect()
+    let nodes = crowd.testbed.nodes();
+    nodes.map(|node| crowd.testbed.traffic(node)).collect()
 }
 
 fn rates(before: &[Traffic], after: &[Traffic], seconds: f64) -> Rates {
@@ -335,11 +335,11 @@ impl Talk {
     fn speak(&mut self, crowd: &mut Crowd, speaker: NodeId) {
         let mut update = vec![0; self.bytes];
         update[..8].copy_from_slice(&(self.sent.len() as u64).to_le_bytes());
-        self.sent.push(crowd.fleet.now());
+        self.sent.push(crowd.testbed.now());
         self.due += self.players as u64 - 1;
         let delivery = self.delivery;
         // A refusal shows as an update that nobody heard.
-        let _ = crowd.fleet.with(speaker, |now, session| {
+        let _ = crowd.testbed.with(speaker, |now, session| {
             session.send_bytes(now, To::Others, delivery, UPDATE, &update)
         });
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use samestep_netem::LinkConfig;
 use samestep_session::{JoinTo, Match, Presence, Role, SessionConfig, State};
-use samestep_sim::{Fleet, NodeId};
+use samestep_sim::{NodeId, Testbed};
 use samestep_sync::{Live, PlayerId, Simulation, Switch, Tick};
 
 use super::rewind::Log;
@@ -48,7 +48,7 @@ impl<G: Playable> Sandbox<G> {
         let now = Moment::new(&game, players, scenario.model);
         let mut sandbox = Sandbox {
             scenario: scenario.clone(),
-            fleet: Fleet::new(scenario.seed),
+            testbed: Testbed::new(scenario.seed),
             nodes: Vec::new(),
             start: Duration::ZERO,
             seats: (0..players).map(seat).collect(),
@@ -70,17 +70,17 @@ impl<G: Playable> Sandbox<G> {
     fn gather(&mut self, game: &G) -> Result<(), SandboxError> {
         // Coming together is not what one wants to see: it goes over good lines.
         let latency = Duration::from_millis(5);
-        self.fleet.set_links(LinkConfig {
+        self.testbed.set_links(LinkConfig {
             latency,
             ..LinkConfig::default()
         });
-        self.fleet.add_node();
+        self.testbed.add_node();
         if self.scenario.server != Server::Dedicated {
             self.nodes.push(SERVER);
         }
         self.sit(SERVER, game.clone());
         while self.nodes.len() < self.scenario.players() {
-            let node = self.fleet.add_node();
+            let node = self.testbed.add_node();
             self.nodes.push(node);
             self.sit(node, game.clone());
             // One after the other, so that they are numbered in this order.
@@ -88,13 +88,13 @@ impl<G: Playable> Sandbox<G> {
             self.wait(|game| is_in_sync(game, members))?;
         }
         self.connect();
-        let until = self.fleet.now() + SETTLING;
-        while self.fleet.next(until).is_some() {}
-        self.fleet
+        let until = self.testbed.now() + SETTLING;
+        while self.testbed.next(until).is_some() {}
+        self.testbed
             .with(SERVER, |now, game| game.session_mut().start(now));
         // Who is late comes later.
         let _ = self.wait(|game| game.status().tick > Tick(0));
-        self.start = self.fleet.now();
+        self.start = self.testbed.now();
         Ok(())
     }
 
@@ -109,7 +109,7 @@ impl<G: Playable> Sandbox<G> {
         config
             .players
             .extend(name.map(|name| samestep_session::Profile::named(&name)));
-        let opener = JoinTo::new(self.fleet.address(SERVER));
+        let opener = JoinTo::new(self.testbed.address(SERVER));
         let role = match (node == SERVER, self.scenario.server == Server::Mesh) {
             (true, false) => Role::Host,
             (true, true) => Role::Introducer,
@@ -121,7 +121,7 @@ impl<G: Playable> Sandbox<G> {
             false => Live::without_recording(game),
         };
         let model = Switch::new(self.choices()).expect("settings that make sense");
-        self.fleet.start(node, |now, seed| {
+        self.testbed.start(node, |now, seed| {
             Match::new(now, config, role, seed, model, world).expect("settings that make sense")
         });
     }
@@ -135,13 +135,13 @@ impl<G: Playable> Sandbox<G> {
     }
 
     fn wait(&mut self, done: impl Fn(&Match<Live<G>, Switch>) -> bool) -> Result<(), SandboxError> {
-        let end = self.fleet.now() + PATIENCE;
-        while !self.fleet.nodes().all(|node| done(self.at(node))) {
-            if self.fleet.now() >= end {
+        let end = self.testbed.now() + PATIENCE;
+        while !self.testbed.nodes().all(|node| done(self.at(node))) {
+            if self.testbed.now() >= end {
                 return Err(SandboxError("the players did not come together".into()));
             }
-            let until = self.fleet.now() + Duration::from_millis(20);
-            while self.fleet.next(until).is_some() {}
+            let until = self.testbed.now() + Duration::from_millis(20);
+            while self.testbed.next(until).is_some() {}
         }
         Ok(())
     }

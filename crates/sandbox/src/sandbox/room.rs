@@ -57,7 +57,7 @@ impl<G: Playable> Sandbox<G> {
     pub(super) fn count(&self, player: usize) -> Counted {
         let node = self.nodes[player];
         let game = self.at(node);
-        let (here, there) = (self.fleet.local(node), self.fleet.local(SERVER));
+        let (here, there) = (self.testbed.local(node), self.testbed.local(SERVER));
         let session = game.session();
         let authority = session.room().authority();
         let round_trip = session.peer_stats(here, authority).map(|stats| stats.rtt);
@@ -65,11 +65,11 @@ impl<G: Playable> Sandbox<G> {
             (Some(ours), Some(theirs)) => (ours.as_secs_f64() - theirs.as_secs_f64()) * 1e3,
             _ => 0.0,
         };
-        let others = self.fleet.nodes().filter(|other| *other != node);
+        let others = self.testbed.nodes().filter(|other| *other != node);
         let (downloaded, uploaded) = others.fold((0, 0), |(down, up), other| {
             let (from, to) = (
-                self.fleet.traffic_between(other, node),
-                self.fleet.traffic_between(node, other),
+                self.testbed.traffic_between(other, node),
+                self.testbed.traffic_between(node, other),
             );
             let headers = from.datagrams_received * IP_UDP_OVERHEAD_BYTES as u64;
             (
@@ -96,8 +96,8 @@ impl<G: Playable> Sandbox<G> {
             .collect();
         if self.scenario.server != Server::Mesh {
             for (node, path) in lines.into_iter().filter(|(node, _)| *node != SERVER) {
-                self.fleet.set_link(node, SERVER, path.up);
-                self.fleet.set_link(SERVER, node, path.down);
+                self.testbed.set_link(node, SERVER, path.up);
+                self.testbed.set_link(SERVER, node, path.down);
             }
             return;
         }
@@ -107,7 +107,7 @@ impl<G: Playable> Sandbox<G> {
                     true => theirs.down.clone(),
                     false => ours.up.clone(),
                 };
-                self.fleet.set_link(*one, *other, slower);
+                self.testbed.set_link(*one, *other, slower);
             }
         }
     }

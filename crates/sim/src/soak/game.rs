@@ -15,10 +15,10 @@ use samestep_session::{
 };
 use samestep_sync::{PlayerId, Tick};
 
-use super::sleeper::Sleeper;
-use super::weather::{Climate, fair};
+use super::conditions::{Severity, good_link};
+use super::{Outcome, Pausable, Trace};
 use crate::check::{Breach, Promise, ResolvedOnce};
-use crate::{Fleet, NodeId, Pace, ReceiveTime};
+use crate::{NodeId, Pace, ReceiveTime, Testbed};
 use pasture::{Bleat, Pasture, Shepherd};
 use settings::Guise;
 pub(super) use settings::Settings;
@@ -29,13 +29,10 @@ use told::Told;
 const MOST: usize = 8;
 
 /// Runs the world of `seed`, played with a model that has such settings: inputs given, and what went wrong.
-pub(super) fn run<S: Settings>(
-    seed: u64,
-    spoil: bool,
-    trace: Option<&mut dyn FnMut(String)>,
-) -> (u64, Result<(), Breach>) {
+pub(super) fn run<S: Settings>(seed: u64, trace: Trace<'_>) -> Outcome {
     let mut script: Script<'_, S> = Script::new(seed, trace);
-    script.spoil = spoil;
+    // In every fourth game a state is spoiled at the end, to be found and repaired.
+    script.spoil = seed % 4 == 3;
     let result = script.run();
     (script.given, result)
 }
@@ -43,8 +40,8 @@ pub(super) fn run<S: Settings>(
 struct Script<'t, S: Settings> {
     rng: Rng,
     seed: u64,
-    fleet: Fleet<Sleeper<Told, S::Model>>,
-    climate: Climate,
+    testbed: Testbed<Pausable<Told, S::Model>>,
+    severity: Severity,
     mesh: bool,
     settings: S,
     programs: Vec<Program>,
@@ -52,14 +49,14 @@ struct Script<'t, S: Settings> {
     states: BTreeMap<Tick, (u64, NodeId)>,
     /// The events of every tick, and who told them first.
     events: BTreeMap<Tick, (Vec<Bleat>, NodeId)>,
-    /// How long the programs stand still while nothing but weather happens.
+    /// How long the programs stand still while only the links are bad.
     stands: Option<Stands>,
     given: u64,
     all_is_well: bool,
     /// One state is changed by hand, to see that found and repaired.
     spoil: bool,
     spoiled: Option<(NodeId, bool)>,
-    trace: Option<&'t mut dyn FnMut(String)>,
+    trace: Trace<'t>,
 }
 
 struct Program {
@@ -92,13 +89,13 @@ struct Word {
 }
 
 impl<'t, S: Settings> Script<'t, S> {
-    fn new(seed: u64, trace: Option<&'t mut dyn FnMut(String)>) -> Self {
+    fn new(seed: u64, trace: Trace<'t>) -> Self {
         let mut rng = Rng::stream(seed, 4);
         Script {
             settings: S::random(&mut rng),
-            climate: Climate::random(&mut rng),
+            severity: Severity::random(&mut rng),
             mesh: rng.chance(0.4),
-            fleet: Fleet::new(seed),
+            testbed: Testbed::new(seed),
             programs: Vec::new(),
             states: BTreeMap::new(),
             events: BTreeMap::new(),
@@ -123,8 +120,8 @@ impl<'t, S: Settings> Script<'t, S> {
             self.settings
         );
         self.trace(|| terms);
-        self.fleet.set_links(fair());
-        let opener = self.fleet.add_node();
+        self.testbed.set_links(good_link());
+        let opener = self.testbed.add_node();
         let role = match self.mesh {
             true => Role::Introducer,
             false => Role::Host,
@@ -134,7 +131,7 @@ impl<'t, S: Settings> Script<'t, S> {
             self.join(None);
         }
         self.run_for(Duration::from_secs(2))?;
-        self.fleet
+        self.testbed
             .with(opener, |now, program| program.game.session_mut().start(now));
         self.run_for(Duration::from_secs(2))?;
         let storms = self.rng.range(1..3);
@@ -162,21 +159,21 @@ impl<'t, S: Settings> Script<'t, S> {
             after: Duration::from_secs(2),
         };
         let (model, seed) = (self.settings.clone().model(), self.seed);
-        self.fleet.set_drift(node, guise.drift_ppm);
+        self.testbed.set_drift(node, guise.drift_ppm);
         if let Some(period) = guise.frames {
             let pace = Pace::Frames { period };
-            self.fleet.set_pace(node, pace, ReceiveTime::Arrival);
+            self.testbed.set_pace(node, pace, ReceiveTime::Arrival);
         }
-        self.fleet.start(node, |now, random| {
+        self.testbed.start(node, |now, random| {
             let world = Told::new(Pasture::new(seed));
             let game = Match::new(now, config, role, random, model, world);
-            Sleeper::new(game.expect("settings that make sense"))
+            Pausable::new(game.expect("settings that make sense"))
         });
         let known = self.programs.iter_mut().find(|known| known.node == node);
         match known {
             Some(program) => {
                 program.running = true;
-                program.disowned = self.fleet.now();
+                program.disowned = self.testbed.now();
                 program.events = ResolvedOnce::default();
             }
             None => self.programs.push(Program {
@@ -185,7 +182,7 @@ impl<'t, S: Settings> Script<'t, S> {
                 running: true,
                 secret: None,
                 told: VecDeque::new(),
-                disowned: self.fleet.now(),
+                disowned: self.testbed.now(),
                 events: ResolvedOnce::default(),
             }),
         }
@@ -203,9 +200,9 @@ impl<'t, S: Settings> Script<'t, S> {
                 through
             }
         };
-        let mut to = JoinTo::new(self.fleet.address(through));
+        let mut to = JoinTo::new(self.testbed.address(through));
         let (node, guise) = match who {
-            None => (self.fleet.add_node(), S::guise(&mut self.rng, self.mesh)),
+            None => (self.testbed.add_node(), S::guise(&mut self.rng, self.mesh)),
             Some(index) => {
                 to.rejoin = self.programs[index].secret;
                 (self.programs[index].node, self.programs[index].guise)
@@ -230,7 +227,7 @@ impl<'t, S: Settings> Script<'t, S> {
         let running = self.programs.iter().filter(|program| program.running);
         let nodes = running.map(|program| program.node);
         let in_sync = |node: &NodeId| {
-            let machine = self.fleet.machine(*node);
+            let machine = self.testbed.machine(*node);
             machine.is_some_and(|program| *program.game.session().state() == State::InSync)
         };
         nodes.filter(in_sync).collect()
@@ -238,7 +235,7 @@ impl<'t, S: Settings> Script<'t, S> {
 
     fn end(&mut self, node: NodeId) {
         let secret = self
-            .fleet
+            .testbed
             .machine(node)
             .map(|program| program.game.session().rejoin_secret());
         if let Some(program) = self
@@ -253,10 +250,10 @@ impl<'t, S: Settings> Script<'t, S> {
     }
 
     fn run_for(&mut self, time: Duration) -> Result<(), Breach> {
-        let end = self.fleet.now() + time;
-        while self.fleet.now() < end {
-            let pause = (self.fleet.now() + Duration::from_millis(20)).min(end);
-            while let Some((_, node, event)) = self.fleet.next(pause) {
+        let end = self.testbed.now() + time;
+        while self.testbed.now() < end {
+            let pause = (self.testbed.now() + Duration::from_millis(20)).min(end);
+            while let Some((_, node, event)) = self.testbed.next(pause) {
                 self.on_event(node, event)?;
             }
             self.compare()?;
@@ -273,7 +270,7 @@ impl<'t, S: Settings> Script<'t, S> {
         match event {
             MatchEvent::Session(SessionEvent::Left { reason }) => {
                 self.end(node);
-                self.fleet.kill(node);
+                self.testbed.kill(node);
                 if node.0 == 0 && !self.mesh {
                     return Err(self.breach(Promise::GoesOn, format!("the host left: {reason}")));
                 }
@@ -296,7 +293,7 @@ impl<'t, S: Settings> Script<'t, S> {
                 // What it simulated since it was dropped does not count.
                 if let Some(at) = self.programs.iter().position(|known| known.node == node) {
                     self.collect(at)?;
-                    let now = self.fleet.now();
+                    let now = self.testbed.now();
                     self.programs[at].disown(now);
                 }
             }
@@ -311,7 +308,7 @@ impl<'t, S: Settings> Script<'t, S> {
     /// Everyone who is awake does something now and then.
     fn play(&mut self) {
         for node in self.playing() {
-            let program = self.fleet.machine(node);
+            let program = self.testbed.machine(node);
             let players: Vec<PlayerId> = program.map_or_else(Vec::new, |known| {
                 known.game.session().my_players().collect()
             });
@@ -326,8 +323,8 @@ impl<'t, S: Settings> Script<'t, S> {
                 let Some(player) = players.get(at).copied() else {
                     continue;
                 };
-                let taken = self.fleet.with(node, |now, program| {
-                    !program.is_asleep(now) && program.game.input(now, player, &shepherd)
+                let taken = self.testbed.with(node, |now, program| {
+                    !program.is_paused(now) && program.game.input(now, player, &shepherd)
                 });
                 self.given += u64::from(taken == Some(true));
             }
@@ -336,14 +333,14 @@ impl<'t, S: Settings> Script<'t, S> {
 
     fn breach(&self, promise: Promise, what: String) -> Breach {
         Breach {
-            at: self.fleet.now(),
+            at: self.testbed.now(),
             promise,
             what,
         }
     }
 
     fn trace(&mut self, line: impl FnOnce() -> String) {
-        let now = self.fleet.now().as_secs_f64();
+        let now = self.testbed.now().as_secs_f64();
         if let Some(trace) = &mut self.trace {
             trace(format!("{now:9.3} {}", line()));
         }

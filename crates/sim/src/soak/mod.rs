@@ -1,13 +1,13 @@
 //! Thousands of random worlds, each from its own seed.
 
-mod authority;
+pub mod conditions;
 mod game;
+mod pausable;
 mod protocol;
 mod rooms;
-mod sleeper;
-mod weather;
 
-pub use rooms::RoomFault;
+pub use pausable::Pausable;
+pub use rooms::{RoomFault, run_broken_room};
 
 use std::any::Any;
 use std::fmt;
@@ -16,53 +16,56 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc;
 use std::thread;
 
-use samestep_sync::{LockstepConfig, RollbackConfig, Snapshot, StateSync};
+use samestep_sync::{LockstepConfig, RollbackConfig};
 
 use crate::check::Breach;
 
+/// Receives line by line what happens in a world.
+pub type Trace<'t> = Option<&'t mut dyn FnMut(String)>;
+
+/// The number of messages (or actions) in a world, and the first promise that was broken in it.
+pub type Outcome = (u64, Result<(), Breach>);
+
 /// A family of random worlds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Suite {
-    /// Endpoints alone: connecting, every kind of channel, moving, closing, dying, through all weathers.
-    Protocol,
-    /// Rooms of both kinds whose members come and go, crash and return, and are cut off.
-    Sessions,
-    /// Rooms of both kinds whose members act all the time.
-    Actions,
-    /// Games in lockstep, in rooms of both kinds.
-    Lockstep,
-    /// Games that go ahead of what is known, in rooms of both kinds.
-    Rollback,
-    /// Fights that an authority decides, in hosted rooms.
-    Authority,
+#[derive(Clone, Copy, Debug)]
+pub struct Suite {
+    name: &'static str,
+    play: fn(u64, Trace<'_>) -> Outcome,
 }
 
 impl Suite {
-    /// All suites.
-    pub const ALL: [Suite; 6] = [
-        Suite::Protocol,
-        Suite::Sessions,
-        Suite::Actions,
-        Suite::Lockstep,
-        Suite::Rollback,
-        Suite::Authority,
+    /// Endpoints alone: connecting, every kind of channel, moving, closing, dying, through all network conditions.
+    pub const PROTOCOL: Suite = Suite::new("protocol", protocol::run);
+    /// Rooms of both kinds whose members come and go, crash and return, and are cut off.
+    pub const SESSIONS: Suite = Suite::new("sessions", |seed, trace| {
+        rooms::run(rooms::Focus::Sessions, seed, None, trace)
+    });
+    /// Rooms of both kinds whose members act all the time.
+    pub const ACTIONS: Suite = Suite::new("actions", |seed, trace| {
+        rooms::run(rooms::Focus::Actions, seed, None, trace)
+    });
+    /// Games in lockstep, in rooms of both kinds.
+    pub const LOCKSTEP: Suite = Suite::new("lockstep", game::run::<LockstepConfig>);
+    /// Games that simulate ahead of the confirmed inputs, in rooms of both kinds.
+    pub const ROLLBACK: Suite = Suite::new("rollback", game::run::<RollbackConfig>);
+
+    /// The suites that need no game but their own.
+    pub const ALL: [Suite; 5] = [
+        Suite::PROTOCOL,
+        Suite::SESSIONS,
+        Suite::ACTIONS,
+        Suite::LOCKSTEP,
+        Suite::ROLLBACK,
     ];
+
+    /// A suite in which `play` runs the world of a seed.
+    pub const fn new(name: &'static str, play: fn(u64, Trace<'_>) -> Outcome) -> Suite {
+        Suite { name, play }
+    }
 
     /// The name used on the command line.
     pub fn name(self) -> &'static str {
-        match self {
-            Suite::Protocol => "protocol",
-            Suite::Sessions => "sessions",
-            Suite::Actions => "actions",
-            Suite::Lockstep => "lockstep",
-            Suite::Rollback => "rollback",
-            Suite::Authority => "authority",
-        }
-    }
-
-    /// The suite of that name.
-    pub fn named(name: &str) -> Option<Suite> {
-        Suite::ALL.into_iter().find(|suite| suite.name() == name)
+        self.name
     }
 
     /// Runs the world of one seed: the number of messages (or actions) in it, and what went wrong.
@@ -70,53 +73,14 @@ impl Suite {
         self.play(seed, None)
     }
 
-    /// Runs the world of one seed as [`run`](Suite::run) does, telling `trace` line by line what happens in it.
+    /// Runs the world of one seed as [`run`](Suite::run) does, and traces what happens in it.
     pub fn replay(self, seed: u64, trace: &mut dyn FnMut(String)) -> (u64, Result<(), String>) {
         self.play(seed, Some(trace))
     }
 
-    fn play(self, seed: u64, trace: Option<&mut dyn FnMut(String)>) -> (u64, Result<(), String>) {
-        match self {
-            Suite::Protocol => protocol::run(seed, trace),
-            Suite::Authority => {
-                let (given, result) = match seed % 2 {
-                    0 => authority::run::<StateSync>(seed, trace),
-                    _ => authority::run::<Snapshot>(seed, trace),
-                };
-                (given, result.map_err(|breach| breach.to_string()))
-            }
-            Suite::Sessions | Suite::Actions => {
-                let (acted, result) = rooms::run(self.focus(), seed, None, trace);
-                (acted, result.map_err(|breach| breach.to_string()))
-            }
-            Suite::Lockstep | Suite::Rollback => {
-                // In every fourth game a state is spoiled at the end, to be found and repaired.
-                let spoil = seed % 4 == 3;
-                let (given, result) = match self {
-                    Suite::Rollback => game::run::<RollbackConfig>(seed, spoil, trace),
-                    _ => game::run::<LockstepConfig>(seed, spoil, trace),
-                };
-                (given, result.map_err(|breach| breach.to_string()))
-            }
-        }
-    }
-
-    /// Runs the room of one seed with a fault in one of its members, to see it found.
-    ///
-    /// # Panics
-    /// If this is not a suite of rooms.
-    pub fn run_broken(self, seed: u64, fault: RoomFault) -> Result<(), Breach> {
-        rooms::run(self.focus(), seed, Some(fault), None).1
-    }
-
-    fn focus(self) -> rooms::Focus {
-        match self {
-            Suite::Protocol | Suite::Lockstep | Suite::Rollback | Suite::Authority => {
-                panic!("not a suite of rooms")
-            }
-            Suite::Sessions => rooms::Focus::Sessions,
-            Suite::Actions => rooms::Focus::Actions,
-        }
+    fn play(self, seed: u64, trace: Trace<'_>) -> (u64, Result<(), String>) {
+        let (messages, result) = (self.play)(seed, trace);
+        (messages, result.map_err(|breach| breach.to_string()))
     }
 }
 
@@ -220,18 +184,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn suites_are_found_by_name() {
-        assert_eq!(Suite::named("protocol"), Some(Suite::Protocol));
-        assert_eq!(Suite::named("weather"), None);
-    }
-
-    #[test]
     fn a_world_replays_from_its_seed() {
-        assert_eq!(Suite::Protocol.run(11), Suite::Protocol.run(11));
-        let report = soak(Suite::Protocol, 11, 1, |_| ());
+        assert_eq!(Suite::PROTOCOL.run(11), Suite::PROTOCOL.run(11));
+        let report = soak(Suite::PROTOCOL, 11, 1, |_| ());
         assert_eq!(
             (report.worlds, report.messages),
-            (1, Suite::Protocol.run(11).0)
+            (1, Suite::PROTOCOL.run(11).0)
         );
     }
 }

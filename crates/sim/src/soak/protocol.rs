@@ -1,4 +1,4 @@
-//! The `protocol` suite: endpoints that connect, talk, move, close, die and return through all weathers.
+//! The `protocol` suite: endpoints that connect, talk, move, close, die and return through all network conditions.
 
 mod operations;
 
@@ -9,7 +9,8 @@ use samestep_proto::{
     AcceptConfig, ChannelConfig, ChannelId, ChannelKind, Cipher, Config, Repair, Security,
 };
 
-use super::weather::{Climate, fair};
+use super::conditions::{Severity, good_link};
+use super::{Outcome, Trace};
 use crate::check::{Breach, Promise};
 use crate::stamp::{STAMP_BYTES, Tag};
 use crate::{Attack, Hostile, NodeId, Pace, Referee, Wake, World};
@@ -20,7 +21,7 @@ const MESSAGES: u64 = 1_000;
 const ACTIVE: Duration = Duration::from_secs(30);
 /// A world that has not sent its messages by then makes no progress.
 const LONGEST: Duration = Duration::from_secs(120);
-/// How long after the weather clears everything must have arrived: time-outs of half-open connections included.
+/// How long after the network recovers everything must have arrived: time-outs of half-open connections included.
 const HEAL_BOUND: Duration = Duration::from_secs(15);
 /// Bytes a world sends at most, so that no seed takes much longer than the others.
 const BYTES: usize = 3_000_000;
@@ -30,13 +31,10 @@ const MEMORY: usize = BYTES + (1 << 20);
 const MEMORY_IDLE: usize = 64 << 10;
 
 /// Runs the world of `seed`: messages sent, and what went wrong.
-pub(super) fn run(seed: u64, trace: Option<&mut dyn FnMut(String)>) -> (u64, Result<(), String>) {
+pub(super) fn run(seed: u64, trace: Trace<'_>) -> Outcome {
     let mut script = Script::new(seed, trace);
     let result = script.run();
-    (
-        script.referee.accepted(),
-        result.map_err(|breach| breach.to_string()),
-    )
+    (script.referee.accepted(), result)
 }
 
 /// Timer keys; those from `MEND` on end the separation of that index.
@@ -54,7 +52,7 @@ struct Script<'t> {
     rng: Rng,
     world: World,
     referee: Referee,
-    climate: Climate,
+    severity: Severity,
     channels: Vec<ChannelConfig>,
     nodes: Vec<Member>,
     /// Pairs that connect, in this direction.
@@ -64,7 +62,7 @@ struct Script<'t> {
     timeout: Duration,
     bytes_left: usize,
     active: bool,
-    trace: Option<&'t mut dyn FnMut(String)>,
+    trace: Trace<'t>,
 }
 
 struct Member {
@@ -74,9 +72,9 @@ struct Member {
 }
 
 impl<'t> Script<'t> {
-    fn new(seed: u64, trace: Option<&'t mut dyn FnMut(String)>) -> Script<'t> {
+    fn new(seed: u64, trace: Trace<'t>) -> Script<'t> {
         let mut rng = Rng::stream(seed, 1);
-        let climate = Climate::random(&mut rng);
+        let severity = Severity::random(&mut rng);
         let channels = random_channels(&mut rng);
         let password = rng.chance(0.25).then(|| "open sesame".to_owned());
         let base = Config {
@@ -91,7 +89,7 @@ impl<'t> Script<'t> {
         let mut script = Script {
             world: World::new(seed),
             referee: Referee::new(rng.next_u64(), &channels, HEAL_BOUND),
-            climate,
+            severity,
             channels,
             nodes: Vec::new(),
             routes: Vec::new(),
@@ -195,8 +193,8 @@ impl<'t> Script<'t> {
         }
         // One world in ten starts with links without any delay, where everything happens in one instant.
         if self.rng.chance(0.9) {
-            let weather = self.climate.weather(&mut self.rng);
-            self.world.set_links(weather);
+            let link = self.severity.random_link(&mut self.rng);
+            self.world.set_links(link);
         }
         for key in [OPERATION, WEATHER, MEASURE] {
             self.world.set_timer(Duration::ZERO, key);
@@ -222,11 +220,11 @@ impl<'t> Script<'t> {
         }
     }
 
-    /// The weather clears; everything under way must settle.
+    /// The network recovers; everything under way must settle.
     fn healing_phase(&mut self) -> Result<(), Breach> {
         self.active = false;
         self.world.mend_all();
-        self.world.set_links(fair());
+        self.world.set_links(good_link());
         self.referee.on_healed(self.world.now());
         while !self.referee.settled(self.world.now())? {
             self.run_until(self.world.now() + Duration::from_millis(250))?;
@@ -294,7 +292,7 @@ impl<'t> Script<'t> {
                     self.again(OPERATION, 0.05);
                 }
                 Wake::Timer { key: WEATHER, .. } if self.active => {
-                    self.change_weather();
+                    self.change_links();
                     self.again(WEATHER, 4.0);
                 }
                 Wake::Timer { key: MEASURE, .. } => {

@@ -1,7 +1,7 @@
 //! The suites `sessions` and `actions`: rooms of both kinds through storms and calms.
 //!
 //! In a storm programs join, crash, return, leave and are sent away, links fail and groups are cut off, while the members
-//! play; then the weather clears, and soon everyone must agree.
+//! play; then the network recovers, and soon everyone must agree.
 
 mod fault;
 mod operations;
@@ -14,9 +14,10 @@ use std::time::Duration;
 use samestep_netem::Rng;
 use samestep_session::{PeerId, Session, SessionEvent, Ticket, Verdict};
 
-use super::weather::{Climate, fair};
+use super::conditions::{Severity, good_link};
+use super::{Outcome, Trace};
 use crate::check::{Agreement, Breach, ConfirmedActions, Part, Promise, UnconfirmedActions};
-use crate::{Fleet, NodeId};
+use crate::{NodeId, Testbed};
 pub use fault::RoomFault;
 use program::{Program, Terms, sound};
 
@@ -30,24 +31,28 @@ pub(super) enum Focus {
 }
 
 /// Runs the world of `seed`: actions, and what went wrong.
-pub(super) fn run(
-    focus: Focus,
-    seed: u64,
-    fault: Option<RoomFault>,
-    trace: Option<&mut dyn FnMut(String)>,
-) -> (u64, Result<(), Breach>) {
+pub(super) fn run(focus: Focus, seed: u64, fault: Option<RoomFault>, trace: Trace<'_>) -> Outcome {
     let mut script = Script::new(focus, seed, trace);
     script.fault = fault;
     let result = script.run();
     (script.acted, result)
 }
 
+/// Runs the room of `seed` with a fault in one of its members, which a checker must find.
+pub fn run_broken_room(seed: u64, fault: RoomFault) -> Result<(), Breach> {
+    let focus = match fault.is_in_actions() {
+        true => Focus::Actions,
+        false => Focus::Sessions,
+    };
+    run(focus, seed, Some(fault), None).1
+}
+
 struct Script<'t> {
     focus: Focus,
     rng: Rng,
     terms: Terms,
-    fleet: Fleet<Session>,
-    climate: Climate,
+    testbed: Testbed<Session>,
+    severity: Severity,
     /// Every program that ever ran, in order of starting.
     programs: Vec<Program>,
     mends: Vec<(Duration, Cut)>,
@@ -60,7 +65,7 @@ struct Script<'t> {
     /// Since when somebody has been known to be away.
     absent: BTreeMap<PeerId, Duration>,
     fault: Option<RoomFault>,
-    trace: Option<&'t mut dyn FnMut(String)>,
+    trace: Trace<'t>,
 }
 
 #[derive(Clone, Debug)]
@@ -72,17 +77,17 @@ enum Cut {
 }
 
 impl<'t> Script<'t> {
-    fn new(focus: Focus, seed: u64, trace: Option<&'t mut dyn FnMut(String)>) -> Script<'t> {
+    fn new(focus: Focus, seed: u64, trace: Trace<'t>) -> Script<'t> {
         let mut rng = Rng::stream(seed, 2);
-        let climate = match focus {
-            Focus::Actions => Climate::Rough,
-            Focus::Sessions => Climate::random(&mut rng),
+        let severity = match focus {
+            Focus::Actions => Severity::Rough,
+            Focus::Sessions => Severity::random(&mut rng),
         };
         Script {
             focus,
             terms: Terms::random(&mut rng),
-            fleet: Fleet::new(seed),
-            climate,
+            testbed: Testbed::new(seed),
+            severity,
             programs: Vec::new(),
             mends: Vec::new(),
             undecided: Vec::new(),
@@ -100,7 +105,7 @@ impl<'t> Script<'t> {
     fn run(&mut self) -> Result<(), Breach> {
         let terms = format!("{:?}", self.terms);
         self.trace(|| terms);
-        self.fleet.set_links(fair());
+        self.testbed.set_links(good_link());
         self.open_room();
         let members = 1 + self.rng.range(0..6);
         for _ in 0..members {
@@ -116,15 +121,15 @@ impl<'t> Script<'t> {
     }
 
     fn storm(&mut self) -> Result<(), Breach> {
-        let weather = self.climate.weather(&mut self.rng);
-        self.trace(|| format!("storm: {weather}"));
-        self.fleet.set_links(weather);
-        let end = self.fleet.now() + Duration::from_secs(self.rng.range(8..25));
+        let link = self.severity.random_link(&mut self.rng);
+        self.trace(|| format!("storm: {link}"));
+        self.testbed.set_links(link);
+        let end = self.testbed.now() + Duration::from_secs(self.rng.range(8..25));
         let pause_s = match self.focus {
             Focus::Sessions => 0.25,
             Focus::Actions => 0.06,
         };
-        while self.fleet.now() < end {
+        while self.testbed.now() < end {
             let wait = Duration::from_secs_f64(pause_s * self.rng.exponential());
             self.run_for(wait)?;
             self.operate()?;
@@ -132,19 +137,19 @@ impl<'t> Script<'t> {
         Ok(())
     }
 
-    /// The weather clears; within a bound everyone must agree.
+    /// The network recovers; within a bound everyone must agree.
     fn calm(&mut self, last: bool) -> Result<(), Breach> {
         // Half of the splits last until it shows who stands still.
         let split = |(at, cut): &(Duration, Cut)| matches!(cut, Cut::Split(_)).then_some(*at);
         if let Some(until) = self.mends.iter().find_map(split)
             && self.rng.chance(0.5)
         {
-            self.run_for(until.saturating_sub(self.fleet.now()))?;
+            self.run_for(until.saturating_sub(self.testbed.now()))?;
         }
         self.trace(|| "calm".into());
         self.mends.clear();
-        self.fleet.mend_all();
-        self.fleet.set_links(fair());
+        self.testbed.mend_all();
+        self.testbed.set_links(good_link());
         if self.terms.waits() {
             self.bring_all_back();
         }
@@ -164,7 +169,7 @@ impl<'t> Script<'t> {
     }
 
     fn run_for(&mut self, time: Duration) -> Result<(), Breach> {
-        let end = self.fleet.now() + time;
+        let end = self.testbed.now() + time;
         loop {
             let mend = self.mends.iter().map(|(at, _)| *at).min();
             let decision = self.undecided.iter().map(|(at, ..)| *at).min();
@@ -172,7 +177,7 @@ impl<'t> Script<'t> {
                 .into_iter()
                 .flatten()
                 .fold(end, Duration::min);
-            if let Some((at, node, event)) = self.fleet.next(pause) {
+            if let Some((at, node, event)) = self.testbed.next(pause) {
                 match self.fault_of(node) {
                     None => self.on_event(at, node, event)?,
                     Some(fault) => {
@@ -186,7 +191,7 @@ impl<'t> Script<'t> {
             self.mend_due()?;
             self.decide_due()?;
             self.look_around()?;
-            if self.fleet.now() >= end {
+            if self.testbed.now() >= end {
                 return Ok(());
             }
         }
@@ -228,7 +233,7 @@ impl<'t> Script<'t> {
             }
             SessionEvent::StateWanted { peer } => {
                 let (peer, bytes) = (*peer, self.terms.state_bytes);
-                self.fleet.with(node, |now, session| {
+                self.testbed.with(node, |now, session| {
                     let mut state = vec![7; bytes];
                     state[..8].copy_from_slice(&session.log_index().to_le_bytes());
                     session.provide_state(now, peer, &state);
@@ -245,7 +250,7 @@ impl<'t> Script<'t> {
                 }
                 // What came before is contained in it.
                 self.programs[part.0].since = holds;
-                self.fleet.with(node, |now, session| session.loaded(now));
+                self.testbed.with(node, |now, session| session.loaded(now));
             }
             SessionEvent::Request {
                 ticket, payload, ..
@@ -295,7 +300,7 @@ impl<'t> Script<'t> {
                     false => Err(b"unsound".to_vec()),
                 };
                 let ticket = *ticket;
-                self.fleet
+                self.testbed
                     .with(node, |now, session| session.judge(now, ticket, verdict));
             }
             SessionEvent::Rejected { request, .. } => self
@@ -309,7 +314,7 @@ impl<'t> Script<'t> {
 
     /// The authority decides what it is done thinking about.
     fn decide_due(&mut self) -> Result<(), Breach> {
-        let now = self.fleet.now();
+        let now = self.testbed.now();
         while let Some(index) = self.undecided.iter().position(|(at, ..)| *at <= now) {
             let (_, part, ticket, payload) = self.undecided.remove(index);
             let program = &self.programs[part.0];
@@ -320,7 +325,7 @@ impl<'t> Script<'t> {
                 true => Verdict::Command(payload),
                 false => Verdict::Deny(b"unsound".to_vec()),
             };
-            self.fleet.with(program.node, |now, session| {
+            self.testbed.with(program.node, |now, session| {
                 session.resolve(now, ticket, verdict);
             });
         }
@@ -328,19 +333,19 @@ impl<'t> Script<'t> {
     }
 
     fn mend_due(&mut self) -> Result<(), Breach> {
-        let now = self.fleet.now();
+        let now = self.testbed.now();
         while let Some(index) = self.mends.iter().position(|(at, _)| *at <= now) {
             let (_, cut) = self.mends.remove(index);
             self.trace(|| format!("{cut:?} is mended"));
             match cut {
-                Cut::Pair(a, b) => self.fleet.mend(a, b),
-                Cut::Node(node) => self.fleet.rejoin(node),
+                Cut::Pair(a, b) => self.testbed.mend(a, b),
+                Cut::Node(node) => self.testbed.rejoin(node),
                 Cut::Split(minority) => {
                     self.judge_split(&minority)?;
-                    let nodes: Vec<NodeId> = self.fleet.nodes().collect();
+                    let nodes: Vec<NodeId> = self.testbed.nodes().collect();
                     for a in &minority {
                         for b in &nodes {
-                            self.fleet.mend(*a, *b);
+                            self.testbed.mend(*a, *b);
                         }
                     }
                 }
@@ -354,7 +359,10 @@ impl<'t> Script<'t> {
     fn trace(&mut self, what: impl FnOnce() -> String) {
         if let Some(trace) = &mut self.trace {
             let what = what();
-            trace(format!("{:.6} {what:.300}", self.fleet.now().as_secs_f64()));
+            trace(format!(
+                "{:.6} {what:.300}",
+                self.testbed.now().as_secs_f64()
+            ));
         }
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use samestep_netem::{LinkConfig, Loss};
 use samestep_session::{JoinTo, Match, Role, SessionConfig};
-use samestep_sim::{Fleet, NodeId};
+use samestep_sim::{NodeId, Testbed};
 use samestep_sync::{
     Events, Input, Inputs, Live, Model, Occurrence, Playback, PlayerId, Replay, Replicate,
     Simulation, Stage, Status, Tick,
@@ -52,7 +52,7 @@ pub type Told = Vec<Occurrence<Counted>>;
 
 /// A room in virtual time; node 0 opens it.
 pub struct Room<M: Model> {
-    pub fleet: Fleet<Game<M>>,
+    pub testbed: Testbed<Game<M>>,
     mesh: bool,
     told: BTreeMap<NodeId, Told>,
 }
@@ -68,14 +68,14 @@ pub fn links(latency_ms: u64, loss: f64) -> LinkConfig {
 impl<M: Model> Room<M> {
     /// A room of one, 10 ms from everyone.
     pub fn new(mesh: bool, model: M) -> Room<M> {
-        let mut fleet = Fleet::new(1);
-        fleet.set_links(links(10, 0.0));
+        let mut testbed = Testbed::new(1);
+        testbed.set_links(links(10, 0.0));
         let mut room = Room {
-            fleet,
+            testbed,
             mesh,
             told: BTreeMap::new(),
         };
-        let node = room.fleet.add_node();
+        let node = room.testbed.add_node();
         let role = match mesh {
             true => Role::Introducer,
             false => Role::Host,
@@ -99,7 +99,7 @@ impl<M: Model> Room<M> {
 
     pub fn start(&mut self) {
         let start = |now, game: &mut Game<M>| game.session_mut().start(now);
-        self.fleet.with(NodeId(0), start);
+        self.testbed.with(NodeId(0), start);
         self.run(1000);
     }
 
@@ -109,19 +109,19 @@ impl<M: Model> Room<M> {
         for _ in 0..players {
             config = config.player("somebody");
         }
-        self.fleet.start(node, |now, seed| {
+        self.testbed.start(node, |now, seed| {
             let world = Live::new(Tally::default());
             Match::new(now, config, role, seed, model, world).unwrap()
         });
     }
 
     pub fn door(&self) -> JoinTo {
-        JoinTo::new(self.fleet.address(NodeId(0)))
+        JoinTo::new(self.testbed.address(NodeId(0)))
     }
 
     /// Somebody joins with that many players; with none, to watch.
     pub fn join(&mut self, players: usize, model: M) -> NodeId {
-        let (node, to) = (self.fleet.add_node(), self.door());
+        let (node, to) = (self.testbed.add_node(), self.door());
         self.enter(node, to, players, model);
         node
     }
@@ -136,13 +136,13 @@ impl<M: Model> Room<M> {
     }
 
     pub fn run(&mut self, ms: u64) {
-        let until = self.fleet.now() + Duration::from_millis(ms);
-        while self.fleet.next(until).is_some() {}
-        for node in self.fleet.nodes() {
+        let until = self.testbed.now() + Duration::from_millis(ms);
+        while self.testbed.next(until).is_some() {}
+        for node in self.testbed.nodes() {
             let poll = |_, game: &mut Game<M>| {
                 core::iter::from_fn(|| game.world_mut().poll_event()).collect::<Told>()
             };
-            let told = self.fleet.with(node, poll).unwrap_or_default();
+            let told = self.testbed.with(node, poll).unwrap_or_default();
             self.told.entry(node).or_default().extend(told);
         }
     }
@@ -153,12 +153,12 @@ impl<M: Model> Room<M> {
             let player = game.session().my_players().nth(local).expect("plays here");
             game.input(now, player, &Count(true))
         };
-        self.fleet.with(node, count).expect("is running")
+        self.testbed.with(node, count).expect("is running")
     }
 
     /// Those that play count one after the other, at uneven times.
     pub fn play(&mut self, seconds: u64) {
-        let nodes: Vec<NodeId> = self.fleet.nodes().collect();
+        let nodes: Vec<NodeId> = self.testbed.nodes().collect();
         for round in 0..seconds * 20 {
             let node = nodes[(round * 7 + round / 5) as usize % nodes.len()];
             let players = self.game(node).session().my_players().count();
@@ -170,7 +170,7 @@ impl<M: Model> Room<M> {
     }
 
     pub fn game(&self, node: NodeId) -> &Game<M> {
-        self.fleet.machine(node).expect("is running")
+        self.testbed.machine(node).expect("is running")
     }
 
     pub fn status(&self, node: NodeId) -> Status {
@@ -182,8 +182,10 @@ impl<M: Model> Room<M> {
     }
 
     pub fn nodes(&self) -> Vec<NodeId> {
-        let nodes = self.fleet.nodes();
-        nodes.filter(|node| self.fleet.is_running(*node)).collect()
+        let nodes = self.testbed.nodes();
+        nodes
+            .filter(|node| self.testbed.is_running(*node))
+            .collect()
     }
 
     /// What was confirmed before a tick, of what a program was told.

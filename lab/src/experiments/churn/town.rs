@@ -103,11 +103,11 @@ impl Town {
             away: case.number("away_s"),
             timeout,
             grace,
-            end: crowd.fleet.now() + case.seconds("seconds"),
+            end: crowd.testbed.now() + case.seconds("seconds"),
             leaderless_until: Duration::ZERO,
             crowd,
         };
-        for node in town.crowd.fleet.nodes() {
+        for node in town.crowd.testbed.nodes() {
             let turn = town.later(town.stay);
             town.dwellers.push(Dweller {
                 node,
@@ -127,15 +127,15 @@ impl Town {
     }
 
     fn later(&mut self, mean_s: f64) -> Duration {
-        self.crowd.fleet.now() + Duration::from_secs_f64(mean_s * self.rng.exponential())
+        self.crowd.testbed.now() + Duration::from_secs_f64(mean_s * self.rng.exponential())
     }
 
     /// Lets time pass, then waits until nothing is left to agree on.
     pub(super) fn live(mut self) -> Result<Town, String> {
-        while self.crowd.fleet.now() < self.end {
+        while self.crowd.testbed.now() < self.end {
             let turn = self.dwellers.iter().map(|dweller| dweller.turn).min();
             self.run_until(turn.unwrap_or(self.end).min(self.end))?;
-            let now = self.crowd.fleet.now();
+            let now = self.crowd.testbed.now();
             for index in 0..self.dwellers.len() {
                 if self.dwellers[index].turn <= now && now < self.end {
                     self.take_turn(index);
@@ -143,14 +143,14 @@ impl Town {
             }
         }
         let quiet = self.timeout + self.grace + HOPELESS;
-        self.run_until(self.crowd.fleet.now() + quiet)?;
+        self.run_until(self.crowd.testbed.now() + quiet)?;
         self.count_ghosts();
         Ok(self)
     }
 
     fn run_until(&mut self, until: Duration) -> Result<(), String> {
         loop {
-            let now = self.crowd.fleet.now();
+            let now = self.crowd.testbed.now();
             let due = self.open.iter().map(|change| change.since);
             let next = due.filter(|since| *since > now).min();
             let pause = next.unwrap_or(until).min(until);
@@ -160,8 +160,8 @@ impl Town {
                     self.settle(at)?;
                 }
             }
-            self.settle(self.crowd.fleet.now())?;
-            if self.crowd.fleet.now() >= until {
+            self.settle(self.crowd.testbed.now())?;
+            if self.crowd.testbed.now() >= until {
                 return Ok(());
             }
         }
@@ -193,7 +193,7 @@ impl Town {
                 if !self.open.iter().any(asking) {
                     return Err(format!(
                         "{node} left at {:?}: {reason}",
-                        self.crowd.fleet.now()
+                        self.crowd.testbed.now()
                     ));
                 }
                 self.open.retain(|change| !asking(change));
@@ -218,7 +218,7 @@ impl Town {
 
     /// Remembers who a dweller is, to compare when it returns.
     fn note_place(&mut self, index: usize) {
-        let Some(session) = self.crowd.fleet.machine(self.dwellers[index].node) else {
+        let Some(session) = self.crowd.testbed.machine(self.dwellers[index].node) else {
             return;
         };
         let me = session.me();
@@ -237,7 +237,7 @@ impl Town {
     }
 
     fn session(&self, index: usize) -> Option<&Session> {
-        let session = self.crowd.fleet.machine(self.dwellers[index].node)?;
+        let session = self.crowd.testbed.machine(self.dwellers[index].node)?;
         (!matches!(session.state(), State::Left(_))).then_some(session)
     }
 
@@ -249,7 +249,7 @@ impl Town {
 
     /// A mesh that loses half of its members at once stands still, as it should; that is not what is measured.
     fn can_spare(&self) -> bool {
-        let now = self.crowd.fleet.now();
+        let now = self.crowd.testbed.now();
         let silent = self.dwellers.iter().filter(|dweller| {
             let noticed = dweller.vanished.map(|at| at + self.timeout + BOUND);
             noticed.is_some_and(|noticed| now < noticed)
@@ -259,7 +259,7 @@ impl Town {
     }
 
     fn take_turn(&mut self, index: usize) {
-        let now = self.crowd.fleet.now();
+        let now = self.crowd.testbed.now();
         let node = self.dwellers[index].node;
         let Some(session) = self.session(index) else {
             let stays = if self.come_back(index) {
@@ -281,7 +281,7 @@ impl Town {
         });
         if self.rng.chance(0.3) {
             self.crowd
-                .fleet
+                .testbed
                 .with(node, |now, session| session.leave(now, "good night"));
             self.change(Kind::Leave, node, peer, now);
             self.dwellers[index].secret = None;
@@ -293,7 +293,7 @@ impl Town {
                     change.since = change.since.max(self.leaderless_until);
                 }
             }
-            self.crowd.fleet.kill(node);
+            self.crowd.testbed.kill(node);
             self.dwellers[index].vanished = Some(now);
             self.change(Kind::Vanish, node, peer, now + self.timeout);
             self.change(Kind::Forget, node, peer, now + self.timeout + self.grace);
@@ -303,7 +303,7 @@ impl Town {
 
     /// Starts the program again; one in five does not remember who it was. False if there is nobody in the mesh to ask.
     fn come_back(&mut self, index: usize) -> bool {
-        let now = self.crowd.fleet.now();
+        let now = self.crowd.testbed.now();
         let forgetful = self.rng.chance(0.2);
         let members: Vec<NodeId> = (0..self.dwellers.len())
             .filter(|index| {

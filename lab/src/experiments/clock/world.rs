@@ -5,7 +5,7 @@ use std::time::Duration;
 use samestep_netem::{LinkConfig, Path, Rng};
 use samestep_session::clock::{ClockConfig, ClockMethod};
 use samestep_session::{JoinTo, Role, Session, SessionConfig};
-use samestep_sim::{Fleet, NodeId, Pace, ReceiveTime};
+use samestep_sim::{NodeId, Pace, ReceiveTime, Testbed};
 
 use super::course::Course;
 
@@ -36,35 +36,35 @@ impl Duo {
     /// Runs it.
     pub fn run(&self, seed: u64) -> Course {
         let mut rng = Rng::stream(seed, 1);
-        let mut fleet = Fleet::new(rng.next_u64());
-        let [server, client] = [fleet.add_node(), fleet.add_node()];
+        let mut testbed = Testbed::new(rng.next_u64());
+        let [server, client] = [testbed.add_node(), testbed.add_node()];
         for node in [server, client] {
-            fleet.set_clock(node, OFFSETS.mul_f64(rng.f64()));
+            testbed.set_clock(node, OFFSETS.mul_f64(rng.f64()));
         }
-        fleet.set_drift(client, self.drift_ppm);
+        testbed.set_drift(client, self.drift_ppm);
         let middle = self.length / 2;
-        fleet.set_link(client, server, longer(&self.path.up, middle, self.step.0));
-        fleet.set_link(server, client, longer(&self.path.down, middle, self.step.1));
-        start(&mut fleet, server, &self.config, Role::Host);
-        let to = JoinTo::new(fleet.address(server));
-        start(&mut fleet, client, &self.config, Role::Client(to));
+        testbed.set_link(client, server, longer(&self.path.up, middle, self.step.0));
+        testbed.set_link(server, client, longer(&self.path.down, middle, self.step.1));
+        start(&mut testbed, server, &self.config, Role::Host);
+        let to = JoinTo::new(testbed.address(server));
+        start(&mut testbed, client, &self.config, Role::Client(to));
         let poll = match &self.config.method {
             ClockMethod::Cycles(cycles) => cycles.poll,
             ClockMethod::Filtered(_) => None,
         };
         let mut course = Course::default();
         let (mut cycles, mut next_hitch, mut next_cycle) = (0, Duration::ZERO, Duration::ZERO);
-        while fleet.now() < self.length {
-            let at = fleet.now();
+        while testbed.now() < self.length {
+            let at = testbed.now();
             if let Some(period) = poll.filter(|_| at >= next_hitch) {
                 next_hitch = at + HITCH;
                 for node in [server, client] {
-                    fleet.set_pace(node, Pace::Frames { period }, ReceiveTime::Reading);
+                    testbed.set_pace(node, Pace::Frames { period }, ReceiveTime::Reading);
                 }
             }
-            while fleet.next(at + LOOK).is_some() {}
-            look(&fleet, server, client, &mut course);
-            let Some(clock) = fleet.machine(client).and_then(Session::clock) else {
+            while testbed.next(at + LOOK).is_some() {}
+            look(&testbed, server, client, &mut course);
+            let Some(clock) = testbed.machine(client).and_then(Session::clock) else {
                 continue;
             };
             match clock.cycle() {
@@ -76,7 +76,7 @@ impl Duo {
                 }
                 None if at >= next_cycle => {
                     next_cycle = at + self.interval;
-                    let difference = clock.difference(fleet.local(client));
+                    let difference = clock.difference(testbed.local(client));
                     course.differences.push(difference * 1e3);
                 }
                 _ => {}
@@ -87,22 +87,22 @@ impl Duo {
 }
 
 /// Starts a session that keeps time like that.
-fn start(fleet: &mut Fleet<Session>, node: NodeId, clock: &ClockConfig, role: Role) {
+fn start(testbed: &mut Testbed<Session>, node: NodeId, clock: &ClockConfig, role: Role) {
     let mut config = SessionConfig::new("samestep-lab", 1).player("");
     config.capacity = 64;
     config.clock = clock.clone();
-    fleet.start(node, |now, seed| {
+    testbed.start(node, |now, seed| {
         Session::new(now, config, role, seed).expect("these settings are good")
     });
 }
 
 /// Compares a client with its server.
-fn look(fleet: &Fleet<Session>, server: NodeId, client: NodeId, course: &mut Course) {
-    let now = fleet.now().as_secs_f64();
-    if fleet.machine(client).is_some_and(|c| c.me().is_some()) {
+fn look(testbed: &Testbed<Session>, server: NodeId, client: NodeId, course: &mut Course) {
+    let now = testbed.now().as_secs_f64();
+    if testbed.machine(client).is_some_and(|c| c.me().is_some()) {
         course.joined.get_or_insert(now);
     }
-    let time = |node| fleet.machine(node)?.time(fleet.local(node));
+    let time = |node| testbed.machine(node)?.time(testbed.local(node));
     if let (Some(truth), Some(shown)) = (time(server), time(client)) {
         course.look(0, shown);
         let error = (shown.as_secs_f64() - truth.as_secs_f64()) * 1e3;
@@ -141,33 +141,33 @@ impl Mesh {
     /// Runs it. The errors are the differences between any two peers.
     pub fn run(&self, seed: u64) -> Course {
         let mut rng = Rng::stream(seed, 2);
-        let mut fleet: Fleet<Session> = Fleet::new(rng.next_u64());
-        let nodes: Vec<NodeId> = (0..self.peers).map(|_| fleet.add_node()).collect();
+        let mut testbed: Testbed<Session> = Testbed::new(rng.next_u64());
+        let nodes: Vec<NodeId> = (0..self.peers).map(|_| testbed.add_node()).collect();
         for (index, node) in nodes.iter().enumerate() {
-            fleet.set_clock(*node, OFFSETS.mul_f64(rng.f64()));
-            fleet.set_drift(*node, self.drift_ppm * (2.0 * rng.f64() - 1.0));
+            testbed.set_clock(*node, OFFSETS.mul_f64(rng.f64()));
+            testbed.set_drift(*node, self.drift_ppm * (2.0 * rng.f64() - 1.0));
             for other in &nodes[..index] {
                 let link = LinkConfig {
                     latency: self.link.latency + self.spread.mul_f64(rng.f64()),
                     ..self.link.clone()
                 };
-                fleet.set_link(*node, *other, link.clone());
-                fleet.set_link(*other, *node, link);
+                testbed.set_link(*node, *other, link.clone());
+                testbed.set_link(*other, *node, link);
             }
         }
-        start(&mut fleet, nodes[0], &self.config, Role::Introducer);
-        let to = JoinTo::new(fleet.address(nodes[0]));
+        start(&mut testbed, nodes[0], &self.config, Role::Introducer);
+        let to = JoinTo::new(testbed.address(nodes[0]));
         for node in &nodes[1..] {
-            start(&mut fleet, *node, &self.config, Role::Peer(to.clone()));
+            start(&mut testbed, *node, &self.config, Role::Peer(to.clone()));
         }
         let mut course = Course::default();
-        while fleet.now() < self.length {
-            let at = fleet.now();
-            while fleet.next(at + LOOK).is_some() {}
+        while testbed.now() < self.length {
+            let at = testbed.now();
+            while testbed.next(at + LOOK).is_some() {}
             let mut times = Vec::new();
             for (index, node) in nodes.iter().enumerate() {
-                let session = fleet.machine(*node).expect("everyone runs");
-                if let Some(time) = session.time(fleet.local(*node)) {
+                let session = testbed.machine(*node).expect("everyone runs");
+                if let Some(time) = session.time(testbed.local(*node)) {
                     course.look(index, time);
                     times.push(time.as_secs_f64());
                 }
@@ -175,7 +175,7 @@ impl Mesh {
             if times.len() == nodes.len() {
                 for (index, a) in times.iter().enumerate() {
                     let pairs = times[..index].iter().map(|b| (a - b) * 1e3);
-                    let at = fleet.now().as_secs_f64();
+                    let at = testbed.now().as_secs_f64();
                     course.errors.extend(pairs.map(|error| (at, error)));
                 }
             }

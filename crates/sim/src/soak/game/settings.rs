@@ -9,7 +9,7 @@ use samestep_sync::{
 };
 
 use super::MOST;
-use crate::soak::weather::Climate;
+use crate::soak::conditions::Severity;
 
 /// The longest that everyone stands still in latency and loss alone.
 const LONGEST_STAND: Duration = Duration::from_millis(1500);
@@ -36,19 +36,14 @@ pub(crate) trait Settings: Clone + fmt::Debug {
     /// What somebody is who joins.
     fn guise(rng: &mut Rng, mesh: bool) -> Guise;
 
-    /// The weather of a storm.
-    fn storm(rng: &mut Rng, climate: Climate) -> LinkConfig;
+    /// The links of a storm.
+    fn storm(rng: &mut Rng, severity: Severity) -> LinkConfig;
 
     /// Whether nobody comes, goes or freezes in a storm.
     fn is_undisturbed(rng: &mut Rng) -> bool;
 
     /// The longest that the game may stand still in a storm, and in the calm after it.
-    fn longest_stand(
-        &self,
-        weather: &LinkConfig,
-        undisturbed: bool,
-        mesh: bool,
-    ) -> Option<Duration>;
+    fn longest_stand(&self, link: &LinkConfig, undisturbed: bool, mesh: bool) -> Option<Duration>;
 }
 
 /// What somebody is.
@@ -129,8 +124,8 @@ impl Settings for LockstepConfig {
         Guise::PLAYER
     }
 
-    fn storm(rng: &mut Rng, climate: Climate) -> LinkConfig {
-        climate.weather(rng)
+    fn storm(rng: &mut Rng, severity: Severity) -> LinkConfig {
+        severity.random_link(rng)
     }
 
     fn is_undisturbed(_: &mut Rng) -> bool {
@@ -214,7 +209,7 @@ impl Settings for RollbackConfig {
     }
 
     /// Up to 100 ms one way and a loss of 25 %, every other time just that.
-    fn storm(rng: &mut Rng, climate: Climate) -> LinkConfig {
+    fn storm(rng: &mut Rng, severity: Severity) -> LinkConfig {
         let (latency, loss) = (Duration::from_millis(100), 0.25);
         if rng.chance(0.5) {
             return LinkConfig {
@@ -227,10 +222,10 @@ impl Settings for RollbackConfig {
                 ..LinkConfig::default()
             };
         }
-        let weather = climate.weather(rng);
+        let link = severity.random_link(rng);
         LinkConfig {
-            latency: weather.latency.min(latency),
-            loss: match weather.loss {
+            latency: link.latency.min(latency),
+            loss: match link.loss {
                 Loss::Bernoulli(rate) => Loss::Bernoulli(rate.min(loss)),
                 Loss::Burst { rate, mean } => Loss::Burst {
                     rate: rate.min(loss),
@@ -240,7 +235,7 @@ impl Settings for RollbackConfig {
             },
             // One packet that is late for seconds would hold up all after it.
             keep_order: false,
-            ..weather
+            ..link
         }
     }
 
@@ -248,13 +243,8 @@ impl Settings for RollbackConfig {
         rng.chance(0.4)
     }
 
-    fn longest_stand(
-        &self,
-        weather: &LinkConfig,
-        undisturbed: bool,
-        mesh: bool,
-    ) -> Option<Duration> {
-        let outage = match weather.loss {
+    fn longest_stand(&self, link: &LinkConfig, undisturbed: bool, mesh: bool) -> Option<Duration> {
+        let outage = match link.loss {
             Loss::Burst { mean, .. } => 8 * mean,
             _ => Duration::ZERO,
         };

@@ -1,4 +1,4 @@
-//! Bad weather, and what befalls the programs in it.
+//! Bad links, and what befalls the programs in it.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -36,16 +36,14 @@ impl Stands {
 
 impl<S: Settings> Script<'_, S> {
     pub(super) fn storm(&mut self) -> Result<(), Breach> {
-        let weather = S::storm(&mut self.rng, self.climate);
-        self.trace(|| format!("storm: {weather}"));
-        self.fleet.set_links(weather.clone());
-        let end = self.fleet.now() + Duration::from_secs(self.rng.range(4..12));
+        let link = S::storm(&mut self.rng, self.severity);
+        self.trace(|| format!("storm: {link}"));
+        self.testbed.set_links(link.clone());
+        let end = self.testbed.now() + Duration::from_secs(self.rng.range(4..12));
         let undisturbed = S::is_undisturbed(&mut self.rng);
-        let longest = self
-            .settings
-            .longest_stand(&weather, undisturbed, self.mesh);
+        let longest = self.settings.longest_stand(&link, undisturbed, self.mesh);
         self.stands = longest.map(Stands::new);
-        while self.fleet.now() < end {
+        while self.testbed.now() < end {
             self.run_for(Duration::from_millis(100))?;
             if !undisturbed && self.rng.chance(0.08) {
                 self.disturb();
@@ -68,10 +66,10 @@ impl<S: Settings> Script<'_, S> {
         let Some(mut stands) = self.stands.take() else {
             return Ok(());
         };
-        let now = self.fleet.now();
+        let now = self.testbed.now();
         let sleeps = |node: NodeId| {
-            let program = self.fleet.machine(node);
-            program.is_some_and(|program| program.is_asleep(self.fleet.local(node)))
+            let program = self.testbed.machine(node);
+            program.is_some_and(|program| program.is_paused(self.testbed.local(node)))
         };
         // Without its host a room stands still, and those who come just then are not yet where it is.
         let without_host = !self.mesh && sleeps(NodeId(0));
@@ -142,12 +140,12 @@ impl<S: Settings> Script<'_, S> {
                     )
                 });
                 if gracefully {
-                    self.fleet.with(node, |now, program| {
+                    self.testbed.with(node, |now, program| {
                         program.game.session_mut().leave(now, "bye")
                     });
                 } else {
                     self.end(node);
-                    self.fleet.kill(node);
+                    self.testbed.kill(node);
                 }
             }
             _ => {
@@ -156,8 +154,8 @@ impl<S: Settings> Script<'_, S> {
                 };
                 let sleep = Duration::from_millis(self.rng.range(300..4000));
                 self.trace(|| format!("{node:?} is frozen for {sleep:?}"));
-                self.fleet
-                    .with(node, |now, program| program.sleep_until(now + sleep));
+                self.testbed
+                    .with(node, |now, program| program.pause_until(now + sleep));
             }
         }
     }
@@ -167,12 +165,12 @@ impl<S: Settings> Script<'_, S> {
     fn is_settled(&self) -> bool {
         let playing = self.playing();
         playing.iter().all(|node| {
-            self.fleet.machine(*node).is_some_and(|program| {
+            self.testbed.machine(*node).is_some_and(|program| {
                 let peers = program.game.session().room().peers();
                 let all_there = peers.iter().all(|peer| peer.presence == Presence::InSync);
                 all_there
                     && peers.len() == playing.len()
-                    && !program.is_asleep(self.fleet.local(*node))
+                    && !program.is_paused(self.testbed.local(*node))
             })
         })
     }

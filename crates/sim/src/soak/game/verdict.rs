@@ -8,7 +8,7 @@ use samestep_sync::{Live, Playback, Replay, Stage, Tick};
 
 use super::pasture::Pasture;
 use super::told::Said;
-use super::{Script, Settings, Word, fair};
+use super::{Script, Settings, Word, good_link};
 use crate::NodeId;
 use crate::check::{Breach, Promise};
 
@@ -16,10 +16,10 @@ use crate::check::{Breach, Promise};
 const MEMBERS_KNOW: Duration = Duration::from_secs(12);
 
 impl<S: Settings> Script<'_, S> {
-    /// The weather clears; soon everyone plays on, together.
+    /// The network recovers; soon everyone plays on, together.
     pub(super) fn calm(&mut self) -> Result<(), Breach> {
         self.trace(|| "calm".into());
-        self.fleet.set_links(fair());
+        self.testbed.set_links(good_link());
         self.run_for(Duration::from_secs(14))?;
         let ticks = |script: &Self| -> BTreeMap<NodeId, Tick> {
             let playing = script.playing().into_iter();
@@ -80,7 +80,7 @@ impl<S: Settings> Script<'_, S> {
             .filter(|other| *other != node);
         let mut words = String::new();
         for node in std::iter::once(node).chain(others) {
-            if let Some(program) = self.fleet.machine(node) {
+            if let Some(program) = self.testbed.machine(node) {
                 let (session, model) = (program.game.session(), program.game.model());
                 let me = session.me().map_or(u16::MAX, |peer| peer.0);
                 let led_by = session.room().authority().0;
@@ -113,7 +113,7 @@ impl<S: Settings> Script<'_, S> {
         };
         self.trace(|| format!("{node:?} is spoiled"));
         self.spoiled = Some((node, false));
-        self.fleet
+        self.testbed
             .with(node, |_, program| program.game.world_mut().break_rules());
         self.run_for(Duration::from_secs(5))?;
         match self.spoiled {
@@ -132,7 +132,7 @@ impl<S: Settings> Script<'_, S> {
 
     /// The tick that a program shows.
     pub(super) fn shown(&self, node: NodeId) -> Option<Tick> {
-        Some(self.fleet.machine(node)?.game.status().tick)
+        Some(self.testbed.machine(node)?.game.status().tick)
     }
 
     /// Everyone's state at a tick is the same, and so are its events.
@@ -140,7 +140,7 @@ impl<S: Settings> Script<'_, S> {
     /// A member of a mesh that the others have dropped, because it was silent, goes on for some ticks before it learns of that,
     /// and then gets the state of the others. So what members say counts a little later, if they are members then.
     pub(super) fn compare(&mut self) -> Result<(), Breach> {
-        let now = self.fleet.now();
+        let now = self.testbed.now();
         let patience = match self.mesh && !self.all_is_well {
             true => MEMBERS_KNOW,
             false => Duration::ZERO,
@@ -194,9 +194,9 @@ impl<S: Settings> Script<'_, S> {
 
     /// Takes down what a program told since the last time.
     pub(super) fn collect(&mut self, at: usize) -> Result<(), Breach> {
-        let (now, node) = (self.fleet.now(), self.programs[at].node);
+        let (now, node) = (self.testbed.now(), self.programs[at].node);
         let said = self
-            .fleet
+            .testbed
             .with(node, |_, program| program.game.world_mut().take_said());
         let program = &mut self.programs[at];
         let mut fresh: Vec<Word> = Vec::new();
@@ -269,7 +269,7 @@ impl<S: Settings> Script<'_, S> {
             return Ok(());
         };
         let node = *node;
-        let machine = self.fleet.machine(node);
+        let machine = self.testbed.machine(node);
         let recorder = machine.and_then(|program| program.game.world().live.recorder());
         let bytes = recorder
             .map(|recorder| recorder.bytes())
@@ -294,20 +294,20 @@ impl<S: Settings> Script<'_, S> {
     /// Whether those who lead the room do not count a program among its members.
     pub(super) fn is_disowned(&self, node: NodeId) -> bool {
         let Some(me) = self
-            .fleet
+            .testbed
             .machine(node)
             .and_then(|program| program.game.session().me())
         else {
             return true;
         };
         let leads = |other: &NodeId| {
-            let program = self.fleet.machine(*other);
+            let program = self.testbed.machine(*other);
             program.is_some_and(|program| program.game.session().is_authority())
         };
         let others = self.playing().into_iter().filter(|other| *other != node);
         others.filter(leads).any(|other| {
             let room = self
-                .fleet
+                .testbed
                 .machine(other)
                 .map(|program| program.game.session().room());
             let listed = room.and_then(|room| room.peer(me));

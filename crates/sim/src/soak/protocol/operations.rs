@@ -167,15 +167,15 @@ impl Script<'_> {
         self.again(key, 1.5);
     }
 
-    pub(super) fn change_weather(&mut self) {
-        let weather = self.climate.weather(&mut self.rng);
+    pub(super) fn change_links(&mut self) {
+        let link = self.severity.random_link(&mut self.rng);
         let (a, b) = self.pick_route();
         let kind = self.rng.range(0..3);
-        self.trace(|| format!("weather {kind} of {a} and {b}: {weather}"));
+        self.trace(|| format!("links {kind} of {a} and {b}: {link}"));
         match kind {
-            0 => self.world.set_links(weather),
-            1 => self.world.set_link(a, b, weather),
-            _ => self.world.set_link(b, a, weather),
+            0 => self.world.set_links(link),
+            1 => self.world.set_link(a, b, link),
+            _ => self.world.set_link(b, a, link),
         }
     }
 }

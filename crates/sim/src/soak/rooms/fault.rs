@@ -53,6 +53,11 @@ impl RoomFault {
         RoomFault::NeverSettles,
     ];
 
+    /// Whether the fault shows in rooms whose members act, rather than in those whose members come and go.
+    pub(super) fn is_in_actions(self) -> bool {
+        RoomFault::ALL[..6].contains(&self)
+    }
+
     /// What the member hears instead of an event.
     pub(super) fn events(self, event: SessionEvent) -> Vec<SessionEvent> {
         use SessionEvent::*;

@@ -36,7 +36,7 @@ impl Script<'_> {
                 66..70 => self.kick(),
                 70..85 => self.separate(),
                 85..95 => self.split(),
-                _ => self.change_weather(),
+                _ => self.change_links(),
             }
         } else if self.rng.chance(0.3 * rare) {
             self.set_up();
@@ -87,7 +87,7 @@ impl Script<'_> {
 
     pub(super) fn session(&self, part: Part) -> Option<&Session> {
         let program = &self.programs[part.0];
-        self.fleet.machine(program.node).filter(|_| program.runs)
+        self.testbed.machine(program.node).filter(|_| program.runs)
     }
 
     pub(super) fn authority(&self) -> Option<Part> {
@@ -100,7 +100,7 @@ impl Script<'_> {
     }
 
     pub(super) fn open_room(&mut self) {
-        let node = self.fleet.add_node();
+        let node = self.testbed.add_node();
         self.launch(Program::new(node, Kind::Opener), None);
     }
 
@@ -109,8 +109,8 @@ impl Script<'_> {
         if self.running().len() >= MOST {
             return;
         }
-        let node = self.fleet.add_node();
-        self.fleet.set_drift(node, (self.rng.f64() - 0.5) * 200.0);
+        let node = self.testbed.add_node();
+        self.testbed.set_drift(node, (self.rng.f64() - 0.5) * 200.0);
         let spectates = !self.terms.mesh && self.rng.chance(0.15);
         let kind = match spectates {
             true => Kind::Spectator,
@@ -136,7 +136,7 @@ impl Script<'_> {
                 .first()
                 .map_or(program.node, |opener| opener.node),
         };
-        let mut join = JoinTo::new(self.fleet.address(through));
+        let mut join = JoinTo::new(self.testbed.address(through));
         join.password = self.terms.password.clone();
         join.rejoin = rejoin;
         let config = self.terms.config(
@@ -157,7 +157,7 @@ impl Script<'_> {
                 rejoin.is_some()
             )
         });
-        self.fleet.start(node, |now, seed| {
+        self.testbed.start(node, |now, seed| {
             Session::new(now, config, role, seed).expect("a session that can be")
         });
         program.returning = rejoin.is_some();
@@ -199,11 +199,11 @@ impl Script<'_> {
         }
         self.stop(part, "crashes");
         let node = self.programs[part.0].node;
-        self.fleet.kill(node);
+        self.testbed.kill(node);
     }
 
     fn stop(&mut self, part: Part, how: &str) {
-        let now = self.fleet.now();
+        let now = self.testbed.now();
         let program = &mut self.programs[part.0];
         program.runs = false;
         program.stopped_at = Some(now);
@@ -239,7 +239,7 @@ impl Script<'_> {
 
     /// A program that crashed starts again, mostly with what it needs to find its place.
     fn come_back(&mut self) {
-        let nodes: Vec<NodeId> = self.fleet.nodes().collect();
+        let nodes: Vec<NodeId> = self.testbed.nodes().collect();
         let gone: Vec<NodeId> = nodes
             .into_iter()
             .filter(|node| self.part_at(*node).is_none())
@@ -251,7 +251,7 @@ impl Script<'_> {
     }
 
     pub(super) fn bring_all_back(&mut self) {
-        let nodes: Vec<NodeId> = self.fleet.nodes().collect();
+        let nodes: Vec<NodeId> = self.testbed.nodes().collect();
         for node in nodes {
             // Also who tried before, through somebody who could not help.
             let wanted = |p: &Program| match p.runs {
@@ -308,7 +308,7 @@ impl Script<'_> {
         }
         self.trace(|| format!("{node} leaves"));
         self.programs[part.0].dismissed = true;
-        self.fleet
+        self.testbed
             .with(node, |now, session| session.leave(now, "enough"));
     }
 
@@ -334,7 +334,7 @@ impl Script<'_> {
         self.trace(|| format!("{node} ({me}) is sent away"));
         self.programs[part.0].dismissed = true;
         let by = self.programs[authority.0].node;
-        self.fleet
+        self.testbed
             .with(by, |now, session| session.kick(now, me, "be nice"));
     }
 
@@ -358,20 +358,20 @@ impl Script<'_> {
         self.trace(|| format!("{a} and {b} are separated, kind {kind}"));
         let cut = match kind {
             0 => {
-                self.fleet.isolate(a);
+                self.testbed.isolate(a);
                 Cut::Node(a)
             }
             1 => {
-                self.fleet.cut_one_way(a, b);
+                self.testbed.cut_one_way(a, b);
                 Cut::Pair(a, b)
             }
             _ => {
-                self.fleet.cut(a, b);
+                self.testbed.cut(a, b);
                 Cut::Pair(a, b)
             }
         };
         let wait = Duration::from_secs_f64(1.5 * self.rng.exponential());
-        self.mends.push((self.fleet.now() + wait, cut));
+        self.mends.push((self.testbed.now() + wait, cut));
     }
 
     /// Cuts a minority of a mesh off, for long.
@@ -399,15 +399,15 @@ impl Script<'_> {
             return;
         }
         self.trace(|| format!("{minority:?} are cut off"));
-        self.fleet.split(|node| minority.contains(&node));
-        let until = self.fleet.now() + self.terms.settling();
+        self.testbed.split(|node| minority.contains(&node));
+        let until = self.testbed.now() + self.terms.settling();
         self.mends.push((until, Cut::Split(minority)));
     }
 
-    fn change_weather(&mut self) {
-        let weather = self.climate.weather(&mut self.rng);
-        self.trace(|| format!("weather: {weather}"));
-        self.fleet.set_links(weather);
+    fn change_links(&mut self) {
+        let link = self.severity.random_link(&mut self.rng);
+        self.trace(|| format!("links: {link}"));
+        self.testbed.set_links(link);
     }
 
     /// Before and after the game.
@@ -425,24 +425,25 @@ impl Script<'_> {
         let what = self.rng.range(0..10);
         let number = self.rng.range(0..100);
         self.trace(|| format!("{node} sets up, kind {what}"));
-        self.fleet.with(node, |now, session| match (what, player) {
-            (0..4, Some(player)) => session.set_ready(now, player, number < 80),
-            (4, Some(player)) => {
-                let profile = Profile::named(&format!("n{number}"));
-                session.set_profile(now, player, profile);
-            }
-            (5..7, _) => {
-                let settings = Settings {
-                    map: format!("m{number}"),
-                    ..Settings::default()
-                };
-                session.propose_settings(now, settings);
-            }
-            (7, _) if session.is_authority() => session.start(now),
-            (8, _) => session.propose_end(now, &[number as u8]),
-            (9, _) => session.rematch(now),
-            _ => {}
-        });
+        self.testbed
+            .with(node, |now, session| match (what, player) {
+                (0..4, Some(player)) => session.set_ready(now, player, number < 80),
+                (4, Some(player)) => {
+                    let profile = Profile::named(&format!("n{number}"));
+                    session.set_profile(now, player, profile);
+                }
+                (5..7, _) => {
+                    let settings = Settings {
+                        map: format!("m{number}"),
+                        ..Settings::default()
+                    };
+                    session.propose_settings(now, settings);
+                }
+                (7, _) if session.is_authority() => session.start(now),
+                (8, _) => session.propose_end(now, &[number as u8]),
+                (9, _) => session.rematch(now),
+                _ => {}
+            });
     }
 
     /// Those in sync whom this member knows to be.
@@ -476,7 +477,7 @@ impl Script<'_> {
         payload.extend_from_slice(&number.to_le_bytes());
         match self.rng.range(0..10) {
             0..5 => {
-                let asked = self.fleet.with(node, |now, session| {
+                let asked = self.testbed.with(node, |now, session| {
                     session.request_bytes(now, CONFIRMED, &payload)
                 });
                 if let Some(Ok(request)) = asked {
@@ -486,7 +487,7 @@ impl Script<'_> {
                 }
             }
             5..8 => {
-                let acted = self.fleet.with(node, |now, session| {
+                let acted = self.testbed.with(node, |now, session| {
                     session.act_bytes(now, UNCONFIRMED, &payload)
                 });
                 if let Some(Ok(request)) = acted {
@@ -499,7 +500,7 @@ impl Script<'_> {
                 }
             }
             _ => {
-                self.fleet.with(node, |now, session| {
+                self.testbed.with(node, |now, session| {
                     session.send_bytes(now, To::Others, Delivery::ReliableOrdered, CHAT, &payload)
                 });
             }

@@ -37,7 +37,7 @@ impl Script<'_> {
 
     fn breach(&self, promise: Promise, node: NodeId, what: &str) -> Breach {
         Breach {
-            at: self.fleet.now(),
+            at: self.testbed.now(),
             promise,
             what: format!("{node}: {what}"),
         }
@@ -122,7 +122,7 @@ impl Script<'_> {
         };
         if program
             .owed_until
-            .is_none_or(|until| self.fleet.now() >= until)
+            .is_none_or(|until| self.testbed.now() >= until)
         {
             return Ok(());
         }
@@ -151,7 +151,7 @@ impl Script<'_> {
     fn may_return(&self) -> BTreeSet<PeerId> {
         let waits = self.terms.waits();
         let longest = self.terms.grace + Duration::from_secs(3);
-        let kept = |at: Duration| waits || self.fleet.now() < at + longest;
+        let kept = |at: Duration| waits || self.testbed.now() < at + longest;
         let absent = self.absent.iter().filter(|(_, since)| kept(**since));
         absent.map(|(peer, _)| *peer).collect()
     }
@@ -177,7 +177,7 @@ impl Script<'_> {
         let node = self.programs[authority.0].node;
         self.trace(|| format!("{node} closes the room"));
         let members = self.in_sync();
-        self.fleet
+        self.testbed
             .with(node, |now, session| session.close_room(now, "good night"));
         self.run_for(Duration::from_secs(3))?;
         for part in members {
@@ -207,7 +207,7 @@ impl Script<'_> {
             })
             .collect();
         for minority in splits {
-            self.fleet.split(|node| minority.contains(&node));
+            self.testbed.split(|node| minority.contains(&node));
         }
     }
 }

@@ -15,11 +15,10 @@ use samestep_sync::{
     StateSync, StateSyncConfig, Tick,
 };
 
-use super::sleeper::Sleeper;
-use super::weather::{Climate, fair};
-use crate::check::{Breach, Promise};
-use crate::{Fleet, NodeId};
 use judge::Truth;
+use samestep_sim::check::{Breach, Promise};
+use samestep_sim::conditions::{Severity, good_link};
+use samestep_sim::{NodeId, Outcome, Pausable, Testbed, Trace};
 
 /// Programs at the same time.
 const MOST: usize = 8;
@@ -81,10 +80,14 @@ fn snapshot(rng: &mut Rng) -> SnapshotConfig {
 }
 
 /// Runs the world of `seed`: inputs given, and what went wrong.
-pub(super) fn run<M: Setting>(
-    seed: u64,
-    trace: Option<&mut dyn FnMut(String)>,
-) -> (u64, Result<(), Breach>) {
+pub(super) fn run(seed: u64, trace: Trace<'_>) -> Outcome {
+    match seed % 2 {
+        0 => play::<StateSync>(seed, trace),
+        _ => play::<Snapshot>(seed, trace),
+    }
+}
+
+fn play<M: Setting>(seed: u64, trace: Trace<'_>) -> Outcome {
     let mut script: Script<'_, M> = Script::new(seed, trace);
     let result = script.run();
     (script.given, result)
@@ -93,8 +96,8 @@ pub(super) fn run<M: Setting>(
 struct Script<'t, M: Setting> {
     rng: Rng,
     seed: u64,
-    fleet: Fleet<Sleeper<Live<Sublockus>, M>>,
-    climate: Climate,
+    testbed: Testbed<Pausable<Live<Sublockus>, M>>,
+    severity: Severity,
     model: Box<dyn Fn() -> M>,
     words: String,
     programs: Vec<Program>,
@@ -103,7 +106,7 @@ struct Script<'t, M: Setting> {
     resting: bool,
     truth: Truth,
     given: u64,
-    trace: Option<&'t mut dyn FnMut(String)>,
+    trace: Trace<'t>,
 }
 
 struct Program {
@@ -119,14 +122,14 @@ struct Program {
 }
 
 impl<'t, M: Setting> Script<'t, M> {
-    fn new(seed: u64, trace: Option<&'t mut dyn FnMut(String)>) -> Self {
+    fn new(seed: u64, trace: Trace<'t>) -> Self {
         let mut rng = Rng::stream(seed, 5);
         let (words, model) = M::random(&mut rng);
         Script {
-            climate: Climate::random(&mut rng),
+            severity: Severity::random(&mut rng),
             words,
             model,
-            fleet: Fleet::new(seed),
+            testbed: Testbed::new(seed),
             programs: Vec::new(),
             bots: BTreeMap::new(),
             resting: false,
@@ -141,14 +144,14 @@ impl<'t, M: Setting> Script<'t, M> {
     fn run(&mut self) -> Result<(), Breach> {
         let words = self.words.clone();
         self.trace(|| words);
-        self.fleet.set_links(fair());
-        let host = self.fleet.add_node();
+        self.testbed.set_links(good_link());
+        let host = self.testbed.add_node();
         self.start(host, Role::Host, false);
         for _ in 0..self.rng.range(1..5) {
             self.join(None);
         }
         self.run_for(Duration::from_secs(2))?;
-        self.fleet
+        self.testbed
             .with(host, |now, program| program.game.session_mut().start(now));
         self.run_for(Duration::from_secs(2))?;
         for _ in 0..self.rng.range(1..3) {
@@ -159,11 +162,11 @@ impl<'t, M: Setting> Script<'t, M> {
     }
 
     fn storm(&mut self) -> Result<(), Breach> {
-        let weather = self.climate.weather(&mut self.rng);
-        self.trace(|| format!("storm: {weather}"));
-        self.fleet.set_links(weather);
-        let end = self.fleet.now() + Duration::from_secs(self.rng.range(3..9));
-        while self.fleet.now() < end {
+        let link = self.severity.random_link(&mut self.rng);
+        self.trace(|| format!("storm: {link}"));
+        self.testbed.set_links(link);
+        let end = self.testbed.now() + Duration::from_secs(self.rng.range(3..9));
+        while self.testbed.now() < end {
             self.run_for(Duration::from_millis(100))?;
             if self.rng.chance(0.08) {
                 self.disturb();
@@ -176,11 +179,11 @@ impl<'t, M: Setting> Script<'t, M> {
 
     fn calm(&mut self) -> Result<(), Breach> {
         self.trace(|| "calm".to_string());
-        self.fleet.set_links(fair());
+        self.testbed.set_links(good_link());
         let there: Vec<NodeId> = self.playing();
         for node in &there {
-            self.fleet
-                .with(*node, |now, program| program.sleep_until(now));
+            self.testbed
+                .with(*node, |now, program| program.pause_until(now));
         }
         self.run_for(SOON)?;
         self.judge_states(&there)?;
@@ -209,13 +212,13 @@ impl<'t, M: Setting> Script<'t, M> {
                 self.trace(|| format!("{node:?} goes, with a word: {gracefully}"));
                 match gracefully {
                     true => {
-                        self.fleet.with(node, |now, program| {
+                        self.testbed.with(node, |now, program| {
                             program.game.session_mut().leave(now, "bye");
                         });
                     }
                     false => {
                         self.end(node);
-                        self.fleet.kill(node);
+                        self.testbed.kill(node);
                     }
                 }
             }
@@ -226,8 +229,8 @@ impl<'t, M: Setting> Script<'t, M> {
                 };
                 let length = Duration::from_millis(self.rng.range(50..2500));
                 self.trace(|| format!("{node:?} sleeps for {length:?}"));
-                self.fleet
-                    .with(node, |now, program| program.sleep_until(now + length));
+                self.testbed
+                    .with(node, |now, program| program.pause_until(now + length));
             }
         }
     }
@@ -244,10 +247,10 @@ impl<'t, M: Setting> Script<'t, M> {
         let game = SublockusConfig::free_for_all(self.seed, 6);
         let game = Sublockus::new(&game).expect("an arena of the game's own");
         let model = (self.model)();
-        self.fleet.start(node, |now, random| {
+        self.testbed.start(node, |now, random| {
             let world = Live::without_recording(game);
             let game = Match::new(now, config, role, random, model, world);
-            Sleeper::new(game.expect("settings that make sense"))
+            Pausable::new(game.expect("settings that make sense"))
         });
         let known = self.programs.iter_mut().find(|known| known.node == node);
         let program = Program {
@@ -267,9 +270,9 @@ impl<'t, M: Setting> Script<'t, M> {
 
     /// Somebody new, or somebody who was here before, joins.
     fn join(&mut self, who: Option<usize>) {
-        let mut to = JoinTo::new(self.fleet.address(HOST));
+        let mut to = JoinTo::new(self.testbed.address(HOST));
         let (node, watches) = match who {
-            None => (self.fleet.add_node(), self.rng.chance(0.1)),
+            None => (self.testbed.add_node(), self.rng.chance(0.1)),
             Some(index) => {
                 to.rejoin = self.programs[index].secret;
                 (self.programs[index].node, self.programs[index].watches)
@@ -292,7 +295,7 @@ impl<'t, M: Setting> Script<'t, M> {
     fn playing(&self) -> Vec<NodeId> {
         let running = self.programs.iter().filter(|program| program.running);
         let in_sync = |node: &NodeId| {
-            let machine = self.fleet.machine(*node);
+            let machine = self.testbed.machine(*node);
             machine.is_some_and(|program| *program.game.session().state() == State::InSync)
         };
         running
@@ -306,7 +309,7 @@ impl<'t, M: Setting> Script<'t, M> {
     }
 
     fn end(&mut self, node: NodeId) {
-        let machine = self.fleet.machine(node);
+        let machine = self.testbed.machine(node);
         let secret = machine.map(|program| program.game.session().rejoin_secret());
         if let Some(program) = self.program(node) {
             program.running = false;
@@ -315,10 +318,10 @@ impl<'t, M: Setting> Script<'t, M> {
     }
 
     fn run_for(&mut self, time: Duration) -> Result<(), Breach> {
-        let end = self.fleet.now() + time;
-        while self.fleet.now() < end {
-            let pause = (self.fleet.now() + LOOK).min(end);
-            while let Some((_, node, event)) = self.fleet.next(pause) {
+        let end = self.testbed.now() + time;
+        while self.testbed.now() < end {
+            let pause = (self.testbed.now() + LOOK).min(end);
+            while let Some((_, node, event)) = self.testbed.next(pause) {
                 self.on_event(node, event)?;
             }
             self.look()?;
@@ -334,7 +337,7 @@ impl<'t, M: Setting> Script<'t, M> {
         match event {
             MatchEvent::Session(SessionEvent::Left { reason }) => {
                 self.end(node);
-                self.fleet.kill(node);
+                self.testbed.kill(node);
                 if node == HOST {
                     return Err(self.breach(Promise::GoesOn, format!("the host left: {reason}")));
                 }
@@ -363,9 +366,9 @@ impl<'t, M: Setting> Script<'t, M> {
             let Some(known) = self.programs.iter_mut().find(|known| known.node == node) else {
                 continue;
             };
-            let given = self.fleet.with(node, |now, program| {
+            let given = self.testbed.with(node, |now, program| {
                 let tick = program.game.status().tick;
-                if program.is_asleep(now) || tick <= known.acted {
+                if program.is_paused(now) || tick <= known.acted {
                     return 0;
                 }
                 known.acted = tick;
@@ -389,14 +392,14 @@ impl<'t, M: Setting> Script<'t, M> {
 
     fn breach(&self, promise: Promise, what: String) -> Breach {
         Breach {
-            at: self.fleet.now(),
+            at: self.testbed.now(),
             promise,
             what,
         }
     }
 
     fn trace(&mut self, line: impl FnOnce() -> String) {
-        let now = self.fleet.now().as_secs_f64();
+        let now = self.testbed.now().as_secs_f64();
         if let Some(trace) = &mut self.trace {
             trace(format!("{now:9.3} {}", line()));
         }

@@ -1,10 +1,10 @@
-//! The loop of a fleet: what is due happens, and whoever it happens to is driven.
+//! The loop of a testbed: what is due happens, and whoever it happens to is driven.
 
 use std::time::Duration;
 
 use samestep_proto::Machine;
 
-use super::{Fleet, Happening, Node, ReceiveTime};
+use super::{Happening, Node, ReceiveTime, Testbed};
 use crate::node::{NodeId, Pace};
 
 /// A machine that asks to be woken this often without time passing is stuck.
@@ -12,7 +12,7 @@ const SPIN_LIMIT: u32 = 10_000;
 /// A machine that emits this many datagrams in one instant is stuck.
 const TRANSMIT_LIMIT: u32 = 100_000;
 
-impl<M: Machine> Fleet<M> {
+impl<M: Machine> Testbed<M> {
     pub(super) fn advance(&mut self) {
         let Some((at, what)) = self.agenda.pop() else {
             return;
@@ -46,7 +46,7 @@ impl<M: Machine> Fleet<M> {
         match node.pace {
             Pace::Frames { .. } => node.socket.push_back((self.now, from, bytes)),
             Pace::Immediate => {
-                machine.handle_datagram(node.watch.local(self.now), source, &mut bytes);
+                machine.handle_datagram(node.clock.local(self.now), source, &mut bytes);
                 self.network.recycle(bytes);
                 self.touch(to);
             }
@@ -70,7 +70,7 @@ impl<M: Machine> Fleet<M> {
                 ReceiveTime::Arrival => arrived,
                 ReceiveTime::Reading => self.now,
             };
-            let local = node.watch.local(read);
+            let local = node.clock.local(read);
             if let Some(machine) = &mut node.machine {
                 machine.handle_datagram(local, source, &mut bytes);
             }
@@ -94,7 +94,7 @@ impl<M: Machine> Fleet<M> {
     }
 
     fn transmit(&mut self, id: NodeId) {
-        let Fleet {
+        let Testbed {
             nodes,
             network,
             routes,
@@ -108,7 +108,7 @@ impl<M: Machine> Fleet<M> {
         let Some(machine) = &mut node.machine else {
             return;
         };
-        let (now, local) = (*now, node.watch.local(*now));
+        let (now, local) = (*now, node.clock.local(*now));
         for count in 0.. {
             assert!(
                 count < TRANSMIT_LIMIT,
@@ -142,7 +142,7 @@ impl<M: Machine> Fleet<M> {
             .machine
             .as_mut()
             .and_then(Machine::poll_timeout)
-            .map(|local| node.watch.world(local));
+            .map(|local| node.clock.world(local));
         if let (Some(deadline), Pace::Immediate) = (node.deadline, node.pace) {
             let at = deadline.max(self.now);
             if node.scheduled.is_none_or(|scheduled| at < scheduled) {
@@ -173,7 +173,7 @@ impl<M: Machine> Node<M> {
             "{} asks again and again to be woken at {now:?}",
             self.address
         );
-        machine.handle_timeout(self.watch.local(now));
+        machine.handle_timeout(self.clock.local(now));
         true
     }
 }

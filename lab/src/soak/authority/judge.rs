@@ -8,8 +8,8 @@ use samestep_sublockus::{Character, Sublockus, SublockusEvent};
 use samestep_sync::{PlayerId, Stage, Tick};
 
 use super::{HOST, Script, Setting};
-use crate::NodeId;
-use crate::check::{Breach, Promise};
+use samestep_sim::NodeId;
+use samestep_sim::check::{Breach, Promise};
 
 /// Ticks whose truth is kept.
 const KEPT: usize = 600;
@@ -74,7 +74,7 @@ impl<M: Setting> Script<'_, M> {
     pub(super) fn look(&mut self) -> Result<(), Breach> {
         for at in 0..self.programs.len() {
             let node = self.programs[at].node;
-            let Some((tick, moment, told, refused)) = self.fleet.with(node, |_, program| {
+            let Some((tick, moment, told, refused)) = self.testbed.with(node, |_, program| {
                 let is_in = *program.game.session().state() == State::InSync;
                 let refused = program.game.status().refused;
                 let world = program.game.world_mut();
@@ -117,16 +117,16 @@ impl<M: Setting> Script<'_, M> {
 
     /// Everyone who was there when the storm ended, and still is, has what the authority had at the same tick.
     pub(super) fn judge_states(&mut self, there: &[NodeId]) -> Result<(), Breach> {
-        let end = self.fleet.now() + COMPARED;
+        let end = self.testbed.now() + COMPARED;
         let mut samples: Vec<(NodeId, Tick, Moment, Vec<PlayerId>)> = Vec::new();
-        while self.fleet.now() < end {
+        while self.testbed.now() < end {
             self.run_for(Duration::from_millis(40))?;
             let host = self.tick_of(HOST);
             for node in self.playing() {
                 if node == HOST || !there.contains(&node) {
                     continue;
                 }
-                let Some(program) = self.fleet.machine(node) else {
+                let Some(program) = self.testbed.machine(node) else {
                     continue;
                 };
                 let (tick, state) = (program.game.world().tick(), program.game.world().state());
@@ -155,7 +155,7 @@ impl<M: Setting> Script<'_, M> {
     }
 
     fn tick_of(&self, node: NodeId) -> Tick {
-        let program = self.fleet.machine(node);
+        let program = self.testbed.machine(node);
         program.map_or(Tick(0), |program| program.game.world().tick())
     }
 

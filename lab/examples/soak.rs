@@ -1,13 +1,14 @@
 //! Random worlds from the command line: `soak SUITE COUNT [FIRST_SEED]`, or `soak SUITE trace SEED` to see all of one.
 
+use samestep_lab::{SUITES, suite};
 use samestep_sim::{Suite, soak};
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let word = |index: usize| arguments.get(index).map_or("", String::as_str);
     let number = |index: usize, default| word(index).parse().unwrap_or(default);
-    let Some(suite) = Suite::named(word(0)) else {
-        let names = Suite::ALL.map(Suite::name).join(", ");
+    let Some(suite) = suite(word(0)) else {
+        let names = SUITES.map(Suite::name).join(", ");
         eprintln!("which suite? {names}");
         std::process::exit(2);
     };

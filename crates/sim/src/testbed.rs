@@ -1,7 +1,7 @@
 //! Many machines of any kind (endpoints, sessions) in virtual time.
 
+mod clock;
 mod drive;
-mod watch;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -13,7 +13,7 @@ use samestep_proto::Machine;
 use crate::agenda::Agenda;
 use crate::network::Network;
 use crate::node::{NodeId, Pace, Traffic};
-use watch::Watch;
+use clock::NodeClock;
 
 /// Programs that talk over links with delays, losses and cuts, driven by what happens rather than by polling.
 ///
@@ -23,24 +23,24 @@ use watch::Watch;
 /// ```
 /// use samestep_netem::LinkConfig;
 /// use samestep_proto::{Config, ConnectOptions, Endpoint, Event};
-/// use samestep_sim::Fleet;
+/// use samestep_sim::Testbed;
 /// use std::time::Duration;
 ///
-/// let mut fleet = Fleet::new(7);
+/// let mut testbed = Testbed::new(7);
 /// let latency = Duration::from_millis(20);
-/// fleet.set_links(LinkConfig { latency, ..LinkConfig::default() });
-/// let [server, client] = [fleet.add_node(), fleet.add_node()];
+/// testbed.set_links(LinkConfig { latency, ..LinkConfig::default() });
+/// let [server, client] = [testbed.add_node(), testbed.add_node()];
 /// let config = Config::new("example", 1);
-/// fleet.start(server, |_, seed| Endpoint::new(config.clone().accepting(8), seed).unwrap());
-/// fleet.start(client, |_, seed| Endpoint::new(config.clone(), seed).unwrap());
-/// let to = fleet.address(server);
-/// fleet.with(client, |now, endpoint| endpoint.connect(now, to, ConnectOptions::default())).unwrap()?;
-/// let (at, node, event) = fleet.next(Duration::from_secs(1)).expect("somebody connects");
+/// testbed.start(server, |_, seed| Endpoint::new(config.clone().accepting(8), seed).unwrap());
+/// testbed.start(client, |_, seed| Endpoint::new(config.clone(), seed).unwrap());
+/// let to = testbed.address(server);
+/// testbed.with(client, |now, endpoint| endpoint.connect(now, to, ConnectOptions::default())).unwrap()?;
+/// let (at, node, event) = testbed.next(Duration::from_secs(1)).expect("somebody connects");
 /// assert!(matches!(event, Event::Connected { .. }));
 /// assert!(node == client && at < Duration::from_millis(200));
 /// # Ok::<(), samestep_proto::ConnectError>(())
 /// ```
-pub struct Fleet<M: Machine> {
+pub struct Testbed<M: Machine> {
     rng: Rng,
     now: Duration,
     nodes: Vec<Node<M>>,
@@ -66,7 +66,7 @@ pub enum ReceiveTime {
 struct Node<M> {
     machine: Option<M>,
     address: SocketAddr,
-    watch: Watch,
+    clock: NodeClock,
     pace: Pace,
     receive_time: ReceiveTime,
     dirty: bool,
@@ -93,12 +93,12 @@ enum Happening {
     Frame(NodeId, u32),
 }
 
-impl<M: Machine> Fleet<M> {
+impl<M: Machine> Testbed<M> {
     /// An empty world whose every random choice follows from `seed`. Links are perfect until set otherwise.
     pub fn new(seed: u64) -> Self {
         let mut rng = Rng::new(seed);
         let network = Network::new(rng.next_u64());
-        Fleet {
+        Testbed {
             rng,
             now: Duration::ZERO,
             nodes: Vec::new(),
@@ -117,7 +117,7 @@ impl<M: Machine> Fleet<M> {
         self.now
     }
 
-    /// Adds an address with a clock that shows anything, where nothing runs yet: see [`start`](Fleet::start).
+    /// Adds an address with a clock that shows anything, where nothing runs yet: see [`start`](Testbed::start).
     pub fn add_node(&mut self) -> NodeId {
         let id = NodeId(self.nodes.len() as u16);
         let address = address(id);
@@ -125,7 +125,7 @@ impl<M: Machine> Fleet<M> {
         self.nodes.push(Node {
             machine: None,
             address,
-            watch: Watch::new(self.now, shown),
+            clock: NodeClock::new(self.now, shown),
             pace: Pace::Immediate,
             receive_time: ReceiveTime::default(),
             dirty: false,
@@ -183,21 +183,21 @@ impl<M: Machine> Fleet<M> {
 
     /// What a node's own clock shows now.
     pub fn local(&self, node: NodeId) -> Duration {
-        self.nodes[node.index()].watch.local(self.now)
+        self.nodes[node.index()].clock.local(self.now)
     }
 
     /// Lets a node's clock show something else from now on.
     pub fn set_clock(&mut self, node: NodeId, shown: Duration) {
-        let watch = &mut self.nodes[node.index()].watch;
-        let ppm = watch.drift_ppm();
-        *watch = Watch::new(self.now, shown);
-        watch.set_drift(self.now, ppm);
+        let clock = &mut self.nodes[node.index()].clock;
+        let ppm = clock.drift_ppm();
+        *clock = NodeClock::new(self.now, shown);
+        clock.set_drift(self.now, ppm);
         self.touch(node);
     }
 
     /// Lets a node's clock run fast (or slow) by this many millionths from now on.
     pub fn set_drift(&mut self, node: NodeId, ppm: f64) {
-        self.nodes[node.index()].watch.set_drift(self.now, ppm);
+        self.nodes[node.index()].clock.set_drift(self.now, ppm);
         self.touch(node);
     }
 
@@ -236,7 +236,7 @@ impl<M: Machine> Fleet<M> {
         self.network.uplink_stats(node)
     }
 
-    /// Loses everything between two nodes, in both directions, until [`mend`](Fleet::mend).
+    /// Loses everything between two nodes, in both directions, until [`mend`](Testbed::mend).
     pub fn cut(&mut self, a: NodeId, b: NodeId) {
         self.network.cut(a, b);
         self.network.cut(b, a);
@@ -247,18 +247,18 @@ impl<M: Machine> Fleet<M> {
         self.network.cut(from, to);
     }
 
-    /// Undoes [`cut`](Fleet::cut) and [`cut_one_way`](Fleet::cut_one_way).
+    /// Undoes [`cut`](Testbed::cut) and [`cut_one_way`](Testbed::cut_one_way).
     pub fn mend(&mut self, a: NodeId, b: NodeId) {
         self.network.mend(a, b);
         self.network.mend(b, a);
     }
 
-    /// Cuts a node off from all others until [`rejoin`](Fleet::rejoin).
+    /// Cuts a node off from all others until [`rejoin`](Testbed::rejoin).
     pub fn isolate(&mut self, node: NodeId) {
         self.network.isolate(node);
     }
 
-    /// Undoes [`isolate`](Fleet::isolate).
+    /// Undoes [`isolate`](Testbed::isolate).
     pub fn rejoin(&mut self, node: NodeId) {
         self.network.rejoin(node);
     }

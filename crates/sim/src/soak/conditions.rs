@@ -4,29 +4,33 @@ use std::time::Duration;
 
 use samestep_netem::{Distribution, Jitter, LinkConfig, Loss, Rng};
 
-/// How bad the weather of a world may get.
+/// How bad the links of a world may get.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Climate {
+pub enum Severity {
+    /// A tenth of the worst.
     Mild,
+    /// Half of the worst.
     Rough,
+    /// The worst: see [`random_link`](Severity::random_link).
     Awful,
 }
 
-impl Climate {
-    pub(super) fn random(rng: &mut Rng) -> Climate {
+impl Severity {
+    /// Any of them.
+    pub fn random(rng: &mut Rng) -> Severity {
         match rng.range(0..10) {
-            0..3 => Climate::Mild,
-            3..7 => Climate::Rough,
-            _ => Climate::Awful,
+            0..3 => Severity::Mild,
+            3..7 => Severity::Rough,
+            _ => Severity::Awful,
         }
     }
 
-    /// A link in this climate. Awful: loss to 30 %, duplicates to 50 %, reordering to 30 %, corruption to 5 %.
-    pub(super) fn weather(self, rng: &mut Rng) -> LinkConfig {
+    /// A link as bad as this allows. Awful: loss to 30 %, duplicates to 50 %, reordering to 30 %, corruption to 5 %.
+    pub fn random_link(self, rng: &mut Rng) -> LinkConfig {
         let scale = match self {
-            Climate::Mild => 0.1,
-            Climate::Rough => 0.5,
-            Climate::Awful => 1.0,
+            Severity::Mild => 0.1,
+            Severity::Rough => 0.5,
+            Severity::Awful => 1.0,
         };
         // Each kind of trouble is absent half of the time, so that they are met alone too.
         let mut upto = |most: f64| match rng.chance(0.5) {
@@ -65,8 +69,8 @@ impl Climate {
     }
 }
 
-/// A link after the storm: what a decent connection looks like.
-pub(super) fn fair() -> LinkConfig {
+/// A decent connection.
+pub fn good_link() -> LinkConfig {
     LinkConfig {
         latency: Duration::from_millis(20),
         jitter: Jitter {

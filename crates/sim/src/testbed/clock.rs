@@ -4,7 +4,7 @@ use std::time::Duration;
 
 /// Maps world time to what one node's clock shows. Whole nanoseconds, so that both directions agree exactly.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Watch {
+pub(super) struct NodeClock {
     /// World time at which the speed last changed, and what the clock showed then.
     since: Duration,
     shown: Duration,
@@ -15,9 +15,9 @@ pub(super) struct Watch {
 
 const UNIT: i128 = 1_000_000_000_000_000;
 
-impl Watch {
-    pub(super) fn new(now: Duration, shown: Duration) -> Watch {
-        Watch {
+impl NodeClock {
+    pub(super) fn new(now: Duration, shown: Duration) -> NodeClock {
+        NodeClock {
             since: now,
             shown,
             drift_ppm: 0.0,
@@ -31,7 +31,7 @@ impl Watch {
             ppm.abs() < 100_000.0,
             "a clock that drifts by {ppm} ppm is broken"
         );
-        *self = Watch {
+        *self = NodeClock {
             since: now,
             shown: self.local(now),
             drift_ppm: ppm,
@@ -83,15 +83,15 @@ mod tests {
     #[test]
     fn both_directions_agree_to_the_nanosecond() {
         for ppm in [0.0, 50.0, -50.0, 0.3, -1234.5, 90_000.0] {
-            let mut watch = Watch::new(Duration::from_secs(3), Duration::from_secs(77));
-            watch.set_drift(Duration::from_secs(5), ppm);
+            let mut clock = NodeClock::new(Duration::from_secs(3), Duration::from_secs(77));
+            clock.set_drift(Duration::from_secs(5), ppm);
             for at in [0u64, 1, 999, 1_000_003, 40_000_000_007, 600_000_000_000_001] {
-                let local = watch.shown + Duration::from_nanos(at);
-                let world = watch.world(local);
-                assert!(watch.local(world) >= local, "{ppm} {at}");
+                let local = clock.shown + Duration::from_nanos(at);
+                let world = clock.world(local);
+                assert!(clock.local(world) >= local, "{ppm} {at}");
                 let before = world.saturating_sub(Duration::from_nanos(1));
                 assert!(
-                    before < watch.since || at == 0 || watch.local(before) < local,
+                    before < clock.since || at == 0 || clock.local(before) < local,
                     "{ppm} {at}"
                 );
             }
@@ -100,12 +100,12 @@ mod tests {
 
     #[test]
     fn fifty_ppm_are_three_milliseconds_a_minute_and_changes_do_not_jump() {
-        let mut watch = Watch::new(Duration::ZERO, Duration::ZERO);
-        watch.set_drift(Duration::ZERO, 50.0);
+        let mut clock = NodeClock::new(Duration::ZERO, Duration::ZERO);
+        clock.set_drift(Duration::ZERO, 50.0);
         let minute = Duration::from_secs(60);
-        assert_eq!(watch.local(minute), minute + Duration::from_millis(3));
-        watch.set_drift(minute, -50.0);
-        assert_eq!(watch.local(minute), minute + Duration::from_millis(3));
-        assert_eq!(watch.local(2 * minute), 2 * minute);
+        assert_eq!(clock.local(minute), minute + Duration::from_millis(3));
+        clock.set_drift(minute, -50.0);
+        assert_eq!(clock.local(minute), minute + Duration::from_millis(3));
+        assert_eq!(clock.local(2 * minute), 2 * minute);
     }
 }
