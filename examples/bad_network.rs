@@ -81,7 +81,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                 let status = game.driver().machine().status();
                 println!(
                     "Corrected so far: {} times, {} ticks at most.",
-                    status.rollbacks, status.deepest
+                    status.rollbacks, status.max_rollback_depth
                 );
             }
             Err(mpsc::TryRecvError::Empty) => {}

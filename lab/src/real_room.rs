@@ -69,7 +69,7 @@ impl RealRoom {
     pub fn new(players: u16, entities: usize) -> RealRoom {
         let many = LockstepConfig {
             turn: Length::Fixed(15),
-            delay: Length::Fixed(15),
+            input_delay: Length::Fixed(15),
             keep: 300,
             ..LockstepConfig::default()
         };
@@ -194,7 +194,7 @@ fn has_played(game: &Game, now: Duration, seconds: u32) -> bool {
 fn counts(game: &Game) -> Counts {
     let status = game.status();
     let mut counts = Counts {
-        ticks_lagged: status.lagged,
+        ticks_lagged: status.stalled_ticks,
         desyncs: status.desyncs,
         ..Counts::default()
     };

@@ -456,7 +456,7 @@ impl<W: World, M: Model> Match<W, M> {
                     in_sync: peer.presence == Presence::InSync,
                     away: peer.presence == Presence::Away,
                     watches: peer.kind == PeerKind::Spectator,
-                    life: peer.since,
+                    incarnation: peer.since,
                     latency,
                     loss,
                 }
@@ -477,8 +477,8 @@ impl<W: World, M: Model> Match<W, M> {
             is_mesh,
             members,
         };
-        let life = |roster: &Roster| roster.member(me).map(|me| me.life);
-        if self.roster.as_ref().and_then(life) != life(&roster) {
+        let incarnation = |roster: &Roster| roster.member(me).map(|me| me.incarnation);
+        if self.roster.as_ref().and_then(incarnation) != incarnation(&roster) {
             // Who begins anew has said nothing.
             self.said.clear();
         }

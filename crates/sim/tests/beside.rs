@@ -259,7 +259,7 @@ fn an_economy_in_lockstep_beside_a_battle_by_snapshots() {
         }
     }
     assert_eq!(
-        room.game(NodeId(1)).status().settled.min(Tick(500)),
+        room.game(NodeId(1)).status().confirmed_tick.min(Tick(500)),
         Tick(500)
     );
 }

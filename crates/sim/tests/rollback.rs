@@ -52,7 +52,9 @@ fn two_players_100_ms_apart_never_wait_and_see_their_own_input_at_once() {
         let mut room = room(mesh, 2);
         room.testbed.set_links(links(50, 0.05));
         room.run(1000);
-        let lagged: Vec<u64> = (0..2).map(|at| room.status(NodeId(at)).lagged).collect();
+        let lagged: Vec<u64> = (0..2)
+            .map(|at| room.status(NodeId(at)).stalled_ticks)
+            .collect();
         for round in 0..300 {
             let node = NodeId(round % 2);
             let (was, tick) = (room.state(node).of, room.status(node).tick);
@@ -69,10 +71,14 @@ fn two_players_100_ms_apart_never_wait_and_see_their_own_input_at_once() {
         room.assert_same();
         for (node, lagged) in room.nodes().into_iter().zip(lagged) {
             let status = room.status(node);
-            assert_eq!(status.lagged, lagged, "{mesh} {node}");
-            assert_eq!(status.ahead, 1, "{mesh} {node}");
+            assert_eq!(status.stalled_ticks, lagged, "{mesh} {node}");
+            assert_eq!(status.input_delay, 1, "{mesh} {node}");
             // 50 ms are three ticks. One more if a packet waits for the next tick, and one for each that is lost in a row.
-            assert!(status.deepest <= 6, "{mesh} {node}: {}", status.deepest);
+            assert!(
+                status.max_rollback_depth <= 6,
+                "{mesh} {node}: {}",
+                status.max_rollback_depth
+            );
             let mean = status.resimulated as f64 / status.rollbacks as f64;
             assert!(mean <= 3.5, "{mesh} {node}: {mean}");
             assert!(status.rollbacks >= 140, "{mesh} {node}");
@@ -98,7 +104,7 @@ fn a_match_moves_to_rollback_and_back_as_latency_changes() {
         room.run(1000);
         room.assert_same();
         room.assert_recorded();
-        assert!(room.confirmed(HOST, room.status(HOST).settled).len() > 900);
+        assert!(room.confirmed(HOST, room.status(HOST).confirmed_tick).len() > 900);
     }
 }
 
@@ -153,7 +159,7 @@ fn a_spectator_sees_what_happened_and_predicts_nothing() {
     room.assert_same();
     let status = room.status(watcher);
     assert!(!status.predicting && status.rollbacks == 0, "{status:?}");
-    assert!(room.confirmed(watcher, status.settled).len() > 100);
+    assert!(room.confirmed(watcher, status.confirmed_tick).len() > 100);
 }
 
 #[test]
@@ -175,7 +181,7 @@ fn who_joins_a_running_game_takes_part() {
                 .count()
                 == 4
         );
-        assert!(room.confirmed(late, room.status(late).settled).len() > 100);
+        assert!(room.confirmed(late, room.status(late).confirmed_tick).len() > 100);
     }
 }
 

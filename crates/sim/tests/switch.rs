@@ -341,7 +341,7 @@ impl Room {
                 }
             }
         }
-        let settled = self.game(node).status().settled;
+        let settled = self.game(node).status().confirmed_tick;
         let forgotten = open.iter().find(|(tick, _)| tick.0 + 10 < settled.0);
         assert_eq!(forgotten, None, "{node} at tick {settled}");
     }

@@ -240,9 +240,9 @@ impl Engine {
         let seat = &self.seat;
         let status = Status {
             tick: self.tick(),
-            settled: self.tick(),
+            confirmed_tick: self.tick(),
             running: seat.start.is_some(),
-            lagged: seat.lagged,
+            stalled_ticks: seat.lagged,
             refused: seat.refused,
             inputs_refused: seat.inputs_refused,
             trouble: seat.trouble.clone(),
@@ -253,15 +253,15 @@ impl Engine {
         };
         let predicted = &guest.predicted;
         Status {
-            settled: guest.newest,
+            confirmed_tick: guest.newest,
             predicting: seat.settings.prediction.is_some(),
             rollbacks: predicted.corrections,
             resimulated: predicted.resimulated,
-            deepest: predicted.deepest,
-            delay: guest.delay(),
+            max_rollback_depth: predicted.deepest,
+            interpolation_delay: guest.delay(),
             lead: guest.lead.length(),
             corrections: predicted.corrections,
-            beyond_compensation: guest.beyond,
+            beyond_lag_compensation: guest.beyond,
             ..status
         }
     }

@@ -118,7 +118,7 @@
 //!     in_sync: true,
 //!     away: false,
 //!     watches: false,
-//!     life: 0,
+//!     incarnation: 0,
 //!     latency: Duration::ZERO,
 //!     loss: 0,
 //! };

@@ -225,7 +225,7 @@ impl Voice {
 /// How much of this program's voice a peer was told.
 #[derive(Clone, Copy, Debug)]
 struct Cursor {
-    life: u64,
+    incarnation: u64,
     told: Tick,
     /// What it last said of itself.
     executed: Tick,
@@ -244,7 +244,7 @@ impl Lockstep {
     pub fn new(config: LockstepConfig) -> Result<Lockstep, LockstepError> {
         config.check()?;
         Ok(Lockstep {
-            ahead: Ahead::new(config.delay, 2, SETTLES),
+            ahead: Ahead::new(config.input_delay, 2, SETTLES),
             extra: Extra::new(config.patience),
             config,
             roster: None,
@@ -326,7 +326,7 @@ impl Lockstep {
             let _ = write!(
                 words,
                 "; {}/{} from {} known to {}",
-                id.peer, id.life, voice.from, voice.upto
+                id.peer, id.incarnation, voice.from, voice.upto
             );
             if let Some(end) = voice.end {
                 let _ = write!(words, " ends at {end}");
@@ -368,10 +368,10 @@ impl Lockstep {
             .is_some_and(|roster| roster.me == roster.authority)
     }
 
-    /// A peer's voice in the life it has now.
+    /// A peer's voice in the incarnation it has now.
     fn voice_id(&self, peer: PeerId) -> Option<VoiceId> {
-        let life = self.roster.as_ref()?.member(peer)?.life;
-        Some(VoiceId { peer, life })
+        let incarnation = self.roster.as_ref()?.member(peer)?.incarnation;
+        Some(VoiceId { peer, incarnation })
     }
 
     /// The voice after another one, in their order; the first after none.
@@ -522,18 +522,18 @@ impl Model for Lockstep {
     fn status(&self) -> Status {
         Status {
             tick: self.head,
-            settled: self.next,
+            confirmed_tick: self.next,
             running: self.start.is_some(),
-            lagged: self.lagged,
+            stalled_ticks: self.lagged,
             waiting_for: self.stalled.map(|(_, id)| id.peer),
             behind: self.behind(),
-            ahead: self.ahead.ticks(),
-            turn: self.turn,
-            extra: self.lateness(),
+            input_delay: self.ahead.ticks(),
+            turn_length: self.turn,
+            playout_delay: self.lateness(),
             predicting: self.predicts(),
             rollbacks: self.again.times,
             resimulated: self.again.ticks,
-            deepest: self.again.deepest,
+            max_rollback_depth: self.again.deepest,
             desyncs: self.guard.desyncs(),
             refused: self.refused,
             initiative: self.initiative,

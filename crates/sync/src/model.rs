@@ -120,8 +120,8 @@ pub struct Member {
     pub away: bool,
     /// Whether it only watches.
     pub watches: bool,
-    /// Which life of the peer it is: another number after it was away.
-    pub life: u64,
+    /// The incarnation of the peer, as in SWIM: another number each time it comes back after it was away.
+    pub incarnation: u64,
     /// One way to it from here, as far as known.
     pub latency: Duration,
     /// Packets that get lost on the way to it, in percent, as far as known.
@@ -201,51 +201,51 @@ impl core::fmt::Display for DesyncReport {
     }
 }
 
-/// How things stand with a model.
+/// The state and the counters of a model.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Status {
-    /// The world's tick.
+    /// The tick of the world: the predicted one where the model predicts.
     pub tick: Tick,
-    /// Ticks that nothing can change any more.
-    pub settled: Tick,
+    /// The confirmed tick: nothing before it can change any more.
+    pub confirmed_tick: Tick,
     /// Whether the world has a state and a beginning.
     pub running: bool,
-    /// Ticks during which the simulation could not go on although it was due, so far.
-    pub lagged: u64,
-    /// For whom it waits now, while it stands still.
+    /// Ticks that were due while the simulation stalled, so far.
+    pub stalled_ticks: u64,
+    /// The peer whose inputs a stalled simulation waits for.
     pub waiting_for: Option<PeerId>,
     /// Ticks by which this machine is behind what it could have simulated.
     pub behind: u64,
-    /// Ticks between the end of a turn and its first tick, as this program schedules its own.
-    pub ahead: u64,
+    /// Input delay, in ticks: from the end of a turn to its first tick, as this program schedules its own.
+    pub input_delay: u64,
     /// Ticks of the newest turn.
-    pub turn: u64,
-    /// How much later than the others' schedule this program simulates.
-    pub extra: Duration,
-    /// Whether ticks are simulated before everything is known of them.
+    pub turn_length: u64,
+    /// Playout delay: how much later than the common schedule this program simulates.
+    pub playout_delay: Duration,
+    /// Whether ticks are simulated before all their inputs are known.
     pub predicting: bool,
-    /// How often something turned out to be other than predicted, so far.
+    /// How often a prediction was wrong and ticks were resimulated, so far.
     pub rollbacks: u64,
-    /// Ticks that were simulated again for that, so far.
+    /// Ticks that were resimulated, so far.
     pub resimulated: u64,
-    /// The most ticks that were simulated again at once, so far.
-    pub deepest: u64,
-    /// How much later than the authority's present others are shown.
-    pub delay: Duration,
+    /// The maximum number of ticks resimulated at once, so far.
+    pub max_rollback_depth: u64,
+    /// Interpolation delay: how much later than the authority's present the others are shown.
+    pub interpolation_delay: Duration,
     /// How far ahead of the authority's present one's own inputs are given.
     pub lead: Duration,
-    /// How often what was simulated here was not what the authority says, so far.
+    /// How often the authority's state differed from what was simulated here, so far.
     pub corrections: u64,
-    /// Whether this program is so far away that its shots are judged by what the authority sees: show how far to aim ahead.
-    pub beyond_compensation: bool,
-    /// Desyncs seen so far.
+    /// Whether this program is too far away for lag compensation: its shots are judged by the authority's present, so show how far to aim ahead.
+    pub beyond_lag_compensation: bool,
+    /// Desyncs detected so far.
     pub desyncs: u64,
-    /// Messages that were malformed or from somebody who may not send them.
+    /// Messages that were malformed or from a peer that may not send them.
     pub refused: u64,
-    /// Who holds the initiative, in a game without real time.
+    /// The player that holds the initiative, in a game without real time.
     pub initiative: Option<PlayerId>,
     /// Inputs that were not taken because too many waited.
     pub inputs_refused: u64,
-    /// Words about the last thing that went wrong.
+    /// A description of the last thing that went wrong.
     pub trouble: Option<String>,
 }

@@ -24,7 +24,7 @@ const MAX_GO_ON: u64 = 600;
 /// recordings are the same. Other than there, in a hosted room too everyone says itself in which tick it does what, and the host passes that
 /// on once a tick, so that traffic grows with the number of players and not with its square.
 ///
-/// [`Status::tick`] is the tick that is shown, [`Status::settled`] the one before which nothing changes any more. Events of a game come
+/// [`Status::tick`] is the tick that is shown, [`Status::confirmed_tick`] the one before which nothing changes any more. Events of a game come
 /// [predicted](crate::Stage::Predicted) first, and each is confirmed or cancelled exactly once.
 ///
 /// ```
@@ -33,7 +33,7 @@ const MAX_GO_ON: u64 = 600;
 ///
 /// let model = Rollback::new(RollbackConfig {
 ///     // A fighting game: the same delay for everybody.
-///     delay: Length::Fixed(2),
+///     input_delay: Length::Fixed(2),
 ///     ..RollbackConfig::default()
 /// })?;
 /// assert_eq!(model.config().window, 8);
@@ -53,7 +53,7 @@ pub struct RollbackConfig {
     pub window: u64,
     /// Ticks from an input to the tick it takes effect in. Each tick of delay makes corrections a tick shorter. Default 1, and up to 15
     /// where the window alone does not reach.
-    pub delay: Length,
+    pub input_delay: Length,
     /// What to do where the window ends. Default: wait.
     pub beyond: Beyond,
     /// While the farthest round trip is shorter than this nothing is predicted, and inputs are delayed as long as they travel: the game is
@@ -62,7 +62,7 @@ pub struct RollbackConfig {
     /// What to do about a machine that cannot keep up. Default: slow everyone by a tenth if it is half a second behind.
     pub slow: SlowMachine,
     /// Ticks between two comparisons of everyone's state; 0 for none. Default 60.
-    pub check_every: u64,
+    pub desync_check_interval: u64,
     /// How much later spectators see the game. Default none.
     pub spectator_delay: Duration,
     /// How much later than the others a program that predicts nothing may simulate to make up for an unsteady connection; and for how long
@@ -89,11 +89,11 @@ impl Default for RollbackConfig {
         let lockstep = LockstepConfig::default();
         Self {
             window: 8,
-            delay: Length::Dynamic { least: 1, most: 15 },
+            input_delay: Length::Dynamic { min: 1, max: 15 },
             beyond: Beyond::Wait,
             lockstep_below: Duration::ZERO,
             slow: lockstep.slow,
-            check_every: lockstep.check_every,
+            desync_check_interval: lockstep.desync_check_interval,
             spectator_delay: lockstep.spectator_delay,
             patience: lockstep.patience,
             keep: lockstep.keep,
@@ -152,9 +152,9 @@ impl Rollback {
         }
         let mut engine = Lockstep::new(LockstepConfig {
             turn: Length::Fixed(1),
-            delay: config.delay,
+            input_delay: config.input_delay,
             slow: config.slow,
-            check_every: config.check_every,
+            desync_check_interval: config.desync_check_interval,
             spectator_delay: config.spectator_delay,
             patience: config.patience,
             keep: config.keep,

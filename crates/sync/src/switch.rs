@@ -209,7 +209,10 @@ impl Switch {
         let in_advance = 2 * farthest.unwrap_or_default() + IN_ADVANCE;
         let ticks = in_advance.as_nanos().div_ceil(self.tick_time.as_nanos()) as u64;
         let decree = Decree {
-            tick: status.tick.max(status.settled) + ticks + status.ahead + 2 * status.turn,
+            tick: status.tick.max(status.confirmed_tick)
+                + ticks
+                + status.input_delay
+                + 2 * status.turn_length,
             which: choice,
         };
         let others = self.others().collect();
@@ -295,10 +298,11 @@ impl Switch {
 
 impl Model for Switch {
     fn handle_roster(&mut self, now: Duration, roster: &Roster) {
-        let life = |roster: &Roster, peer| roster.member(peer).map(|member| member.life);
+        let incarnation =
+            |roster: &Roster, peer| roster.member(peer).map(|member| member.incarnation);
         if let Some(before) = &self.roster {
             self.passed
-                .retain(|peer, _| life(before, *peer) == life(roster, *peer));
+                .retain(|peer, _| incarnation(before, *peer) == incarnation(roster, *peer));
         }
         self.rates.retain(|peer, _| roster.member(*peer).is_some());
         self.to_hand
@@ -415,10 +419,10 @@ impl Model for Switch {
         let status = self.running.model().status();
         let counted = &self.counted;
         Status {
-            lagged: counted.lagged + status.lagged,
+            stalled_ticks: counted.stalled_ticks + status.stalled_ticks,
             rollbacks: counted.rollbacks + status.rollbacks,
             resimulated: counted.resimulated + status.resimulated,
-            deepest: counted.deepest.max(status.deepest),
+            max_rollback_depth: counted.max_rollback_depth.max(status.max_rollback_depth),
             corrections: counted.corrections + status.corrections,
             desyncs: counted.desyncs + status.desyncs,
             refused: counted.refused + status.refused + self.refused,

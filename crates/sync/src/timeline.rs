@@ -8,7 +8,7 @@ use crate::{PeerId, PlayerId, Tick, TickInputs};
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct VoiceId {
     pub(crate) peer: PeerId,
-    pub(crate) life: u64,
+    pub(crate) incarnation: u64,
 }
 
 /// Who comes and goes, at a tick.
@@ -204,7 +204,7 @@ mod tests {
         let voice = Change::Voice(
             VoiceId {
                 peer: PeerId(1),
-                life: 1,
+                incarnation: 1,
             },
             [PlayerId(4)].into(),
         );

@@ -65,7 +65,7 @@ impl Two {
             in_sync: true,
             away: false,
             watches: false,
-            life: 1,
+            incarnation: 1,
             latency: Duration::from_millis(67),
             loss: 0,
         };
@@ -149,6 +149,6 @@ fn going_back_and_simulating_again_allocates_nothing() {
     let allocations = allocation_counter::measure(|| two.run(45));
     let status = two.peers[1].0.status();
     assert!(status.resimulated > before.resimulated + 100, "{status:?}");
-    assert_eq!(status.lagged, before.lagged);
+    assert_eq!(status.stalled_ticks, before.stalled_ticks);
     assert_eq!(allocations.count_total, 0);
 }

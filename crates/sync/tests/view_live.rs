@@ -190,7 +190,7 @@ impl Two {
             in_sync: true,
             away: false,
             watches: false,
-            life: 1,
+            incarnation: 1,
             latency: ms(67),
             loss: 0,
         };

@@ -45,9 +45,9 @@ impl<G: Contest, M: ArenaModel> Arena<G, M> {
     /// Events that were not resolved exactly once, and those in which a member's list is not the opener's.
     pub fn wrong_events(&self) -> u64 {
         let opener = self.seat(OPENER);
-        let truth_until = opener.status().settled;
+        let truth_until = opener.status().confirmed_tick;
         let wrong = self.seats().map(|(_, seat)| {
-            let (told, settled) = (seat.told(), seat.status().settled);
+            let (told, settled) = (seat.told(), seat.status().confirmed_tick);
             let resolved = Tick(settled.0.saturating_sub(RESOLVED_AFTER));
             let differing = told.differing(opener.told(), settled.min(truth_until));
             told.improper + told.open_before(resolved) + differing

@@ -112,8 +112,8 @@ pub fn arena_config(case: &Case) -> Result<ArenaConfig, LabError> {
     let check_every = case.number("check_every") as u64;
     let lockstep = LockstepConfig {
         turn: length("turn", defaults.turn),
-        delay: length("delay", defaults.delay),
-        check_every,
+        input_delay: length("delay", defaults.input_delay),
+        desync_check_interval: check_every,
         keep: defaults.keep.max(4 * check_every),
         ..defaults
     };

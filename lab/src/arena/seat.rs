@@ -230,7 +230,7 @@ impl<G: Contest, M: ArenaModel> Seat<G, M> {
     pub fn counts(&self) -> Counts {
         let world = self.game.world();
         Counts {
-            ticks_lagged: self.status().lagged,
+            ticks_lagged: self.status().stalled_ticks,
             desyncs: self.desyncs,
             rollbacks: world.backs,
             resimulated: world.again,

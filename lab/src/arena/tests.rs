@@ -49,7 +49,7 @@ fn everyone_plays_and_stays_the_same() {
 #[test]
 fn a_state_that_differs_is_seen_whether_the_model_looks_or_not() {
     let mut config = config(false);
-    config.lockstep.check_every = 0;
+    config.lockstep.desync_check_interval = 0;
     let mut arena: Arena = Arena::open(config, 5).unwrap();
     arena.begin(4).unwrap();
     arena.play_until(seconds(1)).unwrap();
@@ -92,7 +92,7 @@ fn under_rollback_own_inputs_are_seen_at_once_and_what_is_put_right_is_counted()
             assert_eq!(counts.resimulated, status.resimulated);
             assert_eq!(counts.rollbacks, status.rollbacks);
             let notes = seat.notes().unwrap();
-            assert_eq!(notes.depths.iter().max(), Some(&status.deepest));
+            assert_eq!(notes.depths.iter().max(), Some(&status.max_rollback_depth));
             let mut settled = notes.own.iter().filter(|own| own.tick >= Tick(120));
             assert!(settled.all(|own| own.ticks <= 2));
             assert!(!notes.corrections.is_empty());

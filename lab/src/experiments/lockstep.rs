@@ -48,8 +48,8 @@ fn play(case: &Case, config: ArenaConfig, seed: u64) -> Result<Played, LabError>
     Ok(Played {
         delays: arena.command_delays(case.seconds("settling_s")),
         course: arena.course().clone(),
-        turn: status.turn,
-        ahead: status.ahead,
+        turn: status.turn_length,
+        ahead: status.input_delay,
         cores: None,
     })
 }
@@ -73,7 +73,7 @@ fn play_for_real(case: &Case, seed: u64) -> Result<Played, LabError> {
         room.lockstep.turn = config.lockstep.turn;
     }
     if case.number("delay") > 0.0 {
-        room.lockstep.delay = config.lockstep.delay;
+        room.lockstep.input_delay = config.lockstep.input_delay;
     }
     let outcome = crate::real_room::play(&room).map_err(in_case(case))?;
     Ok(Played {

@@ -262,7 +262,7 @@ fn figures(played: &[Played]) -> [Option<f64>; METRICS.len()] {
         moved.sorted().percentile(99.0),
         all(|p| &p.own_astray).percentile(99.0),
         all(|p| &p.others_astray).percentile(99.0),
-        Some(sum(|p| p.status.1.lagged - p.status.0.lagged) as f64 / guest_seconds),
+        Some(sum(|p| p.status.1.stalled_ticks - p.status.0.stalled_ticks) as f64 / guest_seconds),
         rate(sum(|p| p.bytes.0), guest_seconds),
         rate(sum(|p| p.bytes.1), guest_seconds),
         rate(hosts().map(|p| p.bytes.0).sum(), seconds),

@@ -291,6 +291,6 @@ fn figures(played: &[Played]) -> [Option<f64>; METRICS.len()] {
         astray.max(),
         counted(|status| status.resimulated),
         mean(|guest| guest.status.1.lead.as_secs_f64() * 1e3),
-        mean(|guest| guest.status.1.delay.as_secs_f64() * 1e3),
+        mean(|guest| guest.status.1.interpolation_delay.as_secs_f64() * 1e3),
     ]
 }

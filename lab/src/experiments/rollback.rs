@@ -184,8 +184,8 @@ fn config(case: &Case) -> Result<ArenaConfig, LabError> {
     config.closely = true;
     config.rollback = RollbackConfig {
         window,
-        delay: match case.number("delay") {
-            0.0 => defaults.delay,
+        input_delay: match case.number("delay") {
+            0.0 => defaults.input_delay,
             ticks => Length::Fixed(ticks as u64),
         },
         beyond: match case.number("go_on") {
@@ -195,12 +195,12 @@ fn config(case: &Case) -> Result<ArenaConfig, LabError> {
             },
         },
         lockstep_below: case.millis("lockstep_below_ms"),
-        check_every: config.lockstep.check_every,
+        desync_check_interval: config.lockstep.desync_check_interval,
         keep: config.lockstep.keep.max(1200),
         ..defaults
     };
     // The key is rollback's here.
-    config.lockstep.delay = LockstepConfig::default().delay;
+    config.lockstep.input_delay = LockstepConfig::default().input_delay;
     Ok(config)
 }
 

@@ -82,7 +82,7 @@ impl Trail {
         let step = Step {
             at,
             tick,
-            known: status.settled,
+            known: status.confirmed_tick,
             corrections: status.corrections.max(status.rollbacks),
             own,
         };

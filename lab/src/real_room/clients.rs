@@ -36,12 +36,12 @@ pub(super) fn arguments(room: &RealRoom, host: SocketAddr, numbers: Range<usize>
         room.seconds.to_string(),
         room.seed.to_string(),
         lockstep.keep.to_string(),
-        lockstep.check_every.to_string(),
+        lockstep.desync_check_interval.to_string(),
     ];
-    for length in [lockstep.turn, lockstep.delay] {
+    for length in [lockstep.turn, lockstep.input_delay] {
         let (least, most) = match length {
             Length::Fixed(ticks) => (ticks, ticks),
-            Length::Dynamic { least, most } => (least, most),
+            Length::Dynamic { min, max } => (min, max),
         };
         all.extend([least.to_string(), most.to_string()]);
     }
@@ -57,7 +57,10 @@ fn length(arguments: &mut impl Iterator<Item = String>) -> Result<Length, String
     let (least, most) = (next(arguments)?, next(arguments)?);
     Ok(match least == most {
         true => Length::Fixed(least),
-        false => Length::Dynamic { least, most },
+        false => Length::Dynamic {
+            min: least,
+            max: most,
+        },
     })
 }
 
@@ -74,9 +77,9 @@ pub fn be_clients(arguments: &[String]) -> Result<(), String> {
         processes: 1,
         lockstep: LockstepConfig {
             keep: next(&mut arguments)?,
-            check_every: next(&mut arguments)?,
+            desync_check_interval: next(&mut arguments)?,
             turn: length(&mut arguments)?,
-            delay: length(&mut arguments)?,
+            input_delay: length(&mut arguments)?,
             ..LockstepConfig::default()
         },
     };

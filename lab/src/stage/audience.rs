@@ -63,7 +63,8 @@ impl Audience {
     pub fn look(&mut self, look: &Look<'_>) {
         let before = self.before.entry(look.node).or_default();
         let seen = &mut self.seen;
-        seen.delays.push(look.status.delay.as_secs_f64() * 1e3);
+        seen.delays
+            .push(look.status.interpolation_delay.as_secs_f64() * 1e3);
         seen.pictures += 1;
         let Some(moment) = look.truth.at(look.displayed) else {
             before.take(look);

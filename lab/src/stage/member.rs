@@ -138,7 +138,8 @@ impl<G: Placed, M: Model> Member<G, M> {
         let time = self.game.session().time(now).unwrap_or_default();
         self.game.shown(now).places(shown);
         let status = self.game.status();
-        let time = time.as_secs_f64() - began.as_secs_f64() - status.delay.as_secs_f64();
+        let time =
+            time.as_secs_f64() - began.as_secs_f64() - status.interpolation_delay.as_secs_f64();
         (time / TICK.as_secs_f64(), status)
     }
 

@@ -65,8 +65,8 @@ impl Pair {
         let late = depth + DELAY;
         let config = RollbackConfig {
             window: RollbackConfig::default().window.max(depth + 1),
-            delay: Length::Fixed(DELAY),
-            check_every: check_every.into(),
+            input_delay: Length::Fixed(DELAY),
+            desync_check_interval: check_every.into(),
             ..RollbackConfig::default()
         };
         let mut players = Vec::new();
@@ -115,7 +115,7 @@ fn roster(me: usize, late: u64, is_mesh: bool) -> Roster {
         in_sync: true,
         away: false,
         watches: false,
-        life: 0,
+        incarnation: 0,
         loss: 0,
         latency: match usize::from(peer) == me {
             true => Duration::ZERO,

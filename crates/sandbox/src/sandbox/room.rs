@@ -33,18 +33,25 @@ impl Counted {
             Gauge::Upload => more(self.uploaded, before.uploaded) * 8e-3 / seconds,
             Gauge::Corrections => more(wrong(self), wrong(before)) / seconds,
             Gauge::RollbackDepth => again / more(wrong(self), wrong(before)).max(1.0),
-            Gauge::LaggedTicks => more(self.status.lagged, before.status.lagged) / seconds,
+            Gauge::LaggedTicks => {
+                more(self.status.stalled_ticks, before.status.stalled_ticks) / seconds
+            }
             Gauge::BufferDelay => self.buffer_ms(),
         }
     }
 
     fn buffer_ms(&self) -> f32 {
         let status = &self.status;
-        if !status.delay.is_zero() {
-            return millis(status.delay);
+        if !status.interpolation_delay.is_zero() {
+            return millis(status.interpolation_delay);
         }
-        let ticks = status.ahead + if status.predicting { 0 } else { status.turn };
-        ticks as f32 * millis(STEP) + millis(status.extra)
+        let ticks = status.input_delay
+            + if status.predicting {
+                0
+            } else {
+                status.turn_length
+            };
+        ticks as f32 * millis(STEP) + millis(status.playout_delay)
     }
 }
 

@@ -199,7 +199,7 @@ impl<M: Model> Room<M> {
     /// Everyone has counted the same, was told the same, and nothing twice. Those who came later know what happened since.
     pub fn assert_same(&self) {
         let nodes = self.nodes();
-        let settled = nodes.iter().map(|node| self.status(*node).settled);
+        let settled = nodes.iter().map(|node| self.status(*node).confirmed_tick);
         let settled = settled.min().expect("somebody");
         let all = self.confirmed(NodeId(0), settled);
         for node in nodes {
@@ -225,7 +225,7 @@ impl<M: Model> Room<M> {
                 }
             }
         }
-        let settled = self.status(node).settled;
+        let settled = self.status(node).confirmed_tick;
         let forgotten = open.iter().find(|(tick, _)| tick.0 + 10 < settled.0);
         assert_eq!(forgotten, None, "{node} at tick {settled}");
     }

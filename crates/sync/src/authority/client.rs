@@ -81,7 +81,7 @@ impl Queue {
 #[derive(Debug)]
 pub(super) struct Client {
     pub epoch: u8,
-    pub life: u64,
+    pub incarnation: u64,
     pub players: Vec<PlayerId>,
     pub watches: bool,
     /// There and back, as measured here.
@@ -111,7 +111,7 @@ impl Client {
     pub(super) fn new(member: &Member, epoch: u8, tick: Tick) -> Client {
         Client {
             epoch,
-            life: member.life,
+            incarnation: member.incarnation,
             players: member.players.clone(),
             watches: member.watches,
             round_trip: member.latency * 2,

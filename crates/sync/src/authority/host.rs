@@ -118,7 +118,7 @@ impl Host {
         let publisher = &mut self.publisher;
         self.clients.retain(|peer, client| {
             let member = roster.member(*peer);
-            let stays = member.is_some_and(|member| member.life == client.life);
+            let stays = member.is_some_and(|member| member.incarnation == client.incarnation);
             if let Some(member) = member {
                 client.players.clone_from(&member.players);
                 client.round_trip = member.latency * 2;

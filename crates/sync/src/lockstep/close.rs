@@ -136,8 +136,8 @@ impl Lockstep {
                 return;
             }
             let is_new = |member: &Member| {
-                let (peer, life) = (member.peer, member.life);
-                let voice = self.voices.get(&VoiceId { peer, life });
+                let (peer, incarnation) = (member.peer, member.incarnation);
+                let voice = self.voices.get(&VoiceId { peer, incarnation });
                 voice.is_none_or(|voice| peer == me.peer && voice.players.is_empty())
             };
             if !taking_part.clone().any(is_new) && self.unvoiced.is_empty() {
@@ -152,8 +152,8 @@ impl Lockstep {
                 _ => to + there_and_back as u64 + self.ahead.ticks() + 2,
             };
             let named = taking_part.map(|member| {
-                let (peer, life) = (member.peer, member.life);
-                (VoiceId { peer, life }, member.players.clone())
+                let (peer, incarnation) = (member.peer, member.incarnation);
+                (VoiceId { peer, incarnation }, member.players.clone())
             });
             let named: Vec<(VoiceId, Vec<PlayerId>)> = named.collect();
             for (id, players) in named {

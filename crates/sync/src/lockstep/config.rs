@@ -11,13 +11,13 @@ pub struct LockstepConfig {
     pub turn: Length,
     /// Ticks from the end of a turn to its first tick: the time its inputs have to arrive everywhere. Default 1 to 15 ticks, as
     /// measured: it rises at once when inputs come late and falls slowly. Who is farther away than the most simulates later than the others.
-    pub delay: Length,
+    pub input_delay: Length,
     /// What makes time pass. Default real time.
     pub pace: Pace,
     /// What to do about a machine that cannot keep up. Default: slow everyone by a tenth if it is half a second behind.
     pub slow: SlowMachine,
     /// Ticks between two comparisons of everyone's state; 0 for none. Each costs a checksum and a copy of the state. Default 60.
-    pub check_every: u64,
+    pub desync_check_interval: u64,
     /// How much later spectators see the game. They wait as long for their first picture; the session's `load_grace` must be longer. Default none.
     pub spectator_delay: Duration,
     /// How much later than the others this program may simulate to make up for an unsteady connection. Who is later than
@@ -35,9 +35,9 @@ pub enum Length {
     /// As the connections require.
     Dynamic {
         /// Never fewer.
-        least: u64,
+        min: u64,
         /// Never more.
-        most: u64,
+        max: u64,
     },
 }
 
@@ -45,15 +45,15 @@ impl Length {
     pub(crate) fn clamp(self, ticks: u64) -> u64 {
         match self {
             Self::Fixed(ticks) => ticks,
-            Self::Dynamic { least, most } => ticks.clamp(least, most),
+            Self::Dynamic { min, max } => ticks.clamp(min, max),
         }
     }
 
-    fn least(self) -> u64 {
+    fn min(self) -> u64 {
         self.clamp(0)
     }
 
-    fn most(self) -> u64 {
+    fn max(self) -> u64 {
         self.clamp(u64::MAX)
     }
 }
@@ -98,14 +98,14 @@ pub enum SlowMachine {
 impl Default for LockstepConfig {
     fn default() -> Self {
         Self {
-            turn: Length::Dynamic { least: 1, most: 8 },
-            delay: Length::Dynamic { least: 1, most: 15 },
+            turn: Length::Dynamic { min: 1, max: 8 },
+            input_delay: Length::Dynamic { min: 1, max: 15 },
             pace: Pace::RealTime,
             slow: SlowMachine::Ease {
                 behind: 30,
                 percent: 10,
             },
-            check_every: 60,
+            desync_check_interval: 60,
             spectator_delay: Duration::ZERO,
             patience: Duration::from_millis(500),
             keep: 1200,
@@ -118,18 +118,17 @@ impl LockstepConfig {
     pub fn classic() -> Self {
         Self {
             turn: Length::Fixed(15),
-            delay: Length::Fixed(15),
-            check_every: 300,
+            input_delay: Length::Fixed(15),
+            desync_check_interval: 300,
             ..Self::default()
         }
     }
 
     pub(crate) fn check(&self) -> Result<(), LockstepError> {
-        if self.turn.least() == 0 || self.turn.most() > 600 || self.turn.least() > self.turn.most()
-        {
+        if self.turn.min() == 0 || self.turn.max() > 600 || self.turn.min() > self.turn.max() {
             return Err(LockstepError::Turn);
         }
-        if self.delay.most() > 600 || self.delay.least() > self.delay.most() {
+        if self.input_delay.max() > 600 || self.input_delay.min() > self.input_delay.max() {
             return Err(LockstepError::Delay);
         }
         if let Pace::Initiative { ticks } = self.pace
@@ -142,7 +141,7 @@ impl LockstepConfig {
         {
             return Err(LockstepError::Ease);
         }
-        if self.keep < 300 || self.keep > 36_000 || self.keep < 4 * self.check_every {
+        if self.keep < 300 || self.keep > 36_000 || self.keep < 4 * self.desync_check_interval {
             return Err(LockstepError::Keep);
         }
         Ok(())
@@ -166,7 +165,7 @@ impl fmt::Display for LockstepError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Turn => "a turn has 1 to 600 ticks: set `turn` (or the ticks of the initiative) to such",
-            Self::Delay => "inputs are delayed by 0 to 600 ticks: set `delay` to such, the least not above the most",
+            Self::Delay => "inputs are delayed by 0 to 600 ticks: set `input_delay` to such, `min` not above `max`",
             Self::Ease => "everyone is slowed by 1 to 50 percent: set `percent` to such",
             Self::Keep => "inputs are kept for 300 to 36000 ticks, at least four checks: set `keep` to such",
         })

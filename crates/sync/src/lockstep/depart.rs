@@ -60,7 +60,8 @@ impl Lockstep {
         let sequenced = self.is_sequenced();
         let gone = self.voices.keys().filter(|id| {
             let member = roster.member(id.peer);
-            let here = member.is_some_and(|member| member.in_sync && member.life == id.life);
+            let here =
+                member.is_some_and(|member| member.in_sync && member.incarnation == id.incarnation);
             !here || (sequenced && id.peer != roster.authority)
         });
         let gone: Vec<VoiceId> = gone.copied().collect();

@@ -337,7 +337,8 @@ impl Lockstep {
 
     /// Whether all compare their states at a tick.
     fn is_check(&self, tick: Tick) -> bool {
-        self.config.check_every > 0 && tick.0.is_multiple_of(self.config.check_every)
+        self.config.desync_check_interval > 0
+            && tick.0.is_multiple_of(self.config.desync_check_interval)
     }
 
     /// How long nothing goes on before what is missing is asked for, again and again.

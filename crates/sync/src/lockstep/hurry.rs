@@ -129,7 +129,7 @@ mod tests {
 
     #[test]
     fn rises_at_once_and_falls_slowly() {
-        let mut ahead = Ahead::new(Length::Dynamic { least: 1, most: 20 }, 2, CALM);
+        let mut ahead = Ahead::new(Length::Dynamic { min: 1, max: 20 }, 2, CALM);
         let now = Duration::from_secs(1);
         ahead.on_slack(now, -50_000, Tick(60), Tick(64), TICK);
         assert_eq!(ahead.ticks(), 6);

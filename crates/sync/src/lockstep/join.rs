@@ -57,7 +57,7 @@ impl Lockstep {
             self.start.map_or(0, |start| start.as_micros() as u64 + 1),
         );
         put(&mut out, self.slip.as_micros() as u64);
-        put(&mut out, self.config.check_every);
+        put(&mut out, self.config.desync_check_interval);
         put(
             &mut out,
             match self.config.pace {
@@ -112,7 +112,7 @@ impl Lockstep {
             );
             let nobody = VoiceId {
                 peer: newcomer,
-                life: 0,
+                incarnation: 0,
             };
             let span = self.span_of(nobody, from, to, &entries);
             let mut bytes = Vec::new();
@@ -127,14 +127,14 @@ impl Lockstep {
         put(&mut out, 0);
         out.extend_from_slice(&world.checkpoint());
         let told = self.my_voice().map_or(self.next, |(_, voice)| voice.upto);
-        let life = member.map_or(0, |member| member.life);
+        let incarnation = member.map_or(0, |member| member.incarnation);
         for (id, voice) in &self.voices {
             self.relay.set_told(*id, newcomer, voice.upto);
         }
         self.cursors.insert(
             newcomer,
             Cursor {
-                life,
+                incarnation,
                 told,
                 executed: self.next,
                 behind: 0,
@@ -160,7 +160,7 @@ impl Lockstep {
         self.saves.forget();
         self.start = begin.start.or(self.start);
         self.slip = begin.slip;
-        self.config.check_every = begin.check_every;
+        self.config.desync_check_interval = begin.desync_check_interval;
         self.config.pace = begin.pace;
         self.predicting = begin.predicting;
         self.extra.set_floor(begin.floor);
@@ -299,7 +299,7 @@ struct Beginning<'a> {
     tick: Tick,
     start: Option<Duration>,
     slip: Duration,
-    check_every: u64,
+    desync_check_interval: u64,
     pace: Pace,
     predicting: bool,
     times: u64,
@@ -318,7 +318,7 @@ impl<'a> Beginning<'a> {
         let micros = |value: u64| Duration::from_micros(value.min(1 << 50));
         let start = r.number()?.checked_sub(1).map(micros);
         let slip = micros(r.number()?);
-        let check_every = r.number().filter(|ticks| *ticks <= 9_000)?;
+        let desync_check_interval = r.number().filter(|ticks| *ticks <= 9_000)?;
         let pace = match r.number()? {
             0 => Pace::RealTime,
             ticks @ 1..=600 => Pace::Initiative { ticks },
@@ -355,7 +355,7 @@ impl<'a> Beginning<'a> {
             tick,
             start,
             slip,
-            check_every,
+            desync_check_interval,
             pace,
             predicting,
             times,

@@ -100,7 +100,7 @@ pub(super) struct Report {
 
 pub(super) fn put_voice(out: &mut Vec<u8>, voice: VoiceId) {
     put(out, voice.peer.0.into());
-    put(out, voice.life);
+    put(out, voice.incarnation);
 }
 
 impl Bytes<'_> {
@@ -108,7 +108,7 @@ impl Bytes<'_> {
     pub(super) fn voice(&mut self) -> Option<VoiceId> {
         Some(VoiceId {
             peer: self.peer()?,
-            life: self.number()?,
+            incarnation: self.number()?,
         })
     }
 }

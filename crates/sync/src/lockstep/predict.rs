@@ -52,7 +52,7 @@ impl Lockstep {
     pub(crate) fn set_prediction(&mut self, prediction: Prediction) {
         self.predicting = true;
         self.prediction = Some(prediction);
-        self.ahead = Ahead::new(self.config.delay, 0, SETTLES);
+        self.ahead = Ahead::new(self.config.input_delay, 0, SETTLES);
     }
 
     /// Whether ticks are simulated before everything is known of them. Who only watches sees what happened.

@@ -69,13 +69,13 @@ impl Lockstep {
             }
             let first = Tick(upto.0.saturating_sub(TELL_BACK)).max(base);
             let cursor = self.cursors.entry(member.peer).or_insert(Cursor {
-                life: member.life,
+                incarnation: member.incarnation,
                 told: first,
                 executed: Tick(0),
                 behind: 0,
             });
-            if cursor.life != member.life {
-                (cursor.life, cursor.told) = (member.life, first);
+            if cursor.incarnation != member.incarnation {
+                (cursor.incarnation, cursor.told) = (member.incarnation, first);
             }
             let until = if member.watches { delayed } else { upto };
             if cursor.told >= until {

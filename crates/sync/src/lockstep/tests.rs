@@ -261,7 +261,7 @@ fn what_strangers_say_is_refused() {
     let span = Message::Span(message::Span {
         voice: VoiceId {
             peer: PeerId(1),
-            life: 1,
+            incarnation: 1,
         },
         slip: Duration::ZERO,
         from: Tick(0),

@@ -42,7 +42,7 @@ impl Switch {
         let Some(decree) = self.decree else {
             return false;
         };
-        let settled = self.running.model().status().settled;
+        let settled = self.running.model().status().confirmed_tick;
         let knows_all = self.leads() || self.running.is_same_everywhere();
         if !knows_all || settled < decree.tick {
             return false;
@@ -134,10 +134,10 @@ impl Switch {
         let next = self.choices.get(which)?.make().ok()?;
         let before = core::mem::replace(&mut self.running, next);
         let Status {
-            lagged,
+            stalled_ticks,
             rollbacks,
             resimulated,
-            deepest,
+            max_rollback_depth,
             corrections,
             desyncs,
             refused,
@@ -145,10 +145,10 @@ impl Switch {
             ..
         } = before.model().status();
         let counted = &mut self.counted;
-        counted.lagged += lagged;
+        counted.stalled_ticks += stalled_ticks;
         counted.rollbacks += rollbacks;
         counted.resimulated += resimulated;
-        counted.deepest = counted.deepest.max(deepest);
+        counted.max_rollback_depth = counted.max_rollback_depth.max(max_rollback_depth);
         counted.corrections += corrections;
         counted.desyncs += desyncs;
         counted.refused += refused;

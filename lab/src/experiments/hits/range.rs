@@ -277,10 +277,12 @@ impl Range {
             .map(|node| self.stage.member(node).status())
             .collect();
         let count = statuses.len().max(1) as f64;
-        let beyond = statuses.iter().filter(|status| status.beyond_compensation);
+        let beyond = statuses
+            .iter()
+            .filter(|status| status.beyond_lag_compensation);
         let delay = statuses
             .iter()
-            .map(|status| status.delay.as_secs_f64() * 1e3);
+            .map(|status| status.interpolation_delay.as_secs_f64() * 1e3);
         Shots {
             shots: self.shots,
             beyond: beyond.count() as f64 / count,

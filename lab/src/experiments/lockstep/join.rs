@@ -159,7 +159,7 @@ fn measure(case: &Case, seed: u64) -> Result<Measured, LabError> {
             acts.get_or_insert(took);
         }
     }
-    let turn = arena.seat(OPENER).status().turn.max(1);
+    let turn = arena.seat(OPENER).status().turn_length.max(1);
     let others = arena.seats().filter(|(node, _)| *node != newcomer);
     let pause = others.map(|(_, seat)| seat.longest_pause()).max();
     let pause = pause.unwrap_or_default();

@@ -175,7 +175,7 @@ impl Experiment for Resync {
 fn measure(case: &Case, seed: u64) -> Result<Measured, LabError> {
     let fail = |why: String| in_case(case)(format!("{why} (this repeat's seed is {seed})"));
     let config = arena::arena_config(case)?;
-    let (players, check_every) = (config.players, config.lockstep.check_every);
+    let (players, check_every) = (config.players, config.lockstep.desync_check_interval);
     let entities = config.entities as f64;
     let mut arena: Arena = Arena::open(config, seed).map_err(&fail)?;
     arena.begin(usize::from(players)).map_err(&fail)?;
@@ -209,7 +209,7 @@ fn measure(case: &Case, seed: u64) -> Result<Measured, LabError> {
     let right_from = arena.seat(victim).status().tick;
     let found = reports(&arena, peer).next();
     let (found_at, found_tick) = found.ok_or_else(|| fail("the fault was not found".into()))?;
-    let turn = arena.seat(OPENER).status().turn.max(1);
+    let turn = arena.seat(OPENER).status().turn_length.max(1);
     let others = arena.seats().filter(|(node, _)| *node != victim);
     let pause = others.map(|(_, seat)| seat.longest_pause()).max();
     let pause = pause.unwrap_or_default();
@@ -254,5 +254,7 @@ fn reports(arena: &Arena, peer: Option<PeerId>) -> impl Iterator<Item = (Duratio
 
 fn lagged_by_others(arena: &Arena, victim: NodeId) -> f64 {
     let others = arena.seats().filter(|(node, _)| *node != victim);
-    others.map(|(_, seat)| seat.status().lagged as f64).sum()
+    others
+        .map(|(_, seat)| seat.status().stalled_ticks as f64)
+        .sum()
 }

@@ -174,7 +174,7 @@ impl Played {
             played.stalls += notes.stalls;
             played.needless += notes.needless;
             played.standstill = played.standstill.max(seat.longest_pause());
-            played.ahead.push(seat.status().ahead as f64);
+            played.ahead.push(seat.status().input_delay as f64);
             let told = seat.told();
             let confirmed = told.confirmed().len() as u64;
             for (sum, more) in

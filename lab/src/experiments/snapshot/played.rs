@@ -117,7 +117,7 @@ pub fn play<G: Contest, M: Authority + 'static>(
         stage.play_until(seconds(second + 1), |look| audience.look(look))?;
     }
     sample(&stage, setting.seconds, &mut course);
-    if stage.member(OPENER).status().lagged > 0 {
+    if stage.member(OPENER).status().stalled_ticks > 0 {
         return Err("the host fell behind its own schedule".into());
     }
     Ok(sum_up(setting, &stage, before, course, audience.finish()))

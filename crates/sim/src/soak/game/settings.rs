@@ -72,7 +72,7 @@ impl Guise {
 fn length(rng: &mut Rng, most: u64) -> Length {
     match rng.chance(0.5) {
         true => Length::Fixed(1 + rng.range(0..most)),
-        false => Length::Dynamic { least: 1, most },
+        false => Length::Dynamic { min: 1, max: most },
     }
 }
 
@@ -97,9 +97,9 @@ impl Settings for LockstepConfig {
     fn random(rng: &mut Rng) -> Self {
         LockstepConfig {
             turn: length(rng, 15),
-            delay: length(rng, 15),
+            input_delay: length(rng, 15),
             slow: slow_machine(rng),
-            check_every: check_every(rng),
+            desync_check_interval: check_every(rng),
             ..LockstepConfig::default()
         }
     }
@@ -113,7 +113,7 @@ impl Settings for LockstepConfig {
     }
 
     fn set_check_every(&mut self, ticks: u64) {
-        self.check_every = ticks;
+        self.desync_check_interval = ticks;
     }
 
     fn first_guests(rng: &mut Rng) -> u64 {
@@ -144,7 +144,7 @@ impl Settings for RollbackConfig {
         let window = rng.range(2..17);
         RollbackConfig {
             window,
-            delay: length(rng, 15),
+            input_delay: length(rng, 15),
             beyond: match rng.chance(0.5) {
                 true => Beyond::Wait,
                 false => Beyond::GoOn {
@@ -156,7 +156,7 @@ impl Settings for RollbackConfig {
                 false => Duration::from_millis(rng.range(20..300)),
             },
             slow: slow_machine(rng),
-            check_every: check_every(rng),
+            desync_check_interval: check_every(rng),
             ..RollbackConfig::default()
         }
     }
@@ -171,8 +171,8 @@ impl Settings for RollbackConfig {
             "{}, shown tick {}, delay {}, later by {:?}{}",
             model.explain(),
             status.tick,
-            status.ahead,
-            status.extra,
+            status.input_delay,
+            status.playout_delay,
             if status.predicting {
                 ", predicting"
             } else {
@@ -182,7 +182,7 @@ impl Settings for RollbackConfig {
     }
 
     fn set_check_every(&mut self, ticks: u64) {
-        self.check_every = ticks;
+        self.desync_check_interval = ticks;
     }
 
     fn first_guests(rng: &mut Rng) -> u64 {

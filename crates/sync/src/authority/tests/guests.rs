@@ -194,7 +194,7 @@ fn who_was_not_there_for_a_while_goes_on_from_what_is_right() {
     assert_eq!(field.place(1, 1), field.place(0, 1));
     assert_eq!(field.place(2, 1), field.place(0, 1));
     let status = field.peers[1].model.status();
-    assert!(status.deepest <= 30, "{status:?}");
+    assert!(status.max_rollback_depth <= 30, "{status:?}");
     assert!(status.lead < Duration::from_millis(120), "{status:?}");
 }
 

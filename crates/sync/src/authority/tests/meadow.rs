@@ -208,7 +208,7 @@ impl<M: Model> Field<M> {
                 in_sync: true,
                 away: false,
                 watches: false,
-                life: 1,
+                incarnation: 1,
                 latency: self.delay,
                 loss: self.loss as u8,
             })

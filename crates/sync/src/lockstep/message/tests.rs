@@ -21,18 +21,21 @@ fn messages_are_written_as_the_page_says() {
         slack,
     });
     let checksum = 0x0102_0304_0506_0708;
-    let (peer, life) = (PeerId(3), 9);
+    let (peer, incarnation) = (PeerId(3), 9);
     for (name, message) in [
         ("lockstep.report", report),
         ("lockstep.check", Message::Check { tick, checksum }),
         (
             "lockstep.want",
             Message::Want {
-                voice: VoiceId { peer, life },
+                voice: VoiceId { peer, incarnation },
                 from: Tick(100),
             },
         ),
-        ("lockstep.recall", Message::Recall(VoiceId { peer, life })),
+        (
+            "lockstep.recall",
+            Message::Recall(VoiceId { peer, incarnation }),
+        ),
     ] {
         assert_eq!(message.write(), vector(name), "{name}");
         assert_eq!(Message::read(&vector(name)), Some(message), "{name}");
@@ -62,7 +65,7 @@ fn a_span_comes_back_as_written() {
     let span = Span {
         voice: VoiceId {
             peer: PeerId(3),
-            life: 9,
+            incarnation: 9,
         },
         slip: Duration::from_micros(77),
         from: Tick(100),
@@ -76,7 +79,7 @@ fn a_span_comes_back_as_written() {
                 Change::Voice(
                     VoiceId {
                         peer: PeerId(4),
-                        life: 2,
+                        incarnation: 2,
                     },
                     vec![PlayerId(5), PlayerId(6)],
                 ),
@@ -114,7 +117,7 @@ fn words_come_back_as_written_and_damaged_ones_are_refused() {
     Words::begin(Duration::from_micros(77), true, begin, &mut bytes);
     let voice = |peer| VoiceId {
         peer: PeerId(peer),
-        life: 300,
+        incarnation: 300,
     };
     Words::add(&mut bytes, begin, voice(1), (Tick(1050), Tick(1055)), &[]);
     Words::add(

@@ -59,8 +59,8 @@ fn nobody_waits_and_everyone_sees_the_same() {
                 // A host is in the middle: it hears in time what guests say in time for each other.
                 let is_host = !mesh && peer.model.is_authority();
                 assert!(status.rollbacks > 50 || is_host, "{status:?}");
-                assert!(status.deepest <= 8, "{status:?}");
-                assert!(status.ahead <= 3, "{status:?}");
+                assert!(status.max_rollback_depth <= 8, "{status:?}");
+                assert!(status.input_delay <= 3, "{status:?}");
             }
             assert_eq!(shore.peers[1].model.lagged, lagged);
         }
@@ -75,7 +75,7 @@ fn a_rollback_is_as_deep_as_the_latency_requires() {
     for peer in &shore.peers {
         let status = peer.model.status();
         // 50 ms are three ticks, of which one is the delay of inputs; up to one passes until the next tick, one state in two is kept.
-        assert!((2..=4).contains(&status.deepest), "{status:?}");
+        assert!((2..=4).contains(&status.max_rollback_depth), "{status:?}");
         let mean = status.resimulated as f64 / status.rollbacks as f64;
         assert!(mean < 3.5, "{status:?}");
     }

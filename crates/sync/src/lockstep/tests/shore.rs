@@ -138,7 +138,7 @@ impl Shore {
                 in_sync: true,
                 away: false,
                 watches: false,
-                life: 1,
+                incarnation: 1,
                 latency: self.delay,
                 loss: self.loss as u8,
             })
