@@ -1,10 +1,8 @@
 //! The model changed while the game goes on: by whoever hosts it, here by typing.
 //!
-//! `host`, or `serve`, and `join ADDRESS`. Press Enter to knock. Who hosts types lockstep, rollback, snapshot or statesync.
+//! `host`, or `serve`, and `join ADDRESS`. Press Enter to knock. Who hosts types lockstep, rollback, snapshot or state-sync.
 use samestep::prelude::*;
 use std::{error::Error, io, sync::mpsc, thread, time::Duration};
-
-const NAMES: [&str; 4] = ["lockstep", "rollback", "snapshot", "statesync"];
 
 #[derive(Clone, Default, PartialEq, Debug, Wire)]
 struct Knock(bool);
@@ -35,12 +33,7 @@ impl Simulation for Door {
 
 fn main() -> Result<(), Box<dyn Error>> {
     // Everyone has to give the same choices. The first runs first.
-    let model = Switch::new(vec![
-        Choice::Lockstep(LockstepConfig::default()),
-        Choice::Rollback(RollbackConfig::default()),
-        Choice::Snapshot(SnapshotConfig::default()),
-        Choice::StateSync(StateSyncConfig::default()),
-    ])?;
+    let model = Switch::new(ModelKind::ALL.iter().map(|kind| kind.config()).collect())?;
     let config = SessionConfig::new("door", 1).player("somebody");
     let mut game = Game::from_args(config, model, Door::default())?;
     println!("This is port {}.", game.local_addr().port());
@@ -55,7 +48,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         game.run_for(Duration::from_millis(20))?;
         let current = game.driver().machine().model().current();
         if current != before {
-            println!("The model is {}.", NAMES[current]);
+            println!("The model is {}.", ModelKind::ALL[current].name);
             before = current;
         }
         while let Some(Occurrence { stage, event, .. }) = game.next_event() {
@@ -75,14 +68,18 @@ fn main() -> Result<(), Box<dyn Error>> {
 fn change(game: &mut Game<Door, Switch>, name: &str) {
     let now = game.driver().now();
     let time = game.driver().machine().session().time(now);
-    match (NAMES.iter().position(|known| *known == name), time) {
+    let mut kinds = ModelKind::ALL.iter();
+    match (kinds.position(|kind| kind.name == name), time) {
         (Some(choice), Some(time)) => {
             let model = game.driver_mut().machine_mut().model_mut();
             if !model.to(time, choice) {
                 println!("Not now: only who hosts may, and one change after the other.");
             }
         }
-        _ => println!("Type nothing, or one of {}.", NAMES.join(", ")),
+        _ => {
+            let names: Vec<_> = ModelKind::ALL.iter().map(|kind| kind.name).collect();
+            println!("Type nothing, or one of {}.", names.join(", "));
+        }
     }
 }
 

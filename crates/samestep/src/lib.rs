@@ -122,12 +122,12 @@ pub mod prelude {
         RequestId, Role, Session, SessionConfig, SessionEvent, Shared, State, Ticket, To, Verdict,
     };
     pub use samestep_sync::{
-        Beside, Beyond, Both, Choice, DisplayDelay, Either, Entities, EntityId, Events, Input,
-        Inputs, Interest, Interpolation, Length, List, Live, Lockstep, LockstepConfig, Model,
-        Occurrence, Others, Owner, Pace, Past, PeerId, Playback, PlayerId, Relevance, Replay, Rng,
-        Rollback, RollbackConfig, SetError, Simulation, SlowMachine, SmoothConfig, SmoothView,
-        Snapshot, SnapshotConfig, Stage, StateSync, StateSyncConfig, Status, Switch, Synced, Tick,
-        World,
+        Beside, Beyond, Both, DisplayDelay, Either, Entities, EntityId, Events, Input, Inputs,
+        Interest, Interpolation, Length, List, Live, Lockstep, LockstepConfig, Model, ModelConfig,
+        ModelKind, Occurrence, Others, Owner, Pace, Past, PeerId, Playback, PlayerId, Relevance,
+        Replay, Rng, Rollback, RollbackConfig, SetError, Simulation, SlowMachine, SmoothConfig,
+        SmoothView, Snapshot, SnapshotConfig, Stage, StateSync, StateSyncConfig, Status, Switch,
+        Synced, Tick, World,
     };
     pub use samestep_transport::{Impaired, Memory, Tcp, Transport, Udp};
 }

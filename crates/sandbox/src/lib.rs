@@ -29,7 +29,7 @@
 //!
 //! - [`Scenario`]: game, model, players, seed, network; a link that one can send to somebody. [`Conditions`]: a player's line to the server.
 //! - [`Sandbox`]: the match. [`Moment`]: what everyone saw at one time, and what was true. [`Gauges`]: what is plotted.
-//! - [`ModelKind`]: the models there are. [`Playable`]: what a game says of itself to be played here.
+//! - [`ModelKind`]: the models of `samestep-sync`. [`Playable`]: what a game says of itself to be played here.
 //!
 //! # What it does not do
 //!
@@ -40,7 +40,6 @@ mod conditions;
 mod games;
 mod gauges;
 mod history;
-mod kinds;
 mod playable;
 mod sandbox;
 mod scenario;
@@ -48,7 +47,7 @@ mod scenario;
 pub use conditions::{Conditions, PRESETS};
 pub use gauges::{Gauge, Gauges, SAMPLES_PER_SECOND};
 pub use history::{History, Moment};
-pub use kinds::ModelKind;
 pub use playable::{Playable, Setup, Sizes};
+pub use samestep_sync::ModelKind;
 pub use sandbox::{Desync, Driver, STEP, Sandbox, SandboxError};
 pub use scenario::{LinkError, Scenario, Server};

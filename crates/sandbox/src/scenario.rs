@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use samestep_sync::RoomKind;
+
 use crate::{Conditions, ModelKind, Setup};
 
 /// What a match is to be like. The same scenario is the same match, to the last bit, as long as nobody intervenes.
@@ -57,7 +59,11 @@ impl Server {
 
     /// Whether a model can be played so.
     pub fn supports(self, kind: ModelKind) -> bool {
-        self != Server::Mesh || kind.in_mesh
+        kind.works_in(match self {
+            Server::Dedicated => RoomKind::Dedicated,
+            Server::Player => RoomKind::Hosted,
+            Server::Mesh => RoomKind::Mesh,
+        })
     }
 }
 

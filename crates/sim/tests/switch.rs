@@ -7,9 +7,8 @@ use samestep_netem::{LinkConfig, Loss};
 use samestep_session::{JoinTo, Match, MatchEvent, Role, SessionConfig};
 use samestep_sim::{NodeId, Testbed};
 use samestep_sync::{
-    Choice, Entities, Events, Input, Inputs, Live, LockstepConfig, Occurrence, Playback, PlayerId,
-    Record, Replay, Replicate, RollbackConfig, Simulation, SnapshotConfig, Stage, StateSyncConfig,
-    Switch, Tick,
+    Entities, Events, Input, Inputs, Live, ModelKind, Occurrence, Playback, PlayerId, Record,
+    Replay, Replicate, Simulation, Stage, Switch, Tick,
 };
 use samestep_wire::Wire;
 
@@ -124,13 +123,8 @@ fn links(latency_ms: u64, loss: f64) -> LinkConfig {
 }
 
 fn choices() -> Switch {
-    Switch::new(vec![
-        Choice::Lockstep(LockstepConfig::default()),
-        Choice::Rollback(RollbackConfig::default()),
-        Choice::Snapshot(SnapshotConfig::default()),
-        Choice::StateSync(StateSyncConfig::default()),
-    ])
-    .unwrap()
+    let choices = ModelKind::ALL.iter().map(|kind| kind.config());
+    Switch::new(choices.collect()).unwrap()
 }
 
 impl Room {

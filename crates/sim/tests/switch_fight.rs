@@ -8,7 +8,7 @@ use samestep_session::{JoinTo, Match, MatchEvent, Role, SessionConfig};
 use samestep_sim::{NodeId, Testbed};
 use samestep_sublockus::{Bot, Controls, Sublockus, SublockusConfig};
 use samestep_sync::{
-    Choice, Live, LockstepConfig, SnapshotConfig, StateSyncConfig, Switch, Tick, World,
+    Live, LockstepConfig, ModelConfig, SnapshotConfig, StateSyncConfig, Switch, Tick, World,
 };
 
 const HOST: NodeId = NodeId(0);
@@ -62,9 +62,9 @@ impl Fight {
     fn open(&mut self, node: NodeId, role: Role) {
         let config = SessionConfig::new("fight", 1).player("fighter");
         let model = Switch::new(vec![
-            Choice::Lockstep(LockstepConfig::default()),
-            Choice::Snapshot(SnapshotConfig::default()),
-            Choice::StateSync(StateSyncConfig::default()),
+            ModelConfig::Lockstep(LockstepConfig::default()),
+            ModelConfig::Snapshot(SnapshotConfig::default()),
+            ModelConfig::StateSync(StateSyncConfig::default()),
         ]);
         let game = Sublockus::new(&SublockusConfig::free_for_all(self.seed, 8)).unwrap();
         self.testbed.start(node, |now, seed| {

@@ -242,6 +242,7 @@ mod live;
 mod lockstep;
 pub mod math;
 mod model;
+mod models;
 mod past;
 pub mod random;
 mod record;
@@ -277,6 +278,7 @@ pub use list::{Full, List};
 pub use live::Live;
 pub use lockstep::{Length, Lockstep, LockstepConfig, LockstepError, Pace, SlowMachine};
 pub use model::{Carriage, DesyncReport, Member, Model, ModelEvent, Outgoing, Roster, Status};
+pub use models::{ModelConfig, ModelConfigError, ModelKind, RoomKind};
 pub use past::{Past, Seen, Sight};
 pub use random::Rng;
 pub use record::{Blend, CellKind, Describe, Field, Holds, InvalidCell, Record, Shown, When};
@@ -507,7 +509,7 @@ pub use stream::{
     DisplayDelay, Grid, Interpolation, Playout, PlayoutConfig, Publisher, PublisherConfig,
     PublisherStats, Received, Store, StoreStats, StreamPart,
 };
-pub use switch::{Choice, Conditions, Decide, Switch, SwitchError};
+pub use switch::{Conditions, Decide, Switch, SwitchError};
 pub use sync_test::{Mismatch, MismatchKind, NotANumber, SyncTestReport, sync_test};
 pub use synced::{SetError, Synced};
 pub use table::{Kind, RestoreError, Row, Schema, SchemaBuilder, Table};

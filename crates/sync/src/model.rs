@@ -83,6 +83,86 @@ pub trait Model {
     ) -> Result<(), AdoptError>;
 }
 
+/// A model that is chosen while the program runs.
+impl<M: Model + ?Sized> Model for Box<M> {
+    fn handle_roster(&mut self, now: Duration, roster: &Roster) {
+        (**self).handle_roster(now, roster);
+    }
+
+    fn handle_rate(&mut self, now: Duration, peer: PeerId, bytes_per_s: u64) -> bool {
+        (**self).handle_rate(now, peer, bytes_per_s)
+    }
+
+    fn handle_start(&mut self, now: Duration, at: Duration) {
+        (**self).handle_start(now, at);
+    }
+
+    fn handle_message(&mut self, now: Duration, from: PeerId, message: &[u8]) {
+        (**self).handle_message(now, from, message);
+    }
+
+    fn input(&mut self, now: Duration, player: PlayerId, input: &[u8]) -> bool {
+        (**self).input(now, player, input)
+    }
+
+    fn end_turn(&mut self, now: Duration, player: PlayerId) {
+        (**self).end_turn(now, player);
+    }
+
+    fn advance(&mut self, now: Duration, world: &mut dyn World) {
+        (**self).advance(now, world);
+    }
+
+    fn poll_message(&mut self) -> Option<Outgoing> {
+        (**self).poll_message()
+    }
+
+    fn reclaim(&mut self, sent: Outgoing) {
+        (**self).reclaim(sent);
+    }
+
+    fn poll_event(&mut self) -> Option<ModelEvent> {
+        (**self).poll_event()
+    }
+
+    fn view(&mut self, now: Duration, world: &mut dyn World) -> bool {
+        (**self).view(now, world)
+    }
+
+    fn hold(&mut self, tick: Tick) {
+        (**self).hold(tick);
+    }
+
+    fn poll_timeout(&self) -> Option<Duration> {
+        (**self).poll_timeout()
+    }
+
+    fn status(&self) -> Status {
+        (**self).status()
+    }
+
+    fn spectator_delay(&self) -> Duration {
+        (**self).spectator_delay()
+    }
+
+    fn checkpoint(&mut self, now: Duration, newcomer: PeerId, world: &mut dyn World) -> Vec<u8> {
+        (**self).checkpoint(now, newcomer, world)
+    }
+
+    fn hand_out(&mut self, now: Duration, world: &mut dyn World) {
+        (**self).hand_out(now, world);
+    }
+
+    fn adopt(
+        &mut self,
+        now: Duration,
+        checkpoint: &[u8],
+        world: &mut dyn World,
+    ) -> Result<(), AdoptError> {
+        (**self).adopt(now, checkpoint, world)
+    }
+}
+
 /// Who takes part, as far as a model needs to know.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Roster {

@@ -5,8 +5,8 @@ use core::time::Duration;
 
 use crate::lockstep::Prediction;
 use crate::{
-    AdoptError, Length, Lockstep, LockstepConfig, LockstepError, Model, ModelEvent, Outgoing,
-    PeerId, PlayerId, Roster, SlowMachine, Status, Tick, World,
+    AdoptError, Length, Lockstep, LockstepConfig, LockstepError, Model, ModelConfig, ModelEvent,
+    ModelKind, Outgoing, PeerId, PlayerId, RoomKind, Roster, SlowMachine, Status, Tick, World,
 };
 
 /// The most ticks of a window.
@@ -138,6 +138,15 @@ impl Default for Rollback {
 }
 
 impl Rollback {
+    /// What the registry of models says of it.
+    pub const KIND: ModelKind = ModelKind {
+        name: "rollback",
+        title: "Rollback",
+        sentence: "Only inputs travel. Your own act at once, others' are guessed to go on as before; a wrong guess is rewound and simulated again, and shows as others jumping a little.",
+        rooms: &[RoomKind::Dedicated, RoomKind::Hosted, RoomKind::Mesh],
+        config: || ModelConfig::Rollback(RollbackConfig::default()),
+    };
+
     /// The model with these settings. Refuses those that make no sense.
     pub fn new(config: RollbackConfig) -> Result<Rollback, RollbackError> {
         if !(1..=MAX_WINDOW).contains(&config.window) {

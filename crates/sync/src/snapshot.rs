@@ -4,9 +4,10 @@ use core::fmt;
 use core::time::Duration;
 
 use crate::authority::{Engine, Sent, Settings};
+use crate::switch::{Beginning, SwitchableModel};
 use crate::{
-    AdoptError, DisplayDelay, Interpolation, Model, ModelEvent, Outgoing, PeerId, PlayerId, Roster,
-    Status, Tick, World,
+    AdoptError, DisplayDelay, Interpolation, Model, ModelConfig, ModelEvent, ModelKind, Outgoing,
+    PeerId, PlayerId, RoomKind, Roster, Status, Tick, World,
 };
 
 /// The most ticks between two snapshots.
@@ -158,6 +159,15 @@ impl Default for Snapshot {
 }
 
 impl Snapshot {
+    /// What the registry of models says of it.
+    pub const KIND: ModelKind = ModelKind {
+        name: "snapshot",
+        title: "Snapshot interpolation",
+        sentence: "The server simulates and sends pictures, which are played back smoothly a moment later: nothing jumps, everything you see is past, your own character included.",
+        rooms: &[RoomKind::Dedicated, RoomKind::Hosted],
+        config: || ModelConfig::Snapshot(SnapshotConfig::default()),
+    };
+
     /// The model with these settings. Refuses those that make no sense.
     pub fn new(config: SnapshotConfig) -> Result<Snapshot, SnapshotError> {
         config.check()?;
@@ -179,13 +189,33 @@ impl Snapshot {
 /// Both models of an authority are one engine with different settings.
 macro_rules! model_of_engine {
     ($model:ty) => {
-        impl $model {
-            pub(crate) fn engine(&self) -> &Engine {
-                &self.engine
+        impl SwitchableModel for $model {
+            fn is_same_everywhere(&self) -> bool {
+                false
             }
 
-            pub(crate) fn engine_mut(&mut self) -> &mut Engine {
-                &mut self.engine
+            fn schedule(&self) -> Option<(Duration, Duration)> {
+                self.engine.schedule()
+            }
+
+            fn begin(&mut self, now: Duration, at: &Beginning<'_>, world: &mut dyn World) {
+                self.engine.begin(now, at, world);
+            }
+
+            fn farewell(&mut self, peer: PeerId) -> Vec<u8> {
+                self.engine.farewell(peer)
+            }
+
+            fn trust(&mut self, peer: PeerId) {
+                self.engine.trust(peer);
+            }
+
+            fn has_shown(&mut self, now: Duration, tick: Tick) -> bool {
+                self.engine.has_shown(now, tick)
+            }
+
+            fn finish(&mut self, world: &mut dyn World) {
+                self.engine.finish(world);
             }
         }
 

@@ -5,9 +5,10 @@ use core::time::Duration;
 
 use crate::authority::{Engine, Prediction, Sent, Settings};
 use crate::snapshot::model_of_engine;
+use crate::switch::{Beginning, SwitchableModel};
 use crate::{
-    AdoptError, Model, ModelEvent, Outgoing, PeerId, PlayerId, Roster, SnapshotConfig,
-    SnapshotError, Status, Tick, World,
+    AdoptError, Model, ModelConfig, ModelEvent, ModelKind, Outgoing, PeerId, PlayerId, RoomKind,
+    Roster, SnapshotConfig, SnapshotError, Status, Tick, World,
 };
 
 /// The most ticks that are simulated ahead.
@@ -122,6 +123,15 @@ impl Default for StateSync {
 }
 
 impl StateSync {
+    /// What the registry of models says of it.
+    pub const KIND: ModelKind = ModelKind {
+        name: "state-sync",
+        title: "State sync with prediction",
+        sentence: "The server decides. Your own character is predicted and obeys at once, everybody else is drawn from the past; where the server disagrees, yours is corrected.",
+        rooms: &[RoomKind::Dedicated, RoomKind::Hosted],
+        config: || ModelConfig::StateSync(StateSyncConfig::default()),
+    };
+
     /// The model with these settings. Refuses those that make no sense.
     pub fn new(config: StateSyncConfig) -> Result<StateSync, StateSyncError> {
         config.snapshot.check().map_err(StateSyncError::Snapshot)?;

@@ -2,29 +2,31 @@
 
 mod beginning;
 mod change;
-mod choice;
 mod hear;
 mod lend;
 mod message;
 mod policy;
 mod said;
+mod switchable;
 
+use core::fmt;
 use core::time::Duration;
 use std::collections::{BTreeMap, VecDeque};
 
 use crate::{
-    AdoptError, Carriage, Model, ModelEvent, Outgoing, PeerId, PlayerId, Roster, Status, Tick,
-    World,
+    AdoptError, Carriage, Model, ModelConfig, ModelConfigError, ModelEvent, Outgoing, PeerId,
+    PlayerId, Roster, Status, Tick, World,
 };
 pub(crate) use beginning::Beginning;
-use choice::Running;
-pub use choice::{Choice, SwitchError};
 use lend::{Book, Lent};
 use message::{Message, Numbers, mark};
 use policy::Policy;
 pub use policy::{Conditions, Decide};
 use said::Said;
+pub(crate) use switchable::SwitchableModel;
 
+/// The most models that can be chosen from.
+const MAX_CHOICES: usize = 64;
 /// How much earlier than it can be known everywhere a change is announced.
 const IN_ADVANCE: Duration = Duration::from_millis(100);
 
@@ -39,11 +41,11 @@ const IN_ADVANCE: Duration = Duration::from_millis(100);
 ///
 /// ```
 /// use core::time::Duration;
-/// use samestep_sync::{Choice, LockstepConfig, RollbackConfig, Switch};
+/// use samestep_sync::{LockstepConfig, ModelConfig, RollbackConfig, Switch};
 ///
 /// let choices = vec![
-///     Choice::Lockstep(LockstepConfig::default()),
-///     Choice::Rollback(RollbackConfig::default()),
+///     ModelConfig::Lockstep(LockstepConfig::default()),
+///     ModelConfig::Rollback(RollbackConfig::default()),
 /// ];
 /// // Rollback while few are near; not back and forth all the time.
 /// let model = Switch::new(choices)?.with_policy(Box::new(|now| {
@@ -58,13 +60,13 @@ const IN_ADVANCE: Duration = Duration::from_millis(100);
 /// ```
 #[derive(Debug)]
 pub struct Switch {
-    choices: Vec<Choice>,
+    choices: Vec<ModelConfig>,
     policy: Option<Policy>,
     /// Counts the changes.
     epoch: u64,
     /// The choice that runs.
     which: usize,
-    running: Running,
+    running: Box<dyn SwitchableModel>,
     /// When it began.
     since: Duration,
     /// The change that ends it.
@@ -134,17 +136,52 @@ struct Handover {
 struct Before {
     epoch: u64,
     decree: Decree,
-    running: Running,
+    running: Box<dyn SwitchableModel>,
     /// Who has not left it by then is handed the present epoch.
     until: Duration,
 }
 
+/// Why models cannot be changed between.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum SwitchError {
+    /// There is none, or there are too many.
+    Count,
+    /// One of them does not go with real time.
+    Pace,
+    /// One of them refuses its settings.
+    Settings(ModelConfigError),
+}
+
+impl fmt::Display for SwitchError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Count => write!(f, "give 1 to {MAX_CHOICES} models to choose from"),
+            Self::Pace => f.write_str(
+                "only models that go with real time can be changed between: set `pace` to `Pace::RealTime`",
+            ),
+            Self::Settings(error) => error.fmt(f),
+        }
+    }
+}
+
+impl core::error::Error for SwitchError {}
+
 impl Switch {
     /// The models to choose from; the first runs first. Refuses settings that make no sense.
-    pub fn new(choices: Vec<Choice>) -> Result<Switch, SwitchError> {
-        choice::check(&choices)?;
+    pub fn new(choices: Vec<ModelConfig>) -> Result<Switch, SwitchError> {
+        if !(1..=MAX_CHOICES).contains(&choices.len()) {
+            return Err(SwitchError::Count);
+        }
+        for choice in &choices {
+            let model = choice.build_switchable().map_err(SwitchError::Settings)?;
+            if !model.is_real_time() {
+                return Err(SwitchError::Pace);
+            }
+        }
         Ok(Switch {
-            running: choices[0].make()?,
+            running: choices[0]
+                .build_switchable()
+                .map_err(SwitchError::Settings)?,
             choices,
             policy: None,
             epoch: 0,
@@ -200,7 +237,7 @@ impl Switch {
     /// False if this program is not the host of a game that runs, if a change is under way, or if there is nothing to change.
     pub fn to(&mut self, now: Duration, choice: usize) -> bool {
         let may = self.leads() && self.decree.is_none() && self.have_all_passed();
-        let status = self.running.model().status();
+        let status = self.running.status();
         if !may || choice >= self.choices.len() || choice == self.which || status.tick == Tick(0) {
             return false;
         }
@@ -277,7 +314,7 @@ impl Switch {
         let mut bytes = core::mem::take(&mut self.scratch);
         let mut refused = None;
         while let Some(player) = self.said.next_untold(&mut bytes, refused) {
-            match self.running.model_mut().input(now, player, &bytes) {
+            match self.running.input(now, player, &bytes) {
                 true => self.said.on_told(player),
                 false => refused = Some(player),
             }
@@ -318,21 +355,21 @@ impl Model for Switch {
             );
         }
         self.roster = Some(roster.clone());
-        self.running.model_mut().handle_roster(now, roster);
+        self.running.handle_roster(now, roster);
         for before in &mut self.before {
-            before.running.model_mut().handle_roster(now, roster);
+            before.running.handle_roster(now, roster);
         }
     }
 
     fn handle_rate(&mut self, now: Duration, peer: PeerId, bytes_per_s: u64) -> bool {
         self.rates.insert(peer, bytes_per_s);
-        self.running.model_mut().handle_rate(now, peer, bytes_per_s);
+        self.running.handle_rate(now, peer, bytes_per_s);
         true
     }
 
     fn handle_start(&mut self, now: Duration, at: Duration) {
         self.since = at;
-        self.running.model_mut().handle_start(now, at);
+        self.running.handle_start(now, at);
     }
 
     fn handle_message(&mut self, now: Duration, from: PeerId, message: &[u8]) {
@@ -355,7 +392,7 @@ impl Model for Switch {
     }
 
     fn end_turn(&mut self, now: Duration, player: PlayerId) {
-        self.running.model_mut().end_turn(now, player);
+        self.running.end_turn(now, player);
     }
 
     fn advance(&mut self, now: Duration, world: &mut dyn World) {
@@ -378,45 +415,45 @@ impl Model for Switch {
             return Some(message);
         }
         for before in &mut self.before {
-            if let Some(mut message) = before.running.model_mut().poll_message() {
+            if let Some(mut message) = before.running.poll_message() {
                 mark(&mut message.bytes, before.epoch, Some(before.decree));
                 return Some(message);
             }
         }
         let decree = self.decree.filter(|_| self.leads());
-        let mut message = self.running.model_mut().poll_message()?;
+        let mut message = self.running.poll_message()?;
         mark(&mut message.bytes, self.epoch, decree);
         Some(message)
     }
 
     fn reclaim(&mut self, sent: Outgoing) {
-        self.running.model_mut().reclaim(sent);
+        self.running.reclaim(sent);
     }
 
     fn poll_event(&mut self) -> Option<ModelEvent> {
         let event = self.events.pop_front();
-        event.or_else(|| self.running.model_mut().poll_event())
+        event.or_else(|| self.running.poll_event())
     }
 
     fn view(&mut self, now: Duration, world: &mut dyn World) -> bool {
         let mut lent = Lent::new(world, &mut self.book);
-        self.running.model_mut().view(now, &mut lent)
+        self.running.view(now, &mut lent)
     }
 
     fn hold(&mut self, tick: Tick) {
-        self.running.model_mut().hold(tick);
+        self.running.hold(tick);
     }
 
     fn poll_timeout(&self) -> Option<Duration> {
         let before = self.before.iter().map(|before| &before.running);
         let lingering = before.filter(|running| running.is_same_everywhere());
         let models = lingering.chain([&self.running]);
-        let models = models.filter_map(|running| running.model().poll_timeout());
+        let models = models.filter_map(|running| running.poll_timeout());
         models.chain(self.wake).min()
     }
 
     fn status(&self) -> Status {
-        let status = self.running.model().status();
+        let status = self.running.status();
         let counted = &self.counted;
         Status {
             stalled_ticks: counted.stalled_ticks + status.stalled_ticks,
@@ -433,7 +470,7 @@ impl Model for Switch {
     }
 
     fn spectator_delay(&self) -> Duration {
-        self.running.model().spectator_delay()
+        self.running.spectator_delay()
     }
 
     fn checkpoint(&mut self, now: Duration, newcomer: PeerId, world: &mut dyn World) -> Vec<u8> {
@@ -444,7 +481,7 @@ impl Model for Switch {
 
     fn hand_out(&mut self, now: Duration, world: &mut dyn World) {
         let mut lent = Lent::new(world, &mut self.book);
-        self.running.model_mut().hand_out(now, &mut lent);
+        self.running.hand_out(now, &mut lent);
     }
 
     fn adopt(

@@ -46,7 +46,7 @@ fn shots(topology: &str) {
 #[test]
 fn a_host_changes_the_model_while_all_play_on() {
     let (mut host, mut guest, _) = two(SWITCH, "host", "");
-    for model in ["rollback", "snapshot", "statesync", "lockstep"] {
+    for model in ["rollback", "snapshot", "state-sync", "lockstep"] {
         let knock = guest.act("", "player 1 knocks");
         host.hears(&knock);
         change(&mut host, model);
@@ -63,9 +63,9 @@ fn a_server_changes_the_model_while_all_play_on() {
     let mut server = server.unwrap();
     one.act("", "knocks");
     other.act("", "knocks");
-    change(&mut server, "statesync");
-    one.wait_for("The model is statesync.");
-    other.wait_for("The model is statesync.");
+    change(&mut server, "state-sync");
+    one.wait_for("The model is state-sync.");
+    other.wait_for("The model is state-sync.");
     let knock = other.act("", "knocks, the 3. time");
     one.hears(&knock);
     other.end();

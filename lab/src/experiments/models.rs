@@ -2,10 +2,7 @@
 
 mod plots;
 
-use samestep_sync::{
-    Lockstep, LockstepConfig, Others, Rollback, RollbackConfig, Snapshot, SnapshotConfig,
-    StateSync, StateSyncConfig,
-};
+use samestep_sync::{ModelConfig, ModelKind, Others, StateSyncConfig};
 
 use super::in_case;
 use crate::error::LabError;
@@ -19,48 +16,23 @@ use plots::plots;
 /// Every model, side by side.
 pub struct Models;
 
-/// The models, each with its default settings. Another one is another line.
-const MODELS: &[(&str, Play)] = &[
-    ("lockstep", |s, seed| {
-        play(s, seed, || {
-            Lockstep::new(LockstepConfig::default()).expect(SENSE)
+/// The models with their default settings, and what else is compared with them.
+fn models() -> impl Iterator<Item = (&'static str, ModelConfig)> {
+    let kinds = ModelKind::ALL.iter();
+    let state_sync = |others| {
+        ModelConfig::StateSync(StateSyncConfig {
+            others,
+            ..StateSyncConfig::default()
         })
-    }),
-    ("rollback", |s, seed| {
-        play(s, seed, || {
-            Rollback::new(RollbackConfig::default()).expect(SENSE)
-        })
-    }),
-    ("snapshot", |s, seed| {
-        play(s, seed, || {
-            Snapshot::new(SnapshotConfig::default()).expect(SENSE)
-        })
-    }),
-    ("state-sync", |s, seed| {
-        play(s, seed, || state_sync(Others::Interpolated))
-    }),
-    ("state-sync-simulated", |s, seed| {
-        play(s, seed, || state_sync(Others::Simulated))
-    }),
-    ("state-sync-reckoned", |s, seed| {
-        play(s, seed, || state_sync(Others::DeadReckoned))
-    }),
-];
-
-type Play = fn(&Setting, u64) -> Result<Played, String>;
-
-const SENSE: &str = "default settings make sense";
-
-fn state_sync(others: Others) -> StateSync {
-    let config = StateSyncConfig {
-        others,
-        ..StateSyncConfig::default()
     };
-    StateSync::new(config).expect(SENSE)
+    kinds.map(|kind| (kind.name, kind.config())).chain([
+        ("state-sync-simulated", state_sync(Others::Simulated)),
+        ("state-sync-reckoned", state_sync(Others::DeadReckoned)),
+    ])
 }
 
 fn names() -> Vec<&'static str> {
-    MODELS.iter().map(|(name, _)| *name).collect()
+    models().map(|(name, _)| name).collect()
 }
 
 const KEYS: &[Key] = &[
@@ -202,11 +174,11 @@ fn measure(case: &Case, seed: u64) -> Result<Played, LabError> {
         settling: case.seconds("settling_s"),
     };
     let model = case.text("model");
-    let (_, play) = MODELS
-        .iter()
+    let (_, config) = models()
         .find(|(name, _)| *name == model)
         .expect("a model that is listed");
-    play(&setting, seed)
+    let build = move || config.build().expect("default settings make sense");
+    play(&setting, seed, build)
         .map_err(|why| in_case(case)(format!("{why} (this repeat's seed is {seed})")))
 }
 

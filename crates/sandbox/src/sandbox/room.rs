@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use samestep_netem::{IP_UDP_OVERHEAD_BYTES, Path};
 use samestep_sim::NodeId;
-use samestep_sync::{Choice, Status};
+use samestep_sync::{ModelConfig, Status};
 
 use super::{SAMPLE, SERVER, STEP, Sandbox};
 use crate::{Gauge, ModelKind, Playable, Server};
@@ -120,31 +120,32 @@ impl<G: Playable> Sandbox<G> {
     }
 
     /// The models that everyone may change between.
-    pub(super) fn choices(&self) -> Vec<Choice> {
-        let first = self.log.initial().model;
-        let mut choices = first.choices();
-        if self.scenario.server == Server::Mesh {
-            choices.truncate(1);
-        }
-        choices
+    pub(super) fn choices(&self) -> Vec<ModelConfig> {
+        let count = match self.scenario.server {
+            Server::Mesh => 1,
+            Server::Dedicated | Server::Player => ModelKind::ALL.len(),
+        };
+        let kinds = self.kinds().take(count);
+        kinds.map(|kind| kind.config()).collect()
     }
 
-    /// A model's place among the choices: the one it began under is the first.
+    /// Every model, the one it began under first.
+    fn kinds(&self) -> impl Iterator<Item = ModelKind> {
+        let first = self.log.initial().model;
+        let others = ModelKind::ALL.iter().copied();
+        std::iter::once(first).chain(others.filter(move |kind| *kind != first))
+    }
+
+    /// A model's place among the choices.
     pub(super) fn scenario_choice(&self, kind: ModelKind) -> usize {
-        let (first, place) = (self.log.initial().model.place(), kind.place());
-        match place.cmp(&first) {
-            std::cmp::Ordering::Equal => 0,
-            std::cmp::Ordering::Less => place + 1,
-            std::cmp::Ordering::Greater => place,
-        }
+        let mut kinds = self.kinds();
+        let place = kinds.position(|choice| choice == kind);
+        place.expect("there are no other models")
     }
 
     /// The model at a place among the choices.
     pub(super) fn scenario_kind(&self, choice: usize) -> ModelKind {
-        let kinds = ModelKind::ALL.iter().copied();
-        let found = kinds
-            .into_iter()
-            .find(|kind| self.scenario_choice(*kind) == choice);
-        found.expect("there are no other choices")
+        let kind = self.kinds().nth(choice);
+        kind.expect("there are no other choices")
     }
 }

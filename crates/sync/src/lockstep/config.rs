@@ -3,6 +3,8 @@
 use core::fmt;
 use core::time::Duration;
 
+use crate::{Lockstep, ModelConfig, ModelKind, RoomKind};
+
 /// Settings of [`Lockstep`](crate::Lockstep), checked once in `new`. In a hosted room the host's count for all but
 /// [`patience`](Self::patience); in a mesh each member's hold for what it sends itself, and the pace and the checks are those of the opener.
 #[derive(Clone, PartialEq, Debug)]
@@ -173,3 +175,14 @@ impl fmt::Display for LockstepError {
 }
 
 impl core::error::Error for LockstepError {}
+
+impl Lockstep {
+    /// What the registry of models says of it.
+    pub const KIND: ModelKind = ModelKind {
+        name: "lockstep",
+        title: "Lockstep",
+        sentence: "Only inputs travel, and nobody goes on before everyone's are known: all see exactly the same, each a little late, and your own hand waits for the network too.",
+        rooms: &[RoomKind::Dedicated, RoomKind::Hosted, RoomKind::Mesh],
+        config: || ModelConfig::Lockstep(LockstepConfig::default()),
+    };
+}

@@ -3,7 +3,7 @@
 use core::time::Duration;
 
 use super::message::{Checkpoint, Message};
-use super::{Before, Beginning, Decree, Handover, Lent, Running, Switch, policy};
+use super::{Before, Beginning, Decree, Handover, Lent, Switch, SwitchableModel, policy};
 use crate::{
     AdoptError, Carriage, Conditions, Member, Model, ModelEvent, Outgoing, PeerId, PlayerId,
     Status, World,
@@ -25,7 +25,7 @@ const APPLIED_EVERY: Duration = Duration::from_millis(250);
 impl Switch {
     pub(super) fn advance_running(&mut self, now: Duration, world: &mut dyn World) {
         let mut lent = Lent::new(world, &mut self.book);
-        self.running.model_mut().advance(now, &mut lent);
+        self.running.advance(now, &mut lent);
         self.learn(now);
     }
 
@@ -42,7 +42,7 @@ impl Switch {
         let Some(decree) = self.decree else {
             return false;
         };
-        let settled = self.running.model().status().confirmed_tick;
+        let settled = self.running.status().confirmed_tick;
         let knows_all = self.leads() || self.running.is_same_everywhere();
         if !knows_all || settled < decree.tick {
             return false;
@@ -92,7 +92,7 @@ impl Switch {
         self.before.push(Before {
             epoch: self.epoch - 1,
             decree,
-            until: now + LINGERS + running.model().spectator_delay(),
+            until: now + LINGERS + running.spectator_delay(),
             running,
         });
         self.tell_all_to_go_on(now, was_same);
@@ -130,8 +130,8 @@ impl Switch {
     }
 
     /// The choice takes the place of the model that runs, which is given back.
-    fn replace_running(&mut self, which: usize) -> Option<Running> {
-        let next = self.choices.get(which)?.make().ok()?;
+    fn replace_running(&mut self, which: usize) -> Option<Box<dyn SwitchableModel>> {
+        let next = self.choices.get(which)?.build_switchable().ok()?;
         let before = core::mem::replace(&mut self.running, next);
         let Status {
             stalled_ticks,
@@ -143,7 +143,7 @@ impl Switch {
             refused,
             inputs_refused,
             ..
-        } = before.model().status();
+        } = before.status();
         let counted = &mut self.counted;
         counted.stalled_ticks += stalled_ticks;
         counted.rollbacks += rollbacks;
@@ -158,7 +158,7 @@ impl Switch {
 
     /// Tells a model that is new who is there.
     fn introduce(&mut self, now: Duration) {
-        let model = self.running.model_mut();
+        let model = &mut self.running;
         if let Some(roster) = &self.roster {
             model.handle_roster(now, roster);
         }
@@ -198,7 +198,7 @@ impl Switch {
         world: &mut dyn World,
     ) -> Vec<u8> {
         let mut lent = Lent::new(world, &mut self.book);
-        let model = self.running.model_mut();
+        let model = &mut self.running;
         let checkpoint = Checkpoint {
             epoch: self.epoch,
             which: self.which,
@@ -231,7 +231,7 @@ impl Switch {
             self.introduce(now);
         }
         let mut lent = Lent::new(world, &mut self.book);
-        let model = self.running.model_mut();
+        let model = &mut self.running;
         model.adopt(now, checkpoint.model, &mut lent)?;
         self.book.replaced = false;
         self.enter(now, checkpoint.epoch, checkpoint.which);
@@ -263,7 +263,7 @@ impl Switch {
             self.trouble = Some(error.to_string());
             return false;
         }
-        let tick = self.running.model().status().tick;
+        let tick = self.running.status().tick;
         // Whoever goes the way of all goes on without a break.
         if planned != Some(tick) {
             self.events.push_back(ModelEvent::Adopted { tick });
@@ -414,7 +414,7 @@ impl Switch {
                 continue;
             }
             before.running.linger(now);
-            while before.running.model_mut().poll_event().is_some() {}
+            while before.running.poll_event().is_some() {}
             self.before.push(before);
         }
     }
@@ -443,7 +443,7 @@ impl Switch {
             return;
         };
         policy.next = now + policy::EVERY;
-        let status = self.running.model().status();
+        let status = self.running.status();
         if !status.running {
             return;
         }

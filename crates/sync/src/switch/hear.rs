@@ -73,7 +73,7 @@ impl Switch {
                 // An authority that has given a state goes on from that.
                 let counts = self.next_ask.is_some() || !self.running.is_same_everywhere();
                 if epoch == self.epoch + 1 && !farewell.is_empty() {
-                    let model = self.running.model_mut();
+                    let model = &mut self.running;
                     model.handle_message(now, from, farewell);
                 }
                 if epoch > self.epoch || (epoch == self.epoch && counts) {
@@ -107,7 +107,7 @@ impl Switch {
 
     fn hear_model(&mut self, now: Duration, from: PeerId, after: i8, bytes: &[u8]) -> Option<()> {
         if after == 0 {
-            self.running.model_mut().handle_message(now, from, bytes);
+            self.running.handle_message(now, from, bytes);
             return Some(());
         }
         if !self.leads() {
@@ -121,7 +121,7 @@ impl Switch {
         let before = self.before.iter_mut().find(|before| before.epoch == epoch);
         match before {
             Some(before) => {
-                let model = before.running.model_mut();
+                let model = &mut before.running;
                 model.handle_message(now, from, bytes);
             }
             None if epoch < self.epoch => self.hand_to(now, from, false),
@@ -152,7 +152,7 @@ impl Switch {
             return;
         }
         self.decree = Some(decree);
-        self.running.model_mut().hold(decree.tick);
+        self.running.hold(decree.tick);
         self.wake_at(now);
     }
 

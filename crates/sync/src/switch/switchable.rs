@@ -1,0 +1,83 @@
+//! What a model has to be capable of so that a running game can change to it and away from it.
+
+use core::fmt;
+use core::time::Duration;
+
+use super::Beginning;
+use crate::{Lockstep, Model, Pace, PeerId, Rollback, Tick, World};
+
+/// A model that a running game can change to and away from.
+pub(crate) trait SwitchableModel: Model + fmt::Debug + Send {
+    /// Whether its ticks follow the clock: turns that wait for players cannot be handed over.
+    fn is_real_time(&self) -> bool {
+        true
+    }
+
+    /// Whether everyone's state is the same where the model ends, so that nobody has to be sent one.
+    fn is_same_everywhere(&self) -> bool;
+
+    /// When tick 0 was due before the schedule moved, and how far it has moved.
+    fn schedule(&self) -> Option<(Duration, Duration)>;
+
+    /// Begins in the middle of a game.
+    fn begin(&mut self, now: Duration, at: &Beginning<'_>, world: &mut dyn World);
+
+    /// After the change: sends others what they still need to come as far as this program has.
+    fn linger(&mut self, _now: Duration) {}
+
+    /// A message for the model of a peer with all events that it may not have received yet.
+    fn farewell(&mut self, _peer: PeerId) -> Vec<u8> {
+        Vec::new()
+    }
+
+    /// The checkpoint made for a peer reaches it before anything else does: it counts as acknowledged.
+    fn trust(&mut self, _peer: PeerId) {}
+
+    /// Whether what is drawn has reached a tick.
+    fn has_shown(&mut self, _now: Duration, _tick: Tick) -> bool {
+        true
+    }
+
+    /// Delivers all events that are known of to the game.
+    fn finish(&mut self, _world: &mut dyn World) {}
+}
+
+impl SwitchableModel for Lockstep {
+    fn is_real_time(&self) -> bool {
+        self.config().pace == Pace::RealTime
+    }
+
+    fn is_same_everywhere(&self) -> bool {
+        true
+    }
+
+    fn schedule(&self) -> Option<(Duration, Duration)> {
+        Lockstep::schedule(self)
+    }
+
+    fn begin(&mut self, now: Duration, at: &Beginning<'_>, world: &mut dyn World) {
+        Lockstep::begin(self, now, at, world);
+    }
+
+    fn linger(&mut self, now: Duration) {
+        Lockstep::linger(self, now);
+    }
+}
+
+impl SwitchableModel for Rollback {
+    fn is_same_everywhere(&self) -> bool {
+        true
+    }
+
+    fn schedule(&self) -> Option<(Duration, Duration)> {
+        self.engine().schedule()
+    }
+
+    fn begin(&mut self, now: Duration, at: &Beginning<'_>, world: &mut dyn World) {
+        self.engine_mut().begin(now, at, world);
+    }
+
+    fn linger(&mut self, now: Duration) {
+        self.engine_mut().linger(now);
+    }
+}
