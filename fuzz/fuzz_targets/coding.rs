@@ -7,7 +7,7 @@ use libfuzzer_sys::fuzz_target;
 use samestep_proto::fuzzing::{
     Buffers, Decoder, Inbox, ReliableReceiver, coefficient, combine, repair_len,
 };
-use samestep_proto::{ChannelConfig, ChannelKind};
+use samestep_proto::{ChannelConfig, Delivery};
 
 #[derive(Arbitrary, Debug)]
 enum Input<'a> {
@@ -209,7 +209,7 @@ fn honest(ops: &[Honest]) {
         base: 0,
         key: 0,
         late: Vec::new(),
-        receiver: ReliableReceiver::new(0, &ChannelConfig::new(ChannelKind::ReliableOrdered)),
+        receiver: ReliableReceiver::new(0, &ChannelConfig::new(Delivery::ReliableOrdered)),
         buffers: Buffers::default(),
         inbox: Inbox::default(),
         received: 0,

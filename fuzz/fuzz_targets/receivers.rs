@@ -4,7 +4,7 @@
 use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
 use samestep_proto::fuzzing::{Buffers, Inbox, ReliableReceiver, UnreliableReceiver};
-use samestep_proto::{ChannelConfig, ChannelKind, Repair};
+use samestep_proto::{ChannelConfig, Delivery, Repair};
 
 const MAX_MESSAGE: usize = 20_000;
 
@@ -67,8 +67,8 @@ fn segment(items: &[Result<&[u8], u8>]) -> Vec<u8> {
     bytes
 }
 
-fn unreliable(kind: ChannelKind, ops: &[Op<'_>]) {
-    let mut config = ChannelConfig::new(kind);
+fn unreliable(delivery: Delivery, ops: &[Op<'_>]) {
+    let mut config = ChannelConfig::new(delivery);
     config.max_message = MAX_MESSAGE;
     let mut receiver = UnreliableReceiver::new(0, &config);
     let mut inbox = Inbox::default();
@@ -76,7 +76,7 @@ fn unreliable(kind: ChannelKind, ops: &[Op<'_>]) {
     for op in ops {
         let fate = match *op {
             Op::Message { seq, payload } => {
-                let seq = seq.filter(|_| kind == ChannelKind::UnreliableSequenced);
+                let seq = seq.filter(|_| delivery.is_sequenced());
                 receiver.on_message(seq, payload, &mut inbox)
             }
             Op::Fragment {
@@ -112,8 +112,8 @@ fn unreliable(kind: ChannelKind, ops: &[Op<'_>]) {
     }
 }
 
-fn reliable(kind: ChannelKind, repair: Repair, ops: &[Op<'_>]) {
-    let mut config = ChannelConfig::new(kind).repair(repair);
+fn reliable(delivery: Delivery, repair: Repair, ops: &[Op<'_>]) {
+    let mut config = ChannelConfig::new(delivery).repair(repair);
     config.max_message = MAX_MESSAGE;
     let mut receiver = ReliableReceiver::new(0, &config);
     let (mut buffers, mut inbox) = (Buffers::default(), Inbox::default());
@@ -176,16 +176,16 @@ fn reliable(kind: ChannelKind, repair: Repair, ops: &[Op<'_>]) {
     }
 }
 
-fuzz_target!(|input: (u8, Vec<Op<'_>>)| {
-    let (which, ops) = input;
-    use ChannelKind::*;
-    match which % 7 {
-        0 => unreliable(Unreliable, &ops),
-        1 => unreliable(UnreliableSequenced, &ops),
-        2 => reliable(ReliableUnordered, Repair::Coded, &ops),
-        3 => reliable(ReliableUnordered, Repair::Resend, &ops),
-        4 => reliable(ReliableOrdered, Repair::Coded, &ops),
-        5 => reliable(ReliableOrdered, Repair::Resend, &ops),
-        _ => reliable(Redundant, Repair::Repeat, &ops),
+fuzz_target!(|input: (u8, bool, Vec<Op<'_>>)| {
+    let (which, resends, ops) = input;
+    let delivery = Delivery::ALL[usize::from(which) % Delivery::ALL.len()];
+    let repair = match (delivery.is_redundant(), resends) {
+        (true, _) => Repair::Repeat,
+        (false, true) => Repair::Resend,
+        (false, false) => Repair::Coded,
+    };
+    match delivery.is_reliable() {
+        true => reliable(delivery, repair, &ops),
+        false => unreliable(delivery, &ops),
     }
 });

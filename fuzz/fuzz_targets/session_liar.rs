@@ -184,7 +184,7 @@ fuzz_target!(|input: (bool, bool, Vec<Op<'_>>)| {
                 kind,
                 payload,
             } => {
-                let delivery = Delivery::ALL[usize::from(delivery) % 5];
+                let delivery = Delivery::ALL[usize::from(delivery) % Delivery::ALL.len()];
                 let kind = match kind % 8 {
                     own @ 0..4 => MessageKind(0xFF00 + u16::from(own)),
                     kind => MessageKind(u16::from(kind - 4)),

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use samestep_netem::Path;
-use samestep_proto::{ChannelConfig, ChannelKind, Config, ConnectOptions, ConnectionId, Event};
+use samestep_proto::{ChannelConfig, Config, ConnectOptions, ConnectionId, Delivery, Event};
 use samestep_sim::{NodeId, Pace, Wake, World};
 
 /// A client connected to a server; the client is the one that sends.
@@ -87,26 +87,10 @@ pub fn config(channels: &[ChannelConfig]) -> Config {
     }
 }
 
-/// The channel kinds by the names plans use.
-pub const KINDS: [(&str, ChannelKind); 5] = [
-    ("unreliable", ChannelKind::Unreliable),
-    ("unreliable-sequenced", ChannelKind::UnreliableSequenced),
-    ("reliable-unordered", ChannelKind::ReliableUnordered),
-    ("reliable-ordered", ChannelKind::ReliableOrdered),
-    ("redundant", ChannelKind::Redundant),
-];
-
-/// Those names, for keys.
-pub const KIND_NAMES: &[&str] = &[KINDS[0].0, KINDS[1].0, KINDS[2].0, KINDS[3].0, KINDS[4].0];
-
-/// The kind of that name.
+/// The delivery that a case names.
 ///
 /// # Panics
 /// If there is none: keys admit only the known names.
-pub fn kind(name: &str) -> ChannelKind {
-    KINDS
-        .iter()
-        .find(|(known, _)| *known == name)
-        .expect("the key admits only known kinds")
-        .1
+pub fn delivery(name: &str) -> Delivery {
+    Delivery::from_name(name).expect("the key admits only known deliveries")
 }

@@ -15,24 +15,24 @@ use crate::stream::{Arrival, Stamp, StreamConfig, StreamLog};
 /// A stream over UDP.
 pub fn stream_udp(
     path: &Path,
-    kind: ChannelKind,
+    delivery: Delivery,
     config: StreamConfig,
     seed: u64,
 ) -> Result<StreamLog, String> {
     let bind = || Udp::bind(LOCALHOST).map_err(|error| format!("no UDP socket: {error}"));
-    stream(bind, bind, path, kind, config, seed)
+    stream(bind, bind, path, delivery, config, seed)
 }
 
 /// A stream in datagrams framed on a TCP connection.
 pub fn stream_tcp(
     path: &Path,
-    kind: ChannelKind,
+    delivery: Delivery,
     config: StreamConfig,
     seed: u64,
 ) -> Result<StreamLog, String> {
     let listen = || Tcp::bind(LOCALHOST).map_err(|error| format!("no TCP socket: {error}"));
     let connect = || Tcp::outgoing().map_err(|error| format!("no TCP socket: {error}"));
-    stream(listen, connect, path, kind, config, seed)
+    stream(listen, connect, path, delivery, config, seed)
 }
 
 const LOCALHOST: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
@@ -45,12 +45,12 @@ fn stream<T: Transport>(
     server: impl FnOnce() -> Result<T, String> + Send,
     client: impl FnOnce() -> Result<T, String>,
     path: &Path,
-    kind: ChannelKind,
+    delivery: Delivery,
     stream: StreamConfig,
     seed: u64,
 ) -> Result<StreamLog, String> {
-    let config = pair::config(&[ChannelConfig::new(kind)]);
-    let reliable = kind.is_reliable();
+    let config = pair::config(&[ChannelConfig::new(delivery)]);
+    let reliable = delivery.is_reliable();
     let (tell, told) = mpsc::channel();
     let left = &AtomicBool::new(false);
     let (sent, received) = thread::scope(|scope| {
@@ -205,7 +205,7 @@ mod tests {
             count: 50,
         };
         for stream in [stream_udp, stream_tcp] {
-            let log = stream(&path, ChannelKind::ReliableOrdered, config, 1).unwrap();
+            let log = stream(&path, Delivery::ReliableOrdered, config, 1).unwrap();
             let ids: Vec<_> = log
                 .arrivals
                 .iter()

@@ -277,7 +277,7 @@ fn advance(
 #[cfg(test)]
 mod tests {
     use samestep_netem::{LinkConfig, Path};
-    use samestep_proto::{ChannelConfig, ChannelKind};
+    use samestep_proto::{ChannelConfig, Delivery};
 
     use super::*;
 
@@ -307,7 +307,7 @@ mod tests {
         });
         let mut pair = Pair::connect(
             &path,
-            &[ChannelConfig::new(ChannelKind::ReliableOrdered)],
+            &[ChannelConfig::new(Delivery::ReliableOrdered)],
             None,
             3,
         )

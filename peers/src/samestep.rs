@@ -8,7 +8,7 @@ use std::{
 };
 
 use samestep_proto::{
-    AcceptConfig, ChannelId, ChannelKind, Config, ConnectOptions, ConnectionId, Endpoint, Event,
+    AcceptConfig, ChannelId, Delivery, Config, ConnectOptions, ConnectionId, Endpoint, Event,
 };
 use samestep_transport::{Poller, Transport, Udp, UdpConfig};
 
@@ -242,12 +242,12 @@ fn config(encrypted: bool) -> Config {
 }
 
 fn channel(mode: Mode) -> ChannelId {
-    let kind = match mode {
-        Mode::Unreliable => ChannelKind::Unreliable,
-        Mode::Reliable => ChannelKind::ReliableOrdered,
+    let delivery = match mode {
+        Mode::Unreliable => Delivery::Unreliable,
+        Mode::Reliable => Delivery::ReliableOrdered,
     };
     let channels = Config::new("peers", 1).channels;
-    let index = channels.iter().position(|channel| channel.kind == kind);
+    let index = channels.iter().position(|channel| channel.delivery == delivery);
     ChannelId(index.expect("one channel of each kind") as u8)
 }
 

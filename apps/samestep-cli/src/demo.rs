@@ -31,48 +31,41 @@ pub struct Arguments {
     pub link: LinkArguments,
 }
 
-/// What bots and host send each other: name, channel, bytes, time between two messages.
+/// What bots and host send each other, each on the channel of its place in the list.
 struct Traffic {
     name: &'static str,
-    channel: ChannelId,
+    delivery: Delivery,
     bytes: usize,
     interval: Duration,
-    reliable: bool,
 }
 
 /// Positions may get lost, inputs are repeated until they have arrived, events are reliable and in order.
 const TRAFFIC: [Traffic; 3] = [
     Traffic {
         name: "state",
-        channel: ChannelId(0),
+        delivery: Delivery::UnreliableSequenced,
         bytes: 64,
         interval: Duration::from_millis(50),
-        reliable: false,
     },
     Traffic {
         name: "input",
-        channel: ChannelId(1),
+        delivery: Delivery::Redundant,
         bytes: 16,
         interval: Duration::from_micros(16_667),
-        reliable: true,
     },
     Traffic {
         name: "event",
-        channel: ChannelId(2),
+        delivery: Delivery::ReliableOrdered,
         bytes: 100,
         interval: Duration::from_millis(100),
-        reliable: true,
     },
 ];
 
 fn config() -> Config {
-    let kinds = [
-        ChannelKind::UnreliableSequenced,
-        ChannelKind::Redundant,
-        ChannelKind::ReliableOrdered,
-    ];
     Config {
-        channels: kinds.into_iter().map(ChannelConfig::new).collect(),
+        channels: TRAFFIC
+            .map(|traffic| ChannelConfig::new(traffic.delivery))
+            .to_vec(),
         ..Config::new("samestep-demo", 1)
     }
 }
@@ -208,7 +201,7 @@ fn play_host(mut host: Driver<Udp>, board: &Board) -> std::io::Result<()> {
             let Some(id) = peer.id else { continue };
             write_stamp(&mut state, 0, host.now());
             // A connection that is just closing takes no more; its event follows.
-            let _ = host.send(id, TRAFFIC[0].channel, &state);
+            let _ = host.send(id, ChannelId(0), &state);
             if let Some(stats) = host.stats(id) {
                 peer.stats = stats;
             }
@@ -261,7 +254,7 @@ fn play_bot(
                     }
                     write_stamp(&mut message, sent[stream], driver.now());
                     if driver
-                        .send(id, traffic.channel, &message[..traffic.bytes])
+                        .send(id, ChannelId(stream as u8), &message[..traffic.bytes])
                         .is_ok()
                     {
                         sent[stream] += 1;
@@ -355,7 +348,8 @@ fn summary(board: &Board) -> ExitCode {
         };
         let mut parts = Vec::new();
         for ((traffic, heard), sent) in TRAFFIC.iter().zip(&peer.channels).zip(sent) {
-            broken |= traffic.reliable && (heard.arrived != *sent || heard.disorder > 0);
+            broken |=
+                traffic.delivery.is_reliable() && (heard.arrived != *sent || heard.disorder > 0);
             parts.push(format!("{} {} of {}", traffic.name, heard.arrived, sent));
         }
         println!("bot {}: {} arrived", number + 1, parts.join(", "));

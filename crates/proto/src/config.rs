@@ -4,6 +4,8 @@ use core::fmt;
 use core::time::Duration;
 use std::net::SocketAddr;
 
+use samestep_wire::Delivery;
+
 use crate::crypto::Cipher;
 
 /// Largest number of channels a connection can have.
@@ -11,34 +13,6 @@ pub const MAX_CHANNELS: usize = 32;
 
 /// Smallest [`Config::max_packet`] (and its default): fits the smallest MTU of the Internet with room for tunnels.
 pub const MIN_PACKET: usize = 1200;
-
-/// How a message travels on a channel.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum ChannelKind {
-    /// Sent once; may be lost or arrive out of order, never twice.
-    Unreliable,
-    /// Sent once; what arrives later than something newer is dropped.
-    UnreliableSequenced,
-    /// Arrives exactly once, in any order.
-    ReliableUnordered,
-    /// Arrives exactly once, in the order sent.
-    ReliableOrdered,
-    /// Reliable and ordered, repeated verbatim in the next packets until acknowledged: for small messages such as
-    /// inputs, where one lost packet must not cost a round trip and decoding must stay trivial.
-    Redundant,
-}
-
-impl ChannelKind {
-    /// Whether everything accepted by `send` arrives.
-    pub fn is_reliable(self) -> bool {
-        !matches!(self, Self::Unreliable | Self::UnreliableSequenced)
-    }
-
-    /// Whether messages are delivered in the order they were sent.
-    pub fn is_ordered(self) -> bool {
-        matches!(self, Self::ReliableOrdered | Self::Redundant)
-    }
-}
 
 /// How a reliable channel mends losses.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -55,8 +29,8 @@ pub enum Repair {
 /// One channel. Both ends must declare the same list; a difference is refused when connecting.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ChannelConfig {
-    /// How messages travel.
-    pub kind: ChannelKind,
+    /// What messages are promised.
+    pub delivery: Delivery,
     /// Larger goes first when not everything fits. Default 100.
     pub priority: u8,
     /// Longest message in bytes; a longer one is an error to the sender. Default 64 KiB unreliable, 32 MiB reliable.
@@ -74,15 +48,15 @@ pub struct ChannelConfig {
 }
 
 impl ChannelConfig {
-    /// A channel with the defaults of its kind.
-    pub fn new(kind: ChannelKind) -> Self {
-        let reliable = kind.is_reliable();
+    /// A channel with the defaults of its delivery.
+    pub fn new(delivery: Delivery) -> Self {
+        let reliable = delivery.is_reliable();
         Self {
-            kind,
+            delivery,
             priority: 100,
             max_message: if reliable { 32 << 20 } else { 64 << 10 },
             queue_limit: if reliable { 40 << 20 } else { 256 << 10 },
-            repair: if kind == ChannelKind::Redundant {
+            repair: if delivery.is_redundant() {
                 Repair::Repeat
             } else {
                 Repair::Coded
@@ -179,20 +153,12 @@ impl Default for Config {
 }
 
 impl Config {
-    /// Settings for a game and version with one channel of each kind, in the order of [`ChannelKind`].
+    /// Settings for a game and version with one channel for each delivery, in the order of [`Delivery::ALL`].
     pub fn new(game: &str, version: u32) -> Self {
-        use ChannelKind::*;
-        let kinds = [
-            Unreliable,
-            UnreliableSequenced,
-            ReliableUnordered,
-            ReliableOrdered,
-            Redundant,
-        ];
         Self {
             game: game.into(),
             version,
-            channels: kinds.into_iter().map(ChannelConfig::new).collect(),
+            channels: Delivery::ALL.map(ChannelConfig::new).to_vec(),
             ..Self::default()
         }
     }

@@ -28,7 +28,7 @@ use std::time::Duration;
 
 use crate::pacing::{Burst, Pacer, Train};
 use delay::QueueDelay;
-use delivery::Delivery;
+use delivery::DeliveryRate;
 use dispersion::Dispersion;
 
 /// What every datagram costs on the wire beyond its payload (IPv4 and UDP).
@@ -88,7 +88,7 @@ pub struct Congestion {
     rate: f64,
     pacer: Pacer,
     delay: QueueDelay,
-    delivery: Delivery,
+    delivery: DeliveryRate,
     dispersion: Dispersion,
     loss: LossRate,
     /// Receiver's clock: last reading and the time it stands for.
@@ -144,7 +144,7 @@ impl Congestion {
             rate,
             pacer: Pacer::new(now, rate, burst),
             delay: QueueDelay::new(now),
-            delivery: Delivery::default(),
+            delivery: DeliveryRate::default(),
             dispersion: Dispersion::default(),
             loss: LossRate::default(),
             clock: None,

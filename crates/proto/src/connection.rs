@@ -13,10 +13,10 @@ use std::sync::Arc;
 
 use crate::buffers::Buffers;
 use crate::channel::Channel;
-use crate::config::{ChannelKind, Config};
+use crate::config::Config;
 use crate::congestion::{self, Congestion};
 use crate::crypto::PacketCrypto;
-use crate::event::{CloseReason, Delivery, Outcome, SendError};
+use crate::event::{CloseReason, DeliveryReport, Outcome, SendError};
 use crate::exchange::{Exchange, Exchanges};
 use crate::id::{ChannelId, MessageId, PacketNumber};
 use crate::inbox::Inbox;
@@ -85,7 +85,7 @@ pub(crate) struct Connection {
     path: PathCheck,
     /// A turn for long blocks even when other traffic would fill everything.
     background_turn: u8,
-    reports: VecDeque<Delivery>,
+    reports: VecDeque<DeliveryReport>,
     exchanges: Exchanges,
     stats: Stats,
     carried: Vec<Carried>,
@@ -119,7 +119,7 @@ impl Connection {
             let channel = &config.channels[usize::from(i)];
             (
                 core::cmp::Reverse(channel.priority),
-                !channel.kind.is_reliable(),
+                !channel.delivery.is_reliable(),
                 i,
             )
         });
@@ -127,7 +127,7 @@ impl Connection {
             .channels
             .iter()
             .enumerate()
-            .filter(|(_, c)| c.kind == ChannelKind::UnreliableSequenced)
+            .filter(|(_, c)| c.delivery.is_sequenced())
             .fold(0, |bits, (i, _)| bits | 1 << i);
         Self {
             peer,
@@ -228,7 +228,7 @@ impl Connection {
         !self.inbox.is_empty()
     }
 
-    pub(crate) fn poll_delivery(&mut self) -> Option<Delivery> {
+    pub(crate) fn poll_delivery(&mut self) -> Option<DeliveryReport> {
         self.reports.pop_front()
     }
 
@@ -610,7 +610,7 @@ impl Connection {
             + self.inbox.memory_bytes()
             + self.buffers.memory_bytes()
             + self.sent.len() * 64
-            + self.reports.len() * size_of::<Delivery>()
+            + self.reports.len() * size_of::<DeliveryReport>()
     }
 }
 
@@ -624,7 +624,7 @@ impl fmt::Debug for Connection {
 }
 
 fn report(
-    reports: &mut VecDeque<Delivery>,
+    reports: &mut VecDeque<DeliveryReport>,
     channel: u8,
     id: u64,
     packet: PacketNumber,
@@ -633,7 +633,7 @@ fn report(
     if reports.len() == MAX_REPORTS {
         reports.pop_front();
     }
-    reports.push_back(Delivery {
+    reports.push_back(DeliveryReport {
         channel: ChannelId(channel),
         message: MessageId(id),
         packet,

@@ -11,7 +11,9 @@ use std::sync::Arc;
 
 use crate::config::{Config, ConfigError, ConnectOptions};
 use crate::connection::{Connection, State};
-use crate::event::{CloseReason, ConnectError, Delivery, Event, Message, SendError, Transmit};
+use crate::event::{
+    CloseReason, ConnectError, DeliveryReport, Event, Message, SendError, Transmit,
+};
 use crate::exchange::Exchange;
 use crate::handshake::{Datagram, DecodeError, RefuseReason, hash64};
 use crate::id::{ChannelId, ConnectionId, MessageId};
@@ -299,7 +301,7 @@ impl Endpoint {
     }
 
     /// The next known fate of a message sent on a channel with `report`.
-    pub fn poll_delivery(&mut self, of: ConnectionId) -> Option<Delivery> {
+    pub fn poll_delivery(&mut self, of: ConnectionId) -> Option<DeliveryReport> {
         self.connection(of)?.poll_delivery()
     }
 
@@ -538,7 +540,7 @@ impl Endpoint {
 fn hash_channels(config: &Config) -> u64 {
     let mut bytes = Vec::new();
     for channel in &config.channels {
-        bytes.extend_from_slice(&[channel.kind as u8, channel.repair as u8]);
+        bytes.extend_from_slice(&[channel.delivery as u8, channel.repair as u8]);
         bytes.extend_from_slice(&(channel.max_message as u64).to_le_bytes());
     }
     hash64(b"SStpchan", &[&bytes])

@@ -110,7 +110,7 @@ pub struct Transmit {
 
 /// The fate of a message sent on a channel with `report`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Delivery {
+pub struct DeliveryReport {
     /// The channel.
     pub channel: ChannelId,
     /// The message, as returned by `send`.

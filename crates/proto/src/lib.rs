@@ -43,7 +43,7 @@
 //!
 //! # Channels
 //!
-//! A connection has up to [`MAX_CHANNELS`] channels, each a [`ChannelConfig`] with a [`ChannelKind`]; both ends declare the same list. A loss on one holds up
+//! A connection has up to [`MAX_CHANNELS`] channels, each a [`ChannelConfig`] with a [`Delivery`]; both ends declare the same list. A loss on one holds up
 //! no other. Reliable channels mend losses before they are noticed, as their [`Repair`] says. Messages may be longer than a packet:
 //! up to 64 KiB unreliably, 32 MiB reliably, unless set otherwise.
 //!
@@ -52,7 +52,7 @@
 //! - [`Endpoint`], its [`Config`] and its [`Event`]s. [`AcceptConfig`] says who may connect, [`ConnectOptions`] what a client brings along.
 //! - [`Machine`]: the shape that endpoints have in common with what is built on them. Whoever drives one can drive the others.
 //! - [`CloseReason`], [`RefuseReason`], [`SendError`]: what went wrong, in words a player can be shown.
-//! - [`Stats`] of a connection, [`EndpointStats`] of what is outside; [`Delivery`] reports of messages; [`Exchange`]s of times, for clocks.
+//! - [`Stats`] of a connection, [`EndpointStats`] of what is outside; [`DeliveryReport`]s of messages; [`Exchange`]s of times, for clocks.
 //! - [`TokenClaims`] and `TokenIssuer`: tokens of a lobby that let a client in.
 //!
 //! # What it does not do
@@ -96,18 +96,19 @@ mod stats;
 mod token;
 
 pub use config::{
-    AcceptConfig, ChannelConfig, ChannelKind, Config, ConfigError, ConnectOptions, MAX_CHANNELS,
-    MIN_PACKET, Repair, Security,
+    AcceptConfig, ChannelConfig, Config, ConfigError, ConnectOptions, MAX_CHANNELS, MIN_PACKET,
+    Repair, Security,
 };
 pub use crypto::Cipher;
 pub use endpoint::Endpoint;
 pub use event::{
-    CloseReason, ConnectError, Delivery, Event, Message, Outcome, SendError, Transmit,
+    CloseReason, ConnectError, DeliveryReport, Event, Message, Outcome, SendError, Transmit,
 };
 pub use exchange::Exchange;
 pub use handshake::RefuseReason;
 pub use id::{ChannelId, ConnectionId, MessageId, PacketNumber};
 pub use machine::Machine;
+pub use samestep_wire::Delivery;
 pub use stats::{EndpointStats, Refused, Stats};
 #[cfg(feature = "crypto")]
 pub use token::TokenIssuer;

@@ -114,8 +114,8 @@ pub mod prelude {
     };
     pub use samestep_netem::{LinkConfig, Path, Profile};
     pub use samestep_proto::{
-        AcceptConfig, ChannelConfig, ChannelId, ChannelKind, CloseReason, Config, ConnectOptions,
-        ConnectionId, Event, Repair, Security, SendError, Stats,
+        AcceptConfig, ChannelConfig, ChannelId, CloseReason, Config, ConnectOptions, ConnectionId,
+        Event, Repair, Security, SendError, Stats,
     };
     pub use samestep_session::{
         Call, Delivery, Handlers, JoinTo, LeaveReason, Match, MatchEvent, MessageKind, NetworkId,

@@ -8,15 +8,6 @@ use syn::{Attribute, Data, DeriveInput, Error, Expr, ExprLit, Lit, LitStr, Path,
 /// Numbers from here on are the library's own.
 const FIRST_RESERVED: u64 = 0xFF00;
 
-/// The names of the ways to travel, and the variants of `Delivery` they stand for.
-const DELIVERIES: [(&str, &str); 5] = [
-    ("unreliable", "Unreliable"),
-    ("sequenced", "Sequenced"),
-    ("reliable-unordered", "ReliableUnordered"),
-    ("reliable-ordered", "ReliableOrdered"),
-    ("redundant", "Redundant"),
-];
-
 /// What `#[message(…)]` says about a type.
 pub struct Message {
     pub krate: Path,
@@ -38,7 +29,11 @@ impl Message {
         each_key(input, "message", |key, meta| match key {
             "crate" => set(&mut krate, meta, path(meta)?),
             "kind" => set(&mut kind, meta, kind_number(meta.value()?.parse()?)?),
-            "delivery" => set(&mut delivery, meta, delivery_name(&meta.value()?.parse()?)?),
+            "delivery" => set(
+                &mut delivery,
+                meta,
+                delivery_variant(&meta.value()?.parse()?)?,
+            ),
             "command" | "denial" => Err(meta.error(format!(
                 "`{key}` belongs to actions: write `#[action({key} = …)]` and derive `Action` too"
             ))),
@@ -145,14 +140,19 @@ fn kind_number(expr: Expr) -> Result<Expr> {
     }
 }
 
-fn delivery_name(name: &LitStr) -> Result<Ident> {
-    let value = name.value();
-    match DELIVERIES.iter().find(|(known, _)| *known == value) {
-        Some((_, variant)) => Ok(Ident::new(variant, name.span())),
-        None => {
-            let names = DELIVERIES.map(|(name, _)| format!("\"{name}\""));
-            let words = format!("unknown delivery: expected {}", names.join(", "));
-            Err(Error::new(name.span(), words))
-        }
-    }
+/// The variant of `Delivery` that a name in kebab case stands for; the compiler knows which there are.
+fn delivery_variant(name: &LitStr) -> Result<Ident> {
+    let capitalised = |part: &str| match part.split_at_checked(1) {
+        Some((first, rest)) => first.to_uppercase() + rest,
+        None => String::new(),
+    };
+    let variant: String = name.value().split('-').map(capitalised).collect();
+    let mut ident: Ident = syn::parse_str(&variant).map_err(|_| {
+        Error::new(
+            name.span(),
+            "no name of a `Delivery`, like \"reliable-ordered\"",
+        )
+    })?;
+    ident.set_span(name.span());
+    Ok(ident)
 }

@@ -7,7 +7,7 @@
 //! use samestep_wire::Wire;
 //!
 //! #[derive(Clone, Wire, Message)]
-//! #[message(kind = 7, delivery = "sequenced")]
+//! #[message(kind = 7, delivery = "unreliable-sequenced")]
 //! struct Position(f32, f32);
 //!
 //! #[derive(Clone, Wire, Message, Action)]
@@ -20,7 +20,7 @@
 //!
 //! impl Message for PositionByHand {
 //!     const KIND: MessageKind = MessageKind::of_game(7);
-//!     const DELIVERY: Delivery = Delivery::Sequenced;
+//!     const DELIVERY: Delivery = Delivery::UnreliableSequenced;
 //! }
 //!
 //! #[derive(Clone, Wire)]
@@ -47,7 +47,7 @@
 //! | | |
 //! |---|---|
 //! | `#[message(kind = 7)]` | its number on the wire, a constant below 0xFF00; made from the type's name unless told |
-//! | `#[message(delivery = "sequenced")]` | `unreliable`, `sequenced`, `reliable-unordered`, `reliable-ordered` (the default) or `redundant` |
+//! | `#[message(delivery = "unreliable-sequenced")]` | `unreliable`, `unreliable-sequenced`, `reliable-unordered`, `reliable-ordered` (the default) or `redundant` |
 //! | `#[action(command = Type)]` | what the authority makes of it; the action itself unless told |
 //! | `#[action(denial = Type)]` | why not; a `String` unless told |
 //! | `#[message(crate = path)]`, `#[action(crate = path)]` | where `samestep_session` is found, in crates that re-export it |

@@ -56,6 +56,7 @@
 //! members from each other.
 
 mod address;
+mod channels;
 pub mod clock;
 mod config;
 mod control;
@@ -77,9 +78,10 @@ pub use config::{Fairness, JoinTo, Profile, Role, SessionConfig, SetupError, Sil
 pub use event::{LeaveReason, SessionEvent, State};
 pub use handlers::{Call, Confirmed, Handlers, HandlersStats, KindError, Unconfirmed};
 pub use id::{MessageKind, NetworkId, Owner, PeerId, PlayerId, RejoinSecret, RequestId, Ticket};
-pub use message::{Action, Delivery, Message};
+pub use message::{Action, Message};
 pub use play::{Match, MatchEvent};
 pub use room::{PeerInfo, PeerKind, Phase, PlayerInfo, Presence, Room, Settings, Thing};
+pub use samestep_proto::Delivery;
 /// The encoding of what is sent, as the derives of this crate find it.
 pub use samestep_wire as wire;
 pub use session::{PeerRoute, PeerStats, SendError, Session, To, Verdict};

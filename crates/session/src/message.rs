@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use samestep_proto::ChannelId;
+use samestep_proto::Delivery;
 use samestep_wire::{DecodeError, EncodeError, Wire, decode_exact, encode_into, encode_to_vec};
 
 use crate::event::SessionEvent;
@@ -22,7 +22,7 @@ use crate::session::{SendError, Session, To, Verdict};
 /// }
 ///
 /// #[derive(Clone, Wire, Message)]
-/// #[message(kind = 7, delivery = "sequenced")]
+/// #[message(kind = 7, delivery = "unreliable-sequenced")]
 /// struct Position(f32, f32);
 ///
 /// assert_eq!(Chat::DELIVERY, Delivery::ReliableOrdered);
@@ -37,7 +37,7 @@ pub trait Message: Wire + 'static {
     /// Which type it is, on the wire: different for every type that the programs of a room send each other.
     const KIND: MessageKind;
 
-    /// How it travels.
+    /// How it is delivered.
     const DELIVERY: Delivery;
 
     /// Reads a payload of some kind as this type: `None` if it is another type, an error if it is none at all.
@@ -85,47 +85,6 @@ pub trait Action: Message {
 
     /// Why the authority denies or rejects it; by default words.
     type Denial: Wire + 'static;
-}
-
-/// How a message travels.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
-pub enum Delivery {
-    /// May be lost or overtaken, never doubled: for what is soon said again.
-    Unreliable,
-    /// May be lost; what is overtaken is dropped: for what replaces what was said before, such as a position.
-    Sequenced,
-    /// Arrives, in any order.
-    ReliableUnordered,
-    /// Arrives, in the order sent.
-    ReliableOrdered,
-    /// Arrives in the order sent, repeated until acknowledged: for small messages that must not wait for a round trip.
-    Redundant,
-}
-
-impl Delivery {
-    /// All of them, in the order of the channels that carry them.
-    pub const ALL: [Delivery; 5] = [
-        Self::Unreliable,
-        Self::Sequenced,
-        Self::ReliableUnordered,
-        Self::ReliableOrdered,
-        Self::Redundant,
-    ];
-
-    /// The channel that carries it.
-    pub fn channel(self) -> ChannelId {
-        ChannelId(self as u8)
-    }
-
-    /// What a channel carries.
-    pub fn of_channel(channel: ChannelId) -> Option<Delivery> {
-        Self::ALL.get(usize::from(channel.0)).copied()
-    }
-
-    /// Whether what was sent arrives as long as the connection lasts.
-    pub fn is_reliable(self) -> bool {
-        !matches!(self, Self::Unreliable | Self::Sequenced)
-    }
 }
 
 impl MessageKind {
@@ -343,7 +302,7 @@ pub(crate) fn with_encoded<T: Wire, R>(
 /// | `#[message(…)]` on the type | |
 /// |---|---|
 /// | `kind = 7` | its number on the wire, a constant below 0xFF00; else made from the type's name, so that renaming it is a new version of the game |
-/// | `delivery = "sequenced"` | `unreliable`, `sequenced`, `reliable-unordered`, `reliable-ordered` (the default) or `redundant`: see [`Delivery`] |
+/// | `delivery = "unreliable-sequenced"` | `unreliable`, `unreliable-sequenced`, `reliable-unordered`, `reliable-ordered` (the default) or `redundant`: see [`Delivery`] |
 /// | `crate = path::to::samestep_session` | for crates that re-export this one |
 ///
 /// An enum is one message with its variants inside. A generic type needs a `kind`, as its name alone does not tell what it
@@ -430,20 +389,6 @@ mod tests {
             let MessageKind(kind) = MessageKind::of_name(&format!("Message{i}"));
             assert!((MessageKind::FIRST_NAMED..MessageKind::FIRST_RESERVED).contains(&kind));
         }
-    }
-
-    #[test]
-    fn deliveries_are_the_default_channels() {
-        let config = samestep_proto::Config::new("game", 1);
-        for (delivery, channel) in Delivery::ALL.into_iter().zip(&config.channels) {
-            assert_eq!(delivery.is_reliable(), channel.kind.is_reliable());
-            assert_eq!(
-                format!("{delivery:?}"),
-                format!("{:?}", channel.kind).replace("UnreliableSeq", "Seq")
-            );
-            assert_eq!(Delivery::of_channel(delivery.channel()), Some(delivery));
-        }
-        assert_eq!(Delivery::of_channel(ChannelId(5)), None);
     }
 
     #[test]

@@ -6,15 +6,14 @@ use std::net::SocketAddr;
 
 use samestep_proto::{Machine, Transmit};
 use samestep_sync::{
-    AdoptError, Carriage, DesyncReport, Input, Live, Member, Model, ModelEvent, Roster, Simulation,
-    Status, Tick, World,
+    AdoptError, DesyncReport, Input, Live, Member, Model, ModelEvent, Roster, Simulation, Status,
+    Tick, World,
 };
 use samestep_wire::{decode_exact, encode_to_vec};
 
 use crate::config::{Role, SessionConfig, SetupError};
 use crate::event::{SessionEvent, State};
 use crate::id::{MessageKind, PeerId, PlayerId};
-use crate::message::Delivery;
 use crate::room::{PeerKind, Phase, Presence};
 use crate::session::Session;
 
@@ -515,16 +514,11 @@ impl<W: World, M: Model> Match<W, M> {
     /// Sends what the model says, and tells what it found out.
     fn send(&mut self, now: Duration) {
         while let Some(message) = self.model.poll_message() {
-            let delivery = match message.carriage {
-                Carriage::Unreliable => Delivery::Unreliable,
-                Carriage::Redundant => Delivery::Redundant,
-                Carriage::Reliable => Delivery::ReliableOrdered,
-            };
             // What does not get through is asked for again.
             self.session.send_bytes_to_many(
                 now,
                 &message.to,
-                delivery,
+                message.delivery,
                 MessageKind::MODEL,
                 &message.bytes,
             );

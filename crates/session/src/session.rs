@@ -17,11 +17,9 @@ use core::time::Duration;
 use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
 
-use samestep_proto::{
-    AcceptConfig, ChannelConfig, ChannelId, ChannelKind, Config, ConnectionId, Endpoint, Machine,
-    Transmit,
-};
+use samestep_proto::{AcceptConfig, ChannelId, Config, ConnectionId, Endpoint, Machine, Transmit};
 
+use crate::channels::channels;
 use crate::config::{Role, SessionConfig, SetupError, Silence, StartRule};
 use crate::event::{SessionEvent, State};
 use crate::id::{Owner, PeerId, PlayerId, RejoinSecret};
@@ -37,13 +35,6 @@ pub use contact::{PeerRoute, PeerStats};
 use elect::Ballot;
 use propose::{Askers, Proposals};
 use time::Timekeeper;
-
-/// The session's own messages: agreed order before everything else.
-const CONTROL: ChannelId = ChannelId(5);
-/// The game's state on its way to who joins: after everything else.
-const BULK: ChannelId = ChannelId(6);
-/// What may get lost.
-const UNRELIABLE: ChannelId = ChannelId(0);
 
 /// One program's part in a room: a server, a hosting player, a client, a spectator or a member of a mesh.
 ///
@@ -504,13 +495,7 @@ fn rules(config: &SessionConfig) -> Rules {
 /// The settings of the endpoint a session runs on.
 fn protocol(config: &SessionConfig, role: &Role) -> Config {
     let mut protocol = config.protocol.clone();
-    protocol.channels = Config::new("", 0).channels;
-    protocol
-        .channels
-        .push(ChannelConfig::new(ChannelKind::ReliableOrdered).priority(200));
-    protocol
-        .channels
-        .push(ChannelConfig::new(ChannelKind::ReliableUnordered).priority(50));
+    protocol.channels = channels();
     protocol.accept = match role {
         Role::Client(_) | Role::Spectator(_) => None,
         Role::Host | Role::Introducer | Role::Peer(_) => {

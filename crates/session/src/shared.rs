@@ -8,8 +8,8 @@ use samestep_wire::{BitReader, EncodeError, Wire, encode_to_vec};
 
 use crate::event::{SessionEvent, State};
 use crate::id::{MessageKind, NetworkId, Owner, PeerId};
-use crate::message::Delivery;
 use crate::session::{SendError, Session, To};
+use samestep_proto::Delivery;
 
 /// A struct of [`Synced`](samestep_sync::Synced) fields that is the same for everyone in the room.
 ///

@@ -5,11 +5,10 @@ use std::collections::{BTreeMap, VecDeque};
 
 use samestep_proto::ConnectionId;
 
+use crate::channels::STREAMS;
 use crate::control::StreamAcks;
 use crate::envelope::Number;
 
-/// Reliable deliveries, each with numbers of its own: unordered, ordered, redundant.
-pub(crate) const STREAMS: usize = 3;
 /// The number space of sequenced messages.
 pub(crate) const SEQUENCED: u8 = 3;
 /// The epoch of messages numbered for all who get them.
@@ -25,8 +24,8 @@ const MAX_WAITING: u32 = 16_384;
 pub(crate) struct Streams {
     /// Which life of the two peers the numbers belong to.
     epoch: u64,
-    out: [Outgoing; STREAMS],
-    into: [Incoming; STREAMS],
+    out: [Outgoing; STREAMS.len()],
+    into: [Incoming; STREAMS.len()],
     sequenced_out: u32,
     sequenced_in: Option<u32>,
     unacknowledged_bytes: usize,

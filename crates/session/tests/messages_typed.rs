@@ -12,7 +12,7 @@ struct Chat {
 }
 
 #[derive(Clone, PartialEq, Debug, Wire, Message)]
-#[message(delivery = "sequenced")]
+#[message(delivery = "unreliable-sequenced")]
 enum Pose {
     Standing,
     At(#[wire(range = -100..=100)] i16),
@@ -236,7 +236,7 @@ fn sequenced_messages_may_be_lost_but_never_go_back() {
         game.run(ms(5));
     }
     game.run(ms(1000));
-    assert_eq!(Pose::DELIVERY, Delivery::Sequenced);
+    assert_eq!(Pose::DELIVERY, Delivery::UnreliableSequenced);
     for program in [0, 2, 3] {
         let heard = &game.programs[program].context;
         let at = |text: &str| text.strip_prefix("At(")?.strip_suffix(')')?.parse().ok();

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use samestep_proto::{
-    ChannelConfig, ChannelId, ChannelKind, CloseReason, ConnectError, ConnectOptions, ConnectionId,
+    ChannelConfig, ChannelId, CloseReason, ConnectError, ConnectOptions, ConnectionId, Delivery,
     Event, Outcome, RefuseReason, SendError,
 };
 
@@ -23,7 +23,7 @@ use flow::FlowChecks;
 /// [`on_wake`](Referee::on_wake).
 pub struct Referee {
     key: u64,
-    kinds: Vec<ChannelKind>,
+    deliveries: Vec<Delivery>,
     connections: Vec<Connection>,
     /// Which connection and side an endpoint's id stands for, while it is alive there.
     ends: BTreeMap<(NodeId, ConnectionId), (Tag, usize)>,
@@ -62,7 +62,7 @@ impl Referee {
     pub fn new(key: u64, channels: &[ChannelConfig], bound: Duration) -> Referee {
         Referee {
             key,
-            kinds: channels.iter().map(|channel| channel.kind).collect(),
+            deliveries: channels.iter().map(|channel| channel.delivery).collect(),
             connections: Vec::new(),
             ends: BTreeMap::new(),
             memory: BTreeMap::new(),
@@ -131,8 +131,8 @@ impl Referee {
         let End::Open(id) = connection.ends[side] else {
             return Err(SendError::NotConnected);
         };
-        let (key, kind) = (self.key, self.kinds[usize::from(channel.0)]);
-        let flow = connection.flow(key, kind, tag, side, channel);
+        let (key, delivery) = (self.key, self.deliveries[usize::from(channel.0)]);
+        let flow = connection.flow(key, delivery, tag, side, channel);
         flow.origin.write_next(bytes, &mut self.payload);
         world.send(flow.flow.from, id, channel, &self.payload)?;
         flow.origin.on_sent(bytes);
@@ -230,8 +230,8 @@ impl Referee {
                     return Ok(());
                 };
                 let connection = &mut self.connections[tag.0 as usize];
-                let kind = self.kinds[usize::from(delivery.channel.0)];
-                let flow = connection.flow(self.key, kind, tag, side, delivery.channel);
+                let promised = self.deliveries[usize::from(delivery.channel.0)];
+                let flow = connection.flow(self.key, promised, tag, side, delivery.channel);
                 let number = delivery.message.0 as u32;
                 let acked = delivery.outcome == Outcome::Acked;
                 let name = flow.flow;
@@ -240,7 +240,7 @@ impl Referee {
                     .map_err(|what| Breach {
                         at: *at,
                         promise: Promise::HonestReports,
-                        what: format!("{name}, {kind:?}: {what}"),
+                        what: format!("{name}, {promised:?}: {what}"),
                     })
             }
         }
@@ -264,8 +264,8 @@ impl Referee {
             let what = format!("{} got a message before it was connected", message.node);
             return Err(breach(Promise::LifeCycle, what));
         }
-        let kind = self.kinds[usize::from(message.channel.0)];
-        let flow = connection.flow(self.key, kind, tag, 1 - side, message.channel);
+        let delivery = self.deliveries[usize::from(message.channel.0)];
+        let flow = connection.flow(self.key, delivery, tag, 1 - side, message.channel);
         self.received += 1;
         let name = flow.flow;
         flow.on_received(&message.payload)
@@ -397,7 +397,7 @@ impl Referee {
                     for flow in connection
                         .flows
                         .values()
-                        .filter(|flow| flow.kind.is_reliable())
+                        .filter(|flow| flow.delivery.is_reliable())
                     {
                         let count = flow.exactly_once.outstanding();
                         if count > 0 {
@@ -439,7 +439,7 @@ impl Referee {
             for ((side, _), flow) in connection
                 .flows
                 .iter()
-                .filter(|(_, flow)| flow.kind.is_reliable())
+                .filter(|(_, flow)| flow.delivery.is_reliable())
             {
                 if connection.reasons.has_closed(*side) {
                     let named = |what| {

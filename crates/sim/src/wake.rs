@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use samestep_proto::{ChannelId, ConnectionId, Delivery, Event};
+use samestep_proto::{ChannelId, ConnectionId, DeliveryReport, Event};
 
 use crate::NodeId;
 
@@ -36,7 +36,7 @@ pub enum Wake {
         /// The sender's connection.
         id: ConnectionId,
         /// What became of it.
-        delivery: Delivery,
+        delivery: DeliveryReport,
     },
 }
 

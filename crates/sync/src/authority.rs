@@ -20,7 +20,7 @@ mod tests;
 use core::time::Duration;
 
 use crate::{
-    AdoptError, Carriage, ModelEvent, Outgoing, PeerId, PlayerId, Roster, Status, Tick, World,
+    AdoptError, Delivery, ModelEvent, Outgoing, PeerId, PlayerId, Roster, Status, Tick, World,
 };
 use guest::Guest;
 use host::Host;
@@ -298,7 +298,8 @@ impl Engine {
             }
             let state = host.state_for(&self.seat, member.peer, world);
             let message = Message::State(&state);
-            self.seat.send(&[member.peer], Carriage::Reliable, &message);
+            self.seat
+                .send(&[member.peer], Delivery::ReliableOrdered, &message);
         }
     }
 

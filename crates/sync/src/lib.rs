@@ -277,7 +277,7 @@ pub use interest::{INPUTS_PART, Interest, PartInterest, Relevance};
 pub use list::{Full, List};
 pub use live::Live;
 pub use lockstep::{Length, Lockstep, LockstepConfig, LockstepError, Pace, SlowMachine};
-pub use model::{Carriage, DesyncReport, Member, Model, ModelEvent, Outgoing, Roster, Status};
+pub use model::{DesyncReport, Member, Model, ModelEvent, Outgoing, Roster, Status};
 pub use models::{ModelConfig, ModelConfigError, ModelKind, RoomKind};
 pub use past::{Past, Seen, Sight};
 pub use random::Rng;
@@ -500,7 +500,7 @@ pub use samestep_sync_derive::Replicate;
 /// }
 /// ```
 pub use samestep_sync_derive::SharedFields;
-pub use samestep_wire::{DecodeError, Wire};
+pub use samestep_wire::{DecodeError, Delivery, Wire};
 pub use save::{LoadError, load_game, save_game};
 pub use simulation::Simulation;
 pub use snapshot::{Snapshot, SnapshotConfig, SnapshotError};

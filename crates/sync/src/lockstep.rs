@@ -26,7 +26,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use crate::timeline::{Timeline, VoiceId};
 use crate::{
-    AdoptError, Carriage, Model, ModelEvent, Outgoing, PeerId, PlayerId, Roster, Status, Tick,
+    AdoptError, Delivery, Model, ModelEvent, Outgoing, PeerId, PlayerId, Roster, Status, Tick,
     TickInputs, World,
 };
 pub use config::{Length, LockstepConfig, LockstepError, Pace, SlowMachine};
@@ -412,8 +412,8 @@ impl Lockstep {
         i64::try_from(ticks).ok()
     }
 
-    fn say(&mut self, to: PeerId, carriage: Carriage, message: &Message<'_>) {
-        self.outbox.push([to], carriage, message);
+    fn say(&mut self, to: PeerId, delivery: Delivery, message: &Message<'_>) {
+        self.outbox.push([to], delivery, message);
     }
 
     fn wake_at(&mut self, at: Duration) {

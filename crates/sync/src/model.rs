@@ -2,6 +2,8 @@
 
 use core::time::Duration;
 
+use samestep_wire::Delivery;
+
 use crate::{AdoptError, Difference, PeerId, PlayerId, Tick, World};
 
 /// A way of keeping one simulation in step: who simulates what, and what travels.
@@ -208,24 +210,13 @@ pub struct Member {
     pub loss: u8,
 }
 
-/// How a message of a model is to travel.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Carriage {
-    /// May be lost.
-    Unreliable,
-    /// Arrives, in order, repeated before it is known to be lost.
-    Redundant,
-    /// Arrives, in order.
-    Reliable,
-}
-
 /// A message of a model for the same model of another peer.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Outgoing {
     /// For whom: the same for all of them.
     pub to: Vec<PeerId>,
     /// How.
-    pub carriage: Carriage,
+    pub delivery: Delivery,
     /// What.
     pub bytes: Vec<u8>,
 }

@@ -14,7 +14,7 @@ use core::time::Duration;
 use std::collections::{BTreeMap, VecDeque};
 
 use crate::{
-    AdoptError, Carriage, Model, ModelConfig, ModelConfigError, ModelEvent, Outgoing, PeerId,
+    AdoptError, Delivery, Model, ModelConfig, ModelConfigError, ModelEvent, Outgoing, PeerId,
     PlayerId, Roster, Status, Tick, World,
 };
 pub(crate) use beginning::Beginning;
@@ -256,7 +256,7 @@ impl Switch {
         let epoch = self.epoch;
         self.say(
             others,
-            Carriage::Reliable,
+            Delivery::ReliableOrdered,
             &Message::Decree { epoch, decree },
         );
         self.take_decree(now, decree);
@@ -276,12 +276,12 @@ impl Switch {
         })
     }
 
-    fn say(&mut self, to: Vec<PeerId>, carriage: Carriage, message: &Message<'_>) {
+    fn say(&mut self, to: Vec<PeerId>, delivery: Delivery, message: &Message<'_>) {
         if !to.is_empty() {
             let bytes = message.write();
             self.outbox.push_back(Outgoing {
                 to,
-                carriage,
+                delivery,
                 bytes,
             });
         }
@@ -290,7 +290,7 @@ impl Switch {
     fn say_to_authority(&mut self, message: &Message<'_>) {
         if let Some(roster) = &self.roster {
             let authority = roster.authority;
-            self.say([authority].into(), Carriage::Reliable, message);
+            self.say([authority].into(), Delivery::ReliableOrdered, message);
         }
     }
 

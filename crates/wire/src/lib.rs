@@ -67,6 +67,7 @@ extern crate self as samestep_wire;
 
 mod codec;
 mod compound;
+mod delivery;
 mod delta;
 mod error;
 mod exact;
@@ -77,6 +78,7 @@ mod reader;
 mod writer;
 
 pub use codec::{Codec, Plain, Wire};
+pub use delivery::Delivery;
 pub use error::{DecodeError, EncodeError};
 pub use exact::{
     decode_delta_exact, decode_exact, encode_delta_to_vec, encode_into, encode_to_vec,

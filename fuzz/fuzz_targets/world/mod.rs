@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use arbitrary::Arbitrary;
 use samestep_proto::{
-    ChannelId, ChannelKind, Cipher, Config, ConnectOptions, ConnectionId, Endpoint, Event, Outcome,
+    ChannelId, Delivery, Cipher, Config, ConnectOptions, ConnectionId, Endpoint, Event, Outcome,
 };
 
 /// Limit of each channel's messages and of what waits on it.
@@ -52,7 +52,7 @@ pub struct World {
     seen: Vec<Datagram>,
     /// By attempt, then by side.
     promises: Vec<[Promise; 2]>,
-    kinds: Vec<ChannelKind>,
+    deliveries: Vec<Delivery>,
     /// Attempts that one side closed or gave up.
     ended: BTreeSet<u32>,
 }
@@ -70,7 +70,7 @@ impl World {
             channel.queue_limit = QUEUE_LIMIT;
             channel.report = true;
         }
-        let kinds = config.channels.iter().map(|channel| channel.kind).collect();
+        let deliveries = config.channels.iter().map(|c| c.delivery).collect();
         let side = |config, host| Side {
             endpoint: Endpoint::new(config, [host; 32]).expect("the settings are good"),
             address: SocketAddr::from(([10, 0, 0, host], 7777)),
@@ -82,7 +82,7 @@ impl World {
             on_the_way: Vec::new(),
             seen: Vec::new(),
             promises: Vec::new(),
-            kinds,
+            deliveries,
             ended: BTreeSet::new(),
         }
     }
@@ -357,17 +357,13 @@ impl World {
             let promises = &mut self.promises[attempt as usize];
             assert!(number < promises[1 - at].sent[channel], "it was sent");
             let received = &mut promises[at].received[channel];
-            match self.kinds[channel] {
-                ChannelKind::ReliableOrdered | ChannelKind::Redundant => {
-                    assert_eq!(number, received.len() as u64, "in order, none missing");
-                }
-                ChannelKind::UnreliableSequenced => {
-                    assert!(
-                        received.last().is_none_or(|last| *last < number),
-                        "never back"
-                    );
-                }
-                ChannelKind::Unreliable | ChannelKind::ReliableUnordered => {}
+            let delivery = self.deliveries[channel];
+            if delivery.is_ordered() {
+                assert_eq!(number, received.len() as u64, "in order, none missing");
+            }
+            if delivery.is_sequenced() {
+                let last = received.last();
+                assert!(last.is_none_or(|last| *last < number), "never back");
             }
             assert!(received.insert(number), "never twice");
         }
@@ -376,23 +372,18 @@ impl World {
     fn read_reports(&mut self, at: usize, id: ConnectionId, attempt: u32) {
         while let Some(report) = self.sides[at].endpoint.poll_delivery(id) {
             let channel = usize::from(report.channel.0);
-            let kind = self.kinds[channel];
+            let delivery = self.deliveries[channel];
             let promises = &mut self.promises[attempt as usize];
             assert!(report.message.0 < promises[at].sent[channel], "it was sent");
             match report.outcome {
-                Outcome::Lost => assert!(!kind.is_reliable(), "reliable messages are not lost"),
+                Outcome::Lost => assert!(!delivery.is_reliable(), "reliable messages are not lost"),
                 Outcome::Acked => {
                     let first = promises[at].acked[channel].insert(report.message.0);
                     assert!(first, "acknowledged once");
                     // Ordered ones may wait for others, sequenced ones may have come too late, and who has closed
                     // does not read on.
                     let open = !self.ended.contains(&attempt);
-                    if open
-                        && matches!(
-                            kind,
-                            ChannelKind::Unreliable | ChannelKind::ReliableUnordered
-                        )
-                    {
+                    if open && !delivery.is_ordered() && !delivery.is_sequenced() {
                         let there = promises[1 - at].received[channel].contains(&report.message.0);
                         assert!(there, "channel {channel}: acknowledged is delivered");
                     }

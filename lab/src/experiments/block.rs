@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use samestep_proto::{ChannelConfig, ChannelId, ChannelKind};
+use samestep_proto::{ChannelConfig, ChannelId, Delivery};
 use samestep_sim::Wake;
 
 use super::in_case;
@@ -151,8 +151,8 @@ fn virtual_time(case: &Case, seed: u64) -> Result<Measured, String> {
     let path = link::path(case).map_err(|error| error.to_string())?;
     // The game's own traffic goes first: a block is background.
     let channels = [
-        ChannelConfig::new(ChannelKind::Unreliable),
-        ChannelConfig::new(ChannelKind::ReliableOrdered).priority(10),
+        ChannelConfig::new(Delivery::Unreliable),
+        ChannelConfig::new(Delivery::ReliableOrdered).priority(10),
     ];
     let mut pair = Pair::connect(&path, &channels, None, seed)?;
     let interval = Duration::from_secs_f64(1.0 / case.number("rate_hz"));

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use samestep_proto::{ChannelConfig, ChannelId, ChannelKind};
+use samestep_proto::{ChannelConfig, ChannelId, Delivery};
 
 use super::in_case;
 use crate::error::LabError;
@@ -153,7 +153,7 @@ fn virtual_time(case: &Case, seed: u64) -> Result<Measured, String> {
         .ok_or("a bottleneck needs a rate: set link.rate_kbps")?;
     let mut pair = Pair::connect(
         &path,
-        &[ChannelConfig::new(ChannelKind::Unreliable)],
+        &[ChannelConfig::new(Delivery::Unreliable)],
         None,
         seed,
     )?;

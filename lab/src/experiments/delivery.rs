@@ -6,7 +6,7 @@ use super::in_case;
 use crate::error::LabError;
 use crate::experiment::{Experiment, Findings, Metric, RunContext};
 use crate::link::{self, latency_label, percent_label, some_jitter_label};
-use crate::pair::{FRAME, KIND_NAMES, Pair, kind};
+use crate::pair::{FRAME, Pair, delivery};
 use crate::parameters::{Case, Domain, Key, plain};
 use crate::plot::{Data, Plot};
 use crate::real;
@@ -30,7 +30,7 @@ const KEYS: &[Key] = &[
     link::REORDER,
     link::RATE_KBPS,
     link::QUEUE_MS,
-    Key::text("channel", "reliable-ordered", Domain::Choice(KIND_NAMES), "delivery method").labelled(plain),
+    Key::text("channel", "reliable-ordered", Domain::Choice(&samestep_proto::Delivery::NAMES), "delivery method").labelled(plain),
     Key::number("interval_ms", 100.0, Domain::Number(1.0, 10_000.0), "time between two messages, in ms"),
     Key::number("message_bytes", 32.0, Domain::Whole(32, 60_000), "size of a message, time stamps included"),
     link::SECONDS,
@@ -133,19 +133,22 @@ fn config(case: &Case) -> StreamConfig {
 
 fn virtual_time(case: &Case, seed: u64) -> Result<Measured, LabError> {
     let path = link::path(case)?;
-    let kind = kind(case.text("channel"));
+    let delivery = delivery(case.text("channel"));
     let run = |channel: ChannelConfig, poll| {
         let mut pair = Pair::connect(&path, &[channel], poll, seed)?;
         stream::run(
             &mut pair,
             config(case),
-            kind.is_reliable(),
+            delivery.is_reliable(),
             path.up.latency + path.down.latency,
         )
     };
-    let ours = run(ChannelConfig::new(kind), None).map_err(in_case(case))?;
-    let theirs =
-        run(ChannelConfig::new(kind).repair(Repair::Resend), Some(FRAME)).map_err(in_case(case))?;
+    let ours = run(ChannelConfig::new(delivery), None).map_err(in_case(case))?;
+    let theirs = run(
+        ChannelConfig::new(delivery).repair(Repair::Resend),
+        Some(FRAME),
+    )
+    .map_err(in_case(case))?;
     Ok(Measured {
         ours,
         theirs: Some(theirs),
@@ -153,12 +156,12 @@ fn virtual_time(case: &Case, seed: u64) -> Result<Measured, LabError> {
 }
 
 fn real_time(case: &Case, seed: u64) -> Result<Measured, LabError> {
-    let kind = kind(case.text("channel"));
+    let delivery = delivery(case.text("channel"));
     let stream = config(case);
     let path = link::path(case)?;
     let ours = match case.text("transport") {
-        "tcp" => real::stream_tcp(&path, kind, stream, seed),
-        _ => real::stream_udp(&path, kind, stream, seed),
+        "tcp" => real::stream_tcp(&path, delivery, stream, seed),
+        _ => real::stream_udp(&path, delivery, stream, seed),
     };
     Ok(Measured {
         ours: ours.map_err(in_case(case))?,

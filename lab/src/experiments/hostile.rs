@@ -76,10 +76,7 @@ const METRICS: &[Metric] = &[
 ];
 
 /// The player's channels, as indices of the plan's cases.
-const CHANNELS: [(&str, ChannelKind); 2] = [
-    ("unreliable", ChannelKind::Unreliable),
-    ("reliable-ordered", ChannelKind::ReliableOrdered),
-];
+const CHANNELS: [Delivery; 2] = [Delivery::Unreliable, Delivery::ReliableOrdered];
 const MESSAGE_BYTES: usize = 100;
 /// Time between phases for the last messages to arrive.
 const PAUSE: Duration = Duration::from_millis(200);
@@ -99,7 +96,7 @@ impl Experiment for Hostile {
     }
 
     fn summaries(&self) -> &'static [&'static str] {
-        &[CHANNELS[0].0, CHANNELS[1].0]
+        const { &[CHANNELS[0].name(), CHANNELS[1].name()] }
     }
 
     fn real(&self) -> bool {
@@ -110,11 +107,12 @@ impl Experiment for Hostile {
         let mut findings = Findings::default();
         for case in &context.cases {
             let log = siege(case, context.seed).map_err(in_case(case))?;
-            for (channel, (name, _)) in CHANNELS.iter().enumerate() {
+            for (channel, delivery) in CHANNELS.iter().enumerate() {
+                let name = delivery.name();
                 let figures = log.figures(case, channel);
                 for (metric, ours) in METRICS.iter().zip(figures) {
                     let prefix = if case.name.is_empty() || context.cases.len() == 1 {
-                        (*name).to_string()
+                        name.to_string()
                     } else {
                         format!("{}/{name}", case.name)
                     };
@@ -135,9 +133,9 @@ impl Experiment for Hostile {
 /// Calm beside attacked.
 fn plot(findings: &Findings) -> Plot {
     let bars = |metric: &str| {
-        let value = |(name, _): &(&str, ChannelKind)| {
+        let value = |delivery: &Delivery| {
             let mut rows = findings.rows.iter();
-            let row = rows.find(|row| row.case.ends_with(name) && row.metric == metric);
+            let row = rows.find(|row| row.case.ends_with(delivery.name()) && row.metric == metric);
             row.and_then(|row| row.ours)
         };
         CHANNELS.iter().map(value).collect()
@@ -149,7 +147,7 @@ fn plot(findings: &Findings) -> Plot {
         y: "ms".into(),
         log_y: false,
         data: Data::Bars(
-            CHANNELS.map(|(name, _)| name.to_string()).to_vec(),
+            CHANNELS.map(|delivery| delivery.name().into()).to_vec(),
             vec![
                 ("calm".into(), bars("p99_calm")),
                 ("under attack".into(), bars("p99_attacked")),
@@ -214,11 +212,7 @@ fn per_phase(case: &Case) -> u32 {
 
 /// A server, a player and an attacker, each in a thread of its own.
 fn siege(case: &Case, seed: u64) -> Result<Log, String> {
-    let channels: Vec<ChannelConfig> = CHANNELS
-        .iter()
-        .map(|(_, kind)| ChannelConfig::new(*kind))
-        .collect();
-    let config = pair::config(&channels);
+    let config = pair::config(&CHANNELS.map(ChannelConfig::new));
     let accepting = Config {
         // All attackers share this machine's address here, but would not elsewhere.
         accept: Some(AcceptConfig {

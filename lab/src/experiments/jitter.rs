@@ -1,6 +1,6 @@
 //! Spacing of messages on arrival by sending interval and kind of link (GNAT, 6.1).
 
-use samestep_proto::{ChannelConfig, ChannelId, ChannelKind};
+use samestep_proto::{ChannelConfig, ChannelId, Delivery};
 
 use super::in_case;
 use crate::error::LabError;
@@ -169,7 +169,7 @@ fn config(case: &Case) -> StreamConfig {
 fn in_virtual_time(context: &RunContext) -> Result<Vec<Series>, LabError> {
     let measured = context.measure(|case, seed| {
         let path = link::path(case)?;
-        let channels = [ChannelConfig::new(ChannelKind::Unreliable)];
+        let channels = [ChannelConfig::new(Delivery::Unreliable)];
         let mut pair = Pair::connect(&path, &channels, None, seed).map_err(in_case(case))?;
         stream::run(
             &mut pair,
@@ -192,13 +192,8 @@ fn in_virtual_time(context: &RunContext) -> Result<Vec<Series>, LabError> {
 /// All intervals at the same time, as they would disturb each other on one machine.
 fn localhost(context: &RunContext) -> Result<Vec<Series>, LabError> {
     let measured = context.measure_with(context.cases.len(), |case, seed| {
-        real::stream_udp(
-            &link::path(case)?,
-            ChannelKind::Unreliable,
-            config(case),
-            seed,
-        )
-        .map_err(in_case(case))
+        real::stream_udp(&link::path(case)?, Delivery::Unreliable, config(case), seed)
+            .map_err(in_case(case))
     })?;
     let series = |(case, repeats): (&Case, Vec<StreamLog>)| {
         (

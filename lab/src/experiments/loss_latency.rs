@@ -1,12 +1,12 @@
 //! Delivery latency and bytes on the wire of every channel kind under loss.
 
-use samestep_proto::{ChannelConfig, ChannelId, ChannelKind, Repair};
+use samestep_proto::{ChannelConfig, ChannelId, Delivery, Repair};
 
 use super::in_case;
 use crate::error::LabError;
 use crate::experiment::{Experiment, Findings, Metric, RunContext};
 use crate::link::{self, percent_label, some_jitter_label};
-use crate::pair::{KIND_NAMES, Pair, kind};
+use crate::pair::{Pair, delivery};
 use crate::parameters::{Case, Domain, Key, plain};
 use crate::plot::{Data, Plot};
 use crate::real;
@@ -30,7 +30,7 @@ const KEYS: &[Key] = &[
     Key::text(
         "channel",
         "reliable-ordered",
-        Domain::Choice(KIND_NAMES),
+        Domain::Choice(&Delivery::NAMES),
         "kind of channel",
     )
     .labelled(plain),
@@ -138,9 +138,9 @@ fn config(case: &Case) -> StreamConfig {
 
 fn virtual_time(case: &Case, seed: u64) -> Result<Measured, LabError> {
     let path = link::path(case)?;
-    let kind = kind(case.text("channel"));
+    let delivery = delivery(case.text("channel"));
     let run = |channel: ChannelConfig| {
-        let reliable = channel.kind.is_reliable();
+        let reliable = channel.delivery.is_reliable();
         let mut pair = Pair::connect(&path, &[channel], None, seed).map_err(in_case(case))?;
         stream::run(
             &mut pair,
@@ -150,16 +150,13 @@ fn virtual_time(case: &Case, seed: u64) -> Result<Measured, LabError> {
         )
         .map_err(in_case(case))
     };
-    let resends = matches!(
-        kind,
-        ChannelKind::ReliableUnordered | ChannelKind::ReliableOrdered
-    );
+    let resends = delivery.is_reliable() && !delivery.is_redundant();
     let theirs = resends
-        .then(|| run(ChannelConfig::new(kind).repair(Repair::Resend)))
+        .then(|| run(ChannelConfig::new(delivery).repair(Repair::Resend)))
         .transpose()?;
-    let unreliable = run(ChannelConfig::new(ChannelKind::Unreliable))?;
+    let unreliable = run(ChannelConfig::new(Delivery::Unreliable))?;
     Ok(Measured {
-        ours: run(ChannelConfig::new(kind))?,
+        ours: run(ChannelConfig::new(delivery))?,
         theirs,
         unreliable,
     })
@@ -167,12 +164,13 @@ fn virtual_time(case: &Case, seed: u64) -> Result<Measured, LabError> {
 
 fn real_time(case: &Case, seed: u64) -> Result<Measured, LabError> {
     let path = link::path(case)?;
-    let run = |kind| real::stream_udp(&path, kind, config(case), seed).map_err(in_case(case));
-    let ours = run(kind(case.text("channel")))?;
+    let run =
+        |delivery| real::stream_udp(&path, delivery, config(case), seed).map_err(in_case(case));
+    let ours = run(delivery(case.text("channel")))?;
     Ok(Measured {
         ours,
         theirs: None,
-        unreliable: run(ChannelKind::Unreliable)?,
+        unreliable: run(Delivery::Unreliable)?,
     })
 }
 
@@ -218,7 +216,7 @@ fn plots(measured: &[(&Case, Vec<Measured>)]) -> Vec<Plot> {
     let plot = |wanted: String| {
         let mut lines = Vec::new();
         // What is never mended comes at once or not at all.
-        let mended = |case: &Case| !case.text("channel").starts_with("unreliable");
+        let mended = |case: &Case| delivery(case.text("channel")).is_reliable();
         for (case, repeats) in measured
             .iter()
             .filter(|(case, _)| condition(case) == wanted && mended(case))

@@ -11,6 +11,7 @@ use crate::crowd::{Crowd, TOPOLOGY};
 use crate::error::LabError;
 use crate::experiment::{Experiment, Findings, Metric, RunContext};
 use crate::link::{self, percent_label};
+use crate::pair::delivery;
 use crate::parameters::{Case, Domain, Key, Value};
 use crate::plot::{Data, Plot};
 use crate::stats::Samples;
@@ -52,7 +53,10 @@ const KEYS: &[Key] = &[
     Key::text(
         "delivery",
         "unreliable",
-        Domain::Choice(&["unreliable", "reliable-ordered"]),
+        Domain::Choice(&[
+            Delivery::Unreliable.name(),
+            Delivery::ReliableOrdered.name(),
+        ]),
         "how updates are sent",
     ),
     link::PROFILE,
@@ -309,10 +313,7 @@ impl Talk {
             players,
             interval: Duration::from_secs_f64(1.0 / case.number("rate_hz")),
             bytes: case.number("bytes") as usize,
-            delivery: match case.text("delivery") {
-                "unreliable" => Delivery::Unreliable,
-                _ => Delivery::ReliableOrdered,
-            },
+            delivery: delivery(case.text("delivery")),
             turns: 0,
             sent: Vec::new(),
             heard: BTreeSet::new(),

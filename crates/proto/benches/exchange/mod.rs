@@ -1,10 +1,12 @@
-//! Two endpoints that keep talking on all five kinds of channel, over a link that allocates nothing.
+//! Two endpoints that keep talking with every kind of delivery, over a link that allocates nothing.
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use samestep_proto::{ChannelId, Cipher, Config, ConnectOptions, ConnectionId, Endpoint, Event};
+use samestep_proto::{
+    ChannelId, Cipher, Config, ConnectOptions, ConnectionId, Delivery, Endpoint, Event,
+};
 
 const LATENCY: Duration = Duration::from_millis(20);
 const TICK: Duration = Duration::from_micros(16_667);
@@ -121,7 +123,7 @@ impl Exchange {
         let payload = [0x5a; 200];
         for side in &mut self.sides {
             let Some(id) = side.id else { continue };
-            for channel in 0..5u8 {
+            for channel in Delivery::ALL.map(|delivery| delivery as u8) {
                 let len = 20 + 30 * usize::from(channel);
                 side.endpoint
                     .send(self.now, id, ChannelId(channel), &payload[..len])

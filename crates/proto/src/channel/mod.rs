@@ -27,7 +27,7 @@ pub enum Channel {
 impl Channel {
     /// The channel at this index.
     pub fn new(index: u8, config: &ChannelConfig) -> Self {
-        if config.kind.is_reliable() {
+        if config.delivery.is_reliable() {
             Self::Reliable(
                 Box::new(ReliableSender::new(index, config)),
                 Box::new(ReliableReceiver::new(index, config)),

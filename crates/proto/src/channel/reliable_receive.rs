@@ -51,7 +51,7 @@ impl ReliableReceiver {
     pub fn new(channel: u8, config: &ChannelConfig) -> Self {
         Self {
             channel: ChannelId(channel),
-            ordered: config.kind.is_ordered(),
+            ordered: config.delivery.is_ordered(),
             coded: config.repair == Repair::Coded,
             max_message: config.max_message,
             next: 0,

@@ -88,7 +88,7 @@ impl ReliableSender {
         Self {
             channel,
             repair: config.repair,
-            ordered: config.kind.is_ordered(),
+            ordered: config.delivery.is_ordered(),
             report: config.report,
             queue_limit: config.queue_limit,
             pending: VecDeque::new(),
@@ -515,10 +515,10 @@ fn write_varint(into: &mut Vec<u8>, mut value: u64) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::ChannelKind;
+    use samestep_wire::Delivery;
 
     fn sender_with(segments: u64) -> (ReliableSender, Buffers) {
-        let config = ChannelConfig::new(ChannelKind::ReliableOrdered);
+        let config = ChannelConfig::new(Delivery::ReliableOrdered);
         let (mut sender, mut buffers) = (ReliableSender::new(0, &config), Buffers::default());
         for packet in 0..segments {
             sender.send(b"message", &mut buffers).unwrap();

@@ -4,7 +4,7 @@ use core::time::Duration;
 use std::collections::VecDeque;
 
 use crate::buffers::Buffers;
-use crate::config::{ChannelConfig, ChannelKind};
+use crate::config::ChannelConfig;
 use crate::event::Outcome;
 use crate::id::ChannelId;
 use crate::inbox::Inbox;
@@ -60,7 +60,7 @@ impl UnreliableSender {
     pub fn new(channel: u8, config: &ChannelConfig) -> Self {
         Self {
             channel,
-            sequenced: config.kind == ChannelKind::UnreliableSequenced,
+            sequenced: config.delivery.is_sequenced(),
             report: config.report,
             queue_limit: config.queue_limit,
             stale_after: config.stale_after,
@@ -241,7 +241,7 @@ impl UnreliableReceiver {
     pub fn new(channel: u8, config: &ChannelConfig) -> Self {
         Self {
             channel: ChannelId(channel),
-            sequenced: config.kind == ChannelKind::UnreliableSequenced,
+            sequenced: config.delivery.is_sequenced(),
             max_message: config.max_message,
             next: 0,
             partial: VecDeque::new(),
@@ -347,11 +347,13 @@ impl UnreliableReceiver {
 
 #[cfg(test)]
 mod tests {
+    use samestep_wire::Delivery;
+
     use super::*;
     use crate::packet::{Frame, Frames};
 
-    fn transfer(kind: ChannelKind, messages: &[Vec<u8>], reverse: bool) -> (Vec<Vec<u8>>, u64) {
-        let config = ChannelConfig::new(kind);
+    fn transfer(delivery: Delivery, messages: &[Vec<u8>], reverse: bool) -> (Vec<Vec<u8>>, u64) {
+        let config = ChannelConfig::new(delivery);
         let mut sender = UnreliableSender::new(0, &config);
         let mut receiver = UnreliableReceiver::new(0, &config);
         let (mut buffers, mut inbox) = (Buffers::default(), Inbox::default());
@@ -373,11 +375,7 @@ mod tests {
         }
         let mut dropped = 0;
         for packet in &packets {
-            let mut frames = Frames::new(
-                packet,
-                0,
-                u32::from(kind == ChannelKind::UnreliableSequenced),
-            );
+            let mut frames = Frames::new(packet, 0, u32::from(delivery.is_sequenced()));
             while let Some(frame) = frames.next().unwrap() {
                 dropped += match frame {
                     Frame::Message { seq, payload, .. } => {
@@ -413,14 +411,14 @@ mod tests {
     #[test]
     fn any_size_arrives_whole() {
         assert_eq!(
-            transfer(ChannelKind::Unreliable, &messages(), false),
+            transfer(Delivery::Unreliable, &messages(), false),
             (messages(), 0)
         );
         assert_eq!(
-            transfer(ChannelKind::UnreliableSequenced, &messages(), false),
+            transfer(Delivery::UnreliableSequenced, &messages(), false),
             (messages(), 0)
         );
-        let mut got = transfer(ChannelKind::Unreliable, &messages(), true).0;
+        let mut got = transfer(Delivery::Unreliable, &messages(), true).0;
         got.sort();
         let mut sent = messages();
         sent.sort();
@@ -430,13 +428,13 @@ mod tests {
     #[test]
     fn sequenced_never_goes_back() {
         let messages: Vec<Vec<u8>> = (0..20u8).map(|i| vec![i; 1000]).collect();
-        let (got, dropped) = transfer(ChannelKind::UnreliableSequenced, &messages, true);
+        let (got, dropped) = transfer(Delivery::UnreliableSequenced, &messages, true);
         assert_eq!((got, dropped), (vec![vec![19; 1000]], 19));
     }
 
     #[test]
     fn full_and_stale_queues_drop_the_oldest() {
-        let mut config = ChannelConfig::new(ChannelKind::Unreliable);
+        let mut config = ChannelConfig::new(Delivery::Unreliable);
         config.queue_limit = 1160;
         let mut sender = UnreliableSender::new(0, &config);
         let mut buffers = Buffers::default();
@@ -453,7 +451,7 @@ mod tests {
 
     #[test]
     fn hostile_fragments_stay_small() {
-        let config = ChannelConfig::new(ChannelKind::Unreliable);
+        let config = ChannelConfig::new(Delivery::Unreliable);
         let mut receiver = UnreliableReceiver::new(0, &config);
         let mut inbox = Inbox::default();
         assert!(

@@ -7,13 +7,13 @@ const SILENCE: f64 = 1.0;
 
 /// Bytes against the receiver's clock: the way back and its jitter do not matter.
 #[derive(Default)]
-pub(super) struct Delivery {
+pub(super) struct DeliveryRate {
     total: f64,
     /// (receiver's time in seconds, total by then), oldest first.
     history: VecDeque<(f64, f64)>,
 }
 
-impl Delivery {
+impl DeliveryRate {
     pub(super) fn count(&mut self, bytes: f64) {
         self.total += bytes;
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use samestep_netem::LinkConfig;
-use samestep_proto::{ChannelId, Config, Repair};
+use samestep_proto::{ChannelConfig, ChannelId, Config, Repair};
 
 use crate::world::*;
 
@@ -14,7 +14,11 @@ const SIZES: [usize; 14] = [
 
 /// Sends messages of all sizes both ways and returns what the server received, in order.
 fn exchange(config: Config, link: LinkConfig, seed: u64, channel: ChannelId) -> Vec<Vec<u8>> {
-    let max = config.channels[usize::from(channel.0)].max_message;
+    let ChannelConfig {
+        delivery,
+        max_message: max,
+        ..
+    } = config.channels[usize::from(channel.0)];
     let mut pair = Pair::over(config, link, seed);
     for (number, size) in sizes(max).into_iter().enumerate() {
         pair.send(CLIENT, channel, &content(number, size));
@@ -24,8 +28,7 @@ fn exchange(config: Config, link: LinkConfig, seed: u64, channel: ChannelId) -> 
     }
     pair.run_for(secs(8));
     assert_eq!(pair.closed(CLIENT), None);
-    let reliable = channel.0 >= 2;
-    if reliable {
+    if delivery.is_reliable() {
         let (mut there, mut here) = (
             pair.payloads(CLIENT, channel),
             pair.payloads(SERVER, channel),

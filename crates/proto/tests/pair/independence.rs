@@ -1,6 +1,6 @@
 //! Channels do not wait for each other.
 
-use samestep_proto::{ChannelConfig, ChannelId, ChannelKind, Repair};
+use samestep_proto::{ChannelConfig, ChannelId, Delivery, Repair};
 
 use crate::world::*;
 
@@ -11,7 +11,7 @@ fn a_gap_in_one_channel_holds_up_no_other() {
         channel.repair = Repair::Resend;
     }
     let other_ordered = ChannelId(5);
-    let ordered = ChannelConfig::new(ChannelKind::ReliableOrdered);
+    let ordered = ChannelConfig::new(Delivery::ReliableOrdered);
     config.channels.push(ordered.repair(Repair::Resend));
     let mut pair = Pair::over(config, latency(100), 1);
     pair.run_for(secs(1));

@@ -1,7 +1,7 @@
 //! Ends that do not fit together are told why.
 
 use samestep_proto::{
-    ChannelConfig, ChannelKind, CloseReason, Config, ConnectOptions, RefuseReason, Repair,
+    ChannelConfig, CloseReason, Config, ConnectOptions, Delivery, RefuseReason, Repair,
 };
 
 use crate::world::*;
@@ -39,7 +39,7 @@ fn another_game() {
 fn other_channels() {
     let changes: [fn(&mut Vec<ChannelConfig>); 4] = [
         |channels| channels.truncate(4),
-        |channels| channels[0].kind = ChannelKind::UnreliableSequenced,
+        |channels| channels[0].delivery = Delivery::UnreliableSequenced,
         |channels| channels[3].repair = Repair::Resend,
         |channels| channels[3].max_message -= 1,
     ];

@@ -1,7 +1,7 @@
 //! When not everything fits, what matters more goes first.
 
 use samestep_netem::LinkConfig;
-use samestep_proto::{ChannelConfig, ChannelId, ChannelKind, Config};
+use samestep_proto::{ChannelConfig, ChannelId, Config, Delivery};
 
 use crate::world::*;
 
@@ -9,7 +9,7 @@ const HIGH: ChannelId = ChannelId(1);
 const LOW: ChannelId = ChannelId(0);
 
 fn config_of_two() -> Config {
-    let unreliable = ChannelConfig::new(ChannelKind::Unreliable);
+    let unreliable = ChannelConfig::new(Delivery::Unreliable);
     Config {
         channels: vec![unreliable.clone().priority(10), unreliable.priority(200)],
         ..config()

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use samestep_netem::{Link, LinkConfig, Loss};
 use samestep_proto::{
-    ChannelId, CloseReason, Config, ConnectOptions, ConnectionId, Delivery, Endpoint, Event,
+    ChannelId, CloseReason, Config, ConnectOptions, ConnectionId, DeliveryReport, Endpoint, Event,
     MessageId, Outcome, SendError, Stats,
 };
 
@@ -80,7 +80,7 @@ pub struct Peer {
     pub id: Option<ConnectionId>,
     pub events: Vec<Event>,
     pub received: Vec<Received>,
-    pub deliveries: Vec<Delivery>,
+    pub deliveries: Vec<DeliveryReport>,
     /// Whether messages are read as they come.
     pub reads: bool,
     pub bytes_out: u64,

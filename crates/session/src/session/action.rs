@@ -9,10 +9,10 @@ use crate::control::Proposal;
 use crate::event::{SessionEvent, State};
 use crate::id::{MessageKind, PeerId, RequestId, Ticket};
 use crate::log::{Lane, Origin};
-use crate::message::Delivery;
 use crate::room::Change;
 use crate::session::Session;
 use crate::session::carry::{SendError, To};
+use samestep_proto::Delivery;
 
 /// Longest action.
 const MAX_ACTION: usize = 65_536;

@@ -6,13 +6,14 @@ use std::net::{IpAddr, SocketAddr};
 
 use samestep_proto::{ConnectError, ConnectOptions, ConnectionId};
 
+use crate::channels::BULK;
 use crate::control::{Absence, Control, Hello, Proposal, Welcome};
 use crate::event::{LeaveReason, SessionEvent, State};
 use crate::id::PeerId;
 use crate::log::{Log, Position};
 use crate::room::{Change, Newcomer, PeerKind, Phase, Presence, Room, distinct};
 use crate::secret;
-use crate::session::{BULK, OtherEnd, Session};
+use crate::session::{OtherEnd, Session};
 
 /// Changes a newcomer is told of that happened before it came.
 const HISTORY: usize = 64;

@@ -2,13 +2,14 @@
 
 use core::time::Duration;
 
+use crate::channels::CONTROL;
 use crate::control::{Control, Entries, Proposal};
 use crate::event::{LeaveReason, SessionEvent, State};
 use crate::id::{PeerId, PlayerId, RequestId};
 use crate::log::{Entry, KEPT, Origin, Position, is_quorum};
 use crate::room::{Change, Presence};
 use crate::session::carry::sealed;
-use crate::session::{CONTROL, OtherEnd, Session};
+use crate::session::{OtherEnd, Session};
 
 /// Entries in one message.
 const BATCH: usize = 64;

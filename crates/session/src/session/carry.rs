@@ -4,16 +4,16 @@ use core::fmt;
 use core::time::Duration;
 use std::collections::BTreeMap;
 
-use samestep_proto::{ChannelId, ConnectionId};
+use samestep_proto::{ChannelId, ConnectionId, Delivery};
 use samestep_wire::{EncodeError, encode_to_vec};
 
+use crate::channels::{CONTROL, STREAMS, UNRELIABLE, channel, stream};
 use crate::control::Control;
 use crate::envelope::{Content, Envelope, Number, Route};
 use crate::event::State;
 use crate::id::{MessageKind, PeerId, PlayerId};
-use crate::message::Delivery;
+use crate::session::Session;
 use crate::session::contact::next_hop;
-use crate::session::{CONTROL, Session, UNRELIABLE};
 use crate::streams::{FOR_ALL, SEQUENCED};
 
 /// Word of who hears whom is believed for this long.
@@ -131,7 +131,7 @@ impl Session {
             if Some(*peer) == self.me {
                 self.on_game(now, *peer, kind, payload.to_vec());
             } else if self.room.is_present(*peer) && !self.awaits_state(*peer) {
-                self.put(now, *peer, delivery.channel(), &sealed);
+                self.put(now, *peer, channel(delivery), &sealed);
             }
         }
     }
@@ -152,7 +152,7 @@ impl Session {
             }
             .seal(payload);
             let host = self.room.authority();
-            return self.put_or(now, host, delivery.channel(), &sealed);
+            return self.put_or(now, host, channel(delivery), &sealed);
         }
         if !self.room.is_mesh() {
             return self.send_to_guests(now, delivery, kind, payload);
@@ -199,7 +199,7 @@ impl Session {
             }
             let sent = self
                 .endpoint
-                .send(now, connection, delivery.channel(), &sealed);
+                .send(now, connection, channel(delivery), &sealed);
             outcome = outcome.and(sent.map(|_| ()).map_err(SendError::Connection));
         }
         outcome
@@ -242,12 +242,12 @@ impl Session {
             number,
         }
         .seal(payload);
-        self.put_or(now, next, delivery.channel(), &sealed)
+        self.put_or(now, next, channel(delivery), &sealed)
     }
 
     /// Sequenced messages that a host passes on keep their order by a number of their own.
     fn number_for_all(&mut self, delivery: Delivery) -> Option<Number> {
-        if delivery != Delivery::Sequenced {
+        if !delivery.is_sequenced() {
             return None;
         }
         self.sequenced += 1;
@@ -270,23 +270,18 @@ impl Session {
         let limit = self.config.unacknowledged_limit;
         let by = self.carrier(now, to);
         let contact = self.contacts.get_mut(&to).ok_or(SendError::NoSuchPeer)?;
-        let number = match delivery {
-            Delivery::Unreliable => None,
-            Delivery::Sequenced => Some(contact.streams.send_sequenced()),
-            reliable => {
+        let number = match (delivery.is_reliable(), delivery.is_sequenced()) {
+            (false, false) => None,
+            (false, true) => Some(contact.streams.send_sequenced()),
+            (true, _) => {
                 if contact.streams.unacknowledged_bytes() + payload.len() > limit {
                     return Err(SendError::Backlog);
                 }
                 let message = [&kind.0.to_le_bytes()[..], payload].concat();
-                let stream = match reliable {
-                    Delivery::ReliableUnordered => 0,
-                    Delivery::Redundant => 2,
-                    _ => 1,
-                };
-                Some(contact.streams.send(now, stream, message, by))
+                Some(contact.streams.send(now, stream(delivery), message, by))
             }
         };
-        self.carry(now, to, number, delivery.channel(), kind, payload);
+        self.carry(now, to, number, channel(delivery), kind, payload);
         Ok(())
     }
 
@@ -330,7 +325,7 @@ impl Session {
             return;
         };
         for (number, message) in contact.streams.resend(now, by, after) {
-            let channel = ChannelId([2, 3, 4][usize::from(number.stream)]);
+            let channel = channel(STREAMS[usize::from(number.stream)]);
             let (kind, payload) = split_kind(&message);
             self.carry(now, to, Some(number), channel, kind, payload);
         }

@@ -5,11 +5,12 @@ use core::time::Duration;
 use samestep_proto::{ChannelId, ConnectionId, Event};
 use samestep_wire::decode_exact;
 
+use crate::channels::{BULK, forwarding_channel};
 use crate::control::Control;
 use crate::envelope::{Content, Envelope, Route};
 use crate::event::{LeaveReason, SessionEvent, State};
 use crate::id::PeerId;
-use crate::session::{BULK, OtherEnd, Session, UNRELIABLE};
+use crate::session::{OtherEnd, Session};
 
 /// How long somebody may be connected without saying who it is.
 const STRANGER: Duration = Duration::from_secs(5);
@@ -392,14 +393,5 @@ impl Session {
             _ => {}
         }
         Some(())
-    }
-}
-
-/// Passed on, sequenced messages of several peers would outdate each other in one channel: they carry numbers of
-/// their own and travel on the channel without.
-fn forwarding_channel(channel: ChannelId) -> ChannelId {
-    match channel {
-        ChannelId(1) => UNRELIABLE,
-        channel => channel,
     }
 }

@@ -1,6 +1,6 @@
 //! All checks of one flow.
 
-use samestep_proto::{ChannelId, ChannelKind};
+use samestep_proto::{ChannelId, Delivery};
 
 use super::Connection;
 use crate::check::{AtMostOnce, ExactlyOnce, HonestReports, InOrder, NeverBack, Origin, Promise};
@@ -8,7 +8,7 @@ use crate::stamp::{Flow, Tag};
 
 /// What one side of a connection sends on one channel.
 pub(super) struct FlowChecks {
-    pub(super) kind: ChannelKind,
+    pub(super) delivery: Delivery,
     pub(super) flow: Flow,
     pub(super) origin: Origin,
     pub(super) at_most_once: AtMostOnce,
@@ -23,7 +23,7 @@ impl Connection {
     pub(super) fn flow(
         &mut self,
         key: u64,
-        kind: ChannelKind,
+        delivery: Delivery,
         tag: Tag,
         side: usize,
         channel: ChannelId,
@@ -37,7 +37,7 @@ impl Connection {
                 channel,
             };
             FlowChecks {
-                kind,
+                delivery,
                 flow,
                 origin: Origin::new(key, flow),
                 at_most_once: AtMostOnce::default(),
@@ -52,13 +52,13 @@ impl Connection {
 
 impl FlowChecks {
     pub(super) fn on_received(&mut self, payload: &[u8]) -> Result<(), (Promise, String)> {
-        let due = self.kind.is_ordered().then(|| self.in_order.due());
+        let due = self.delivery.is_ordered().then(|| self.in_order.due());
         let named = |promise| move |what| (promise, what);
         let number = self
             .origin
             .on_received(payload, due)
             .map_err(named(Promise::NothingFromStrangers))?;
-        match self.kind.is_reliable() {
+        match self.delivery.is_reliable() {
             true => self
                 .exactly_once
                 .on_received(number)
@@ -68,12 +68,12 @@ impl FlowChecks {
                 .on_received(number)
                 .map_err(named(Promise::AtMostOnce))?,
         }
-        if self.kind.is_ordered() {
+        if self.delivery.is_ordered() {
             self.in_order
                 .on_received(number)
                 .map_err(named(Promise::InOrder))?;
         }
-        if self.kind == ChannelKind::UnreliableSequenced {
+        if self.delivery.is_sequenced() {
             self.never_back
                 .on_received(number)
                 .map_err(named(Promise::NeverBack))?;
@@ -84,10 +84,10 @@ impl FlowChecks {
     /// Whether it may be believed that the other end has a message. On an ordered channel it may wait there for an
     /// earlier one; a sequenced one may have been dropped for a newer one.
     pub(super) fn has_arrived(&self, number: u32) -> bool {
-        match self.kind {
-            ChannelKind::Unreliable => self.at_most_once.has(number),
-            ChannelKind::ReliableUnordered => self.exactly_once.has(number),
-            _ => true,
+        match (self.delivery.is_reliable(), self.delivery) {
+            (_, delivery) if delivery.is_ordered() || delivery.is_sequenced() => true,
+            (true, _) => self.exactly_once.has(number),
+            (false, _) => self.at_most_once.has(number),
         }
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use samestep_netem::Rng;
 use samestep_proto::{
-    AcceptConfig, ChannelConfig, ChannelId, ChannelKind, Cipher, Config, Repair, Security,
+    AcceptConfig, ChannelConfig, ChannelId, Cipher, Config, Delivery, Repair, Security,
 };
 
 use super::conditions::{Severity, good_link};
@@ -182,14 +182,14 @@ impl<'t> Script<'t> {
         }
         for index in 0..self.channels.len() {
             let ChannelConfig {
-                kind,
+                delivery,
                 priority,
                 repair,
                 report,
                 max_message,
                 ..
             } = self.channels[index];
-            self.trace(|| format!("channel {index}: {kind:?}, {repair:?}, priority {priority}, report {report}, up to {max_message}"));
+            self.trace(|| format!("channel {index}: {delivery:?}, {repair:?}, priority {priority}, report {report}, up to {max_message}"));
         }
         // One world in ten starts with links without any delay, where everything happens in one instant.
         if self.rng.chance(0.9) {
@@ -336,20 +336,13 @@ impl<'t> Script<'t> {
     }
 }
 
-/// One channel of each kind, and some more with random settings.
+/// One channel for each delivery, and some more with random settings.
 fn random_channels(rng: &mut Rng) -> Vec<ChannelConfig> {
-    const KINDS: [ChannelKind; 5] = [
-        ChannelKind::Unreliable,
-        ChannelKind::UnreliableSequenced,
-        ChannelKind::ReliableUnordered,
-        ChannelKind::ReliableOrdered,
-        ChannelKind::Redundant,
-    ];
-    let mut channels: Vec<ChannelConfig> = KINDS.into_iter().map(ChannelConfig::new).collect();
+    let mut channels = Delivery::ALL.map(ChannelConfig::new).to_vec();
     for _ in 0..rng.range(0..5) {
-        let mut channel =
-            ChannelConfig::new(KINDS[rng.range(0..5) as usize]).priority(rng.next_u32() as u8);
-        if channel.kind != ChannelKind::Redundant {
+        let delivery = Delivery::ALL[rng.range(0..Delivery::ALL.len() as u64) as usize];
+        let mut channel = ChannelConfig::new(delivery).priority(rng.next_u32() as u8);
+        if !delivery.is_redundant() {
             channel.repair =
                 [Repair::Coded, Repair::Repeat, Repair::Resend][rng.range(0..3) as usize];
         }

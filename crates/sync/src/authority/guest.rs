@@ -14,7 +14,7 @@ use crate::bytes::Bytes;
 use crate::stream::{Playout, PlayoutConfig, Store};
 use crate::switch::Beginning;
 use crate::{
-    AdoptError, Carriage, ModelEvent, Others, PeerId, PlayerId, Scene, Sight, Table, Tick,
+    AdoptError, Delivery, ModelEvent, Others, PeerId, PlayerId, Scene, Sight, Table, Tick,
     TickInputs, World,
 };
 
@@ -430,7 +430,7 @@ impl Guest {
             first: self.heard,
             entries: entries.collect(),
         });
-        seat.send(&[authority], Carriage::Unreliable, &said);
+        seat.send(&[authority], Delivery::Unreliable, &said);
         // Who is late because it slept needs no more time for that.
         if !seat.is_due(now + self.lead.length(), self.head + 1) {
             self.lead.on_said(tick);

@@ -12,7 +12,7 @@ use crate::bytes::put;
 use crate::stream::{Publisher, PublisherConfig, StreamPart};
 use crate::switch::Beginning;
 use crate::{
-    Carriage, Interest, Member, Outgoing, PeerId, PlayerId, Relevance, Sight, Table, Tick,
+    Delivery, Interest, Member, Outgoing, PeerId, PlayerId, Relevance, Sight, Table, Tick,
     TickInputs, World,
 };
 
@@ -333,7 +333,7 @@ impl Host {
             .map(|part| Message::Part(client.epoch, &part.bytes));
         let (mut messages, mut bytes) = (0, 0);
         for message in core::iter::once(update).chain(parts) {
-            let message = seat.outgoing(&[peer], Carriage::Unreliable, &message);
+            let message = seat.outgoing(&[peer], Delivery::Unreliable, &message);
             messages += 1;
             bytes += message.bytes.len();
             match watches && !seat.settings.spectator_delay.is_zero() {

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use super::Sent;
 use super::message::Message;
 use super::settings::Settings;
-use crate::{Carriage, ModelEvent, Outgoing, PeerId, PlayerId, Roster, Tick};
+use crate::{Delivery, ModelEvent, Outgoing, PeerId, PlayerId, Roster, Tick};
 
 /// Messages that were sent whose memory is kept.
 const MAX_SPARE: usize = 64;
@@ -93,24 +93,24 @@ impl Seat {
     pub(super) fn outgoing(
         &mut self,
         to: &[PeerId],
-        carriage: Carriage,
+        delivery: Delivery,
         message: &Message<'_>,
     ) -> Outgoing {
         let mut outgoing = self.spare.pop().unwrap_or_else(|| Outgoing {
             to: Vec::new(),
-            carriage,
+            delivery,
             bytes: Vec::new(),
         });
         outgoing.to.clear();
         outgoing.to.extend_from_slice(to);
-        outgoing.carriage = carriage;
+        outgoing.delivery = delivery;
         outgoing.bytes.clear();
         message.write_to(&mut outgoing.bytes);
         outgoing
     }
 
-    pub(super) fn send(&mut self, to: &[PeerId], carriage: Carriage, message: &Message<'_>) {
-        let outgoing = self.outgoing(to, carriage, message);
+    pub(super) fn send(&mut self, to: &[PeerId], delivery: Delivery, message: &Message<'_>) {
+        let outgoing = self.outgoing(to, delivery, message);
         self.outbox.push_back(outgoing);
     }
 

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use super::message::{Message, Span};
 use super::{FROZEN, Lockstep, Voice};
 use crate::timeline::{Change, VoiceId};
-use crate::{Carriage, PeerId, Tick};
+use crate::{Delivery, PeerId, Tick};
 
 /// How much of a voice that is gone is told: more than anybody can be behind and still follow.
 const TELL_BACK: u64 = 600;
@@ -103,7 +103,7 @@ impl Lockstep {
             if now >= departed.next_word {
                 departed.next_word = now + AGAIN;
                 self.outbox
-                    .push(silent, Carriage::Reliable, &Message::Recall(id));
+                    .push(silent, Delivery::ReliableOrdered, &Message::Recall(id));
             }
             return self.wake_at(now + AGAIN);
         }
@@ -117,7 +117,7 @@ impl Lockstep {
         let span = self.known_span(id, &mut entries);
         let end = span.to;
         self.outbox
-            .push(to, Carriage::Reliable, &Message::End { span });
+            .push(to, Delivery::ReliableOrdered, &Message::End { span });
         self.end_voice(now, id, end);
     }
 
@@ -134,7 +134,11 @@ impl Lockstep {
     pub(super) fn say_known(&mut self, authority: PeerId, voice: VoiceId) {
         let mut entries = Vec::new();
         let span = self.known_span(voice, &mut entries);
-        self.say(authority, Carriage::Reliable, &Message::Have { span });
+        self.say(
+            authority,
+            Delivery::ReliableOrdered,
+            &Message::Have { span },
+        );
     }
 
     /// Everything known of the last words of a voice.
@@ -160,7 +164,7 @@ impl Lockstep {
         }
         if !self.departed.contains_key(&span.voice) {
             // An authority before this one asked for it, and it came back.
-            self.say(from, Carriage::Reliable, &Message::Alive(span.voice));
+            self.say(from, Delivery::ReliableOrdered, &Message::Alive(span.voice));
             return Some(());
         }
         if span.from > voice.upto {
@@ -169,7 +173,7 @@ impl Lockstep {
             let tick = self.next;
             self.say(
                 from,
-                Carriage::Reliable,
+                Delivery::ReliableOrdered,
                 &Message::Leaves { tick, tree: &[] },
             );
             return Some(());
@@ -187,7 +191,7 @@ impl Lockstep {
         let mut entries = Vec::new();
         let mut span = self.known_span(id, &mut entries);
         span.to = end;
-        self.say(to, Carriage::Reliable, &Message::End { span });
+        self.say(to, Delivery::ReliableOrdered, &Message::End { span });
     }
 
     /// The authority says how a voice that is gone ends.
@@ -202,7 +206,7 @@ impl Lockstep {
             let tick = self.next;
             self.say(
                 authority,
-                Carriage::Reliable,
+                Delivery::ReliableOrdered,
                 &Message::Leaves { tick, tree: &[] },
             );
             return Some(());
@@ -230,7 +234,7 @@ impl Lockstep {
                 let tick = Tick(0);
                 self.say(
                     authority,
-                    Carriage::Reliable,
+                    Delivery::ReliableOrdered,
                     &Message::Leaves { tick, tree: &[] },
                 );
             }

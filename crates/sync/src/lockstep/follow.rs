@@ -5,7 +5,7 @@ use core::time::Duration;
 use super::message::Message;
 use super::{Lockstep, Pace, Voice};
 use crate::timeline::VoiceId;
-use crate::{Carriage, Tick, World};
+use crate::{Delivery, Tick, World};
 
 /// Ticks simulated in one call; the rest follows at once in the next, so that the network is not kept waiting.
 const AT_ONCE: u32 = 32;
@@ -367,7 +367,7 @@ impl Lockstep {
             let tick = self.next;
             self.say(
                 authority,
-                Carriage::Reliable,
+                Delivery::ReliableOrdered,
                 &Message::Leaves { tick, tree: &[] },
             );
         }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::Lockstep;
 use super::message::Message;
 use crate::{
-    Carriage, DesyncReport, Difference, Divergence, ModelEvent, PeerId, PlayerId, Side, Tick,
+    Delivery, DesyncReport, Difference, Divergence, ModelEvent, PeerId, PlayerId, Side, Tick,
     TickInputs, Tree, World,
 };
 
@@ -128,7 +128,7 @@ impl Lockstep {
         {
             self.say(
                 authority,
-                Carriage::Redundant,
+                Delivery::Redundant,
                 &Message::Check { tick, checksum },
             );
         }
@@ -237,7 +237,7 @@ impl Lockstep {
             match times < PATIENCE {
                 true => self.say(
                     *peer,
-                    Carriage::Reliable,
+                    Delivery::ReliableOrdered,
                     &Message::Diverged { tick, ask: me },
                 ),
                 // Its inputs must have been others: only the whole state helps.
@@ -277,7 +277,7 @@ impl Lockstep {
             .unwrap_or_default();
         self.say(
             ask,
-            Carriage::Reliable,
+            Delivery::ReliableOrdered,
             &Message::Leaves { tick, tree: &tree },
         );
     }
@@ -303,7 +303,7 @@ impl Lockstep {
                 let checksum = ours.root();
                 self.say(
                     to,
-                    Carriage::Reliable,
+                    Delivery::ReliableOrdered,
                     &Message::Rows {
                         tick,
                         checksum,
@@ -400,14 +400,14 @@ impl Lockstep {
             if !right && authority != me {
                 self.say(
                     authority,
-                    Carriage::Reliable,
+                    Delivery::ReliableOrdered,
                     &Message::Leaves { tick, tree: &[] },
                 );
             } else if authority != me {
                 let words = shortened(&words);
                 self.say(
                     authority,
-                    Carriage::Reliable,
+                    Delivery::ReliableOrdered,
                     &Message::Repaired {
                         tick,
                         words: words.as_bytes(),

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use super::message::{Message, Span};
 use super::{Lockstep, Slack, Voice};
 use crate::timeline::{Change, VoiceId};
-use crate::{Carriage, PeerId, Tick, TickInputs};
+use crate::{Delivery, PeerId, Tick, TickInputs};
 
 /// How often somebody is asked to say again what was lost.
 const GAP_EVERY: Duration = Duration::from_millis(100);
@@ -231,11 +231,11 @@ impl Lockstep {
             _ => voice.peer,
         };
         // Where every tick counts it is asked for again sooner than a loss is noticed.
-        let carriage = match self.prediction {
-            Some(_) => Carriage::Unreliable,
-            None => Carriage::Reliable,
+        let delivery = match self.prediction {
+            Some(_) => Delivery::Unreliable,
+            None => Delivery::ReliableOrdered,
         };
-        self.say(teller, carriage, &Message::Want { voice, from });
+        self.say(teller, delivery, &Message::Want { voice, from });
     }
 
     /// The schedule has moved.

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::Lockstep;
 use super::message::{Message, Span};
 use crate::timeline::VoiceId;
-use crate::{Carriage, PeerId, Tick};
+use crate::{Delivery, PeerId, Tick};
 
 /// How often a guest is told how much of it was heard, in ticks.
 const SAY_HEARD_EVERY: u64 = 4;
@@ -153,7 +153,7 @@ impl Lockstep {
                     times,
                     beyond,
                 };
-                self.say(id.peer, Carriage::Unreliable, &message);
+                self.say(id.peer, Delivery::Unreliable, &message);
                 continue;
             };
             // What had come too early for its tick may have come to fit.
@@ -161,7 +161,7 @@ impl Lockstep {
             self.write_all_said(id, since, upto, &mut entries);
             let span = self.span_of(id, since, upto, &entries);
             let message = Message::Instead { times, span };
-            self.say(id.peer, Carriage::Unreliable, &message);
+            self.say(id.peer, Delivery::Unreliable, &message);
         }
     }
 
@@ -210,7 +210,7 @@ impl Lockstep {
         };
         let authority = self.authority()?;
         if times == self.heard.times {
-            self.say(authority, Carriage::Unreliable, &Message::Granted { times });
+            self.say(authority, Delivery::Unreliable, &Message::Granted { times });
             return Some(());
         }
         let (players, upto) = (voice.players.clone(), voice.upto);
@@ -245,7 +245,7 @@ impl Lockstep {
         for cursor in self.cursors.values_mut() {
             cursor.told = cursor.told.max(span.to);
         }
-        self.say(authority, Carriage::Unreliable, &Message::Granted { times });
+        self.say(authority, Delivery::Unreliable, &Message::Granted { times });
         self.wake_at(now);
         Some(())
     }

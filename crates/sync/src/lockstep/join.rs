@@ -5,7 +5,7 @@ use core::time::Duration;
 use super::message::{Bytes, Message, SPLIT_BYTES, Span, put, put_voice, write_entries};
 use super::{Cursor, Hearing, Lockstep, Pace, Voice};
 use crate::timeline::VoiceId;
-use crate::{AdoptError, Carriage, ModelEvent, PeerId, PlayerId, Roster, Tick, World};
+use crate::{AdoptError, Delivery, ModelEvent, PeerId, PlayerId, Roster, Tick, World};
 
 /// Layout of a checkpoint.
 const LAYOUT: u64 = 1;
@@ -266,7 +266,11 @@ impl Lockstep {
     /// Gives somebody the present state in place of its own.
     pub(super) fn hand_to(&mut self, now: Duration, peer: PeerId, world: &mut dyn World) {
         let checkpoint = self.write_checkpoint(now, peer, world);
-        self.say(peer, Carriage::Reliable, &Message::Checkpoint(&checkpoint));
+        self.say(
+            peer,
+            Delivery::ReliableOrdered,
+            &Message::Checkpoint(&checkpoint),
+        );
     }
 
     /// The authority's state takes the place of this program's.

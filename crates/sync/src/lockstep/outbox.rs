@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use super::message::Message;
-use crate::{Carriage, Outgoing, PeerId};
+use crate::{Delivery, Outgoing, PeerId};
 
 /// Messages that were sent whose memory is kept.
 const MAX_SPARE: usize = 32;
@@ -19,17 +19,17 @@ impl Outbox {
     pub(super) fn push(
         &mut self,
         to: impl IntoIterator<Item = PeerId>,
-        carriage: Carriage,
+        delivery: Delivery,
         message: &Message<'_>,
     ) {
         let mut outgoing = self.spare.pop().unwrap_or_else(|| Outgoing {
             to: Vec::new(),
-            carriage,
+            delivery,
             bytes: Vec::new(),
         });
         outgoing.to.clear();
         outgoing.to.extend(to);
-        outgoing.carriage = carriage;
+        outgoing.delivery = delivery;
         outgoing.bytes.clear();
         message.write_to(&mut outgoing.bytes);
         self.waiting.push_back(outgoing);

@@ -4,7 +4,7 @@ use core::time::Duration;
 
 use super::message::Message;
 use super::{Ahead, FROZEN, Lockstep};
-use crate::{Carriage, Tick, World};
+use crate::{Delivery, Tick, World};
 
 /// Right after a correction the next state is kept if the last one is so many ticks old.
 const STRIDE: u64 = 4;
@@ -238,7 +238,7 @@ impl Lockstep {
             let asked = self.trouble.is_some();
             if let Some(authority) = authority.filter(|_| !asked) {
                 let message = Message::Leaves { tick, tree: &[] };
-                self.say(authority, Carriage::Reliable, &message);
+                self.say(authority, Delivery::ReliableOrdered, &message);
             }
             self.is_wrong = true;
             self.trouble = Some("the world did not keep a state that it was to keep".into());

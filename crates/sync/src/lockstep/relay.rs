@@ -7,7 +7,7 @@ use super::Lockstep;
 use super::message::{Message, Words};
 use super::tell::{ONE_PACKET_BYTES, TELL_BACK};
 use crate::timeline::VoiceId;
-use crate::{Carriage, PeerId, Tick};
+use crate::{Delivery, PeerId, Tick};
 
 /// How much of whose words everyone was told.
 #[derive(Debug, Default)]
@@ -132,7 +132,7 @@ impl Lockstep {
         }
         if begun.is_some() {
             let message = Message::Words(Words::encoded(&words));
-            self.outbox.push([peer], Carriage::Unreliable, &message);
+            self.outbox.push([peer], Delivery::Unreliable, &message);
         }
         (self.relay.words, self.scratch) = (words, entries);
     }

@@ -5,7 +5,7 @@ use core::time::Duration;
 use super::message::{Entries, Message, Report, SPLIT_BYTES, Span, write_entries, write_inputs};
 use super::{Cursor, Lockstep, Pace, Voice};
 use crate::timeline::VoiceId;
-use crate::{Carriage, PeerId, PlayerId, Tick};
+use crate::{Delivery, PeerId, PlayerId, Tick};
 
 /// What is longer does not go into one packet with the rest.
 pub(super) const ONE_PACKET_BYTES: usize = 1000;
@@ -140,9 +140,9 @@ impl Lockstep {
             let end = self.write_said(id, repeated, to, &mut entries);
             let span = self.told_span(id, repeated, end, &entries);
             if end == to && span.len() <= ONE_PACKET_BYTES {
-                let carriage = Carriage::Unreliable;
+                let delivery = Delivery::Unreliable;
                 self.outbox
-                    .push(peers.clone(), carriage, &Message::Span(span));
+                    .push(peers.clone(), delivery, &Message::Span(span));
                 begin = to;
                 break;
             }
@@ -151,12 +151,12 @@ impl Lockstep {
             let end = self.write_said(id, begin, to, &mut entries);
             let span = self.told_span(id, begin, end, &entries);
             // What takes many packets is not worth repeating before it is known to be lost.
-            let carriage = match begin == from && end == to {
-                true => Carriage::Redundant,
-                false => Carriage::Reliable,
+            let delivery = match begin == from && end == to {
+                true => Delivery::Redundant,
+                false => Delivery::ReliableOrdered,
             };
             self.outbox
-                .push(peers.clone(), carriage, &Message::Span(span));
+                .push(peers.clone(), delivery, &Message::Span(span));
             begin = end;
         }
         self.scratch = entries;
@@ -267,12 +267,12 @@ impl Lockstep {
             write_inputs(&pending, &mut bytes);
             self.say(
                 authority,
-                Carriage::Redundant,
+                Delivery::Redundant,
                 &Message::Inputs(Entries::encoded(&bytes)),
             );
         }
         if let Some(player) = self.initiative.filter(|_| self.turn_ended) {
-            self.say(authority, Carriage::Redundant, &Message::EndTurn(player));
+            self.say(authority, Delivery::Redundant, &Message::EndTurn(player));
             self.turn_ended = false;
             self.initiative = None;
         }
@@ -301,7 +301,7 @@ impl Lockstep {
             }
             self.say(
                 peer,
-                Carriage::Unreliable,
+                Delivery::Unreliable,
                 &Message::Report(Report {
                     tick,
                     behind,

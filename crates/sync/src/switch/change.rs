@@ -5,7 +5,7 @@ use core::time::Duration;
 use super::message::{Checkpoint, Message};
 use super::{Before, Beginning, Decree, Handover, Lent, Switch, SwitchableModel, policy};
 use crate::{
-    AdoptError, Carriage, Conditions, Member, Model, ModelEvent, Outgoing, PeerId, PlayerId,
+    AdoptError, Conditions, Delivery, Member, Model, ModelEvent, Outgoing, PeerId, PlayerId,
     Status, World,
 };
 
@@ -112,7 +112,7 @@ impl Switch {
                     checksum,
                     applied,
                 };
-                self.say([peer].into(), Carriage::Reliable, &began);
+                self.say([peer].into(), Delivery::ReliableOrdered, &began);
                 continue;
             }
             let member = self.roster.as_ref().and_then(|roster| roster.member(peer));
@@ -349,7 +349,7 @@ impl Switch {
             }
             self.outbox.push_back(Outgoing {
                 to: [peer].into(),
-                carriage: Carriage::Unreliable,
+                delivery: Delivery::Unreliable,
                 bytes,
             });
         }
@@ -386,7 +386,7 @@ impl Switch {
             checkpoint: &checkpoint,
         };
         self.running.trust(peer);
-        self.say([peer].into(), Carriage::Reliable, &message);
+        self.say([peer].into(), Delivery::ReliableOrdered, &message);
         // Somebody waits for it: what is lost is not to cost a round trip, if that is cheap.
         let copy = message.write();
         if copy.len() <= CHEAP_BYTES {
@@ -430,7 +430,7 @@ impl Switch {
             let applied = self.applied_of(peer);
             if !applied.is_empty() {
                 let message = Message::Applied { epoch, applied };
-                self.say([peer].into(), Carriage::Unreliable, &message);
+                self.say([peer].into(), Delivery::Unreliable, &message);
             }
         }
     }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use samestep_session::PlayerId;
 use samestep_sublockus::{Ability, Place, SublockusEvent};
 use samestep_sync::{
-    AdoptError, Carriage, Model, ModelEvent, Outgoing, PeerId, Roster, Sight, StateSync, Status,
+    AdoptError, Delivery, Model, ModelEvent, Outgoing, PeerId, Roster, Sight, StateSync, Status,
     Tick, World,
 };
 
@@ -60,7 +60,7 @@ impl Liar {
                 }
                 Some(Claim::Hit(victim)) => self.forged.push_back(Outgoing {
                     to: message.to.clone(),
-                    carriage: Carriage::Reliable,
+                    delivery: Delivery::ReliableOrdered,
                     bytes: hit_message(said.tick, entry.player, *victim),
                 }),
                 None => {}

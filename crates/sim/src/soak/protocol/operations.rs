@@ -76,11 +76,13 @@ impl Script<'_> {
     /// Mostly small, now and then a block; short ones without a stamp only where order identifies them.
     fn message_bytes(&mut self, channel: usize) -> usize {
         let ChannelConfig {
-            kind, max_message, ..
+            delivery,
+            max_message,
+            ..
         } = self.channels[channel];
         let least = STAMP_BYTES as u64;
         let bytes = match self.rng.range(0..1000) {
-            0..50 if kind.is_ordered() => self.rng.range(0..least),
+            0..50 if delivery.is_ordered() => self.rng.range(0..least),
             0..450 => self.rng.range(least..64),
             450..750 => self.rng.range(64..400),
             750..920 => self.rng.range(400..3_000),

@@ -5,7 +5,7 @@ use core::time::Duration;
 use samestep_wire::encode_to_vec;
 
 use crate::{
-    Carriage, Entities, Events, Input, Inputs, Interest, Live, Member, Model, PeerId, PlayerId,
+    Delivery, Entities, Events, Input, Inputs, Interest, Live, Member, Model, PeerId, PlayerId,
     Record, Relevance, Replicate, Rng, Roster, Simulation, Wire,
 };
 
@@ -256,7 +256,7 @@ impl<M: Model> Field<M> {
             for to in message.to {
                 self.sent[usize::from(to.0)].push(message.bytes.clone());
                 let lost = self.chance.below(100) < self.loss;
-                if lost && message.carriage == Carriage::Unreliable {
+                if lost && message.delivery == Delivery::Unreliable {
                     continue;
                 }
                 let jitter = self.chance.below(self.jitter_ms + 1);

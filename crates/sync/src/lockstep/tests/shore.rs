@@ -4,7 +4,7 @@ use core::time::Duration;
 
 use crate::lockstep::Lockstep;
 use crate::{
-    Carriage, Entities, Events, Input, Inputs, Live, LockstepConfig, Member, Model, PeerId,
+    Delivery, Entities, Events, Input, Inputs, Live, LockstepConfig, Member, Model, PeerId,
     PlayerId, Record, Replicate, Rng, Roster, Simulation, Wire,
 };
 
@@ -180,7 +180,7 @@ impl Shore {
                 while let Some(message) = model.poll_message() {
                     self.said += 1;
                     for to in message.to {
-                        let may_be_lost = message.carriage == Carriage::Unreliable;
+                        let may_be_lost = message.delivery == Delivery::Unreliable;
                         if may_be_lost && self.chance.below(100) < self.loss {
                             continue;
                         }
