@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use samestep_sublockus::{Angle, Bot, Controls, Sublockus};
 use samestep_sync::{Events, Input, Inputs, PlayerId, Rng, Simulation, Tick, random};
 
-use crate::arena::Script;
+use crate::testmatch::InputScript;
 pub use played::{Played, Program, Scene, Setting, play};
 pub use trail::{Correction, Stand, Track, Trail};
 
@@ -94,7 +94,7 @@ impl Lines {
     }
 
     /// To be played.
-    pub fn script(self) -> Script<Sublockus> {
+    pub fn script(self) -> InputScript<Sublockus> {
         let said = |line: &Line| ((line.tick, line.player), line.controls);
         let lines: BTreeMap<(Tick, PlayerId), Controls> = self.lines.iter().map(said).collect();
         Box::new(move |_, tick, player| lines.get(&(tick, player)).copied())

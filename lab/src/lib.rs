@@ -28,9 +28,8 @@
 //! # Ok::<(), samestep_lab::LabError>(())
 //! ```
 
-mod arena;
-mod busy;
-mod crowd;
+mod deterministic;
+mod display;
 mod error;
 mod experiment;
 mod experiments;
@@ -51,11 +50,12 @@ mod report;
 mod run;
 mod samples;
 mod soak;
-mod stage;
 mod stats;
 mod stream;
 mod summary;
 mod table;
+mod testmatch;
+mod testroom;
 
 pub use error::LabError;
 pub use experiment::{

@@ -1,8 +1,8 @@
 //! Cases by players, entities and network, drawn as overviews.
 
-use crate::arena::network_name;
 use crate::parameters::Case;
 use crate::plot::{Cell, Data, Overview, Panel, Plot};
+use crate::testmatch::network_name;
 
 /// The cases of a plan that has a matrix of players, entities and networks, as the source drew them.
 pub struct Matrix<'a> {

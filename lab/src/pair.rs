@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use samestep_netem::Path;
 use samestep_proto::{ChannelConfig, Config, ConnectOptions, ConnectionId, Delivery, Event};
-use samestep_sim::{NodeId, Pace, Wake, World};
+use samestep_sim::{EndpointTestbed, NodeId, Pace, Wake};
 
 /// A client connected to a server; the client is the one that sends.
 pub struct Pair {
     /// The world both live in.
-    pub world: World,
+    pub world: EndpointTestbed,
     /// The sender.
     pub client: NodeId,
     /// The receiver.
@@ -31,7 +31,7 @@ impl Pair {
         seed: u64,
     ) -> Result<Pair, String> {
         let config = config(channels);
-        let mut world = World::new(seed);
+        let mut world = EndpointTestbed::new(seed);
         let server = world.add_node(config.clone().accepting(1));
         let client = world.add_node(config);
         world.set_link(client, server, path.up.clone());

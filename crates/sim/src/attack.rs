@@ -46,7 +46,7 @@ impl Hostile {
     ];
 }
 
-/// A stream of hostile datagrams to one node: see [`World::add_attack`](crate::World::add_attack).
+/// A stream of hostile datagrams to one node: see [`EndpointTestbed::add_attack`](crate::EndpointTestbed::add_attack).
 pub struct Attack {
     target: NodeId,
     rate_hz: f64,
@@ -203,21 +203,15 @@ impl Attack {
     }
 
     /// The target answered an address; if it is the puppet's, its next step becomes the mould for forgeries.
-    pub(crate) fn on_reply(
-        &mut self,
-        now: Duration,
-        from: SocketAddr,
-        to: SocketAddr,
-        bytes: &[u8],
-    ) {
-        let Some(puppet) = self.puppet.as_mut().filter(|puppet| puppet.address == to) else {
+    pub(crate) fn on_reply(&mut self, at: Duration, reply: &Recorded) {
+        let is_ours = |puppet: &&mut Puppet| puppet.address == reply.to;
+        let Some(puppet) = self.puppet.as_mut().filter(is_ours) else {
             return;
         };
         let mut packet = vec![0; self.config.max_packet];
-        puppet
-            .endpoint
-            .handle_datagram(now, from, &mut bytes.to_vec());
-        if let Some(sent) = puppet.endpoint.poll_transmit(now, &mut packet) {
+        let endpoint = &mut puppet.endpoint;
+        endpoint.handle_datagram(at, reply.from, &mut reply.bytes.clone());
+        if let Some(sent) = endpoint.poll_transmit(at, &mut packet) {
             packet.truncate(sent.len);
             puppet.answer.get_or_insert(packet);
         }
@@ -251,8 +245,9 @@ fn stranger(rng: &mut Rng) -> SocketAddr {
 /// The latest datagrams of the world, for those who listen in.
 #[derive(Default)]
 pub(crate) struct Tape {
-    running: bool,
     recorded: VecDeque<Recorded>,
+    /// Those that went to addresses without a node, and when.
+    unroutable: Vec<(Duration, Recorded)>,
 }
 
 pub(crate) struct Recorded {
@@ -265,13 +260,17 @@ pub(crate) struct Recorded {
 const TAPE_LENGTH: usize = 512;
 
 impl Tape {
-    pub(crate) fn start(&mut self) {
-        self.running = true;
-    }
-
-    pub(crate) fn record(&mut self, from: SocketAddr, to: SocketAddr, bytes: &[u8]) {
-        if !self.running {
-            return;
+    pub(crate) fn record(
+        &mut self,
+        now: Duration,
+        from: SocketAddr,
+        to: SocketAddr,
+        bytes: &[u8],
+        is_routable: bool,
+    ) {
+        if !is_routable {
+            let bytes = bytes.to_vec();
+            self.unroutable.push((now, Recorded { from, to, bytes }));
         }
         let mut buffer = match self.recorded.len() {
             TAPE_LENGTH => self
@@ -288,6 +287,11 @@ impl Tape {
             to,
             bytes: buffer,
         });
+    }
+
+    /// The datagrams to addresses without a node since the last call.
+    pub(crate) fn take_unroutable(&mut self) -> Vec<(Duration, Recorded)> {
+        std::mem::take(&mut self.unroutable)
     }
 
     /// A datagram that went to `to`, or any if a few draws find none.

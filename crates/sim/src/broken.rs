@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 
 use samestep_proto::{ChannelId, CloseReason, Event};
 
+use crate::endpoints::{AppEvent, Message};
 use crate::network::damage;
-use crate::wake::{Received, Wake};
 
 /// What a broken endpoint does wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,7 +36,7 @@ pub enum Fault {
     Haunt,
 }
 
-/// A fault between a node's endpoint and its application or network: see [`World::break_node`](crate::World::break_node).
+/// A fault between a node's endpoint and its application or network: see [`EndpointTestbed::break_node`](crate::EndpointTestbed::break_node).
 #[derive(Clone, Debug)]
 pub struct Broken {
     fault: Fault,
@@ -45,8 +45,8 @@ pub struct Broken {
     after: u32,
     seen: u32,
     leaked_bytes: usize,
-    held: Option<Received>,
-    before: Option<Received>,
+    held: Option<Message>,
+    before: Option<Message>,
 }
 
 impl Broken {
@@ -83,27 +83,27 @@ impl Broken {
         self.leaked_bytes
     }
 
-    pub(crate) fn on_message(&mut self, message: Received, out: &mut VecDeque<Wake>) {
+    pub(crate) fn on_message(&mut self, message: Message, out: &mut VecDeque<AppEvent>) {
         if self
             .channel
             .is_some_and(|channel| channel != message.channel)
         {
-            return out.push_back(Wake::Message(message));
+            return out.push_back(AppEvent::Message(message));
         }
         self.seen += 1;
         if let Fault::Leak(bytes) = self.fault {
             self.leaked_bytes += bytes;
         }
         if let Some(held) = self.held.take() {
-            out.push_back(Wake::Message(message));
-            return out.push_back(Wake::Message(held));
+            out.push_back(AppEvent::Message(message));
+            return out.push_back(AppEvent::Message(held));
         }
         let before = self.before.replace(message.clone());
         if self.seen != self.after + 1 {
-            return out.push_back(Wake::Message(message));
+            return out.push_back(AppEvent::Message(message));
         }
-        let mut strike = |messages: [Option<Received>; 2]| {
-            out.extend(messages.into_iter().flatten().map(Wake::Message));
+        let mut strike = |messages: [Option<Message>; 2]| {
+            out.extend(messages.into_iter().flatten().map(AppEvent::Message));
         };
         match self.fault {
             Fault::Twice => strike([Some(message.clone()), Some(message)]),
@@ -111,7 +111,7 @@ impl Broken {
             Fault::Swap => self.held = Some(message),
             Fault::Rewind => strike([Some(message), before]),
             Fault::Invent => {
-                let invented = Received {
+                let invented = Message {
                     payload: vec![7; 40],
                     ..message.clone()
                 };
@@ -124,7 +124,7 @@ impl Broken {
             }
             Fault::Misroute => {
                 let channel = ChannelId(message.channel.0 + 1);
-                strike([Some(Received { channel, ..message }), None]);
+                strike([Some(Message { channel, ..message }), None]);
             }
             Fault::Mute
             | Fault::Leak(_)
@@ -136,44 +136,21 @@ impl Broken {
         }
     }
 
-    pub(crate) fn on_event(&mut self, wake: Wake, out: &mut VecDeque<Wake>) {
-        match (self.fault, wake) {
-            (
-                Fault::ConcealClose,
-                Wake::Event {
-                    event: Event::Closed { .. },
-                    ..
-                },
-            ) => {}
-            (
-                Fault::MisstateClose,
-                Wake::Event {
-                    at,
-                    node,
-                    event: Event::Closed { id, .. },
-                },
-            ) => {
+    pub(crate) fn on_event(&mut self, event: Event, out: &mut VecDeque<AppEvent>) {
+        match (self.fault, event) {
+            (Fault::ConcealClose, Event::Closed { .. }) => {}
+            (Fault::MisstateClose, Event::Closed { id, .. }) => {
                 let reason = CloseReason::Remote {
                     code: 404,
                     reason: "made up".into(),
                 };
-                out.push_back(Wake::Event {
-                    at,
-                    node,
-                    event: Event::Closed { id, reason },
-                });
+                out.push_back(AppEvent::Event(Event::Closed { id, reason }));
             }
-            (
-                Fault::Haunt,
-                wake @ Wake::Event {
-                    event: Event::Closed { .. },
-                    ..
-                },
-            ) => {
-                out.push_back(wake);
-                out.extend(self.before.take().map(Wake::Message));
+            (Fault::Haunt, event @ Event::Closed { .. }) => {
+                out.push_back(AppEvent::Event(event));
+                out.extend(self.before.take().map(AppEvent::Message));
             }
-            (_, wake) => out.push_back(wake),
+            (_, event) => out.push_back(AppEvent::Event(event)),
         }
     }
 }

@@ -3,11 +3,11 @@
 //! Real sockets show what happened to happen, at the pace of the clock. Here time passes as fast as it is computed, and everything follows
 //! from a seed: what went wrong once can be watched again.
 //!
-//! - A [`World`] holds nodes (an `Endpoint` each, with an address and a clock of its own) and a link for every ordered
-//!   pair of them. It carries real datagrams, impaired as the links say, and returns what applications would notice, one
-//!   [`Wake`] at a time; the caller plays all the applications.
-//! - A [`Testbed`] is a world of machines of any kind: sessions, matches.
-//! - A [`Referee`] makes and recognises the messages of a world and checks the promises listed in [`check::Promise`]. [`Broken`] endpoints break them
+//! - A [`Testbed`] holds nodes (a machine each: an endpoint, a session, a match; with an address and a clock of its own) and a link for every
+//!   ordered pair of them. It carries real datagrams, impaired as the links say.
+//! - An [`EndpointTestbed`] is a testbed of `Endpoint`s. It returns what applications would notice, one [`Wake`] at a time; the caller plays
+//!   all the applications.
+//! - A [`Referee`] makes and recognises the messages of an endpoint testbed and checks the promises listed in [`check::Promise`]. [`Broken`] endpoints break them
 //!   on purpose, to show that it notices; [`Hostile`] ones attack.
 //! - [`soak()`] runs thousands of random worlds of a [`Suite`], and names the seeds that failed.
 //!
@@ -16,10 +16,10 @@
 //! ```
 //! use samestep_netem::{LinkConfig, Loss};
 //! use samestep_proto::{ChannelId, Config, ConnectOptions, Event};
-//! use samestep_sim::{Wake, World};
+//! use samestep_sim::{Wake, EndpointTestbed};
 //! use std::time::Duration;
 //!
-//! let mut world = World::new(7);
+//! let mut world = EndpointTestbed::new(7);
 //! let latency = Duration::from_millis(50);
 //! world.set_links(LinkConfig { latency, loss: Loss::Bernoulli(0.05), ..LinkConfig::default() });
 //! let server = world.add_node(Config::new("example", 1).accepting(8));
@@ -64,24 +64,26 @@ mod agenda;
 mod attack;
 mod broken;
 pub mod check;
+mod endpoints;
 mod network;
 mod node;
 mod referee;
+mod room;
 mod soak;
 pub mod stamp;
 mod testbed;
 mod wake;
-mod world;
 
 pub use attack::{Attack, Hostile};
 pub use broken::{Broken, Fault};
+pub use endpoints::EndpointTestbed;
 pub use network::Passage;
 pub use node::{NodeId, Pace, Traffic};
 pub use referee::Referee;
+pub use room::{Topology, is_in_sync};
 pub use soak::{
     Failure, Outcome, Pausable, RoomFault, SoakReport, Suite, Trace, conditions, run_broken_room,
     soak,
 };
 pub use testbed::{ReceiveTime, Testbed};
 pub use wake::{Received, Wake};
-pub use world::World;

@@ -13,7 +13,7 @@ use samestep_proto::{
 use crate::check::{BoundedMemory, Breach, CloseReasons, Progress, Promise};
 use crate::stamp::Tag;
 use crate::wake::{Received, Wake};
-use crate::{NodeId, World};
+use crate::{EndpointTestbed, NodeId};
 use flow::FlowChecks;
 
 /// Makes and recognises every message of a world and feeds all checkers.
@@ -86,7 +86,7 @@ impl Referee {
     /// Connects two nodes. The tag travels as user data, which is how the accepting side is recognised.
     pub fn connect(
         &mut self,
-        world: &mut World,
+        world: &mut EndpointTestbed,
         from: NodeId,
         to: NodeId,
         options: ConnectOptions,
@@ -121,7 +121,7 @@ impl Referee {
     /// its bytes, which no other message has.
     pub fn send(
         &mut self,
-        world: &mut World,
+        world: &mut EndpointTestbed,
         tag: Tag,
         side: usize,
         channel: ChannelId,
@@ -142,14 +142,28 @@ impl Referee {
     }
 
     /// Closes a connection from one side, after its reliable messages.
-    pub fn close(&mut self, world: &mut World, tag: Tag, side: usize, code: u32, words: &str) {
+    pub fn close(
+        &mut self,
+        world: &mut EndpointTestbed,
+        tag: Tag,
+        side: usize,
+        code: u32,
+        words: &str,
+    ) {
         if let Some((node, id)) = self.on_close(tag, side, code, words) {
             world.close(node, id, code, words);
         }
     }
 
     /// Closes a connection from one side at once.
-    pub fn abort(&mut self, world: &mut World, tag: Tag, side: usize, code: u32, words: &str) {
+    pub fn abort(
+        &mut self,
+        world: &mut EndpointTestbed,
+        tag: Tag,
+        side: usize,
+        code: u32,
+        words: &str,
+    ) {
         if let Some((node, id)) = self.on_close(tag, side, code, words) {
             world.abort(node, id, code, words);
         }
@@ -172,7 +186,7 @@ impl Referee {
     }
 
     /// Lets a node's process die and start again.
-    pub fn restart(&mut self, world: &mut World, node: NodeId) {
+    pub fn restart(&mut self, world: &mut EndpointTestbed, node: NodeId) {
         self.ends.retain(|(of, _), (tag, side)| {
             if *of == node {
                 self.connections[tag.0 as usize].ends[*side] = End::Dead;
@@ -465,7 +479,7 @@ impl Referee {
     }
 
     /// Measures the memory of every node that has a limit.
-    pub fn measure_memory(&mut self, world: &World) -> Result<(), Breach> {
+    pub fn measure_memory(&mut self, world: &EndpointTestbed) -> Result<(), Breach> {
         for (node, memory) in &mut self.memory {
             memory
                 .on_measured(world.memory_bytes(*node))

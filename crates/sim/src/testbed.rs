@@ -1,4 +1,4 @@
-//! Many machines of any kind (endpoints, sessions) in virtual time.
+//! The one rig for virtual time: machines of any kind (endpoints, sessions, matches), their clocks, and the links between them.
 
 mod clock;
 mod drive;
@@ -11,7 +11,8 @@ use samestep_netem::{LinkConfig, LinkStats, Rng};
 use samestep_proto::Machine;
 
 use crate::agenda::Agenda;
-use crate::network::Network;
+use crate::attack::Tape;
+use crate::network::{Network, Passage};
 use crate::node::{NodeId, Pace, Traffic};
 use clock::NodeClock;
 
@@ -46,11 +47,20 @@ pub struct Testbed<M: Machine> {
     nodes: Vec<Node<M>>,
     routes: BTreeMap<SocketAddr, NodeId>,
     network: Network,
-    agenda: Agenda<Happening>,
+    agenda: Agenda<Scheduled>,
     ready: VecDeque<(Duration, NodeId, M::Event)>,
+    timer: Option<(Duration, u64)>,
     dirty: Vec<NodeId>,
     packet: Vec<u8>,
     unroutable: u64,
+    /// Whoever listens in hears every datagram.
+    tape: Option<Tape>,
+}
+
+/// What the next step of a testbed brought.
+pub(crate) enum Step<E> {
+    Event(Duration, NodeId, E),
+    Timer(Duration, u64),
 }
 
 /// What a datagram's receive time is at a node that reads once a frame.
@@ -75,7 +85,7 @@ struct Node<M> {
     /// The earliest entry for this node in the agenda.
     scheduled: Option<Duration>,
     /// Datagrams that wait for the next frame, with the world time of their arrival.
-    socket: VecDeque<(Duration, NodeId, Vec<u8>)>,
+    socket: VecDeque<(Duration, SocketAddr, Vec<u8>)>,
     traffic: Traffic,
     /// Counts changes of pace: frames of an earlier one do not happen.
     frames: u32,
@@ -83,14 +93,16 @@ struct Node<M> {
     spun_at: Duration,
 }
 
-enum Happening {
+/// What is due at a time.
+enum Scheduled {
     Arrival {
-        from: NodeId,
-        to: NodeId,
+        from: SocketAddr,
+        to: SocketAddr,
         bytes: Vec<u8>,
     },
-    Due(NodeId),
+    Deadline(NodeId),
     Frame(NodeId, u32),
+    Timer(u64),
 }
 
 impl<M: Machine> Testbed<M> {
@@ -106,9 +118,11 @@ impl<M: Machine> Testbed<M> {
             network,
             agenda: Agenda::new(),
             ready: VecDeque::new(),
+            timer: None,
             dirty: Vec::new(),
             packet: Vec::new(),
             unroutable: 0,
+            tape: None,
         }
     }
 
@@ -119,9 +133,17 @@ impl<M: Machine> Testbed<M> {
 
     /// Adds an address with a clock that shows anything, where nothing runs yet: see [`start`](Testbed::start).
     pub fn add_node(&mut self) -> NodeId {
+        self.add_node_with(|rng, _| Duration::from_nanos(rng.next_u64() % 1_000_000_000_000))
+    }
+
+    /// Adds an address; `clock` chooses what its clock shows now, given the true time.
+    pub(crate) fn add_node_with(
+        &mut self,
+        clock: impl FnOnce(&mut Rng, Duration) -> Duration,
+    ) -> NodeId {
         let id = NodeId(self.nodes.len() as u16);
-        let address = address(id);
-        let shown = Duration::from_nanos(self.rng.next_u64() % 1_000_000_000_000);
+        let address = address(0, id);
+        let shown = clock(&mut self.rng, self.now);
         self.nodes.push(Node {
             machine: None,
             address,
@@ -155,11 +177,11 @@ impl<M: Machine> Testbed<M> {
 
     /// A node's program vanishes without a word, and with it what it had not told yet.
     pub fn kill(&mut self, node: NodeId) -> Option<M> {
-        let place = &mut self.nodes[node.index()];
-        place.socket.clear();
-        place.deadline = None;
         self.ready.retain(|(_, of, _)| *of != node);
-        place.machine.take()
+        let node = &mut self.nodes[node.index()];
+        node.socket.clear();
+        node.deadline = None;
+        node.machine.take()
     }
 
     /// Whether a program runs at a node.
@@ -204,15 +226,26 @@ impl<M: Machine> Testbed<M> {
     /// When a node's machine is driven; [`Pace::Immediate`] unless set. Frames begin at a random phase.
     pub fn set_pace(&mut self, node: NodeId, pace: Pace, receive_time: ReceiveTime) {
         let phase = self.rng.f64();
-        let place = &mut self.nodes[node.index()];
-        place.pace = pace;
-        place.receive_time = receive_time;
-        place.frames += 1;
+        self.set_pace_from(node, pace, receive_time, phase);
+    }
+
+    /// The same with the first frame after this share of a period.
+    pub(crate) fn set_pace_from(
+        &mut self,
+        id: NodeId,
+        pace: Pace,
+        receive_time: ReceiveTime,
+        phase: f64,
+    ) {
+        let node = &mut self.nodes[id.index()];
+        node.pace = pace;
+        node.receive_time = receive_time;
+        node.frames += 1;
         if let Pace::Frames { period } = pace {
             let first = self.now + period.mul_f64(phase);
-            self.agenda.add(first, Happening::Frame(node, place.frames));
+            self.agenda.add(first, Scheduled::Frame(id, node.frames));
         }
-        self.touch(node);
+        self.touch(id);
     }
 
     /// Configures every link, present and future, in both directions.
@@ -315,6 +348,29 @@ impl<M: Machine> Testbed<M> {
         self.network.stats(from, to)
     }
 
+    /// Records every datagram on the link from one node to another, for [`passages`](Testbed::passages).
+    pub fn watch_link(&mut self, from: NodeId, to: NodeId) {
+        self.network.watch(from, to);
+    }
+
+    /// What a watched link did with each datagram so far.
+    pub fn passages(&self, from: NodeId, to: NodeId) -> &[Passage] {
+        self.network.passages(from, to)
+    }
+
+    /// Delivers a made-up datagram to an address, now.
+    pub fn inject(&mut self, from: SocketAddr, to: SocketAddr, datagram: &[u8]) {
+        let mut bytes = self.network.buffer();
+        bytes.extend_from_slice(datagram);
+        self.agenda
+            .add(self.now, Scheduled::Arrival { from, to, bytes });
+    }
+
+    /// What waits for its time: datagrams under way, deadlines, timers.
+    pub fn pending(&self) -> usize {
+        self.agenda.len()
+    }
+
     /// Datagrams sent to addresses where no node is.
     pub fn unroutable(&self) -> u64 {
         self.unroutable
@@ -325,8 +381,20 @@ impl<M: Machine> Testbed<M> {
     /// `None` means that the world has reached `until` and nothing else happens before it.
     pub fn next(&mut self, until: Duration) -> Option<(Duration, NodeId, M::Event)> {
         loop {
-            if let Some(event) = self.ready.pop_front() {
-                return Some(event);
+            if let Step::Event(at, node, event) = self.next_step(until)? {
+                return Some((at, node, event));
+            }
+        }
+    }
+
+    /// The same, timers included.
+    pub(crate) fn next_step(&mut self, until: Duration) -> Option<Step<M::Event>> {
+        loop {
+            if let Some((at, node, event)) = self.ready.pop_front() {
+                return Some(Step::Event(at, node, event));
+            }
+            if let Some((at, key)) = self.timer.take() {
+                return Some(Step::Timer(at, key));
             }
             self.drive_dirty();
             if !self.ready.is_empty() {
@@ -342,6 +410,28 @@ impl<M: Machine> Testbed<M> {
         }
     }
 
+    pub(crate) fn set_timer(&mut self, at: Duration, key: u64) {
+        self.agenda.add(at.max(self.now), Scheduled::Timer(key));
+    }
+
+    /// The latest datagrams, recorded from the first call on.
+    pub(crate) fn tape(&mut self) -> &mut Tape {
+        self.tape.get_or_insert_default()
+    }
+
+    /// A random number of the testbed's own.
+    pub(crate) fn draw(&mut self) -> u64 {
+        self.rng.next_u64()
+    }
+
+    /// Gives a node another address. What is under way to the old one is lost.
+    pub(crate) fn move_node(&mut self, node: NodeId, to: SocketAddr) -> SocketAddr {
+        let before = std::mem::replace(&mut self.nodes[node.index()].address, to);
+        self.routes.remove(&before);
+        self.routes.insert(to, node);
+        to
+    }
+
     fn touch(&mut self, id: NodeId) {
         let node = &mut self.nodes[id.index()];
         if !std::mem::replace(&mut node.dirty, true) {
@@ -350,11 +440,11 @@ impl<M: Machine> Testbed<M> {
     }
 }
 
-/// 10.0.x.y with a port of the node's own.
-fn address(node: NodeId) -> SocketAddr {
+/// 10.`moves`.x.y with a port of the node's own; `moves` counts changes of address on this testbed.
+pub(crate) fn address(moves: u8, node: NodeId) -> SocketAddr {
     let [x, y] = node.0.to_be_bytes();
     SocketAddr::new(
-        IpAddr::V4(Ipv4Addr::new(10, 0, x, y.wrapping_add(1))),
+        IpAddr::V4(Ipv4Addr::new(10, moves, x, y.wrapping_add(1))),
         40_000 + node.0 % 20_000,
     )
 }

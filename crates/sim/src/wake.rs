@@ -9,7 +9,7 @@ use crate::NodeId;
 /// Something that an application notices. Every `at` is world time.
 #[derive(Clone, Debug)]
 pub enum Wake {
-    /// A timer of [`World::set_timer`](crate::World::set_timer) is due.
+    /// A timer of [`EndpointTestbed::set_timer`](crate::EndpointTestbed::set_timer) is due.
     Timer {
         /// When it was due.
         at: Duration,

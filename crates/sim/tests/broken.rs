@@ -5,7 +5,7 @@ use std::time::Duration;
 use samestep_netem::LinkConfig;
 use samestep_proto::{ChannelId, Config, ConnectOptions};
 use samestep_sim::check::{Breach, Promise};
-use samestep_sim::{Broken, Fault, Referee, World};
+use samestep_sim::{Broken, EndpointTestbed, Fault, Referee};
 
 const UNRELIABLE: ChannelId = ChannelId(0);
 const SEQUENCED: ChannelId = ChannelId(1);
@@ -16,7 +16,7 @@ const REDUNDANT: ChannelId = ChannelId(4);
 /// A client sends 20 messages on every channel to a server, which has this fault and answers each time; then the
 /// client sends a last message on every channel and closes.
 fn play(broken: Option<Broken>) -> Result<(), Breach> {
-    let mut world = World::new(1);
+    let mut world = EndpointTestbed::new(1);
     world.set_links(LinkConfig {
         latency: Duration::from_millis(10),
         ..LinkConfig::default()
@@ -33,7 +33,7 @@ fn play(broken: Option<Broken>) -> Result<(), Breach> {
     let tag = referee
         .connect(&mut world, client, server, ConnectOptions::default())
         .unwrap();
-    let run = |world: &mut World, referee: &mut Referee, ms| {
+    let run = |world: &mut EndpointTestbed, referee: &mut Referee, ms| {
         let until = world.now() + Duration::from_millis(ms);
         while let Some(wake) = world.next(until) {
             referee.on_wake(&wake)?;

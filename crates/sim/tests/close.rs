@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use samestep_netem::{LinkConfig, Loss};
 use samestep_proto::{ChannelId, CloseReason, Config, ConnectOptions, Event};
-use samestep_sim::{NodeId, World};
+use samestep_sim::{EndpointTestbed, NodeId};
 
 fn lossy(loss: f64) -> LinkConfig {
     LinkConfig {
@@ -14,7 +14,7 @@ fn lossy(loss: f64) -> LinkConfig {
     }
 }
 
-fn closed(world: &World, node: NodeId) -> Vec<CloseReason> {
+fn closed(world: &EndpointTestbed, node: NodeId) -> Vec<CloseReason> {
     let reason = |event: &Event| match event {
         Event::Closed { reason, .. } => Some(reason.clone()),
         _ => None,
@@ -30,7 +30,7 @@ fn the_reason_survives_loss() {
     };
     let mut heard = 0;
     for seed in 0..200 {
-        let mut world = World::new(seed);
+        let mut world = EndpointTestbed::new(seed);
         let server = world.add_node(Config::new("game", 1).accepting(4));
         let client = world.add_node(Config::new("game", 1));
         let [_, id] = world
@@ -55,7 +55,7 @@ fn the_reason_survives_loss() {
 #[test]
 fn closing_delivers_what_was_sent_before() {
     for seed in 0..30 {
-        let mut world = World::new(seed);
+        let mut world = EndpointTestbed::new(seed);
         let server = world.add_node(Config::new("game", 1).accepting(4));
         let client = world.add_node(Config::new("game", 1));
         let [id, _] = world
@@ -83,7 +83,7 @@ fn closing_delivers_what_was_sent_before() {
 
 #[test]
 fn both_may_close_at_once() {
-    let mut world = World::new(1);
+    let mut world = EndpointTestbed::new(1);
     let server = world.add_node(Config::new("game", 1).accepting(4));
     let client = world.add_node(Config::new("game", 1));
     let [id, other] = world

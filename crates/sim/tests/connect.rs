@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use samestep_netem::{LinkConfig, Loss};
 use samestep_proto::{ChannelId, CloseReason, Config, ConnectOptions, Event};
-use samestep_sim::World;
+use samestep_sim::EndpointTestbed;
 
 fn lossy() -> LinkConfig {
     LinkConfig {
@@ -20,7 +20,7 @@ fn messages_of_every_channel_arrive_both_ways() {
         (1, Config::new("game", 1)),
         (2, Config::new("game", 1).plain()),
     ] {
-        let mut world = World::new(seed);
+        let mut world = EndpointTestbed::new(seed);
         world.set_links(LinkConfig {
             latency: Duration::from_millis(30),
             ..LinkConfig::default()
@@ -63,7 +63,7 @@ fn messages_of_every_channel_arrive_both_ways() {
 #[test]
 fn connecting_survives_loss() {
     for seed in 0..50 {
-        let mut world = World::new(seed);
+        let mut world = EndpointTestbed::new(seed);
         world.set_links(lossy());
         let server = world.add_node(Config::new("game", 1).accepting(4));
         let client = world.add_node(Config::new("game", 1));
@@ -75,7 +75,7 @@ fn connecting_survives_loss() {
 
 #[test]
 fn user_data_reaches_the_server() {
-    let mut world = World::new(3);
+    let mut world = EndpointTestbed::new(3);
     let server = world.add_node(Config::new("game", 1).accepting(4));
     let client = world.add_node(Config::new("game", 1));
     let options = ConnectOptions {
@@ -92,7 +92,7 @@ fn user_data_reaches_the_server() {
 
 #[test]
 fn an_address_without_a_server_gives_no_answer() {
-    let mut world = World::new(4);
+    let mut world = EndpointTestbed::new(4);
     let client = world.add_node(Config::new("game", 1));
     world
         .connect_to(
@@ -118,7 +118,7 @@ fn an_address_without_a_server_gives_no_answer() {
 
 #[test]
 fn a_known_server_key_is_checked() {
-    let mut world = World::new(5);
+    let mut world = EndpointTestbed::new(5);
     let server = world.add_node(Config::new("game", 1).accepting(4));
     let client = world.add_node(Config::new("game", 1));
     let key = world
@@ -140,7 +140,7 @@ fn a_known_server_key_is_checked() {
 #[test]
 fn the_same_seed_gives_the_same_world() {
     let play = |seed| {
-        let mut world = World::new(seed);
+        let mut world = EndpointTestbed::new(seed);
         world.set_links(lossy());
         let server = world.add_node(Config::new("game", 1).accepting(4));
         let client = world.add_node(Config::new("game", 1));

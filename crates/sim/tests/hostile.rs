@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use samestep_netem::{Jitter, LinkConfig};
 use samestep_proto::{ChannelId, Config, ConnectOptions};
-use samestep_sim::{Attack, Hostile, NodeId, Referee, Wake, World};
+use samestep_sim::{Attack, EndpointTestbed, Hostile, NodeId, Referee, Wake};
 
 /// A server and `players` clients that send each other messages of every channel at 60 Hz under an attack, for
 /// `seconds`. Returns the latencies in order and the most memory the server held.
@@ -15,7 +15,7 @@ fn play(
     seconds: u64,
     attack: Option<(f64, &[Hostile])>,
 ) -> (Vec<Duration>, usize) {
-    let mut world = World::new(3);
+    let mut world = EndpointTestbed::new(3);
     let jitter = Jitter {
         amount: Duration::from_millis(2),
         ..Jitter::default()

@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use samestep_netem::LinkConfig;
 use samestep_proto::{ChannelId, Config, ConnectOptions};
-use samestep_sim::{Pace, Wake, World};
+use samestep_sim::{EndpointTestbed, Pace, Wake};
 
 #[test]
 fn frames_add_up_to_one_period_of_latency() {
-    let mut world = World::new(1);
+    let mut world = EndpointTestbed::new(1);
     let (latency, period) = (Duration::from_millis(30), Duration::from_micros(16_667));
     world.set_links(LinkConfig {
         latency,

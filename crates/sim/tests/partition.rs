@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use samestep_netem::LinkConfig;
 use samestep_proto::{ChannelId, Config, ConnectOptions};
-use samestep_sim::World;
+use samestep_sim::EndpointTestbed;
 
 #[test]
 fn everything_reliable_arrives_soon_after_the_partition_heals() {
     for (seed, seconds) in [(1, 1), (2, 3), (3, 5), (4, 7)] {
-        let mut world = World::new(seed);
+        let mut world = EndpointTestbed::new(seed);
         let latency = Duration::from_millis(50);
         world.set_links(LinkConfig {
             latency,
@@ -54,7 +54,7 @@ fn everything_reliable_arrives_soon_after_the_partition_heals() {
 
 #[test]
 fn others_do_not_notice_a_partition_of_two() {
-    let mut world = World::new(5);
+    let mut world = EndpointTestbed::new(5);
     world.set_links(LinkConfig {
         latency: Duration::from_millis(20),
         ..LinkConfig::default()

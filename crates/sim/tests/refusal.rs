@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use samestep_proto::{AcceptConfig, CloseReason, Config, ConnectOptions, RefuseReason};
-use samestep_sim::{NodeId, World};
+use samestep_sim::{EndpointTestbed, NodeId};
 
 fn config() -> Config {
     Config::new("game", 3)
@@ -29,14 +29,14 @@ fn knowing(password: &str) -> ConnectOptions {
 
 /// Why a client with these settings is refused by a server with those.
 fn refusal(server: Config, client: Config, options: ConnectOptions) -> RefuseReason {
-    let mut world = World::new(1);
+    let mut world = EndpointTestbed::new(1);
     let server = world.add_node(server);
     let client = world.add_node(client);
     refused(&mut world, client, server, options)
 }
 
 fn refused(
-    world: &mut World,
+    world: &mut EndpointTestbed,
     client: NodeId,
     server: NodeId,
     options: ConnectOptions,
@@ -113,7 +113,7 @@ fn the_password() {
             refusal(server.clone(), client.clone(), knowing("now")),
             RefuseReason::Password
         );
-        let mut world = World::new(2);
+        let mut world = EndpointTestbed::new(2);
         let [server, client] = [server, client].map(|config| world.add_node(config));
         world
             .join(client, server, knowing("please"))
@@ -123,7 +123,7 @@ fn the_password() {
 
 #[test]
 fn a_full_server_until_a_place_is_free() {
-    let mut world = World::new(3);
+    let mut world = EndpointTestbed::new(3);
     let server = world.add_node(config().accepting(2));
     let clients: Vec<NodeId> = (0..3).map(|_| world.add_node(config())).collect();
     let first = world
@@ -145,13 +145,13 @@ fn a_full_server_until_a_place_is_free() {
 
 #[test]
 fn a_banned_address_until_the_ban_ends() {
-    let mut world = World::new(4);
+    let mut world = EndpointTestbed::new(4);
     let server = world.add_node(config().accepting(2));
     let client = world.add_node(config());
-    let (now, ip) = (world.local(server), world.address(client).ip());
-    world
-        .endpoint_mut(server)
-        .ban(now, ip, Duration::from_secs(20));
+    let ip = world.address(client).ip();
+    world.with_endpoint(server, |now, endpoint| {
+        endpoint.ban(now, ip, Duration::from_secs(20));
+    });
     let declined = world.join(client, server, ConnectOptions::default());
     assert!(
         matches!(
@@ -168,7 +168,7 @@ fn a_banned_address_until_the_ban_ends() {
 
 #[test]
 fn a_node_that_accepts_none() {
-    let mut world = World::new(5);
+    let mut world = EndpointTestbed::new(5);
     let [server, client] = [config(), config()].map(|config| world.add_node(config));
     assert!(
         world

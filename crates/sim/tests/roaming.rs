@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use samestep_netem::{LinkConfig, Loss};
 use samestep_proto::{ChannelId, Config, ConnectOptions, Event};
-use samestep_sim::{NodeId, Referee, Wake, World};
+use samestep_sim::{EndpointTestbed, NodeId, Referee, Wake};
 
 const ORDERED: ChannelId = ChannelId(3);
 
 struct Stream {
-    world: World,
+    world: EndpointTestbed,
     referee: Referee,
     server: NodeId,
     client: NodeId,
@@ -23,7 +23,7 @@ fn stream(
     seconds: u64,
     mut on_tick: impl FnMut(u64, &mut Stream),
 ) -> Stream {
-    let mut world = World::new(1);
+    let mut world = EndpointTestbed::new(1);
     let latency = Duration::from_millis(30);
     world.set_links(LinkConfig {
         latency,

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use samestep_netem::LinkConfig;
 use samestep_proto::{CloseReason, Config, ConnectOptions, Event};
-use samestep_sim::{NodeId, Wake, World};
+use samestep_sim::{EndpointTestbed, NodeId, Wake};
 
-fn connected(seed: u64) -> (World, NodeId, NodeId) {
-    let mut world = World::new(seed);
+fn connected(seed: u64) -> (EndpointTestbed, NodeId, NodeId) {
+    let mut world = EndpointTestbed::new(seed);
     world.set_links(LinkConfig {
         latency: Duration::from_millis(20),
         ..LinkConfig::default()
@@ -21,7 +21,7 @@ fn connected(seed: u64) -> (World, NodeId, NodeId) {
     (world, server, client)
 }
 
-fn timed_out(world: &World) -> Vec<(NodeId, Duration)> {
+fn timed_out(world: &EndpointTestbed) -> Vec<(NodeId, Duration)> {
     let timed_out = |wake: &Wake| match wake {
         Wake::Event {
             at,

@@ -4,14 +4,14 @@ use samestep_proto::{
     AcceptConfig, CloseReason, Config, ConnectOptions, Event, RefuseReason, TokenClaims, TokenId,
     TokenIssuer,
 };
-use samestep_sim::{NodeId, World};
+use samestep_sim::{EndpointTestbed, NodeId};
 
 const NOW_UNIX_S: u64 = 1_700_000_000;
 /// Clocks of nodes show less than a thousand seconds at first.
 const LATER_UNIX_S: u64 = NOW_UNIX_S + 10_000;
 
 struct Lobby {
-    world: World,
+    world: EndpointTestbed,
     issuer: TokenIssuer,
     server: NodeId,
     client: NodeId,
@@ -19,7 +19,7 @@ struct Lobby {
 
 fn lobby() -> Lobby {
     let issuer = TokenIssuer::new([9; 32]);
-    let mut world = World::new(1);
+    let mut world = EndpointTestbed::new(1);
     let config = Config {
         unix_time_at_zero_s: NOW_UNIX_S,
         ..Config::new("game", 1)

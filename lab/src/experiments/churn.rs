@@ -1,16 +1,16 @@
 //! Players come, vanish and return: how soon does everyone agree on who is there?
 
-mod town;
+mod churning;
 
 use super::in_case;
-use crate::crowd::TOPOLOGY;
 use crate::error::LabError;
 use crate::experiment::{Experiment, Findings, Metric, RunContext};
 use crate::link::{self, percent_label};
 use crate::parameters::{Domain, Key};
 use crate::plot::{Data, Plot};
 use crate::stats::Samples;
-use town::{Kind, Town};
+use crate::testroom::TOPOLOGY;
+use churning::{ChurningRoom, Kind};
 
 /// A room that never comes to rest.
 pub struct Churn;
@@ -127,8 +127,8 @@ impl Experiment for Churn {
 
     fn run(&self, context: &RunContext) -> Result<Findings, LabError> {
         let measured = context.measure(|case, seed| {
-            let town = Town::open(case, seed).map_err(in_case(case))?;
-            town.live()
+            let room = ChurningRoom::open(case, seed).map_err(in_case(case))?;
+            room.live()
                 .map_err(|why| in_case(case)(format!("{why} (this repeat's seed is {seed})")))
         })?;
         let mut findings = Findings::default();
@@ -137,8 +137,8 @@ impl Experiment for Churn {
         let mut csv = context.csv("changes.csv", &header)?;
         for (case, repeats) in &measured {
             if let Some(csv) = &mut csv {
-                for (repeat, town) in repeats.iter().enumerate() {
-                    for (change, at, took) in &town.settled {
+                for (repeat, room) in repeats.iter().enumerate() {
+                    for (change, at, took) in &room.settled {
                         csv.line(&[
                             case.name.clone(),
                             repeat.to_string(),
@@ -151,7 +151,7 @@ impl Experiment for Churn {
                 }
             }
             let took = |wanted: Option<Kind>| -> Samples {
-                let all = repeats.iter().flat_map(|town| &town.settled);
+                let all = repeats.iter().flat_map(|room| &room.settled);
                 all.filter(|(change, ..)| wanted.is_none_or(|wanted| change.kind == wanted))
                     .map(|(_, _, took)| took.as_secs_f64())
                     .collect()
@@ -168,8 +168,8 @@ impl Experiment for Churn {
                 took(Some(Kind::Vanish)).max(),
                 took(Some(Kind::Forget)).max(),
                 Some(all.len() as f64 / repeats.len() as f64),
-                Some(repeats.iter().map(|town| town.slots_lost as f64).sum()),
-                Some(repeats.iter().map(|town| town.ghosts as f64).sum()),
+                Some(repeats.iter().map(|room| room.slots_lost as f64).sum()),
+                Some(repeats.iter().map(|room| room.ghosts as f64).sum()),
             ];
             for (metric, ours) in METRICS.iter().zip(figures) {
                 findings.push(case, metric.name, None, ours);

@@ -6,13 +6,13 @@ use samestep_session::{SessionConfig, SessionEvent};
 use samestep_sim::NodeId;
 
 use super::in_case;
-use crate::crowd::{Crowd, TOPOLOGY};
 use crate::error::LabError;
 use crate::experiment::{Experiment, Findings, Metric, RunContext};
 use crate::link::{self, percent_label};
 use crate::parameters::{Case, Domain, Key, Value};
 use crate::plot::{Data, Plot};
 use crate::stats::Samples;
+use crate::testroom::{TOPOLOGY, TestRoom};
 
 /// A newcomer that needs the game's state before it can play.
 pub struct Join;
@@ -133,15 +133,15 @@ fn virtual_time(case: &Case, seed: u64) -> Result<Measured, String> {
     config.capacity = 64;
     config.load_grace = PATIENCE;
     config.protocol.connect_timeout = Duration::from_secs(60);
-    let mut crowd = Crowd::open(seed, case, &path.up, config, state);
+    let mut room = TestRoom::open(seed, case, &path.up, config, state);
     let players = case.number("players") as usize;
-    crowd.gather(players, None)?;
-    crowd.run_for(Duration::from_secs(2))?;
-    let newcomer = crowd.testbed.add_node();
-    crowd.join(newcomer, NodeId(0), None);
-    let asked = crowd.testbed.now();
+    room.gather(players, None)?;
+    room.run_for(Duration::from_secs(2))?;
+    let newcomer = room.testbed.add_node();
+    room.join(newcomer, NodeId(0), None);
+    let asked = room.testbed.now();
     let (mut in_sync, mut knowing) = (None, 0);
-    while let Some((at, node, event)) = crowd.next(asked + PATIENCE)? {
+    while let Some((at, node, event)) = room.next(asked + PATIENCE)? {
         match event {
             SessionEvent::InSync if node == newcomer => in_sync = Some(at),
             SessionEvent::PeerInSync { .. } if node != newcomer => knowing += 1,

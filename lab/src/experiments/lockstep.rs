@@ -16,13 +16,14 @@ use std::borrow::Borrow;
 use std::time::Duration;
 
 use super::in_case;
-use crate::arena::{Arena, ArenaConfig, OPENER, arena_config, network_name};
+use crate::deterministic::{DeterministicConfig, DeterministicMatch};
 use crate::error::LabError;
 use crate::experiment::RunContext;
 use crate::parameters::Case;
 use crate::real_room::RealRoom;
 use crate::samples::{self, Counts, Course};
 use crate::stats::Samples;
+use crate::testmatch::{OPENER, network_name};
 
 /// One match, played from the beginning.
 struct Played {
@@ -37,17 +38,17 @@ struct Played {
 }
 
 /// Plays a match in which everyone has to stay the same.
-fn play(case: &Case, config: ArenaConfig, seed: u64) -> Result<Played, LabError> {
+fn play(case: &Case, config: DeterministicConfig, seed: u64) -> Result<Played, LabError> {
     let fail = in_case(case);
-    let players = usize::from(config.players);
-    let mut arena: Arena = Arena::open(config, seed).map_err(&fail)?;
-    arena.begin(players).map_err(&fail)?;
-    arena.play_until(case.seconds("seconds")).map_err(&fail)?;
-    arena.check_equal().map_err(&fail)?;
-    let status = arena.seat(OPENER).status();
+    let players = usize::from(config.setup.players);
+    let mut room: DeterministicMatch = DeterministicMatch::open(config, seed).map_err(&fail)?;
+    room.begin(players).map_err(&fail)?;
+    room.play_until(case.seconds("seconds")).map_err(&fail)?;
+    room.check_equal().map_err(&fail)?;
+    let status = room.program(OPENER).status();
     Ok(Played {
-        delays: arena.command_delays(case.seconds("settling_s")),
-        course: arena.course().clone(),
+        delays: room.command_delays(case.seconds("settling_s")),
+        course: room.course().clone(),
         turn: status.turn_length,
         ahead: status.input_delay,
         cores: None,
@@ -59,14 +60,14 @@ fn play_all(context: &RunContext) -> Result<Vec<(&Case, Vec<Played>)>, LabError>
     match context.real {
         // One after the other, lest they disturb each other.
         true => context.measure_with(1, play_for_real),
-        false => context.measure(|case, seed| play(case, arena_config(case)?, seed)),
+        false => context.measure(|case, seed| play(case, DeterministicConfig::of(case)?, seed)),
     }
 }
 
 /// The same over sockets of this machine: the link is this machine's own, and so is the time that steps take.
 fn play_for_real(case: &Case, seed: u64) -> Result<Played, LabError> {
-    let config = arena_config(case)?;
-    let mut room = RealRoom::new(config.players, config.entities);
+    let config = DeterministicConfig::of(case)?;
+    let mut room = RealRoom::new(config.setup.players, config.entities);
     room.seconds = case.number("seconds") as u32;
     room.seed = seed;
     if case.number("turn") > 0.0 {

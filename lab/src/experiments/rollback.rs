@@ -8,14 +8,15 @@ use samestep_skirmish::Skirmish;
 use samestep_sync::{Beyond, Length, Lockstep, LockstepConfig, Rollback, RollbackConfig};
 
 use super::in_case;
-use crate::arena::{
-    self, Arena, ArenaConfig, ArenaModel, CHECK_EVERY, CPU_NS_PER_ENTITY, Contest, ENTITIES,
-    PLAYERS, SECONDS, SETTLING_S, TOPOLOGY, TURN, UPLINK_KBPS,
-};
+use crate::deterministic::{DeterministicConfig, DeterministicMatch, DeterministicModel};
 use crate::error::LabError;
 use crate::experiment::{Experiment, Findings, Metric, RunContext};
 use crate::link::{self, percent_label};
 use crate::parameters::{Case, Domain, Key, Value};
+use crate::testmatch::{
+    CHECK_EVERY, CPU_NS_PER_ENTITY, ENTITIES, PLAYERS, SECONDS, SETTLING_S, ScriptedGame, TOPOLOGY,
+    TURN, UPLINK_KBPS,
+};
 use figures::{METRICS, Played, figures};
 use plots::plots;
 
@@ -164,24 +165,24 @@ fn measure(case: &Case, seed: u64) -> Result<(Played, Played), LabError> {
     }
 }
 
-fn both<G: Contest>(
+fn both<G: ScriptedGame>(
     case: &Case,
-    config: &ArenaConfig,
+    config: &DeterministicConfig,
     seed: u64,
 ) -> Result<(Played, Played), LabError> {
     let lockstep = play::<G, Lockstep>(case, config, seed)?;
     Ok((lockstep, play::<G, Rollback>(case, config, seed)?))
 }
 
-fn config(case: &Case) -> Result<ArenaConfig, LabError> {
-    let mut config = arena::arena_config(case)?;
+fn config(case: &Case) -> Result<DeterministicConfig, LabError> {
+    let mut config = DeterministicConfig::of(case)?;
     let defaults = RollbackConfig::default();
     let or = |key: &str, otherwise: u64| match case.number(key) {
         0.0 => otherwise,
         ticks => ticks as u64,
     };
     let window = or("window", defaults.window);
-    config.closely = true;
+    config.detailed = true;
     config.rollback = RollbackConfig {
         window,
         input_delay: match case.number("delay") {
@@ -204,29 +205,27 @@ fn config(case: &Case) -> Result<ArenaConfig, LabError> {
     Ok(config)
 }
 
-fn play<G: Contest, M: ArenaModel>(
+fn play<G: ScriptedGame, M: DeterministicModel>(
     case: &Case,
-    config: &ArenaConfig,
+    config: &DeterministicConfig,
     seed: u64,
 ) -> Result<Played, LabError> {
     let fail = |why: String| in_case(case)(format!("{why} (this repeat's seed is {seed})"));
-    let players = usize::from(config.players);
-    let mut arena: Arena<G, M> = Arena::open(config.clone(), seed).map_err(&fail)?;
-    arena.begin(players).map_err(&fail)?;
-    arena
-        .play_until(case.seconds("settling_s"))
-        .map_err(&fail)?;
-    for node in arena.nodes() {
-        arena.with(node, |now, seat| seat.forget_notes(now));
+    let players = usize::from(config.setup.players);
+    let mut room: DeterministicMatch<G, M> =
+        DeterministicMatch::open(config.clone(), seed).map_err(&fail)?;
+    room.begin(players).map_err(&fail)?;
+    room.play_until(case.seconds("settling_s")).map_err(&fail)?;
+    for node in room.nodes() {
+        room.with(node, |now, program| program.forget_notes(now));
     }
     let later = case.millis("later_latency_ms");
     if !later.is_zero() {
-        arena
-            .play_until(case.seconds("seconds") / 2)
+        room.play_until(case.seconds("seconds") / 2)
             .map_err(&fail)?;
-        arena.set_latency(later);
+        room.set_latency(later);
     }
-    arena.play_until(case.seconds("seconds")).map_err(&fail)?;
-    arena.check_equal().map_err(&fail)?;
-    Ok(Played::of(&arena))
+    room.play_until(case.seconds("seconds")).map_err(&fail)?;
+    room.check_equal().map_err(&fail)?;
+    Ok(Played::of(&room))
 }

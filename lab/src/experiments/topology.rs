@@ -7,7 +7,6 @@ use samestep_session::{Delivery, MessageKind, SessionConfig, SessionEvent, To};
 use samestep_sim::{NodeId, Traffic};
 
 use super::in_case;
-use crate::crowd::{Crowd, TOPOLOGY};
 use crate::error::LabError;
 use crate::experiment::{Experiment, Findings, Metric, RunContext};
 use crate::link::{self, percent_label};
@@ -15,6 +14,7 @@ use crate::pair::delivery;
 use crate::parameters::{Case, Domain, Key, Value};
 use crate::plot::{Data, Plot};
 use crate::stats::Samples;
+use crate::testroom::{TOPOLOGY, TestRoom};
 
 /// Everyone tells everyone else where it is, many times a second.
 pub struct Topology;
@@ -233,38 +233,38 @@ fn virtual_time(case: &Case, seed: u64, cut: Option<(NodeId, NodeId)>) -> Result
     let path = link::path(case).map_err(|error| error.to_string())?;
     let mut config = SessionConfig::new("samestep-lab", 1);
     config.capacity = 64;
-    let mut crowd = Crowd::open(seed, case, &path.up, config, Vec::new());
+    let mut room = TestRoom::open(seed, case, &path.up, config, Vec::new());
     let players = case.number("players") as usize;
     let early = case.text("cut") == "start";
     if let (Some((a, b)), true) = (cut, early) {
-        crowd.testbed.cut(a, b);
+        room.testbed.cut(a, b);
     }
-    crowd.gather(players, cut.filter(|_| early))?;
+    room.gather(players, cut.filter(|_| early))?;
     // Start-up, above all of the clocks, is not what is measured.
-    crowd.run_for(Duration::from_secs(5))?;
-    let before = traffic(&crowd);
+    room.run_for(Duration::from_secs(5))?;
+    let before = traffic(&room);
     let seconds = case.number("seconds");
-    crowd.run_for(Duration::from_secs_f64(seconds))?;
-    let idle = rates(&before, &traffic(&crowd), seconds);
-    let before = traffic(&crowd);
+    room.run_for(Duration::from_secs_f64(seconds))?;
+    let idle = rates(&before, &traffic(&room), seconds);
+    let before = traffic(&room);
     let mut talk = Talk::new(case, players);
-    let start = crowd.testbed.now();
+    let start = room.testbed.now();
     let end = start + Duration::from_secs_f64(seconds);
     let middle = start + Duration::from_secs_f64(seconds / 2.0);
     let mut whole = true;
     while let Some((at, speaker)) = talk.next_turn(start, end) {
-        talk.listen(&mut crowd, at)?;
+        talk.listen(&mut room, at)?;
         if let (Some((a, b)), true) = (cut, whole && !early && at >= middle) {
-            crowd.testbed.cut(a, b);
+            room.testbed.cut(a, b);
             whole = false;
         }
-        talk.speak(&mut crowd, speaker);
+        talk.speak(&mut room, speaker);
     }
-    talk.listen(&mut crowd, end)?;
-    let busy = rates(&before, &traffic(&crowd), seconds);
+    talk.listen(&mut room, end)?;
+    let busy = rates(&before, &traffic(&room), seconds);
     // What is under way may arrive: where a pair was cut in the middle, after that was noticed.
     let rest = if cut.is_some() { 15 } else { 2 };
-    talk.listen(&mut crowd, end + Duration::from_secs(rest))?;
+    talk.listen(&mut room, end + Duration::from_secs(rest))?;
     Ok(Measured {
         busy,
         idle,
@@ -275,9 +275,9 @@ fn virtual_time(case: &Case, seed: u64, cut: Option<(NodeId, NodeId)>) -> Result
     })
 }
 
-fn traffic(crowd: &Crowd) -> Vec<Traffic> {
-    let nodes = crowd.testbed.nodes();
-    nodes.map(|node| crowd.testbed.traffic(node)).collect()
+fn traffic(room: &TestRoom) -> Vec<Traffic> {
+    let nodes = room.testbed.nodes();
+    nodes.map(|node| room.testbed.traffic(node)).collect()
 }
 
 fn rates(before: &[Traffic], after: &[Traffic], seconds: f64) -> Rates {
@@ -333,20 +333,20 @@ impl Talk {
         (at < end).then_some((at, NodeId(speaker as u16)))
     }
 
-    fn speak(&mut self, crowd: &mut Crowd, speaker: NodeId) {
+    fn speak(&mut self, room: &mut TestRoom, speaker: NodeId) {
         let mut update = vec![0; self.bytes];
         update[..8].copy_from_slice(&(self.sent.len() as u64).to_le_bytes());
-        self.sent.push(crowd.testbed.now());
+        self.sent.push(room.testbed.now());
         self.due += self.players as u64 - 1;
         let delivery = self.delivery;
         // A refusal shows as an update that nobody heard.
-        let _ = crowd.testbed.with(speaker, |now, session| {
+        let _ = room.testbed.with(speaker, |now, session| {
             session.send_bytes(now, To::Others, delivery, UPDATE, &update)
         });
     }
 
-    fn listen(&mut self, crowd: &mut Crowd, until: Duration) -> Result<(), String> {
-        while let Some((at, node, event)) = crowd.next(until)? {
+    fn listen(&mut self, room: &mut TestRoom, until: Duration) -> Result<(), String> {
+        while let Some((at, node, event)) = room.next(until)? {
             let SessionEvent::Message { payload, .. } = event else {
                 continue;
             };

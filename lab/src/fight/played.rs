@@ -12,9 +12,9 @@ use samestep_sync::{Model, Status, Tick};
 
 use super::eyes::Eyes;
 use super::{Correction, Lines, Stand, Track, Trail, tag_of};
-use crate::arena::{OPENER, TICK};
-use crate::stage::{Stage, StageConfig};
+use crate::display::DisplayMatch;
 use crate::stats::Samples;
+use crate::testmatch::{MatchConfig, OPENER, TICK};
 
 /// What is played, and how everyone is connected.
 #[derive(Clone, Debug)]
@@ -169,7 +169,7 @@ struct Notes {
 
 /// A match that is played.
 struct Playing<M: Model> {
-    stage: Stage<Sublockus, M>,
+    room: DisplayMatch<Sublockus, M>,
     lines: Lines,
     /// At which node each player is.
     nodes: Vec<NodeId>,
@@ -192,26 +192,19 @@ impl<M: Model> Playing<M> {
         let ticks = setting.length.div_duration_f64(TICK) as u64;
         let game = setting.scene.game(players, seed)?;
         let lines = setting.scene.lines(&game, players, seed, ticks);
-        let config = StageConfig {
-            players,
-            mesh: false,
-            path: setting.path.clone(),
-            uplink_bps: setting.uplink_bps,
-            drawing: 0,
-        };
-        let mut stage = Stage::open(config, seed, game, lines.clone().script(), model);
-        stage.begin(players.into())?;
+        let config = MatchConfig::hosted(players, setting.path.clone(), setting.uplink_bps);
+        let mut room = DisplayMatch::open(config, 0, seed, game, lines.clone().script(), model);
+        room.begin(players.into())?;
         // Players are numbered as they come, which need not be as they asked.
         let at = |player| {
-            stage
-                .nodes()
-                .find(|node| stage.member(*node).player() == Some(player))
+            room.nodes()
+                .find(|node| room.program(*node).player() == Some(player))
         };
         let nodes = (0..players).map(PlayerId).map(at);
         let nodes: Option<Vec<NodeId>> = nodes.collect();
         Ok(Playing {
             nodes: nodes.ok_or("somebody in the room does not play")?,
-            stage,
+            room,
             lines,
             next: 0,
             notes: Rc::default(),
@@ -231,12 +224,12 @@ impl<M: Model> Playing<M> {
             trails: vec![Trail::default(); players],
         };
         for (at, &node) in self.nodes.iter().enumerate() {
-            let (notes, elapsed) = (self.notes.clone(), self.stage.elapsed());
+            let (notes, elapsed) = (self.notes.clone(), self.room.elapsed());
             let opens = node == OPENER;
-            self.stage.with(node, |now, member| {
-                member.count_work();
-                member.forget();
-                member.set_watch(move |time, live, status| {
+            self.room.with(node, |now, program| {
+                program.count_work();
+                program.forget();
+                program.set_probe(move |time, live, status| {
                     let mut notes = notes.borrow_mut();
                     let own = Stand::of(live.state(), PlayerId(at as u16));
                     let at_time = elapsed + time.saturating_sub(now);
@@ -250,15 +243,15 @@ impl<M: Model> Playing<M> {
                 });
             });
             let program = &mut self.programs[at];
-            program.status.0 = self.stage.member(node).status();
-            program.bytes = traffic(&self.stage, node);
+            program.status.0 = self.room.program(node).status();
+            program.bytes = traffic(&self.room, node);
         }
     }
 
     /// Plays on to the end of a tick, and looks at everyone's picture.
     fn play(&mut self, tick: u64) -> Result<(), String> {
         let time = TICK * tick as u32;
-        self.stage.play_until(time, |_| {})?;
+        self.room.play_until(time)?;
         let given = |line: &&super::Line| line.tick.0 < tick;
         while let Some(line) = self.lines.lines().get(self.next).filter(given) {
             let node = self.nodes[usize::from(line.player.0)];
@@ -277,11 +270,11 @@ impl<M: Model> Playing<M> {
     }
 
     fn look(&mut self, time: Duration) {
-        let present = self.stage.member(OPENER).game().world().tick();
+        let present = self.room.program(OPENER).game().world().tick();
         let mut pictures: Vec<Vec<Option<Stand>>> = Vec::new();
         for (at, &node) in self.nodes.iter().enumerate() {
-            let picture = self.stage.with(node, |now, member| {
-                let game = member.game_mut().shown(now);
+            let picture = self.room.with(node, |now, program| {
+                let game = program.game_mut().shown(now);
                 let players = (0..self.nodes.len() as u16).map(PlayerId);
                 players
                     .map(|player| Stand::of(game, player))
@@ -301,14 +294,14 @@ impl<M: Model> Playing<M> {
 
     fn finish(mut self, seconds: f64) -> Result<Played, String> {
         for (program, &node) in self.programs.iter_mut().zip(&self.nodes) {
-            let member = self.stage.member(node);
-            program.status.1 = member.status();
-            let work = member.work().map(|work| work.total().as_secs_f64());
+            let played = self.room.program(node);
+            program.status.1 = played.status();
+            let work = played.work().map(|work| work.total().as_secs_f64());
             program.work_ms = work.map(|work| work * 1e3 * TICK.as_secs_f64() / seconds);
-            let (before, after) = (program.bytes, traffic(&self.stage, node));
+            let (before, after) = (program.bytes, traffic(&self.room, node));
             program.bytes = (after.0 - before.0, after.1 - before.1);
         }
-        let told = self.stage.member(OPENER).told().confirmed().iter();
+        let told = self.room.program(OPENER).events().confirmed().iter();
         let hurt = told.filter_map(|(tick, event)| match event {
             SublockusEvent::Hit { victim, .. } => Some((*tick, *victim)),
             _ => None,
@@ -333,10 +326,10 @@ impl<M: Model> Playing<M> {
 }
 
 /// Bytes that a member has sent and received, headers included.
-fn traffic<M: Model>(stage: &Stage<Sublockus, M>, node: NodeId) -> (u64, u64) {
-    let others = stage.nodes().filter(|other| *other != node);
+fn traffic<M: Model>(room: &DisplayMatch<Sublockus, M>, node: NodeId) -> (u64, u64) {
+    let others = room.nodes().filter(|other| *other != node);
     let both = others.map(|other| {
-        let (to, from) = (stage.traffic(node, other), stage.traffic(other, node));
+        let (to, from) = (room.traffic(node, other), room.traffic(other, node));
         let overhead = samestep_netem::IP_UDP_OVERHEAD_BYTES as u64;
         let received = from.bytes_received + from.datagrams_received * overhead;
         (to.wire_bytes_sent(), received)

@@ -13,7 +13,7 @@ use super::conditions::{Severity, good_link};
 use super::{Outcome, Trace};
 use crate::check::{Breach, Promise};
 use crate::stamp::{STAMP_BYTES, Tag};
-use crate::{Attack, Hostile, NodeId, Pace, Referee, Wake, World};
+use crate::{Attack, EndpointTestbed, Hostile, NodeId, Pace, Referee, Wake};
 
 /// Messages each world sends at least.
 const MESSAGES: u64 = 1_000;
@@ -50,7 +50,7 @@ enum Separation {
 
 struct Script<'t> {
     rng: Rng,
-    world: World,
+    world: EndpointTestbed,
     referee: Referee,
     severity: Severity,
     channels: Vec<ChannelConfig>,
@@ -87,7 +87,7 @@ impl<'t> Script<'t> {
             ..Config::default()
         };
         let mut script = Script {
-            world: World::new(seed),
+            world: EndpointTestbed::new(seed),
             referee: Referee::new(rng.next_u64(), &channels, HEAL_BOUND),
             severity,
             channels,

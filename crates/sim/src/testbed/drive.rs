@@ -1,10 +1,11 @@
-//! The loop of a testbed: what is due happens, and whoever it happens to is driven.
+//! The loop of a testbed: what is due happens, and the machines it happens to are driven.
 
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use samestep_proto::Machine;
 
-use super::{Happening, Node, ReceiveTime, Testbed};
+use super::{Node, ReceiveTime, Scheduled, Testbed};
 use crate::node::{NodeId, Pace};
 
 /// A machine that asks to be woken this often without time passing is stuck.
@@ -19,8 +20,8 @@ impl<M: Machine> Testbed<M> {
         };
         self.now = self.now.max(at);
         match what {
-            Happening::Arrival { from, to, bytes } => self.arrive(from, to, bytes),
-            Happening::Due(id) => {
+            Scheduled::Arrival { from, to, bytes } => self.arrive(from, to, bytes),
+            Scheduled::Deadline(id) => {
                 let node = &mut self.nodes[id.index()];
                 // Overtaken by an earlier one, which has seen to what comes next.
                 if node.scheduled != Some(at) {
@@ -32,13 +33,17 @@ impl<M: Machine> Testbed<M> {
                     false => self.schedule(id),
                 }
             }
-            Happening::Frame(id, frames) => self.frame(id, frames),
+            Scheduled::Frame(id, frames) => self.frame(id, frames),
+            Scheduled::Timer(key) => self.timer = Some((self.now, key)),
         }
     }
 
-    fn arrive(&mut self, from: NodeId, to: NodeId, mut bytes: Vec<u8>) {
-        let source = self.nodes[from.index()].address;
-        let node = &mut self.nodes[to.index()];
+    fn arrive(&mut self, from: SocketAddr, to: SocketAddr, mut bytes: Vec<u8>) {
+        let Some(&id) = self.routes.get(&to) else {
+            self.unroutable += 1;
+            return self.network.recycle(bytes);
+        };
+        let node = &mut self.nodes[id.index()];
         node.traffic.on_received(bytes.len());
         let Some(machine) = &mut node.machine else {
             return self.network.recycle(bytes);
@@ -46,9 +51,9 @@ impl<M: Machine> Testbed<M> {
         match node.pace {
             Pace::Frames { .. } => node.socket.push_back((self.now, from, bytes)),
             Pace::Immediate => {
-                machine.handle_datagram(node.clock.local(self.now), source, &mut bytes);
+                machine.handle_datagram(node.clock.local(self.now), from, &mut bytes);
                 self.network.recycle(bytes);
-                self.touch(to);
+                self.touch(id);
             }
         }
     }
@@ -62,21 +67,19 @@ impl<M: Machine> Testbed<M> {
             return;
         }
         self.agenda
-            .add(self.now + period, Happening::Frame(id, frames));
-        while let Some((arrived, from, mut bytes)) = self.nodes[id.index()].socket.pop_front() {
-            let source = self.nodes[from.index()].address;
-            let node = &mut self.nodes[id.index()];
+            .add(self.now + period, Scheduled::Frame(id, frames));
+        while let Some((arrived, from, mut bytes)) = node.socket.pop_front() {
             let read = match node.receive_time {
                 ReceiveTime::Arrival => arrived,
                 ReceiveTime::Reading => self.now,
             };
             let local = node.clock.local(read);
             if let Some(machine) = &mut node.machine {
-                machine.handle_datagram(local, source, &mut bytes);
+                machine.handle_datagram(local, from, &mut bytes);
             }
             self.network.recycle(bytes);
         }
-        self.nodes[id.index()].on_due(self.now);
+        node.on_due(self.now);
         self.touch(id);
     }
 
@@ -102,13 +105,14 @@ impl<M: Machine> Testbed<M> {
             now,
             packet,
             unroutable,
+            tape,
             ..
         } = self;
         let node = &mut nodes[id.index()];
         let Some(machine) = &mut node.machine else {
             return;
         };
-        let (now, local) = (*now, node.clock.local(*now));
+        let (now, local, from) = (*now, node.clock.local(*now), node.address);
         for count in 0.. {
             assert!(
                 count < TRANSMIT_LIMIT,
@@ -119,19 +123,18 @@ impl<M: Machine> Testbed<M> {
             };
             let bytes = &packet[..transmit.len];
             node.traffic.on_sent(bytes.len());
-            match routes.get(&transmit.to) {
-                None => *unroutable += 1,
-                Some(&to) => network.carry(now, (id, to), bytes, |at, bytes| {
-                    agenda.add(
-                        at,
-                        Happening::Arrival {
-                            from: id,
-                            to,
-                            bytes,
-                        },
-                    );
-                }),
+            let to = routes.get(&transmit.to).copied();
+            if let Some(tape) = tape {
+                tape.record(now, from, transmit.to, bytes, to.is_some());
             }
+            let Some(node) = to else {
+                *unroutable += 1;
+                continue;
+            };
+            network.carry(now, (id, node), bytes, |at, bytes| {
+                let to = transmit.to;
+                agenda.add(at, Scheduled::Arrival { from, to, bytes });
+            });
         }
     }
 
@@ -147,7 +150,7 @@ impl<M: Machine> Testbed<M> {
             let at = deadline.max(self.now);
             if node.scheduled.is_none_or(|scheduled| at < scheduled) {
                 node.scheduled = Some(at);
-                self.agenda.add(at, Happening::Due(id));
+                self.agenda.add(at, Scheduled::Deadline(id));
             }
         }
     }

@@ -16,9 +16,9 @@ use samestep_wire::encode_to_vec;
 
 use super::liar::{Claim, Claims, Liar};
 use super::shot::{Aimed, aim, bolt, choose, hit_by, verdict};
-use crate::arena::{OPENER, TICK};
+use crate::display::DisplayMatch;
 use crate::fight::Stroller;
-use crate::stage::{Stage, StageConfig};
+use crate::testmatch::{MatchConfig, OPENER, TICK};
 
 /// What is played.
 #[derive(Clone, Debug)]
@@ -85,7 +85,7 @@ const REMEMBERED: usize = 60;
 
 /// A range in use.
 struct Range {
-    stage: Stage<Sublockus, Liar>,
+    room: DisplayMatch<Sublockus, Liar>,
     config: RangeConfig,
     /// Who plays at each node.
     players: Vec<PlayerId>,
@@ -104,12 +104,12 @@ pub(super) fn shoot(config: &RangeConfig, seed: u64) -> Result<Shots, String> {
     let mut range = Range::open(config, seed)?;
     let ticks = |time: Duration| time.div_duration_f64(TICK) as u64;
     for tick in 1..=ticks(config.length) {
-        range.stage.play_until(TICK * tick as u32, |_| {})?;
+        range.room.play_until(TICK * tick as u32)?;
         range.act(tick, tick >= ticks(config.settling));
     }
     // What was shot last arrives.
     let end = config.length + Duration::from_secs(2);
-    range.stage.play_until(end, |_| {})?;
+    range.room.play_until(end)?;
     Ok(range.finish())
 }
 
@@ -117,13 +117,7 @@ impl Range {
     fn open(config: &RangeConfig, seed: u64) -> Result<Range, String> {
         let players = config.shooters + config.targets;
         let game = game(seed)?;
-        let stage_config = StageConfig {
-            players,
-            mesh: false,
-            path: config.path.clone(),
-            uplink_bps: 1_000_000_000,
-            drawing: 0,
-        };
+        let room_config = MatchConfig::hosted(players, config.path.clone(), 1_000_000_000);
         let claims = Claims::default();
         let (settings, told) = (config.model.clone(), claims.clone());
         let model = move || {
@@ -131,14 +125,14 @@ impl Range {
             Liar::new(honest, told.clone())
         };
         let nothing = Box::new(|_: &Sublockus, _, _| None);
-        let mut stage = Stage::open(stage_config, seed, game, nothing, model);
-        stage.begin(players.into())?;
-        let of = stage.nodes().map(|node| stage.member(node).player());
+        let mut room = DisplayMatch::open(room_config, 0, seed, game, nothing, model);
+        room.begin(players.into())?;
+        let of = room.nodes().map(|node| room.program(node).player());
         let of: Option<Vec<PlayerId>> = of.collect();
         let past: Rc<RefCell<PastPlaces>> = Rc::default();
         let seen = past.clone();
-        stage.with(OPENER, |_, member| {
-            member.set_watch(move |_, live, _| {
+        room.with(OPENER, |_, program| {
+            program.set_probe(move |_, live, _| {
                 let mut past = seen.borrow_mut();
                 if past.back().is_none_or(|(last, _)| *last < live.tick()) {
                     let all = live.state().characters().as_slice().iter();
@@ -152,7 +146,7 @@ impl Range {
         });
         let each = |of: u64| (0..players).map(move |at| random::hash(seed, at.into(), of));
         Ok(Range {
-            stage,
+            room,
             config: config.clone(),
             players: of.ok_or("somebody in the room does not play")?,
             rngs: each(3).map(Rng::new).collect(),
@@ -166,7 +160,7 @@ impl Range {
 
     /// Everyone does something.
     fn act(&mut self, tick: u64, shoot: bool) {
-        for node in self.stage.nodes() {
+        for node in self.room.nodes() {
             let at = usize::from(node.0);
             let moved = self.strollers[at].decide(tick);
             if let Some(controls) = moved {
@@ -178,8 +172,8 @@ impl Range {
             }
             if moved.is_some() {
                 let (player, held) = (self.players[at], self.held[at]);
-                self.stage
-                    .with(node, |now, member| member.give(now, player, &held));
+                self.room
+                    .with(node, |now, program| program.give(now, player, &held));
             }
         }
     }
@@ -191,11 +185,11 @@ impl Range {
         let (shooters, player) = (usize::from(self.config.shooters), self.players[at]);
         let shooters = &self.players[1..=shooters];
         let is_target = |other: PlayerId| !shooters.contains(&other);
-        let tried = self.stage.with(node, |now, member| {
-            let state = member.game().world().state();
+        let tried = self.room.with(node, |now, program| {
+            let state = program.game().world().state();
             let (own, clock) = (state.character_of(player).copied(), state.clock());
             // What is drawn is what was seen last, also where nothing is shot.
-            let seen = member.game_mut().shown(now);
+            let seen = program.game_mut().shown(now);
             let own = own.filter(|own| own.can_cast(Ability::Bolt, clock))?;
             let target = choose(rng, seen, &own, is_target).filter(|_| rng.chance(0.2))?;
             let aimed = aim(rng, own.place(), target.place());
@@ -213,8 +207,8 @@ impl Range {
             return false;
         };
         self.claim(&own, controls, &seen);
-        self.stage.with(node, |now, member| {
-            member.give(now, player, &controls);
+        self.room.with(node, |now, program| {
+            program.give(now, player, &controls);
         });
         self.shots.push(shot);
         true
@@ -251,7 +245,7 @@ impl Range {
 
     fn finish(mut self) -> Shots {
         let mut fired: BTreeMap<(PlayerId, u16), VecDeque<Option<PlayerId>>> = BTreeMap::new();
-        let told = self.stage.member(OPENER).told().confirmed();
+        let told = self.room.program(OPENER).events().confirmed();
         for (tick, event) in told {
             let SublockusEvent::Cast {
                 player,
@@ -274,7 +268,7 @@ impl Range {
         }
         let shooters = (1..=self.config.shooters).map(NodeId);
         let statuses: Vec<_> = shooters
-            .map(|node| self.stage.member(node).status())
+            .map(|node| self.room.program(node).status())
             .collect();
         let count = statuses.len().max(1) as f64;
         let beyond = statuses

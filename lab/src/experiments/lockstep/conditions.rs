@@ -1,10 +1,7 @@
 //! Delay, jitter and loss: does the game go on, and how late is a command?
 
 use super::{Played, desyncs, lagged, median_delay, ms, of_all, play, sum, write};
-use crate::arena::{
-    self, ArenaConfig, CHECK_EVERY, CPU_NS_PER_ENTITY, DELAY, ENTITIES, PLAYERS, SECONDS,
-    SETTLING_S, TICK, TOPOLOGY, TURN, UPLINK_KBPS,
-};
+use crate::deterministic::DeterministicConfig;
 use crate::error::LabError;
 use crate::experiment::{Experiment, Findings, Metric, RunContext};
 use crate::link;
@@ -12,6 +9,10 @@ use crate::parameters::{Case, Key};
 use crate::plot::{Data, Plot};
 use crate::reference::Probes;
 use crate::stats::Samples;
+use crate::testmatch::{
+    CHECK_EVERY, CPU_NS_PER_ENTITY, DELAY, ENTITIES, PLAYERS, SECONDS, SETTLING_S, TICK, TOPOLOGY,
+    TURN, UPLINK_KBPS,
+};
 use samestep_sync::LockstepConfig;
 
 /// Networks that are bad in one way, or in all. *Theirs* is lockstep as the source ran it: turns of 15 ticks, commands two turns ahead.
@@ -154,10 +155,10 @@ fn push<const N: usize>(series: &mut Bars, values: [Option<f64>; N]) {
 
 /// Theirs, ours, and what the path takes.
 fn measure(case: &Case, seed: u64) -> Result<(Played, Played, Samples), LabError> {
-    let config = arena::arena_config(case)?;
+    let config = DeterministicConfig::of(case)?;
     let probes = Probes {
-        link: config.path.up.clone(),
-        clients: u32::from(config.players) - 1,
+        link: config.setup.path.up.clone(),
+        clients: u32::from(config.setup.players) - 1,
         tick: TICK,
         length: case.seconds("seconds"),
     };
@@ -165,7 +166,7 @@ fn measure(case: &Case, seed: u64) -> Result<(Played, Played, Samples), LabError
         case: case.name.clone(),
         why: error.to_string(),
     })?;
-    let theirs = ArenaConfig {
+    let theirs = DeterministicConfig {
         lockstep: LockstepConfig::classic(),
         ..config.clone()
     };

@@ -3,10 +3,7 @@
 use std::time::Duration;
 
 use super::{in_case, write};
-use crate::arena::{
-    self, Arena, CHECK_EVERY, CPU_NS_PER_ENTITY, DELAY, ENTITIES, OPENER, PLAYERS, SETTLING_S,
-    TICK, TOPOLOGY, TURN, UPLINK_KBPS,
-};
+use crate::deterministic::{DeterministicConfig, DeterministicMatch};
 use crate::error::LabError;
 use crate::experiment::{Experiment, Findings, Metric, RunContext};
 use crate::link::{self, percent_label};
@@ -14,6 +11,10 @@ use crate::parameters::{Case, Key};
 use crate::plot::{Data, Plot};
 use crate::samples::Course;
 use crate::stats::Samples;
+use crate::testmatch::{
+    CHECK_EVERY, CPU_NS_PER_ENTITY, DELAY, ENTITIES, OPENER, PLAYERS, SETTLING_S, TICK, TOPOLOGY,
+    TURN, UPLINK_KBPS,
+};
 
 /// The last player comes late.
 pub struct LockstepJoin;
@@ -126,52 +127,50 @@ impl Experiment for LockstepJoin {
 
 fn measure(case: &Case, seed: u64) -> Result<Measured, LabError> {
     let fail = |why: String| in_case(case)(format!("{why} (this repeat's seed is {seed})"));
-    let config = arena::arena_config(case)?;
-    let players = usize::from(config.players);
-    let mut arena: Arena = Arena::open(config, seed).map_err(&fail)?;
-    arena.begin(players - 1).map_err(&fail)?;
-    arena
-        .play_until(case.seconds("settling_s"))
-        .map_err(&fail)?;
+    let config = DeterministicConfig::of(case)?;
+    let players = usize::from(config.setup.players);
+    let mut room: DeterministicMatch = DeterministicMatch::open(config, seed).map_err(&fail)?;
+    room.begin(players - 1).map_err(&fail)?;
+    room.play_until(case.seconds("settling_s")).map_err(&fail)?;
 
-    for node in arena.nodes() {
-        arena.with(node, |now, seat| seat.forget_pauses(now));
+    for node in room.nodes() {
+        room.with(node, |now, program| program.forget_pauses(now));
     }
-    let newcomer = arena.join();
-    let asked = arena.elapsed();
+    let newcomer = room.join();
+    let asked = room.elapsed();
     let (mut in_step, mut acts) = (None, None);
     while in_step.is_none() || acts.is_none() {
-        if arena.elapsed() > asked + PATIENCE {
+        if room.elapsed() > asked + PATIENCE {
             return Err(fail("the newcomer was not in step within a minute".into()));
         }
-        let next = arena.elapsed() + Duration::from_millis(10);
-        arena.play_until(next).map_err(&fail)?;
-        let took = arena.elapsed() - asked;
-        let clients = arena
-            .seats()
+        let next = room.elapsed() + Duration::from_millis(10);
+        room.play_until(next).map_err(&fail)?;
+        let took = room.elapsed() - asked;
+        let clients = room
+            .programs()
             .filter(|(node, _)| ![OPENER, newcomer].contains(node));
-        let slowest = clients.map(|(_, seat)| seat.status().tick).min();
-        let seat = arena.seat(newcomer);
-        if seat.is_playing() && Some(seat.status().tick + 1) >= slowest {
+        let slowest = clients.map(|(_, program)| program.status().tick).min();
+        let program = room.program(newcomer);
+        if program.is_playing() && Some(program.status().tick + 1) >= slowest {
             in_step.get_or_insert(took);
         }
-        if !seat.delays().is_empty() {
+        if !program.delays().is_empty() {
             acts.get_or_insert(took);
         }
     }
-    let turn = arena.seat(OPENER).status().turn_length.max(1);
-    let others = arena.seats().filter(|(node, _)| *node != newcomer);
-    let pause = others.map(|(_, seat)| seat.longest_pause()).max();
+    let turn = room.program(OPENER).status().turn_length.max(1);
+    let others = room.programs().filter(|(node, _)| *node != newcomer);
+    let pause = others.map(|(_, program)| program.longest_pause()).max();
     let pause = pause.unwrap_or_default();
-    let end = arena.elapsed() + AFTER;
-    arena.play_until(end).map_err(&fail)?;
-    arena.check_equal().map_err(&fail)?;
+    let end = room.elapsed() + AFTER;
+    room.play_until(end).map_err(&fail)?;
+    room.check_equal().map_err(&fail)?;
     Ok(Measured {
-        course: arena.course().clone(),
+        course: room.course().clone(),
         in_step: in_step.unwrap_or(PATIENCE),
         acts: acts.unwrap_or(PATIENCE),
         pause,
         pause_turns: pause.as_secs_f64() / (TICK * turn as u32).as_secs_f64(),
-        state_bytes: arena.seat(newcomer).adopted_bytes() as f64,
+        state_bytes: room.program(newcomer).adopted_bytes() as f64,
     })
 }

@@ -3,10 +3,6 @@
 use super::{
     Played, desyncs, lagged, median_delay, of_all, of_clients, of_host, play_all, sum, write,
 };
-use crate::arena::{
-    CHECK_EVERY, CPU_NS_PER_ENTITY, DELAY, ENTITIES, PLAYERS, SECONDS, SETTLING_S, TOPOLOGY, TURN,
-    UPLINK_KBPS,
-};
 use crate::error::LabError;
 use crate::experiment::{Experiment, Findings, Metric, RunContext};
 use crate::link::{self, percent_label};
@@ -15,6 +11,10 @@ use crate::parameters::{Case, Key};
 use crate::plot::{Cell, Plot};
 use crate::samples::COLUMNS;
 use crate::stats::Samples;
+use crate::testmatch::{
+    CHECK_EVERY, CPU_NS_PER_ENTITY, DELAY, ENTITIES, PLAYERS, SECONDS, SETTLING_S, TOPOLOGY, TURN,
+    UPLINK_KBPS,
+};
 
 /// The published matrix of players and entities.
 pub struct Limits;

@@ -7,10 +7,7 @@ use samestep_sim::NodeId;
 use samestep_sync::Tick;
 
 use super::{in_case, write};
-use crate::arena::{
-    self, Arena, CHECK_EVERY, CPU_NS_PER_ENTITY, DELAY, ENTITIES, Notice, OPENER, PLAYERS,
-    SETTLING_S, TICK, TOPOLOGY, TURN, UPLINK_KBPS,
-};
+use crate::deterministic::{DeterministicConfig, DeterministicMatch};
 use crate::error::LabError;
 use crate::experiment::{Experiment, Findings, Metric, RunContext};
 use crate::link::{self, percent_label};
@@ -18,6 +15,10 @@ use crate::parameters::{Case, Domain, Key, plain};
 use crate::plot::{Data, Plot};
 use crate::samples::Course;
 use crate::stats::Samples;
+use crate::testmatch::{
+    CHECK_EVERY, CPU_NS_PER_ENTITY, DELAY, ENTITIES, Notice, OPENER, PLAYERS, SETTLING_S, TICK,
+    TOPOLOGY, TURN, UPLINK_KBPS,
+};
 
 /// A state changed behind the rules' back.
 pub struct Resync;
@@ -174,30 +175,28 @@ impl Experiment for Resync {
 
 fn measure(case: &Case, seed: u64) -> Result<Measured, LabError> {
     let fail = |why: String| in_case(case)(format!("{why} (this repeat's seed is {seed})"));
-    let config = arena::arena_config(case)?;
-    let (players, check_every) = (config.players, config.lockstep.desync_check_interval);
+    let config = DeterministicConfig::of(case)?;
+    let (players, check_every) = (config.setup.players, config.lockstep.desync_check_interval);
     let entities = config.entities as f64;
-    let mut arena: Arena = Arena::open(config, seed).map_err(&fail)?;
-    arena.begin(usize::from(players)).map_err(&fail)?;
-    arena
-        .play_until(case.seconds("settling_s"))
-        .map_err(&fail)?;
-    arena.check_equal().map_err(&fail)?;
+    let mut room: DeterministicMatch = DeterministicMatch::open(config, seed).map_err(&fail)?;
+    room.begin(usize::from(players)).map_err(&fail)?;
+    room.play_until(case.seconds("settling_s")).map_err(&fail)?;
+    room.check_equal().map_err(&fail)?;
 
     let victim = NodeId(players / 2);
-    let peer = arena.seat(victim).peer();
-    let fault = (arena.elapsed(), arena.seat(victim).status().tick);
+    let peer = room.program(victim).peer();
+    let fault = (room.elapsed(), room.program(victim).status().tick);
     let everything = case.text("fault") == "every-entity";
-    let (entity, field) = arena.with(victim, |_, seat| seat.damage(everything));
-    let lagged_before = lagged_by_others(&arena, victim);
+    let (entity, field) = room.with(victim, |_, program| program.damage(everything));
+    let lagged_before = lagged_by_others(&room, victim);
     for node in 0..players {
-        arena.with(NodeId(node), |now, seat| seat.forget_pauses(now));
+        room.with(NodeId(node), |now, program| program.forget_pauses(now));
     }
     let mut repaired = None;
-    while repaired.is_none() && arena.elapsed() < fault.0 + PATIENCE {
-        let next = arena.elapsed() + Duration::from_millis(100);
-        arena.play_until(next).map_err(&fail)?;
-        repaired = arena
+    while repaired.is_none() && room.elapsed() < fault.0 + PATIENCE {
+        let next = room.elapsed() + Duration::from_millis(100);
+        room.play_until(next).map_err(&fail)?;
+        repaired = room
             .notices()
             .iter()
             .find_map(|(at, _, notice)| match notice {
@@ -206,27 +205,27 @@ fn measure(case: &Case, seed: u64) -> Result<Measured, LabError> {
             });
     }
     // What was looked at before was simulated with the wrong state.
-    let right_from = arena.seat(victim).status().tick;
-    let found = reports(&arena, peer).next();
+    let right_from = room.program(victim).status().tick;
+    let found = reports(&room, peer).next();
     let (found_at, found_tick) = found.ok_or_else(|| fail("the fault was not found".into()))?;
-    let turn = arena.seat(OPENER).status().turn_length.max(1);
-    let others = arena.seats().filter(|(node, _)| *node != victim);
-    let pause = others.map(|(_, seat)| seat.longest_pause()).max();
+    let turn = room.program(OPENER).status().turn_length.max(1);
+    let others = room.programs().filter(|(node, _)| *node != victim);
+    let pause = others.map(|(_, program)| program.longest_pause()).max();
     let pause = pause.unwrap_or_default();
-    let others_lagged = lagged_by_others(&arena, victim) - lagged_before;
-    let end = arena.elapsed() + AFTER;
-    arena.play_until(end).map_err(&fail)?;
+    let others_lagged = lagged_by_others(&room, victim) - lagged_before;
+    let end = room.elapsed() + AFTER;
+    room.play_until(end).map_err(&fail)?;
     let wrong = |(node, tick): &(NodeId, Tick)| *node != victim || *tick > right_from;
-    let stayed_so = !arena.differing().iter().any(wrong);
-    let named = arena.notices().iter().any(|(_, _, notice)| match notice {
+    let stayed_so = !room.differing().iter().any(wrong);
+    let named = room.notices().iter().any(|(_, _, notice)| match notice {
         Notice::Desync(report) => report.difference.as_ref().is_some_and(|difference| {
             difference.entity == Some(entity) && difference.field.starts_with(field)
         }),
         _ => false,
     });
-    let checkpoint = arena.with(OPENER, |_, seat| seat.state_bytes()) as f64;
+    let checkpoint = room.with(OPENER, |_, program| program.state_bytes()) as f64;
     Ok(Measured {
-        course: arena.course().clone(),
+        course: room.course().clone(),
         found_checks: (found_tick.since(fault.1) as f64 / check_every as f64).ceil(),
         found: found_at.saturating_sub(fault.0),
         repair: repaired
@@ -242,9 +241,11 @@ fn measure(case: &Case, seed: u64) -> Result<Measured, LabError> {
 }
 
 /// When a peer's state was found to differ, and by which check.
-fn reports(arena: &Arena, peer: Option<PeerId>) -> impl Iterator<Item = (Duration, Tick)> {
-    arena
-        .notices()
+fn reports(
+    room: &DeterministicMatch,
+    peer: Option<PeerId>,
+) -> impl Iterator<Item = (Duration, Tick)> {
+    room.notices()
         .iter()
         .filter_map(move |(at, _, notice)| match notice {
             Notice::Desync(report) if Some(report.peer) == peer => Some((*at, report.tick)),
@@ -252,9 +253,9 @@ fn reports(arena: &Arena, peer: Option<PeerId>) -> impl Iterator<Item = (Duratio
         })
 }
 
-fn lagged_by_others(arena: &Arena, victim: NodeId) -> f64 {
-    let others = arena.seats().filter(|(node, _)| *node != victim);
+fn lagged_by_others(room: &DeterministicMatch, victim: NodeId) -> f64 {
+    let others = room.programs().filter(|(node, _)| *node != victim);
     others
-        .map(|(_, seat)| seat.status().stalled_ticks as f64)
+        .map(|(_, program)| program.status().stalled_ticks as f64)
         .sum()
 }

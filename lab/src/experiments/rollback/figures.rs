@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
-use crate::arena::{Arena, ArenaModel, Contest};
+use crate::deterministic::{DeterministicMatch, DeterministicModel};
 use crate::experiment::Metric;
 use crate::parameters::Case;
 use crate::samples::{Counts, Course};
 use crate::stats::Samples;
+use crate::testmatch::ScriptedGame;
 
 pub(super) const METRICS: &[Metric] = &[
     Metric::new(
@@ -137,12 +138,14 @@ pub(super) struct Played {
 
 impl Played {
     /// What has been measured in a match.
-    pub(super) fn of<G: Contest, M: ArenaModel>(arena: &Arena<G, M>) -> Played {
+    pub(super) fn of<G: ScriptedGame, M: DeterministicModel>(
+        room: &DeterministicMatch<G, M>,
+    ) -> Played {
         let mut played = Played {
-            course: arena.course().clone(),
+            course: room.course().clone(),
             own_ticks: Samples::new(),
             own_ms: Samples::new(),
-            others_ms: arena.others_delays(),
+            others_ms: room.others_delays(),
             late: Samples::new(),
             depths: Samples::new(),
             jumps: Samples::new(),
@@ -153,11 +156,13 @@ impl Played {
             standstill: Duration::ZERO,
             ahead: Samples::new(),
             events: [0; 3],
-            wrong_events: arena.wrong_events(),
-            members: arena.nodes().count(),
+            wrong_events: room.wrong_events(),
+            members: room.nodes().count(),
         };
-        for (_, seat) in arena.seats() {
-            let Some(notes) = seat.notes() else { continue };
+        for (_, program) in room.programs() {
+            let Some(notes) = program.notes() else {
+                continue;
+            };
             for own in &notes.own {
                 played.own_ticks.push(own.ticks as f64);
                 played.own_ms.push(own.delay.as_secs_f64() * 1e3);
@@ -173,9 +178,9 @@ impl Played {
             played.moved += notes.moved.len() as u64;
             played.stalls += notes.stalls;
             played.needless += notes.needless;
-            played.standstill = played.standstill.max(seat.longest_pause());
-            played.ahead.push(seat.status().input_delay as f64);
-            let told = seat.told();
+            played.standstill = played.standstill.max(program.longest_pause());
+            played.ahead.push(program.status().input_delay as f64);
+            let told = program.events();
             let confirmed = told.confirmed().len() as u64;
             for (sum, more) in
                 (played.events.iter_mut()).zip([told.predicted, confirmed, told.cancelled])

@@ -7,13 +7,13 @@ use samestep_sync::{Snapshot, StateSync};
 
 use super::keys::{BUDGET_KBPS, DRAWING, EVERY, setting};
 use super::played::{Authority, Played, errors, mean, play, together, waits};
-use crate::arena::{ENTITIES, PLAYERS, SECONDS, SETTLING_S, UPLINK_KBPS};
 use crate::error::LabError;
 use crate::experiment::{Experiment, Findings, Metric, RunContext};
 use crate::experiments::in_case;
 use crate::link::{self, percent_label};
 use crate::parameters::{Case, Domain, Key, plain};
 use crate::plot::{Data, Plot};
+use crate::testmatch::{ENTITIES, PLAYERS, SECONDS, SETTLING_S, UPLINK_KBPS};
 
 /// Bits of an update, and kbit/s of a match.
 pub struct Bandwidth;

@@ -5,13 +5,13 @@ use samestep_sync::Snapshot;
 
 use super::keys::{BUDGET_KBPS, DRAWING, EVERY, setting, write};
 use super::played::{Played, errors, mean, play, stalls, together, waits};
-use crate::arena::{ENTITIES, PLAYERS, SECONDS, SETTLING_S, TICK, UPLINK_KBPS};
 use crate::error::LabError;
 use crate::experiment::{Experiment, Findings, Metric, RunContext};
 use crate::experiments::in_case;
 use crate::link;
 use crate::parameters::Key;
 use crate::plot::{Data, Plot};
+use crate::testmatch::{ENTITIES, PLAYERS, SECONDS, SETTLING_S, TICK, UPLINK_KBPS};
 
 /// Networks that are bad in one way, or in all.
 pub struct SnapshotConditions;

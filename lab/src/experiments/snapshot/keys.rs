@@ -3,13 +3,12 @@
 use samestep_sync::SnapshotConfig;
 
 use super::played::Setting;
-use crate::arena::{network_name, uplink_bps};
 use crate::error::LabError;
 use crate::experiment::RunContext;
 use crate::link;
 use crate::parameters::{Case, Domain, Key};
 use crate::samples::{self, Course};
-use crate::stage::StageConfig;
+use crate::testmatch::{MatchConfig, network_name, uplink_bps};
 
 /// How often the state is told of.
 pub const EVERY: Key = Key::number(
@@ -41,13 +40,12 @@ pub fn setting(case: &Case) -> Result<Setting, LabError> {
     let defaults = SnapshotConfig::default();
     let budget_kbps = case.number("budget_kbps");
     Ok(Setting {
-        stage: StageConfig {
-            players: case.number("players") as u16,
-            mesh: false,
-            path: link::path(case)?,
-            uplink_bps: uplink_bps(case),
-            drawing: case.number("drawing") as usize,
-        },
+        room: MatchConfig::hosted(
+            case.number("players") as u16,
+            link::path(case)?,
+            uplink_bps(case),
+        ),
+        drawing: case.number("drawing") as usize,
         entities: case.number("entities") as usize,
         seconds: case.number("seconds") as u32,
         settling: case.number("settling_s") as u32,

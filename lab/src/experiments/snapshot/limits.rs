@@ -5,7 +5,6 @@ use samestep_sync::Snapshot;
 
 use super::keys::{BUDGET_KBPS, DRAWING, EVERY, setting, write};
 use super::played::{Played, errors, mean, play, stalls, together, waits};
-use crate::arena::{ENTITIES, PLAYERS, SECONDS, SETTLING_S, UPLINK_KBPS};
 use crate::error::LabError;
 use crate::experiment::{Experiment, Findings, Metric, RunContext};
 use crate::experiments::in_case;
@@ -13,6 +12,7 @@ use crate::link::{self, percent_label};
 use crate::matrix::Matrix;
 use crate::parameters::{Case, Key};
 use crate::plot::{Cell, Plot};
+use crate::testmatch::{ENTITIES, PLAYERS, SECONDS, SETTLING_S, UPLINK_KBPS};
 
 /// The published matrix of players and entities, with snapshots.
 pub struct SnapshotLimits;

@@ -5,16 +5,18 @@ use std::time::Duration;
 use samestep_sim::NodeId;
 use samestep_sync::{Model, Sent, Snapshot, SnapshotConfig, StateSync, StateSyncConfig};
 
-use crate::arena::{Contest, OPENER, TICK, script_of};
+use crate::display::{DisplayMatch, Seen, Viewer};
 use crate::samples::{Counts, Course};
-use crate::stage::{Audience, Seen, Stage, StageConfig};
 use crate::stats::Samples;
+use crate::testmatch::{MatchConfig, OPENER, ScriptedGame, TICK, script_of};
 
 /// What is played, and how everyone is connected.
 #[derive(Clone, Debug)]
 pub struct Setting {
     /// The room.
-    pub stage: StageConfig,
+    pub room: MatchConfig,
+    /// Clients whose pictures are looked at.
+    pub drawing: usize,
     /// How much there is in the game.
     pub entities: usize,
     /// Length of the match.
@@ -90,49 +92,55 @@ pub struct Played {
 }
 
 /// Plays a match.
-pub fn play<G: Contest, M: Authority + 'static>(
+pub fn play<G: ScriptedGame, M: Authority + 'static>(
     setting: &Setting,
     seed: u64,
 ) -> Result<Played, String> {
-    let (players, entities) = (setting.stage.players, setting.entities);
+    let (players, entities) = (setting.room.players, setting.entities);
     let game = G::begin(players, entities, seed)?;
     let script = script_of::<G>(players, entities, seed)?;
     M::of(&setting.snapshot)?;
     let config = setting.snapshot.clone();
     let model = move || M::of(&config).expect("they were checked");
-    let mut stage = Stage::open(setting.stage.clone(), seed, game, script, model);
-    stage.begin(players.into())?;
+    let (config, drawing) = (setting.room.clone(), setting.drawing);
+    let mut room = DisplayMatch::open(config, drawing, seed, game, script, model);
+    room.begin(players.into())?;
     let mut course = Course::default();
-    let mut audience = Audience::default();
     for second in 0..setting.settling {
-        sample(&stage, second, &mut course);
-        stage.play_until(seconds(second + 1), |_| {})?;
+        sample(&room, second, &mut course);
+        room.play_until(seconds(second + 1))?;
     }
-    let before = Totals::of(&stage);
-    for node in stage.nodes() {
-        stage.with(node, |_, member| member.forget());
+    let before = Totals::of(&room);
+    for node in room.nodes() {
+        room.with(node, |_, program| program.forget());
     }
+    room.observer_mut().viewer = Some(Viewer::default());
     for second in setting.settling..setting.seconds {
-        sample(&stage, second, &mut course);
-        stage.play_until(seconds(second + 1), |look| audience.look(look))?;
+        sample(&room, second, &mut course);
+        room.play_until(seconds(second + 1))?;
     }
-    sample(&stage, setting.seconds, &mut course);
-    if stage.member(OPENER).status().stalled_ticks > 0 {
+    sample(&room, setting.seconds, &mut course);
+    if room.program(OPENER).status().stalled_ticks > 0 {
         return Err("the host fell behind its own schedule".into());
     }
-    Ok(sum_up(setting, &stage, before, course, audience.finish()))
+    let viewer = room.observer_mut().viewer.take().unwrap_or_default();
+    Ok(sum_up(setting, &room, before, course, viewer.finish()))
 }
 
 fn seconds(count: u32) -> Duration {
     Duration::from_secs(count.into())
 }
 
-fn sample<G: Contest, M: Authority>(stage: &Stage<G, M>, second: u32, course: &mut Course) {
-    for node in stage.nodes() {
+fn sample<G: ScriptedGame, M: Authority>(
+    room: &DisplayMatch<G, M>,
+    second: u32,
+    course: &mut Course,
+) {
+    for node in room.nodes() {
         let counts = Counts {
             // Nothing that takes time prevents a picture here.
-            views: stage.elapsed().div_duration_f64(TICK) as u64,
-            ..Counts::of(stage.member(node).game().session())
+            views: room.elapsed().div_duration_f64(TICK) as u64,
+            ..Counts::of(room.program(node).game().session())
         };
         course.take(u32::from(node.0), second, counts);
     }
@@ -146,28 +154,28 @@ struct Totals {
 }
 
 impl Totals {
-    fn of<G: Contest, M: Authority>(stage: &Stage<G, M>) -> Totals {
-        let up = |node: NodeId| stage.traffic(node, OPENER).wire_bytes_sent();
+    fn of<G: ScriptedGame, M: Authority>(room: &DisplayMatch<G, M>) -> Totals {
+        let up = |node: NodeId| room.traffic(node, OPENER).wire_bytes_sent();
         Totals {
-            up: stage.guests().map(up).collect(),
-            sent: stage.member(OPENER).game().model().sent(),
-            line: stage.uplink(),
+            up: room.guests().map(up).collect(),
+            sent: room.program(OPENER).game().model().sent(),
+            line: room.uplink(),
         }
     }
 }
 
-fn sum_up<G: Contest, M: Authority>(
+fn sum_up<G: ScriptedGame, M: Authority>(
     setting: &Setting,
-    stage: &Stage<G, M>,
+    room: &DisplayMatch<G, M>,
     before: Totals,
     course: Course,
     seen: Seen,
 ) -> Played {
     let length = f64::from((setting.seconds - setting.settling).max(1));
-    let after = Totals::of(stage);
-    let ledgers: Vec<_> = stage.guests().map(|node| stage.ledger(node)).collect();
-    let clients = ledgers.len().max(1) as f64;
-    let all: u64 = ledgers.iter().map(|ledger| ledger.bytes()).sum();
+    let after = Totals::of(room);
+    let logs: Vec<_> = room.guests().map(|node| room.packets_to(node)).collect();
+    let clients = logs.len().max(1) as f64;
+    let all: u64 = logs.iter().map(|log| log.bytes()).sum();
     let snapshots = length / TICK.as_secs_f64() / setting.snapshot.every as f64;
     let rows = (after.sent.rows - before.sent.rows) as f64;
     let moving = seen.movers.mean().unwrap_or_default();
@@ -177,16 +185,16 @@ fn sum_up<G: Contest, M: Authority>(
         after.line.0 - before.line.0,
         after.line.1.saturating_sub(before.line.1),
     ];
-    let work = stage.member(OPENER).work();
+    let work = room.program(OPENER).work();
     let up = after.up.iter().zip(&before.up);
     Played {
-        down: (ledgers.iter().map(|l| l.bytes() as f64 / length)).collect(),
+        down: (logs.iter().map(|l| l.bytes() as f64 / length)).collect(),
         up: up
             .map(|(after, before)| (after - before) as f64 / length)
             .collect(),
-        packets_down: (ledgers.iter().map(|l| l.packets() as f64 / length)).collect(),
-        fullest: (ledgers.iter())
-            .map(|ledger| ledger.most_within(Duration::from_secs(1)) as f64)
+        packets_down: (logs.iter().map(|l| l.packets() as f64 / length)).collect(),
+        fullest: (logs.iter())
+            .map(|log| log.most_within(Duration::from_secs(1)) as f64)
             .collect(),
         bits: all as f64 * 8.0 / updates,
         row_bits: row_bytes * 8.0 / rows.max(1.0),
@@ -232,7 +240,7 @@ pub fn errors(played: &[&Played]) -> (Option<f64>, Option<f64>) {
 
 /// How long entities wait for an update, in s: 95th percentile, and the longest.
 pub fn waits(played: &[&Played]) -> (Option<f64>, Option<f64>) {
-    let mut all = crate::stage::Waits::default();
+    let mut all = crate::display::Waits::default();
     played
         .iter()
         .for_each(|played| all.append(&played.seen.waits));

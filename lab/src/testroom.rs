@@ -1,12 +1,13 @@
-//! A room of programs in virtual time.
+//! A room of sessions in virtual time, without a game.
 
 use std::time::Duration;
 
 use samestep_netem::LinkConfig;
 use samestep_session::{JoinTo, RejoinSecret, Role, Session, SessionConfig, SessionEvent, State};
-use samestep_sim::{NodeId, Testbed};
+use samestep_sim::{NodeId, Testbed, Topology};
 
 use crate::parameters::{Case, Domain, Key, plain};
+use crate::testmatch::topology;
 
 /// How the members are connected.
 pub const TOPOLOGY: Key = Key::text(
@@ -18,15 +19,15 @@ pub const TOPOLOGY: Key = Key::text(
 .labelled(plain);
 
 /// Programs that take part, the opener first; each has one player.
-pub struct Crowd {
-    /// The world they live in.
+pub struct TestRoom {
+    /// The sessions and the network between them.
     pub testbed: Testbed<Session>,
     config: SessionConfig,
     state: Vec<u8>,
-    mesh: bool,
+    topology: Topology,
 }
 
-impl Crowd {
+impl TestRoom {
     /// The first member opens the room. `config` holds for everyone but for the player's name; who joins is given
     /// `state` first, unless that is empty.
     pub fn open(
@@ -35,38 +36,30 @@ impl Crowd {
         link: &LinkConfig,
         mut config: SessionConfig,
         state: Vec<u8>,
-    ) -> Crowd {
+    ) -> TestRoom {
         config.initial_state = !state.is_empty();
-        let mut crowd = Crowd {
+        let mut room = TestRoom {
             testbed: Testbed::new(seed),
             config,
             state,
-            mesh: case.text("topology") == "mesh",
+            topology: topology(case),
         };
-        crowd.testbed.set_links(link.clone());
-        let opener = crowd.testbed.add_node();
-        let role = match crowd.mesh {
-            true => Role::Introducer,
-            false => Role::Host,
-        };
-        crowd.start(opener, role);
-        crowd
+        room.testbed.set_links(link.clone());
+        let opener = room.testbed.add_node();
+        room.start(opener, room.topology.opening());
+        room
     }
 
     /// Whether everyone talks to everyone.
     pub fn is_mesh(&self) -> bool {
-        self.mesh
+        self.topology.is_mesh()
     }
 
     /// Starts a program at a node that joins through another, in its old place if it proves to be who it was.
     pub fn join(&mut self, node: NodeId, through: NodeId, rejoin: Option<RejoinSecret>) {
         let mut join = JoinTo::new(self.testbed.address(through));
         join.rejoin = rejoin;
-        let role = match self.mesh {
-            true => Role::Peer(join),
-            false => Role::Client(join),
-        };
-        self.start(node, role);
+        self.start(node, self.topology.joining(join));
     }
 
     fn start(&mut self, node: NodeId, role: Role) {

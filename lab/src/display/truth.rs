@@ -4,8 +4,7 @@ use std::collections::VecDeque;
 
 use samestep_sync::{EntityId, Tick};
 
-/// What is where, in ascending order of the entities.
-pub type Places = Vec<(EntityId, (f32, f32))>;
+use crate::testmatch::Positions;
 
 /// Ticks that are kept: what is shown is rarely later than a second.
 const KEPT: usize = 150;
@@ -13,15 +12,15 @@ const KEPT: usize = 150;
 /// The states of the last few seconds.
 #[derive(Debug, Default)]
 pub struct Truth {
-    states: VecDeque<(Tick, Places)>,
+    states: VecDeque<(Tick, Positions)>,
 }
 
 impl Truth {
     /// Everything is here at this tick, later than those before. Returns memory that is not needed any more.
-    pub fn push(&mut self, tick: Tick, places: Places) -> Option<Places> {
-        self.states.push_back((tick, places));
+    pub fn push(&mut self, tick: Tick, positions: Positions) -> Option<Positions> {
+        self.states.push_back((tick, positions));
         match self.states.len() > KEPT {
-            true => self.states.pop_front().map(|(_, places)| places),
+            true => self.states.pop_front().map(|(_, positions)| positions),
             false => None,
         }
     }
@@ -32,7 +31,7 @@ impl Truth {
     }
 
     /// Everything as it was at a time, in ticks and what had passed of the next; `None` if that is not kept, or not yet known.
-    pub fn at(&self, ticks: f64) -> Option<Moment<'_>> {
+    pub fn at(&self, ticks: f64) -> Option<Interpolated<'_>> {
         let next = self
             .states
             .partition_point(|(tick, _)| tick.0 as f64 <= ticks);
@@ -42,12 +41,12 @@ impl Truth {
         );
         let since = ticks - before.0.0 as f64;
         match after {
-            Some(after) => Some(Moment {
+            Some(after) => Some(Interpolated {
                 before: &before.1,
                 after: &after.1,
                 part: (since / after.0.since(before.0) as f64) as f32,
             }),
-            None => (since == 0.0).then_some(Moment {
+            None => (since == 0.0).then_some(Interpolated {
                 before: &before.1,
                 after: &before.1,
                 part: 0.0,
@@ -58,15 +57,15 @@ impl Truth {
 
 /// Two states, and how far between them something is.
 #[derive(Clone, Copy, Debug)]
-pub struct Moment<'a> {
-    before: &'a Places,
-    after: &'a Places,
+pub struct Interpolated<'a> {
+    before: &'a Positions,
+    after: &'a Positions,
     part: f32,
 }
 
-impl<'a> Moment<'a> {
+impl<'a> Interpolated<'a> {
     /// Where everything is that is in both states.
-    pub fn places(self) -> impl Iterator<Item = (EntityId, (f32, f32))> + 'a {
+    pub fn positions(self) -> impl Iterator<Item = (EntityId, (f32, f32))> + 'a {
         let mut after = self.after.iter().peekable();
         self.before.iter().filter_map(move |(id, from)| {
             while after.next_if(|(other, _)| other < id).is_some() {}
@@ -80,7 +79,7 @@ impl<'a> Moment<'a> {
 /// Calls `each` for all that is in both lists, with the place in either; how many of the first are missing in the second.
 pub fn pair(
     first: impl Iterator<Item = (EntityId, (f32, f32))>,
-    second: &Places,
+    second: &Positions,
     mut each: impl FnMut(EntityId, (f32, f32), (f32, f32)),
 ) -> usize {
     let (mut others, mut missing) = (second.iter().peekable(), 0);
@@ -113,11 +112,15 @@ mod tests {
         assert!(truth.at(3.0).is_none());
         truth.push(Tick(3), vec![at(1, 10.0), at(2, 0.0), at(4, 5.0)]);
         truth.push(Tick(5), vec![at(1, 12.0), at(3, 0.0), at(4, 5.0)]);
-        let places = |ticks: f64| truth.at(ticks).map(|at| at.places().collect::<Places>());
-        assert_eq!(places(2.9), None);
-        assert_eq!(places(4.5), Some(vec![at(1, 11.5), at(4, 5.0)]));
-        assert_eq!(places(5.0).map(|places| places.len()), Some(3));
-        assert_eq!(places(5.1), None);
+        let positions = |ticks: f64| {
+            truth
+                .at(ticks)
+                .map(|at| at.positions().collect::<Positions>())
+        };
+        assert_eq!(positions(2.9), None);
+        assert_eq!(positions(4.5), Some(vec![at(1, 11.5), at(4, 5.0)]));
+        assert_eq!(positions(5.0).map(|positions| positions.len()), Some(3));
+        assert_eq!(positions(5.1), None);
     }
 
     #[test]

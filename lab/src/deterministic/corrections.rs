@@ -2,19 +2,17 @@
 
 use std::time::Duration;
 
-use samestep_sync::{EntityId, Live, Tick};
+use samestep_sync::{Live, Tick};
 
-use super::contest::Contest;
-
-type Places = Vec<(EntityId, (f32, f32))>;
+use crate::testmatch::{Positions, ScriptedGame};
 
 /// What was shown before the world went back, until it is as far again.
 #[derive(Debug, Default)]
 pub struct Corrections {
     /// What could be seen, and when.
     shown: Option<Tick>,
-    before: Places,
-    after: Places,
+    before: Positions,
+    after: Positions,
     seen: Option<Correction>,
 }
 
@@ -29,20 +27,20 @@ pub struct Correction {
 
 impl Corrections {
     /// The world, which is at this tick, goes back.
-    pub fn on_back<G: Contest>(&mut self, tick: Tick, game: &G) {
+    pub fn on_back<G: ScriptedGame>(&mut self, tick: Tick, game: &G) {
         // Only what it was when the program was called could be seen.
         if self.shown.is_none() {
             self.shown = Some(tick);
             self.before.clear();
-            game.places(&mut self.before);
+            game.positions(&mut self.before);
         }
     }
 
     /// The world has come to this tick.
-    pub fn on_step<G: Contest>(&mut self, tick: Tick, game: &G) {
+    pub fn on_step<G: ScriptedGame>(&mut self, tick: Tick, game: &G) {
         if self.shown == Some(tick) {
             self.after.clear();
-            game.places(&mut self.after);
+            game.positions(&mut self.after);
             self.seen = Some(difference(&self.before, &self.after));
         }
     }
@@ -60,15 +58,15 @@ impl Corrections {
 /// What is drawn, once for every tick there is to show.
 #[derive(Debug, Default)]
 pub struct Pictures {
-    last: Places,
-    next: Places,
+    last: Positions,
+    next: Positions,
 }
 
 impl Pictures {
     /// Draws the next. How far the farthest of what is in both moves since the last, in units.
-    pub fn draw<G: Contest>(&mut self, now: Duration, live: &mut Live<G>) -> f32 {
+    pub fn draw<G: ScriptedGame>(&mut self, now: Duration, live: &mut Live<G>) -> f32 {
         self.next.clear();
-        live.shown(now).places(&mut self.next);
+        live.shown(now).positions(&mut self.next);
         let Correction { farthest, .. } = difference(&self.last, &self.next);
         std::mem::swap(&mut self.last, &mut self.next);
         farthest
@@ -76,7 +74,7 @@ impl Pictures {
 }
 
 /// Both in ascending order.
-fn difference(before: &Places, after: &Places) -> Correction {
+fn difference(before: &Positions, after: &Positions) -> Correction {
     let mut found = Correction {
         things: 0,
         farthest: 0.0,
@@ -100,17 +98,19 @@ fn difference(before: &Places, after: &Places) -> Correction {
 
 #[cfg(test)]
 mod tests {
+    use samestep_sync::EntityId;
+
     use super::*;
 
-    fn places(list: &[(u32, f32)]) -> Places {
+    fn positions(list: &[(u32, f32)]) -> Positions {
         let place = |(number, x): &(u32, f32)| (EntityId::fixed(*number), (*x, 0.0));
         list.iter().map(place).collect()
     }
 
     #[test]
     fn what_moves_appears_or_vanishes_is_counted() {
-        let before = places(&[(0, 1.0), (1, 1.0), (3, 5.0), (9, 0.0)]);
-        let after = places(&[(0, 1.0), (1, 3.0), (2, 7.0), (3, 5.5)]);
+        let before = positions(&[(0, 1.0), (1, 1.0), (3, 5.0), (9, 0.0)]);
+        let after = positions(&[(0, 1.0), (1, 3.0), (2, 7.0), (3, 5.5)]);
         let Correction { things, farthest } = difference(&before, &after);
         assert_eq!((things, farthest), (4, 2.0));
         assert_eq!(difference(&before, &before).things, 0);

@@ -1,4 +1,4 @@
-//! Who acts when.
+//! When which player gives which input.
 
 use std::time::Duration;
 
@@ -6,36 +6,37 @@ use samestep_session::PlayerId;
 use samestep_sim::NodeId;
 use samestep_sync::{Simulation, Tick};
 
-use super::{Contest, TICK};
+use super::{ScriptedGame, TICK};
 
 /// What a player does in a tick, if anything, where the game stands so. Ticks are asked for in their order, each maybe more than once.
-pub type Script<G> = Box<dyn FnMut(&G, Tick, PlayerId) -> Option<<G as Simulation>::Input> + Send>;
+pub type InputScript<G> =
+    Box<dyn FnMut(&G, Tick, PlayerId) -> Option<<G as Simulation>::Input> + Send>;
 
 /// The script of a game that the lab knows.
-pub fn script_of<G: Contest>(
+pub fn script_of<G: ScriptedGame>(
     players: u16,
     entities: usize,
     seed: u64,
-) -> Result<Script<G>, String> {
+) -> Result<InputScript<G>, String> {
     let mut script = G::script(players, entities, seed)?;
     Ok(Box::new(move |state, tick, player| {
         state.command(&mut script, tick, player)
     }))
 }
 
-/// The script of a match: in every tick the players act one after the other, each at its own moment of it. Times are those since the
+/// The script of a match: in every tick the players act one after the other, each at its own phase of it. Times are those since the
 /// game began, whatever keeps the players in step.
-pub struct Cues<G: Simulation> {
-    script: Script<G>,
+pub struct InputSchedule<G: Simulation> {
+    script: InputScript<G>,
     players: u16,
     /// Which tick of the script is next, and whose.
     next: (u64, u16),
 }
 
-impl<G: Simulation> Cues<G> {
+impl<G: Simulation> InputSchedule<G> {
     /// What the players of a game do.
-    pub fn new(players: u16, script: Script<G>) -> Cues<G> {
-        Cues {
+    pub fn new(players: u16, script: InputScript<G>) -> InputSchedule<G> {
+        InputSchedule {
             script,
             players,
             next: (0, 0),

@@ -1,4 +1,4 @@
-//! A world that is watched: what it does is written down, and nothing else changes.
+//! An instrumented world: what it does is written down, and nothing else changes.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
@@ -8,25 +8,24 @@ use samestep_sync::{
     Tree, World,
 };
 
-use super::contest::Contest;
 use super::corrections::{Correction, Corrections, Pictures};
-use super::told::Told;
+use crate::testmatch::{EventLog, PlayedWorld, ScriptedGame};
 
 /// States are not kept of every tick: some that are final are simulated again on the way to one that is not, fewer than this.
 const FINAL_AGAIN: u64 = 128;
 
-/// Ticks between two looks at the state: independent of the model's own checks.
-const LOOK_EVERY: u64 = 30;
+/// Ticks between two checksums of the state, which are independent of the model's own.
+const CHECKSUM_EVERY: u64 = 30;
 
 /// The game of one program, and what it did.
-pub struct Watched<G: Contest> {
+pub struct Instrumented<G: ScriptedGame> {
     live: Live<G>,
     /// Steps so far, those made again included: each costs time.
-    pub steps: u64,
+    steps: u64,
     /// Those that had been made before.
-    pub again: u64,
+    pub resimulated: u64,
     /// How often the world went back.
-    pub backs: u64,
+    pub rollbacks: u64,
     /// The state is that at this tick.
     tick: Tick,
     /// The farthest it has been: the newest that could be shown.
@@ -35,18 +34,18 @@ pub struct Watched<G: Contest> {
     pub executed: Vec<Executed>,
     /// Whose were executed in ticks that may be simulated again, in the order of the ticks.
     known: VecDeque<(Tick, Vec<PlayerId>)>,
-    /// Check values of states that are final, since last asked.
-    pub looks: Vec<(Tick, u64)>,
+    /// Checksums of states that are final, since last asked.
+    pub checksums: Vec<(Tick, u64)>,
     /// Those of states that are not.
-    open_looks: BTreeMap<Tick, u64>,
+    open_checksums: BTreeMap<Tick, u64>,
     /// Bytes of the last state that was taken over from another.
     pub adopted_bytes: u64,
     /// By how many ticks the world went back, each time since last asked.
     pub depths: Vec<u64>,
     /// Where few play.
     seen: Option<(Corrections, Pictures)>,
-    /// What the game said happened.
-    pub told: Told<G::Event>,
+    /// The events of the game.
+    pub events: EventLog<G::Event>,
 }
 
 /// A player's input, executed for the first time.
@@ -68,29 +67,24 @@ pub fn sum_of(input: &[u8]) -> u64 {
     input.iter().fold(0xcbf2_9ce4_8422_2325, mix)
 }
 
-impl<G: Contest> Watched<G> {
-    pub fn new(live: Live<G>) -> Watched<G> {
-        Watched {
+impl<G: ScriptedGame> Instrumented<G> {
+    pub fn new(live: Live<G>) -> Instrumented<G> {
+        Instrumented {
             live,
             steps: 0,
-            again: 0,
-            backs: 0,
+            resimulated: 0,
+            rollbacks: 0,
             tick: Tick(0),
             farthest: Tick(0),
             executed: Vec::new(),
             known: VecDeque::new(),
-            looks: Vec::new(),
-            open_looks: BTreeMap::new(),
+            checksums: Vec::new(),
+            open_checksums: BTreeMap::new(),
             adopted_bytes: 0,
             depths: Vec::new(),
             seen: None,
-            told: Told::default(),
+            events: EventLog::default(),
         }
-    }
-
-    /// The game.
-    pub fn state(&self) -> &G {
-        self.live.state()
     }
 
     /// The game, to be changed behind the rules' back.
@@ -115,10 +109,10 @@ impl<G: Contest> Watched<G> {
         self.seen.as_mut()?.0.take(self.tick)
     }
 
-    /// Takes note of what the game says happened.
-    pub fn hear(&mut self) {
-        while let Some(told) = self.live.poll_event() {
-            self.told.hear(told);
+    /// Takes the game's events.
+    pub fn poll_events(&mut self) {
+        while let Some(occurrence) = self.live.poll_event() {
+            self.events.push(occurrence);
         }
     }
 
@@ -151,13 +145,29 @@ impl<G: Contest> Watched<G> {
         while self.known.front().is_some_and(is_over) {
             self.known.pop_front();
         }
-        while let Some(look) = self.open_looks.first_entry().filter(|l| *l.key() <= tick) {
-            self.looks.push(look.remove_entry());
+        while let Some(open) = self
+            .open_checksums
+            .first_entry()
+            .filter(|open| *open.key() <= tick)
+        {
+            self.checksums.push(open.remove_entry());
         }
     }
 }
 
-impl<G: Contest> World for Watched<G> {
+impl<G: ScriptedGame> PlayedWorld for Instrumented<G> {
+    type Game = G;
+
+    fn state(&self) -> &G {
+        self.live.state()
+    }
+
+    fn steps(&self) -> u64 {
+        self.steps
+    }
+}
+
+impl<G: ScriptedGame> World for Instrumented<G> {
     fn ticks_per_second(&self) -> u32 {
         self.live.ticks_per_second()
     }
@@ -167,11 +177,11 @@ impl<G: Contest> World for Watched<G> {
         self.note_inputs(tick, inputs);
         self.steps += 1;
         self.tick = tick.next();
-        self.again += u64::from(self.tick <= self.farthest);
+        self.resimulated += u64::from(self.tick <= self.farthest);
         self.farthest = self.farthest.max(self.tick);
-        if self.tick.0.is_multiple_of(LOOK_EVERY) {
+        if self.tick.0.is_multiple_of(CHECKSUM_EVERY) {
             let sum = World::checksum(&mut self.live);
-            self.open_looks.insert(self.tick, sum);
+            self.open_checksums.insert(self.tick, sum);
         }
         if let Some((corrections, _)) = &mut self.seen {
             corrections.on_step(self.tick, self.live.state());
@@ -197,7 +207,7 @@ impl<G: Contest> World for Watched<G> {
         }
         let loaded = self.live.load(tick);
         if loaded {
-            self.backs += 1;
+            self.rollbacks += 1;
             self.depths.push(self.tick.since(tick));
             self.tick = tick;
         }
@@ -243,7 +253,7 @@ impl<G: Contest> World for Watched<G> {
         self.adopted_bytes = checkpoint.len() as u64;
         self.tick = tick;
         self.farthest = self.farthest.max(tick);
-        self.open_looks.clear();
+        self.open_checksums.clear();
         Ok(())
     }
 

@@ -1,10 +1,10 @@
-//! What a game said happened, and whether it said so properly.
+//! The events of a game as one program had them, and whether each was resolved once.
 
 use samestep_sync::{Occurrence, Stage, Tick};
 
 /// Every event of one program: each is confirmed or cancelled once, whether it was predicted or not.
 #[derive(Debug)]
-pub struct Told<E> {
+pub struct EventLog<E> {
     /// Predicted and neither confirmed nor cancelled yet.
     open: Vec<(Tick, E)>,
     confirmed: Vec<(Tick, E)>,
@@ -16,9 +16,9 @@ pub struct Told<E> {
     pub improper: u64,
 }
 
-impl<E> Default for Told<E> {
+impl<E> Default for EventLog<E> {
     fn default() -> Self {
-        Told {
+        EventLog {
             open: Vec::new(),
             confirmed: Vec::new(),
             predicted: 0,
@@ -28,25 +28,26 @@ impl<E> Default for Told<E> {
     }
 }
 
-impl<E: PartialEq> Told<E> {
+impl<E: PartialEq> EventLog<E> {
     /// Takes the next.
-    pub fn hear(&mut self, told: Occurrence<E>) {
-        if told.stage == Stage::Predicted {
+    pub fn push(&mut self, occurrence: Occurrence<E>) {
+        if occurrence.stage == Stage::Predicted {
             self.predicted += 1;
-            return self.open.push((told.tick, told.event));
+            return self.open.push((occurrence.tick, occurrence.event));
         }
-        if let Some(predicted) = told.predicted {
-            let is_it = |(tick, event): &(Tick, E)| *tick == predicted && *event == told.event;
+        if let Some(predicted) = occurrence.predicted {
+            let is_it =
+                |(tick, event): &(Tick, E)| *tick == predicted && *event == occurrence.event;
             match self.open.iter().position(is_it) {
                 Some(at) => drop(self.open.remove(at)),
                 None => self.improper += 1,
             }
         }
-        if told.stage == Stage::Cancelled {
+        if occurrence.stage == Stage::Cancelled {
             self.cancelled += 1;
-            self.improper += u64::from(told.predicted.is_none());
+            self.improper += u64::from(occurrence.predicted.is_none());
         } else {
-            self.confirmed.push((told.tick, told.event));
+            self.confirmed.push((occurrence.tick, occurrence.event));
         }
     }
 
@@ -62,9 +63,9 @@ impl<E: PartialEq> Told<E> {
     }
 
     /// How many of the events that happened before a tick are not the same in both lists.
-    pub fn differing(&self, other: &Told<E>, before: Tick) -> u64 {
-        fn of<E>(told: &Told<E>, before: Tick) -> impl Iterator<Item = &(Tick, E)> {
-            let confirmed = told.confirmed.iter();
+    pub fn differing(&self, other: &EventLog<E>, before: Tick) -> u64 {
+        fn of<E>(log: &EventLog<E>, before: Tick) -> impl Iterator<Item = &(Tick, E)> {
+            let confirmed = log.confirmed.iter();
             confirmed.filter(move |(tick, _)| *tick < before)
         }
         let longer = of(self, before).count().max(of(other, before).count());
@@ -77,22 +78,22 @@ impl<E: PartialEq> Told<E> {
 mod tests {
     use super::*;
 
-    fn told(list: &[(u64, Stage, Option<u64>, &'static str)]) -> Told<&'static str> {
-        let mut told = Told::default();
+    fn log(list: &[(u64, Stage, Option<u64>, &'static str)]) -> EventLog<&'static str> {
+        let mut log = EventLog::default();
         for (tick, stage, predicted, event) in list {
-            told.hear(Occurrence {
+            log.push(Occurrence {
                 tick: Tick(*tick),
                 stage: *stage,
                 predicted: predicted.map(Tick),
                 event: *event,
             });
         }
-        told
+        log
     }
 
     #[test]
     fn each_is_to_be_resolved_once() {
-        let proper = told(&[
+        let proper = log(&[
             (3, Stage::Predicted, Some(3), "shot"),
             (4, Stage::Predicted, Some(4), "door"),
             (5, Stage::Confirmed, Some(3), "shot"),
@@ -101,7 +102,7 @@ mod tests {
         ]);
         assert_eq!((proper.improper, proper.open_before(Tick(9))), (0, 0));
         assert_eq!((proper.predicted, proper.cancelled), (2, 1));
-        let doubled = told(&[
+        let doubled = log(&[
             (3, Stage::Predicted, Some(3), "shot"),
             (5, Stage::Confirmed, Some(3), "shot"),
             (5, Stage::Confirmed, Some(3), "shot"),

@@ -7,14 +7,14 @@ use samestep_netem::IP_UDP_OVERHEAD_BYTES;
 
 /// Every packet a program sent, in order.
 #[derive(Clone, Debug, Default)]
-pub struct Ledger {
+pub struct PacketLog {
     packets: Vec<(Duration, SocketAddr, usize)>,
 }
 
-impl Ledger {
+impl PacketLog {
     /// Nothing sent.
-    pub const fn new() -> Ledger {
-        Ledger {
+    pub const fn new() -> PacketLog {
+        PacketLog {
             packets: Vec::new(),
         }
     }
@@ -25,9 +25,9 @@ impl Ledger {
     }
 
     /// Those to one address.
-    pub fn of(&self, address: SocketAddr) -> Ledger {
+    pub fn of(&self, address: SocketAddr) -> PacketLog {
         let packets = self.packets.iter().filter(|(_, to, _)| *to == address);
-        Ledger {
+        PacketLog {
             packets: packets.copied().collect(),
         }
     }
@@ -64,16 +64,16 @@ mod tests {
     #[test]
     fn the_fullest_second_is_found_wherever_it_begins() {
         let to = SocketAddr::from(([10, 0, 0, 1], 7));
-        let mut ledger = Ledger::new();
+        let mut log = PacketLog::new();
         for (ms, bytes) in [(0, 72), (700, 172), (1_500, 172), (1_700, 72), (2_600, 72)] {
-            ledger.push(Duration::from_millis(ms), to, bytes);
+            log.push(Duration::from_millis(ms), to, bytes);
         }
-        assert_eq!((ledger.packets(), ledger.bytes()), (5, 700));
+        assert_eq!((log.packets(), log.bytes()), (5, 700));
         // From 0.7 s up to, not including, 1.7 s; the next begins with 1.5 s.
-        assert_eq!(ledger.most_within(Duration::from_secs(1)), 400);
-        assert_eq!(ledger.most_within(Duration::from_millis(900)), 400);
-        assert_eq!(ledger.most_within(Duration::from_millis(100)), 200);
+        assert_eq!(log.most_within(Duration::from_secs(1)), 400);
+        assert_eq!(log.most_within(Duration::from_millis(900)), 400);
+        assert_eq!(log.most_within(Duration::from_millis(100)), 200);
         let other = SocketAddr::from(([10, 0, 0, 2], 7));
-        assert_eq!(ledger.of(other).most_within(Duration::from_secs(1)), 0);
+        assert_eq!(log.of(other).most_within(Duration::from_secs(1)), 0);
     }
 }

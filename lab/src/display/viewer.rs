@@ -1,14 +1,14 @@
-//! What is noted of the pictures that some programs draw.
+//! What a viewer notes of the pictures that some programs draw.
 
 use std::collections::BTreeMap;
 
 use samestep_sim::NodeId;
 use samestep_sync::EntityId;
 
+use super::Picture;
 use super::truth::{distance, pair};
-use super::{Look, Places};
-use crate::arena::TICK;
 use crate::stats::Samples;
+use crate::testmatch::{Positions, TICK};
 
 /// Of how many places in all pictures the errors are kept at most, in a picture: the others are skipped evenly.
 const ERRORS_A_PICTURE: usize = 500;
@@ -17,7 +17,7 @@ const STANDSTILL: f64 = 0.5;
 
 /// Looks at what is shown and known, and compares it with what is true.
 #[derive(Debug, Default)]
-pub struct Audience {
+pub struct Viewer {
     seen: Seen,
     /// Per program: the picture before.
     before: BTreeMap<NodeId, Before>,
@@ -49,31 +49,31 @@ pub struct Seen {
 
 #[derive(Debug, Default)]
 struct Before {
-    shown: Places,
+    shown: Positions,
     displayed: f64,
-    known: Places,
+    known: Positions,
     /// Ticks in which an entity moved since it was updated, in ascending order of the entities.
     waits: Vec<(EntityId, usize)>,
     stalled: u64,
     skip: usize,
 }
 
-impl Audience {
+impl Viewer {
     /// Takes note of a picture.
-    pub fn look(&mut self, look: &Look<'_>) {
-        let before = self.before.entry(look.node).or_default();
+    pub fn look(&mut self, picture: &Picture<'_>) {
+        let before = self.before.entry(picture.node).or_default();
         let seen = &mut self.seen;
         seen.delays
-            .push(look.status.interpolation_delay.as_secs_f64() * 1e3);
+            .push(picture.status.interpolation_delay.as_secs_f64() * 1e3);
         seen.pictures += 1;
-        let Some(moment) = look.truth.at(look.displayed) else {
-            before.take(look);
+        let Some(truth) = picture.truth.at(picture.displayed) else {
+            before.take(picture);
             return;
         };
         before.skip = before.skip.wrapping_add(1);
-        let stride = (look.shown.len() / ERRORS_A_PICTURE).max(1);
+        let stride = (picture.shown.len() / ERRORS_A_PICTURE).max(1);
         let mut at = before.skip % stride;
-        let missing = pair(moment.places(), look.shown, |_, truth, shown| {
+        let missing = pair(truth.positions(), picture.shown, |_, truth, shown| {
             at += 1;
             if at == stride {
                 at = 0;
@@ -81,9 +81,9 @@ impl Audience {
             }
         });
         seen.missing += missing as u64;
-        before.compare(look, seen);
-        before.wait(look, seen);
-        before.take(look);
+        before.compare(picture, seen);
+        before.wait(picture, seen);
+        before.take(picture);
     }
 
     /// What was seen; what has waited until now for an update counts as if it came.
@@ -98,22 +98,22 @@ impl Audience {
 }
 
 impl Before {
-    fn take(&mut self, look: &Look<'_>) {
-        self.shown.clone_from(look.shown);
-        self.known.clone_from(look.known);
-        self.displayed = look.displayed;
+    fn take(&mut self, picture: &Picture<'_>) {
+        self.shown.clone_from(picture.shown);
+        self.known.clone_from(picture.known);
+        self.displayed = picture.displayed;
     }
 
     /// Whether the picture goes on from the one before.
-    fn compare(&mut self, look: &Look<'_>, seen: &mut Seen) {
-        let passed = look.displayed - self.displayed;
-        let earlier = look.truth.at(look.displayed - 1.0);
-        let (Some(now), Some(earlier)) = (look.truth.at(look.displayed), earlier) else {
+    fn compare(&mut self, picture: &Picture<'_>, seen: &mut Seen) {
+        let passed = picture.displayed - self.displayed;
+        let earlier = picture.truth.at(picture.displayed - 1.0);
+        let (Some(now), Some(earlier)) = (picture.truth.at(picture.displayed), earlier) else {
             return;
         };
-        let earlier: Places = earlier.places().collect();
+        let earlier: Positions = earlier.positions().collect();
         let (mut things, mut moving, mut way) = (0_u32, 0_u32, 0.0);
-        pair(now.places(), &earlier, |_, now, earlier| {
+        pair(now.positions(), &earlier, |_, now, earlier| {
             let step = distance(now, earlier);
             things += 1;
             moving += u32::from(step > 0.0);
@@ -127,9 +127,13 @@ impl Before {
         seen.speeds
             .push(way / f64::from(moving) / TICK.as_secs_f64());
         let mut moved = 0_u32;
-        pair(look.shown.iter().copied(), &self.shown, |_, now, before| {
-            moved += u32::from(now != before);
-        });
+        pair(
+            picture.shown.iter().copied(),
+            &self.shown,
+            |_, now, before| {
+                moved += u32::from(now != before);
+            },
+        );
         let stands = f64::from(moved) < STANDSTILL * f64::from(moving) || passed <= 0.0;
         self.stalled = if stands { self.stalled + 1 } else { 0 };
         seen.stalls += u64::from(stands);
@@ -137,17 +141,17 @@ impl Before {
     }
 
     /// How long entities wait for something new to be known of them.
-    fn wait(&mut self, look: &Look<'_>, seen: &mut Seen) {
-        let Some(newest) = look.truth.newest().map(|tick| tick.0 as f64) else {
+    fn wait(&mut self, picture: &Picture<'_>, seen: &mut Seen) {
+        let Some(newest) = picture.truth.newest().map(|tick| tick.0 as f64) else {
             return;
         };
-        let ends = (look.truth.at(newest), look.truth.at(newest - 1.0));
+        let ends = (picture.truth.at(newest), picture.truth.at(newest - 1.0));
         let (Some(now), Some(earlier)) = ends else {
             return;
         };
-        let earlier: Places = earlier.places().collect();
+        let earlier: Positions = earlier.positions().collect();
         let mut before = std::mem::take(&mut self.waits).into_iter().peekable();
-        pair(now.places(), &earlier, |id, now, earlier| {
+        pair(now.positions(), &earlier, |id, now, earlier| {
             while before.next_if(|(other, _)| *other < id).is_some() {}
             let waited = before.next_if(|(other, _)| *other == id);
             let waited = waited.map_or(0, |(_, ticks)| ticks);
@@ -155,7 +159,7 @@ impl Before {
         });
         let mut waits = self.waits.iter_mut().peekable();
         pair(
-            look.known.iter().copied(),
+            picture.known.iter().copied(),
             &self.known,
             |id, now, before| {
                 if now == before {

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use samestep_sync::{PlayerId, Tick};
 
-use super::TICK;
 use super::corrections::Correction;
-use super::seat::Given;
-use super::watched::Executed;
+use super::instrumented::Executed;
+use super::player::GivenInput;
+use crate::testmatch::TICK;
 
 /// What one program noted since it was told to note anew. Times are those of its own clock.
 #[derive(Debug, Default)]
@@ -48,9 +48,9 @@ pub struct Own {
 
 impl Notes {
     /// An input of this program was executed: this one, or for once more, in another tick, one that had been before.
-    pub fn on_own(&mut self, now: Duration, executed: Executed, given: Option<Given>) {
+    pub fn on_own(&mut self, now: Duration, executed: Executed, given: Option<GivenInput>) {
         let Executed { tick, sum, .. } = executed;
-        if let Some(Given { at, shown, .. }) = given {
+        if let Some(GivenInput { at, shown, .. }) = given {
             self.own.push(Own {
                 sum,
                 given: at,

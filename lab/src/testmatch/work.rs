@@ -13,16 +13,16 @@ pub struct Work {
 }
 
 impl Work {
-    /// Something arrived.
-    pub fn hear<T>(&mut self, work: impl FnOnce() -> T) -> T {
+    /// Counts a call.
+    pub fn count<T>(&mut self, work: impl FnOnce() -> T) -> T {
         let begin = processor_time();
         let answer = work();
         self.total += processor_time().saturating_sub(begin);
         answer
     }
 
-    /// Time passes; the work says how many ticks the game went on by.
-    pub fn pass(&mut self, work: impl FnOnce() -> u64) {
+    /// Counts a call that says how many ticks the game went on by.
+    pub fn count_steps(&mut self, work: impl FnOnce() -> u64) {
         let begin = processor_time();
         let ticks = work();
         let took = processor_time().saturating_sub(begin);
@@ -30,11 +30,6 @@ impl Work {
         if ticks > 0 {
             self.steps.push((ticks, took));
         }
-    }
-
-    /// Packets leave.
-    pub fn send<T>(&mut self, work: impl FnOnce() -> T) -> T {
-        self.hear(work)
     }
 
     /// All work.
@@ -95,7 +90,7 @@ mod tests {
     fn work_takes_time() {
         let mut work = Work::default();
         assert_eq!(work.per_tick(), None);
-        work.pass(|| (0..1_000_000_u64).fold(1, |a, b| std::hint::black_box(a ^ b) & 1 | 1));
+        work.count_steps(|| (0..1_000_000_u64).fold(1, |a, b| std::hint::black_box(a ^ b) & 1 | 1));
         assert!(work.per_tick() > Some(0.0));
     }
 }

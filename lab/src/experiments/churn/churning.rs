@@ -9,9 +9,9 @@ use samestep_session::{
 };
 use samestep_sim::NodeId;
 
-use crate::crowd::Crowd;
 use crate::link;
 use crate::parameters::Case;
+use crate::testroom::TestRoom;
 
 /// A change of the member list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,16 +26,16 @@ pub(super) enum Kind {
 }
 
 /// A room and its coming and going. What it found is public once it has been lived.
-pub(super) struct Town {
+pub(super) struct ChurningRoom {
     /// Every change with the world time at which everyone agreed on it, and how long that took.
     pub(super) settled: Vec<(Change, Duration, Duration)>,
     /// Players who returned in time and did not find their place.
     pub(super) slots_lost: usize,
     /// Members listed who were gone.
     pub(super) ghosts: usize,
-    crowd: Crowd,
+    room: TestRoom,
     rng: Rng,
-    dwellers: Vec<Dweller>,
+    visitors: Vec<Visitor>,
     open: Vec<Change>,
     stay: f64,
     away: f64,
@@ -46,15 +46,15 @@ pub(super) struct Town {
     leaderless_until: Duration,
 }
 
-/// Who lives at a node.
-struct Dweller {
+/// Somebody who comes and goes, always at the same node.
+struct Visitor {
     node: NodeId,
     /// When it next does something.
     turn: Duration,
     /// When it vanished without a word, if it did.
     vanished: Option<Duration>,
     me: Option<PeerId>,
-    places: Vec<PlayerId>,
+    players: Vec<PlayerId>,
     secret: Option<RejoinSecret>,
     /// Who it must be again, as it returned in time.
     owed: Option<(PeerId, Vec<PlayerId>)>,
@@ -77,9 +77,9 @@ const BOUND: Duration = Duration::from_secs(2);
 /// A change on which nobody agrees for this long ends the measurement.
 const HOPELESS: Duration = Duration::from_secs(30);
 
-impl Town {
+impl ChurningRoom {
     /// Everyone gathers.
-    pub(super) fn open(case: &Case, seed: u64) -> Result<Town, String> {
+    pub(super) fn open(case: &Case, seed: u64) -> Result<ChurningRoom, String> {
         let path = link::path(case).map_err(|error| error.to_string())?;
         let (timeout, grace) = (case.millis("timeout_ms"), case.seconds("grace_s"));
         let players = case.number("players") as usize;
@@ -90,78 +90,78 @@ impl Town {
         config.protocol.timeout = timeout;
         config.protocol.keep_alive = timeout / 5;
         config.silence = Silence::Drop { after: timeout };
-        let mut crowd = Crowd::open(seed, case, &path.up, config, Vec::new());
-        crowd.gather(players, None)?;
-        let mut town = Town {
+        let mut room = TestRoom::open(seed, case, &path.up, config, Vec::new());
+        room.gather(players, None)?;
+        let mut churning = ChurningRoom {
             settled: Vec::new(),
             slots_lost: 0,
             ghosts: 0,
             rng: Rng::stream(seed, 77),
-            dwellers: Vec::new(),
+            visitors: Vec::new(),
             open: Vec::new(),
             stay: case.number("stay_s"),
             away: case.number("away_s"),
             timeout,
             grace,
-            end: crowd.testbed.now() + case.seconds("seconds"),
+            end: room.testbed.now() + case.seconds("seconds"),
             leaderless_until: Duration::ZERO,
-            crowd,
+            room,
         };
-        for node in town.crowd.testbed.nodes() {
-            let turn = town.later(town.stay);
-            town.dwellers.push(Dweller {
+        for node in churning.room.testbed.nodes() {
+            let turn = churning.later(churning.stay);
+            churning.visitors.push(Visitor {
                 node,
                 turn,
                 vanished: None,
                 me: None,
-                places: Vec::new(),
+                players: Vec::new(),
                 secret: None,
                 owed: None,
             });
-            town.note_place(usize::from(node.0));
+            churning.note_slots(usize::from(node.0));
         }
-        if !town.crowd.is_mesh() {
-            town.dwellers[0].turn = Duration::MAX;
+        if !churning.room.is_mesh() {
+            churning.visitors[0].turn = Duration::MAX;
         }
-        Ok(town)
+        Ok(churning)
     }
 
     fn later(&mut self, mean_s: f64) -> Duration {
-        self.crowd.testbed.now() + Duration::from_secs_f64(mean_s * self.rng.exponential())
+        self.room.testbed.now() + Duration::from_secs_f64(mean_s * self.rng.exponential())
     }
 
     /// Lets time pass, then waits until nothing is left to agree on.
-    pub(super) fn live(mut self) -> Result<Town, String> {
-        while self.crowd.testbed.now() < self.end {
-            let turn = self.dwellers.iter().map(|dweller| dweller.turn).min();
+    pub(super) fn live(mut self) -> Result<ChurningRoom, String> {
+        while self.room.testbed.now() < self.end {
+            let turn = self.visitors.iter().map(|visitor| visitor.turn).min();
             self.run_until(turn.unwrap_or(self.end).min(self.end))?;
-            let now = self.crowd.testbed.now();
-            for index in 0..self.dwellers.len() {
-                if self.dwellers[index].turn <= now && now < self.end {
+            let now = self.room.testbed.now();
+            for index in 0..self.visitors.len() {
+                if self.visitors[index].turn <= now && now < self.end {
                     self.take_turn(index);
                 }
             }
         }
         let quiet = self.timeout + self.grace + HOPELESS;
-        self.run_until(self.crowd.testbed.now() + quiet)?;
+        self.run_until(self.room.testbed.now() + quiet)?;
         self.count_ghosts();
         Ok(self)
     }
 
     fn run_until(&mut self, until: Duration) -> Result<(), String> {
         loop {
-            let now = self.crowd.testbed.now();
+            let now = self.room.testbed.now();
             let due = self.open.iter().map(|change| change.since);
             let next = due.filter(|since| *since > now).min();
             let pause = next.unwrap_or(until).min(until);
-            while let Some((at, node, event)) = self.crowd.next(pause)? {
+            while let Some((at, node, event)) = self.room.next(pause)? {
                 let told = self.on_event(node, &event)?;
                 if told {
                     self.settle(at)?;
                 }
             }
-            self.settle(self.crowd.testbed.now())?;
-            if self.crowd.testbed.now() >= until {
+            self.settle(self.room.testbed.now())?;
+            if self.room.testbed.now() >= until {
                 return Ok(());
             }
         }
@@ -172,16 +172,16 @@ impl Town {
         let index = usize::from(node.0);
         match event {
             SessionEvent::InSync => {
-                self.note_place(index);
-                let dweller = &mut self.dwellers[index];
-                if let Some((peer, places)) = dweller.owed.take()
-                    && (dweller.me != Some(peer) || dweller.places != places)
+                self.note_slots(index);
+                let visitor = &mut self.visitors[index];
+                if let Some((peer, players)) = visitor.owed.take()
+                    && (visitor.me != Some(peer) || visitor.players != players)
                 {
                     self.slots_lost += 1;
                 }
                 // Nobody has to forget somebody who is back.
-                dweller.vanished = None;
-                let back = dweller.me;
+                visitor.vanished = None;
+                let back = visitor.me;
                 self.open
                     .retain(|change| change.kind != Kind::Forget || change.peer != back);
             }
@@ -193,12 +193,12 @@ impl Town {
                 if !self.open.iter().any(asking) {
                     return Err(format!(
                         "{node} left at {:?}: {reason}",
-                        self.crowd.testbed.now()
+                        self.room.testbed.now()
                     ));
                 }
                 self.open.retain(|change| !asking(change));
                 if !self.come_back(index) {
-                    self.dwellers[index].turn = self.later(1.0);
+                    self.visitors[index].turn = self.later(1.0);
                 }
             }
             _ => {}
@@ -216,13 +216,13 @@ impl Town {
         ))
     }
 
-    /// Remembers who a dweller is, to compare when it returns.
-    fn note_place(&mut self, index: usize) {
-        let Some(session) = self.crowd.testbed.machine(self.dwellers[index].node) else {
+    /// Remembers who a visitor is, to compare when it returns.
+    fn note_slots(&mut self, index: usize) {
+        let Some(session) = self.room.testbed.machine(self.visitors[index].node) else {
             return;
         };
         let me = session.me();
-        let places = session
+        let players = session
             .room()
             .players()
             .iter()
@@ -230,28 +230,28 @@ impl Town {
             .map(|player| player.id)
             .collect();
         let secret = session.rejoin_secret();
-        let dweller = &mut self.dwellers[index];
-        dweller.me = me;
-        dweller.places = places;
-        dweller.secret = Some(secret);
+        let visitor = &mut self.visitors[index];
+        visitor.me = me;
+        visitor.players = players;
+        visitor.secret = Some(secret);
     }
 
     fn session(&self, index: usize) -> Option<&Session> {
-        let session = self.crowd.testbed.machine(self.dwellers[index].node)?;
+        let session = self.room.testbed.machine(self.visitors[index].node)?;
         (!matches!(session.state(), State::Left(_))).then_some(session)
     }
 
     /// Those who take part.
     fn present(&self) -> impl Iterator<Item = &Session> {
-        let sessions = (0..self.dwellers.len()).filter_map(|index| self.session(index));
+        let sessions = (0..self.visitors.len()).filter_map(|index| self.session(index));
         sessions.filter(|session| *session.state() == State::InSync)
     }
 
     /// A mesh that loses half of its members at once stands still, as it should; that is not what is measured.
     fn can_spare(&self) -> bool {
-        let now = self.crowd.testbed.now();
-        let silent = self.dwellers.iter().filter(|dweller| {
-            let noticed = dweller.vanished.map(|at| at + self.timeout + BOUND);
+        let now = self.room.testbed.now();
+        let silent = self.visitors.iter().filter(|visitor| {
+            let noticed = visitor.vanished.map(|at| at + self.timeout + BOUND);
             noticed.is_some_and(|noticed| now < noticed)
         });
         let there = self.present().count();
@@ -259,33 +259,33 @@ impl Town {
     }
 
     fn take_turn(&mut self, index: usize) {
-        let now = self.crowd.testbed.now();
-        let node = self.dwellers[index].node;
+        let now = self.room.testbed.now();
+        let node = self.visitors[index].node;
         let Some(session) = self.session(index) else {
             let stays = if self.come_back(index) {
                 self.stay
             } else {
                 1.0
             };
-            self.dwellers[index].turn = self.later(stays);
+            self.visitors[index].turn = self.later(stays);
             return;
         };
         // Somebody who is just coming, or whom the others cannot spare, tries again later.
         if *session.state() != State::InSync || !self.can_spare() {
-            self.dwellers[index].turn = self.later(1.0);
+            self.visitors[index].turn = self.later(1.0);
             return;
         }
-        let peer = self.dwellers[index].me;
+        let peer = self.visitors[index].me;
         self.open.retain(|change| {
             change.node != node || !matches!(change.kind, Kind::Join | Kind::Return)
         });
         if self.rng.chance(0.3) {
-            self.crowd
+            self.room
                 .testbed
                 .with(node, |now, session| session.leave(now, "good night"));
             self.change(Kind::Leave, node, peer, now);
-            self.dwellers[index].secret = None;
-            self.dwellers[index].vanished = None;
+            self.visitors[index].secret = None;
+            self.visitors[index].vanished = None;
         } else {
             if self.session(index).is_some_and(Session::is_authority) {
                 self.leaderless_until = now + self.timeout;
@@ -293,39 +293,39 @@ impl Town {
                     change.since = change.since.max(self.leaderless_until);
                 }
             }
-            self.crowd.testbed.kill(node);
-            self.dwellers[index].vanished = Some(now);
+            self.room.testbed.kill(node);
+            self.visitors[index].vanished = Some(now);
             self.change(Kind::Vanish, node, peer, now + self.timeout);
             self.change(Kind::Forget, node, peer, now + self.timeout + self.grace);
         }
-        self.dwellers[index].turn = self.later(self.away).max(now + Duration::from_secs(3));
+        self.visitors[index].turn = self.later(self.away).max(now + Duration::from_secs(3));
     }
 
     /// Starts the program again; one in five does not remember who it was. False if there is nobody in the mesh to ask.
     fn come_back(&mut self, index: usize) -> bool {
-        let now = self.crowd.testbed.now();
+        let now = self.room.testbed.now();
         let forgetful = self.rng.chance(0.2);
-        let members: Vec<NodeId> = (0..self.dwellers.len())
+        let members: Vec<NodeId> = (0..self.visitors.len())
             .filter(|index| {
                 let session = self.session(*index);
                 session.is_some_and(|session| *session.state() == State::InSync)
             })
-            .map(|index| self.dwellers[index].node)
+            .map(|index| self.visitors[index].node)
             .collect();
-        let through = match self.crowd.is_mesh() {
+        let through = match self.room.is_mesh() {
             true if members.is_empty() => return false,
             true => members[self.rng.range(0..members.len() as u64) as usize],
             false => NodeId(0),
         };
-        let dweller = &mut self.dwellers[index];
-        let node = dweller.node;
+        let visitor = &mut self.visitors[index];
+        let node = visitor.node;
         if forgetful {
-            dweller.secret = None;
+            visitor.secret = None;
         }
-        let secret = dweller.secret;
+        let secret = visitor.secret;
         // The place is kept from when the absence was noticed, so at least this long; a leader that has just vanished
         // may keep the return waiting.
-        let in_time = dweller
+        let in_time = visitor
             .vanished
             .is_some_and(|at| now + BOUND < at + self.grace);
         let kind = match secret.is_some() && in_time {
@@ -333,11 +333,11 @@ impl Town {
             false => Kind::Join,
         };
         if kind == Kind::Return {
-            dweller.owed = dweller.me.map(|me| (me, dweller.places.clone()));
+            visitor.owed = visitor.me.map(|me| (me, visitor.players.clone()));
             self.open
                 .retain(|change| change.node != node || change.kind != Kind::Vanish);
         }
-        self.crowd.join(node, through, secret);
+        self.room.join(node, through, secret);
         self.change(kind, node, None, now);
         true
     }
@@ -408,7 +408,7 @@ impl Town {
             let (me, state, at) = (session.me(), session.state(), session.log_index());
             Some(format!("{me:?} {state:?} at {at}: {presence:?}; "))
         };
-        (0..self.dwellers.len()).filter_map(opinion).collect()
+        (0..self.visitors.len()).filter_map(opinion).collect()
     }
 
     /// When nothing happens any more: everyone listed must be there.

@@ -5,14 +5,17 @@ use samestep_skirmish::{Bot, Command, ONE, Skirmish, SkirmishConfig};
 use samestep_sublockus::{Place, Sublockus, SublockusConfig};
 use samestep_sync::{EntityId, Events, Input, Inputs, PlayerId, Simulation, Tick};
 
+/// What is where, in ascending order of the entities.
+pub type Positions = Vec<(EntityId, (f32, f32))>;
+
 /// A game of which the lab knows where things are.
-pub trait Placed: Simulation {
+pub trait Positioned: Simulation {
     /// What is seen where, in units, in ascending order of the entities.
-    fn places(&self, places: &mut Vec<(EntityId, (f32, f32))>);
+    fn positions(&self, positions: &mut Positions);
 }
 
 /// A game that the lab plays.
-pub trait Contest: Placed {
+pub trait ScriptedGame: Positioned {
     /// What the players do: the same whichever model keeps them in step, so that models can be compared.
     type Script: Send + 'static;
 
@@ -31,14 +34,15 @@ pub trait Contest: Placed {
     ) -> Option<Self::Input>;
 }
 
-impl Placed for Evaluation {
-    fn places(&self, places: &mut Vec<(EntityId, (f32, f32))>) {
+impl Positioned for Evaluation {
+    fn positions(&self, positions: &mut Positions) {
         let entities = (0..).zip(self.entities());
-        places.extend(entities.map(|(number, entity)| (EntityId::fixed(number), entity.position)));
+        positions
+            .extend(entities.map(|(number, entity)| (EntityId::fixed(number), entity.position)));
     }
 }
 
-impl Contest for Evaluation {
+impl ScriptedGame for Evaluation {
     /// The seed.
     type Script = u64;
 
@@ -111,16 +115,16 @@ impl<G: Simulation, B> Rehearsal<G, B> {
     }
 }
 
-impl Placed for Skirmish {
-    fn places(&self, places: &mut Vec<(EntityId, (f32, f32))>) {
+impl Positioned for Skirmish {
+    fn positions(&self, positions: &mut Positions) {
         let along = |steps: i32| steps as f32 / ONE as f32;
         let units = self.units().iter();
-        places.extend(units.map(|(id, unit)| (id, (along(unit.place.x), along(unit.place.y)))));
-        places.sort_unstable_by_key(|(id, _)| *id);
+        positions.extend(units.map(|(id, unit)| (id, (along(unit.place.x), along(unit.place.y)))));
+        positions.sort_unstable_by_key(|(id, _)| *id);
     }
 }
 
-impl Contest for Skirmish {
+impl ScriptedGame for Skirmish {
     type Script = Rehearsal<Skirmish, Bot>;
 
     fn begin(players: u16, entities: usize, seed: u64) -> Result<Self, String> {
@@ -148,9 +152,9 @@ impl Contest for Skirmish {
     }
 }
 
-impl Placed for Sublockus {
+impl Positioned for Sublockus {
     /// Characters in the arena and fireballs, in blocks.
-    fn places(&self, places: &mut Vec<(EntityId, (f32, f32))>) {
+    fn positions(&self, positions: &mut Positions) {
         let clock = self.clock();
         let characters = self.characters().iter();
         let characters = characters.filter(|(_, character)| character.is_in(clock));
@@ -158,12 +162,12 @@ impl Placed for Sublockus {
         let balls = self.projectiles().iter();
         let balls = balls.filter_map(|(id, ball)| Some((ball_id(id)?, ball.place)));
         let at = |(id, place): (EntityId, Place)| (id, place.blocks());
-        places.extend(characters.chain(balls).map(at));
-        places.sort_unstable_by_key(|(id, _)| *id);
+        positions.extend(characters.chain(balls).map(at));
+        positions.sort_unstable_by_key(|(id, _)| *id);
     }
 }
 
-impl Contest for Sublockus {
+impl ScriptedGame for Sublockus {
     type Script = Rehearsal<Sublockus, samestep_sublockus::Bot>;
 
     fn begin(players: u16, _: usize, seed: u64) -> Result<Self, String> {

@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
-use samestep_sync::{Length, LockstepConfig, RollbackConfig};
+use samestep_sim::Topology;
+use samestep_sync::{Length, LockstepConfig};
 
-use super::ArenaConfig;
+use super::MatchConfig;
 use crate::error::LabError;
 use crate::link;
 use crate::parameters::{Case, Domain, Key, Value};
@@ -101,35 +102,41 @@ fn some(value: &Value, name: &str) -> Option<String> {
     (*value != Value::Number(0.0)).then(|| format!("{name}{value}"))
 }
 
-/// The match a case describes.
-pub fn arena_config(case: &Case) -> Result<ArenaConfig, LabError> {
-    let path = link::path(case)?;
+/// Who plays in a case, and how everyone is connected.
+pub fn match_config(case: &Case) -> Result<MatchConfig, LabError> {
+    let step_ns = case.number("cpu_ns_per_entity") * case.number("entities");
+    Ok(MatchConfig {
+        players: case.number("players") as u16,
+        topology: topology(case),
+        path: link::path(case)?,
+        uplink_bps: uplink_bps(case),
+        step_cost: Duration::from_nanos(step_ns as u64),
+    })
+}
+
+/// Who talks to whom in a case.
+pub fn topology(case: &Case) -> Topology {
+    match case.text("topology") {
+        "mesh" => Topology::Mesh,
+        _ => Topology::Hosted,
+    }
+}
+
+/// The settings of lockstep in a case.
+pub fn lockstep_config(case: &Case) -> LockstepConfig {
     let length = |key: &str, otherwise: Length| match case.number(key) {
         0.0 => otherwise,
         ticks => Length::Fixed(ticks as u64),
     };
     let defaults = LockstepConfig::default();
     let check_every = case.number("check_every") as u64;
-    let lockstep = LockstepConfig {
+    LockstepConfig {
         turn: length("turn", defaults.turn),
         input_delay: length("delay", defaults.input_delay),
         desync_check_interval: check_every,
         keep: defaults.keep.max(4 * check_every),
         ..defaults
-    };
-    let entities = case.number("entities");
-    let step_ns = case.number("cpu_ns_per_entity") * entities;
-    Ok(ArenaConfig {
-        players: case.number("players") as u16,
-        entities: entities as usize,
-        mesh: case.text("topology") == "mesh",
-        path,
-        uplink_bps: uplink_bps(case),
-        step_cost: Duration::from_nanos(step_ns as u64),
-        lockstep,
-        rollback: RollbackConfig::default(),
-        closely: false,
-    })
+    }
 }
 
 /// What everything the host sends shares in a case.

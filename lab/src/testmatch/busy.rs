@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
+use std::ops::{Deref, DerefMut};
 use std::time::Duration;
 
 use samestep_proto::{Machine, Transmit};
@@ -47,16 +48,6 @@ impl<M: Stepping> Busy<M> {
         }
     }
 
-    /// The machine, to look at.
-    pub fn machine(&self) -> &M {
-        &self.machine
-    }
-
-    /// The machine, to do something with between its steps: players press keys whenever they like.
-    pub fn machine_mut(&mut self) -> &mut M {
-        &mut self.machine
-    }
-
     /// Views drawn until `now`, on the machine's own clock: one in every 60th of a second, but those that fell into a time of work
     /// together with an earlier one.
     pub fn views(&self, now: Duration) -> u64 {
@@ -78,6 +69,21 @@ impl<M: Stepping> Busy<M> {
         let begin = self.until.max(now);
         self.until = begin + self.step_cost.mul_f64(made as f64);
         self.views_missed += (view_at(self.until) - view_at(begin)).saturating_sub(1);
+    }
+}
+
+/// The machine can be looked at, and acted on between its steps: players press keys whenever they like.
+impl<M> Deref for Busy<M> {
+    type Target = M;
+
+    fn deref(&self) -> &M {
+        &self.machine
+    }
+}
+
+impl<M> DerefMut for Busy<M> {
+    fn deref_mut(&mut self) -> &mut M {
+        &mut self.machine
     }
 }
 
@@ -192,10 +198,10 @@ mod tests {
         assert_eq!(busy.poll_timeout(), Some(ms(14)));
         let from = (Ipv4Addr::LOCALHOST, 9).into();
         busy.handle_datagram(ms(12), from, &mut []);
-        assert!(busy.machine().heard.is_empty());
+        assert!(busy.heard.is_empty());
         assert!(busy.poll_transmit(ms(12), &mut []).is_none());
         busy.handle_timeout(ms(14));
-        assert_eq!(busy.machine().heard, [ms(12)], "heard when it arrived");
+        assert_eq!(busy.heard, [ms(12)], "heard when it arrived");
         assert!(busy.poll_transmit(ms(14), &mut []).is_some());
         assert_eq!(busy.poll_timeout(), Some(ms(20)));
     }

@@ -1,0 +1,132 @@
+//! Matches in which what is shown is compared with what is true.
+
+mod packet_log;
+mod player;
+mod truth;
+mod viewer;
+
+use std::marker::PhantomData;
+use std::time::Duration;
+
+use samestep_sim::{NodeId, Traffic};
+use samestep_sync::{Live, Model, Status};
+
+use crate::testmatch::{
+    InputScript, MatchConfig, OPENER, Observer, Positioned, Positions, Programs, TICK, TestMatch,
+};
+pub use packet_log::PacketLog;
+use player::ViewNotes;
+pub use truth::Truth;
+pub use viewer::{Seen, Viewer, Waits};
+
+/// A match of which pictures are looked at once a tick of true time.
+pub type DisplayMatch<G, M> = TestMatch<Display<G>, M>;
+
+/// Has some of those who joined draw a picture in every tick of true time.
+pub struct Display<G> {
+    /// How many draw; whoever does not draw costs less.
+    drawing: usize,
+    truth: Truth,
+    shown: Positions,
+    known: Positions,
+    /// Looks at the pictures, if anybody does.
+    pub viewer: Option<Viewer>,
+    game: PhantomData<G>,
+}
+
+/// What one program shows at a time.
+pub struct Picture<'a> {
+    /// Which program.
+    pub node: NodeId,
+    /// What others do is shown as it was at this tick and what had passed of the next, as the program says itself.
+    pub displayed: f64,
+    /// How the model gets on.
+    pub status: &'a Status,
+    /// Where things are in what is drawn.
+    pub shown: &'a Positions,
+    /// Where they are in the newest state that is known here.
+    pub known: &'a Positions,
+    /// Where they were on the opener.
+    pub truth: &'a Truth,
+}
+
+impl<G: Positioned> Observer for Display<G> {
+    type World = Live<G>;
+    type Program = ViewNotes<G>;
+    const PERIOD: Duration = TICK;
+
+    fn observe<M: Model>(&mut self, testbed: &mut Programs<Self, M>, _: u32) {
+        testbed.with(OPENER, |_, program| {
+            for (tick, positions) in program.take_states() {
+                if let Some(forgotten) = self.truth.push(tick, positions) {
+                    program.reuse(forgotten);
+                }
+            }
+        });
+        for node in testbed.nodes().skip(1).take(self.drawing) {
+            testbed.with(node, |now, program| {
+                self.known.clear();
+                program.state().positions(&mut self.known);
+                self.shown.clear();
+                let (displayed, status) = program.draw(now, &mut self.shown);
+                if let Some(viewer) = &mut self.viewer {
+                    viewer.look(&Picture {
+                        node,
+                        displayed,
+                        status: &status,
+                        shown: &self.shown,
+                        known: &self.known,
+                        truth: &self.truth,
+                    });
+                }
+            });
+        }
+    }
+}
+
+impl<G: Positioned, M: Model> DisplayMatch<G, M> {
+    /// The first member opens the room. All begin with the same game; `model` makes everyone's model; so many of those who join draw.
+    pub fn open(
+        config: MatchConfig,
+        drawing: usize,
+        seed: u64,
+        game: G,
+        script: InputScript<G>,
+        model: impl Fn() -> M + 'static,
+    ) -> Self {
+        let observer = Display {
+            drawing,
+            truth: Truth::default(),
+            shown: Positions::new(),
+            known: Positions::new(),
+            viewer: None,
+            game: PhantomData,
+        };
+        let program = move |node, _| {
+            // Everyone would record the same.
+            let world = Live::without_recording(game.clone());
+            (world, model(), ViewNotes::new(node == OPENER))
+        };
+        TestMatch::new(config, seed, script, observer, program)
+    }
+
+    /// What has been sent and received on the way from one member to another.
+    pub fn traffic(&self, from: NodeId, to: NodeId) -> Traffic {
+        self.testbed().traffic_between(from, to)
+    }
+
+    /// Datagrams the opener's line has taken and lost because it was full.
+    pub fn uplink(&self) -> (u64, u64) {
+        let stats = self.testbed().uplink_stats(OPENER);
+        (stats.sent, stats.sent.saturating_sub(stats.delivered))
+    }
+
+    /// What the opener has sent to a member, packet by packet, since it was last forgotten.
+    pub fn packets_to(&self, to: NodeId) -> PacketLog {
+        let address = self.testbed().address(to);
+        self.program(OPENER).sent().of(address)
+    }
+}
+
+#[cfg(test)]
+mod tests;
