@@ -12,7 +12,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use crate::buffers::Buffers;
-use crate::channel::Channel;
+use crate::channel::{self, Channel};
 use crate::config::Config;
 use crate::congestion::{self, Congestion};
 use crate::crypto::PacketCrypto;
@@ -59,7 +59,7 @@ pub(crate) struct Connection {
     pub(crate) state: State,
     config: Arc<Config>,
     crypto: PacketCrypto,
-    channels: Vec<Channel>,
+    channels: Vec<Box<dyn Channel>>,
     /// Bit per channel that has sent something not yet settled: the others need not be looked at.
     active: u32,
     /// Bit per channel that may have a status to tell.
@@ -108,11 +108,11 @@ impl Connection {
         crypto: PacketCrypto,
         state: State,
     ) -> Self {
-        let channels: Vec<Channel> = config
+        let channels: Vec<Box<dyn Channel>> = config
             .channels
             .iter()
             .enumerate()
-            .map(|(i, c)| Channel::new(i as u8, c))
+            .map(|(i, c)| channel::open(i as u8, c, config.inbox_limit.max(2 * c.max_message)))
             .collect();
         let mut order: Vec<u8> = (0..channels.len() as u8).collect();
         order.sort_by_key(|&i| {
@@ -192,16 +192,9 @@ impl Connection {
         if payload.len() > limit {
             return Err(SendError::TooLong { limit });
         }
-        let id = match &mut self.channels[index] {
-            Channel::Unreliable(sender, _) => {
-                let (id, dropped) = sender.send(now, payload, &mut self.buffers);
-                self.stats.messages_dropped += dropped;
-                id
-            }
-            Channel::Reliable(sender, _) => sender
-                .send(payload, &mut self.buffers)
-                .ok_or(SendError::QueueFull)?,
-        };
+        let id = self.channels[index]
+            .send(now, payload, &mut self.buffers, &mut self.stats)
+            .ok_or(SendError::QueueFull)?;
         self.active |= 1 << index;
         self.stats.messages_sent += 1;
         Ok(MessageId(id))
@@ -358,97 +351,34 @@ impl Connection {
 
     /// Frames that bring messages.
     fn on_content(&mut self, packet: u64, frame: Frame<'_>) -> Result<(), &'static str> {
-        let Self {
-            channels,
-            buffers,
-            inbox,
-            stats,
-            telling,
-            ..
-        } = self;
-        let index = match frame {
-            Frame::Message { channel, .. }
-            | Frame::Fragment { channel, .. }
-            | Frame::Segment { channel, .. }
-            | Frame::Repair { channel, .. }
-            | Frame::Chunk { channel, .. } => usize::from(channel),
-            _ => return Ok(()),
+        let Some(index) = frame.channel().map(usize::from) else {
+            return Ok(());
         };
-        let channel = channels.get_mut(index).ok_or("no such channel")?;
-        *telling |= 1 << index;
-        match (frame, channel) {
-            (Frame::Message { seq, payload, .. }, Channel::Unreliable(_, receiver)) => {
-                stats.messages_outdated += receiver.on_message(seq, payload, inbox)?;
-            }
-            (
-                Frame::Fragment {
-                    seq,
-                    total,
-                    offset,
-                    payload,
-                    ..
-                },
-                Channel::Unreliable(_, receiver),
-            ) => {
-                stats.messages_outdated +=
-                    receiver.on_fragment(packet, seq, total, offset, payload, inbox)?;
-            }
-            (Frame::Segment { seq, payload, .. }, Channel::Reliable(_, receiver)) => {
-                let progress = receiver.on_segment(seq, payload, buffers, inbox)?;
-                stats.segments_duplicate += progress.duplicates;
-                stats.segments_recovered += progress.recovered;
-            }
-            (
-                Frame::Repair {
-                    first,
-                    count,
-                    key,
-                    payload,
-                    ..
-                },
-                Channel::Reliable(_, receiver),
-            ) => {
-                let progress = receiver.on_repair(first, count, key, payload, buffers, inbox)?;
-                stats.segments_recovered += progress.recovered;
-            }
-            (
-                Frame::Chunk {
-                    block,
-                    total,
-                    index: chunk,
-                    payload,
-                    ..
-                },
-                Channel::Reliable(_, receiver),
-            ) => {
-                receiver.on_chunk(block, total, chunk, payload, buffers, inbox)?;
-                let limit = self
-                    .config
-                    .inbox_limit
-                    .max(2 * self.config.channels[index].max_message);
-                if receiver.memory_bytes() > limit {
-                    return Err("too many unfinished blocks");
-                }
-            }
-            _ => return Err("content of the wrong kind for its channel"),
-        }
-        Ok(())
+        let channel = self.channels.get_mut(index).ok_or("no such channel")?;
+        self.telling |= 1 << index;
+        channel.on_frame(
+            packet,
+            frame,
+            &mut self.buffers,
+            &mut self.inbox,
+            &mut self.stats,
+        )
     }
 
     fn on_status(&mut self, channel: u8, next: u16) -> Result<(), &'static str> {
-        let Some(Channel::Reliable(sender, _)) = self.channels.get_mut(usize::from(channel)) else {
-            return Err("status of no reliable channel");
-        };
         let newest = PacketNumber(self.sent.next().saturating_sub(1));
-        let reports = &mut self.reports;
-        let known = sender.on_status(next, &mut self.buffers, |message| {
-            report(reports, channel, message, newest, Outcome::Acked);
-        });
-        if known {
-            Ok(())
-        } else {
-            Err("status of segments never sent")
-        }
+        let Self {
+            channels,
+            buffers,
+            reports,
+            ..
+        } = self;
+        channels
+            .get_mut(usize::from(channel))
+            .ok_or("status of no reliable channel")?
+            .on_status(next, buffers, &mut |message, outcome| {
+                report(reports, channel, message, newest, outcome);
+            })
     }
 
     fn on_ack(&mut self, now: Duration, ack: &AckFrame) -> Result<(), &'static str> {
@@ -534,55 +464,10 @@ impl Connection {
         } = self;
         for fate in fates.drain(..) {
             let packet = PacketNumber(fate.packet);
-            match fate.carried {
-                Carried::Message { channel, id } => {
-                    let outcome = if fate.arrived {
-                        Outcome::Acked
-                    } else {
-                        Outcome::Lost
-                    };
-                    report(reports, channel, id, packet, outcome);
-                }
-                Carried::Fragment { channel, id } => {
-                    if let Channel::Unreliable(sender, _) = &mut channels[usize::from(channel)]
-                        && let Some(outcome) = sender.on_part_settled(id, fate.arrived)
-                    {
-                        report(reports, channel, id, packet, outcome);
-                    }
-                }
-                Carried::Segment { channel, seq } => {
-                    let Channel::Reliable(sender, _) = &mut channels[usize::from(channel)] else {
-                        continue;
-                    };
-                    if fate.arrived {
-                        sender.on_acked(seq, buffers, |id| {
-                            report(reports, channel, id, packet, Outcome::Acked)
-                        });
-                    } else {
-                        sender.on_lost(seq, fate.packet);
-                    }
-                }
-                Carried::Chunk {
-                    channel,
-                    block,
-                    index,
-                } => {
-                    let Channel::Reliable(sender, _) = &mut channels[usize::from(channel)] else {
-                        continue;
-                    };
-                    if !fate.arrived {
-                        sender.blocks.on_lost(block, index);
-                        continue;
-                    }
-                    let reported = sender.reports();
-                    sender.blocks.on_acked(block, index, |id| {
-                        if reported {
-                            report(reports, channel, id, packet, Outcome::Acked);
-                        }
-                    });
-                    sender.on_blocks_changed();
-                }
-            }
+            let channel = fate.carried.channel();
+            channels[usize::from(channel)].on_fate(&fate, buffers, &mut |message, outcome| {
+                report(reports, channel, message, packet, outcome);
+            });
         }
     }
 
@@ -597,14 +482,14 @@ impl Connection {
             window_bytes: self.congestion.window(),
             in_flight_bytes: self.congestion.in_flight(),
             queueing: self.congestion.queueing(),
-            queued_bytes: self.channels.iter().map(Channel::queued_bytes).sum(),
+            queued_bytes: self.channels.iter().map(|c| c.queued_bytes()).sum(),
             ..self.stats.clone()
         }
     }
 
     /// Bytes held for this connection.
     pub(crate) fn memory_bytes(&self) -> usize {
-        let channels: usize = self.channels.iter().map(Channel::memory_bytes).sum();
+        let channels: usize = self.channels.iter().map(|c| c.memory_bytes()).sum();
         size_of::<Self>()
             + channels
             + self.inbox.memory_bytes()

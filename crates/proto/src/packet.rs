@@ -290,14 +290,19 @@ pub enum Frame<'a> {
 impl Frame<'_> {
     /// Whether it brings messages or parts of them.
     pub fn is_content(&self) -> bool {
-        matches!(
-            self,
-            Self::Message { .. }
-                | Self::Fragment { .. }
-                | Self::Segment { .. }
-                | Self::Repair { .. }
-                | Self::Chunk { .. }
-        )
+        self.channel().is_some()
+    }
+
+    /// The channel whose messages, or parts of them, it brings.
+    pub fn channel(&self) -> Option<u8> {
+        match *self {
+            Self::Message { channel, .. }
+            | Self::Fragment { channel, .. }
+            | Self::Segment { channel, .. }
+            | Self::Repair { channel, .. }
+            | Self::Chunk { channel, .. } => Some(channel),
+            _ => None,
+        }
     }
 }
 

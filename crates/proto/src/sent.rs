@@ -41,6 +41,18 @@ pub enum Carried {
     },
 }
 
+impl Carried {
+    /// The channel that sent it.
+    pub fn channel(self) -> u8 {
+        match self {
+            Self::Segment { channel, .. }
+            | Self::Fragment { channel, .. }
+            | Self::Message { channel, .. }
+            | Self::Chunk { channel, .. } => channel,
+        }
+    }
+}
+
 /// A fate that became known.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Fate {

@@ -1,60 +1,61 @@
-//! Channels: independent ways for messages, each with its own promise.
+//! Channels: independent streams of messages within a connection, each with the promise of its [`Delivery`].
+//!
+//! A kind of channel is a type of its own that implements [`Channel`]; [`open`] knows which delivery has which.
 
 pub mod block;
+pub mod reliable;
 pub mod reliable_receive;
 pub mod reliable_send;
 pub mod unreliable;
 
+use core::fmt::Debug;
 use core::time::Duration;
+
+use samestep_wire::Delivery;
 
 use crate::buffers::Buffers;
 use crate::config::ChannelConfig;
-use crate::packet::PacketWriter;
-use crate::sent::Carried;
-use reliable_receive::ReliableReceiver;
-use reliable_send::ReliableSender;
-use unreliable::{UnreliableReceiver, UnreliableSender};
+use crate::event::Outcome;
+use crate::inbox::Inbox;
+use crate::packet::{Frame, PacketWriter};
+use crate::sent::{Carried, Fate};
+use crate::stats::Stats;
+use reliable::Reliable;
+use unreliable::Unreliable;
 
-/// One channel of one connection.
-#[derive(Debug)]
-pub enum Channel {
-    /// Plain or sequenced.
-    Unreliable(UnreliableSender, UnreliableReceiver),
-    /// Unordered, ordered or redundant.
-    Reliable(Box<ReliableSender>, Box<ReliableReceiver>),
+/// The channel at this index of a connection. `memory_limit` bounds what the other end may leave unfinished on it.
+pub fn open(index: u8, config: &ChannelConfig, memory_limit: usize) -> Box<dyn Channel> {
+    match config.delivery {
+        Delivery::Unreliable | Delivery::UnreliableSequenced => {
+            Box::new(Unreliable::new(index, config))
+        }
+        Delivery::ReliableUnordered | Delivery::ReliableOrdered | Delivery::Redundant => {
+            Box::new(Reliable::new(index, config, memory_limit))
+        }
+    }
 }
 
-impl Channel {
-    /// The channel at this index.
-    pub fn new(index: u8, config: &ChannelConfig) -> Self {
-        if config.delivery.is_reliable() {
-            Self::Reliable(
-                Box::new(ReliableSender::new(index, config)),
-                Box::new(ReliableReceiver::new(index, config)),
-            )
-        } else {
-            Self::Unreliable(
-                UnreliableSender::new(index, config),
-                UnreliableReceiver::new(index, config),
-            )
-        }
-    }
+/// One channel of one connection, both directions.
+pub trait Channel: Debug + Send {
+    /// Queues a message and returns its number; `None` if the queue is full.
+    fn send(
+        &mut self,
+        now: Duration,
+        payload: &[u8],
+        buffers: &mut Buffers,
+        stats: &mut Stats,
+    ) -> Option<u64>;
 
     /// Whether something waits to be sent.
-    pub fn wants(&self) -> bool {
-        match self {
-            Self::Unreliable(sender, _) => !sender.is_idle(),
-            Self::Reliable(sender, _) => sender.wants() || sender.blocks.wants(false),
-        }
-    }
+    fn wants(&self) -> bool;
 
     /// Whether a long block waits to be sent.
-    pub fn wants_background(&self) -> bool {
-        matches!(self, Self::Reliable(sender, _) if sender.blocks.wants(true))
+    fn wants_background(&self) -> bool {
+        false
     }
 
-    /// Writes what is due. Returns the bytes written that had been sent before.
-    pub fn fill(
+    /// Writes what is due into packet `packet`. Returns the bytes written that had been sent before.
+    fn fill(
         &mut self,
         now: Duration,
         packet: u64,
@@ -62,52 +63,60 @@ impl Channel {
         w: &mut PacketWriter<'_>,
         carried: &mut Vec<Carried>,
         buffers: &mut Buffers,
-    ) -> usize {
-        match self {
-            Self::Unreliable(sender, _) => {
-                sender.fill(w, carried, buffers);
-                0
-            }
-            Self::Reliable(sender, _) => {
-                let resent = sender.fill(now, packet, loss, w, carried, buffers);
-                resent + sender.blocks.fill(false, w, carried)
-            }
-        }
+    ) -> usize;
+
+    /// Writes pieces of long blocks. Returns the bytes written that had been sent before.
+    fn fill_background(&mut self, _: &mut PacketWriter<'_>, _: &mut Vec<Carried>) -> usize {
+        0
     }
 
-    /// Writes pieces of long blocks.
-    pub fn fill_background(
+    /// A frame with content for this channel arrived in packet `packet`; an error breaks the protocol.
+    fn on_frame(
         &mut self,
-        w: &mut PacketWriter<'_>,
-        carried: &mut Vec<Carried>,
-    ) -> usize {
-        match self {
-            Self::Unreliable(..) => 0,
-            Self::Reliable(sender, _) => sender.blocks.fill(true, w, carried),
-        }
+        packet: u64,
+        frame: Frame<'_>,
+        buffers: &mut Buffers,
+        inbox: &mut Inbox,
+        stats: &mut Stats,
+    ) -> Result<(), &'static str>;
+
+    /// The fate of something this channel sent is known. Calls `report` for each message whose own fate that decides.
+    fn on_fate(&mut self, fate: &Fate, buffers: &mut Buffers, report: &mut dyn FnMut(u64, Outcome));
+
+    /// The other end has every segment before `next`. Calls `report` for each message that it has by that.
+    fn on_status(
+        &mut self,
+        _next: u16,
+        _: &mut Buffers,
+        _report: &mut dyn FnMut(u64, Outcome),
+    ) -> Result<(), &'static str> {
+        Err("status of no reliable channel")
+    }
+
+    /// The status to send along with an acknowledgement, if the acknowledgements do not tell it.
+    fn poll_status(&mut self) -> Option<u32> {
+        None
+    }
+
+    /// When `handle_timeout` has something to do.
+    fn next_timeout(&self) -> Option<Duration> {
+        None
+    }
+
+    /// Time has passed.
+    fn handle_timeout(&mut self, _now: Duration) {}
+
+    /// Drops messages that have waited too long. Returns how many.
+    fn drop_stale(&mut self, _now: Duration, _: &mut Buffers) -> u64 {
+        0
     }
 
     /// Bytes waiting or unacknowledged.
-    pub fn queued_bytes(&self) -> usize {
-        match self {
-            Self::Unreliable(sender, _) => sender.queued_bytes(),
-            Self::Reliable(sender, _) => sender.queued_bytes(),
-        }
-    }
+    fn queued_bytes(&self) -> usize;
 
     /// Whether everything that must arrive has been acknowledged.
-    pub fn is_settled(&self) -> bool {
-        match self {
-            Self::Unreliable(sender, _) => sender.is_idle(),
-            Self::Reliable(sender, _) => sender.is_idle(),
-        }
-    }
+    fn is_settled(&self) -> bool;
 
     /// Bytes held, both directions.
-    pub fn memory_bytes(&self) -> usize {
-        match self {
-            Self::Unreliable(sender, receiver) => sender.queued_bytes() + receiver.memory_bytes(),
-            Self::Reliable(sender, receiver) => sender.memory_bytes() + receiver.memory_bytes(),
-        }
-    }
+    fn memory_bytes(&self) -> usize;
 }

@@ -4,13 +4,15 @@ use core::time::Duration;
 use std::collections::VecDeque;
 
 use crate::buffers::Buffers;
+use crate::channel::Channel;
 use crate::config::ChannelConfig;
 use crate::event::Outcome;
 use crate::id::ChannelId;
 use crate::inbox::Inbox;
-use crate::packet::{PacketWriter, expand_seq};
+use crate::packet::{Frame, PacketWriter, expand_seq};
 use crate::received::REPLAY_WINDOW;
-use crate::sent::Carried;
+use crate::sent::{Carried, Fate};
+use crate::stats::Stats;
 
 /// What a message costs its queue beside its bytes: empty ones take room too.
 pub const MESSAGE_OVERHEAD: usize = 16;
@@ -20,6 +22,107 @@ const MAX_PARTIAL: usize = 32;
 const MAX_SCATTERED: usize = 256;
 /// A fragment smaller than this is not worth its header: the rest of the packet stays empty.
 const MIN_FRAGMENT: usize = 200;
+
+/// Messages that are sent once: plain or sequenced.
+#[derive(Debug)]
+pub struct Unreliable {
+    sender: UnreliableSender,
+    receiver: UnreliableReceiver,
+}
+
+impl Unreliable {
+    /// For the channel at this index.
+    pub fn new(index: u8, config: &ChannelConfig) -> Self {
+        Self {
+            sender: UnreliableSender::new(index, config),
+            receiver: UnreliableReceiver::new(index, config),
+        }
+    }
+}
+
+impl Channel for Unreliable {
+    fn send(
+        &mut self,
+        now: Duration,
+        payload: &[u8],
+        buffers: &mut Buffers,
+        stats: &mut Stats,
+    ) -> Option<u64> {
+        let (id, dropped) = self.sender.send(now, payload, buffers);
+        stats.messages_dropped += dropped;
+        Some(id)
+    }
+
+    fn wants(&self) -> bool {
+        !self.sender.is_idle()
+    }
+
+    fn fill(
+        &mut self,
+        _: Duration,
+        _: u64,
+        _: f32,
+        w: &mut PacketWriter<'_>,
+        carried: &mut Vec<Carried>,
+        buffers: &mut Buffers,
+    ) -> usize {
+        self.sender.fill(w, carried, buffers);
+        0
+    }
+
+    fn on_frame(
+        &mut self,
+        packet: u64,
+        frame: Frame<'_>,
+        _: &mut Buffers,
+        inbox: &mut Inbox,
+        stats: &mut Stats,
+    ) -> Result<(), &'static str> {
+        stats.messages_outdated += match frame {
+            Frame::Message { seq, payload, .. } => self.receiver.on_message(seq, payload, inbox)?,
+            Frame::Fragment {
+                seq,
+                total,
+                offset,
+                payload,
+                ..
+            } => self
+                .receiver
+                .on_fragment(packet, seq, total, offset, payload, inbox)?,
+            _ => return Err("content of the wrong kind for its channel"),
+        };
+        Ok(())
+    }
+
+    fn on_fate(&mut self, fate: &Fate, _: &mut Buffers, report: &mut dyn FnMut(u64, Outcome)) {
+        match (fate.carried, fate.arrived) {
+            (Carried::Message { id, .. }, true) => report(id, Outcome::Acked),
+            (Carried::Message { id, .. }, false) => report(id, Outcome::Lost),
+            (Carried::Fragment { id, .. }, arrived) => {
+                if let Some(outcome) = self.sender.on_part_settled(id, arrived) {
+                    report(id, outcome);
+                }
+            }
+            (Carried::Segment { .. } | Carried::Chunk { .. }, _) => {}
+        }
+    }
+
+    fn drop_stale(&mut self, now: Duration, buffers: &mut Buffers) -> u64 {
+        self.sender.drop_stale(now, buffers)
+    }
+
+    fn queued_bytes(&self) -> usize {
+        self.sender.queued_bytes()
+    }
+
+    fn is_settled(&self) -> bool {
+        self.sender.is_idle()
+    }
+
+    fn memory_bytes(&self) -> usize {
+        self.sender.queued_bytes() + self.receiver.memory_bytes()
+    }
+}
 
 #[derive(Debug)]
 struct Outgoing {
@@ -350,7 +453,7 @@ mod tests {
     use samestep_wire::Delivery;
 
     use super::*;
-    use crate::packet::{Frame, Frames};
+    use crate::packet::Frames;
 
     fn transfer(delivery: Delivery, messages: &[Vec<u8>], reverse: bool) -> (Vec<Vec<u8>>, u64) {
         let config = ChannelConfig::new(delivery);

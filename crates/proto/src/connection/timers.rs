@@ -2,7 +2,6 @@
 
 use core::time::Duration;
 
-use crate::channel::Channel;
 use crate::connection::transmit::MAX_UNSETTLED;
 use crate::connection::{Connection, State, bits};
 use crate::event::CloseReason;
@@ -47,9 +46,7 @@ impl Connection {
         at_most(self.probe_at());
         at_most(self.path.next_at());
         for index in bits(self.active) {
-            if let Channel::Reliable(sender, _) = &self.channels[index] {
-                at_most(sender.flush_at());
-            }
+            at_most(self.channels[index].next_timeout());
         }
         if self.wants() && self.sent.len() < MAX_UNSETTLED {
             at_most(self.congestion.next_send(now));
@@ -99,9 +96,7 @@ impl Connection {
             self.ping = true;
         }
         for index in bits(self.active) {
-            if let Channel::Reliable(sender, _) = &mut self.channels[index] {
-                sender.handle_timeout(now);
-            }
+            self.channels[index].handle_timeout(now);
         }
         self.check_flushed(now);
     }

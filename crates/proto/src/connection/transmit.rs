@@ -3,7 +3,6 @@
 use core::time::Duration;
 use std::net::SocketAddr;
 
-use crate::channel::Channel;
 use crate::connection::{Connection, State, bits};
 use crate::packet::{HEADER_BYTES, PacketWriter, encode_header};
 use crate::sent::Carried;
@@ -70,11 +69,7 @@ impl Connection {
             acks = Some(ack.largest());
             ranges = ack.ranges().len();
             for index in bits(self.telling) {
-                let status = match &mut self.channels[index] {
-                    Channel::Reliable(_, receiver) => receiver.poll_status(),
-                    Channel::Unreliable(..) => None,
-                };
-                match status {
+                match self.channels[index].poll_status() {
                     Some(next) => {
                         w.try_status(index as u8, next);
                     }
@@ -223,9 +218,7 @@ impl Connection {
 
     fn drop_stale(&mut self, now: Duration) {
         for index in bits(self.active) {
-            if let Channel::Unreliable(sender, _) = &mut self.channels[index] {
-                self.stats.messages_dropped += sender.drop_stale(now, &mut self.buffers);
-            }
+            self.stats.messages_dropped += self.channels[index].drop_stale(now, &mut self.buffers);
         }
     }
 }
