@@ -1,8 +1,12 @@
 //! A bad network on purpose: any transport behind a model of a link, to feel what others will feel.
 //!
 //! `host` and `join ADDRESS PROFILE`, such as `join 127.0.0.1 lte`. Press Enter to bounce the ball.
+use samestep::netem::{Path, Profile};
 use samestep::prelude::*;
-use samestep::resolve;
+use samestep::session::{JoinTo, Role};
+use samestep::sync::Live;
+use samestep::transport::{Impaired, Udp};
+use samestep::{DEFAULT_PORT, resolve};
 use std::{env, error::Error, io, sync::mpsc, thread, time::Duration};
 
 #[derive(Clone, Default, PartialEq, Debug, Wire)]

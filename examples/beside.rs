@@ -2,7 +2,10 @@
 //!
 //! `host [PORT]` and `join ADDRESS`. Type h to hunt, b to build a house for ten pelts. What the hunt brings, the town gets.
 use samestep::prelude::*;
-use samestep::resolve;
+use samestep::session::{JoinTo, Role};
+use samestep::sync::{Beside, Both, Either, Live};
+use samestep::transport::Udp;
+use samestep::{DEFAULT_PORT, Driver, resolve};
 use std::{env, error::Error, io, sync::mpsc, thread, time::Duration};
 
 /// The host's player, who alone says in the town what the hunt has brought.

@@ -1,8 +1,9 @@
 //! Below rooms and games: connections and channels. A client says words, the server says them loudly.
 //!
 //! `serve [PORT]` and `connect ADDRESS`, or over TCP `serve-tcp [PORT]` and `connect-tcp ADDRESS`.
-use samestep::prelude::*;
-use samestep::resolve;
+use samestep::proto::{ChannelId, CloseReason, Config, ConnectOptions, Event};
+use samestep::transport::{Tcp, Transport, Udp};
+use samestep::{DEFAULT_PORT, Driver, resolve};
 use std::{env, error::Error, io, net::SocketAddr, sync::mpsc, thread, time::Duration};
 
 /// `Config::new` declares a channel of each kind; this one is reliable and ordered.

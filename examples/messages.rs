@@ -2,7 +2,9 @@
 //!
 //! `host [PORT]` and `join ADDRESS`; without a host `mesh [PORT]` and `peer ADDRESS`. Type a number to buy so many apples, anything else to talk.
 use samestep::prelude::*;
-use samestep::resolve;
+use samestep::session::{Handlers, JoinTo, Role, To};
+use samestep::transport::Udp;
+use samestep::{DEFAULT_PORT, Driver, resolve};
 use std::{env, error::Error, io, sync::mpsc, thread, time::Duration};
 
 #[derive(Clone, Wire, Message)]

@@ -2,6 +2,7 @@
 //!
 //! `host`, or `serve`, and `join ADDRESS` or `watch ADDRESS`. Press Enter to roll a die; type `save FILE`. Then `verify FILE`.
 use samestep::prelude::*;
+use samestep::sync::{Live, Playback, Replay};
 use std::{env, error::Error, fs, io, sync::mpsc, thread, time::Duration};
 
 #[derive(Clone, Default, PartialEq, Debug, Wire)]

@@ -2,6 +2,7 @@
 //!
 //! `host`, or `serve`, and `join ADDRESS`. Press Enter to knock. Who hosts types lockstep, rollback, snapshot or state-sync.
 use samestep::prelude::*;
+use samestep::sync::{ModelKind, Switch};
 use std::{error::Error, io, sync::mpsc, thread, time::Duration};
 
 #[derive(Clone, Default, PartialEq, Debug, Wire)]

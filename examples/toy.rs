@@ -2,6 +2,8 @@
 //!
 //! `host [PORT]` and `join ADDRESS`; without a host `mesh [PORT]` and `peer ADDRESS`.
 use samestep::prelude::*;
+use samestep::session::{NetworkId, State};
+use samestep::{Background, DEFAULT_PORT, SharedHandle};
 use std::{env, error::Error, io, time::Duration};
 
 /// The same in all terminals. Each line belongs to one player, who alone may set it.

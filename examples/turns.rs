@@ -2,6 +2,7 @@
 //!
 //! `host` and `join ADDRESS`; without a host `mesh` and `peer ADDRESS`. Type 1, 2 or 3 to take so many; who takes the last loses.
 use samestep::prelude::*;
+use samestep::sync::Pace;
 use std::{error::Error, io, sync::mpsc, thread, time::Duration};
 
 #[derive(Clone, Default, PartialEq, Debug, Wire)]

@@ -6,7 +6,10 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use samestep::prelude::*;
+use samestep::Driver;
+use samestep::netem::Path;
+use samestep::proto::{ChannelConfig, ConnectOptions, Delivery, Event, SendError};
+use samestep::transport::{Impaired, Tcp, Transport, Udp};
 use samestep_netem::IP_UDP_OVERHEAD_BYTES;
 
 use crate::pair;
@@ -187,7 +190,8 @@ fn wire_bytes<T: Transport>(client: &Driver<Impaired<T>>) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use samestep_netem::Loss;
+    use samestep::netem::{LinkConfig, Loss};
+    use samestep::proto::ChannelId;
 
     use super::*;
 

@@ -9,12 +9,13 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 use std::{env, fs};
 
-use samestep::Crowd;
-use samestep::prelude::*;
+use samestep::session::{Role, SessionConfig, SessionEvent};
+use samestep::transport::{Transport, Udp};
+use samestep::{Crowd, Driver};
 use samestep_evaluation::{Evaluation, script};
 use samestep_proto::AcceptConfig;
 use samestep_session::{Match, MatchEvent};
-use samestep_sync::{Length, Live, Lockstep, LockstepConfig, Tick};
+use samestep_sync::{Length, Live, Lockstep, LockstepConfig, PlayerId, Tick};
 
 use crate::samples::{Counts, Course};
 pub use clients::be_clients;

@@ -16,9 +16,12 @@ use std::net::SocketAddr;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use samestep::Driver;
 use samestep::prelude::*;
-use samestep::session::Profile;
 use samestep::session::discovery::{Announcement, Topology};
+use samestep::session::{LeaveReason, Profile, Role, Session, State, To};
+use samestep::sync::PeerId;
+use samestep::transport::Transport;
 use serde_json::json;
 
 use self::command::{HELP, Line};

@@ -10,8 +10,10 @@ use std::thread;
 use std::time::Duration;
 
 use clap::Args;
-use samestep::prelude::*;
-use samestep::transport::now;
+use samestep::Driver;
+use samestep::netem::Path;
+use samestep::proto::{ChannelConfig, ChannelId, Config, ConnectOptions, Delivery, Event};
+use samestep::transport::{Impaired, Udp, now};
 
 use crate::link::LinkArguments;
 use crate::scoreboard::{Peer, table};

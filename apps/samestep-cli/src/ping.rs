@@ -9,9 +9,8 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Args;
-use samestep::prelude::*;
-use samestep::proto::{Endpoint, RefuseReason};
-use samestep::transport::now;
+use samestep::proto::{CloseReason, Config, ConnectOptions, Endpoint, Event, RefuseReason};
+use samestep::transport::{Impaired, Transport, Udp, now};
 use samestep_lab::Samples;
 
 use crate::address::{any_port, resolve};

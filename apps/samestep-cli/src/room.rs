@@ -7,9 +7,10 @@ use std::time::Duration;
 
 use clap::Args;
 use samestep::DEFAULT_PORT;
-use samestep::prelude::*;
+use samestep::netem::Path;
 use samestep::session::discovery::{Found, Topology};
 use samestep::session::{JoinTo, Role, SessionConfig};
+use samestep::transport::{Impaired, Tcp, Transport, Udp};
 
 use crate::address::{any_port, resolve};
 use crate::announce::Announcer;

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use samestep::prelude::{ConnectionId, Stats};
+use samestep::proto::{ConnectionId, Stats};
 use samestep_lab::Samples;
 
 /// What the host knows of one bot.
@@ -129,7 +129,9 @@ impl Peer {
 
 #[cfg(test)]
 mod tests {
-    use samestep::prelude::*;
+    use samestep::Driver;
+    use samestep::proto::{Config, ConnectOptions};
+    use samestep::transport::Memory;
 
     use super::*;
 

@@ -32,6 +32,8 @@ use crate::driver::{Driver, seed};
 ///
 /// ```no_run
 /// use samestep::prelude::*;
+/// use samestep::{Background, DEFAULT_PORT};
+/// use samestep::session::NetworkId;
 /// use std::time::Duration;
 ///
 /// #[derive(Default, SharedFields)]

@@ -21,6 +21,9 @@ const READ_LIMIT: usize = 8;
 ///
 /// ```
 /// use samestep::prelude::*;
+/// use samestep::Driver;
+/// use samestep::session::{JoinTo, Role};
+/// use samestep::transport::Udp;
 /// use samestep::Crowd;
 /// use std::time::Duration;
 ///

@@ -20,6 +20,8 @@
 //!
 //! ```
 //! use samestep::prelude::*;
+//! use samestep::Background;
+//! use samestep::session::NetworkId;
 //! use std::time::Duration;
 //!
 //! #[derive(Default, SharedFields)]
@@ -45,6 +47,9 @@
 //!
 //! ```
 //! use samestep::prelude::*;
+//! use samestep::Driver;
+//! use samestep::proto::{ChannelId, Config, ConnectOptions, Event};
+//! use samestep::transport::Udp;
 //! use std::time::Duration;
 //!
 //! let channel = ChannelId(3); // reliable and ordered, in the default list
@@ -93,48 +98,17 @@ pub use samestep_sync as sync;
 pub use samestep_transport as transport;
 pub use samestep_wire as wire;
 
-/// What most programs need.
+/// What a game needs: its state and rules, its inputs and events, a model, a room.
 ///
-/// Where sessions and the protocol have the same name for something: [`Event`](crate::proto::Event) and
-/// [`SendError`](crate::proto::SendError) are the protocol's, [`Message`](crate::session::Message) is what a session sends.
+/// Everything else is in the module of its crate.
 pub mod prelude {
-    // The traits come with the derives of their own crates, which name those crates. Programs that depend on this one alone
-    // need others, and what is named here wins over what comes along.
-    pub use crate::traits::*;
-    pub use samestep_session_derive::{ActionOfFacade as Action, MessageOfFacade as Message};
-    pub use samestep_sync_derive::{
-        RecordOfFacade as Record, ReplicateOfFacade as Replicate,
-        SharedFieldsOfFacade as SharedFields,
-    };
-    pub use samestep_wire_derive::WireOfFacade as Wire;
-
-    pub use crate::{
-        Background, DEFAULT_PORT, Driver, DriverError, Game, GameError, SharedHandle, StartError,
-        WaitError,
-    };
-    pub use samestep_netem::{LinkConfig, Path, Profile};
-    pub use samestep_proto::{
-        AcceptConfig, ChannelConfig, ChannelId, CloseReason, Config, ConnectOptions, ConnectionId,
-        Event, Repair, Security, SendError, Stats,
-    };
-    pub use samestep_session::{
-        Call, Delivery, Handlers, JoinTo, LeaveReason, Match, MatchEvent, MessageKind, NetworkId,
-        RequestId, Role, Session, SessionConfig, SessionEvent, Shared, State, Ticket, To, Verdict,
-    };
+    pub use crate::{Game, GameError, StartError};
+    pub use samestep_session::{Action, MatchEvent, Message, SessionConfig, SessionEvent};
     pub use samestep_sync::{
-        Beside, Beyond, Both, DisplayDelay, Either, Entities, EntityId, Events, Input, Inputs,
-        Interest, Interpolation, Length, List, Live, Lockstep, LockstepConfig, Model, ModelConfig,
-        ModelKind, Occurrence, Others, Owner, Pace, Past, PeerId, Playback, PlayerId, Relevance,
-        Replay, Rng, Rollback, RollbackConfig, SetError, Simulation, SlowMachine, SmoothConfig,
-        SmoothView, Snapshot, SnapshotConfig, Stage, StateSync, StateSyncConfig, Status, Switch,
-        Synced, Tick, World,
+        Entities, EntityId, Events, Input, Inputs, Interest, Lockstep, LockstepConfig, Occurrence,
+        Past, PlayerId, Record, Replicate, Rng, Rollback, RollbackConfig, SharedFields, Simulation,
+        Snapshot, SnapshotConfig, Stage, StateSync, StateSyncConfig, Synced, Tick,
     };
-    pub use samestep_transport::{Impaired, Memory, Tcp, Transport, Udp};
-}
-
-mod traits {
-    pub use samestep_session::{Action, Message};
-    pub use samestep_sync::{Record, Replicate, SharedFields};
     pub use samestep_wire::Wire;
 }
 

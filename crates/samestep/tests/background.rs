@@ -3,6 +3,9 @@
 use std::time::Duration;
 
 use samestep::prelude::*;
+use samestep::session::{NetworkId, To};
+use samestep::sync::{Owner, SetError};
+use samestep::{Background, SharedHandle};
 
 /// Far more than it takes: only what hangs reaches it.
 const LONG: Duration = Duration::from_secs(60);

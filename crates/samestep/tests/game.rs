@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use samestep::prelude::*;
+use samestep::sync::Model;
 
 #[derive(Clone, Default, PartialEq, Debug, Wire)]
 struct Add(u8);

@@ -340,7 +340,7 @@ pub(crate) fn with_encoded<T: Wire, R>(
 /// #[derive(Clone, Message)]
 /// struct Chat(String);
 /// ```
-pub use samestep_session_derive::Message;
+pub use samestep_derive::Message;
 
 /// Derives [`Action`](trait@Action) for a [message](derive@Message).
 ///
@@ -349,7 +349,7 @@ pub use samestep_session_derive::Message;
 /// | `command = Type` | what the authority makes of it; else the action itself |
 /// | `denial = Type` | why not; else `String` |
 /// | `crate = path::to::samestep_session` | for crates that re-export this one |
-pub use samestep_session_derive::Action;
+pub use samestep_derive::Action;
 
 #[cfg(test)]
 mod tests {

@@ -387,7 +387,7 @@ pub use rollback::{Beyond, Rollback, RollbackConfig, RollbackError};
 /// #[derive(Clone, Copy, samestep_sync::Record)]
 /// union Either { a: u8, b: i8 }
 /// ```
-pub use samestep_sync_derive::Record;
+pub use samestep_derive::Record;
 /// Derives [`Replicate`](trait@Replicate) for the struct that holds the whole state of a game.
 ///
 /// Its fields are [`Entities`] or `Vec`s of records, records, or structs that derive this as well. Scratch memory that is no
@@ -461,7 +461,7 @@ pub use samestep_sync_derive::Record;
 /// #[derive(Clone, samestep_sync::Replicate)]
 /// struct Race { #[replicate(skip)] laps: u8 }
 /// ```
-pub use samestep_sync_derive::Replicate;
+pub use samestep_derive::Replicate;
 /// Derives [`SharedFields`](trait@SharedFields) for a struct.
 ///
 /// Every field must be shared, a [`Synced`], an array of them, or a struct that derives this as well, or be skipped:
@@ -499,7 +499,7 @@ pub use samestep_sync_derive::Replicate;
 ///     camera: (f32, f32),
 /// }
 /// ```
-pub use samestep_sync_derive::SharedFields;
+pub use samestep_derive::SharedFields;
 pub use samestep_wire::{DecodeError, Delivery, Wire};
 pub use save::{LoadError, load_game, save_game};
 pub use simulation::Simulation;

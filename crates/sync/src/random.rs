@@ -2,7 +2,7 @@
 
 use core::ops::Range;
 
-use samestep_sync_derive::Record;
+use samestep_derive::Record;
 
 /// Random numbers that are part of the state: every copy of the game draws the same.
 ///

@@ -199,7 +199,7 @@ pub use reader::BitReader;
 /// #[derive(Clone, Copy, samestep_wire::Wire)]
 /// union Either { a: u8, b: i8 }
 /// ```
-pub use samestep_wire_derive::Wire;
+pub use samestep_derive::Wire;
 pub use writer::{BitWriter, unzigzag, varint_bits, zigzag};
 
 /// How deep values may nest through [`Box`](alloc::boxed::Box) and lists.

@@ -7,8 +7,9 @@ use std::sync::{Mutex, mpsc};
 use std::thread;
 use std::time::Duration;
 
-use samestep::prelude::*;
-use samestep::transport;
+use samestep::proto::{ChannelConfig, ChannelId, Config, ConnectOptions, Delivery, Event};
+use samestep::transport::Udp;
+use samestep::{Driver, transport};
 use samestep_proto::{AcceptConfig, Endpoint};
 
 use super::in_case;

@@ -6,9 +6,9 @@ use std::ops::Range;
 use std::str::FromStr;
 use std::time::Duration;
 
-use samestep::Crowd;
-use samestep::prelude::*;
-use samestep::transport::UdpConfig;
+use samestep::session::{JoinTo, Role, SessionEvent};
+use samestep::transport::{Transport, Udp, UdpConfig};
+use samestep::{Crowd, Driver};
 use samestep_session::MatchEvent;
 use samestep_sync::{Length, LockstepConfig};
 

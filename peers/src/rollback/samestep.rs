@@ -4,8 +4,9 @@ use std::{collections::VecDeque, error::Error, net::SocketAddr, time::Duration};
 
 use samestep::{
     Driver,
-    prelude::{JoinTo, Live, Match, Role, SessionConfig, Udp},
-    sync::{Length, Member, Model, PeerId, Rollback, RollbackConfig, Roster},
+    session::{JoinTo, Match, Role, SessionConfig},
+    sync::{Length, Live, Member, Model, PeerId, Rollback, RollbackConfig, Roster},
+    transport::Udp,
     wire::encode_into,
 };
 

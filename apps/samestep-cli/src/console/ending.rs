@@ -1,6 +1,6 @@
 //! Why it is over, as an exit code.
 
-use samestep::prelude::CloseReason;
+use samestep::proto::CloseReason;
 use samestep::session::LeaveReason;
 
 use crate::failure::{Failure, Kind};

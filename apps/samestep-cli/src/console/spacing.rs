@@ -6,6 +6,7 @@ use std::io::{self, BufWriter, Write};
 use std::time::Duration;
 
 use samestep::prelude::*;
+use samestep::sync::PeerId;
 use samestep_lab::Samples;
 
 /// Sent to everyone at an even interval, to see how evenly it arrives.

@@ -1,6 +1,7 @@
 //! Values that all in a room share.
 
 use samestep::prelude::*;
+use samestep::sync::PeerId;
 use samestep::wire::{decode_exact, encode_to_vec};
 
 /// Wants a value changed. As a confirmed action it takes place everywhere in the same order: of two that set one value at the same

@@ -192,9 +192,8 @@ impl<'a> Variant<'a> {
     }
 }
 
-/// `default` is where the generated code finds `samestep_sync`, unless the type says otherwise.
-pub fn expand(input: &DeriveInput, default: Path) -> Result<TokenStream> {
-    let sync = crate::attributes::crate_path_in("record", &input.attrs)?.unwrap_or(default);
+pub fn expand(input: &DeriveInput) -> Result<TokenStream> {
+    let sync = crate::paths::of_type("sync", "record", &input.attrs)?;
     let body = match &input.data {
         Data::Struct(data) => struct_body(&Variant::new(quote!(Self), &data.fields)?, &sync),
         Data::Enum(data) => {

@@ -1,4 +1,4 @@
-//! What stands in `#[wire(…)]`.
+//! The attributes `#[wire(…)]`.
 
 use proc_macro2::{Span, TokenStream};
 use quote::quote;
@@ -162,23 +162,6 @@ impl Field {
             (None, None) => each,
         }
     }
-}
-
-/// The path under which the generated code finds `samestep_wire`: `#[wire(crate = path)]` on the type, for re-exports.
-pub fn crate_path(attributes: &[Attribute], default: Path) -> Result<Path> {
-    let mut path = default;
-    for attribute in attributes.iter().filter(|a| a.path().is_ident("wire")) {
-        attribute.parse_nested_meta(|meta| {
-            if !meta.path.is_ident("crate") {
-                return Err(meta.error(format!(
-                    "unknown attribute of a type: expected `crate`; {FIELD_KEYS} belong to fields"
-                )));
-            }
-            path = meta.value()?.call(Path::parse_mod_style)?;
-            Ok(())
-        })?;
-    }
-    Ok(path)
 }
 
 /// Refuses attributes where none have a meaning.

@@ -1,14 +1,16 @@
-//! What stands in `#[message(…)]` and `#[action(…)]`.
+//! The attributes `#[message(…)]` and `#[action(…)]`.
 
 use proc_macro2::{Ident, Span};
 use syn::meta::ParseNestedMeta;
 use syn::spanned::Spanned;
 use syn::{Attribute, Data, DeriveInput, Error, Expr, ExprLit, Lit, LitStr, Path, Result, Type};
 
+use crate::paths;
+
 /// Numbers from here on are the library's own.
 const FIRST_RESERVED: u64 = 0xFF00;
 
-/// What `#[message(…)]` says about a type.
+/// The contents of `#[message(…)]` on a type.
 pub struct Message {
     pub krate: Path,
     pub kind: Option<Expr>,
@@ -16,7 +18,7 @@ pub struct Message {
     pub delivery: Ident,
 }
 
-/// What `#[action(…)]` says about a type.
+/// The contents of `#[action(…)]` on a type.
 pub struct Action {
     pub krate: Path,
     pub command: Option<Type>,
@@ -24,7 +26,7 @@ pub struct Action {
 }
 
 impl Message {
-    pub fn parse(input: &DeriveInput, default: Path) -> Result<Message> {
+    pub fn parse(input: &DeriveInput) -> Result<Message> {
         let (mut krate, mut kind, mut delivery) = (None, None, None);
         each_key(input, "message", |key, meta| match key {
             "crate" => set(&mut krate, meta, path(meta)?),
@@ -47,7 +49,7 @@ impl Message {
             ));
         }
         Ok(Message {
-            krate: krate.unwrap_or(default),
+            krate: krate.unwrap_or_else(|| paths::default("session")),
             kind,
             delivery: delivery.unwrap_or_else(|| Ident::new("ReliableOrdered", Span::call_site())),
         })
@@ -55,7 +57,7 @@ impl Message {
 }
 
 impl Action {
-    pub fn parse(input: &DeriveInput, default: Path) -> Result<Action> {
+    pub fn parse(input: &DeriveInput) -> Result<Action> {
         let (mut krate, mut command, mut denial) = (None, None, None);
         each_key(input, "action", |key, meta| match key {
             "crate" => set(&mut krate, meta, path(meta)?),
@@ -66,7 +68,7 @@ impl Action {
             _ => Err(meta.error("unknown attribute: expected `command`, `denial` or `crate`")),
         })?;
         Ok(Action {
-            krate: krate.unwrap_or(default),
+            krate: krate.unwrap_or_else(|| paths::default("session")),
             command,
             denial,
         })

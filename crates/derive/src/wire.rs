@@ -1,15 +1,17 @@
-//! The implementation that the derive writes.
+//! `#[derive(Wire)]`.
+
+mod attributes;
 
 use proc_macro2::{Group, Ident, Span, TokenStream, TokenTree};
 use quote::{format_ident, quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{Data, DeriveInput, Error, Fields, Member, Path, Result, parse_quote};
 
-use crate::attributes::{self, Field};
+use crate::paths;
+use attributes::Field;
 
-/// `default` is where the generated code finds `samestep_wire`, unless the type says otherwise.
-pub fn wire(input: &DeriveInput, default: Path) -> Result<TokenStream> {
-    let wire = attributes::crate_path(&input.attrs, default)?;
+pub fn expand(input: &DeriveInput) -> Result<TokenStream> {
+    let wire = paths::of_type("wire", "wire", &input.attrs)?;
     let mut constants = Vec::new();
     let mut variants = Vec::new();
     let body = match &input.data {

@@ -3,7 +3,7 @@
 use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
 use syn::spanned::Spanned;
-use syn::{Attribute, Data, DeriveInput, Error, Member, Path, Result};
+use syn::{Attribute, Data, DeriveInput, Error, Member, Result};
 
 /// Whether a field is `#[replicate(skip)]`.
 fn is_skipped(attributes: &[Attribute]) -> Result<bool> {
@@ -27,9 +27,8 @@ fn is_skipped(attributes: &[Attribute]) -> Result<bool> {
     Ok(skip)
 }
 
-/// `default` is where the generated code finds `samestep_sync`, unless the type says otherwise.
-pub fn expand(input: &DeriveInput, default: Path) -> Result<TokenStream> {
-    let sync = crate::attributes::crate_path_in("replicate", &input.attrs)?.unwrap_or(default);
+pub fn expand(input: &DeriveInput) -> Result<TokenStream> {
+    let sync = crate::paths::of_type("sync", "replicate", &input.attrs)?;
     let Data::Struct(data) = &input.data else {
         let message = "a state is a struct of collections and fields: derive `Replicate` for a struct, and `Record` for an enum in it";
         return Err(Error::new(input.ident.span(), message));

@@ -1,19 +1,20 @@
-//! The implementations that the derives write.
+//! `#[derive(Message)]` and `#[derive(Action)]`.
+
+mod attributes;
 
 use proc_macro2::TokenStream;
 use quote::quote;
 use syn::ext::IdentExt;
-use syn::{DeriveInput, Path, Result, parse_quote};
+use syn::{DeriveInput, Result, parse_quote};
 
-use crate::attributes::{Action, Message};
+use attributes::{Action, Message};
 
-/// `session` is where the generated code finds `samestep_session`, unless the type says otherwise.
-pub fn message(input: &DeriveInput, session: Path) -> Result<TokenStream> {
+pub fn message(input: &DeriveInput) -> Result<TokenStream> {
     let Message {
         krate,
         kind,
         delivery,
-    } = Message::parse(input, session)?;
+    } = Message::parse(input)?;
     let name = &input.ident;
     let kind = match kind {
         Some(number) => quote!(#krate::MessageKind::of_game(#number)),
@@ -44,13 +45,12 @@ pub fn message(input: &DeriveInput, session: Path) -> Result<TokenStream> {
     })
 }
 
-/// As for [`message`].
-pub fn action(input: &DeriveInput, session: Path) -> Result<TokenStream> {
+pub fn action(input: &DeriveInput) -> Result<TokenStream> {
     let Action {
         krate,
         command,
         denial,
-    } = Action::parse(input, session)?;
+    } = Action::parse(input)?;
     let name = &input.ident;
     let command = command.map_or_else(|| quote!(Self), |ty| quote!(#ty));
     let denial = denial.map_or_else(|| quote!(::std::string::String), |ty| quote!(#ty));
@@ -74,14 +74,6 @@ pub fn action(input: &DeriveInput, session: Path) -> Result<TokenStream> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn message(input: &DeriveInput) -> Result<TokenStream> {
-        super::message(input, parse_quote!(::samestep_session))
-    }
-
-    fn action(input: &DeriveInput) -> Result<TokenStream> {
-        super::action(input, parse_quote!(::samestep_session))
-    }
 
     fn expansion(result: Result<TokenStream>) -> String {
         result.unwrap().to_string().replace(' ', "")
