@@ -82,8 +82,8 @@ pub use node::{NodeId, Pace, Traffic};
 pub use referee::Referee;
 pub use room::{Topology, is_in_sync};
 pub use soak::{
-    Failure, Outcome, Pausable, RoomFault, SoakReport, Suite, Trace, conditions, run_broken_room,
-    soak,
+    Disturbance, Failure, Outcome, Pausable, RoomFault, SoakMatch, SoakProgram, SoakReport, Suite,
+    Trace, conditions, run_broken_room, soak,
 };
 pub use testbed::{ReceiveTime, Testbed};
 pub use wake::{Received, Wake};

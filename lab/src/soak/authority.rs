@@ -6,9 +6,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use samestep_netem::Rng;
-use samestep_session::{
-    JoinTo, Match, MatchEvent, RejoinSecret, Role, SessionConfig, SessionEvent, Silence, State,
-};
+use samestep_session::{JoinTo, Match, MatchEvent, Role, SessionConfig, SessionEvent, Silence};
 use samestep_sublockus::{Bot, Controls, Sublockus, SublockusConfig, SublockusEvent};
 use samestep_sync::{
     DisplayDelay, Interpolation, Live, Model, Others, PlayerId, Snapshot, SnapshotConfig,
@@ -17,11 +15,9 @@ use samestep_sync::{
 
 use judge::Truth;
 use samestep_sim::check::{Breach, Promise};
-use samestep_sim::conditions::{Severity, good_link};
-use samestep_sim::{NodeId, Outcome, Pausable, Testbed, Trace};
+use samestep_sim::conditions::good_link;
+use samestep_sim::{Disturbance, NodeId, Outcome, Pausable, SoakMatch, SoakProgram, Trace};
 
-/// Programs at the same time.
-const MOST: usize = 8;
 /// How often things are looked at: more than once a tick.
 const LOOK: Duration = Duration::from_millis(8);
 /// After a storm everyone has what the authority has no later than this.
@@ -90,30 +86,23 @@ pub(super) fn run(seed: u64, trace: Trace<'_>) -> Outcome {
 fn play<M: Setting>(seed: u64, trace: Trace<'_>) -> Outcome {
     let mut script: Script<'_, M> = Script::new(seed, trace);
     let result = script.run();
-    (script.given, result)
+    (script.room.given, result)
 }
 
 struct Script<'t, M: Setting> {
-    rng: Rng,
+    room: SoakMatch<'t, Live<Sublockus>, M, Notes>,
     seed: u64,
-    testbed: Testbed<Pausable<Live<Sublockus>, M>>,
-    severity: Severity,
     model: Box<dyn Fn() -> M>,
     words: String,
-    programs: Vec<Program>,
     bots: BTreeMap<PlayerId, Bot>,
     /// Whether everyone lets go of the controls.
     resting: bool,
     truth: Truth,
-    given: u64,
-    trace: Trace<'t>,
 }
 
-struct Program {
-    node: NodeId,
+/// What is noted of a program.
+struct Notes {
     watches: bool,
-    running: bool,
-    secret: Option<RejoinSecret>,
     /// The tick from which on it must have been told everything that happened.
     since: Option<Tick>,
     told: Vec<(Tick, SublockusEvent)>,
@@ -126,35 +115,31 @@ impl<'t, M: Setting> Script<'t, M> {
         let mut rng = Rng::stream(seed, 5);
         let (words, model) = M::random(&mut rng);
         Script {
-            severity: Severity::random(&mut rng),
-            words,
+            room: SoakMatch::new(seed, rng, trace),
+            seed,
             model,
-            testbed: Testbed::new(seed),
-            programs: Vec::new(),
+            words,
             bots: BTreeMap::new(),
             resting: false,
             truth: Truth::default(),
-            given: 0,
-            trace,
-            seed,
-            rng,
         }
     }
 
     fn run(&mut self) -> Result<(), Breach> {
         let words = self.words.clone();
-        self.trace(|| words);
-        self.testbed.set_links(good_link());
-        let host = self.testbed.add_node();
+        self.room.trace(|| words);
+        self.room.testbed.set_links(good_link());
+        let host = self.room.testbed.add_node();
         self.start(host, Role::Host, false);
-        for _ in 0..self.rng.range(1..5) {
+        for _ in 0..self.room.rng.range(1..5) {
             self.join(None);
         }
         self.run_for(Duration::from_secs(2))?;
-        self.testbed
+        self.room
+            .testbed
             .with(host, |now, program| program.game.session_mut().start(now));
         self.run_for(Duration::from_secs(2))?;
-        for _ in 0..self.rng.range(1..3) {
+        for _ in 0..self.room.rng.range(1..3) {
             self.storm()?;
             self.calm()?;
         }
@@ -162,13 +147,13 @@ impl<'t, M: Setting> Script<'t, M> {
     }
 
     fn storm(&mut self) -> Result<(), Breach> {
-        let link = self.severity.random_link(&mut self.rng);
-        self.trace(|| format!("storm: {link}"));
-        self.testbed.set_links(link);
-        let end = self.testbed.now() + Duration::from_secs(self.rng.range(3..9));
-        while self.testbed.now() < end {
+        let link = self.room.severity.random_link(&mut self.room.rng);
+        self.room.trace(|| format!("storm: {link}"));
+        self.room.testbed.set_links(link);
+        let end = self.room.testbed.now() + Duration::from_secs(self.room.rng.range(3..9));
+        while self.room.testbed.now() < end {
             self.run_for(Duration::from_millis(100))?;
-            if self.rng.chance(0.08) {
+            if self.room.rng.chance(0.08) {
                 self.disturb();
             }
         }
@@ -178,11 +163,12 @@ impl<'t, M: Setting> Script<'t, M> {
     }
 
     fn calm(&mut self) -> Result<(), Breach> {
-        self.trace(|| "calm".to_string());
-        self.testbed.set_links(good_link());
-        let there: Vec<NodeId> = self.playing();
+        self.room.trace(|| "calm".to_string());
+        self.room.testbed.set_links(good_link());
+        let there: Vec<NodeId> = self.room.playing();
         for node in &there {
-            self.testbed
+            self.room
+                .testbed
                 .with(*node, |now, program| program.pause_until(now));
         }
         self.run_for(SOON)?;
@@ -192,46 +178,12 @@ impl<'t, M: Setting> Script<'t, M> {
     }
 
     fn disturb(&mut self) {
-        let guests: Vec<NodeId> = self.playing().into_iter().filter(|n| *n != HOST).collect();
-        let running = self.programs.iter().filter(|known| known.running).count();
-        match self.rng.range(0..6) {
-            0 if running < MOST => self.join(None),
-            1 => {
-                let gone = (0..self.programs.len()).filter(|at| !self.programs[*at].running);
-                let gone: Vec<usize> = gone.collect();
-                let at = self.rng.range(0..gone.len().max(1) as u64) as usize;
-                if let Some(at) = gone.get(at) {
-                    self.join(Some(*at));
-                }
-            }
-            2 | 3 if guests.len() > 1 => {
-                let Some(node) = self.pick(&guests) else {
-                    return;
-                };
-                let gracefully = self.rng.chance(0.5);
-                self.trace(|| format!("{node:?} goes, with a word: {gracefully}"));
-                match gracefully {
-                    true => {
-                        self.testbed.with(node, |now, program| {
-                            program.game.session_mut().leave(now, "bye");
-                        });
-                    }
-                    false => {
-                        self.end(node);
-                        self.testbed.kill(node);
-                    }
-                }
-            }
-            _ => {
-                let playing = self.playing();
-                let Some(node) = self.pick(&playing) else {
-                    return;
-                };
-                let length = Duration::from_millis(self.rng.range(50..2500));
-                self.trace(|| format!("{node:?} sleeps for {length:?}"));
-                self.testbed
-                    .with(node, |now, program| program.pause_until(now + length));
-            }
+        let guests = self.room.playing().into_iter().filter(|node| *node != HOST);
+        let guests: Vec<NodeId> = guests.collect();
+        match self.room.disturb(&guests, guests.len() > 1, 50..2500) {
+            Some(Disturbance::Join(who)) => self.join(who),
+            Some(Disturbance::Kill(node)) => drop(self.room.end(node)),
+            None => {}
         }
     }
 
@@ -247,38 +199,41 @@ impl<'t, M: Setting> Script<'t, M> {
         let game = SublockusConfig::free_for_all(self.seed, 6);
         let game = Sublockus::new(&game).expect("an arena of the game's own");
         let model = (self.model)();
-        self.testbed.start(node, |now, random| {
+        self.room.testbed.start(node, |now, random| {
             let world = Live::without_recording(game);
             let game = Match::new(now, config, role, random, model, world);
             Pausable::new(game.expect("settings that make sense"))
         });
-        let known = self.programs.iter_mut().find(|known| known.node == node);
-        let program = Program {
+        let program = SoakProgram {
             node,
-            watches,
             running: true,
             secret: None,
-            since: None,
-            told: Vec::new(),
-            acted: Tick(0),
+            notes: Notes {
+                watches,
+                since: None,
+                told: Vec::new(),
+                acted: Tick(0),
+            },
         };
-        match known {
+        match self.room.program(node) {
             Some(known) => *known = program,
-            None => self.programs.push(program),
+            None => self.room.programs.push(program),
         }
     }
 
     /// Somebody new, or somebody who was here before, joins.
     fn join(&mut self, who: Option<usize>) {
-        let mut to = JoinTo::new(self.testbed.address(HOST));
+        let mut to = JoinTo::new(self.room.testbed.address(HOST));
         let (node, watches) = match who {
-            None => (self.testbed.add_node(), self.rng.chance(0.1)),
+            None => (self.room.testbed.add_node(), self.room.rng.chance(0.1)),
             Some(index) => {
-                to.rejoin = self.programs[index].secret;
-                (self.programs[index].node, self.programs[index].watches)
+                let program = &self.room.programs[index];
+                to.rejoin = program.secret;
+                (program.node, program.notes.watches)
             }
         };
-        self.trace(|| format!("{node:?} joins, to watch: {watches}"));
+        self.room
+            .trace(|| format!("{node:?} joins, to watch: {watches}"));
         let role = match watches {
             true => Role::Spectator(to),
             false => Role::Client(to),
@@ -286,42 +241,11 @@ impl<'t, M: Setting> Script<'t, M> {
         self.start(node, role, watches);
     }
 
-    fn pick(&mut self, nodes: &[NodeId]) -> Option<NodeId> {
-        let at = self.rng.range(0..nodes.len().max(1) as u64) as usize;
-        nodes.get(at).copied()
-    }
-
-    /// Programs that take part.
-    fn playing(&self) -> Vec<NodeId> {
-        let running = self.programs.iter().filter(|program| program.running);
-        let in_sync = |node: &NodeId| {
-            let machine = self.testbed.machine(*node);
-            machine.is_some_and(|program| *program.game.session().state() == State::InSync)
-        };
-        running
-            .map(|program| program.node)
-            .filter(in_sync)
-            .collect()
-    }
-
-    fn program(&mut self, node: NodeId) -> Option<&mut Program> {
-        self.programs.iter_mut().find(|known| known.node == node)
-    }
-
-    fn end(&mut self, node: NodeId) {
-        let machine = self.testbed.machine(node);
-        let secret = machine.map(|program| program.game.session().rejoin_secret());
-        if let Some(program) = self.program(node) {
-            program.running = false;
-            program.secret = secret;
-        }
-    }
-
     fn run_for(&mut self, time: Duration) -> Result<(), Breach> {
-        let end = self.testbed.now() + time;
-        while self.testbed.now() < end {
-            let pause = (self.testbed.now() + LOOK).min(end);
-            while let Some((_, node, event)) = self.testbed.next(pause) {
+        let end = self.room.testbed.now() + time;
+        while self.room.testbed.now() < end {
+            let pause = (self.room.testbed.now() + LOOK).min(end);
+            while let Some((_, node, event)) = self.room.testbed.next(pause) {
                 self.on_event(node, event)?;
             }
             self.look()?;
@@ -332,25 +256,26 @@ impl<'t, M: Setting> Script<'t, M> {
 
     fn on_event(&mut self, node: NodeId, event: MatchEvent) -> Result<(), Breach> {
         if !matches!(event, MatchEvent::Session(SessionEvent::RoomChanged)) {
-            self.trace(|| format!("{node:?}: {event:?}"));
+            self.room.trace(|| format!("{node:?}: {event:?}"));
         }
         match event {
             MatchEvent::Session(SessionEvent::Left { reason }) => {
-                self.end(node);
-                self.testbed.kill(node);
+                self.room.end(node);
                 if node == HOST {
-                    return Err(self.breach(Promise::GoesOn, format!("the host left: {reason}")));
+                    return Err(self
+                        .room
+                        .breach(Promise::GoesOn, format!("the host left: {reason}")));
                 }
             }
             MatchEvent::Session(SessionEvent::Reconnecting { .. } | SessionEvent::Frozen)
             | MatchEvent::Adopted { .. } => {
                 // What happened while it was away nobody tells it.
-                if let Some(program) = self.program(node) {
-                    program.since = None;
+                if let Some(program) = self.room.program(node) {
+                    program.notes.since = None;
                 }
             }
             MatchEvent::NotLoaded(error) => {
-                return Err(self.breach(Promise::GoesOn, error.to_string()));
+                return Err(self.room.breach(Promise::GoesOn, error.to_string()));
             }
             _ => {}
         }
@@ -359,19 +284,24 @@ impl<'t, M: Setting> Script<'t, M> {
 
     /// Every player does what its bot would, once a tick of its own program, from what that program draws.
     fn play(&mut self) {
-        for node in self.playing() {
+        for node in self.room.playing() {
             let seed = self.seed;
             let resting = self.resting;
             let bots = &mut self.bots;
-            let Some(known) = self.programs.iter_mut().find(|known| known.node == node) else {
+            let Some(known) = self
+                .room
+                .programs
+                .iter_mut()
+                .find(|known| known.node == node)
+            else {
                 continue;
             };
-            let given = self.testbed.with(node, |now, program| {
+            let given = self.room.testbed.with(node, |now, program| {
                 let tick = program.game.status().tick;
-                if program.is_paused(now) || tick <= known.acted {
+                if program.is_paused(now) || tick <= known.notes.acted {
                     return 0;
                 }
-                known.acted = tick;
+                known.notes.acted = tick;
                 let players: Vec<PlayerId> = program.game.session().my_players().collect();
                 let mut given = 0;
                 for player in players {
@@ -386,22 +316,7 @@ impl<'t, M: Setting> Script<'t, M> {
                 }
                 given
             });
-            self.given += given.unwrap_or(0);
-        }
-    }
-
-    fn breach(&self, promise: Promise, what: String) -> Breach {
-        Breach {
-            at: self.testbed.now(),
-            promise,
-            what,
-        }
-    }
-
-    fn trace(&mut self, line: impl FnOnce() -> String) {
-        let now = self.testbed.now().as_secs_f64();
-        if let Some(trace) = &mut self.trace {
-            trace(format!("{now:9.3} {}", line()));
+            self.room.given += given.unwrap_or(0);
         }
     }
 }

@@ -10,23 +10,19 @@ use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 use samestep_netem::Rng;
-use samestep_session::{
-    JoinTo, Match, MatchEvent, RejoinSecret, Role, SessionConfig, SessionEvent, Silence, State,
-};
+use samestep_session::{JoinTo, Match, MatchEvent, Role, SessionConfig, SessionEvent, Silence};
 use samestep_sync::{PlayerId, Tick};
 
-use super::conditions::{Severity, good_link};
+use super::conditions::good_link;
+use super::players::{SoakMatch, SoakProgram};
 use super::{Outcome, Pausable, Trace};
 use crate::check::{Breach, Promise, ResolvedOnce};
-use crate::{NodeId, Pace, ReceiveTime, Testbed};
+use crate::{NodeId, Pace, ReceiveTime, Topology};
 use pasture::{Bleat, Pasture, Shepherd};
 use settings::Guise;
 pub(super) use settings::Settings;
 use storm::Stands;
 use told::Told;
-
-/// Programs at the same time.
-const MOST: usize = 8;
 
 /// Runs the world of `seed`, played with a model that has such settings: inputs given, and what went wrong.
 pub(super) fn run<S: Settings>(seed: u64, trace: Trace<'_>) -> Outcome {
@@ -34,36 +30,29 @@ pub(super) fn run<S: Settings>(seed: u64, trace: Trace<'_>) -> Outcome {
     // In every fourth game a state is spoiled at the end, to be found and repaired.
     script.spoil = seed % 4 == 3;
     let result = script.run();
-    (script.given, result)
+    (script.room.given, result)
 }
 
 struct Script<'t, S: Settings> {
-    rng: Rng,
+    room: SoakMatch<'t, Told, S::Model, Notes>,
     seed: u64,
-    testbed: Testbed<Pausable<Told, S::Model>>,
-    severity: Severity,
-    mesh: bool,
+    topology: Topology,
     settings: S,
-    programs: Vec<Program>,
     /// The check value of every tick, and who told it first.
     states: BTreeMap<Tick, (u64, NodeId)>,
     /// The events of every tick, and who told them first.
     events: BTreeMap<Tick, (Vec<Bleat>, NodeId)>,
     /// How long the programs stand still while only the links are bad.
     stands: Option<Stands>,
-    given: u64,
     all_is_well: bool,
     /// One state is changed by hand, to see that found and repaired.
     spoil: bool,
     spoiled: Option<(NodeId, bool)>,
-    trace: Trace<'t>,
 }
 
-struct Program {
-    node: NodeId,
+/// What is noted of a program.
+struct Notes {
     guise: Guise,
-    running: bool,
-    secret: Option<RejoinSecret>,
     /// What it told, and when.
     told: VecDeque<(Duration, Word)>,
     /// When it was no member the last time.
@@ -71,7 +60,7 @@ struct Program {
     events: ResolvedOnce<Bleat>,
 }
 
-impl Program {
+impl Notes {
     /// It is no member: what it told since it was one does not count.
     fn disown(&mut self, now: Duration) {
         self.told.clear();
@@ -91,22 +80,23 @@ struct Word {
 impl<'t, S: Settings> Script<'t, S> {
     fn new(seed: u64, trace: Trace<'t>) -> Self {
         let mut rng = Rng::stream(seed, 4);
+        let settings = S::random(&mut rng);
+        let mut room = SoakMatch::new(seed, rng, trace);
+        let topology = match room.rng.chance(0.4) {
+            true => Topology::Mesh,
+            false => Topology::Hosted,
+        };
         Script {
-            settings: S::random(&mut rng),
-            severity: Severity::random(&mut rng),
-            mesh: rng.chance(0.4),
-            testbed: Testbed::new(seed),
-            programs: Vec::new(),
+            room,
+            seed,
+            topology,
+            settings,
             states: BTreeMap::new(),
             events: BTreeMap::new(),
             stands: None,
-            given: 0,
             all_is_well: false,
             spoil: false,
             spoiled: None,
-            trace,
-            seed,
-            rng,
         }
     }
 
@@ -114,27 +104,20 @@ impl<'t, S: Settings> Script<'t, S> {
         if self.spoil {
             self.settings.set_check_every(60);
         }
-        let terms = format!(
-            "{} {:?}",
-            if self.mesh { "mesh" } else { "hosted" },
-            self.settings
-        );
-        self.trace(|| terms);
-        self.testbed.set_links(good_link());
-        let opener = self.testbed.add_node();
-        let role = match self.mesh {
-            true => Role::Introducer,
-            false => Role::Host,
-        };
-        self.start(opener, role, Guise::PLAYER);
-        for _ in 0..S::first_guests(&mut self.rng) {
+        let terms = format!("{:?} {:?}", self.topology, self.settings);
+        self.room.trace(|| terms);
+        self.room.testbed.set_links(good_link());
+        let opener = self.room.testbed.add_node();
+        self.start(opener, self.topology.opening(), Guise::PLAYER);
+        for _ in 0..S::first_guests(&mut self.room.rng) {
             self.join(None);
         }
         self.run_for(Duration::from_secs(2))?;
-        self.testbed
+        self.room
+            .testbed
             .with(opener, |now, program| program.game.session_mut().start(now));
         self.run_for(Duration::from_secs(2))?;
-        let storms = self.rng.range(1..3);
+        let storms = self.room.rng.range(1..3);
         for _ in 0..storms {
             self.storm()?;
             self.calm()?;
@@ -159,101 +142,81 @@ impl<'t, S: Settings> Script<'t, S> {
             after: Duration::from_secs(2),
         };
         let (model, seed) = (self.settings.clone().model(), self.seed);
-        self.testbed.set_drift(node, guise.drift_ppm);
+        self.room.testbed.set_drift(node, guise.drift_ppm);
         if let Some(period) = guise.frames {
             let pace = Pace::Frames { period };
-            self.testbed.set_pace(node, pace, ReceiveTime::Arrival);
+            self.room.testbed.set_pace(node, pace, ReceiveTime::Arrival);
         }
-        self.testbed.start(node, |now, random| {
+        self.room.testbed.start(node, |now, random| {
             let world = Told::new(Pasture::new(seed));
             let game = Match::new(now, config, role, random, model, world);
             Pausable::new(game.expect("settings that make sense"))
         });
-        let known = self.programs.iter_mut().find(|known| known.node == node);
-        match known {
+        let now = self.room.testbed.now();
+        match self.room.program(node) {
             Some(program) => {
                 program.running = true;
-                program.disowned = self.testbed.now();
-                program.events = ResolvedOnce::default();
+                program.notes.disowned = now;
+                program.notes.events = ResolvedOnce::default();
             }
-            None => self.programs.push(Program {
+            None => self.room.programs.push(SoakProgram {
                 node,
-                guise,
                 running: true,
                 secret: None,
-                told: VecDeque::new(),
-                disowned: self.testbed.now(),
-                events: ResolvedOnce::default(),
+                notes: Notes {
+                    guise,
+                    told: VecDeque::new(),
+                    disowned: now,
+                    events: ResolvedOnce::default(),
+                },
             }),
         }
     }
 
     /// Somebody new, or somebody who was here before, joins.
     fn join(&mut self, who: Option<usize>) {
-        let through = match self.mesh {
-            false => NodeId(0),
-            true => {
-                let inside: Vec<NodeId> = self.playing();
-                let Some(through) = self.pick(&inside) else {
+        let through = match self.topology {
+            Topology::Hosted => NodeId(0),
+            Topology::Mesh => {
+                let inside: Vec<NodeId> = self.room.playing();
+                let Some(through) = self.room.pick(&inside) else {
                     return;
                 };
                 through
             }
         };
-        let mut to = JoinTo::new(self.testbed.address(through));
+        let mut to = JoinTo::new(self.room.testbed.address(through));
         let (node, guise) = match who {
-            None => (self.testbed.add_node(), S::guise(&mut self.rng, self.mesh)),
+            None => (
+                self.room.testbed.add_node(),
+                S::guise(&mut self.room.rng, self.topology.is_mesh()),
+            ),
             Some(index) => {
-                to.rejoin = self.programs[index].secret;
-                (self.programs[index].node, self.programs[index].guise)
+                let program = &self.room.programs[index];
+                to.rejoin = program.secret;
+                (program.node, program.notes.guise)
             }
         };
-        self.trace(|| format!("{node:?} joins through {through:?} with {guise:?}"));
-        let role = match self.mesh {
-            true => Role::Peer(to),
-            false if guise.watches() => Role::Spectator(to),
-            false => Role::Client(to),
+        self.room
+            .trace(|| format!("{node:?} joins through {through:?} with {guise:?}"));
+        let role = match self.topology {
+            Topology::Hosted if guise.watches() => Role::Spectator(to),
+            topology => topology.joining(to),
         };
         self.start(node, role, guise);
     }
 
-    fn pick(&mut self, nodes: &[NodeId]) -> Option<NodeId> {
-        let at = self.rng.range(0..nodes.len().max(1) as u64) as usize;
-        nodes.get(at).copied()
-    }
-
-    /// Programs that take part.
-    fn playing(&self) -> Vec<NodeId> {
-        let running = self.programs.iter().filter(|program| program.running);
-        let nodes = running.map(|program| program.node);
-        let in_sync = |node: &NodeId| {
-            let machine = self.testbed.machine(*node);
-            machine.is_some_and(|program| *program.game.session().state() == State::InSync)
-        };
-        nodes.filter(in_sync).collect()
-    }
-
     fn end(&mut self, node: NodeId) {
-        let secret = self
-            .testbed
-            .machine(node)
-            .map(|program| program.game.session().rejoin_secret());
-        if let Some(program) = self
-            .programs
-            .iter_mut()
-            .find(|program| program.node == node)
-        {
-            program.running = false;
-            program.secret = secret;
-            program.told.clear();
+        if let Some(notes) = self.room.end(node) {
+            notes.told.clear();
         }
     }
 
     fn run_for(&mut self, time: Duration) -> Result<(), Breach> {
-        let end = self.testbed.now() + time;
-        while self.testbed.now() < end {
-            let pause = (self.testbed.now() + Duration::from_millis(20)).min(end);
-            while let Some((_, node, event)) = self.testbed.next(pause) {
+        let end = self.room.testbed.now() + time;
+        while self.room.testbed.now() < end {
+            let pause = (self.room.testbed.now() + Duration::from_millis(20)).min(end);
+            while let Some((_, node, event)) = self.room.testbed.next(pause) {
                 self.on_event(node, event)?;
             }
             self.compare()?;
@@ -265,14 +228,15 @@ impl<'t, S: Settings> Script<'t, S> {
 
     fn on_event(&mut self, node: NodeId, event: MatchEvent) -> Result<(), Breach> {
         if !matches!(event, MatchEvent::Session(SessionEvent::RoomChanged)) {
-            self.trace(|| format!("{node:?}: {}", short(&event)));
+            self.room.trace(|| format!("{node:?}: {}", short(&event)));
         }
         match event {
             MatchEvent::Session(SessionEvent::Left { reason }) => {
                 self.end(node);
-                self.testbed.kill(node);
-                if node.0 == 0 && !self.mesh {
-                    return Err(self.breach(Promise::GoesOn, format!("the host left: {reason}")));
+                if node.0 == 0 && !self.topology.is_mesh() {
+                    return Err(self
+                        .room
+                        .breach(Promise::GoesOn, format!("the host left: {reason}")));
                 }
             }
             MatchEvent::Desync(report) => match &mut self.spoiled {
@@ -286,19 +250,24 @@ impl<'t, S: Settings> Script<'t, S> {
                     let began = self.compare_all().err();
                     let began = began.map_or_else(String::new, |breach| breach.what);
                     let what = format!("{report}; {began}");
-                    return Err(self.breach(Promise::SameState, what));
+                    return Err(self.room.breach(Promise::SameState, what));
                 }
             },
             MatchEvent::Session(SessionEvent::Reconnecting { .. } | SessionEvent::Frozen) => {
                 // What it simulated since it was dropped does not count.
-                if let Some(at) = self.programs.iter().position(|known| known.node == node) {
+                if let Some(at) = self
+                    .room
+                    .programs
+                    .iter()
+                    .position(|known| known.node == node)
+                {
                     self.collect(at)?;
-                    let now = self.testbed.now();
-                    self.programs[at].disown(now);
+                    let now = self.room.testbed.now();
+                    self.room.programs[at].notes.disown(now);
                 }
             }
             MatchEvent::NotLoaded(error) => {
-                return Err(self.breach(Promise::GoesOn, error.to_string()));
+                return Err(self.room.breach(Promise::GoesOn, error.to_string()));
             }
             _ => {}
         }
@@ -307,42 +276,31 @@ impl<'t, S: Settings> Script<'t, S> {
 
     /// Everyone who is awake does something now and then.
     fn play(&mut self) {
-        for node in self.playing() {
-            let program = self.testbed.machine(node);
+        for node in self.room.playing() {
+            let program = self.room.testbed.machine(node);
             let players: Vec<PlayerId> = program.map_or_else(Vec::new, |known| {
                 known.game.session().my_players().collect()
             });
             for at in 0..players.len().max(1) {
-                if !self.rng.chance(0.15) {
+                if !self.room.rng.chance(0.15) {
                     continue;
                 }
                 let shepherd = Shepherd {
-                    walk: self.rng.range(0..8) as u8,
-                    shout: self.rng.chance(0.4).then(|| self.rng.range(0..250) as u8),
+                    walk: self.room.rng.range(0..8) as u8,
+                    shout: self
+                        .room
+                        .rng
+                        .chance(0.4)
+                        .then(|| self.room.rng.range(0..250) as u8),
                 };
                 let Some(player) = players.get(at).copied() else {
                     continue;
                 };
-                let taken = self.testbed.with(node, |now, program| {
+                let taken = self.room.testbed.with(node, |now, program| {
                     !program.is_paused(now) && program.game.input(now, player, &shepherd)
                 });
-                self.given += u64::from(taken == Some(true));
+                self.room.given += u64::from(taken == Some(true));
             }
-        }
-    }
-
-    fn breach(&self, promise: Promise, what: String) -> Breach {
-        Breach {
-            at: self.testbed.now(),
-            promise,
-            what,
-        }
-    }
-
-    fn trace(&mut self, line: impl FnOnce() -> String) {
-        let now = self.testbed.now().as_secs_f64();
-        if let Some(trace) = &mut self.trace {
-            trace(format!("{now:9.3} {}", line()));
         }
     }
 }

@@ -3,10 +3,12 @@
 pub mod conditions;
 mod game;
 mod pausable;
+mod players;
 mod protocol;
 mod rooms;
 
 pub use pausable::Pausable;
+pub use players::{Disturbance, SoakMatch, SoakProgram};
 pub use rooms::{RoomFault, run_broken_room};
 
 use std::any::Any;

@@ -72,9 +72,9 @@ impl Moment {
 impl<M: Setting> Script<'_, M> {
     /// Notes what is right, and what is told to whom.
     pub(super) fn look(&mut self) -> Result<(), Breach> {
-        for at in 0..self.programs.len() {
-            let node = self.programs[at].node;
-            let Some((tick, moment, told, refused)) = self.testbed.with(node, |_, program| {
+        for at in 0..self.room.programs.len() {
+            let node = self.room.programs[at].node;
+            let Some((tick, moment, told, refused)) = self.room.testbed.with(node, |_, program| {
                 let is_in = *program.game.session().state() == State::InSync;
                 let refused = program.game.status().refused;
                 let world = program.game.world_mut();
@@ -99,17 +99,17 @@ impl<M: Setting> Script<'_, M> {
                     }
                 }
                 None => {
-                    let program = &mut self.programs[at];
-                    if program.since.is_none() {
-                        program.told.clear();
-                        program.since = tick.map(|tick| tick + SETTLING);
+                    let program = &mut self.room.programs[at];
+                    if program.notes.since.is_none() {
+                        program.notes.told.clear();
+                        program.notes.since = tick.map(|tick| tick + SETTLING);
                     }
-                    program.told.extend(confirmed);
+                    program.notes.told.extend(confirmed);
                 }
             }
             if refused > 0 {
                 let what = format!("{node:?} refused {refused} messages of honest programs");
-                return Err(self.breach(Promise::GoesOn, what));
+                return Err(self.room.breach(Promise::GoesOn, what));
             }
         }
         Ok(())
@@ -117,22 +117,22 @@ impl<M: Setting> Script<'_, M> {
 
     /// Everyone who was there when the storm ended, and still is, has what the authority had at the same tick.
     pub(super) fn judge_states(&mut self, there: &[NodeId]) -> Result<(), Breach> {
-        let end = self.testbed.now() + COMPARED;
+        let end = self.room.testbed.now() + COMPARED;
         let mut samples: Vec<(NodeId, Tick, Moment, Vec<PlayerId>)> = Vec::new();
-        while self.testbed.now() < end {
+        while self.room.testbed.now() < end {
             self.run_for(Duration::from_millis(40))?;
             let host = self.tick_of(HOST);
-            for node in self.playing() {
+            for node in self.room.playing() {
                 if node == HOST || !there.contains(&node) {
                     continue;
                 }
-                let Some(program) = self.testbed.machine(node) else {
+                let Some(program) = self.room.testbed.machine(node) else {
                     continue;
                 };
                 let (tick, state) = (program.game.world().tick(), program.game.world().state());
                 if tick + FRESH < host {
                     let what = format!("{node:?} is at tick {tick}, the host at {host}");
-                    return Err(self.breach(Promise::GoesOn, what));
+                    return Err(self.room.breach(Promise::GoesOn, what));
                 }
                 let players = program.game.session().my_players().collect();
                 samples.push((node, tick, Moment::of(state), players));
@@ -148,14 +148,14 @@ impl<M: Setting> Script<'_, M> {
             };
             if let Some(what) = moment.difference(tick, right, before, &players) {
                 let what = format!("at tick {tick} {node:?} has {what}");
-                return Err(self.breach(Promise::Converges, what));
+                return Err(self.room.breach(Promise::Converges, what));
             }
         }
         Ok(())
     }
 
     fn tick_of(&self, node: NodeId) -> Tick {
-        let program = self.testbed.machine(node);
+        let program = self.room.testbed.machine(node);
         program.map_or(Tick(0), |program| program.game.world().tick())
     }
 
@@ -163,15 +163,15 @@ impl<M: Setting> Script<'_, M> {
     pub(super) fn judge_events(&mut self) -> Result<(), Breach> {
         // What happened last is still on its way.
         let upto = Tick(self.tick_of(HOST).0.saturating_sub(90));
-        for program in &self.programs {
-            let (Some(since), true) = (program.since, program.running) else {
+        for program in &self.room.programs {
+            let (Some(since), true) = (program.notes.since, program.running) else {
                 continue;
             };
-            if program.node == HOST || !self.playing().contains(&program.node) {
+            if program.node == HOST || !self.room.playing().contains(&program.node) {
                 continue;
             }
             let within = |(tick, _): &&(Tick, SublockusEvent)| (since..upto).contains(tick);
-            let told: Vec<_> = program.told.iter().filter(within).collect();
+            let told: Vec<_> = program.notes.told.iter().filter(within).collect();
             let right: Vec<_> = self.truth.events.iter().filter(within).collect();
             if told != right {
                 let at = told.iter().zip(&right).take_while(|(a, b)| a == b).count();
@@ -183,7 +183,7 @@ impl<M: Setting> Script<'_, M> {
                     told.get(at),
                     right.get(at)
                 );
-                return Err(self.breach(Promise::Events, what));
+                return Err(self.room.breach(Promise::Events, what));
             }
         }
         Ok(())

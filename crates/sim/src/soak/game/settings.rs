@@ -8,8 +8,8 @@ use samestep_sync::{
     Beyond, Length, Lockstep, LockstepConfig, Model, Rollback, RollbackConfig, SlowMachine,
 };
 
-use super::MOST;
 use crate::soak::conditions::Severity;
+use crate::soak::players::MAX_PROGRAMS;
 
 /// The longest that everyone stands still in latency and loss alone.
 const LONGEST_STAND: Duration = Duration::from_millis(1500);
@@ -189,7 +189,7 @@ impl Settings for RollbackConfig {
         // Four players most often.
         match rng.chance(0.4) {
             true => 3,
-            false => rng.range(1..MOST as u64),
+            false => rng.range(1..MAX_PROGRAMS as u64),
         }
     }
 

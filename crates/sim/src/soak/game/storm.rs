@@ -6,9 +6,10 @@ use std::time::Duration;
 use samestep_session::Presence;
 use samestep_sync::Tick;
 
-use super::{MOST, Script, Settings};
+use super::{Script, Settings};
 use crate::NodeId;
 use crate::check::{Breach, Promise};
+use crate::soak::players::Disturbance;
 
 /// Who was frozen may take that long to be with the others again.
 const RECOVERS: Duration = Duration::from_secs(3);
@@ -36,16 +37,18 @@ impl Stands {
 
 impl<S: Settings> Script<'_, S> {
     pub(super) fn storm(&mut self) -> Result<(), Breach> {
-        let link = S::storm(&mut self.rng, self.severity);
-        self.trace(|| format!("storm: {link}"));
-        self.testbed.set_links(link.clone());
-        let end = self.testbed.now() + Duration::from_secs(self.rng.range(4..12));
-        let undisturbed = S::is_undisturbed(&mut self.rng);
-        let longest = self.settings.longest_stand(&link, undisturbed, self.mesh);
+        let link = S::storm(&mut self.room.rng, self.room.severity);
+        self.room.trace(|| format!("storm: {link}"));
+        self.room.testbed.set_links(link.clone());
+        let end = self.room.testbed.now() + Duration::from_secs(self.room.rng.range(4..12));
+        let undisturbed = S::is_undisturbed(&mut self.room.rng);
+        let longest = self
+            .settings
+            .longest_stand(&link, undisturbed, self.topology.is_mesh());
         self.stands = longest.map(Stands::new);
-        while self.testbed.now() < end {
+        while self.room.testbed.now() < end {
             self.run_for(Duration::from_millis(100))?;
-            if !undisturbed && self.rng.chance(0.08) {
+            if !undisturbed && self.room.rng.chance(0.08) {
                 self.disturb();
             }
         }
@@ -56,7 +59,7 @@ impl<S: Settings> Script<'_, S> {
                 ""
             };
             let words = format!("{words} the longest stand was {:?}", stands.longest);
-            self.trace(|| words);
+            self.room.trace(|| words);
         }
         Ok(())
     }
@@ -66,19 +69,19 @@ impl<S: Settings> Script<'_, S> {
         let Some(mut stands) = self.stands.take() else {
             return Ok(());
         };
-        let now = self.testbed.now();
+        let now = self.room.testbed.now();
         let sleeps = |node: NodeId| {
-            let program = self.testbed.machine(node);
-            program.is_some_and(|program| program.is_paused(self.testbed.local(node)))
+            let program = self.room.testbed.machine(node);
+            program.is_some_and(|program| program.is_paused(self.room.testbed.local(node)))
         };
         // Without its host a room stands still, and those who come just then are not yet where it is.
-        let without_host = !self.mesh && sleeps(NodeId(0));
-        for program in &self.programs {
+        let without_host = !self.topology.is_mesh() && sleeps(NodeId(0));
+        for program in &self.room.programs {
             if without_host || sleeps(program.node) {
                 stands.excused.insert(program.node, now + RECOVERS);
             }
         }
-        let mut playing = self.playing();
+        let mut playing = self.room.playing();
         playing.retain(|node| !self.is_disowned(*node));
         let excused = |node: &NodeId| stands.excused.get(node).is_some_and(|until| now < *until);
         let counted = |node: &NodeId| playing.contains(node) && !excused(node);
@@ -98,7 +101,7 @@ impl<S: Settings> Script<'_, S> {
                     "{node:?} shows tick {tick} for {stood:?}: {}",
                     self.words(node)
                 );
-                return Err(self.breach(Promise::GoesOn, what));
+                return Err(self.room.breach(Promise::GoesOn, what));
             }
         }
         self.stands = Some(stands);
@@ -106,71 +109,29 @@ impl<S: Settings> Script<'_, S> {
     }
 
     fn disturb(&mut self) {
-        let playing = self.playing();
+        let (playing, mesh) = (self.room.playing(), self.topology.is_mesh());
         // A host that is gone takes its room with it.
-        let may_go: Vec<NodeId> = playing
-            .iter()
-            .copied()
-            .filter(|node| self.mesh || node.0 != 0)
-            .collect();
-        let running = self
-            .programs
-            .iter()
-            .filter(|program| program.running)
-            .count();
-        match self.rng.range(0..6) {
-            0 if running < MOST => self.join(None),
-            1 => {
-                let gone: Vec<usize> = (0..self.programs.len())
-                    .filter(|at| !self.programs[*at].running)
-                    .collect();
-                if let Some(at) = gone.get(self.rng.range(0..gone.len().max(1) as u64) as usize) {
-                    self.join(Some(*at));
-                }
-            }
-            2 | 3 if playing.len() > 3 && (!self.mesh || self.is_settled()) => {
-                let Some(node) = self.pick(&may_go) else {
-                    return;
-                };
-                let gracefully = self.rng.chance(0.5);
-                self.trace(|| {
-                    format!(
-                        "{node:?} goes{}",
-                        if gracefully { "" } else { " without a word" }
-                    )
-                });
-                if gracefully {
-                    self.testbed.with(node, |now, program| {
-                        program.game.session_mut().leave(now, "bye")
-                    });
-                } else {
-                    self.end(node);
-                    self.testbed.kill(node);
-                }
-            }
-            _ => {
-                let Some(node) = self.pick(&playing) else {
-                    return;
-                };
-                let sleep = Duration::from_millis(self.rng.range(300..4000));
-                self.trace(|| format!("{node:?} is frozen for {sleep:?}"));
-                self.testbed
-                    .with(node, |now, program| program.pause_until(now + sleep));
-            }
+        let may_go = playing.iter().copied().filter(|node| mesh || node.0 != 0);
+        let may_go: Vec<NodeId> = may_go.collect();
+        let one_may_go = playing.len() > 3 && (!mesh || self.is_settled());
+        match self.room.disturb(&may_go, one_may_go, 300..4000) {
+            Some(Disturbance::Join(who)) => self.join(who),
+            Some(Disturbance::Kill(node)) => self.end(node),
+            None => {}
         }
     }
 
     /// Whether everyone listed is there and awake: a mesh that loses one after the other keeps its majority, one that loses
     /// half of its members at once rightly stands still.
     fn is_settled(&self) -> bool {
-        let playing = self.playing();
+        let playing = self.room.playing();
         playing.iter().all(|node| {
-            self.testbed.machine(*node).is_some_and(|program| {
+            self.room.testbed.machine(*node).is_some_and(|program| {
                 let peers = program.game.session().room().peers();
                 let all_there = peers.iter().all(|peer| peer.presence == Presence::InSync);
                 all_there
                     && peers.len() == playing.len()
-                    && !program.is_paused(self.testbed.local(*node))
+                    && !program.is_paused(self.room.testbed.local(*node))
             })
         })
     }

@@ -18,11 +18,11 @@ const MEMBERS_KNOW: Duration = Duration::from_secs(12);
 impl<S: Settings> Script<'_, S> {
     /// The network recovers; soon everyone plays on, together.
     pub(super) fn calm(&mut self) -> Result<(), Breach> {
-        self.trace(|| "calm".into());
-        self.testbed.set_links(good_link());
+        self.room.trace(|| "calm".into());
+        self.room.testbed.set_links(good_link());
         self.run_for(Duration::from_secs(14))?;
         let ticks = |script: &Self| -> BTreeMap<NodeId, Tick> {
-            let playing = script.playing().into_iter();
+            let playing = script.room.playing().into_iter();
             playing
                 .filter_map(|node| Some((node, script.shown(node)?)))
                 .collect()
@@ -36,7 +36,7 @@ impl<S: Settings> Script<'_, S> {
                 continue;
             };
             if tick.since(*was) < 100 {
-                return Err(self.breach(
+                return Err(self.room.breach(
                     Promise::GoesOn,
                     format!(
                         "{node:?} stands still at tick {tick}: {}",
@@ -45,7 +45,7 @@ impl<S: Settings> Script<'_, S> {
                 ));
             }
             if newest.since(*tick) > 45 {
-                return Err(self.breach(
+                return Err(self.room.breach(
                     Promise::GoesOn,
                     format!(
                         "{node:?} is at tick {tick}, others at {newest}: {}",
@@ -55,13 +55,14 @@ impl<S: Settings> Script<'_, S> {
             }
         }
         let running: Vec<NodeId> = self
+            .room
             .programs
             .iter()
             .filter(|program| program.running)
             .map(|program| program.node)
             .collect();
         match running.iter().find(|node| !after.contains_key(node)) {
-            Some(node) => Err(self.breach(
+            Some(node) => Err(self.room.breach(
                 Promise::GoesOn,
                 format!("{node:?} does not take part: {}", self.words(*node)),
             )),
@@ -74,13 +75,13 @@ impl<S: Settings> Script<'_, S> {
 
     /// How things stand with everyone, a program first.
     pub(super) fn words(&self, node: NodeId) -> String {
-        let others = self.programs.iter().filter(|program| program.running);
+        let others = self.room.programs.iter().filter(|program| program.running);
         let others = others
             .map(|program| program.node)
             .filter(|other| *other != node);
         let mut words = String::new();
         for node in std::iter::once(node).chain(others) {
-            if let Some(program) = self.testbed.machine(node) {
+            if let Some(program) = self.room.testbed.machine(node) {
                 let (session, model) = (program.game.session(), program.game.model());
                 let me = session.me().map_or(u16::MAX, |peer| peer.0);
                 let led_by = session.room().authority().0;
@@ -96,10 +97,10 @@ impl<S: Settings> Script<'_, S> {
 
     /// Changes one state by hand.
     pub(super) fn spoil_one(&mut self) -> Result<(), Breach> {
-        let playing: Vec<NodeId> = self.playing();
+        let playing: Vec<NodeId> = self.room.playing();
         let watches = |node: &NodeId| {
-            let mut programs = self.programs.iter();
-            programs.any(|program| program.node == *node && program.guise.watches())
+            let mut programs = self.room.programs.iter();
+            programs.any(|program| program.node == *node && program.notes.guise.watches())
         };
         // Two that differ are told apart by a third; who watches has no say.
         let players = playing.iter().filter(|node| !watches(node)).count();
@@ -108,18 +109,19 @@ impl<S: Settings> Script<'_, S> {
             .copied()
             .filter(|node| players > 2 || node.0 != 0)
             .collect();
-        let Some(node) = self.pick(&may) else {
+        let Some(node) = self.room.pick(&may) else {
             return Ok(());
         };
-        self.trace(|| format!("{node:?} is spoiled"));
+        self.room.trace(|| format!("{node:?} is spoiled"));
         self.spoiled = Some((node, false));
-        self.testbed
+        self.room
+            .testbed
             .with(node, |_, program| program.game.world_mut().break_rules());
         self.run_for(Duration::from_secs(5))?;
         match self.spoiled {
             Some((_, true)) => {}
             _ => {
-                return Err(self.breach(
+                return Err(self.room.breach(
                     Promise::SameState,
                     format!("the spoiled state of {node:?} was not found"),
                 ));
@@ -132,7 +134,7 @@ impl<S: Settings> Script<'_, S> {
 
     /// The tick that a program shows.
     pub(super) fn shown(&self, node: NodeId) -> Option<Tick> {
-        Some(self.testbed.machine(node)?.game.status().tick)
+        Some(self.room.testbed.machine(node)?.game.status().tick)
     }
 
     /// Everyone's state at a tick is the same, and so are its events.
@@ -140,21 +142,21 @@ impl<S: Settings> Script<'_, S> {
     /// A member of a mesh that the others have dropped, because it was silent, goes on for some ticks before it learns of that,
     /// and then gets the state of the others. So what members say counts a little later, if they are members then.
     pub(super) fn compare(&mut self) -> Result<(), Breach> {
-        let now = self.testbed.now();
-        let patience = match self.mesh && !self.all_is_well {
+        let now = self.room.testbed.now();
+        let patience = match self.topology.is_mesh() && !self.all_is_well {
             true => MEMBERS_KNOW,
             false => Duration::ZERO,
         };
-        for at in 0..self.programs.len() {
+        for at in 0..self.room.programs.len() {
             self.collect(at)?;
-            let node = self.programs[at].node;
-            let disowned = self.mesh && self.is_disowned(node);
+            let node = self.room.programs[at].node;
+            let disowned = self.topology.is_mesh() && self.is_disowned(node);
             if disowned || self.spoiled.is_some_and(|(spoiled, _)| spoiled == node) {
-                self.programs[at].disown(now);
+                self.room.programs[at].notes.disown(now);
             }
             let due = |(told_at, _): &(Duration, Word)| now >= *told_at + patience;
-            while self.programs[at].told.front().is_some_and(due) {
-                if let Some((_, word)) = self.programs[at].told.pop_front() {
+            while self.room.programs[at].notes.told.front().is_some_and(due) {
+                if let Some((_, word)) = self.room.programs[at].notes.told.pop_front() {
                     self.compare_word(node, word)?;
                 }
             }
@@ -176,7 +178,7 @@ impl<S: Settings> Script<'_, S> {
         if first != word.checksum {
             let words = self.words(node);
             let what = format!("{node:?} differs from {by:?} at tick {tick}: {words}");
-            return Err(self.breach(Promise::SameState, what));
+            return Err(self.room.breach(Promise::SameState, what));
         }
         let Some(events) = word.events else {
             return Ok(());
@@ -187,18 +189,19 @@ impl<S: Settings> Script<'_, S> {
             .or_insert_with(|| (events.clone(), node));
         if *first != events {
             let what = format!("before tick {tick} {node:?} had {events:?}, {by:?} {first:?}");
-            return Err(self.breach(Promise::Events, what));
+            return Err(self.room.breach(Promise::Events, what));
         }
         Ok(())
     }
 
     /// Takes down what a program told since the last time.
     pub(super) fn collect(&mut self, at: usize) -> Result<(), Breach> {
-        let (now, node) = (self.testbed.now(), self.programs[at].node);
+        let (now, node) = (self.room.testbed.now(), self.room.programs[at].node);
         let said = self
+            .room
             .testbed
             .with(node, |_, program| program.game.world_mut().take_said());
-        let program = &mut self.programs[at];
+        let program = &mut self.room.programs[at];
         let mut fresh: Vec<Word> = Vec::new();
         for said in said.unwrap_or_default() {
             let heard = match said {
@@ -213,8 +216,8 @@ impl<S: Settings> Script<'_, S> {
                 }
                 Said::Adopted(tick, checksum) => {
                     let settled = fresh.last().map(|word| word.tick);
-                    let settled = settled.unwrap_or(program.events.settled());
-                    let counts = now > program.disowned + MEMBERS_KNOW;
+                    let settled = settled.unwrap_or(program.notes.events.settled());
+                    let counts = now > program.notes.disowned + MEMBERS_KNOW;
                     let events = None;
                     fresh.push(Word {
                         tick,
@@ -225,15 +228,15 @@ impl<S: Settings> Script<'_, S> {
                         true => Err(format!(
                             "goes back to tick {tick}, and all before {settled} were final"
                         )),
-                        false => program.events.on_adopted(tick),
+                        false => program.notes.events.on_adopted(tick),
                     }
                 }
                 Said::Events(occurrences) => {
                     let settled = fresh.last().map(|word| word.tick);
-                    let settled = settled.unwrap_or(program.events.settled());
+                    let settled = settled.unwrap_or(program.notes.events.settled());
                     let heard = occurrences
                         .iter()
-                        .try_for_each(|told| program.events.on_occurrence(told, settled));
+                        .try_for_each(|told| program.notes.events.on_occurrence(told, settled));
                     for told in occurrences
                         .into_iter()
                         .filter(|told| told.stage == Stage::Confirmed)
@@ -247,7 +250,7 @@ impl<S: Settings> Script<'_, S> {
                             events.push(told.event);
                         }
                     }
-                    heard.and_then(|()| program.events.on_settled(settled))
+                    heard.and_then(|()| program.notes.events.on_settled(settled))
                 }
             };
             heard.map_err(|what| Breach {
@@ -257,6 +260,7 @@ impl<S: Settings> Script<'_, S> {
             })?;
         }
         program
+            .notes
             .told
             .extend(fresh.into_iter().map(|word| (now, word)));
         Ok(())
@@ -264,12 +268,12 @@ impl<S: Settings> Script<'_, S> {
 
     /// What somebody recorded leads to the same.
     pub(super) fn verify_recording(&self) -> Result<(), Breach> {
-        let playing = self.playing();
+        let playing = self.room.playing();
         let Some(node) = playing.get(self.seed as usize % playing.len().max(1)) else {
             return Ok(());
         };
         let node = *node;
-        let machine = self.testbed.machine(node);
+        let machine = self.room.testbed.machine(node);
         let recorder = machine.and_then(|program| program.game.world().live.recorder());
         let bytes = recorder
             .map(|recorder| recorder.bytes())
@@ -286,7 +290,7 @@ impl<S: Settings> Script<'_, S> {
             Ok(_) => Ok(()),
             Err(error) => {
                 let what = format!("what {node:?} recorded leads elsewhere: {error}");
-                Err(self.breach(Promise::SameState, what))
+                Err(self.room.breach(Promise::SameState, what))
             }
         }
     }
@@ -294,6 +298,7 @@ impl<S: Settings> Script<'_, S> {
     /// Whether those who lead the room do not count a program among its members.
     pub(super) fn is_disowned(&self, node: NodeId) -> bool {
         let Some(me) = self
+            .room
             .testbed
             .machine(node)
             .and_then(|program| program.game.session().me())
@@ -301,12 +306,17 @@ impl<S: Settings> Script<'_, S> {
             return true;
         };
         let leads = |other: &NodeId| {
-            let program = self.testbed.machine(*other);
+            let program = self.room.testbed.machine(*other);
             program.is_some_and(|program| program.game.session().is_authority())
         };
-        let others = self.playing().into_iter().filter(|other| *other != node);
+        let others = self
+            .room
+            .playing()
+            .into_iter()
+            .filter(|other| *other != node);
         others.filter(leads).any(|other| {
             let room = self
+                .room
                 .testbed
                 .machine(other)
                 .map(|program| program.game.session().room());
