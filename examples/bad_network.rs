@@ -73,7 +73,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     });
     loop {
         game.run_for(Duration::from_millis(10))?;
-        while let Some(Occurrence {
+        while let Some(TimedEvent {
             tick, stage, event, ..
         }) = game.next_event()
         {

@@ -56,7 +56,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     });
     loop {
         game.run_for(Duration::from_millis(20))?;
-        while let Some(Occurrence { tick, event, .. }) = game.next_event() {
+        while let Some(TimedEvent { tick, event, .. }) = game.next_event() {
             println!("tick {tick}: {event}");
         }
         match typed.try_recv() {

@@ -56,10 +56,10 @@ impl Simulation for Track {
         }
     }
 
-    fn step_with_past(
+    fn step_lag_compensated(
         &mut self,
         inputs: &Inputs<'_, Shot>,
-        past: &Past<'_, Self>,
+        past: &LagCompensation<'_, Self>,
         events: &mut Events<String>,
     ) {
         for (shooter, shot) in inputs.iter().filter(|(_, shot)| shot.0 > 0) {
@@ -72,7 +72,7 @@ impl Simulation for Track {
                 let seen = past.seen_by(shooter).and_then(|seen| {
                     let before = seen.before.runners.get(id)?.place;
                     let after = seen.after.runners.get(id)?.place;
-                    Some(before + ((after - before) as f32 * seen.part) as i32)
+                    Some(before + ((after - before) as f32 * seen.fraction) as i32)
                 });
                 let (now, seen) = (target.place, seen.unwrap_or(target.place));
                 let verdict = if seen.abs_diff(shot.0) < 10 {
@@ -102,11 +102,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     });
     loop {
         game.run_for(Duration::from_millis(10))?;
-        while let Some(Occurrence {
+        while let Some(TimedEvent {
             tick, stage, event, ..
         }) = game.next_event()
         {
-            if stage == Stage::Confirmed {
+            if stage == EventStage::Confirmed {
                 println!("tick {tick}: {event}");
             }
         }

@@ -64,14 +64,14 @@ fn main() -> Result<(), Box<dyn Error>> {
     });
     loop {
         game.run_for(Duration::from_millis(10))?;
-        while let Some(Occurrence {
+        while let Some(TimedEvent {
             tick, stage, event, ..
         }) = game.next_event()
         {
             match stage {
-                Stage::Predicted => println!("{event}"),
-                Stage::Cancelled => println!("No: somebody else had pressed when \"{event}\""),
-                Stage::Confirmed => println!("Certain: {event} (tick {tick})"),
+                EventStage::Predicted => println!("{event}"),
+                EventStage::Cancelled => println!("No: somebody else had pressed when \"{event}\""),
+                EventStage::Confirmed => println!("Certain: {event} (tick {tick})"),
             }
         }
         match typed.try_recv() {

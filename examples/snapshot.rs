@@ -91,7 +91,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             println!("{picture}");
             before = picture;
         }
-        while let Some(Occurrence { tick, event, .. }) = game.next_event() {
+        while let Some(TimedEvent { tick, event, .. }) = game.next_event() {
             println!("tick {tick}: {event}");
         }
         match typed.try_recv().as_deref() {

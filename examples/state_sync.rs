@@ -90,11 +90,11 @@ fn main() -> Result<(), Box<dyn Error>> {
             println!("{picture}");
             before = picture;
         }
-        while let Some(Occurrence {
+        while let Some(TimedEvent {
             tick, stage, event, ..
         }) = game.next_event()
         {
-            if stage == Stage::Confirmed {
+            if stage == EventStage::Confirmed {
                 println!("tick {tick}: {event}");
             }
         }

@@ -52,8 +52,8 @@ fn main() -> Result<(), Box<dyn Error>> {
             println!("The model is {}.", ModelKind::ALL[current].name);
             before = current;
         }
-        while let Some(Occurrence { stage, event, .. }) = game.next_event() {
-            if stage == Stage::Confirmed {
+        while let Some(TimedEvent { stage, event, .. }) = game.next_event() {
+            if stage == EventStage::Confirmed {
                 println!("{event}");
             }
         }

@@ -60,7 +60,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut before = None;
     loop {
         game.run_for(Duration::from_millis(20))?;
-        while let Some(Occurrence { tick, event, .. }) = game.next_event() {
+        while let Some(TimedEvent { tick, event, .. }) = game.next_event() {
             println!("turn {tick}: {event}");
         }
         let turn = game.driver().machine().status().initiative;

@@ -5,7 +5,7 @@
 use libfuzzer_sys::fuzz_target;
 use samestep_sync::{
     Entities, EntityId, Events, Input, Inputs, List, PlayerId, Record, Replicate, Rng, Simulation,
-    Table, Tick, Tree, Wire, load_game, save_game,
+    Table, Tick, ChecksumTree, Wire, load_game, save_game,
 };
 
 #[derive(Clone, Copy, PartialEq, Debug, Record)]
@@ -130,8 +130,8 @@ fuzz_target!(|input: (u8, u8, &[u8])| {
             }
         }
         2 => {
-            if let Ok(tree) = Tree::decode(bytes) {
-                assert_eq!(Tree::decode(&tree.encode()), Ok(tree.clone()));
+            if let Ok(tree) = ChecksumTree::decode(bytes) {
+                assert_eq!(ChecksumTree::decode(&tree.encode()), Ok(tree.clone()));
                 let mut state = battle(units);
                 let _ = tree.differing(&state.tree());
                 let chunks = state.tree().differing(&tree);

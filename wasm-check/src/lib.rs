@@ -150,10 +150,10 @@ fn bots<S: Simulation>(
             act(game.state(), player, tick, &mut inputs);
         }
         game.step(tick, &inputs);
-        game.settle(tick, &inputs);
+        game.confirm(tick, &inputs);
         if tick.0.is_multiple_of(60) {
             let checksum = game.checksum();
-            game.witness(tick.next(), checksum);
+            game.record_checksum(tick.next(), checksum);
         }
     }
     let recorder = game.recorder_mut().expect("games are recorded by default");

@@ -2,7 +2,7 @@
 
 use eframe::egui::{Pos2, Rect, Vec2};
 use samestep_sandbox::Playable;
-use samestep_sync::{EntityId, PlayerId, Stage};
+use samestep_sync::{EntityId, EventStage, PlayerId};
 
 use crate::canvas::{Canvas, Frame};
 
@@ -52,7 +52,7 @@ pub struct Happened<'a, E> {
     /// Seconds ago; at most [`FADES`].
     pub ago: f32,
     /// Whether it was predicted or is sure, or was taken back.
-    pub stage: Stage,
+    pub stage: EventStage,
     /// It was told of before, as predicted.
     pub was_predicted: bool,
     /// What.

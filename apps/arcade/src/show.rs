@@ -4,7 +4,7 @@ use eframe::egui::{Painter, Rect};
 use samestep_sandbox::{
     Conditions, Desync, Driver, Gauges, ModelKind, Sandbox, SandboxError, Scenario, Sizes,
 };
-use samestep_sync::{PlayerId, Replay, Stage, Status, Tick};
+use samestep_sync::{EventStage, PlayerId, Replay, Status, Tick};
 
 use crate::canvas::{Canvas, Frame};
 use crate::drawn::{Drawn, FADES, Hands, Happened, Scene};
@@ -230,7 +230,7 @@ impl<G: Drawn> Show for Shown<G> {
             then.told(player).iter().rev().map(move |told| Happened {
                 ago,
                 stage: told.stage,
-                was_predicted: told.stage != Stage::Predicted && told.predicted.is_some(),
+                was_predicted: told.stage != EventStage::Predicted && told.predicted.is_some(),
                 event: &told.event,
             })
         });

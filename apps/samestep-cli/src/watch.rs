@@ -123,7 +123,7 @@ impl<G: Game> Scene for Match<G> {
         let state = self.world.state();
         self.bots.act(state, self.tick, &mut self.inputs);
         World::step(&mut self.world, self.tick, &self.inputs);
-        World::settle(&mut self.world, self.tick, &self.inputs);
+        World::confirm(&mut self.world, self.tick, &self.inputs);
         if let Some(tape) = &mut self.tape {
             tape.on_tick(self.tick, &self.inputs, &mut self.world)?;
         }

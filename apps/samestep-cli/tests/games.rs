@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use samestep::sync::{
-    Divergence, Live, PlayerId, Recorder, ReplayHeader, Side, Simulation, Tick, TickInputs, World,
+    DivergedState, Divergence, Live, PlayerId, Recorder, ReplayHeader, Simulation, Tick,
+    TickInputs, World,
 };
 use samestep_evaluation::Evaluation;
 
@@ -137,7 +138,7 @@ fn a_bundle_tells_who_was_right() {
         game.step(tick, &inputs);
         recorder.on_tick(tick, &inputs);
     }
-    let side = |checksum| Side {
+    let side = |checksum| DivergedState {
         checksum,
         rows: Vec::new(),
     };

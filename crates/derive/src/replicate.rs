@@ -100,7 +100,7 @@ pub fn expand(input: &DeriveInput) -> Result<TokenStream> {
                 #(#assign)*
             }
 
-            fn digest_part(&mut self, summary: &mut #sync::Summary) {
+            fn digest_part(&mut self, summary: &mut #sync::StateDigest) {
                 #(#digest)*
             }
         }

@@ -10,7 +10,7 @@ use samestep_session::{
     JoinTo, LeaveReason, Match, MatchEvent, PlayerId, PlayerInfo, Role, SessionConfig, StartRule,
     State,
 };
-use samestep_sync::{Live, Model, Occurrence, Simulation, Tick};
+use samestep_sync::{Live, Model, Simulation, Tick, TimedEvent};
 use samestep_transport::{Transport, Udp};
 
 use crate::address::{DEFAULT_PORT, resolve};
@@ -269,7 +269,7 @@ impl<S: Simulation, M: Model, T: Transport> Game<S, M, T> {
     }
 
     /// The next event of the rules: with its tick, and how sure it is.
-    pub fn next_event(&mut self) -> Option<Occurrence<S::Event>> {
+    pub fn next_event(&mut self) -> Option<TimedEvent<S::Event>> {
         self.driver.machine_mut().world_mut().poll_event()
     }
 

@@ -127,7 +127,7 @@ fn join_and_play<M: Model>(first: Game<Heap, M>, model: M, join: Join<M>) {
     run_until(&mut games, |games| {
         for (game, told) in games.iter_mut().zip(&mut told) {
             while let Some(event) = game.next_event() {
-                *told |= (event.stage, event.event) == (Stage::Confirmed, 9);
+                *told |= (event.stage, event.event) == (EventStage::Confirmed, 9);
             }
         }
         told == [true; 2]

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use samestep_sync::{Occurrence, Tick};
+use samestep_sync::{Tick, TimedEvent};
 
 use crate::{ModelKind, Playable};
 
@@ -21,7 +21,7 @@ pub(crate) struct View<G: Playable> {
     pub(crate) state: G,
     pub(crate) tick: Tick,
     pub(crate) is_waiting: bool,
-    pub(crate) told: Vec<Occurrence<G::Event>>,
+    pub(crate) told: Vec<TimedEvent<G::Event>>,
 }
 
 impl<G: Playable> Moment<G> {
@@ -72,7 +72,7 @@ impl<G: Playable> Moment<G> {
     }
 
     /// What a player was told in this step: events as they are predicted, confirmed and cancelled.
-    pub fn told(&self, player: usize) -> &[Occurrence<G::Event>] {
+    pub fn told(&self, player: usize) -> &[TimedEvent<G::Event>] {
         &self.views[player].told
     }
 

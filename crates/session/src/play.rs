@@ -258,7 +258,7 @@ impl<W: World, M: Model> Match<W, M> {
         change(&mut self.world);
         self.world.replaced(self.model.status().tick);
         if let Some(time) = self.session.time(now) {
-            self.model.hand_out(time, &mut self.world);
+            self.model.send_state_to_all(time, &mut self.world);
         }
         self.pump(now);
         true

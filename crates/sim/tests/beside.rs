@@ -6,9 +6,9 @@ use samestep_netem::{LinkConfig, Loss};
 use samestep_session::{JoinTo, Match, Role, SessionConfig};
 use samestep_sim::{NodeId, Testbed};
 use samestep_sync::{
-    Beside, Both, Either, Entities, Events, Input, Inputs, Live, Lockstep, LockstepConfig,
-    Playback, PlayerId, Record, Replay, Replicate, Simulation, Snapshot, SnapshotConfig, Stage,
-    Tick, World,
+    Beside, Both, Either, Entities, EventStage, Events, Input, Inputs, Live, Lockstep,
+    LockstepConfig, Playback, PlayerId, Record, Replay, Replicate, Simulation, Snapshot,
+    SnapshotConfig, Tick, World,
 };
 use samestep_wire::Wire;
 
@@ -177,7 +177,7 @@ impl Room {
     fn hear(&mut self, node: NodeId) {
         let hear = |now, game: &mut Game| {
             let events = core::iter::from_fn(|| game.world_mut().second.poll_event());
-            let confirmed = events.filter(|told| told.stage == Stage::Confirmed);
+            let confirmed = events.filter(|told| told.stage == EventStage::Confirmed);
             let won: Vec<u16> = confirmed.map(|told| told.event.0.0).collect();
             let count = won.len() as u32;
             if node == HOST && count > 0 {

@@ -7,8 +7,8 @@ use samestep_netem::{LinkConfig, Loss};
 use samestep_session::{JoinTo, Match, MatchEvent, Role, SessionConfig};
 use samestep_sim::{NodeId, Testbed};
 use samestep_sync::{
-    Entities, Events, Input, Inputs, Live, ModelKind, Occurrence, Playback, PlayerId, Record,
-    Replay, Replicate, Simulation, Stage, Switch, Tick,
+    Entities, EventStage, Events, Input, Inputs, Live, ModelKind, Playback, PlayerId, Record,
+    Replay, Replicate, Simulation, Switch, Tick, TimedEvent,
 };
 use samestep_wire::Wire;
 
@@ -105,7 +105,7 @@ struct Room {
     make: fn() -> Switch,
     /// The number that each said last.
     said: BTreeMap<NodeId, u32>,
-    told: BTreeMap<NodeId, Vec<Occurrence<Heard>>>,
+    told: BTreeMap<NodeId, Vec<TimedEvent<Heard>>>,
     /// The farthest tick each has shown, and when it did.
     shown: BTreeMap<NodeId, (Tick, Duration)>,
     longest: BTreeMap<NodeId, Duration>,
@@ -319,13 +319,13 @@ impl Room {
         for told in told.filter(|told| told.tick >= since) {
             let Heard(player, number) = told.event;
             match told.stage {
-                Stage::Predicted => open.push((told.tick, told.event)),
+                EventStage::Predicted => open.push((told.tick, told.event)),
                 stage => {
                     if let Some(tick) = told.predicted {
                         let at = open.iter().position(|open| *open == (tick, told.event));
                         open.remove(at.unwrap_or_else(|| panic!("{node}: {told:?} was not open")));
                     }
-                    if stage == Stage::Confirmed && in_order {
+                    if stage == EventStage::Confirmed && in_order {
                         let before = confirmed.insert(player, number);
                         assert!(
                             before.is_none_or(|before| number == before + 1),

@@ -31,7 +31,7 @@ pub(crate) use settings::{Prediction, Settings};
 
 /// What an authority has sent so far.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Sent {
+pub struct SentStats {
     /// Messages, to all together.
     pub messages: u64,
     /// Their bytes.
@@ -71,7 +71,7 @@ impl Engine {
         }
     }
 
-    pub(crate) fn sent(&self) -> Sent {
+    pub(crate) fn sent(&self) -> SentStats {
         let mut sent = self.seat.sent;
         if let Side::Host(host) = &self.side {
             let stats = host.publisher().stats();
@@ -166,7 +166,7 @@ impl Engine {
             self.roster_changed = true;
             if !is_new && self.seat.is_host() {
                 self.tell_roster();
-                self.hand_out(now, world);
+                self.send_state_to_all(now, world);
             }
         }
         self.tell_roster();
@@ -207,7 +207,7 @@ impl Engine {
         }
     }
 
-    pub(crate) fn hold(&mut self, tick: Tick) {
+    pub(crate) fn stop_at(&mut self, tick: Tick) {
         self.seat.hold = Some(tick);
     }
 
@@ -283,7 +283,7 @@ impl Engine {
         }
     }
 
-    pub(crate) fn hand_out(&mut self, now: Duration, world: &mut dyn World) {
+    pub(crate) fn send_state_to_all(&mut self, now: Duration, world: &mut dyn World) {
         self.prepare(now, world);
         let Some(roster) = self.seat.roster.clone() else {
             return;

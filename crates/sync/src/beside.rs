@@ -242,9 +242,9 @@ impl<M: Model, N: Model> Model for Beside<M, N> {
         }
     }
 
-    fn hold(&mut self, tick: Tick) {
-        self.first.hold(tick);
-        self.second.hold(tick);
+    fn stop_at(&mut self, tick: Tick) {
+        self.first.stop_at(tick);
+        self.second.stop_at(tick);
     }
 
     fn poll_timeout(&self) -> Option<Duration> {
@@ -295,10 +295,10 @@ impl<M: Model, N: Model> Model for Beside<M, N> {
         both::join(&first, &self.second.checkpoint(now, newcomer, second))
     }
 
-    fn hand_out(&mut self, now: Duration, world: &mut dyn World) {
+    fn send_state_to_all(&mut self, now: Duration, world: &mut dyn World) {
         if let Some((first, second)) = self.parts(world) {
-            self.first.hand_out(now, first);
-            self.second.hand_out(now, second);
+            self.first.send_state_to_all(now, first);
+            self.second.send_state_to_all(now, second);
         }
     }
 

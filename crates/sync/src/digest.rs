@@ -3,10 +3,10 @@
 use crate::entities::EntityId;
 use crate::record::Record;
 
-mod tree;
+mod checksum_tree;
 
-pub(crate) use tree::put_varint;
-pub use tree::{Chunk, Summary, Tree};
+pub(crate) use checksum_tree::put_varint;
+pub use checksum_tree::{ChecksumTree, RowChunk, StateDigest};
 
 /// Rows in a chunk, the grain in which differences are located and repaired.
 pub const CHUNK_ROWS: usize = 64;

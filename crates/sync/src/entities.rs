@@ -5,7 +5,7 @@ use core::num::NonZeroU32;
 
 use samestep_wire::{BitReader, BitWriter, DecodeError, Wire};
 
-use crate::digest::{self, CHUNK_ROWS, Summary};
+use crate::digest::{self, CHUNK_ROWS, StateDigest};
 use crate::record::{Record, by_cell};
 
 mod index;
@@ -379,7 +379,7 @@ impl<T> Entities<T> {
 }
 
 impl<T: Record> Entities<T> {
-    pub(crate) fn summarise(&mut self, summary: &mut Summary) {
+    pub(crate) fn summarise(&mut self, summary: &mut StateDigest) {
         let chunks = self.rows.len().div_ceil(CHUNK_ROWS);
         self.digests.resize(chunks, 0);
         summary.begin_kind(self.rows.len(), self.next);

@@ -7,7 +7,7 @@ use crate::Tick;
 
 /// How sure an event is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Stage {
+pub enum EventStage {
     /// Simulated from inputs that are not all known: show it, do not count on it.
     Predicted,
     /// It happened, for everyone.
@@ -18,11 +18,11 @@ pub enum Stage {
 
 /// An event as it is delivered: first perhaps predicted, then exactly once confirmed or cancelled.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Occurrence<E> {
+pub struct TimedEvent<E> {
     /// The tick whose step emitted it.
     pub tick: Tick,
     /// How sure it is.
-    pub stage: Stage,
+    pub stage: EventStage,
     /// The tick for which it was told as predicted, if it was: this and the event say what is confirmed or cancelled here. It
     /// may happen a few ticks before or after.
     pub predicted: Option<Tick>,
@@ -71,37 +71,37 @@ const SHIFT: u64 = 4;
 
 /// Sees to it that every event is resolved exactly once, however often its tick is simulated.
 ///
-/// A step's events are [emitted](Ledger::emit); when ticks are simulated again they are [rewound](Ledger::rewind) first, and what
-/// comes out again, in the same tick or up to four before or after, is the same event. [Settling](Ledger::settle_before) confirms what is
+/// A step's events are [emitted](EventLedger::emit); when ticks are simulated again they are [rewound](EventLedger::rewind) first, and what
+/// comes out again, in the same tick or up to four before or after, is the same event. [Settling](EventLedger::confirm_before) confirms what is
 /// there, in the order in which it was emitted last, and cancels what did not come out again.
 ///
 /// ```
-/// use samestep_sync::{Ledger, Stage, Tick};
+/// use samestep_sync::{EventLedger, EventStage, Tick};
 ///
-/// let mut ledger = Ledger::default();
+/// let mut ledger = EventLedger::default();
 /// ledger.emit(Tick(7), "door opens");
 /// ledger.emit(Tick(8), "shot");
 /// ledger.rewind(Tick(7)); // somebody had done something else
 /// ledger.emit(Tick(9), "shot");
-/// ledger.settle_before(Tick(12));
+/// ledger.confirm_before(Tick(12));
 /// let told: Vec<_> = core::iter::from_fn(|| ledger.poll()).map(|told| (told.tick.0, told.stage, told.event)).collect();
 /// assert_eq!(
 ///     told,
 ///     [
-///         (7, Stage::Predicted, "door opens"),
-///         (8, Stage::Predicted, "shot"),
-///         (9, Stage::Confirmed, "shot"),
-///         (7, Stage::Cancelled, "door opens"),
+///         (7, EventStage::Predicted, "door opens"),
+///         (8, EventStage::Predicted, "shot"),
+///         (9, EventStage::Confirmed, "shot"),
+///         (7, EventStage::Cancelled, "door opens"),
 ///     ]
 /// );
 /// ```
 #[derive(Debug)]
-pub struct Ledger<E> {
+pub struct EventLedger<E> {
     /// What the present simulation has emitted, in its order, and is not settled yet.
     standing: VecDeque<Open<E>>,
     /// What was told as predicted and has not come out again, by tick.
     rewound: VecDeque<Open<E>>,
-    told: VecDeque<Occurrence<E>>,
+    told: VecDeque<TimedEvent<E>>,
     limit: usize,
     dropped: u64,
 }
@@ -114,7 +114,7 @@ struct Open<E> {
     event: E,
 }
 
-impl<E> Default for Ledger<E> {
+impl<E> Default for EventLedger<E> {
     fn default() -> Self {
         Self {
             standing: VecDeque::new(),
@@ -126,7 +126,7 @@ impl<E> Default for Ledger<E> {
     }
 }
 
-impl<E: Clone + PartialEq> Ledger<E> {
+impl<E: Clone + PartialEq> EventLedger<E> {
     /// A tick was simulated and emitted `event`; it will be settled later. Ticks after it that were simulated before count as rewound.
     pub fn emit(&mut self, tick: Tick, event: E) {
         if self.standing.back().is_some_and(|last| last.tick > tick) {
@@ -135,7 +135,7 @@ impl<E: Clone + PartialEq> Ledger<E> {
         let predicted = match self.take_again(tick, &event) {
             Some(predicted) => predicted,
             None => {
-                self.tell(tick, Stage::Predicted, Some(tick), event.clone());
+                self.tell(tick, EventStage::Predicted, Some(tick), event.clone());
                 tick
             }
         };
@@ -160,23 +160,23 @@ impl<E: Clone + PartialEq> Ledger<E> {
 
     /// Ticks before this one will not be simulated again. What did not come out again is cancelled as soon as it cannot any more, four
     /// ticks later.
-    pub fn settle_before(&mut self, tick: Tick) {
+    pub fn confirm_before(&mut self, tick: Tick) {
         while self.standing.front().is_some_and(|open| open.tick < tick) {
             let open = self.standing.pop_front();
-            self.resolve(Stage::Confirmed, open);
+            self.resolve(EventStage::Confirmed, open);
         }
         let is_over = |open: &Open<E>| open.tick.0 + SHIFT < tick.0;
         while self.rewound.front().is_some_and(is_over) {
             let open = self.rewound.pop_front();
-            self.resolve(Stage::Cancelled, open);
+            self.resolve(EventStage::Cancelled, open);
         }
     }
 
     /// A tick that is final already emitted `event`: it need not be predicted first. Ticks before it are settled.
     pub fn confirm(&mut self, tick: Tick, event: E) {
-        self.settle_before(tick);
+        self.confirm_before(tick);
         let predicted = self.take_again(tick, &event);
-        self.tell(tick, Stage::Confirmed, predicted, event);
+        self.tell(tick, EventStage::Confirmed, predicted, event);
     }
 
     /// Whoever decides says that these are the events of `tick`, and that there were no others since the last that it spoke of. What was
@@ -194,9 +194,9 @@ impl<E: Clone + PartialEq> Ledger<E> {
             let predicted = self
                 .take_again(tick, &event)
                 .or_else(|| self.take_early(tick, &event));
-            self.tell(tick, Stage::Confirmed, predicted, event);
+            self.tell(tick, EventStage::Confirmed, predicted, event);
         }
-        self.settle_before(tick.next());
+        self.confirm_before(tick.next());
     }
 
     /// Finds what is predicted for a tick that comes a little later.
@@ -210,12 +210,12 @@ impl<E: Clone + PartialEq> Ledger<E> {
     pub fn forget(&mut self) {
         self.rewind(Tick(0));
         while let open @ Some(_) = self.rewound.pop_front() {
-            self.resolve(Stage::Cancelled, open);
+            self.resolve(EventStage::Cancelled, open);
         }
     }
 
     /// The next thing to tell the game.
-    pub fn poll(&mut self) -> Option<Occurrence<E>> {
+    pub fn poll(&mut self) -> Option<TimedEvent<E>> {
         self.told.pop_front()
     }
 
@@ -240,18 +240,18 @@ impl<E: Clone + PartialEq> Ledger<E> {
         self.rewound.remove(found).map(|open| open.predicted)
     }
 
-    fn resolve(&mut self, stage: Stage, open: Option<Open<E>>) {
+    fn resolve(&mut self, stage: EventStage, open: Option<Open<E>>) {
         if let Some(open) = open {
             self.tell(open.tick, stage, Some(open.predicted), open.event);
         }
     }
 
-    fn tell(&mut self, tick: Tick, stage: Stage, predicted: Option<Tick>, event: E) {
+    fn tell(&mut self, tick: Tick, stage: EventStage, predicted: Option<Tick>, event: E) {
         if self.told.len() == self.limit {
             self.told.pop_front();
             self.dropped += 1;
         }
-        self.told.push_back(Occurrence {
+        self.told.push_back(TimedEvent {
             tick,
             stage,
             predicted,

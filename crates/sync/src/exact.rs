@@ -5,7 +5,7 @@
 
 use samestep_wire::{BitReader, BitWriter, DecodeError};
 
-use crate::digest::{CHUNK_ROWS, Chunk, put_varint};
+use crate::digest::{CHUNK_ROWS, RowChunk, put_varint};
 use crate::entities::EntityId;
 use crate::record::CellKind;
 use crate::table::{Kind, Rows, Schema, Table};
@@ -78,9 +78,9 @@ impl Table {
 
     /// Some chunks as bytes. Those that do not exist are left out.
     ///
-    /// What is sent also says how many rows their kinds have, so chunks that [`Tree::differing`](crate::Tree::differing)
+    /// What is sent also says how many rows their kinds have, so chunks that [`ChecksumTree::differing`](crate::ChecksumTree::differing)
     /// names suffice to make another table the same.
-    pub fn encode_chunks(&self, chunks: &[Chunk]) -> Vec<u8> {
+    pub fn encode_chunks(&self, chunks: &[RowChunk]) -> Vec<u8> {
         let mut chunks = chunks.to_vec();
         chunks.sort();
         chunks.dedup();
@@ -107,7 +107,7 @@ impl Table {
 
     /// Takes over the chunks that [`encode_chunks`](Self::encode_chunks) wrote, and says which. After an error the table is
     /// as it was.
-    pub fn apply_chunks(&mut self, bytes: &[u8]) -> Result<Vec<Chunk>, DecodeError> {
+    pub fn apply_chunks(&mut self, bytes: &[u8]) -> Result<Vec<RowChunk>, DecodeError> {
         let mut chunks = Vec::new();
         let mut table = self.clone();
         let mut r = BitReader::new(bytes);
@@ -125,11 +125,11 @@ impl Table {
             let before = chunks.len();
             read_chunks(&mut r, kind, rows, count, |index| {
                 let kind = number as u16;
-                chunks.push(Chunk { kind, index });
+                chunks.push(RowChunk { kind, index });
             })?;
             if chunks.len() == before {
                 let kind = number as u16;
-                chunks.push(Chunk { kind, index: 0 });
+                chunks.push(RowChunk { kind, index: 0 });
             }
         }
         let cells: usize = table

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use samestep_wire::{BitReader, BitWriter, DecodeError, Wire};
 
-use crate::{PlayerId, Sight};
+use crate::{PlayerId, ViewTime};
 
 /// An instant of the simulation: `Tick(t)` is the moment before step `t`, so `Tick(0)` is the beginning.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash, Default)]
@@ -160,7 +160,7 @@ pub struct TickInputs {
     /// What they say, and some zeros behind: reading is fastest away from the end.
     bytes: Vec<u8>,
     /// What those saw who are judged by that.
-    sights: Vec<(PlayerId, Sight)>,
+    view_times: Vec<(PlayerId, ViewTime)>,
 }
 
 /// Zeros behind what players say.
@@ -186,7 +186,7 @@ impl TickInputs {
     pub fn clear(&mut self) {
         self.entries.clear();
         self.bytes.clear();
-        self.sights.clear();
+        self.view_times.clear();
     }
 
     /// Who is present, in ascending order.
@@ -281,22 +281,22 @@ impl TickInputs {
     }
 
     /// Sets what a player saw when it did what it does in this tick.
-    pub fn set_sight(&mut self, player: PlayerId, sight: Sight) {
-        match self.sights.binary_search_by_key(&player, |seen| seen.0) {
-            Ok(at) => self.sights[at].1 = sight,
-            Err(at) => self.sights.insert(at, (player, sight)),
+    pub fn set_view_time(&mut self, player: PlayerId, view_time: ViewTime) {
+        match self.view_times.binary_search_by_key(&player, |seen| seen.0) {
+            Ok(at) => self.view_times[at].1 = view_time,
+            Err(at) => self.view_times.insert(at, (player, view_time)),
         }
     }
 
     /// What a player saw when it did what it does in this tick, if it is judged by that.
-    pub fn sight(&self, player: PlayerId) -> Option<Sight> {
-        let at = self.sights.binary_search_by_key(&player, |seen| seen.0);
-        at.ok().map(|at| self.sights[at].1)
+    pub fn view_time(&self, player: PlayerId) -> Option<ViewTime> {
+        let at = self.view_times.binary_search_by_key(&player, |seen| seen.0);
+        at.ok().map(|at| self.view_times[at].1)
     }
 
     /// What everyone saw who is judged by that, in ascending order.
-    pub fn sights(&self) -> &[(PlayerId, Sight)] {
-        &self.sights
+    pub fn view_times(&self) -> &[(PlayerId, ViewTime)] {
+        &self.view_times
     }
 
     /// How many have said something.

@@ -157,11 +157,11 @@
 //! # Main types
 //!
 //! - [`Simulation`], [`Input`], [`Inputs`], [`Events`]: the rules. [`Entities`], [`List`], [`Rng`] and [`math`] are what deterministic rules are made of.
-//! - [`Record`](trait@Record), [`Replicate`](trait@Replicate): the description. [`Table`], [`Tree`], [`Difference`] work on it without knowing the type.
+//! - [`Record`](trait@Record), [`Replicate`](trait@Replicate): the description. [`Table`], [`ChecksumTree`], [`Difference`] work on it without knowing the type.
 //! - [`World`]: what a model is lent. [`Live`] makes one of any simulation.
 //! - [`Model`] and the models above, each with its settings: [`LockstepConfig`], [`RollbackConfig`], [`SnapshotConfig`], [`StateSyncConfig`]. [`Status`] and
 //!   [`ModelEvent`] say how it goes.
-//! - [`Interest`]: who may see what, where the authority alone knows everything. [`Past`]: what a shooter saw.
+//! - [`Interest`]: who may see what, where the authority alone knows everything. [`LagCompensation`]: what a shooter saw.
 //! - [`SmoothView`]: a state to draw, in between ticks, without the jumps of corrections.
 //! - [`Recorder`], [`Replay`], [`Playback`]; [`save_game`], [`load_game`]; [`sync_test()`].
 //!
@@ -237,13 +237,13 @@ mod fields;
 mod id;
 mod input;
 mod interest;
+mod lag_compensation;
 mod list;
 mod live;
 mod lockstep;
 pub mod math;
 mod model;
 mod models;
-mod past;
 pub mod random;
 mod record;
 mod replay;
@@ -264,27 +264,27 @@ mod update;
 mod view;
 mod world;
 
-pub use authority::Sent;
+pub use authority::SentStats;
 pub use beside::{Beside, Both, Either};
 pub use difference::Difference;
-pub use digest::{CHUNK_ROWS, Chunk, Digest, Summary, Tree};
+pub use digest::{CHUNK_ROWS, ChecksumTree, Digest, RowChunk, StateDigest};
 pub use entities::{Entities, EntityId};
-pub use event::{Events, Ledger, Occurrence, Stage};
+pub use event::{EventLedger, EventStage, Events, TimedEvent};
 pub use fields::{SharedField, SharedFields, Stamp};
 pub use id::{Owner, PeerId, PlayerId};
 pub use input::{Input, Inputs, Tick, TickInputs};
 pub use interest::{INPUTS_PART, Interest, PartInterest, Relevance};
+pub use lag_compensation::{LagCompensation, SeenState, ViewTime};
 pub use list::{Full, List};
 pub use live::Live;
 pub use lockstep::{Length, Lockstep, LockstepConfig, LockstepError, Pace, SlowMachine};
 pub use model::{DesyncReport, Member, Model, ModelEvent, Outgoing, Roster, Status};
 pub use models::{ModelConfig, ModelConfigError, ModelKind, RoomKind};
-pub use past::{Past, Seen, Sight};
 pub use random::Rng;
 pub use record::{Blend, CellKind, Describe, Field, Holds, InvalidCell, Record, Shown, When};
 pub use replay::{
-    Damage, Deviation, Divergence, Ending, Playback, Progress, Recorder, RecorderConfig, Replay,
-    ReplayError, ReplayHeader, Side, Verified, VerifyError,
+    Damage, Deviation, DivergedState, Divergence, Ending, Playback, Progress, Recorder,
+    RecorderConfig, Replay, ReplayError, ReplayHeader, Verified, VerifyError,
 };
 pub use replicate::{Extraction, Part, Replicate, Restoration};
 pub use replicator::{Recipient, Replicator, View};
@@ -504,12 +504,12 @@ pub use samestep_wire::{DecodeError, Delivery, Wire};
 pub use save::{LoadError, load_game, save_game};
 pub use simulation::Simulation;
 pub use snapshot::{Snapshot, SnapshotConfig, SnapshotError};
-pub use state_sync::{Others, StateSync, StateSyncConfig, StateSyncError};
+pub use state_sync::{RemotePlayers, StateSync, StateSyncConfig, StateSyncError};
 pub use stream::{
-    DisplayDelay, Grid, Interpolation, Playout, PlayoutConfig, Publisher, PublisherConfig,
-    PublisherStats, Received, Store, StoreStats, StreamPart,
+    Grid, Interpolation, InterpolationDelay, JitterBuffer, JitterBufferConfig, PacketPart,
+    Publisher, PublisherConfig, PublisherStats, ReceivedPart, Store, StoreStats,
 };
-pub use switch::{Conditions, Decide, Switch, SwitchError};
+pub use switch::{Switch, SwitchConditions, SwitchError, SwitchPolicy};
 pub use sync_test::{Mismatch, MismatchKind, NotANumber, SyncTestReport, sync_test};
 pub use synced::{SetError, Synced};
 pub use table::{Kind, RestoreError, Row, Schema, SchemaBuilder, Table};

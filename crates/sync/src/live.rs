@@ -7,9 +7,9 @@ use std::sync::Arc;
 use samestep_wire::encode_to_vec;
 
 use crate::{
-    AdoptError, Chunk, Divergence, Events, Input, Inputs, Ledger, Occurrence, Past, Patched,
-    PlayerId, Recorder, ReplayHeader, Scene, Simulation, SmoothView, Table, Tick, TickInputs, Tree,
-    World,
+    AdoptError, ChecksumTree, Divergence, EventLedger, Events, Input, Inputs, LagCompensation,
+    Patched, PlayerId, Recorder, ReplayHeader, RowChunk, Scene, Simulation, SmoothView, Table,
+    Tick, TickInputs, TimedEvent, World,
 };
 
 mod scene;
@@ -52,7 +52,7 @@ mod smooth;
 /// inputs.set_players(&[PlayerId(0)]);
 /// inputs.give(PlayerId(0), &Add(5));
 /// game.step(Tick(0), &inputs);
-/// game.settle(Tick(0), &inputs);
+/// game.confirm(Tick(0), &inputs);
 /// assert_eq!(game.state().total, 5);
 /// assert_eq!(game.poll_event().unwrap().event, 5);
 /// ```
@@ -66,7 +66,7 @@ pub struct Live<S: Simulation> {
     /// The tick whose events nobody was told of yet: if it is settled at once, they need not be predicted first.
     fresh: Option<Tick>,
     settled: Tick,
-    ledger: Ledger<S::Event>,
+    ledger: EventLedger<S::Event>,
     table: Table,
     recorder: Option<Recorder>,
     view: Option<Box<SmoothView<S>>>,
@@ -179,7 +179,7 @@ impl<S: Simulation> Live<S> {
             events: Events::new(),
             fresh: None,
             settled: tick,
-            ledger: Ledger::default(),
+            ledger: EventLedger::default(),
             table: Table::new(S::schema()),
             recorder: None,
             view: None,
@@ -222,7 +222,7 @@ impl<S: Simulation> Live<S> {
     }
 
     /// The next event of the game.
-    pub fn poll_event(&mut self) -> Option<Occurrence<S::Event>> {
+    pub fn poll_event(&mut self) -> Option<TimedEvent<S::Event>> {
         self.predict_fresh();
         self.ledger.poll()
     }
@@ -327,9 +327,10 @@ impl<S: Simulation> World for Live<S> {
             now.inputs[at] = input;
             self.given.push(at as u16);
         });
-        let past = Past::new(&self.past, inputs);
+        let past = LagCompensation::new(&self.past, inputs);
         let inputs = Inputs::new(tick, &now.players, &now.inputs, &self.given);
-        now.state.step_with_past(&inputs, &past, &mut self.events);
+        now.state
+            .step_lag_compensated(&inputs, &past, &mut self.events);
         now.tick = tick.next();
         match tick < self.settled {
             // Told already, when it was simulated for the first time.
@@ -339,15 +340,15 @@ impl<S: Simulation> World for Live<S> {
         self.update_view();
     }
 
-    fn settle(&mut self, tick: Tick, inputs: &TickInputs) {
-        self.ledger.settle_before(tick);
+    fn confirm(&mut self, tick: Tick, inputs: &TickInputs) {
+        self.ledger.confirm_before(tick);
         if self.fresh == Some(tick) {
             self.fresh = None;
             for event in self.events.drain() {
                 self.ledger.confirm(tick, event);
             }
         }
-        self.ledger.settle_before(tick.next());
+        self.ledger.confirm_before(tick.next());
         self.settled = self.settled.max(tick.next());
         if let Some(recorder) = &mut self.recorder {
             recorder.on_tick(tick, inputs);
@@ -402,17 +403,17 @@ impl<S: Simulation> World for Live<S> {
         self.saved(saved).map(|moment| moment.state.checksum())
     }
 
-    fn witness(&mut self, tick: Tick, checksum: u64) {
+    fn record_checksum(&mut self, tick: Tick, checksum: u64) {
         if let Some(recorder) = &mut self.recorder {
             recorder.on_checksum(tick, checksum);
         }
     }
 
-    fn tree_at(&mut self, saved: Tick) -> Option<Tree> {
+    fn checksum_tree_at(&mut self, saved: Tick) -> Option<ChecksumTree> {
         self.saved(saved).map(|moment| moment.state.tree())
     }
 
-    fn rows_at(&mut self, saved: Tick, parts: Option<&[Chunk]>) -> Option<Vec<u8>> {
+    fn rows_at(&mut self, saved: Tick, parts: Option<&[RowChunk]>) -> Option<Vec<u8>> {
         if !self.extract_saved(saved) {
             return None;
         }
@@ -433,7 +434,7 @@ impl<S: Simulation> World for Live<S> {
         let mut right = self.now.state.clone();
         let restored = right.restore(&self.table);
         restored.map_err(|error| malformed(&error))?;
-        let before = self.tree_at(saved);
+        let before = self.checksum_tree_at(saved);
         self.load(saved);
         self.now.state.assign(&right);
         self.update_view();
@@ -530,7 +531,7 @@ impl<S: Simulation> World for Live<S> {
         }
     }
 
-    fn bundle(
+    fn desync_bundle(
         &mut self,
         saved: Tick,
         ticks: &[TickInputs],

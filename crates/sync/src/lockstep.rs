@@ -510,7 +510,7 @@ impl Model for Lockstep {
         self.events.pop_front()
     }
 
-    fn hold(&mut self, tick: Tick) {
+    fn stop_at(&mut self, tick: Tick) {
         self.held = Some(tick);
         self.wake_at(Duration::ZERO);
     }
@@ -554,7 +554,7 @@ impl Model for Lockstep {
         checkpoint
     }
 
-    fn hand_out(&mut self, now: Duration, world: &mut dyn World) {
+    fn send_state_to_all(&mut self, now: Duration, world: &mut dyn World) {
         self.give_to_all(now, world);
     }
 

@@ -59,7 +59,7 @@ pub trait Model {
     }
 
     /// From this tick on nothing is simulated any more: something else goes on from there.
-    fn hold(&mut self, _tick: Tick) {}
+    fn stop_at(&mut self, _tick: Tick) {}
 
     /// When `advance` wants to be called next.
     fn poll_timeout(&self) -> Option<Duration>;
@@ -74,7 +74,7 @@ pub trait Model {
     fn checkpoint(&mut self, now: Duration, newcomer: PeerId, world: &mut dyn World) -> Vec<u8>;
 
     /// The authority gives everyone the world's present state in place of theirs, before the game begins.
-    fn hand_out(&mut self, now: Duration, world: &mut dyn World);
+    fn send_state_to_all(&mut self, now: Duration, world: &mut dyn World);
 
     /// Begins where a [`checkpoint`](Model::checkpoint) of another peer left off.
     fn adopt(
@@ -131,8 +131,8 @@ impl<M: Model + ?Sized> Model for Box<M> {
         (**self).view(now, world)
     }
 
-    fn hold(&mut self, tick: Tick) {
-        (**self).hold(tick);
+    fn stop_at(&mut self, tick: Tick) {
+        (**self).stop_at(tick);
     }
 
     fn poll_timeout(&self) -> Option<Duration> {
@@ -151,8 +151,8 @@ impl<M: Model + ?Sized> Model for Box<M> {
         (**self).checkpoint(now, newcomer, world)
     }
 
-    fn hand_out(&mut self, now: Duration, world: &mut dyn World) {
-        (**self).hand_out(now, world);
+    fn send_state_to_all(&mut self, now: Duration, world: &mut dyn World) {
+        (**self).send_state_to_all(now, world);
     }
 
     fn adopt(
@@ -291,7 +291,7 @@ pub struct Status {
     pub input_delay: u64,
     /// Ticks of the newest turn.
     pub turn_length: u64,
-    /// Playout delay: how much later than the common schedule this program simulates.
+    /// JitterBuffer delay: how much later than the common schedule this program simulates.
     pub playout_delay: Duration,
     /// Whether ticks are simulated before all their inputs are known.
     pub predicting: bool,

@@ -18,7 +18,7 @@ use self::chunk::{Broken, Chunks, Kind, MAGIC};
 use self::ticks::{MAX_TICKS, Said, TicksReader};
 use crate::{Simulation, Tick, TickInputs};
 
-pub use self::divergence::{Divergence, Side};
+pub use self::divergence::{DivergedState, Divergence};
 pub use self::playback::{Deviation, Playback, Progress, Verified, VerifyError};
 pub use self::recorder::{Recorder, RecorderConfig};
 

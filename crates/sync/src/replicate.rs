@@ -1,6 +1,6 @@
 //! What a state consists of, described once.
 
-use crate::digest::{self, CHUNK_ROWS, Summary, Tree};
+use crate::digest::{self, CHUNK_ROWS, ChecksumTree, StateDigest};
 use crate::entities::Entities;
 use crate::record::{InvalidCell, Record};
 use crate::table::{RestoreError, Rows, Schema, SchemaBuilder, Table};
@@ -88,14 +88,14 @@ pub trait Replicate: Part {
     ///
     /// Costs what was touched since the last time.
     fn checksum(&mut self) -> u64 {
-        let mut summary = Summary::of_root();
+        let mut summary = StateDigest::of_root();
         self.digest_part(&mut summary);
         summary.finish().0
     }
 
     /// The check values of all parts; the root of it is the [`checksum`](Self::checksum).
-    fn tree(&mut self) -> Tree {
-        let mut summary = Summary::of_tree();
+    fn tree(&mut self) -> ChecksumTree {
+        let mut summary = StateDigest::of_tree();
         self.digest_part(&mut summary);
         summary.finish().1.expect("a tree was asked for")
     }
@@ -129,7 +129,7 @@ pub trait Part: Clone + 'static {
     fn assign_part(&mut self, from: &Self);
 
     /// Adds its check values.
-    fn digest_part(&mut self, summary: &mut Summary);
+    fn digest_part(&mut self, summary: &mut StateDigest);
 }
 
 /// Where a state writes its cells, part by part.
@@ -238,7 +238,7 @@ impl<T: Record> Part for T {
         self.clone_from(from);
     }
 
-    fn digest_part(&mut self, summary: &mut Summary) {
+    fn digest_part(&mut self, summary: &mut StateDigest) {
         self.digest(&mut summary.globals);
     }
 }
@@ -275,7 +275,7 @@ impl<T: Record> Part for Vec<T> {
         self.clone_from(from);
     }
 
-    fn digest_part(&mut self, summary: &mut Summary) {
+    fn digest_part(&mut self, summary: &mut StateDigest) {
         summary.begin_kind(self.len(), 0);
         for rows in self.chunks(CHUNK_ROWS) {
             summary.add_leaf(digest::of_rows(rows));
@@ -325,7 +325,7 @@ impl<T: Record> Part for Entities<T> {
         self.assign(from);
     }
 
-    fn digest_part(&mut self, summary: &mut Summary) {
+    fn digest_part(&mut self, summary: &mut StateDigest) {
         self.summarise(summary);
     }
 }

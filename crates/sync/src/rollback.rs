@@ -25,7 +25,7 @@ const MAX_GO_ON: u64 = 600;
 /// on once a tick, so that traffic grows with the number of players and not with its square.
 ///
 /// [`Status::tick`] is the tick that is shown, [`Status::confirmed_tick`] the one before which nothing changes any more. Events of a game come
-/// [predicted](crate::Stage::Predicted) first, and each is confirmed or cancelled exactly once.
+/// [predicted](crate::EventStage::Predicted) first, and each is confirmed or cancelled exactly once.
 ///
 /// ```
 /// use core::time::Duration;
@@ -236,8 +236,8 @@ impl Model for Rollback {
         self.engine.poll_event()
     }
 
-    fn hold(&mut self, tick: Tick) {
-        self.engine.hold(tick);
+    fn stop_at(&mut self, tick: Tick) {
+        self.engine.stop_at(tick);
     }
 
     fn poll_timeout(&self) -> Option<Duration> {
@@ -256,8 +256,8 @@ impl Model for Rollback {
         self.engine.checkpoint(now, newcomer, world)
     }
 
-    fn hand_out(&mut self, now: Duration, world: &mut dyn World) {
-        self.engine.hand_out(now, world);
+    fn send_state_to_all(&mut self, now: Duration, world: &mut dyn World) {
+        self.engine.send_state_to_all(now, world);
     }
 
     fn adopt(

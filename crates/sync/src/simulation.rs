@@ -4,7 +4,7 @@ use core::fmt;
 
 use samestep_wire::Wire;
 
-use crate::{Events, Input, Inputs, Interest, Past, PlayerId, Replicate};
+use crate::{Events, Input, Inputs, Interest, LagCompensation, PlayerId, Replicate};
 
 /// A game: its state, and how one tick turns it into the next.
 ///
@@ -28,7 +28,7 @@ pub trait Simulation: Replicate {
     /// Steps per second. Default 60.
     const TICKS_PER_SECOND: u32 = 60;
 
-    /// Ticks whose states are kept for [`step_with_past`](Self::step_with_past). Default none.
+    /// Ticks whose states are kept for [`step_lag_compensated`](Self::step_lag_compensated). Default none.
     const PAST: u64 = 0;
 
     /// Simulates one tick.
@@ -36,10 +36,10 @@ pub trait Simulation: Replicate {
 
     /// Simulates one tick, by rules that judge a shot by what the shooter saw. It is called in place of [`step`](Self::step), which is what it
     /// does by default.
-    fn step_with_past(
+    fn step_lag_compensated(
         &mut self,
         inputs: &Inputs<'_, Self::Input>,
-        _past: &Past<'_, Self>,
+        _past: &LagCompensation<'_, Self>,
         events: &mut Events<Self::Event>,
     ) {
         self.step(inputs, events);

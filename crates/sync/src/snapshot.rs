@@ -3,11 +3,11 @@
 use core::fmt;
 use core::time::Duration;
 
-use crate::authority::{Engine, Sent, Settings};
+use crate::authority::{Engine, SentStats, Settings};
 use crate::switch::{Beginning, SwitchableModel};
 use crate::{
-    AdoptError, DisplayDelay, Interpolation, Model, ModelConfig, ModelEvent, ModelKind, Outgoing,
-    PeerId, PlayerId, RoomKind, Roster, Status, Tick, World,
+    AdoptError, Interpolation, InterpolationDelay, Model, ModelConfig, ModelEvent, ModelKind,
+    Outgoing, PeerId, PlayerId, RoomKind, Roster, Status, Tick, World,
 };
 
 /// The most ticks between two snapshots.
@@ -55,7 +55,7 @@ pub struct SnapshotConfig {
     /// How views get from one snapshot to the next. Default linear.
     pub interpolation: Interpolation,
     /// How much later than the authority's present things are drawn. Default: as much as the connection needs.
-    pub delay: DisplayDelay,
+    pub delay: InterpolationDelay,
     /// For how long what nothing is known of is drawn to move on. Default 100 ms.
     pub extrapolate: Duration,
     /// How much later spectators see the game. Default none.
@@ -70,7 +70,7 @@ impl Default for SnapshotConfig {
             every: 3,
             budget: None,
             interpolation: Interpolation::default(),
-            delay: DisplayDelay::default(),
+            delay: InterpolationDelay::default(),
             extrapolate: Duration::from_millis(100),
             spectator_delay: Duration::ZERO,
             keep: 64,
@@ -126,7 +126,7 @@ impl SnapshotConfig {
         if self.budget.is_some_and(|budget| budget < LEAST_BUDGET) {
             return Err(SnapshotError::Budget);
         }
-        if let DisplayDelay::Adaptive { least, most } = self.delay
+        if let InterpolationDelay::Adaptive { least, most } = self.delay
             && least > most
         {
             return Err(SnapshotError::Delay);
@@ -181,7 +181,7 @@ impl Snapshot {
     }
 
     /// What the authority has sent so far; nothing elsewhere.
-    pub fn sent(&self) -> Sent {
+    pub fn sent(&self) -> SentStats {
         self.engine.sent()
     }
 }
@@ -262,8 +262,8 @@ macro_rules! model_of_engine {
                 self.engine.view(now, world)
             }
 
-            fn hold(&mut self, tick: Tick) {
-                self.engine.hold(tick);
+            fn stop_at(&mut self, tick: Tick) {
+                self.engine.stop_at(tick);
             }
 
             fn poll_timeout(&self) -> Option<Duration> {
@@ -287,8 +287,8 @@ macro_rules! model_of_engine {
                 self.engine.checkpoint(now, newcomer, world)
             }
 
-            fn hand_out(&mut self, now: Duration, world: &mut dyn World) {
-                self.engine.hand_out(now, world);
+            fn send_state_to_all(&mut self, now: Duration, world: &mut dyn World) {
+                self.engine.send_state_to_all(now, world);
             }
 
             fn adopt(

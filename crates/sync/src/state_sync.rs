@@ -3,7 +3,7 @@
 use core::fmt;
 use core::time::Duration;
 
-use crate::authority::{Engine, Prediction, Sent, Settings};
+use crate::authority::{Engine, Prediction, SentStats, Settings};
 use crate::snapshot::model_of_engine;
 use crate::switch::{Beginning, SwitchableModel};
 use crate::{
@@ -19,18 +19,18 @@ const MAX_WINDOW: u64 = 120;
 ///
 /// What travels is as with [`Snapshot`](crate::Snapshot), but exact. When what was simulated here is not what the authority says of the same
 /// tick, the world goes back to that, and simulates again what followed; [`Match::shown`](https://docs.rs/samestep) glides over the difference. Rows
-/// that declare an `owner` are drawn as [`Others`] says if they are another player's.
+/// that declare an `owner` are drawn as [`RemotePlayers`] says if they are another player's.
 ///
-/// A shot is judged by what the shooter saw ([`Simulation::step_with_past`](crate::Simulation::step_with_past)): the authority goes back to what was
+/// A shot is judged by what the shooter saw ([`Simulation::step_lag_compensated`](crate::Simulation::step_lag_compensated)): the authority goes back to what was
 /// drawn there, as far as the round trip that it measures itself is within [`compensation`](StateSyncConfig::compensation). Beyond that it
 /// judges by the present, and who shoots is told to show how far to aim ahead ([`Status::beyond_lag_compensation`]).
 ///
 /// ```
-/// use samestep_sync::{Others, StateSync, StateSyncConfig};
+/// use samestep_sync::{RemotePlayers, StateSync, StateSyncConfig};
 ///
 /// let model = StateSync::new(StateSyncConfig {
 ///     // A race: others are where they will be, not where they were.
-///     others: Others::Simulated,
+///     remote_players: RemotePlayers::Simulated,
 ///     ..StateSyncConfig::default()
 /// })?;
 /// assert_eq!(model.config().window, 30);
@@ -48,7 +48,7 @@ pub struct StateSyncConfig {
     /// How the authority tells of its state.
     pub snapshot: SnapshotConfig,
     /// How other players are drawn. Default: interpolated.
-    pub others: Others,
+    pub remote_players: RemotePlayers,
     /// The round trip up to which a shot is judged by what the shooter saw; the delay with which it sees others comes on top. Default
     /// 150 ms; `None` for never.
     pub compensation: Option<Duration>,
@@ -58,7 +58,7 @@ pub struct StateSyncConfig {
 
 /// How the rows of other players are drawn.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Others {
+pub enum RemotePlayers {
     /// Where they were, a little in the past: never wrong, and what is hit is what is seen.
     #[default]
     Interpolated,
@@ -72,7 +72,7 @@ impl Default for StateSyncConfig {
     fn default() -> Self {
         Self {
             snapshot: SnapshotConfig::default(),
-            others: Others::default(),
+            remote_players: RemotePlayers::default(),
             compensation: Some(Duration::from_millis(150)),
             window: 30,
         }
@@ -106,7 +106,7 @@ impl StateSyncConfig {
     pub(crate) fn settings(&self) -> Settings {
         Settings {
             prediction: Some(Prediction {
-                others: self.others,
+                remote_players: self.remote_players,
                 compensation: self.compensation,
                 window: self.window,
             }),
@@ -148,7 +148,7 @@ impl StateSync {
     }
 
     /// What the authority has sent so far; nothing elsewhere.
-    pub fn sent(&self) -> Sent {
+    pub fn sent(&self) -> SentStats {
         self.engine.sent()
     }
 }

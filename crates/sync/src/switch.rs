@@ -21,7 +21,7 @@ pub(crate) use beginning::Beginning;
 use lend::{Book, Lent};
 use message::{Message, Numbers, mark};
 use policy::Policy;
-pub use policy::{Conditions, Decide};
+pub use policy::{SwitchConditions, SwitchPolicy};
 use said::Said;
 pub(crate) use switchable::SwitchableModel;
 
@@ -217,7 +217,7 @@ impl Switch {
     }
 
     /// Has the authority ask this once a second which model to go on with. What it says while a change is under way is not heard.
-    pub fn with_policy(mut self, decide: Decide) -> Switch {
+    pub fn with_policy(mut self, decide: SwitchPolicy) -> Switch {
         self.policy = Some(Policy::new(decide));
         self
     }
@@ -440,8 +440,8 @@ impl Model for Switch {
         self.running.view(now, &mut lent)
     }
 
-    fn hold(&mut self, tick: Tick) {
-        self.running.hold(tick);
+    fn stop_at(&mut self, tick: Tick) {
+        self.running.stop_at(tick);
     }
 
     fn poll_timeout(&self) -> Option<Duration> {
@@ -479,9 +479,9 @@ impl Model for Switch {
         self.write_checkpoint(now, newcomer, world)
     }
 
-    fn hand_out(&mut self, now: Duration, world: &mut dyn World) {
+    fn send_state_to_all(&mut self, now: Duration, world: &mut dyn World) {
         let mut lent = Lent::new(world, &mut self.book);
-        self.running.hand_out(now, &mut lent);
+        self.running.send_state_to_all(now, &mut lent);
     }
 
     fn adopt(

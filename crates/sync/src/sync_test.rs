@@ -4,7 +4,7 @@ use core::fmt;
 use std::collections::VecDeque;
 
 use crate::{
-    CellKind, Difference, EntityId, Live, Simulation, Stage, Table, Tick, TickInputs, World,
+    CellKind, Difference, EntityId, EventStage, Live, Simulation, Table, Tick, TickInputs, World,
 };
 
 /// Every so many ticks the state also goes through bytes.
@@ -103,7 +103,7 @@ pub fn sync_test<S: Simulation>(
                 return Err(place.compare(&mut live, None));
             }
             while let Some(told) = live.poll_event() {
-                if told.stage == Stage::Predicted {
+                if told.stage == EventStage::Predicted {
                     let event = format!("{:?}", told.event);
                     return Err(place.mismatch(MismatchKind::Event(event)));
                 }
@@ -111,7 +111,7 @@ pub fn sync_test<S: Simulation>(
         }
         live.load(tick.next());
         if let Some(play) = played.front() {
-            live.settle(from, &play.inputs);
+            live.confirm(from, &play.inputs);
         }
         if played.len() as u64 == depth {
             live.release(from);
@@ -133,7 +133,7 @@ pub fn sync_test<S: Simulation>(
         }
         for (at, play) in (from.0..).map(Tick).zip(&played) {
             copy.step(at, &play.inputs);
-            copy.settle(at, &play.inputs);
+            copy.confirm(at, &play.inputs);
             while copy.poll_event().is_some() {}
             if copy.checksum() != play.checksum {
                 return Err(place(at.next()).compare(&mut live, Some(&copy)));
@@ -147,9 +147,9 @@ pub fn sync_test<S: Simulation>(
     }
     // What did not come out again in the last ticks shows once all of them, and some more, are final.
     for (at, play) in (ticks - played.len() as u64..).map(Tick).zip(&played) {
-        live.settle(at, &play.inputs);
+        live.confirm(at, &play.inputs);
     }
-    live.settle(Tick(ticks + EVENTS_SHIFT), &TickInputs::new());
+    live.confirm(Tick(ticks + EVENTS_SHIFT), &TickInputs::new());
     compare_events(&mut live, depth)?;
     Ok(report)
 }
@@ -158,7 +158,7 @@ pub fn sync_test<S: Simulation>(
 fn compare_events<S: Simulation>(live: &mut Live<S>, depth: u64) -> Result<(), Mismatch> {
     while let Some(told) = live.poll_event() {
         let shifted = told.predicted.is_some_and(|tick| tick != told.tick);
-        if told.stage == Stage::Cancelled || (told.stage == Stage::Confirmed && shifted) {
+        if told.stage == EventStage::Cancelled || (told.stage == EventStage::Confirmed && shifted) {
             let place = Place {
                 tick: told.tick.next(),
                 from: Tick((told.tick.0 + 1).saturating_sub(depth)),

@@ -66,7 +66,7 @@ impl Kind {
 }
 
 impl Schema {
-    /// All kinds; a [`Chunk`](crate::Chunk) names one by its place here.
+    /// All kinds; a [`RowChunk`](crate::RowChunk) names one by its place here.
     pub fn kinds(&self) -> &[Kind] {
         &self.kinds
     }

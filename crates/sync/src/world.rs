@@ -4,7 +4,8 @@ use core::fmt;
 use core::time::Duration;
 
 use crate::{
-    Chunk, Difference, Divergence, Interest, PlayerId, Schema, Table, Tick, TickInputs, Tree,
+    ChecksumTree, Difference, Divergence, Interest, PlayerId, RowChunk, Schema, Table, Tick,
+    TickInputs,
 };
 
 /// A running game, as a model sees it: it can be stepped, saved, compared and replaced, but its type is not known.
@@ -18,7 +19,7 @@ pub trait World {
     fn step(&mut self, tick: Tick, inputs: &TickInputs);
 
     /// A tick that was simulated is final: its events are confirmed, and it is recorded.
-    fn settle(&mut self, tick: Tick, inputs: &TickInputs);
+    fn confirm(&mut self, tick: Tick, inputs: &TickInputs);
 
     /// Keeps the present state, which is that at `tick`, until it is released. What was kept for that tick before is replaced.
     fn save(&mut self, tick: Tick);
@@ -43,13 +44,13 @@ pub trait World {
     fn checksum_at(&mut self, saved: Tick) -> Option<u64>;
 
     /// The state at `tick` is known to have this check value everywhere: replays are verified by it.
-    fn witness(&mut self, tick: Tick, checksum: u64);
+    fn record_checksum(&mut self, tick: Tick, checksum: u64);
 
     /// Check values of the parts of a state that was kept.
-    fn tree_at(&mut self, saved: Tick) -> Option<Tree>;
+    fn checksum_tree_at(&mut self, saved: Tick) -> Option<ChecksumTree>;
 
     /// Parts of a state that was kept, exactly; with no parts named, all of it.
-    fn rows_at(&mut self, saved: Tick, parts: Option<&[Chunk]>) -> Option<Vec<u8>>;
+    fn rows_at(&mut self, saved: Tick, parts: Option<&[RowChunk]>) -> Option<Vec<u8>>;
 
     /// Goes back to a state that was kept, with some of its parts replaced. Says where the first of them differed, and gives the
     /// parts as they were.
@@ -82,7 +83,7 @@ pub trait World {
 
     /// A recording from a state that was kept through the ticks given to where it differs from another; `None` if this world
     /// records nothing.
-    fn bundle(
+    fn desync_bundle(
         &mut self,
         saved: Tick,
         ticks: &[TickInputs],
@@ -110,11 +111,11 @@ pub trait Scene {
     fn extract_at(&mut self, saved: Tick, table: &mut Table) -> bool;
 
     /// Who is present, and what they hold.
-    fn doing(&self, doing: &mut TickInputs);
+    fn held_inputs(&self, held: &mut TickInputs);
 
     /// The state at `tick` is another: that of a table, with these players present who hold this. Events of the ticks from there on that have
     /// been predicted will come out again, or are taken back.
-    fn replace(&mut self, tick: Tick, table: &Table, doing: &TickInputs) -> Result<(), AdoptError>;
+    fn replace(&mut self, tick: Tick, table: &Table, held: &TickInputs) -> Result<(), AdoptError>;
 
     /// What a player says in one tick if one thing came too late for its own and another is due; `None` if it cannot do both in one tick.
     fn merge(&self, late: &[u8], due: &[u8]) -> Option<Vec<u8>>;
@@ -124,11 +125,11 @@ pub trait Scene {
 
     /// Adds the events of the last step that these players may be told of, encoded, and says how many there are. To be asked before the step is
     /// settled.
-    fn tell(&self, viewers: &[PlayerId], out: &mut Vec<u8>) -> usize;
+    fn write_events(&self, viewers: &[PlayerId], out: &mut Vec<u8>) -> usize;
 
     /// The events of a tick are these, says the authority: what was predicted and is not among them is taken back. Nothing is ever told of this
     /// tick again. Damaged ones count as none; then it is false.
-    fn hear(&mut self, tick: Tick, count: usize, events: &[u8]) -> bool;
+    fn handle_events(&mut self, tick: Tick, count: usize, events: &[u8]) -> bool;
 
     /// Draws a table, in place of the state. If players are given, only rows of others are drawn from it: their own, and those that are
     /// nobody's, come from the present state, smoothly. Without a table everything does.

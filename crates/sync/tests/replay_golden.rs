@@ -1,7 +1,7 @@
 //! The vector of WIRE.md about replays, so that the page and the code cannot drift apart.
 
 use samestep_sync::{
-    Divergence, Ending, PlayerId, Recorder, Replay, ReplayHeader, Side, Tick, TickInputs,
+    DivergedState, Divergence, Ending, PlayerId, Recorder, Replay, ReplayHeader, Tick, TickInputs,
 };
 
 fn vector(name: &str) -> Vec<u8> {
@@ -39,11 +39,11 @@ fn recorded() -> Vec<u8> {
     recorder.on_divergence(&Divergence {
         tick: Tick(400),
         words: "odd".into(),
-        ours: Side {
+        ours: DivergedState {
             checksum: 1,
             rows: vec![0xaa],
         },
-        theirs: Side {
+        theirs: DivergedState {
             checksum: 2,
             rows: vec![],
         },

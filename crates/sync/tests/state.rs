@@ -2,8 +2,8 @@
 #![allow(missing_docs)]
 
 use samestep_sync::{
-    Chunk, DecodeError, Entities, EntityId, List, PlayerId, Record, Replicate, RestoreError, Rng,
-    Table, Tick, Tree,
+    ChecksumTree, DecodeError, Entities, EntityId, List, PlayerId, Record, Replicate, RestoreError,
+    Rng, RowChunk, Table, Tick,
 };
 
 #[derive(Clone, Copy, PartialEq, Debug, Record)]
@@ -227,7 +227,7 @@ fn every_cell_bears_on_the_check_value() {
             assert!(seen.insert(checksum), "change {change} of row {n}");
             let chunks = original.clone().tree().differing(&copy.tree());
             let index = (n / 64) as u32;
-            assert_eq!(chunks, [Chunk { kind: 1, index }]);
+            assert_eq!(chunks, [RowChunk { kind: 1, index }]);
             let mut other = Table::new(Battle::schema());
             copy.extract(&mut other);
             let difference = table.first_difference(&other).unwrap();
@@ -296,7 +296,7 @@ fn chunks_repair_states_of_other_sizes() {
     let (mut same, table) = (battle(6, 10), table(&battle(6, 10)));
     assert!(same.tree().differing(&battle(6, 10).tree()).is_empty());
     assert!(table.encode_chunks(&[]).is_empty());
-    let nowhere = Chunk {
+    let nowhere = RowChunk {
         kind: 99,
         index: u32::MAX,
     };
@@ -338,9 +338,9 @@ fn trees_travel() {
     let tree = state.tree();
     assert_eq!(tree.root(), state.checksum());
     let bytes = tree.encode();
-    assert_eq!(Tree::decode(&bytes), Ok(tree));
+    assert_eq!(ChecksumTree::decode(&bytes), Ok(tree));
     for len in 0..bytes.len() {
-        assert!(Tree::decode(&bytes[..len]).is_err());
+        assert!(ChecksumTree::decode(&bytes[..len]).is_err());
     }
     let mut rng = Rng::new(1);
     for _ in 0..20_000 {
@@ -349,7 +349,7 @@ fn trees_travel() {
             let at = rng.below(damaged.len() as u32) as usize;
             damaged[at] ^= 1 << rng.below(8);
         }
-        if let Ok(tree) = Tree::decode(&damaged) {
+        if let Ok(tree) = ChecksumTree::decode(&damaged) {
             tree.differing(&state.tree());
             state.tree().differing(&tree);
             tree.root();
@@ -362,7 +362,7 @@ fn hostile_bytes_are_refused_or_are_another_state() {
     let original = battle(10, 200);
     let whole = table(&original).encode();
     let all: Vec<_> = (0..4)
-        .flat_map(|kind| (0..5).map(move |index| Chunk { kind, index }))
+        .flat_map(|kind| (0..5).map(move |index| RowChunk { kind, index }))
         .collect();
     let chunks = table(&original).encode_chunks(&all);
     let mut rng = Rng::new(2);

@@ -2,7 +2,7 @@
 #![allow(missing_docs)]
 
 use samestep_sync::{
-    Chunk, Entities, EntityId, Events, Input, Inputs, List, PlayerId, Record, Replicate, Rng,
+    Entities, EntityId, Events, Input, Inputs, List, PlayerId, Record, Replicate, Rng, RowChunk,
     Simulation, Table, Tick, Wire, load_game, save_game,
 };
 
@@ -112,7 +112,7 @@ fn tables() {
     };
     restored.restore(&decoded).unwrap();
     assert_eq!(restored, battle);
-    let chunks = [Chunk { kind: 2, index: 0 }];
+    let chunks = [RowChunk { kind: 2, index: 0 }];
     assert_eq!(table.encode_chunks(&chunks), vector("state.chunks"));
 }
 

@@ -13,7 +13,7 @@ use rustix::time::{ClockId, clock_gettime};
 
 use samestep_skirmish::{Bot, Command, Skirmish, SkirmishConfig, SkirmishEvent};
 use samestep_sync::{
-    Events, Inputs, Live, PlayerId, Replicate, Simulation, SmoothConfig, Stage, Table, Tick,
+    EventStage, Events, Inputs, Live, PlayerId, Replicate, Simulation, SmoothConfig, Table, Tick,
     TickInputs, World,
 };
 
@@ -159,7 +159,7 @@ fn simulate_again(seconds: u64, seed: u64, is_smooth: bool) {
         if played.len() as u64 > DEPTH {
             let settled = Tick(tick.0 - DEPTH);
             let inputs = played.pop_front().unwrap_or_default();
-            live.settle(settled, &inputs);
+            live.confirm(settled, &inputs);
             live.release(settled);
         }
         if tick.0 < APPROACH - WARM_UP {
@@ -183,7 +183,7 @@ fn simulate_again(seconds: u64, seed: u64, is_smooth: bool) {
         draws.push(processor() - begin);
         while let Some(told) = live.poll_event() {
             let is_kill = matches!(told.event, SkirmishEvent::Killed { .. });
-            killed += u32::from(is_kill && told.stage == Stage::Confirmed);
+            killed += u32::from(is_kill && told.stage == EventStage::Confirmed);
         }
         if tick.0 >= APPROACH {
             times.push(took);

@@ -22,7 +22,7 @@
 //!         }
 //!     }
 //!     game.step(tick, &inputs);
-//!     game.settle(tick, &inputs);
+//!     game.confirm(tick, &inputs);
 //! }
 //! assert!(game.state().sides().iter().all(|side| side.gathered > 100));
 //! println!("{}", status_line(game.state(), None));

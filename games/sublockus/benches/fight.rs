@@ -101,7 +101,7 @@ fn fight_again(game: Sublockus, players: u16, seconds: u64, seed: u64) {
         });
         if played.len() as u64 == DEPTH {
             if let Some(inputs) = played.pop_front() {
-                live.settle(from, &inputs);
+                live.confirm(from, &inputs);
             }
             live.release(from);
         }

@@ -22,7 +22,7 @@
 //!         }
 //!     }
 //!     game.step(tick, &inputs);
-//!     game.settle(tick, &inputs);
+//!     game.confirm(tick, &inputs);
 //! }
 //! for seat in game.state().seats() {
 //!     println!("{}: {} frags, {} deaths", seat.player, seat.frags, seat.deaths);

@@ -1,8 +1,8 @@
 //! The state of the game and the order of things in a tick.
 
 use samestep_sync::{
-    Entities, EntityId, Events, Inputs, Interest, List, Past, PlayerId, Record, Replicate, Rng,
-    Simulation,
+    Entities, EntityId, Events, Inputs, Interest, LagCompensation, List, PlayerId, Record,
+    Replicate, Rng, Simulation,
 };
 
 use crate::arena::{Arena, MAX_NAME, Pad, Spot};
@@ -326,7 +326,7 @@ impl Judge for Present {
 }
 
 /// They are where the attacker saw them.
-impl Judge for Past<'_, Sublockus> {
+impl Judge for LagCompensation<'_, Sublockus> {
     fn place_for(&self, attacker: PlayerId, target: EntityId, place: Place) -> Place {
         let Some(seen) = self.seen_by(attacker) else {
             return place;
@@ -336,7 +336,7 @@ impl Judge for Past<'_, Sublockus> {
         let (Some(before), Some(after)) = (before, after) else {
             return place;
         };
-        let part = (seen.part * ONE as f32) as i32;
+        let part = (seen.fraction * ONE as f32) as i32;
         before.place().between(after.place(), part)
     }
 }
@@ -353,10 +353,10 @@ impl Simulation for Sublockus {
         self.tick(inputs, &Present, events);
     }
 
-    fn step_with_past(
+    fn step_lag_compensated(
         &mut self,
         inputs: &Inputs<'_, Controls>,
-        past: &Past<'_, Self>,
+        past: &LagCompensation<'_, Self>,
         events: &mut Events<SublockusEvent>,
     ) {
         self.tick(inputs, past, events);

@@ -3,7 +3,7 @@
 mod scene;
 
 use samestep_sublockus::{Ability, Angle, Controls, SublockusEvent};
-use samestep_sync::{Live, PlayerId, Sight, Tick, TickInputs, World};
+use samestep_sync::{Live, PlayerId, Tick, TickInputs, ViewTime, World};
 use scene::two;
 
 /// Two who stand so many blocks apart; at tick 10 the second begins to run to the right. At tick 40 the first casts at where the second was
@@ -32,12 +32,12 @@ fn shoot(ability: Ability, apart: i32, seen: Option<f64>) -> bool {
             inputs.give(players[0], &controls);
             if let Some(at) = seen {
                 let before = Tick(at as u64);
-                let sight = Sight {
+                let view_time = ViewTime {
                     before,
                     after: before.next(),
-                    part: ((at - at.floor()) * 65_536.0) as u16,
+                    fraction: ((at - at.floor()) * 65_536.0) as u16,
                 };
-                inputs.set_sight(players[0], sight);
+                inputs.set_view_time(players[0], view_time);
             }
         } else if tick.0 == 10 {
             let run = Controls {
@@ -48,7 +48,7 @@ fn shoot(ability: Ability, apart: i32, seen: Option<f64>) -> bool {
         }
         while live.poll_event().is_some() {}
         live.step(tick, &inputs);
-        live.settle(tick, &inputs);
+        live.confirm(tick, &inputs);
     }
     let mut is_hit = false;
     while let Some(told) = live.poll_event() {

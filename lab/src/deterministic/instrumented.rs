@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 use samestep_sync::{
-    AdoptError, Chunk, Divergence, Live, Patched, PlayerId, Scene, SmoothConfig, Tick, TickInputs,
-    Tree, World,
+    AdoptError, ChecksumTree, Divergence, Live, Patched, PlayerId, RowChunk, Scene, SmoothConfig,
+    Tick, TickInputs, World,
 };
 
 use super::corrections::{Correction, Corrections, Pictures};
@@ -188,8 +188,8 @@ impl<G: ScriptedGame> World for Instrumented<G> {
         }
     }
 
-    fn settle(&mut self, tick: Tick, inputs: &TickInputs) {
-        self.live.settle(tick, inputs);
+    fn confirm(&mut self, tick: Tick, inputs: &TickInputs) {
+        self.live.confirm(tick, inputs);
         self.note_final(tick.next());
     }
 
@@ -222,19 +222,19 @@ impl<G: ScriptedGame> World for Instrumented<G> {
         self.live.checksum_at(saved)
     }
 
-    fn witness(&mut self, tick: Tick, checksum: u64) {
-        self.live.witness(tick, checksum);
+    fn record_checksum(&mut self, tick: Tick, checksum: u64) {
+        self.live.record_checksum(tick, checksum);
     }
 
     fn replaced(&mut self, tick: Tick) {
         self.live.replaced(tick);
     }
 
-    fn tree_at(&mut self, saved: Tick) -> Option<Tree> {
-        self.live.tree_at(saved)
+    fn checksum_tree_at(&mut self, saved: Tick) -> Option<ChecksumTree> {
+        self.live.checksum_tree_at(saved)
     }
 
-    fn rows_at(&mut self, saved: Tick, parts: Option<&[Chunk]>) -> Option<Vec<u8>> {
+    fn rows_at(&mut self, saved: Tick, parts: Option<&[RowChunk]>) -> Option<Vec<u8>> {
         self.live.rows_at(saved, parts)
     }
 
@@ -257,13 +257,13 @@ impl<G: ScriptedGame> World for Instrumented<G> {
         Ok(())
     }
 
-    fn bundle(
+    fn desync_bundle(
         &mut self,
         saved: Tick,
         ticks: &[TickInputs],
         divergence: &Divergence,
     ) -> Option<Vec<u8>> {
-        self.live.bundle(saved, ticks, divergence)
+        self.live.desync_bundle(saved, ticks, divergence)
     }
 
     fn scene(&mut self) -> &mut dyn Scene {

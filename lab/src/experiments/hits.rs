@@ -173,7 +173,7 @@ fn measure(case: &Case, seed: u64) -> Result<Measured, LabError> {
     let path = path(case)?;
     let play = |bound: Option<Duration>, cheat: Cheat| {
         let model = StateSyncConfig {
-            others: others(case),
+            remote_players: others(case),
             compensation: bound,
             ..StateSyncConfig::default()
         };

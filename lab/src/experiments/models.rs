@@ -2,7 +2,7 @@
 
 mod plots;
 
-use samestep_sync::{ModelConfig, ModelKind, Others, StateSyncConfig};
+use samestep_sync::{ModelConfig, ModelKind, RemotePlayers, StateSyncConfig};
 
 use super::in_case;
 use crate::error::LabError;
@@ -19,15 +19,18 @@ pub struct Models;
 /// The models with their default settings, and what else is compared with them.
 fn models() -> impl Iterator<Item = (&'static str, ModelConfig)> {
     let kinds = ModelKind::ALL.iter();
-    let state_sync = |others| {
+    let state_sync = |remote_players| {
         ModelConfig::StateSync(StateSyncConfig {
-            others,
+            remote_players,
             ..StateSyncConfig::default()
         })
     };
     kinds.map(|kind| (kind.name, kind.config())).chain([
-        ("state-sync-simulated", state_sync(Others::Simulated)),
-        ("state-sync-reckoned", state_sync(Others::DeadReckoned)),
+        ("state-sync-simulated", state_sync(RemotePlayers::Simulated)),
+        (
+            "state-sync-reckoned",
+            state_sync(RemotePlayers::DeadReckoned),
+        ),
     ])
 }
 

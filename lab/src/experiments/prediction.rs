@@ -5,7 +5,7 @@ mod plots;
 use std::time::Duration;
 
 use samestep_netem::LinkConfig;
-use samestep_sync::{Others, StateSync, StateSyncConfig};
+use samestep_sync::{RemotePlayers, StateSync, StateSyncConfig};
 
 use super::in_case;
 use crate::error::LabError;
@@ -193,7 +193,7 @@ fn measure(case: &Case, seed: u64) -> Result<Played, LabError> {
         settling: case.seconds("settling_s"),
     };
     let config = StateSyncConfig {
-        others: others(case),
+        remote_players: others(case),
         ..StateSyncConfig::default()
     };
     let model = move || StateSync::new(config.clone()).expect("settings that make sense");
@@ -210,11 +210,11 @@ fn scene(case: &Case) -> Scene {
 }
 
 /// How others are drawn in a case.
-pub(super) fn others(case: &Case) -> Others {
+pub(super) fn others(case: &Case) -> RemotePlayers {
     match case.text("others") {
-        "simulated" => Others::Simulated,
-        "reckoned" => Others::DeadReckoned,
-        _ => Others::Interpolated,
+        "simulated" => RemotePlayers::Simulated,
+        "reckoned" => RemotePlayers::DeadReckoned,
+        _ => RemotePlayers::Interpolated,
     }
 }
 

@@ -9,8 +9,8 @@ use samestep_netem::Rng;
 use samestep_session::{JoinTo, Match, MatchEvent, Role, SessionConfig, SessionEvent, Silence};
 use samestep_sublockus::{Bot, Controls, Sublockus, SublockusConfig, SublockusEvent};
 use samestep_sync::{
-    DisplayDelay, Interpolation, Live, Model, Others, PlayerId, Snapshot, SnapshotConfig,
-    StateSync, StateSyncConfig, Tick,
+    Interpolation, InterpolationDelay, Live, Model, PlayerId, RemotePlayers, Snapshot,
+    SnapshotConfig, StateSync, StateSyncConfig, Tick,
 };
 
 use judge::Truth;
@@ -43,13 +43,13 @@ impl Setting for Snapshot {
 impl Setting for StateSync {
     fn random(rng: &mut Rng) -> (String, Box<dyn Fn() -> Self>) {
         let all = [
-            Others::Interpolated,
-            Others::Simulated,
-            Others::DeadReckoned,
+            RemotePlayers::Interpolated,
+            RemotePlayers::Simulated,
+            RemotePlayers::DeadReckoned,
         ];
         let config = StateSyncConfig {
             snapshot: snapshot(rng),
-            others: all[rng.range(0..3) as usize],
+            remote_players: all[rng.range(0..3) as usize],
             compensation: rng.chance(0.8).then_some(Duration::from_millis(150)),
             window: rng.range(20..60),
         };
@@ -68,8 +68,8 @@ fn snapshot(rng: &mut Rng) -> SnapshotConfig {
             false => Interpolation::Hermite,
         },
         delay: match rng.chance(0.2) {
-            true => DisplayDelay::Fixed(Duration::from_millis(rng.range(0..300))),
-            false => DisplayDelay::default(),
+            true => InterpolationDelay::Fixed(Duration::from_millis(rng.range(0..300))),
+            false => InterpolationDelay::default(),
         },
         ..SnapshotConfig::default()
     }

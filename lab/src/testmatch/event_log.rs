@@ -1,6 +1,6 @@
 //! The events of a game as one program had them, and whether each was resolved once.
 
-use samestep_sync::{Occurrence, Stage, Tick};
+use samestep_sync::{EventStage, Tick, TimedEvent};
 
 /// Every event of one program: each is confirmed or cancelled once, whether it was predicted or not.
 #[derive(Debug)]
@@ -30,8 +30,8 @@ impl<E> Default for EventLog<E> {
 
 impl<E: PartialEq> EventLog<E> {
     /// Takes the next.
-    pub fn push(&mut self, occurrence: Occurrence<E>) {
-        if occurrence.stage == Stage::Predicted {
+    pub fn push(&mut self, occurrence: TimedEvent<E>) {
+        if occurrence.stage == EventStage::Predicted {
             self.predicted += 1;
             return self.open.push((occurrence.tick, occurrence.event));
         }
@@ -43,7 +43,7 @@ impl<E: PartialEq> EventLog<E> {
                 None => self.improper += 1,
             }
         }
-        if occurrence.stage == Stage::Cancelled {
+        if occurrence.stage == EventStage::Cancelled {
             self.cancelled += 1;
             self.improper += u64::from(occurrence.predicted.is_none());
         } else {
@@ -78,10 +78,10 @@ impl<E: PartialEq> EventLog<E> {
 mod tests {
     use super::*;
 
-    fn log(list: &[(u64, Stage, Option<u64>, &'static str)]) -> EventLog<&'static str> {
+    fn log(list: &[(u64, EventStage, Option<u64>, &'static str)]) -> EventLog<&'static str> {
         let mut log = EventLog::default();
         for (tick, stage, predicted, event) in list {
-            log.push(Occurrence {
+            log.push(TimedEvent {
                 tick: Tick(*tick),
                 stage: *stage,
                 predicted: predicted.map(Tick),
@@ -94,19 +94,19 @@ mod tests {
     #[test]
     fn each_is_to_be_resolved_once() {
         let proper = log(&[
-            (3, Stage::Predicted, Some(3), "shot"),
-            (4, Stage::Predicted, Some(4), "door"),
-            (5, Stage::Confirmed, Some(3), "shot"),
-            (4, Stage::Cancelled, Some(4), "door"),
-            (6, Stage::Confirmed, None, "bell"),
+            (3, EventStage::Predicted, Some(3), "shot"),
+            (4, EventStage::Predicted, Some(4), "door"),
+            (5, EventStage::Confirmed, Some(3), "shot"),
+            (4, EventStage::Cancelled, Some(4), "door"),
+            (6, EventStage::Confirmed, None, "bell"),
         ]);
         assert_eq!((proper.improper, proper.open_before(Tick(9))), (0, 0));
         assert_eq!((proper.predicted, proper.cancelled), (2, 1));
         let doubled = log(&[
-            (3, Stage::Predicted, Some(3), "shot"),
-            (5, Stage::Confirmed, Some(3), "shot"),
-            (5, Stage::Confirmed, Some(3), "shot"),
-            (7, Stage::Predicted, Some(7), "door"),
+            (3, EventStage::Predicted, Some(3), "shot"),
+            (5, EventStage::Confirmed, Some(3), "shot"),
+            (5, EventStage::Confirmed, Some(3), "shot"),
+            (7, EventStage::Predicted, Some(7), "door"),
         ]);
         assert_eq!((doubled.improper, doubled.open_before(Tick(9))), (1, 1));
         assert_eq!(proper.differing(&doubled, Tick(6)), 1);

@@ -48,7 +48,7 @@ impl<G: Drawn> Clip<G> {
                 let inputs = playback.inputs();
                 self.recorder.on_tick(before, inputs);
                 self.echo.step(before, inputs);
-                self.echo.settle(before, inputs);
+                self.echo.confirm(before, inputs);
                 while self.echo.poll_event().is_some() {}
                 let second = u64::from(G::TICKS_PER_SECOND.max(1));
                 let tick = playback.tick();

@@ -1,7 +1,7 @@
 //! Both worlds of a divergence, and what differs between them.
 
 use eframe::egui::{Align2, Color32, Painter, Pos2, Rect};
-use samestep_sync::{Difference, Divergence, EntityId, PlayerId, Side, Table, Tick};
+use samestep_sync::{Difference, DivergedState, Divergence, EntityId, PlayerId, Table, Tick};
 
 use super::lens::Lens;
 use crate::canvas::{Canvas, Frame};
@@ -162,7 +162,7 @@ fn rebuild<G: Drawn>(
     state: &G,
     table: &Table,
     whose: &str,
-    side: &Side,
+    side: &DivergedState,
 ) -> Result<(Table, G), String> {
     let damaged = |error: String| format!("{whose} rows cannot be read: {error}");
     let (mut table, mut state) = (table.clone(), state.clone());

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use eframe::egui::{Painter, Rect};
 use samestep_sandbox::Setup;
 use samestep_sync::{
-    Deviation, Divergence, Live, Occurrence, Playback, PlayerId, Progress, Replay, Table, Tick,
+    Deviation, Divergence, Live, Playback, PlayerId, Progress, Replay, Table, Tick, TimedEvent,
     World,
 };
 
@@ -78,7 +78,7 @@ struct Playing<G: Drawn> {
     /// In ascending order.
     players: Vec<PlayerId>,
     /// What happened, the newest last.
-    lately: VecDeque<Occurrence<G::Event>>,
+    lately: VecDeque<TimedEvent<G::Event>>,
     clip: Option<Clip<G>>,
     grip: G::Grip,
 }

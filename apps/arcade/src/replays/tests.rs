@@ -3,8 +3,8 @@
 use samestep_evaluation::Evaluation;
 use samestep_sandbox::{Conditions, ModelKind, Scenario};
 use samestep_sync::{
-    Divergence, Live, PlayerId, Progress, Replay, Replicate, Rng, Side, Table, Tick, TickInputs,
-    World,
+    DivergedState, Divergence, Live, PlayerId, Progress, Replay, Replicate, Rng, Table, Tick,
+    TickInputs, World,
 };
 
 use super::compare::{Compared, Led};
@@ -240,7 +240,7 @@ fn diverged(meddled: bool) -> Vec<u8> {
         }
         world.step(Tick(tick), &inputs);
         if tick < 10 {
-            world.settle(Tick(tick), &inputs);
+            world.confirm(Tick(tick), &inputs);
         }
     }
     states.push(world.state().clone());
@@ -252,7 +252,7 @@ fn diverged(meddled: bool) -> Vec<u8> {
     let side = |state: &mut Evaluation| {
         let mut table = Table::new(Evaluation::schema());
         state.extract(&mut table);
-        Side {
+        DivergedState {
             checksum: state.checksum(),
             rows: table.encode_chunks(&parts),
         }

@@ -2,7 +2,7 @@
 
 use std::fmt::Debug;
 
-use samestep_sync::{Occurrence, Stage, Tick};
+use samestep_sync::{EventStage, Tick, TimedEvent};
 
 /// The longest that an event may be open after its tick is final: it may have come out again a few ticks later, more than once.
 const LATER: u64 = 200;
@@ -28,30 +28,30 @@ impl<E: Clone + PartialEq + Debug> ResolvedOnce<E> {
     /// last [`on_settled`](Self::on_settled).
     pub fn on_occurrence(
         &mut self,
-        occurrence: &Occurrence<E>,
+        occurrence: &TimedEvent<E>,
         settled: Tick,
     ) -> Result<(), String> {
-        let Occurrence { tick, event, .. } = occurrence;
+        let TimedEvent { tick, event, .. } = occurrence;
         let fresh = (self.settled..settled).contains(tick);
         match (occurrence.stage, occurrence.predicted) {
-            (Stage::Predicted, _) if *tick < self.settled => {
+            (EventStage::Predicted, _) if *tick < self.settled => {
                 return Err(format!(
                     "{event:?} is predicted for tick {tick}, and all before {} were final",
                     self.settled
                 ));
             }
-            (Stage::Predicted, _) => {
+            (EventStage::Predicted, _) => {
                 self.open.push((*tick, event.clone()));
                 return Ok(());
             }
-            (Stage::Confirmed, _) if !fresh => {
+            (EventStage::Confirmed, _) if !fresh => {
                 return Err(format!(
                     "{event:?} is confirmed at tick {tick}, and only {} to {settled} became final",
                     self.settled
                 ));
             }
-            (Stage::Confirmed, None) => return Ok(()),
-            (Stage::Confirmed | Stage::Cancelled, _) => {}
+            (EventStage::Confirmed, None) => return Ok(()),
+            (EventStage::Confirmed | EventStage::Cancelled, _) => {}
         }
         let predicted = occurrence.predicted.unwrap_or(*tick);
         let mut open = self.open.iter();
@@ -103,8 +103,8 @@ impl<E: Clone + PartialEq + Debug> ResolvedOnce<E> {
 mod tests {
     use super::*;
 
-    fn told(stage: Stage, tick: u64, predicted: Option<u64>) -> Occurrence<char> {
-        Occurrence {
+    fn told(stage: EventStage, tick: u64, predicted: Option<u64>) -> TimedEvent<char> {
+        TimedEvent {
             tick: Tick(tick),
             stage,
             predicted: predicted.map(Tick),
@@ -116,22 +116,28 @@ mod tests {
     fn what_is_resolved_twice_or_never_is_found() {
         let mut events = ResolvedOnce::default();
         let mut say = |occurrence, settled| events.on_occurrence(&occurrence, Tick(settled));
-        assert_eq!(say(told(Stage::Predicted, 5, Some(5)), 3), Ok(()));
-        assert_eq!(say(told(Stage::Predicted, 5, Some(5)), 3), Ok(()));
-        assert_eq!(say(told(Stage::Confirmed, 6, Some(5)), 8), Ok(()));
-        assert_eq!(say(told(Stage::Cancelled, 5, Some(5)), 8), Ok(()));
-        assert!(say(told(Stage::Confirmed, 6, Some(5)), 8).is_err(), "twice");
-        assert!(say(told(Stage::Cancelled, 5, Some(5)), 8).is_err(), "twice");
+        assert_eq!(say(told(EventStage::Predicted, 5, Some(5)), 3), Ok(()));
+        assert_eq!(say(told(EventStage::Predicted, 5, Some(5)), 3), Ok(()));
+        assert_eq!(say(told(EventStage::Confirmed, 6, Some(5)), 8), Ok(()));
+        assert_eq!(say(told(EventStage::Cancelled, 5, Some(5)), 8), Ok(()));
         assert!(
-            say(told(Stage::Confirmed, 8, None), 8).is_err(),
+            say(told(EventStage::Confirmed, 6, Some(5)), 8).is_err(),
+            "twice"
+        );
+        assert!(
+            say(told(EventStage::Cancelled, 5, Some(5)), 8).is_err(),
+            "twice"
+        );
+        assert!(
+            say(told(EventStage::Confirmed, 8, None), 8).is_err(),
             "not final"
         );
-        assert_eq!(say(told(Stage::Confirmed, 7, None), 8), Ok(()));
-        assert_eq!(say(told(Stage::Predicted, 9, Some(9)), 8), Ok(()));
+        assert_eq!(say(told(EventStage::Confirmed, 7, None), 8), Ok(()));
+        assert_eq!(say(told(EventStage::Predicted, 9, Some(9)), 8), Ok(()));
         assert_eq!(events.on_settled(Tick(20)), Ok(()));
         let mut say = |occurrence, settled| events.on_occurrence(&occurrence, Tick(settled));
-        assert!(say(told(Stage::Predicted, 19, Some(19)), 20).is_err());
-        assert!(say(told(Stage::Confirmed, 19, None), 20).is_err());
+        assert!(say(told(EventStage::Predicted, 19, Some(19)), 20).is_err());
+        assert!(say(told(EventStage::Confirmed, 19, None), 20).is_err());
         assert!(events.on_adopted(Tick(30)).is_err());
         assert!(events.on_settled(Tick(300)).is_err());
     }

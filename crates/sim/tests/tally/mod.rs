@@ -8,8 +8,8 @@ use samestep_netem::{LinkConfig, Loss};
 use samestep_session::{JoinTo, Match, Role, SessionConfig};
 use samestep_sim::{NodeId, Testbed};
 use samestep_sync::{
-    Events, Input, Inputs, Live, Model, Occurrence, Playback, PlayerId, Replay, Replicate,
-    Simulation, Stage, Status, Tick,
+    EventStage, Events, Input, Inputs, Live, Model, Playback, PlayerId, Replay, Replicate,
+    Simulation, Status, Tick, TimedEvent,
 };
 use samestep_wire::Wire;
 
@@ -48,7 +48,7 @@ impl Simulation for Tally {
 }
 
 pub type Game<M> = Match<Live<Tally>, M>;
-pub type Told = Vec<Occurrence<Counted>>;
+pub type Told = Vec<TimedEvent<Counted>>;
 
 /// A room in virtual time; node 0 opens it.
 pub struct Room<M: Model> {
@@ -191,7 +191,7 @@ impl<M: Model> Room<M> {
     /// What was confirmed before a tick, of what a program was told.
     pub fn confirmed(&self, node: NodeId, before: Tick) -> Vec<(Tick, Counted)> {
         let told = self.told[&node].iter();
-        told.filter(|told| told.stage == Stage::Confirmed && told.tick < before)
+        told.filter(|told| told.stage == EventStage::Confirmed && told.tick < before)
             .map(|told| (told.tick, told.event))
             .collect()
     }
@@ -217,8 +217,8 @@ impl<M: Model> Room<M> {
         for told in &self.told[&node] {
             let predicted = told.predicted.map(|tick| (tick, told.event));
             match (told.stage, predicted) {
-                (Stage::Predicted, _) => open.push((told.tick, told.event)),
-                (_, None) => assert_eq!(told.stage, Stage::Confirmed, "{told:?}"),
+                (EventStage::Predicted, _) => open.push((told.tick, told.event)),
+                (_, None) => assert_eq!(told.stage, EventStage::Confirmed, "{told:?}"),
                 (_, Some(predicted)) => {
                     let at = open.iter().position(|open| *open == predicted);
                     open.remove(at.unwrap_or_else(|| panic!("{told:?} was not open")));

@@ -4,7 +4,7 @@ use core::time::Duration;
 use std::collections::{BTreeMap, VecDeque};
 
 use super::message::{Entry, Happened, News};
-use crate::{Member, PlayerId, Scene, Sight, Tick};
+use crate::{Member, PlayerId, Scene, Tick, ViewTime};
 
 /// Inputs of a player that wait at most.
 pub(super) const MAX_WAITING: usize = 128;
@@ -40,7 +40,7 @@ pub(super) enum Budget {
 pub(super) struct Due {
     pub tick: Tick,
     pub input: Vec<u8>,
-    pub sight: Option<Sight>,
+    pub view_time: Option<ViewTime>,
 }
 
 /// What a player does from some tick on, in order.
@@ -70,7 +70,7 @@ impl Queue {
             taken = Due {
                 tick,
                 input: both,
-                sight: next.and_then(|next| next.sight).or(taken.sight),
+                view_time: next.and_then(|next| next.view_time).or(taken.view_time),
             };
         }
         Some(taken)
@@ -144,7 +144,7 @@ impl Client {
             let due = Due {
                 tick: entry.tick,
                 input: entry.input.to_vec(),
-                sight: entry.sight,
+                view_time: entry.view_time,
             };
             let queued =
                 is_own && is_soon && self.queues.entry(entry.player).or_default().push(due);
@@ -162,9 +162,11 @@ impl Client {
 
     /// Whether it can have seen this when it did what it does in `tick`: what is drawn moves on evenly, so whoever claims to have seen now this
     /// and now that does not tell the truth.
-    pub(super) fn may_see(&mut self, tick: Tick, sight: &Sight) -> bool {
-        let between = sight.after.since(sight.before) as f64 * f64::from(sight.part) / 65_536.0;
-        let late = tick.since(sight.before) as f64 - between;
+    pub(super) fn may_see(&mut self, tick: Tick, view_time: &ViewTime) -> bool {
+        let between = view_time.after.since(view_time.before) as f64
+            * f64::from(view_time.fraction)
+            / 65_536.0;
+        let late = tick.since(view_time.before) as f64 - between;
         let Some((before, was_late)) = self.drawn else {
             self.drawn = Some((tick, late));
             return true;

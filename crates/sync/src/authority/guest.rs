@@ -11,11 +11,11 @@ use super::message::{Entry, Message, News, Said, Update};
 use super::predict::Predicted;
 use super::seat::Seat;
 use crate::bytes::Bytes;
-use crate::stream::{Playout, PlayoutConfig, Store};
+use crate::stream::{JitterBuffer, JitterBufferConfig, Store};
 use crate::switch::Beginning;
 use crate::{
-    AdoptError, Delivery, ModelEvent, Others, PeerId, PlayerId, Scene, Sight, Table, Tick,
-    TickInputs, World,
+    AdoptError, Delivery, ModelEvent, PeerId, PlayerId, RemotePlayers, Scene, Table, Tick,
+    TickInputs, ViewTime, World,
 };
 
 /// Inputs of a player that wait at most for a tick of their own.
@@ -33,9 +33,9 @@ const MAX_NEWS: usize = 16_384;
 pub(super) struct Guest {
     pub kinds: Kinds,
     pub store: Store,
-    playout: Playout,
+    playout: JitterBuffer,
     pub table: Table,
-    pub doing: TickInputs,
+    pub held: TickInputs,
     /// What is told beside the state.
     pub told: Told,
     epoch: u8,
@@ -61,36 +61,36 @@ pub(super) struct Guest {
     news_upto: Tick,
     news_told: Tick,
     said_at: Option<Duration>,
-    sight: Option<Sight>,
+    view_time: Option<ViewTime>,
     pub predicted: Predicted,
     pub beyond: bool,
 }
 
 /// What a player does, and what it saw.
-type Doing = (Vec<u8>, Option<Sight>);
+type Doing = (Vec<u8>, Option<ViewTime>);
 
 /// What a player here did in a tick.
 #[derive(Clone, Debug)]
 pub(super) struct Own {
     pub player: PlayerId,
     pub tick: Tick,
-    pub sight: Option<Sight>,
+    pub view_time: Option<ViewTime>,
     pub input: Vec<u8>,
 }
 
 impl Guest {
     pub(super) fn new(kinds: Kinds, seat: &Seat) -> Guest {
-        let playout = PlayoutConfig {
+        let playout = JitterBufferConfig {
             delay: seat.settings.delay,
             interval: seat.tick_time * seat.settings.every as u32,
-            ..PlayoutConfig::default()
+            ..JitterBufferConfig::default()
         };
         Guest {
             store: Store::new(kinds.schema().clone()),
             table: Table::new(kinds.schema().clone()),
             kinds,
-            playout: Playout::new(playout),
-            doing: TickInputs::new(),
+            playout: JitterBuffer::new(playout),
+            held: TickInputs::new(),
             told: Told::default(),
             epoch: 0,
             every: seat.settings.every,
@@ -107,7 +107,7 @@ impl Guest {
             news_upto: Tick(0),
             news_told: Tick(0),
             said_at: None,
-            sight: None,
+            view_time: None,
             predicted: Predicted::default(),
             beyond: false,
         }
@@ -163,8 +163,8 @@ impl Guest {
     pub(super) fn begin_at(&mut self, at: &Beginning<'_>, seat: &Seat, world: &mut dyn World) {
         let scene = world.scene();
         scene.extract(&mut self.table);
-        scene.doing(&mut self.doing);
-        self.kinds.fill(&mut self.table, &self.doing);
+        scene.held_inputs(&mut self.held);
+        self.kinds.fill(&mut self.table, &self.held);
         self.store.seed(at.tick, &self.table);
         (self.epoch, self.head, self.newest) = (FIRST, at.tick, at.tick);
         (self.news_upto, self.news_told) = (at.tick, at.tick);
@@ -176,8 +176,8 @@ impl Guest {
         let mut pending = core::mem::take(&mut self.pending);
         let heard = (self.heard - self.first) as usize;
         for own in self.log.drain(..).skip(heard).rev() {
-            let doing = (own.input, own.sight);
-            pending.entry(own.player).or_default().push_front(doing);
+            let held = (own.input, own.view_time);
+            pending.entry(own.player).or_default().push_front(held);
         }
         pending
     }
@@ -193,8 +193,8 @@ impl Guest {
         self.store.known(tick, &mut self.table);
         self.told = self.kinds.told(&self.table);
         self.kinds.set_counters(&mut self.table);
-        self.kinds.doing(&self.table, &mut self.doing);
-        world.scene().replace(tick, &self.table, &self.doing)
+        self.kinds.held_inputs(&self.table, &mut self.held);
+        world.scene().replace(tick, &self.table, &self.held)
     }
 
     pub(super) fn on_roster(&mut self, seat: &Seat) {
@@ -213,7 +213,7 @@ impl Guest {
         if pending.len() >= MAX_PENDING {
             return false;
         }
-        pending.push_back((input.to_vec(), self.sight));
+        pending.push_back((input.to_vec(), self.view_time));
         true
     }
 
@@ -287,22 +287,22 @@ impl Guest {
         };
         while self.news.front().is_some_and(|(tick, ..)| *tick < upto) {
             if let Some((tick, count, bytes)) = self.news.pop_front() {
-                world.scene().hear(tick, count, &bytes);
+                world.scene().handle_events(tick, count, &bytes);
             }
         }
         if upto > self.news_told {
             self.news_told = upto;
-            world.scene().hear(Tick(upto.0 - 1), 0, &[]);
+            world.scene().handle_events(Tick(upto.0 - 1), 0, &[]);
         }
     }
 
     /// Tells the game all that is known to have happened, whether it has been shown or not.
     pub(super) fn tell_all_news(&mut self, world: &mut dyn World) {
         for (tick, count, bytes) in core::mem::take(&mut self.news) {
-            world.scene().hear(tick, count, &bytes);
+            world.scene().handle_events(tick, count, &bytes);
         }
         if let Some(last) = self.news_upto.0.checked_sub(1) {
-            world.scene().hear(Tick(last), 0, &[]);
+            world.scene().handle_events(Tick(last), 0, &[]);
         }
         self.news_told = self.news_upto;
     }
@@ -374,18 +374,18 @@ impl Guest {
     /// Gives each player's oldest input to the next tick, and with it those that came after, if all of it can be done in one tick.
     pub(super) fn assign(&mut self, scene: &dyn Scene) {
         for (player, pending) in &mut self.pending {
-            if let Some((mut input, mut sight)) = pending.pop_front() {
+            if let Some((mut input, mut view_time)) = pending.pop_front() {
                 while let Some((next, seen)) = pending.front() {
                     let Some(both) = scene.merge(&input, next) else {
                         break;
                     };
-                    (input, sight) = (both, sight.or(*seen));
+                    (input, view_time) = (both, view_time.or(*seen));
                     pending.pop_front();
                 }
                 self.log.push_back(Own {
                     player: *player,
                     tick: self.head,
-                    sight,
+                    view_time,
                     input,
                 });
             }
@@ -417,7 +417,7 @@ impl Guest {
         let entries = entries.map(|own| Entry {
             player: own.player,
             tick: own.tick,
-            sight: own.sight,
+            view_time: own.view_time,
             input: &own.input,
         });
         // The tick it acted in last.
@@ -456,17 +456,17 @@ impl Guest {
             return true;
         };
         let own = seat.own_players();
-        self.sight = None;
-        match prediction.others {
-            Others::Simulated => world.scene().draw(now, None, Some(own)),
-            Others::DeadReckoned => {
+        self.view_time = None;
+        match prediction.remote_players {
+            RemotePlayers::Simulated => world.scene().draw(now, None, Some(own)),
+            RemotePlayers::DeadReckoned => {
                 let present = seat.ticks_at(now + self.lead.length()).unwrap_or(ticks);
                 let most = prediction.window as f64 + extrapolate;
                 self.store
                     .sample(present, settings.interpolation, most, &mut self.table);
                 world.scene().draw(now, Some(&self.table), Some(own));
             }
-            Others::Interpolated => {
+            RemotePlayers::Interpolated => {
                 self.store
                     .sample(ticks, settings.interpolation, extrapolate, &mut self.table);
                 world.scene().draw(now, Some(&self.table), Some(own));
@@ -478,11 +478,14 @@ impl Guest {
 
     /// Remembers what players have seen last.
     fn see(&mut self, ticks: f64) {
-        self.sight = self.store.seen(ticks).map(|(before, after, part)| Sight {
-            before,
-            after,
-            part: (part * 65_536.0).clamp(0.0, 65_535.0) as u16,
-        });
+        self.view_time = self
+            .store
+            .seen(ticks)
+            .map(|(before, after, part)| ViewTime {
+                before,
+                after,
+                fraction: (part * 65_536.0).clamp(0.0, 65_535.0) as u16,
+            });
     }
 
     /// The authority gives another state to go on from.

@@ -9,11 +9,11 @@ use super::kinds::Kinds;
 use super::message::{Message, Said, Update};
 use super::seat::Seat;
 use crate::bytes::put;
-use crate::stream::{Publisher, PublisherConfig, StreamPart};
+use crate::stream::{PacketPart, Publisher, PublisherConfig};
 use crate::switch::Beginning;
 use crate::{
-    Delivery, Interest, Member, Outgoing, PeerId, PlayerId, Relevance, Sight, Table, Tick,
-    TickInputs, World,
+    Delivery, Interest, Member, Outgoing, PeerId, PlayerId, Relevance, Table, Tick, TickInputs,
+    ViewTime, World,
 };
 
 /// Ticks simulated in one call; the rest follows at once in the next, so that the network is not kept waiting.
@@ -41,9 +41,9 @@ pub(super) struct Host {
     local: BTreeMap<PlayerId, Queue>,
     present: Vec<PlayerId>,
     inputs: TickInputs,
-    doing: TickInputs,
+    held: TickInputs,
     interest: Interest,
-    parts: Vec<StreamPart>,
+    parts: Vec<PacketPart>,
     /// For spectators, who see it later.
     waiting: VecDeque<(Duration, Outgoing)>,
     epochs: u8,
@@ -63,7 +63,7 @@ impl Host {
             local: BTreeMap::new(),
             present: Vec::new(),
             inputs: TickInputs::new(),
-            doing: TickInputs::new(),
+            held: TickInputs::new(),
             parts: Vec::new(),
             waiting: VecDeque::new(),
             epochs: 0,
@@ -136,7 +136,7 @@ impl Host {
         let due = Due {
             tick: self.next,
             input: input.to_vec(),
-            sight: None,
+            view_time: None,
         };
         self.local.entry(player).or_default().push(due)
     }
@@ -221,12 +221,12 @@ impl Host {
         let scene = world.scene();
         for client in self.clients.values_mut() {
             let mut bytes = Vec::new();
-            let count = scene.tell(&client.players, &mut bytes);
+            let count = scene.write_events(&client.players, &mut bytes);
             if count > 0 {
                 client.on_news(tick, count, bytes);
             }
         }
-        world.settle(tick, &self.inputs);
+        world.confirm(tick, &self.inputs);
         self.next = tick.next();
     }
 
@@ -251,10 +251,11 @@ impl Host {
                 continue;
             };
             self.inputs.push(*player, &due.input);
-            let sight = due.sight;
-            let sight = sight.filter(|sight| is_plausible(seat, client, tick, sight));
-            if let Some(sight) = sight.filter(|sight| client.may_see(tick, sight)) {
-                self.inputs.set_sight(*player, sight);
+            let view_time = due.view_time;
+            let view_time =
+                view_time.filter(|view_time| is_plausible(seat, client, tick, view_time));
+            if let Some(view_time) = view_time.filter(|view_time| client.may_see(tick, view_time)) {
+                self.inputs.set_view_time(*player, view_time);
             }
         }
     }
@@ -278,8 +279,8 @@ impl Host {
         }
         let scene = world.scene();
         scene.extract(&mut self.table);
-        scene.doing(&mut self.doing);
-        self.kinds.fill(&mut self.table, &self.doing);
+        scene.held_inputs(&mut self.held);
+        self.kinds.fill(&mut self.table, &self.held);
         self.publisher.publish(self.next, &self.table);
         self.published = Some(self.next);
     }
@@ -361,7 +362,7 @@ impl Host {
         if !self.interest.says_of(self.kinds.inputs()) {
             let mut inputs = self.interest.kind(self.kinds.inputs());
             inputs.all(Relevance::HIDDEN);
-            for (row, player) in self.doing.players().iter().enumerate() {
+            for (row, player) in self.held.players().iter().enumerate() {
                 if players.contains(player) {
                     inputs.row(row, Relevance::FULL);
                 }
@@ -439,15 +440,15 @@ fn is_beyond(seat: &Seat, client: &Client) -> bool {
 }
 
 /// Whether a player may have seen this when it did something that is done in `tick` now.
-fn is_plausible(seat: &Seat, client: &Client, tick: Tick, sight: &Sight) -> bool {
+fn is_plausible(seat: &Seat, client: &Client, tick: Tick, view_time: &ViewTime) -> bool {
     let prediction = seat.settings.prediction.as_ref();
     let bound = prediction.and_then(|prediction| prediction.compensation);
     let Some(bound) = bound.filter(|bound| client.round_trip <= *bound) else {
         return false;
     };
-    let ordered = sight.before <= sight.after && sight.after <= tick;
+    let ordered = view_time.before <= view_time.after && view_time.after <= tick;
     // What jitter adds to both ways is not in the round trip, and what is shown is late by that and by a snapshot or two.
     let shown_late = seat.tick_time * (seat.settings.every * 4) as u32 + seat.settings.most_delay();
-    let oldest = seat.tick_time.as_micros() as u64 * tick.since(sight.before);
+    let oldest = seat.tick_time.as_micros() as u64 * tick.since(view_time.before);
     ordered && oldest <= (bound.min(client.round_trip) + shown_late).as_micros() as u64
 }

@@ -55,14 +55,14 @@ impl Kinds {
     }
 
     /// Adds what is not in a state to a table that holds one.
-    pub(super) fn fill(&self, table: &mut Table, doing: &TickInputs) {
-        let players = doing.players();
+    pub(super) fn fill(&self, table: &mut Table, held: &TickInputs) {
+        let players = held.players();
         let rows = self.rows(table, self.own, players.len());
         rows.extend(players.iter().map(|player| u64::from(player.0)));
         let rows = self.rows(table, self.inputs(), players.len());
         let nothing = players.iter().flat_map(|player| [player.0.into(), 0, 0]);
         rows.extend(nothing);
-        for (player, input) in doing.entries() {
+        for (player, input) in held.entries() {
             let (Ok(at), Some(word)) = (players.binary_search(&player), word(input)) else {
                 continue;
             };
@@ -83,19 +83,19 @@ impl Kinds {
     }
 
     /// Who is present according to a table, and what they hold.
-    pub(super) fn doing(&self, table: &Table, doing: &mut TickInputs) {
-        doing.clear();
+    pub(super) fn held_inputs(&self, table: &Table, held: &mut TickInputs) {
+        held.clear();
         let (Some(present), Some(inputs)) = (table.kind(self.own), table.kind(self.inputs()))
         else {
             return;
         };
         let player = |cell: &u64| PlayerId(*cell as u16);
         let players: Vec<PlayerId> = present.cells.iter().map(player).collect();
-        doing.set_players(&players);
-        for held in inputs.cells.chunks_exact(3) {
-            let (len, word) = (held[1] as usize, held[2].to_le_bytes());
-            if (1..=WORD).contains(&len) && present.cells.contains(&held[0]) {
-                doing.insert(player(&held[0]), &word[..len]);
+        held.set_players(&players);
+        for row in inputs.cells.chunks_exact(3) {
+            let (len, word) = (row[1] as usize, row[2].to_le_bytes());
+            if (1..=WORD).contains(&len) && present.cells.contains(&row[0]) {
+                held.insert(player(&row[0]), &word[..len]);
             }
         }
     }

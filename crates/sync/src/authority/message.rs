@@ -3,7 +3,7 @@
 use core::time::Duration;
 
 use crate::bytes::{Bytes, put, put_signed};
-use crate::{PlayerId, Sight, Tick};
+use crate::{PlayerId, Tick, ViewTime};
 
 /// Inputs in one message at most.
 const MAX_ENTRIES: u64 = 256;
@@ -83,7 +83,7 @@ pub(super) struct Said<'a> {
 pub(super) struct Entry<'a> {
     pub player: PlayerId,
     pub tick: Tick,
-    pub sight: Option<Sight>,
+    pub view_time: Option<ViewTime>,
     pub input: &'a [u8],
 }
 
@@ -223,12 +223,12 @@ impl<'a> Said<'a> {
             put_signed(out, entry.tick.0 as i64 - self.tick.0 as i64);
             put(
                 out,
-                (entry.input.len() as u64) << 1 | u64::from(entry.sight.is_some()),
+                (entry.input.len() as u64) << 1 | u64::from(entry.view_time.is_some()),
             );
-            if let Some(sight) = entry.sight {
-                put_signed(out, entry.tick.0 as i64 - sight.before.0 as i64);
-                put(out, sight.after.since(sight.before));
-                put(out, sight.part.into());
+            if let Some(view_time) = entry.view_time {
+                put_signed(out, entry.tick.0 as i64 - view_time.before.0 as i64);
+                put(out, view_time.after.since(view_time.before));
+                put(out, view_time.fraction.into());
             }
             out.extend_from_slice(entry.input);
         }
@@ -253,15 +253,15 @@ impl<'a> Said<'a> {
             let tick = near(tick, r.signed()?)?;
             let head = r.number()?;
             let len = Some(head >> 1).filter(|len| *len <= MAX_INPUT)?;
-            let sight = match head & 1 != 0 {
+            let view_time = match head & 1 != 0 {
                 true => {
                     let before = near(tick, r.signed()?.checked_neg()?)?;
                     let after = Tick(before.0.checked_add(r.number()?)?);
                     let part = u16::try_from(r.number()?).ok()?;
-                    Some(Sight {
+                    Some(ViewTime {
                         before,
                         after,
-                        part,
+                        fraction: part,
                     })
                 }
                 false => None,
@@ -269,7 +269,7 @@ impl<'a> Said<'a> {
             entries.push(Entry {
                 player,
                 tick,
-                sight,
+                view_time,
                 input: r.take(len as usize)?,
             });
         }
@@ -329,10 +329,10 @@ mod tests {
             entries: vec![Entry {
                 player: PlayerId(3),
                 tick: Tick(904),
-                sight: Some(Sight {
+                view_time: Some(ViewTime {
                     before: Tick(891),
                     after: Tick(894),
-                    part: 50_000,
+                    fraction: 50_000,
                 }),
                 input: b"left",
             }],

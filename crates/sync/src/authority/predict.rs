@@ -47,9 +47,9 @@ impl Guest {
     /// Takes over the table as the state at a tick, and simulates again what followed.
     fn put_right(&mut self, tick: Tick, world: &mut dyn World) -> Result<(), AdoptError> {
         self.kinds.set_counters(&mut self.table);
-        self.kinds.doing(&self.table, &mut self.doing);
+        self.kinds.held_inputs(&self.table, &mut self.held);
         world.load(tick);
-        world.scene().replace(tick, &self.table, &self.doing)?;
+        world.scene().replace(tick, &self.table, &self.held)?;
         let until = core::mem::replace(&mut self.head, tick);
         let again = until.since(tick);
         self.predicted.corrections += 1;
@@ -97,13 +97,13 @@ impl Guest {
         }
         let mut inputs = core::mem::take(&mut self.predicted.inputs);
         inputs.clear();
-        inputs.share_players(&self.doing);
-        let players: &[PlayerId] = self.doing.players();
+        inputs.share_players(&self.held);
+        let players: &[PlayerId] = self.held.players();
         for own in self.log.iter().filter(|own| own.tick == tick) {
             if players.contains(&own.player) {
                 inputs.insert(own.player, &own.input);
-                if let Some(sight) = own.sight {
-                    inputs.set_sight(own.player, sight);
+                if let Some(view_time) = own.view_time {
+                    inputs.set_view_time(own.player, view_time);
                 }
             }
         }
@@ -116,26 +116,26 @@ impl Guest {
     fn save(&mut self, tick: Tick, world: &mut dyn World) {
         world.save(tick);
         let saves = &mut self.predicted.saves;
-        let mut doing = match saves.iter().position(|(saved, _)| *saved == tick) {
-            Some(at) => saves.remove(at).map(|(_, doing)| doing),
+        let mut held = match saves.iter().position(|(saved, _)| *saved == tick) {
+            Some(at) => saves.remove(at).map(|(_, held)| held),
             None => self.predicted.spare.pop(),
         }
         .unwrap_or_default();
-        world.scene().doing(&mut doing);
+        world.scene().held_inputs(&mut held);
         let at = saves.partition_point(|(saved, _)| *saved < tick);
-        saves.insert(at, (tick, doing));
+        saves.insert(at, (tick, held));
     }
 
     /// Releases what was kept of ticks before one, or of all.
     pub(super) fn drop_saves(&mut self, world: &mut dyn World, before: Option<Tick>) {
         let saves = &mut self.predicted.saves;
-        while let Some((tick, doing)) = saves.pop_front() {
+        while let Some((tick, held)) = saves.pop_front() {
             if before.is_some_and(|before| tick >= before) {
-                saves.push_front((tick, doing));
+                saves.push_front((tick, held));
                 return;
             }
             world.release(tick);
-            self.predicted.spare.push(doing);
+            self.predicted.spare.push(held);
         }
     }
 }

@@ -3,7 +3,7 @@
 use core::time::Duration;
 use std::collections::VecDeque;
 
-use super::Sent;
+use super::SentStats;
 use super::message::Message;
 use super::settings::Settings;
 use crate::{Delivery, ModelEvent, Outgoing, PeerId, PlayerId, Roster, Tick};
@@ -29,7 +29,7 @@ pub(super) struct Seat {
     pub lagged: u64,
     pub refused: u64,
     pub inputs_refused: u64,
-    pub sent: Sent,
+    pub sent: SentStats,
     pub trouble: Option<String>,
 }
 
@@ -49,7 +49,7 @@ impl Seat {
             lagged: 0,
             refused: 0,
             inputs_refused: 0,
-            sent: Sent::default(),
+            sent: SentStats::default(),
             trouble: None,
         }
     }

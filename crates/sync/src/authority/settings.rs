@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use crate::{DisplayDelay, Interpolation, Others};
+use crate::{Interpolation, InterpolationDelay, RemotePlayers};
 
 /// No connection that is fit to play needs others to be shown later.
 const MOST_DELAY: Duration = Duration::from_millis(250);
@@ -15,7 +15,7 @@ pub(crate) struct Settings {
     /// Bits a second for each client.
     pub budget: Option<u32>,
     pub interpolation: Interpolation,
-    pub delay: DisplayDelay,
+    pub delay: InterpolationDelay,
     pub extrapolate: Duration,
     pub spectator_delay: Duration,
     /// Snapshots that serve as baselines.
@@ -28,8 +28,8 @@ impl Settings {
     /// How much later than it could be something is shown that was just updated: what who follows may claim.
     pub(super) fn most_delay(&self) -> Duration {
         let most = match self.delay {
-            DisplayDelay::Adaptive { most, .. } => most,
-            DisplayDelay::Fixed(delay) => delay,
+            InterpolationDelay::Adaptive { most, .. } => most,
+            InterpolationDelay::Fixed(delay) => delay,
         };
         most.min(MOST_DELAY)
     }
@@ -38,7 +38,7 @@ impl Settings {
 /// How clients simulate themselves.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Prediction {
-    pub others: Others,
+    pub remote_players: RemotePlayers,
     /// The round trip up to which shots are judged by what the shooter saw.
     pub compensation: Option<Duration>,
     /// Ticks ahead at most.

@@ -1,7 +1,9 @@
 //! Two worlds as one.
 
 use crate::bytes::{Bytes, put};
-use crate::{AdoptError, Chunk, Divergence, Patched, Scene, Tick, TickInputs, Tree, World};
+use crate::{
+    AdoptError, ChecksumTree, Divergence, Patched, RowChunk, Scene, Tick, TickInputs, World,
+};
 
 /// The two parts of a game whose models run [side by side](crate::Beside).
 ///
@@ -31,8 +33,8 @@ fn part_of(inputs: &TickInputs, which: u8) -> TickInputs {
             part.push(player, rest);
         }
     }
-    for (player, sight) in inputs.sights() {
-        part.set_sight(*player, *sight);
+    for (player, view_time) in inputs.view_times() {
+        part.set_view_time(*player, *view_time);
     }
     part
 }
@@ -68,9 +70,9 @@ impl<A: World, B: World> World for Both<A, B> {
         self.second.step(tick, &part_of(inputs, super::SECOND));
     }
 
-    fn settle(&mut self, tick: Tick, inputs: &TickInputs) {
-        self.first.settle(tick, &part_of(inputs, super::FIRST));
-        self.second.settle(tick, &part_of(inputs, super::SECOND));
+    fn confirm(&mut self, tick: Tick, inputs: &TickInputs) {
+        self.first.confirm(tick, &part_of(inputs, super::FIRST));
+        self.second.confirm(tick, &part_of(inputs, super::SECOND));
     }
 
     fn save(&mut self, tick: Tick) {
@@ -100,23 +102,23 @@ impl<A: World, B: World> World for Both<A, B> {
         Some(first ^ self.second.checksum_at(saved)?.rotate_left(1))
     }
 
-    fn witness(&mut self, tick: Tick, _: u64) {
+    fn record_checksum(&mut self, tick: Tick, _: u64) {
         // What all have agreed on is that of both together: so each is as it is here.
         let (first, second) = (self.first.checksum_at(tick), self.second.checksum_at(tick));
         if let Some(first) = first {
-            self.first.witness(tick, first);
+            self.first.record_checksum(tick, first);
         }
         if let Some(second) = second {
-            self.second.witness(tick, second);
+            self.second.record_checksum(tick, second);
         }
     }
 
     // What differs in it is not looked for: who differs gets the whole state.
-    fn tree_at(&mut self, _: Tick) -> Option<Tree> {
+    fn checksum_tree_at(&mut self, _: Tick) -> Option<ChecksumTree> {
         None
     }
 
-    fn rows_at(&mut self, _: Tick, _: Option<&[Chunk]>) -> Option<Vec<u8>> {
+    fn rows_at(&mut self, _: Tick, _: Option<&[RowChunk]>) -> Option<Vec<u8>> {
         None
     }
 
@@ -139,7 +141,7 @@ impl<A: World, B: World> World for Both<A, B> {
         self.second.replaced(tick);
     }
 
-    fn bundle(&mut self, _: Tick, _: &[TickInputs], _: &Divergence) -> Option<Vec<u8>> {
+    fn desync_bundle(&mut self, _: Tick, _: &[TickInputs], _: &Divergence) -> Option<Vec<u8>> {
         None
     }
 

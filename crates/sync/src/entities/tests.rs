@@ -68,7 +68,7 @@ fn agrees_with_a_list_of_pairs() {
 #[test]
 fn kept_check_values_are_those_of_a_fresh_start() {
     let root = |entities: &mut Entities<u32>| {
-        let mut summary = Summary::of_root();
+        let mut summary = StateDigest::of_root();
         entities.summarise(&mut summary);
         summary.finish().0
     };

@@ -1,7 +1,7 @@
 use super::*;
 use crate::Rng;
 
-fn told<E: Clone + PartialEq>(ledger: &mut Ledger<E>) -> Vec<(u64, Stage, E)> {
+fn told<E: Clone + PartialEq>(ledger: &mut EventLedger<E>) -> Vec<(u64, EventStage, E)> {
     core::iter::from_fn(|| ledger.poll())
         .map(|told| (told.tick.0, told.stage, told.event))
         .collect()
@@ -9,42 +9,45 @@ fn told<E: Clone + PartialEq>(ledger: &mut Ledger<E>) -> Vec<(u64, Stage, E)> {
 
 #[test]
 fn what_comes_out_again_is_the_same_event() {
-    let mut ledger = Ledger::default();
+    let mut ledger = EventLedger::default();
     ledger.emit(Tick(1), "shot");
     ledger.emit(Tick(2), "hit");
     ledger.rewind(Tick(1));
     ledger.emit(Tick(1), "shot");
-    ledger.settle_before(Tick(3));
-    ledger.settle_before(Tick(7));
+    ledger.confirm_before(Tick(3));
+    ledger.confirm_before(Tick(7));
     assert_eq!(
         told(&mut ledger),
         [
-            (1, Stage::Predicted, "shot"),
-            (2, Stage::Predicted, "hit"),
-            (1, Stage::Confirmed, "shot"),
-            (2, Stage::Cancelled, "hit"),
+            (1, EventStage::Predicted, "shot"),
+            (2, EventStage::Predicted, "hit"),
+            (1, EventStage::Confirmed, "shot"),
+            (2, EventStage::Cancelled, "hit"),
         ]
     );
 }
 
 #[test]
 fn two_equal_events_of_a_tick_are_two() {
-    let mut ledger = Ledger::default();
+    let mut ledger = EventLedger::default();
     ledger.emit(Tick(1), "hit");
     ledger.emit(Tick(1), "hit");
     ledger.rewind(Tick(0));
     ledger.emit(Tick(1), "hit");
-    ledger.settle_before(Tick(6));
+    ledger.confirm_before(Tick(6));
     let resolved: Vec<_> = told(&mut ledger).split_off(2);
     assert_eq!(
         resolved,
-        [(1, Stage::Confirmed, "hit"), (1, Stage::Cancelled, "hit")]
+        [
+            (1, EventStage::Confirmed, "hit"),
+            (1, EventStage::Cancelled, "hit")
+        ]
     );
 }
 
 #[test]
 fn events_are_confirmed_in_the_order_of_the_last_simulation() {
-    let mut ledger = Ledger::default();
+    let mut ledger = EventLedger::default();
     for event in ["a", "b", "c"] {
         ledger.emit(Tick(1), event);
     }
@@ -52,15 +55,15 @@ fn events_are_confirmed_in_the_order_of_the_last_simulation() {
     for event in ["d", "c", "a"] {
         ledger.emit(Tick(1), event);
     }
-    ledger.settle_before(Tick(6));
+    ledger.confirm_before(Tick(6));
     let resolved: Vec<_> = told(&mut ledger).split_off(4);
     assert_eq!(
         resolved,
         [
-            (1, Stage::Confirmed, "d"),
-            (1, Stage::Confirmed, "c"),
-            (1, Stage::Confirmed, "a"),
-            (1, Stage::Cancelled, "b"),
+            (1, EventStage::Confirmed, "d"),
+            (1, EventStage::Confirmed, "c"),
+            (1, EventStage::Confirmed, "a"),
+            (1, EventStage::Cancelled, "b"),
         ]
     );
 }
@@ -68,39 +71,39 @@ fn events_are_confirmed_in_the_order_of_the_last_simulation() {
 #[test]
 fn an_event_that_comes_a_little_earlier_or_later_is_the_same() {
     for to in 6..=14 {
-        let mut ledger = Ledger::default();
+        let mut ledger = EventLedger::default();
         ledger.emit(Tick(10), "hit");
         ledger.rewind(Tick(5));
         ledger.emit(Tick(to), "hit");
-        ledger.settle_before(Tick(99));
+        ledger.confirm_before(Tick(99));
         ledger.poll();
         let resolved = ledger.poll().unwrap();
         assert_eq!(
             (resolved.tick, resolved.stage),
-            (Tick(to), Stage::Confirmed)
+            (Tick(to), EventStage::Confirmed)
         );
         assert_eq!(resolved.predicted, Some(Tick(10)));
         assert_eq!(ledger.poll(), None);
     }
     for to in [5, 15] {
-        let mut ledger = Ledger::default();
+        let mut ledger = EventLedger::default();
         ledger.emit(Tick(10), "hit");
         ledger.rewind(Tick(5));
         ledger.emit(Tick(to), "hit");
-        ledger.settle_before(Tick(99));
+        ledger.confirm_before(Tick(99));
         assert_eq!(told(&mut ledger).len(), 4);
     }
 }
 
 #[test]
 fn an_event_that_its_own_tick_emits_again_is_that() {
-    let mut ledger = Ledger::default();
+    let mut ledger = EventLedger::default();
     ledger.emit(Tick(10), "hit");
     ledger.emit(Tick(11), "hit");
     ledger.rewind(Tick(10));
     ledger.emit(Tick(11), "hit");
     ledger.emit(Tick(12), "hit");
-    ledger.settle_before(Tick(99));
+    ledger.confirm_before(Tick(99));
     let resolved = core::iter::from_fn(|| ledger.poll()).skip(2);
     let ticks: Vec<_> = resolved
         .map(|told| (told.predicted.unwrap().0, told.tick.0))
@@ -110,29 +113,35 @@ fn an_event_that_its_own_tick_emits_again_is_that() {
 
 #[test]
 fn what_a_final_tick_emits_again_is_not_cancelled() {
-    let mut ledger = Ledger::default();
+    let mut ledger = EventLedger::default();
     ledger.emit(Tick(3), "hit");
     ledger.rewind(Tick(3));
     ledger.confirm(Tick(3), "hit");
-    ledger.settle_before(Tick(99));
+    ledger.confirm_before(Tick(99));
     assert_eq!(
         told(&mut ledger),
-        [(3, Stage::Predicted, "hit"), (3, Stage::Confirmed, "hit")]
+        [
+            (3, EventStage::Predicted, "hit"),
+            (3, EventStage::Confirmed, "hit")
+        ]
     );
 }
 
 #[test]
 fn what_is_forgotten_is_cancelled_once() {
-    let mut ledger = Ledger::default();
+    let mut ledger = EventLedger::default();
     ledger.emit(Tick(3), "hit");
     ledger.emit(Tick(5), "miss");
     ledger.rewind(Tick(4));
     ledger.forget();
-    ledger.settle_before(Tick(99));
+    ledger.confirm_before(Tick(99));
     let resolved: Vec<_> = told(&mut ledger).split_off(2);
     assert_eq!(
         resolved,
-        [(3, Stage::Cancelled, "hit"), (5, Stage::Cancelled, "miss")]
+        [
+            (3, EventStage::Cancelled, "hit"),
+            (5, EventStage::Cancelled, "miss")
+        ]
     );
 }
 
@@ -175,8 +184,8 @@ fn mistaken(right: &Course, rng: &mut Rng) -> Course {
 }
 
 /// Simulates a course with mistakes, again and again, and settles it bit by bit.
-fn play(right: &Course, rng: &mut Rng, mut hear: impl FnMut(Occurrence<u8>)) {
-    let mut ledger = Ledger::default();
+fn play(right: &Course, rng: &mut Rng, mut hear: impl FnMut(TimedEvent<u8>)) {
+    let mut ledger = EventLedger::default();
     let ticks = right.len();
     let (mut known, mut settled, mut head) = (0, 0, 0);
     while settled < ticks {
@@ -204,20 +213,20 @@ fn play(right: &Course, rng: &mut Rng, mut hear: impl FnMut(Occurrence<u8>)) {
             }
             if is_next {
                 settled = tick + 1;
-                ledger.settle_before(Tick(settled as u64));
+                ledger.confirm_before(Tick(settled as u64));
             }
         }
         // Only what was simulated in this round is known to have been simulated with what is right.
         let right_before = known.min(head);
         if from <= settled && right_before > settled {
             settled = rng.range(settled as i32..right_before as i32 + 1) as usize;
-            ledger.settle_before(Tick(settled as u64));
+            ledger.confirm_before(Tick(settled as u64));
         }
         while let Some(told) = ledger.poll() {
             hear(told);
         }
     }
-    ledger.settle_before(Tick(ticks as u64 + SHIFT + 1));
+    ledger.confirm_before(Tick(ticks as u64 + SHIFT + 1));
     assert!(ledger.standing.is_empty() && ledger.rewound.is_empty());
     while let Some(told) = ledger.poll() {
         hear(told);
@@ -238,14 +247,14 @@ fn whatever_was_expected_the_confirmed_events_are_those_of_a_straight_run() {
             play(&right, &mut rng, |told| {
                 let named = (told.predicted, told.event);
                 match told.stage {
-                    Stage::Predicted => open.push((Some(told.tick), told.event)),
+                    EventStage::Predicted => open.push((Some(told.tick), told.event)),
                     _ if told.predicted.is_some() => {
                         let at = open.iter().position(|open| *open == named);
                         open.swap_remove(at.expect("predicted, and not resolved before"));
                     }
-                    stage => assert_eq!(stage, Stage::Confirmed, "seed {seed}"),
+                    stage => assert_eq!(stage, EventStage::Confirmed, "seed {seed}"),
                 }
-                if told.stage == Stage::Confirmed {
+                if told.stage == EventStage::Confirmed {
                     confirmed.push((told.tick.0, told.event));
                 }
             });
@@ -257,7 +266,7 @@ fn whatever_was_expected_the_confirmed_events_are_those_of_a_straight_run() {
 
 #[test]
 fn going_back_again_and_again_allocates_nothing() {
-    let mut ledger = Ledger::default();
+    let mut ledger = EventLedger::default();
     let mut run = |ticks: core::ops::Range<u64>| {
         for tick in ticks {
             ledger.rewind(Tick(tick - 8));
@@ -265,7 +274,7 @@ fn going_back_again_and_again_allocates_nothing() {
                 ledger.emit(Tick(again), again as u32);
                 ledger.emit(Tick(again), (again ^ tick) as u32 % 5);
             }
-            ledger.settle_before(Tick(tick - 8));
+            ledger.confirm_before(Tick(tick - 8));
             while ledger.poll().is_some() {}
         }
     };

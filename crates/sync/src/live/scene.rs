@@ -31,30 +31,30 @@ impl<S: Simulation> Scene for Live<S> {
         saved.map(|moment| moment.state.extract(table)).is_some()
     }
 
-    fn doing(&self, doing: &mut TickInputs) {
-        doing.clear();
-        doing.set_shared_players(&self.now.players);
+    fn held_inputs(&self, held: &mut TickInputs) {
+        held.clear();
+        held.set_shared_players(&self.now.players);
         for place in 0..self.now.players.len() {
             let input = &self.now.inputs[place];
             if *input != S::Input::default() {
-                doing.give(self.now.players[place], input);
+                held.give(self.now.players[place], input);
             }
         }
     }
 
-    fn replace(&mut self, tick: Tick, table: &Table, doing: &TickInputs) -> Result<(), AdoptError> {
+    fn replace(&mut self, tick: Tick, table: &Table, held: &TickInputs) -> Result<(), AdoptError> {
         let mut moment = self.spare.pop().unwrap_or_else(|| self.now.clone());
         if let Err(error) = moment.state.restore(table) {
             self.spare.push(moment);
             return Err(AdoptError::Malformed(error.to_string()));
         }
         moment.tick = tick;
-        moment.players = doing.shared_players().clone();
+        moment.players = held.shared_players().clone();
         moment.inputs.clear();
         moment
             .inputs
             .resize(moment.players.len(), S::Input::default());
-        doing.decode(|player, input: S::Input| {
+        held.decode(|player, input: S::Input| {
             if let Ok(at) = moment.players.binary_search(&player) {
                 moment.inputs[at] = input;
             }
@@ -79,7 +79,7 @@ impl<S: Simulation> Scene for Live<S> {
         self.now.state.interest(viewers, interest);
     }
 
-    fn tell(&self, viewers: &[PlayerId], out: &mut Vec<u8>) -> usize {
+    fn write_events(&self, viewers: &[PlayerId], out: &mut Vec<u8>) -> usize {
         let mut told = 0;
         for event in self.events.iter() {
             if !self.now.state.perceives(viewers, event) {
@@ -93,7 +93,7 @@ impl<S: Simulation> Scene for Live<S> {
         told
     }
 
-    fn hear(&mut self, tick: Tick, count: usize, events: &[u8]) -> bool {
+    fn handle_events(&mut self, tick: Tick, count: usize, events: &[u8]) -> bool {
         self.predict_fresh();
         let (mut rest, mut heard) = (events, Vec::new());
         while heard.len() < count {

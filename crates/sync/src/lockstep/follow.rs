@@ -310,7 +310,7 @@ impl Lockstep {
             }
             None => &mut self.present,
         };
-        world.settle(tick, inputs);
+        world.confirm(tick, inputs);
         self.next = tick.next();
         if self.is_check(self.next) {
             self.check(self.next, world, true);

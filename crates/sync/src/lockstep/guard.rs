@@ -7,8 +7,8 @@ use std::sync::Arc;
 use super::Lockstep;
 use super::message::Message;
 use crate::{
-    Delivery, DesyncReport, Difference, Divergence, ModelEvent, PeerId, PlayerId, Side, Tick,
-    TickInputs, Tree, World,
+    ChecksumTree, Delivery, DesyncReport, Difference, DivergedState, Divergence, ModelEvent,
+    PeerId, PlayerId, Tick, TickInputs, World,
 };
 
 /// Checks that are remembered.
@@ -114,7 +114,7 @@ impl Lockstep {
             return;
         };
         if is_new {
-            world.witness(tick, checksum);
+            world.record_checksum(tick, checksum);
         }
         let players = present.shared_players().clone();
         self.guard.own.insert(tick, (checksum, players));
@@ -272,7 +272,7 @@ impl Lockstep {
         self.guard.desyncs += 1;
         self.guard.repair = Some((tick, ask));
         let tree = world
-            .tree_at(tick)
+            .checksum_tree_at(tick)
             .map(|tree| tree.encode())
             .unwrap_or_default();
         self.say(
@@ -292,8 +292,8 @@ impl Lockstep {
     ) {
         // The authority's state counts, or the one it asks for because its own is behind.
         let may = self.is_authority() || self.authority() == Some(to);
-        let ours = world.tree_at(tick);
-        let theirs = Tree::decode(tree).ok().filter(|_| !tree.is_empty());
+        let ours = world.checksum_tree_at(tick);
+        let theirs = ChecksumTree::decode(tree).ok().filter(|_| !tree.is_empty());
         let rows = ours.as_ref().zip(theirs).and_then(|(ours, theirs)| {
             let parts = ours.differing(&theirs);
             world.rows_at(tick, Some(&parts))
@@ -359,11 +359,11 @@ impl Lockstep {
             .map(Difference::to_string)
             .unwrap_or_default();
         let right = world.checksum() == checksum;
-        let ours = Side {
+        let ours = DivergedState {
             checksum: own,
             rows: patched.replaced,
         };
-        let theirs = Side {
+        let theirs = DivergedState {
             checksum,
             rows: rows.into(),
         };
@@ -452,7 +452,7 @@ impl Lockstep {
             ticks.push(inputs);
             tick = tick.next();
         }
-        world.bundle(agreed, &ticks, divergence)
+        world.desync_bundle(agreed, &ticks, divergence)
     }
 
     /// A peer says that its state is right again.

@@ -6,7 +6,7 @@ mod shore;
 use core::time::Duration;
 
 use super::*;
-use crate::Stage;
+use crate::EventStage;
 use shore::{Peer, Shore};
 
 #[test]
@@ -61,7 +61,7 @@ fn events_are_confirmed_once() {
         assert_eq!(told.len(), 1);
         assert_eq!(
             (told[0].stage, told[0].event),
-            (Stage::Confirmed, (PlayerId(1), 7))
+            (EventStage::Confirmed, (PlayerId(1), 7))
         );
     }
 }

@@ -18,14 +18,14 @@ pub struct Divergence {
     /// What differs, in words: entity, field, both values.
     pub words: String,
     /// What is wrong.
-    pub ours: Side,
+    pub ours: DivergedState,
     /// What is right, because most or the authority say so.
-    pub theirs: Side,
+    pub theirs: DivergedState,
 }
 
 /// One side of a [`Divergence`].
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Side {
+pub struct DivergedState {
     /// The checksum of the state.
     pub checksum: u64,
     /// The differing rows, exactly as transferred.
@@ -49,8 +49,8 @@ impl Divergence {
         let tick = Tick(r.read_varint()?);
         let words = core::str::from_utf8(read_bytes(&mut r)?);
         let words = words.map_err(|_| DecodeError::BadUtf8)?.into();
-        let mut side = || -> Result<Side, DecodeError> {
-            Ok(Side {
+        let mut side = || -> Result<DivergedState, DecodeError> {
+            Ok(DivergedState {
                 checksum: r.read_u64()?,
                 rows: read_bytes(&mut r)?.to_vec(),
             })
@@ -93,11 +93,11 @@ mod tests {
         let divergence = Divergence {
             tick: Tick(4242),
             words: "unit 17: health is 80 here and 79 there".into(),
-            ours: Side {
+            ours: DivergedState {
                 checksum: u64::MAX,
                 rows: b"ours".to_vec(),
             },
-            theirs: Side {
+            theirs: DivergedState {
                 checksum: 7,
                 rows: Vec::new(),
             },

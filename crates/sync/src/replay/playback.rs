@@ -93,7 +93,7 @@ impl<W: World> Playback<W> {
         match self.cursor.read(&self.replay, &mut self.inputs) {
             Moment::Tick(tick) => {
                 self.world.step(tick, &self.inputs);
-                self.world.settle(tick, &self.inputs);
+                self.world.confirm(tick, &self.inputs);
                 self.tick = tick.next();
                 self.keep();
                 Ok(Progress::Stepped)

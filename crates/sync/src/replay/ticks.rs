@@ -6,7 +6,7 @@
 use samestep_wire::{BitReader, DecodeError};
 
 use super::chunk::push_varint;
-use crate::{PlayerId, Sight, Tick, TickInputs};
+use crate::{PlayerId, Tick, TickInputs, ViewTime};
 
 /// So that a few bytes cannot stand for years, and seeking reads little.
 pub(super) const MAX_TICKS: u64 = 4096;
@@ -85,7 +85,7 @@ impl TicksWriter {
             self.quiet += 1;
         } else {
             self.end_run();
-            push_sights(&mut self.body, self.next, inputs.sights());
+            push_sights(&mut self.body, self.next, inputs.view_times());
             push_varint(&mut self.body, (inputs.len() as u64) << 2 | INPUTS);
             for (player, input) in inputs.entries() {
                 push_varint(&mut self.body, player.0.into());
@@ -131,24 +131,24 @@ fn push_players(out: &mut Vec<u8>, players: &[PlayerId]) {
 }
 
 /// What was seen, as distances: how many ticks ago it was, to what later tick it went, and how far.
-fn push_sights(out: &mut Vec<u8>, tick: Tick, sights: &[(PlayerId, Sight)]) {
-    if sights.is_empty() {
+fn push_sights(out: &mut Vec<u8>, tick: Tick, view_times: &[(PlayerId, ViewTime)]) {
+    if view_times.is_empty() {
         return;
     }
     push_varint(out, SIGHTS);
-    push_varint(out, sights.len() as u64);
-    for (player, sight) in sights {
+    push_varint(out, view_times.len() as u64);
+    for (player, view_time) in view_times {
         push_varint(out, player.0.into());
-        push_varint(out, tick.since(sight.before));
-        push_varint(out, sight.after.since(sight.before));
-        push_varint(out, sight.part.into());
+        push_varint(out, tick.since(view_time.before));
+        push_varint(out, view_time.after.since(view_time.before));
+        push_varint(out, view_time.fraction.into());
     }
 }
 
 fn read_sights(
     r: &mut BitReader<'_>,
     tick: Tick,
-    into: &mut Vec<(PlayerId, Sight)>,
+    into: &mut Vec<(PlayerId, ViewTime)>,
 ) -> Result<(), DecodeError> {
     into.clear();
     for _ in 0..r.read_varint()? {
@@ -156,12 +156,12 @@ fn read_sights(
         let before = tick.0.checked_sub(r.read_varint()?);
         let before = before.ok_or(DecodeError::OutOfRange)?;
         let after = before.checked_add(r.read_varint()?);
-        let sight = Sight {
+        let view_time = ViewTime {
             before: Tick(before),
             after: Tick(after.ok_or(DecodeError::OutOfRange)?),
-            part: u16::try_from(r.read_varint()?).map_err(|_| DecodeError::OutOfRange)?,
+            fraction: u16::try_from(r.read_varint()?).map_err(|_| DecodeError::OutOfRange)?,
         };
-        into.push((PlayerId(player), sight));
+        into.push((PlayerId(player), view_time));
     }
     Ok(())
 }
@@ -187,7 +187,7 @@ pub(super) struct TicksReader {
     next: Tick,
     quiet: u64,
     players: Vec<PlayerId>,
-    sights: Vec<(PlayerId, Sight)>,
+    view_times: Vec<(PlayerId, ViewTime)>,
 }
 
 /// What a body says next.
@@ -246,13 +246,13 @@ impl TicksReader {
                 INPUTS => {
                     self.present(inputs);
                     read_entries(&mut r, value, inputs)?;
-                    for (player, sight) in self.sights.drain(..) {
-                        inputs.set_sight(player, sight);
+                    for (player, view_time) in self.view_times.drain(..) {
+                        inputs.set_view_time(player, view_time);
                     }
                     said = Some(self.advance());
                 }
                 PLAYERS if operation == SIGHTS => {
-                    read_sights(&mut r, self.next, &mut self.sights)?;
+                    read_sights(&mut r, self.next, &mut self.view_times)?;
                 }
                 PLAYERS if value != 0 => return Err(DecodeError::OutOfRange),
                 PLAYERS => read_players(&mut r, &mut self.players)?,
@@ -335,12 +335,12 @@ mod tests {
                 inputs.push(PlayerId(1), b"");
                 inputs.push(PlayerId(2), &tick.to_le_bytes());
                 inputs.push(PlayerId(65_535), &[9; 300]);
-                let sight = Sight {
+                let view_time = ViewTime {
                     before: Tick(tick - 9),
                     after: Tick(tick - 6),
-                    part: 40_000,
+                    fraction: 40_000,
                 };
-                inputs.set_sight(PlayerId(2), sight);
+                inputs.set_view_time(PlayerId(2), view_time);
             }
             writer.tick(&inputs);
             written.push((Said::Tick(Tick(tick)), inputs.clone()));

@@ -16,7 +16,7 @@ use crate::Tick;
 
 /// What is sent of a snapshot in one packet.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct StreamPart {
+pub struct PacketPart {
     /// Its number, by which the client [acknowledges](crate::Publisher::acknowledge) it; it is also in the bytes.
     pub number: u32,
     /// What is to be sent.
@@ -63,7 +63,7 @@ pub(super) struct Packing<'a> {
     pub(super) history: &'a History,
     pub(super) cache: &'a mut Cache,
     pub(super) client: &'a mut Client,
-    pub(super) out: &'a mut Vec<StreamPart>,
+    pub(super) out: &'a mut Vec<PacketPart>,
     pub(super) scratch: &'a mut Scratch,
     pub(super) deltas: &'a [Delta],
     /// Of a whole part.
@@ -91,7 +91,7 @@ impl<'a> Packing<'a> {
         history: &'a History,
         cache: &'a mut Cache,
         client: &'a mut Client,
-        out: &'a mut Vec<StreamPart>,
+        out: &'a mut Vec<PacketPart>,
         scratch: &'a mut Scratch,
         deltas: &'a [Delta],
         part_bytes: usize,
@@ -308,7 +308,7 @@ impl<'a> Packing<'a> {
         bytes.extend_from_slice(&header[..len]);
         bytes.extend_from_slice(&self.scratch.body);
         self.bytes += bytes.len() as u64;
-        self.out.push(StreamPart { number, bytes });
+        self.out.push(PacketPart { number, bytes });
         self.client.on_part(self.tick, &self.scratch.told);
         self.scratch.body.clear();
         self.scratch.told.clear();

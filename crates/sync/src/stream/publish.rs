@@ -7,7 +7,7 @@ use super::client::Client;
 use super::grid::Grid;
 use super::history::History;
 use super::known::Delta;
-use super::pack::{Missing, Packing, Scratch, StreamPart};
+use super::pack::{Missing, PacketPart, Packing, Scratch};
 use super::page::{PAGE_ROWS, first_rows, rows_of};
 use super::part::Place;
 use super::priority;
@@ -188,7 +188,7 @@ impl Publisher {
         to: PeerId,
         interest: Option<&Interest>,
         budget_bytes: Option<usize>,
-        out: &mut Vec<StreamPart>,
+        out: &mut Vec<PacketPart>,
     ) {
         let (Some(client), Some(_)) = (self.clients.get_mut(&to), self.history.latest()) else {
             return;
@@ -265,7 +265,7 @@ fn find_missing(
                 .fold(fresh | gone, |all, delta| all | delta.rows);
             let mut told = all;
             if interest.is_some() {
-                // What comes into sight or goes out of it, or moves to another row, is told at once.
+                // What comes into view_time or goes out of it, or moves to another row, is told at once.
                 rows_of(gone | fresh).for_each(|row| relevance[row] = 255);
                 // Pages take turns, so that not all have theirs at once.
                 let time = history.count().wrapping_add(place.page);

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::grid::Grid;
+use super::jitter_buffer::Interpolation;
 use super::page::{PAGE_ROWS, Page, rows_of};
-use super::playout::Interpolation;
 use super::store::history::{History, holds};
 use super::store::rows::{Piece, write_rows};
 use super::store::{Known, Store};

@@ -77,7 +77,7 @@ pub(super) struct Known {
 /// What a part brought.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
-pub struct Received {
+pub struct ReceivedPart {
     /// The tick it tells of.
     pub tick: Tick,
     /// Its number.
@@ -144,13 +144,13 @@ impl Store {
     ///
     /// # Errors
     /// If it is damaged; then nothing has changed.
-    pub fn handle(&mut self, bytes: &[u8]) -> Result<Received, DecodeError> {
+    pub fn handle(&mut self, bytes: &[u8]) -> Result<ReceivedPart, DecodeError> {
         let result = self.read(bytes);
         self.stats.damaged += u64::from(result.is_err());
         result
     }
 
-    fn read(&mut self, bytes: &[u8]) -> Result<Received, DecodeError> {
+    fn read(&mut self, bytes: &[u8]) -> Result<ReceivedPart, DecodeError> {
         let header = part::read_header(&self.grid, bytes)?;
         if !self.numbers.is_new(header.number) {
             self.stats.doubled += 1;
@@ -189,8 +189,8 @@ impl Store {
         }
     }
 
-    fn received(&self, header: &PartHeader, is_new: bool) -> Received {
-        Received {
+    fn received(&self, header: &PartHeader, is_new: bool) -> ReceivedPart {
+        ReceivedPart {
             tick: header.tick,
             number: header.number,
             is_new,

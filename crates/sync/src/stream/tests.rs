@@ -7,7 +7,7 @@ use samestep_wire::DecodeError;
 use super::grid::Grid;
 use super::page::{PAGE_ROWS, Page, first_rows, rows_of};
 use super::part::{self, PartHeader, Place, Said};
-use super::{Publisher, PublisherConfig, StreamPart};
+use super::{PacketPart, Publisher, PublisherConfig};
 use crate::interest::{Interest, Relevance};
 use crate::random::Rng;
 use crate::table::{Schema, Table};
@@ -341,7 +341,7 @@ fn converse(seed: u64, has_interest: bool, has_budget: bool) {
     let loss = rng.unit() * 0.5;
     let mut interest = Interest::new(&schema);
     let mut truths: Vec<Truth> = Vec::new();
-    let mut on_the_way: Vec<StreamPart> = Vec::new();
+    let mut on_the_way: Vec<PacketPart> = Vec::new();
     let mut tick = Tick(rng.below(1000).into());
     let begin = tick;
     let rounds = 60;
@@ -448,7 +448,7 @@ fn a_segment_is_coded_once_for_all() {
     let mut publisher = Publisher::new(&Field::schema(), PublisherConfig::default());
     (0..10).for_each(|peer| publisher.join(PeerId(peer)));
     publisher.publish(Tick(1), &field.table());
-    let mut written: Vec<Vec<StreamPart>> = vec![Vec::new(); 10];
+    let mut written: Vec<Vec<PacketPart>> = vec![Vec::new(); 10];
     for (peer, parts) in written.iter_mut().enumerate() {
         publisher.write(PeerId(peer as u16), None, None, parts);
     }

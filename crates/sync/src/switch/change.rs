@@ -5,8 +5,8 @@ use core::time::Duration;
 use super::message::{Checkpoint, Message};
 use super::{Before, Beginning, Decree, Handover, Lent, Switch, SwitchableModel, policy};
 use crate::{
-    AdoptError, Conditions, Delivery, Member, Model, ModelEvent, Outgoing, PeerId, PlayerId,
-    Status, World,
+    AdoptError, Delivery, Member, Model, ModelEvent, Outgoing, PeerId, PlayerId, Status,
+    SwitchConditions, World,
 };
 
 /// How long the model before is kept for those who have not left it.
@@ -452,7 +452,7 @@ impl Switch {
             .iter()
             .filter(|member| member.in_sync && !member.watches);
         let farthest = playing.clone().map(|member| member.latency).max();
-        let conditions = Conditions {
+        let conditions = SwitchConditions {
             players: playing.map(|member| member.players.len()).sum(),
             entities: policy.count_entities(world),
             round_trip: 2 * farthest.unwrap_or_default(),

@@ -152,7 +152,7 @@ impl Switch {
             return;
         }
         self.decree = Some(decree);
-        self.running.hold(decree.tick);
+        self.running.stop_at(decree.tick);
         self.wake_at(now);
     }
 

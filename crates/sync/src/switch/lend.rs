@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use super::said::{Applied, strip, unwrap, wrap};
 use crate::{
-    AdoptError, Chunk, Divergence, Interest, Patched, PlayerId, Scene, Schema, Table, Tick,
-    TickInputs, Tree, World,
+    AdoptError, ChecksumTree, Divergence, Interest, Patched, PlayerId, RowChunk, Scene, Schema,
+    Table, Tick, TickInputs, World,
 };
 
 /// What is learnt from what a model does with the world.
@@ -63,7 +63,7 @@ impl World for Lent<'_> {
         self.world.get_mut().step(tick, &self.book.plain);
     }
 
-    fn settle(&mut self, tick: Tick, inputs: &TickInputs) {
+    fn confirm(&mut self, tick: Tick, inputs: &TickInputs) {
         for (player, wrapped) in inputs.entries() {
             self.book.applied.on_settled(player, unwrap(wrapped).0);
         }
@@ -71,7 +71,7 @@ impl World for Lent<'_> {
         if !Arc::ptr_eq(&self.book.players, inputs.shared_players()) {
             self.book.players = inputs.shared_players().clone();
         }
-        self.world.get_mut().settle(tick, &self.book.plain);
+        self.world.get_mut().confirm(tick, &self.book.plain);
     }
 
     fn save(&mut self, tick: Tick) {
@@ -101,15 +101,15 @@ impl World for Lent<'_> {
         self.world().checksum_at(saved)
     }
 
-    fn witness(&mut self, tick: Tick, checksum: u64) {
-        self.world().witness(tick, checksum);
+    fn record_checksum(&mut self, tick: Tick, checksum: u64) {
+        self.world().record_checksum(tick, checksum);
     }
 
-    fn tree_at(&mut self, saved: Tick) -> Option<Tree> {
-        self.world().tree_at(saved)
+    fn checksum_tree_at(&mut self, saved: Tick) -> Option<ChecksumTree> {
+        self.world().checksum_tree_at(saved)
     }
 
-    fn rows_at(&mut self, saved: Tick, parts: Option<&[Chunk]>) -> Option<Vec<u8>> {
+    fn rows_at(&mut self, saved: Tick, parts: Option<&[RowChunk]>) -> Option<Vec<u8>> {
         self.world().rows_at(saved, parts)
     }
 
@@ -132,7 +132,7 @@ impl World for Lent<'_> {
         self.world().replaced(tick);
     }
 
-    fn bundle(
+    fn desync_bundle(
         &mut self,
         saved: Tick,
         ticks: &[TickInputs],
@@ -146,7 +146,7 @@ impl World for Lent<'_> {
                 plain
             })
             .collect();
-        self.world().bundle(saved, &plain, divergence)
+        self.world().desync_bundle(saved, &plain, divergence)
     }
 
     fn scene(&mut self) -> &mut dyn Scene {
@@ -168,12 +168,12 @@ impl Scene for Lent<'_> {
     }
 
     // What is held has no number.
-    fn doing(&self, doing: &mut TickInputs) {
-        self.world.borrow_mut().scene().doing(doing);
+    fn held_inputs(&self, held: &mut TickInputs) {
+        self.world.borrow_mut().scene().held_inputs(held);
     }
 
-    fn replace(&mut self, tick: Tick, table: &Table, doing: &TickInputs) -> Result<(), AdoptError> {
-        self.world().scene().replace(tick, table, doing)
+    fn replace(&mut self, tick: Tick, table: &Table, held: &TickInputs) -> Result<(), AdoptError> {
+        self.world().scene().replace(tick, table, held)
     }
 
     fn merge(&self, late: &[u8], due: &[u8]) -> Option<Vec<u8>> {
@@ -188,12 +188,12 @@ impl Scene for Lent<'_> {
         self.world.borrow_mut().scene().interest(viewers, interest);
     }
 
-    fn tell(&self, viewers: &[PlayerId], out: &mut Vec<u8>) -> usize {
-        self.world.borrow_mut().scene().tell(viewers, out)
+    fn write_events(&self, viewers: &[PlayerId], out: &mut Vec<u8>) -> usize {
+        self.world.borrow_mut().scene().write_events(viewers, out)
     }
 
-    fn hear(&mut self, tick: Tick, count: usize, events: &[u8]) -> bool {
-        self.world().scene().hear(tick, count, events)
+    fn handle_events(&mut self, tick: Tick, count: usize, events: &[u8]) -> bool {
+        self.world().scene().handle_events(tick, count, events)
     }
 
     fn draw(&mut self, now: Duration, table: Option<&Table>, own: Option<&[PlayerId]>) {

@@ -10,7 +10,7 @@ pub(super) const EVERY: Duration = Duration::from_secs(1);
 
 /// What a policy decides by.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Conditions {
+pub struct SwitchConditions {
     /// Players that take part.
     pub players: usize,
     /// Rows of all collections of the state.
@@ -26,17 +26,17 @@ pub struct Conditions {
 }
 
 /// Says which model to go on with; `None` for the one that runs.
-pub type Decide = Box<dyn FnMut(&Conditions) -> Option<usize> + Send>;
+pub type SwitchPolicy = Box<dyn FnMut(&SwitchConditions) -> Option<usize> + Send>;
 
 /// A policy, and when it is asked next.
 pub(super) struct Policy {
-    pub(super) decide: Decide,
+    pub(super) decide: SwitchPolicy,
     pub(super) next: Duration,
     table: Option<Table>,
 }
 
 impl Policy {
-    pub(super) fn new(decide: Decide) -> Policy {
+    pub(super) fn new(decide: SwitchPolicy) -> Policy {
         Policy {
             decide,
             next: Duration::ZERO,

@@ -187,8 +187,8 @@ pub(super) fn strip(inputs: &TickInputs, out: &mut TickInputs) {
     for (player, wrapped) in inputs.entries() {
         out.push(player, unwrap(wrapped).1);
     }
-    for (player, sight) in inputs.sights() {
-        out.set_sight(*player, *sight);
+    for (player, view_time) in inputs.view_times() {
+        out.set_view_time(*player, *view_time);
     }
 }
 

@@ -8,8 +8,8 @@ use std::time::Duration;
 use samestep_session::PlayerId;
 use samestep_sublockus::{Ability, Place, SublockusEvent};
 use samestep_sync::{
-    AdoptError, Delivery, Model, ModelEvent, Outgoing, PeerId, Roster, Sight, StateSync, Status,
-    Tick, World,
+    AdoptError, Delivery, Model, ModelEvent, Outgoing, PeerId, Roster, StateSync, Status, Tick,
+    ViewTime, World,
 };
 
 /// What a client claims about what it did, by the input as it travels.
@@ -49,13 +49,13 @@ impl Liar {
         let mut out = said.head.to_vec();
         for entry in &said.entries {
             let claim = claims.get(&(entry.player, entry.input.to_vec()));
-            let mut sight = entry.sight;
+            let mut view_time = entry.view_time;
             match claim {
                 Some(Claim::Seen(tick)) => {
-                    sight = Some(Sight {
+                    view_time = Some(ViewTime {
                         before: *tick,
                         after: *tick,
-                        part: 0,
+                        fraction: 0,
                     });
                 }
                 Some(Claim::Hit(victim)) => self.forged.push_back(Outgoing {
@@ -65,7 +65,7 @@ impl Liar {
                 }),
                 None => {}
             }
-            entry.write(said.tick, sight, &mut out);
+            entry.write(said.tick, view_time, &mut out);
         }
         message.bytes = out;
     }
@@ -107,7 +107,7 @@ struct Said<'a> {
 struct Entry<'a> {
     player: PlayerId,
     tick: Tick,
-    sight: Option<Sight>,
+    view_time: Option<ViewTime>,
     input: &'a [u8],
 }
 
@@ -130,14 +130,14 @@ impl<'a> Said<'a> {
             let player = PlayerId(number(r)? as u16);
             let of = Tick((tick.0 as i64 + signed(r)?) as u64);
             let start = number(r)?;
-            let sight = match start & 1 == 1 {
+            let view_time = match start & 1 == 1 {
                 true => {
                     let before = Tick((of.0 as i64 - signed(r)?) as u64);
                     let (after, part) = (Tick(before.0 + number(r)?), number(r)? as u16);
-                    Some(Sight {
+                    Some(ViewTime {
                         before,
                         after,
-                        part,
+                        fraction: part,
                     })
                 }
                 false => None,
@@ -147,7 +147,7 @@ impl<'a> Said<'a> {
             entries.push(Entry {
                 player,
                 tick: of,
-                sight,
+                view_time,
                 input,
             });
         }
@@ -160,15 +160,15 @@ impl<'a> Said<'a> {
 }
 
 impl Entry<'_> {
-    fn write(&self, said: Tick, sight: Option<Sight>, out: &mut Vec<u8>) {
+    fn write(&self, said: Tick, view_time: Option<ViewTime>, out: &mut Vec<u8>) {
         put(out, self.player.0.into());
         put_signed(out, self.tick.0 as i64 - said.0 as i64);
         let length = (self.input.len() as u64) << 1;
-        put(out, length | u64::from(sight.is_some()));
-        if let Some(sight) = sight {
-            put_signed(out, self.tick.0 as i64 - sight.before.0 as i64);
-            put(out, sight.after.since(sight.before));
-            put(out, sight.part.into());
+        put(out, length | u64::from(view_time.is_some()));
+        if let Some(view_time) = view_time {
+            put_signed(out, self.tick.0 as i64 - view_time.before.0 as i64);
+            put(out, view_time.after.since(view_time.before));
+            put(out, view_time.fraction.into());
         }
         out.extend_from_slice(self.input);
     }
@@ -254,8 +254,8 @@ impl Model for Liar {
         self.honest.view(now, world)
     }
 
-    fn hold(&mut self, tick: Tick) {
-        self.honest.hold(tick);
+    fn stop_at(&mut self, tick: Tick) {
+        self.honest.stop_at(tick);
     }
 
     fn poll_timeout(&self) -> Option<Duration> {
@@ -274,8 +274,8 @@ impl Model for Liar {
         self.honest.checkpoint(now, newcomer, world)
     }
 
-    fn hand_out(&mut self, now: Duration, world: &mut dyn World) {
-        self.honest.hand_out(now, world);
+    fn send_state_to_all(&mut self, now: Duration, world: &mut dyn World) {
+        self.honest.send_state_to_all(now, world);
     }
 
     fn adopt(
@@ -303,27 +303,27 @@ mod tests {
         for value in [998, 40, 2] {
             put(&mut message, value);
         }
-        let sight = Some(Sight {
+        let view_time = Some(ViewTime {
             before: Tick(990),
             after: Tick(993),
-            part: 400,
+            fraction: 400,
         });
-        let inputs: [(&[u8], Option<Sight>); 2] = [(&[5, 6, 7, 8], sight), (&[9], None)];
-        for (input, sight) in inputs {
+        let inputs: [(&[u8], Option<ViewTime>); 2] = [(&[5, 6, 7, 8], view_time), (&[9], None)];
+        for (input, view_time) in inputs {
             let entry = Entry {
                 player: PlayerId(3),
                 tick: entry,
-                sight,
+                view_time,
                 input,
             };
-            entry.write(said, sight, &mut message);
+            entry.write(said, view_time, &mut message);
         }
         let read = Said::read(&message).unwrap();
         assert_eq!((read.tick, read.entries.len()), (said, 2));
-        assert_eq!(read.entries[0].sight, sight);
+        assert_eq!(read.entries[0].view_time, view_time);
         let mut again = read.head.to_vec();
         for entry in &read.entries {
-            entry.write(read.tick, entry.sight, &mut again);
+            entry.write(read.tick, entry.view_time, &mut again);
         }
         assert_eq!(again, message);
         assert!(Said::read(&[1, 2, 3]).is_none());

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use samestep_sim::NodeId;
-use samestep_sync::{Model, Sent, Snapshot, SnapshotConfig, StateSync, StateSyncConfig};
+use samestep_sync::{Model, SentStats, Snapshot, SnapshotConfig, StateSync, StateSyncConfig};
 
 use crate::display::{DisplayMatch, Seen, Viewer};
 use crate::samples::{Counts, Course};
@@ -35,7 +35,7 @@ pub trait Authority: Model {
         Self: Sized;
 
     /// What the authority has sent so far.
-    fn sent(&self) -> Sent;
+    fn sent(&self) -> SentStats;
 }
 
 impl Authority for Snapshot {
@@ -43,7 +43,7 @@ impl Authority for Snapshot {
         Snapshot::new(config.clone()).map_err(|error| error.to_string())
     }
 
-    fn sent(&self) -> Sent {
+    fn sent(&self) -> SentStats {
         Snapshot::sent(self)
     }
 }
@@ -57,7 +57,7 @@ impl Authority for StateSync {
         StateSync::new(config).map_err(|error| error.to_string())
     }
 
-    fn sent(&self) -> Sent {
+    fn sent(&self) -> SentStats {
         StateSync::sent(self)
     }
 }
@@ -149,7 +149,7 @@ fn sample<G: ScriptedGame, M: Authority>(
 /// What has been sent so far.
 struct Totals {
     up: Vec<u64>,
-    sent: Sent,
+    sent: SentStats,
     line: (u64, u64),
 }
 

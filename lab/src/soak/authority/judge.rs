@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use samestep_session::State;
 use samestep_sublockus::{Character, Sublockus, SublockusEvent};
-use samestep_sync::{PlayerId, Stage, Tick};
+use samestep_sync::{EventStage, PlayerId, Tick};
 
 use super::{HOST, Script, Setting};
 use samestep_sim::NodeId;
@@ -86,7 +86,7 @@ impl<M: Setting> Script<'_, M> {
             };
             let confirmed = told
                 .into_iter()
-                .filter(|told| told.stage == Stage::Confirmed);
+                .filter(|told| told.stage == EventStage::Confirmed);
             let confirmed = confirmed.map(|told| (told.tick, told.event));
             match moment {
                 Some(moment) => {

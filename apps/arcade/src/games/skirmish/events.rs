@@ -2,7 +2,7 @@
 
 use eframe::egui::{Align2, Color32, Pos2, vec2};
 use samestep_skirmish::{BuildingId, Skirmish, SkirmishEvent, UnitKind};
-use samestep_sync::{PlayerId, Stage};
+use samestep_sync::{EventStage, PlayerId};
 
 use super::ground::Sight;
 use super::spot;
@@ -17,12 +17,12 @@ const MOST: usize = 250;
 pub(super) fn paint(sight: Sight<'_>, scene: &Scene<'_, Skirmish>, canvas: &mut Canvas) {
     // What was shown as predicted is not shown again when it is sure.
     let is_news = |happened: &&Happened<'_, SkirmishEvent>| {
-        happened.stage != Stage::Confirmed || !happened.was_predicted
+        happened.stage != EventStage::Confirmed || !happened.was_predicted
     };
     for happened in scene.happened.iter().filter(is_news).take(MOST) {
         let flash = Flash {
             age: (happened.ago / FADES).clamp(0.0, 1.0),
-            is_cancelled: happened.stage == Stage::Cancelled,
+            is_cancelled: happened.stage == EventStage::Cancelled,
         };
         match *happened.event {
             SkirmishEvent::Killed {

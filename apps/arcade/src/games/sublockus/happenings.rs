@@ -2,7 +2,7 @@
 
 use eframe::egui::{Color32, Vec2, vec2};
 use samestep_sublockus::{Ability, Sublockus, SublockusEvent};
-use samestep_sync::Stage;
+use samestep_sync::EventStage;
 
 use crate::canvas::{Canvas, mix};
 use crate::drawn::{FADES, Happened, Scene};
@@ -38,15 +38,15 @@ fn shown<'a>(happened: &'a Events<'a>) -> impl Iterator<Item = Shown<'a>> {
     happened.iter().enumerate().filter_map(|(at, told)| {
         let is_same = |other: &&Happened<'_, SublockusEvent>| other.event == told.event;
         let clear = match told.stage {
-            Stage::Cancelled => return None,
-            Stage::Confirmed if told.was_predicted => return None,
-            Stage::Confirmed => 1.0,
-            Stage::Predicted => {
+            EventStage::Cancelled => return None,
+            EventStage::Confirmed if told.was_predicted => return None,
+            EventStage::Confirmed => 1.0,
+            EventStage::Predicted => {
                 let later = happened[..at].iter().rfind(is_same);
                 match later.map(|told| told.stage) {
-                    Some(Stage::Cancelled) => return None,
-                    Some(Stage::Confirmed) => 1.0,
-                    Some(Stage::Predicted) | None => UNSURE,
+                    Some(EventStage::Cancelled) => return None,
+                    Some(EventStage::Confirmed) => 1.0,
+                    Some(EventStage::Predicted) | None => UNSURE,
                 }
             }
         };
@@ -104,7 +104,7 @@ pub(super) fn paint_above(game: &Sublockus, scene: &Scene<'_, Sublockus>, canvas
         paint_event(game, &shown, canvas);
     }
     for told in scene.happened {
-        if told.stage == Stage::Cancelled
+        if told.stage == EventStage::Cancelled
             && let Some((_, place)) = told.event.place()
         {
             let left = 1.0 - told.ago / FADES;
@@ -193,11 +193,11 @@ mod tests {
 
     use super::*;
 
-    fn told(stage: Stage, ago: f32, event: &SublockusEvent) -> Happened<'_, SublockusEvent> {
+    fn told(stage: EventStage, ago: f32, event: &SublockusEvent) -> Happened<'_, SublockusEvent> {
         Happened {
             ago,
             stage,
-            was_predicted: stage != Stage::Predicted,
+            was_predicted: stage != EventStage::Predicted,
             event,
         }
     }
@@ -208,8 +208,8 @@ mod tests {
             player: PlayerId(1),
         };
         let happened = [
-            told(Stage::Confirmed, 0.1, &event),
-            told(Stage::Predicted, 0.2, &event),
+            told(EventStage::Confirmed, 0.1, &event),
+            told(EventStage::Predicted, 0.2, &event),
         ];
         let all: Vec<_> = shown(&happened).map(|s| (s.ago, s.clear)).collect();
         assert_eq!(all, [(0.2, 1.0)]);
@@ -220,12 +220,12 @@ mod tests {
     #[test]
     fn what_may_be_taken_back_is_pale_and_what_was_is_gone() {
         let event = SublockusEvent::RoundBegan;
-        let predicted = [told(Stage::Predicted, 0.2, &event)];
+        let predicted = [told(EventStage::Predicted, 0.2, &event)];
         let all: Vec<_> = shown(&predicted).map(|s| s.clear).collect();
         assert_eq!(all, [UNSURE]);
         let cancelled = [
-            told(Stage::Cancelled, 0.1, &event),
-            told(Stage::Predicted, 0.2, &event),
+            told(EventStage::Cancelled, 0.1, &event),
+            told(EventStage::Predicted, 0.2, &event),
         ];
         assert_eq!(shown(&cancelled).count(), 0);
     }

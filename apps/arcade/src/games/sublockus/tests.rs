@@ -5,7 +5,7 @@ use samestep_sublockus::{
     Ability, Angle, ArenaChoice, Bot, Builtin, Controls, ItemKind, Sublockus, SublockusConfig,
     SublockusEvent,
 };
-use samestep_sync::{EntityId, Live, Occurrence, PlayerId, Stage, Tick, TickInputs, World};
+use samestep_sync::{EntityId, EventStage, Live, PlayerId, Tick, TickInputs, TimedEvent, World};
 
 use super::memory::Grip;
 use super::{extent, spot};
@@ -23,7 +23,7 @@ const MOST_TRIANGLES: [usize; 2] = [4_000, 8_000];
 fn play(
     builtin: Builtin,
     seconds: u64,
-    mut each: impl FnMut(&Sublockus, &[Occurrence<SublockusEvent>]),
+    mut each: impl FnMut(&Sublockus, &[TimedEvent<SublockusEvent>]),
 ) -> Sublockus {
     let config = SublockusConfig {
         seed: 5,
@@ -44,7 +44,7 @@ fn play(
             }
         }
         game.step(tick, &inputs);
-        game.settle(tick, &inputs);
+        game.confirm(tick, &inputs);
         let told: Vec<_> = std::iter::from_fn(|| game.poll_event()).collect();
         each(game.state(), &told);
     }
@@ -96,7 +96,7 @@ const SCREENS: [Vec2; 5] = [
 fn every_arena_is_drawn_for_everyone_and_takes_few_triangles() {
     let viewers = || (0..=PLAYERS).map(|player| (player < PLAYERS).then_some(PlayerId(player)));
     for builtin in Builtin::ALL {
-        let mut lately: Vec<(u32, Stage, SublockusEvent)> = Vec::new();
+        let mut lately: Vec<(u32, EventStage, SublockusEvent)> = Vec::new();
         let mut most = 0;
         let grips: Vec<Grip> = viewers().map(|_| Grip::default()).collect();
         let game = play(builtin, 20, |game, told| {
@@ -195,14 +195,18 @@ fn everything_that_can_happen_is_drawn_at_every_age() {
         place,
         aim,
     }));
-    for stage in [Stage::Predicted, Stage::Confirmed, Stage::Cancelled] {
+    for stage in [
+        EventStage::Predicted,
+        EventStage::Confirmed,
+        EventStage::Cancelled,
+    ] {
         for tenth in 0..=8 {
             let happened: Vec<_> = events
                 .iter()
                 .map(|event| Happened {
                     ago: tenth as f32 / 10.0,
                     stage,
-                    was_predicted: stage == Stage::Cancelled,
+                    was_predicted: stage == EventStage::Cancelled,
                     event,
                 })
                 .collect();
@@ -287,7 +291,7 @@ fn step(game: &mut Live<Sublockus>, controls: Controls) {
     inputs.give(PlayerId(0), &controls);
     let tick = game.tick();
     game.step(tick, &inputs);
-    game.settle(tick, &inputs);
+    game.confirm(tick, &inputs);
 }
 
 #[test]

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use samestep_sync::{
-    AdoptError, Chunk, Divergence, Live, Occurrence, Patched, Scene, Tick, TickInputs, Tree, World,
+    AdoptError, ChecksumTree, Divergence, Live, Patched, RowChunk, Scene, Tick, TickInputs,
+    TimedEvent, World,
 };
 
 use super::pasture::{Bleat, Pasture};
@@ -25,7 +26,7 @@ pub(super) enum Said {
     /// It goes on from a state of another, with this check value.
     Adopted(Tick, u64),
     /// What it said of events since the last time.
-    Events(Vec<Occurrence<Bleat>>),
+    Events(Vec<TimedEvent<Bleat>>),
 }
 
 impl Told {
@@ -68,8 +69,8 @@ impl World for Told {
         self.simulated.insert(tick.next(), self.live.checksum());
     }
 
-    fn settle(&mut self, tick: Tick, inputs: &TickInputs) {
-        self.live.settle(tick, inputs);
+    fn confirm(&mut self, tick: Tick, inputs: &TickInputs) {
+        self.live.confirm(tick, inputs);
         let checksum = self.simulated.remove(&tick.next());
         let checksum = checksum.expect("a tick that is final has been simulated");
         self.simulated = self.simulated.split_off(&tick.next());
@@ -97,15 +98,15 @@ impl World for Told {
         self.live.checksum_at(saved)
     }
 
-    fn witness(&mut self, tick: Tick, checksum: u64) {
-        self.live.witness(tick, checksum);
+    fn record_checksum(&mut self, tick: Tick, checksum: u64) {
+        self.live.record_checksum(tick, checksum);
     }
 
-    fn tree_at(&mut self, saved: Tick) -> Option<Tree> {
-        self.live.tree_at(saved)
+    fn checksum_tree_at(&mut self, saved: Tick) -> Option<ChecksumTree> {
+        self.live.checksum_tree_at(saved)
     }
 
-    fn rows_at(&mut self, saved: Tick, parts: Option<&[Chunk]>) -> Option<Vec<u8>> {
+    fn rows_at(&mut self, saved: Tick, parts: Option<&[RowChunk]>) -> Option<Vec<u8>> {
         self.live.rows_at(saved, parts)
     }
 
@@ -133,13 +134,13 @@ impl World for Told {
         Ok(())
     }
 
-    fn bundle(
+    fn desync_bundle(
         &mut self,
         saved: Tick,
         ticks: &[TickInputs],
         divergence: &Divergence,
     ) -> Option<Vec<u8>> {
-        self.live.bundle(saved, ticks, divergence)
+        self.live.desync_bundle(saved, ticks, divergence)
     }
 
     fn scene(&mut self) -> &mut dyn Scene {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use samestep_session::Presence;
-use samestep_sync::{Live, Playback, Replay, Stage, Tick};
+use samestep_sync::{EventStage, Live, Playback, Replay, Tick};
 
 use super::pasture::Pasture;
 use super::told::Said;
@@ -239,7 +239,7 @@ impl<S: Settings> Script<'_, S> {
                         .try_for_each(|told| program.notes.events.on_occurrence(told, settled));
                     for told in occurrences
                         .into_iter()
-                        .filter(|told| told.stage == Stage::Confirmed)
+                        .filter(|told| told.stage == EventStage::Confirmed)
                     {
                         let of = fresh.iter_mut().rfind(|word| word.tick == told.tick.next());
                         if let Some(Word {

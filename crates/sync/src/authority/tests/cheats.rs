@@ -4,7 +4,7 @@ use samestep_wire::encode_to_vec;
 
 use super::meadow::{Field, Meadow, Walk};
 use crate::authority::message::{Entry, Message, Said};
-use crate::{Model, PeerId, PlayerId, Sight, StateSync, StateSyncConfig, Tick};
+use crate::{Model, PeerId, PlayerId, StateSync, StateSyncConfig, Tick, ViewTime};
 
 fn field() -> Field<StateSync> {
     let model = || StateSync::new(StateSyncConfig::default()).unwrap();
@@ -48,7 +48,7 @@ fn the_players_of_others_do_not_listen() {
     let entry = Entry {
         player: PlayerId(2),
         tick: tick + 2,
-        sight: None,
+        view_time: None,
         input: &input,
     };
     let forged = said(&field, vec![entry]);
@@ -67,15 +67,15 @@ fn what_is_beyond_all_measure_is_refused() {
         shout: false,
     })
     .unwrap();
-    let sight = Sight {
+    let view_time = ViewTime {
         before: Tick(0),
         after: Tick(u64::MAX),
-        part: 0,
+        fraction: 0,
     };
     let entry = |at: u64, input| Entry {
         player: PlayerId(1),
         tick: Tick(at),
-        sight: Some(sight),
+        view_time: Some(view_time),
         input,
     };
     let nonsense = [7];
@@ -105,7 +105,7 @@ fn numbers_out_of_turn_are_not_heard() {
     let entry = Entry {
         player: PlayerId(1),
         tick: tick + 1,
-        sight: None,
+        view_time: None,
         input: &input,
     };
     let mut forged = said(&field, vec![entry]);

@@ -73,15 +73,15 @@ impl Spy {
         let walkers = rows.map(|row| (row.cells[0] as u16, row.cells[1] as i32));
         let walkers = walkers.collect();
         let mut held = TickInputs::new();
-        self.kinds.doing(&self.table, &mut held);
+        self.kinds.held_inputs(&self.table, &mut held);
         (walkers, held)
     }
 }
 
-/// Players 1 and 3 are out of each other's sight until one comes nearer; all that is sent to player 1 is read.
+/// Players 1 and 3 are out of each other's view_time until one comes nearer; all that is sent to player 1 is read.
 fn cannot_be_read<M: Model>(exactly: bool, model: impl Fn() -> M) {
     let mut game = Meadow::new(20);
-    game.sight = 150;
+    game.view_time = 150;
     let mut field = Field::new(4, 20, &game, model);
     let mut spy = Spy::new(exactly);
     let mut sent = core::mem::take(&mut field.sent[1]);

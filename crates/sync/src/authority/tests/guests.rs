@@ -4,7 +4,8 @@ use core::time::Duration;
 
 use super::meadow::{Field, Meadow, Shout};
 use crate::{
-    Model, Occurrence, PlayerId, Snapshot, SnapshotConfig, Stage, StateSync, StateSyncConfig, Tick,
+    EventStage, Model, PlayerId, Snapshot, SnapshotConfig, StateSync, StateSyncConfig, Tick,
+    TimedEvent,
 };
 
 fn snapshot() -> Snapshot {
@@ -15,7 +16,7 @@ fn state_sync() -> StateSync {
     StateSync::new(StateSyncConfig::default()).unwrap()
 }
 
-fn heard<M: Model>(field: &mut Field<M>, at: usize) -> Vec<Occurrence<Shout>> {
+fn heard<M: Model>(field: &mut Field<M>, at: usize) -> Vec<TimedEvent<Shout>> {
     let world = &mut field.peers[at].world;
     core::iter::from_fn(|| world.poll_event()).collect()
 }
@@ -37,7 +38,7 @@ fn guests_see_what_the_authority_simulates() {
         assert_eq!(told.len(), 1, "{told:?}");
         assert_eq!(
             (told[0].stage, told[0].event),
-            (Stage::Confirmed, Shout(PlayerId(1), 1))
+            (EventStage::Confirmed, Shout(PlayerId(1), 1))
         );
     }
     let flowers = |at: usize| field.peers[at].world.state().flowers.clone();
@@ -67,10 +68,10 @@ fn one_s_own_input_takes_effect_at_once_and_nothing_is_corrected() {
     assert_eq!(status.corrections, before, "{status:?}");
     assert!(status.lead > Duration::from_millis(50) && status.lead < Duration::from_millis(80));
     let told = heard(&mut field, 1);
-    let stages = |stage: Stage| told.iter().filter(|told| told.stage == stage).count();
-    assert_eq!(stages(Stage::Predicted), 10);
-    assert_eq!(stages(Stage::Confirmed), 10);
-    assert_eq!(stages(Stage::Cancelled), 0);
+    let stages = |stage: EventStage| told.iter().filter(|told| told.stage == stage).count();
+    assert_eq!(stages(EventStage::Predicted), 10);
+    assert_eq!(stages(EventStage::Confirmed), 10);
+    assert_eq!(stages(EventStage::Cancelled), 0);
     assert_eq!(heard(&mut field, 0).len(), 10);
 }
 
@@ -96,8 +97,10 @@ fn loss_and_jitter_stop_nobody() {
     // Every shout came to pass once, whenever it arrived.
     let shouts = field.peers[0].world.state().walker(PlayerId(1));
     assert_eq!(shouts.unwrap().shouts, 15);
-    let confirmed = |told: Vec<Occurrence<Shout>>| -> Vec<Shout> {
-        let confirmed = told.iter().filter(|told| told.stage == Stage::Confirmed);
+    let confirmed = |told: Vec<TimedEvent<Shout>>| -> Vec<Shout> {
+        let confirmed = told
+            .iter()
+            .filter(|told| told.stage == EventStage::Confirmed);
         confirmed.map(|told| told.event).collect()
     };
     let at_authority = confirmed(heard(&mut field, 0));
@@ -147,7 +150,7 @@ fn who_comes_later_is_given_what_it_may_see() {
 #[test]
 fn what_is_hidden_is_not_there() {
     let mut game = Meadow::new(0);
-    game.sight = 150;
+    game.view_time = 150;
     let mut field = Field::new(4, 20, &game, snapshot);
     field.run(500);
     field.walk(3, 1, true);

@@ -44,7 +44,7 @@ pub(super) struct Meadow {
     pub walkers: Entities<Walker>,
     pub flowers: Entities<(i32, i32)>,
     /// Beyond this nobody sees anybody.
-    pub sight: i32,
+    pub view_time: i32,
 }
 
 #[derive(Clone, Copy, PartialEq, Debug, Wire)]
@@ -55,7 +55,7 @@ impl Meadow {
         let mut meadow = Meadow {
             walkers: Entities::new(),
             flowers: Entities::new(),
-            sight: 0,
+            view_time: 0,
         };
         for place in 0..flowers {
             meadow.flowers.insert((place, 7));
@@ -107,7 +107,7 @@ impl Simulation for Meadow {
     }
 
     fn interest(&self, viewers: &[PlayerId], interest: &mut Interest) {
-        if self.sight == 0 {
+        if self.view_time == 0 {
             return;
         }
         let eyes: Vec<i32> = viewers
@@ -118,7 +118,7 @@ impl Simulation for Meadow {
         for (row, walker) in self.walkers.as_slice().iter().enumerate() {
             let seen = eyes
                 .iter()
-                .any(|eye| (eye - walker.place).abs() <= self.sight);
+                .any(|eye| (eye - walker.place).abs() <= self.view_time);
             walkers.row(
                 row,
                 if seen {
@@ -131,7 +131,7 @@ impl Simulation for Meadow {
     }
 
     fn perceives(&self, viewers: &[PlayerId], event: &Shout) -> bool {
-        self.sight == 0 || viewers.contains(&event.0)
+        self.view_time == 0 || viewers.contains(&event.0)
     }
 }
 

@@ -1,6 +1,6 @@
 use super::shore::{Beach, Shore};
 use crate::lockstep::*;
-use crate::{Occurrence, Stage};
+use crate::{EventStage, TimedEvent};
 
 type Event = <Beach as crate::Simulation>::Event;
 
@@ -30,15 +30,17 @@ fn play(shore: &mut Shore, rounds: usize) -> u32 {
 }
 
 /// What everyone was told, and whether each event was resolved once.
-fn told(shore: &mut Shore) -> Vec<Vec<Occurrence<Event>>> {
+fn told(shore: &mut Shore) -> Vec<Vec<TimedEvent<Event>>> {
     let peers = shore.peers.iter_mut();
     peers
         .map(|peer| core::iter::from_fn(|| peer.world.poll_event()).collect())
         .collect()
 }
 
-fn confirmed(told: &[Occurrence<Event>]) -> Vec<(Tick, Event)> {
-    let confirmed = told.iter().filter(|event| event.stage == Stage::Confirmed);
+fn confirmed(told: &[TimedEvent<Event>]) -> Vec<(Tick, Event)> {
+    let confirmed = told
+        .iter()
+        .filter(|event| event.stage == EventStage::Confirmed);
     confirmed.map(|event| (event.tick, event.event)).collect()
 }
 
@@ -101,9 +103,11 @@ fn loss_stops_nobody_and_each_event_is_resolved_once() {
             let of = |stage| told.iter().filter(|event| event.stage == stage).count();
             let status = shore.peers[peer].model.status();
             // A host is in the middle: where guests allow for the way to each other, it knows nearly everything in time.
-            let predicts = of(Stage::Predicted) > 0 || (!mesh && peer == 0);
+            let predicts = of(EventStage::Predicted) > 0 || (!mesh && peer == 0);
             assert!(predicts, "{status:?}");
-            assert!(of(Stage::Confirmed) >= of(Stage::Predicted) - of(Stage::Cancelled));
+            assert!(
+                of(EventStage::Confirmed) >= of(EventStage::Predicted) - of(EventStage::Cancelled)
+            );
             assert!(shore.peers[peer].model.head.since(before[peer]) > 600);
         }
     }

@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::{
-    Events, Input, Inputs, Live, Past, PlayerId, Recorder, ReplayHeader, Replicate, Rng, Sight,
-    Simulation, Wire,
+    Events, Input, Inputs, LagCompensation, Live, PlayerId, Recorder, ReplayHeader, Replicate, Rng,
+    Simulation, ViewTime, Wire,
 };
 
 #[derive(Clone, Default, PartialEq, Debug, Wire)]
@@ -232,13 +232,13 @@ impl Simulation for Range {
     const PAST: u64 = 12;
 
     fn step(&mut self, inputs: &Inputs<'_, Push>, events: &mut Events<u64>) {
-        self.step_with_past(inputs, &Past::none(), events);
+        self.step_lag_compensated(inputs, &LagCompensation::none(), events);
     }
 
-    fn step_with_past(
+    fn step_lag_compensated(
         &mut self,
         inputs: &Inputs<'_, Push>,
-        past: &Past<'_, Self>,
+        past: &LagCompensation<'_, Self>,
         _: &mut Events<u64>,
     ) {
         for (player, _) in inputs.given() {
@@ -260,12 +260,12 @@ fn what_rules_look_back_at_is_there_after_a_jump() {
         inputs.clear();
         inputs.give(PlayerId(0), &Push::default());
         let before = Tick(u64::saturating_sub(tick, random.below(12).into()));
-        let sight = Sight {
+        let view_time = ViewTime {
             before,
             after: before,
-            part: 0,
+            fraction: 0,
         };
-        inputs.set_sight(PlayerId(0), sight);
+        inputs.set_view_time(PlayerId(0), view_time);
         World::step(&mut world, Tick(tick), &inputs);
         recorder.on_tick(Tick(tick), &inputs);
         checksums.push(world.checksum());

@@ -6,8 +6,8 @@ use super::Moment;
 use super::blend::{Blending, Column};
 use crate::math::double as math;
 use crate::stream::grid::Grid;
+use crate::stream::jitter_buffer::Interpolation;
 use crate::stream::page::{PAGE_ROWS, Page, rows_of};
-use crate::stream::playout::Interpolation;
 use crate::stream::store::history::History;
 
 /// The values of the fields that blend, of those rows that are not where their last update says.

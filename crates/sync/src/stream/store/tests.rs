@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::*;
 use crate::random::Rng;
-use crate::stream::{Publisher, PublisherConfig, StreamPart};
+use crate::stream::{PacketPart, Publisher, PublisherConfig};
 use crate::{Interest, PeerId, Record, Relevance, Replicate};
 
 const CLIENT: PeerId = PeerId(4);
@@ -131,7 +131,7 @@ pub(in crate::stream) struct Line {
     parts: BTreeMap<(u64, u64), Vec<u8>>,
     acks: BTreeMap<(u64, u64), (u32, u128)>,
     sent: u64,
-    pub(in crate::stream) received: Vec<Received>,
+    pub(in crate::stream) received: Vec<ReceivedPart>,
 }
 
 impl Line {
@@ -177,7 +177,7 @@ impl Line {
             let mut snapped = table.clone();
             self.publisher.grid().snap(&mut snapped);
             self.truth.insert(self.tick, snapped);
-            let mut parts: Vec<StreamPart> = Vec::new();
+            let mut parts: Vec<PacketPart> = Vec::new();
             let interest = self.interest.as_ref();
             self.publisher
                 .write(CLIENT, interest, self.budget, &mut parts);

@@ -41,7 +41,7 @@ fn parts_are_as_described() {
         |publisher: &mut Publisher, tick, pond: &Pond, interest: Option<&Interest>, budget| {
             publisher.publish(Tick(tick), &table(pond));
             publisher.write(CLIENT, interest, budget, &mut parts);
-            let part: StreamPart = parts.drain(..).next().expect("there is always a part");
+            let part: PacketPart = parts.drain(..).next().expect("there is always a part");
             hex(&part.bytes)
         };
     let fresh = tell(&mut publisher, 300, &pond, None, None);

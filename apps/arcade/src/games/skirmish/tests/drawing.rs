@@ -2,7 +2,7 @@
 
 use eframe::egui::{Vec2, vec2};
 use samestep_skirmish::{Bot, Skirmish, SkirmishConfig, SkirmishEvent};
-use samestep_sync::{EntityId, Live, Occurrence, PlayerId, Replicate, Tick, TickInputs, World};
+use samestep_sync::{EntityId, Live, PlayerId, Replicate, Tick, TickInputs, TimedEvent, World};
 
 use super::super::grip::Grip;
 use super::super::units::Detail;
@@ -19,7 +19,7 @@ const SCREENS: [Vec2; 5] = [
 ];
 
 /// What bots make of a game; `each` sees every tick with what happened in it.
-fn play(game: Skirmish, ticks: u64, mut each: impl FnMut(&Skirmish, &[Occurrence<SkirmishEvent>])) {
+fn play(game: Skirmish, ticks: u64, mut each: impl FnMut(&Skirmish, &[TimedEvent<SkirmishEvent>])) {
     let players: Vec<_> = game.sides().iter().map(|side| side.player).collect();
     let mut bots: Vec<_> = players.iter().map(|player| Bot::new(3, *player)).collect();
     let mut game = Live::new(game);
@@ -33,7 +33,7 @@ fn play(game: Skirmish, ticks: u64, mut each: impl FnMut(&Skirmish, &[Occurrence
             }
         }
         game.step(tick, &inputs);
-        game.settle(tick, &inputs);
+        game.confirm(tick, &inputs);
         let told: Vec<_> = std::iter::from_fn(|| game.poll_event()).collect();
         each(game.state(), &told);
     }
@@ -58,7 +58,7 @@ fn frames_stay_on_the_map_at_any_size() {
 fn a_battle_is_drawn_at_any_time_and_size() {
     let game = Skirmish::new(&SkirmishConfig::battle(2, 3, 240)).unwrap();
     let begin = game.clone();
-    let mut lately: Vec<(u64, Occurrence<SkirmishEvent>)> = Vec::new();
+    let mut lately: Vec<(u64, TimedEvent<SkirmishEvent>)> = Vec::new();
     let mut now = 0;
     play(game, 20 * 60, |game, told| {
         now += 1;

@@ -22,7 +22,7 @@ pub enum Interpolation {
 /// How much later than the authority's present a stream is shown.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
-pub enum DisplayDelay {
+pub enum InterpolationDelay {
     /// As much as latency, jitter and loss require, within bounds.
     Adaptive {
         /// Not less than this.
@@ -35,20 +35,20 @@ pub enum DisplayDelay {
 }
 
 /// As needed, up to a second.
-impl Default for DisplayDelay {
+impl Default for InterpolationDelay {
     fn default() -> Self {
-        DisplayDelay::Adaptive {
+        InterpolationDelay::Adaptive {
             least: Duration::ZERO,
             most: Duration::from_secs(1),
         }
     }
 }
 
-/// How a [`Playout`] runs.
+/// How a [`JitterBuffer`] runs.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct PlayoutConfig {
+pub struct JitterBufferConfig {
     /// Default: adaptive, up to a second.
-    pub delay: DisplayDelay,
+    pub delay: InterpolationDelay,
     /// Time between two snapshots. Default 50 ms.
     pub interval: Duration,
     /// How much slower than the authority's clock it may run to get a greater delay, and, at two fifths of it, faster to get a smaller one.
@@ -58,10 +58,10 @@ pub struct PlayoutConfig {
     pub missing: f64,
 }
 
-impl Default for PlayoutConfig {
+impl Default for JitterBufferConfig {
     fn default() -> Self {
         Self {
-            delay: DisplayDelay::default(),
+            delay: InterpolationDelay::default(),
             interval: Duration::from_millis(50),
             speed: 0.05,
             missing: 0.005,
@@ -77,10 +77,10 @@ impl Default for PlayoutConfig {
 ///
 /// ```
 /// use core::time::Duration;
-/// use samestep_sync::{Playout, PlayoutConfig};
+/// use samestep_sync::{JitterBuffer, JitterBufferConfig};
 ///
 /// let ms = Duration::from_millis;
-/// let mut playout = Playout::new(PlayoutConfig::default());
+/// let mut playout = JitterBuffer::new(JitterBufferConfig::default());
 /// assert_eq!(playout.display_time(ms(0)), None);
 /// for number in 0..200 {
 ///     let tick_time = ms(1_000 + 50 * u64::from(number));
@@ -91,8 +91,8 @@ impl Default for PlayoutConfig {
 /// assert!(playout.delay() >= ms(80) && playout.delay() < ms(85));
 /// ```
 #[derive(Clone, Debug)]
-pub struct Playout {
-    config: PlayoutConfig,
+pub struct JitterBuffer {
+    config: JitterBufferConfig,
     interval: f64,
     /// What is needed, as measured last, and what is had.
     wanted: f64,
@@ -144,14 +144,14 @@ const MOST_SKIPPED: u32 = 1024;
 /// Arrivals measured at most in a second.
 const RATE: u32 = 40;
 
-impl Playout {
+impl JitterBuffer {
     /// A clock that nothing has arrived at.
-    pub fn new(config: PlayoutConfig) -> Playout {
+    pub fn new(config: JitterBufferConfig) -> JitterBuffer {
         let fixed = match config.delay {
-            DisplayDelay::Fixed(delay) => delay.as_secs_f64(),
-            DisplayDelay::Adaptive { .. } => 0.0,
+            InterpolationDelay::Fixed(delay) => delay.as_secs_f64(),
+            InterpolationDelay::Adaptive { .. } => 0.0,
         };
-        Playout {
+        JitterBuffer {
             interval: config.interval.as_secs_f64().max(0.001),
             config,
             wanted: fixed,
@@ -235,7 +235,7 @@ impl Playout {
     fn begin(&mut self, now: Duration, delay: f64) {
         self.since = Some(now);
         self.moved_at = now;
-        if let DisplayDelay::Adaptive { .. } = self.config.delay {
+        if let InterpolationDelay::Adaptive { .. } = self.config.delay {
             self.wanted = self.bounded(delay + 1.1 * self.interval);
             self.delay = self.wanted;
         }
@@ -243,8 +243,8 @@ impl Playout {
 
     fn bounded(&self, delay: f64) -> f64 {
         match self.config.delay {
-            DisplayDelay::Fixed(delay) => delay.as_secs_f64(),
-            DisplayDelay::Adaptive { least, most } => {
+            InterpolationDelay::Fixed(delay) => delay.as_secs_f64(),
+            InterpolationDelay::Adaptive { least, most } => {
                 let least = match least.is_zero() {
                     // Clocks may be off by more than latency.
                     true => f64::NEG_INFINITY,
@@ -257,7 +257,7 @@ impl Playout {
 
     /// Measures what is needed.
     fn estimate(&mut self, at: f64) {
-        let DisplayDelay::Adaptive { .. } = self.config.delay else {
+        let InterpolationDelay::Adaptive { .. } = self.config.delay else {
             return;
         };
         self.arrivals.forget(at - WINDOW);

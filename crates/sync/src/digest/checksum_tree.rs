@@ -6,7 +6,7 @@ use super::{CHUNK_ROWS, Digest, KEY, LAST, STEP, fold};
 
 /// A piece of a state: rows `64 * index` and the 63 after it, of a [kind](crate::Kind).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash, Wire)]
-pub struct Chunk {
+pub struct RowChunk {
     /// The number of the kind in the [`Schema`](crate::Schema).
     #[wire(varint)]
     pub kind: u16,
@@ -17,11 +17,11 @@ pub struct Chunk {
 
 /// Check values of a whole state, of its kinds and of their chunks.
 ///
-/// Equal states have equal trees. Where two trees differ, [`differing`](Tree::differing) names the chunks to compare or
+/// Equal states have equal trees. Where two trees differ, [`differing`](ChecksumTree::differing) names the chunks to compare or
 /// to transfer.
 ///
 /// ```
-/// use samestep_sync::{Chunk, Replicate, Table, Tree};
+/// use samestep_sync::{RowChunk, Replicate, Table, ChecksumTree};
 ///
 /// #[derive(Clone, Replicate)]
 /// struct Field {
@@ -32,9 +32,9 @@ pub struct Chunk {
 /// wrong.stalks[100] = 4;
 ///
 /// // The one says what it has, the other names what differs, the one sends that.
-/// let told = Tree::decode(&right.tree().encode())?;
+/// let told = ChecksumTree::decode(&right.tree().encode())?;
 /// let chunks = told.differing(&wrong.tree());
-/// assert_eq!(chunks, [Chunk { kind: 1, index: 1 }]);
+/// assert_eq!(chunks, [RowChunk { kind: 1, index: 1 }]);
 /// let (mut from, mut to) = (Table::new(Field::schema()), Table::new(Field::schema()));
 /// right.extract(&mut from);
 /// wrong.extract(&mut to);
@@ -44,7 +44,7 @@ pub struct Chunk {
 /// # Ok::<(), samestep_sync::RestoreError>(())
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Tree {
+pub struct ChecksumTree {
     kinds: Vec<Branch>,
 }
 
@@ -78,7 +78,7 @@ fn add_leaf(root: u64, leaf: u64) -> u64 {
     fold(root ^ KEY, leaf ^ LAST)
 }
 
-impl Tree {
+impl ChecksumTree {
     /// The value of the whole state: what [`Replicate::checksum`](crate::Replicate::checksum) says.
     pub fn root(&self) -> u64 {
         let Some((globals, collections)) = self.kinds.split_first() else {
@@ -94,12 +94,12 @@ impl Tree {
     ///
     /// Where the numbers of rows differ, these are all chunks of the kind: rows may have moved. At least one chunk
     /// is named for each kind that differs, even if it holds no rows.
-    pub fn differing(&self, other: &Tree) -> Vec<Chunk> {
+    pub fn differing(&self, other: &ChecksumTree) -> Vec<RowChunk> {
         let mut chunks = Vec::new();
         let none = Branch::default();
         for (kind, ours) in self.kinds.iter().enumerate() {
             let theirs = other.kinds.get(kind).unwrap_or(&none);
-            let chunk = |index: usize| Chunk {
+            let chunk = |index: usize| RowChunk {
                 kind: kind as u16,
                 index: index as u32,
             };
@@ -132,8 +132,8 @@ impl Tree {
         bytes
     }
 
-    /// Reads what [`encode`](Tree::encode) wrote.
-    pub fn decode(bytes: &[u8]) -> Result<Tree, DecodeError> {
+    /// Reads what [`encode`](ChecksumTree::encode) wrote.
+    pub fn decode(bytes: &[u8]) -> Result<ChecksumTree, DecodeError> {
         let mut r = BitReader::new(bytes);
         let count = r.read_varint()?;
         if count > u64::from(u16::MAX) {
@@ -162,7 +162,7 @@ impl Tree {
             });
         }
         r.finish()?;
-        Ok(Tree { kinds })
+        Ok(ChecksumTree { kinds })
     }
 }
 
@@ -176,27 +176,27 @@ pub(crate) fn put_varint(bytes: &mut Vec<u8>, mut value: u64) {
 
 /// Collects the values of the parts of a state: into the root alone, or into a tree.
 #[derive(Debug)]
-pub struct Summary {
+pub struct StateDigest {
     root: u64,
     pub(crate) globals: Digest,
-    tree: Option<Tree>,
+    tree: Option<ChecksumTree>,
 }
 
-impl Summary {
-    pub(crate) fn of_root() -> Summary {
-        Summary {
+impl StateDigest {
+    pub(crate) fn of_root() -> StateDigest {
+        StateDigest {
             root: LAST,
             globals: Digest::new(),
             tree: None,
         }
     }
 
-    pub(crate) fn of_tree() -> Summary {
-        Summary {
-            tree: Some(Tree {
+    pub(crate) fn of_tree() -> StateDigest {
+        StateDigest {
+            tree: Some(ChecksumTree {
                 kinds: vec![Branch::default()],
             }),
-            ..Summary::of_root()
+            ..StateDigest::of_root()
         }
     }
 
@@ -220,7 +220,7 @@ impl Summary {
         }
     }
 
-    pub(crate) fn finish(self) -> (u64, Option<Tree>) {
+    pub(crate) fn finish(self) -> (u64, Option<ChecksumTree>) {
         let globals = Branch {
             rows: 1,
             counter: 0,

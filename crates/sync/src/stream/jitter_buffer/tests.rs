@@ -43,7 +43,7 @@ fn play(seed: u64, network: Network, parts: u32, sleeps: Option<(f64, f64)>) -> 
     let mut rng = Rng::new(seed);
     let mut way = arrivals(&mut rng, network, parts);
     way.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let mut playout = Playout::new(PlayoutConfig::default());
+    let mut playout = JitterBuffer::new(JitterBufferConfig::default());
     let mut outcome = Outcome {
         slowest: 1.0,
         fastest: 1.0,
@@ -225,7 +225,7 @@ fn a_tab_that_was_hidden_goes_on_as_before() {
 
 #[test]
 fn a_network_that_is_away_for_a_while_changes_nothing_for_good() {
-    let mut playout = Playout::new(PlayoutConfig::default());
+    let mut playout = JitterBuffer::new(JitterBufferConfig::default());
     let mut shown = Duration::ZERO;
     for ms in 0..40_000u64 {
         let now = Duration::from_millis(50_000 + ms);
@@ -244,9 +244,9 @@ fn a_network_that_is_away_for_a_while_changes_nothing_for_good() {
 #[test]
 fn a_fixed_delay_is_that_delay() {
     let delay = Duration::from_millis(150);
-    let mut playout = Playout::new(PlayoutConfig {
-        delay: DisplayDelay::Fixed(delay),
-        ..PlayoutConfig::default()
+    let mut playout = JitterBuffer::new(JitterBufferConfig {
+        delay: InterpolationDelay::Fixed(delay),
+        ..JitterBufferConfig::default()
     });
     let mut rng = Rng::new(1);
     for tick in 0..500u32 {
@@ -260,7 +260,7 @@ fn a_fixed_delay_is_that_delay() {
 #[test]
 fn clocks_that_are_off_do_no_harm() {
     // By the common clock, parts arrive before they were sent.
-    let mut playout = Playout::new(PlayoutConfig::default());
+    let mut playout = JitterBuffer::new(JitterBufferConfig::default());
     for number in 0..400u32 {
         let now = Duration::from_millis(10_000 + 50 * u64::from(number));
         playout.handle_arrival(now, now + Duration::from_millis(80), number);
