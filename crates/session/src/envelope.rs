@@ -50,6 +50,16 @@ pub(crate) struct Number {
 pub(crate) const MAX_BYTES: usize = 32;
 
 impl Envelope {
+    /// The envelope of a game's message from one end of a connection to the other.
+    pub(crate) fn direct(kind: MessageKind) -> Self {
+        Self {
+            content: Content::Game(kind),
+            route: Route::Direct,
+            number: None,
+        }
+    }
+
+    /// The envelope of a session's own message from one end of a connection to the other.
     pub(crate) fn control() -> Self {
         Self {
             content: Content::Control,
@@ -58,10 +68,10 @@ impl Envelope {
         }
     }
 
-    /// Writes the envelope, whole bytes only, and then the content.
-    pub(crate) fn seal(&self, payload: &[u8]) -> Vec<u8> {
-        let mut bytes = vec![0; MAX_BYTES + payload.len()];
-        let mut w = BitWriter::new(&mut bytes);
+    /// Writes the envelope, whole bytes only, and then the content, in place of what was in the buffer.
+    pub(crate) fn seal(&self, payload: &[u8], into: &mut Vec<u8>) {
+        let mut head = [0; MAX_BYTES];
+        let mut w = BitWriter::new(&mut head);
         let route = match self.route {
             Route::Direct => 0,
             Route::Via { .. } => 1,
@@ -90,10 +100,10 @@ impl Envelope {
         if let Content::Game(kind) = self.content {
             w.write_u16(kind.0);
         }
-        let head = w.finish().expect("the envelope fits its bytes");
-        bytes[head..head + payload.len()].copy_from_slice(payload);
-        bytes.truncate(head + payload.len());
-        bytes
+        let len = w.finish().expect("the envelope fits its bytes");
+        into.clear();
+        into.extend_from_slice(&head[..len]);
+        into.extend_from_slice(payload);
     }
 
     /// Reads the envelope and returns it with the content.
@@ -180,6 +190,7 @@ mod tests {
                 stream: 2,
             }),
         ];
+        let mut sealed = Vec::new();
         for route in routes {
             for number in numbers {
                 for content in [Content::Control, Content::Game(MessageKind(0xABCD))] {
@@ -188,7 +199,7 @@ mod tests {
                         route,
                         number,
                     };
-                    let sealed = envelope.seal(b"content");
+                    envelope.seal(b"content", &mut sealed);
                     assert_eq!(Envelope::open(&sealed), Ok((envelope, &b"content"[..])));
                 }
             }
@@ -197,7 +208,8 @@ mod tests {
             content: Content::Game(MessageKind(1)),
             ..Envelope::control()
         };
-        assert_eq!(common.seal(b"").len(), 3);
+        common.seal(b"", &mut sealed);
+        assert_eq!(sealed.len(), 3);
     }
 
     #[test]

@@ -7,6 +7,7 @@ use samestep_proto::{CloseReason, RefuseReason};
 use samestep_wire::Wire;
 
 use crate::id::{MessageKind, PeerId, PlayerId, RequestId, Ticket};
+use crate::payload::Payload;
 
 /// Something happened in the room, or to this program's part in it.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -97,7 +98,7 @@ pub enum SessionEvent {
         /// Its type.
         kind: MessageKind,
         /// Its content.
-        payload: Vec<u8>,
+        payload: Payload,
     },
     /// To the authority: somebody asks for an action. Answer with `resolve`.
     Request {
@@ -106,7 +107,7 @@ pub enum SessionEvent {
         /// The type of action.
         kind: MessageKind,
         /// Its content.
-        payload: Vec<u8>,
+        payload: Payload,
     },
     /// An action takes place: exactly once on every peer, in the same order everywhere.
     Command {
@@ -119,7 +120,7 @@ pub enum SessionEvent {
         /// The type of action.
         kind: MessageKind,
         /// What the authority made of it.
-        payload: Vec<u8>,
+        payload: Payload,
     },
     /// An action this program asked for took place while it was away: its effect is in the state it has been given.
     Included {
@@ -146,7 +147,7 @@ pub enum SessionEvent {
         /// The type of action.
         kind: MessageKind,
         /// Its content.
-        payload: Vec<u8>,
+        payload: Payload,
     },
     /// Somebody has acted: does that make sense? Answer with `judge`, or it goes no further.
     Check {
@@ -155,7 +156,7 @@ pub enum SessionEvent {
         /// The type of action.
         kind: MessageKind,
         /// Its content.
-        payload: Vec<u8>,
+        payload: Payload,
     },
     /// An action of this program did not pass the check: take it back.
     Rejected {

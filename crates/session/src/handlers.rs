@@ -207,8 +207,7 @@ impl<C> Handlers<C> {
         event: &SessionEvent,
     ) -> bool {
         let me = session.me().unwrap_or(NOBODY);
-        let none = Vec::new();
-        let (step, kind, from, request, index, payload) = match event {
+        let (step, kind, from, request, index, payload): (_, _, _, _, _, &[u8]) = match event {
             SessionEvent::Message {
                 from,
                 kind,
@@ -230,7 +229,7 @@ impl<C> Handlers<C> {
                 payload,
             } => (Step::Applied, kind, *from, *request, Some(*index), payload),
             SessionEvent::Included { request, kind } => {
-                (Step::Included, kind, me, Some(*request), None, &none)
+                (Step::Included, kind, me, Some(*request), None, &[])
             }
             SessionEvent::Denied {
                 request,

@@ -217,10 +217,9 @@ impl Session {
         to: To,
         message: &M,
     ) -> Result<(), SendError> {
-        with_encoded(message, |payload| {
-            self.send_bytes(now, to, M::DELIVERY, M::KIND, payload)
+        self.with_encoded(message, |session, payload| {
+            session.send_bytes(now, to, M::DELIVERY, M::KIND, payload)
         })
-        .map_err(SendError::Encode)?
     }
 
     /// Asks for a confirmed action: the authority decides, and it then takes place everywhere, here too, or is denied.
@@ -229,14 +228,16 @@ impl Session {
         now: Duration,
         action: &A,
     ) -> Result<RequestId, SendError> {
-        with_encoded(action, |payload| self.request_bytes(now, A::KIND, payload))
-            .map_err(SendError::Encode)?
+        self.with_encoded(action, |session, payload| {
+            session.request_bytes(now, A::KIND, payload)
+        })
     }
 
     /// Does an unconfirmed action: it takes place here at once, elsewhere after the authority's check.
     pub fn act<A: Action>(&mut self, now: Duration, action: &A) -> Result<RequestId, SendError> {
-        with_encoded(action, |payload| self.act_bytes(now, A::KIND, payload))
-            .map_err(SendError::Encode)?
+        self.with_encoded(action, |session, payload| {
+            session.act_bytes(now, A::KIND, payload)
+        })
     }
 
     /// As the authority, answers to an action that was asked for.
@@ -284,16 +285,17 @@ pub(crate) fn write_denial<A: Action>(denial: Option<A::Denial>) -> Result<Vec<u
     encode_to_vec(&denial)
 }
 
-/// Encodes a value where it need not be kept; small ones take no memory for it.
-pub(crate) fn with_encoded<T: Wire, R>(
+/// Encodes a value into a buffer that grows until it fits, and is not cleared for the next. Returns the bytes taken.
+pub(crate) fn encode_reusing<T: Wire>(
     value: &T,
-    then: impl FnOnce(&[u8]) -> R,
-) -> Result<R, EncodeError> {
-    let mut buffer = [0; 512];
-    match encode_into(value, &mut buffer) {
-        Ok(len) => Ok(then(&buffer[..len])),
-        Err(EncodeError::Overflow) => Ok(then(&encode_to_vec(value)?)),
-        Err(error) => Err(error),
+    buffer: &mut Vec<u8>,
+) -> Result<usize, EncodeError> {
+    match encode_into(value, buffer) {
+        Err(EncodeError::Overflow) => {
+            *buffer = encode_to_vec(value)?;
+            Ok(buffer.len())
+        }
+        done => done,
     }
 }
 
@@ -399,13 +401,13 @@ mod tests {
         let mut event = SessionEvent::Message {
             from: PeerId(2),
             kind: Chat::KIND,
-            payload: with_encoded(&chat, <[u8]>::to_vec).unwrap(),
+            payload: encode_to_vec(&chat).unwrap().into(),
         };
         assert_eq!(event.message(), Some((PeerId(2), chat)));
         assert_eq!(event.message::<Door>(), None);
         assert_eq!(event.acted::<Door>(), None);
         if let SessionEvent::Message { payload, .. } = &mut event {
-            payload.pop();
+            payload.skip(1);
         }
         assert_eq!(event.message::<Chat>(), None);
     }
@@ -430,9 +432,14 @@ mod tests {
         let long = Chat {
             text: "a".repeat(4000),
         };
-        assert_eq!(with_encoded(&long, <[u8]>::len), Ok(4002));
+        let mut buffer = Vec::new();
+        assert_eq!(encode_reusing(&long, &mut buffer), Ok(4002));
+        let memory = buffer.as_ptr();
+        assert_eq!(encode_reusing(&Door::Close, &mut buffer), Ok(1));
+        assert_eq!(decode_exact(&buffer[..1]), Ok(Door::Close));
+        assert_eq!(buffer.as_ptr(), memory);
         assert_eq!(
-            with_encoded(&Door::Open(5), <[u8]>::len),
+            encode_reusing(&Door::Open(5), &mut buffer),
             Err(EncodeError::OutOfRange)
         );
     }

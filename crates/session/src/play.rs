@@ -9,11 +9,12 @@ use samestep_sync::{
     AdoptError, DesyncReport, Input, Live, Member, Model, ModelEvent, Roster, Simulation, Status,
     Tick, World,
 };
-use samestep_wire::{decode_exact, encode_to_vec};
+use samestep_wire::decode_exact;
 
 use crate::config::{Role, SessionConfig, SetupError};
 use crate::event::{SessionEvent, State};
 use crate::id::{MessageKind, PeerId, PlayerId};
+use crate::message::encode_reusing;
 use crate::room::{PeerKind, Phase, Presence};
 use crate::session::Session;
 
@@ -90,6 +91,8 @@ pub struct Match<W, M> {
     events: VecDeque<MatchEvent>,
     /// What the players here said last.
     said: BTreeMap<PlayerId, Vec<u8>>,
+    /// Memory to encode an input in.
+    encoded: Vec<u8>,
     roster: Option<Roster>,
     roster_changed: bool,
     /// When it is told next, if it has changed by then.
@@ -155,6 +158,7 @@ impl<W: World, M: Model> Match<W, M> {
             world,
             events: VecDeque::new(),
             said: BTreeMap::new(),
+            encoded: Vec::new(),
             roster: None,
             roster_changed: true,
             next_roster: now,
@@ -178,12 +182,15 @@ impl<W: World, M: Model> Match<W, M> {
         if self.goes_without_saying(player, input) {
             return true;
         }
-        let Ok(bytes) = encode_to_vec(input) else {
+        let Ok(len) = encode_reusing(input, &mut self.encoded) else {
             return false;
         };
-        let taken = self.model.input(time, player, &bytes);
+        let bytes = &self.encoded[..len];
+        let taken = self.model.input(time, player, bytes);
         if taken {
-            self.said.insert(player, bytes);
+            let said = self.said.entry(player).or_default();
+            said.clear();
+            said.extend_from_slice(bytes);
         }
         self.plan(now, time);
         taken

@@ -22,8 +22,9 @@ use samestep_proto::{AcceptConfig, ChannelId, Config, ConnectionId, Endpoint, Ma
 use crate::channels::channels;
 use crate::config::{Role, SessionConfig, SetupError, Silence, StartRule};
 use crate::event::{SessionEvent, State};
-use crate::id::{Owner, PeerId, PlayerId, RejoinSecret};
+use crate::id::{MessageKind, Owner, PeerId, PlayerId, RejoinSecret};
 use crate::log::{Entry, Log, Position};
+use crate::payload::{BufferPool, Payload};
 use crate::room::{Change, Newcomer, PeerKind, Room, Rules};
 use crate::secret::Secrets;
 use action::Acts;
@@ -109,7 +110,7 @@ pub struct Session {
     /// Game messages that came before the state they follow.
     early: Option<VecDeque<SessionEvent>>,
     /// What came before the welcome it follows.
-    unwelcomed: Vec<(ConnectionId, ChannelId, Vec<u8>)>,
+    unwelcomed: Vec<(ConnectionId, ChannelId, Payload)>,
     /// The connection by which the game's state is to come.
     state_by: Option<ConnectionId>,
     /// How far the log is contained in the state that was loaded.
@@ -133,6 +134,21 @@ pub struct Session {
     next_thing: u32,
     sequenced: u32,
     malformed: u64,
+    buffers: BufferPool,
+    scratch: Scratch,
+}
+
+/// Buffers for the work on one message, kept for the next.
+#[derive(Default)]
+struct Scratch {
+    /// A value, encoded.
+    encoded: Vec<u8>,
+    /// A message with its envelope.
+    sealed: Vec<u8>,
+    /// Messages that one that arrived has made deliverable.
+    ready: Vec<(MessageKind, Payload)>,
+    /// Peers that a search for a route has reached: see [`contact::next_hop`].
+    reached: Vec<(PeerId, PeerId)>,
 }
 
 /// Who is at the other end of a connection.
@@ -225,6 +241,8 @@ impl Session {
             next_thing: 0,
             sequenced: 0,
             malformed: 0,
+            buffers: BufferPool::default(),
+            scratch: Scratch::default(),
             config,
         };
         match session.role.join() {

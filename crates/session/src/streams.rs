@@ -1,13 +1,15 @@
 //! Reliable messages that survive a change of route.
 
 use core::time::Duration;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
 use samestep_proto::ConnectionId;
 
 use crate::channels::STREAMS;
 use crate::control::StreamAcks;
 use crate::envelope::Number;
+use crate::id::MessageKind;
+use crate::payload::Payload;
 
 /// The number space of sequenced messages.
 pub(crate) const SEQUENCED: u8 = 3;
@@ -22,7 +24,7 @@ const MAX_WAITING: u32 = 16_384;
 /// messages are numbered end to end and sent again when the route they took is gone.
 #[derive(Debug, Default)]
 pub(crate) struct Streams {
-    /// Which life of the two peers the numbers belong to.
+    /// Which incarnation of the two peers the numbers belong to.
     epoch: u64,
     out: [Outgoing; STREAMS.len()],
     into: [Incoming; STREAMS.len()],
@@ -41,18 +43,35 @@ struct Outgoing {
 #[derive(Debug)]
 struct Sent {
     number: u32,
-    /// What to send again: kind and content.
-    message: Vec<u8>,
+    kind: MessageKind,
+    payload: Payload,
     /// The connection it left on, and when.
     by: Option<ConnectionId>,
     at: Duration,
 }
 
+impl Sent {
+    /// Bytes that it counts for: its kind and its content.
+    fn len(&self) -> usize {
+        2 + self.payload.len()
+    }
+}
+
 #[derive(Debug, Default)]
 struct Incoming {
     next: u32,
-    /// For ordered streams the messages, for the unordered one only their numbers.
-    waiting: BTreeMap<u32, Option<Vec<u8>>>,
+    /// What has become of the messages from `next` on.
+    window: VecDeque<Arrival>,
+}
+
+/// What has become of a numbered message.
+#[derive(Debug)]
+enum Arrival {
+    Missing,
+    /// It arrived on the unordered stream, and was delivered at once.
+    Delivered,
+    /// It arrived on an ordered stream, before one that it follows.
+    Waiting(MessageKind, Payload),
 }
 
 impl Streams {
@@ -72,19 +91,22 @@ impl Streams {
         &mut self,
         now: Duration,
         stream: u8,
-        message: Vec<u8>,
+        kind: MessageKind,
+        payload: Payload,
         by: Option<ConnectionId>,
     ) -> Number {
         let out = &mut self.out[usize::from(stream)];
         let number = out.next;
         out.next += 1;
-        self.unacknowledged_bytes += message.len();
-        out.unacknowledged.push_back(Sent {
+        let sent = Sent {
             number,
-            message,
+            kind,
+            payload,
             by,
             at: now,
-        });
+        };
+        self.unacknowledged_bytes += sent.len();
+        out.unacknowledged.push_back(sent);
         self.numbered(stream, number)
     }
 
@@ -111,7 +133,7 @@ impl Streams {
             while let Some(sent) = out.unacknowledged.front()
                 && sent.number < next
             {
-                self.unacknowledged_bytes -= sent.message.len();
+                self.unacknowledged_bytes -= sent.len();
                 out.unacknowledged.pop_front();
             }
         }
@@ -131,7 +153,7 @@ impl Streams {
         now: Duration,
         by: Option<ConnectionId>,
         after: Duration,
-    ) -> Vec<(Number, Vec<u8>)> {
+    ) -> Vec<(Number, MessageKind, Payload)> {
         let epoch = self.epoch;
         let mut due = Vec::new();
         for (stream, out) in self.out.iter_mut().enumerate() {
@@ -146,20 +168,21 @@ impl Streams {
                     number: sent.number,
                     stream: stream as u8,
                 };
-                due.push((number, sent.message.clone()));
+                due.push((number, sent.kind, sent.payload.clone()));
             }
         }
         due
     }
 
-    /// A numbered message arrived: calls `deliver` for what may be delivered now, in order.
+    /// Takes a numbered message, and adds to `ready` what may be delivered now, in order.
     pub(crate) fn receive(
         &mut self,
         number: Number,
-        message: &[u8],
-        mut deliver: impl FnMut(&[u8]),
+        kind: MessageKind,
+        payload: Payload,
+        ready: &mut Vec<(MessageKind, Payload)>,
     ) {
-        // What a host passes on is numbered by its sender for all, without a life of two.
+        // What a host passes on is numbered by its sender for all, without an epoch of two.
         if number.epoch != self.epoch && number.epoch != FOR_ALL {
             return;
         }
@@ -169,30 +192,39 @@ impl Streams {
                 .is_none_or(|newest| number.number > newest)
             {
                 self.sequenced_in = Some(number.number);
-                deliver(message);
+                ready.push((kind, payload));
             }
             return;
         }
         let into = &mut self.into[usize::from(number.stream)];
-        let ahead = number.number.wrapping_sub(into.next);
-        if number.number < into.next
-            || ahead > MAX_WAITING
-            || into.waiting.contains_key(&number.number)
-        {
+        let Some(ahead) = number.number.checked_sub(into.next) else {
+            return;
+        };
+        if ahead > MAX_WAITING {
             return;
         }
-        if number.stream == 0 {
-            deliver(message);
-            into.waiting.insert(number.number, None);
-        } else if ahead == 0 {
-            deliver(message);
-            into.next += 1;
-        } else {
-            into.waiting.insert(number.number, Some(message.to_vec()));
+        let ahead = ahead as usize;
+        if into.window.len() <= ahead {
+            into.window.resize_with(ahead + 1, || Arrival::Missing);
         }
-        while let Some(waiting) = into.waiting.remove(&into.next) {
-            if let Some(message) = waiting {
-                deliver(&message);
+        if !matches!(into.window[ahead], Arrival::Missing) {
+            return;
+        }
+        into.window[ahead] = match number.stream {
+            0 => {
+                ready.push((kind, payload));
+                Arrival::Delivered
+            }
+            _ => Arrival::Waiting(kind, payload),
+        };
+        while let Some(arrival) = into.window.pop_front() {
+            match arrival {
+                Arrival::Missing => {
+                    into.window.push_front(Arrival::Missing);
+                    break;
+                }
+                Arrival::Delivered => {}
+                Arrival::Waiting(kind, payload) => ready.push((kind, payload)),
             }
             into.next += 1;
         }
@@ -202,6 +234,8 @@ impl Streams {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const KIND: MessageKind = MessageKind(1);
 
     fn number(stream: u8, number: u32) -> Number {
         Number {
@@ -214,9 +248,10 @@ mod tests {
     fn deliver(streams: &mut Streams, order: &[(u8, u32)]) -> Vec<u8> {
         let mut got = Vec::new();
         for (stream, at) in order {
-            streams.receive(number(*stream, *at), &[*at as u8], |m| got.push(m[0]));
+            let payload = Payload::from(vec![*at as u8]);
+            streams.receive(number(*stream, *at), KIND, payload, &mut got);
         }
-        got
+        got.iter().map(|(_, payload)| payload[0]).collect()
     }
 
     #[test]
@@ -237,7 +272,7 @@ mod tests {
         let mut streams = Streams::default();
         streams.reset(1);
         for at in 0..4u8 {
-            streams.send(Duration::ZERO, 1, vec![at], None);
+            streams.send(Duration::ZERO, 1, KIND, vec![at].into(), None);
         }
         streams.on_acks(&StreamAcks {
             epoch: 1,
@@ -246,12 +281,12 @@ mod tests {
         let after = Duration::from_millis(300);
         assert!(streams.resend(Duration::ZERO, None, after).is_empty());
         let again = streams.resend(after, None, after);
-        assert_eq!(again, [(number(1, 3), vec![3])]);
-        assert_eq!(streams.unacknowledged_bytes(), 1);
+        assert_eq!(again, [(number(1, 3), KIND, vec![3].into())]);
+        assert_eq!(streams.unacknowledged_bytes(), 3);
     }
 
     #[test]
-    fn another_life_is_another_matter() {
+    fn messages_of_another_epoch_are_ignored() {
         let mut streams = Streams::default();
         streams.reset(2);
         assert!(deliver(&mut streams, &[(1, 0)]).is_empty());

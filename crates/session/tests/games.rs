@@ -141,7 +141,7 @@ fn decide(hall: &mut Hall, done: &mut [usize]) {
                     ticket, payload, ..
                 } => hall.with(place, |now, session| {
                     let verdict = match payload[0] % 2 {
-                        0 => Verdict::Command(payload),
+                        0 => Verdict::Command(payload.to_vec()),
                         _ => Verdict::Deny(b"odd".to_vec()),
                     };
                     session.resolve(now, ticket, verdict);
@@ -184,7 +184,9 @@ fn actions_take_place_once_everywhere_in_one_order_or_not_at_all() {
             }
             let commands = |place: Place| -> Vec<(u64, Vec<u8>)> {
                 let of = |event: &SessionEvent| match event {
-                    SessionEvent::Command { index, payload, .. } => Some((*index, payload.clone())),
+                    SessionEvent::Command { index, payload, .. } => {
+                        Some((*index, payload.to_vec()))
+                    }
                     _ => None,
                 };
                 hall.events[place].iter().filter_map(of).collect()
@@ -283,7 +285,7 @@ fn clients_talk_to_each_other_through_the_host() {
                 times(&hall, place, |e| match e {
                     SessionEvent::Message {
                         from: f, payload, ..
-                    } => *f == from && payload == word,
+                    } => *f == from && **payload == *word,
                     _ => false,
                 })
             };

@@ -10,7 +10,7 @@ pub(crate) struct Drift {
     error: f64,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Point {
     at: f64,
     offset: f64,
@@ -61,13 +61,18 @@ impl Drift {
         if self.points.len() < 3 {
             return;
         }
-        let mut kept: Vec<Point> = self.points.iter().copied().collect();
+        let mut memory = [Point::default(); Self::KEPT];
+        let mut len = self.points.len();
+        for (kept, point) in memory.iter_mut().zip(&self.points) {
+            *kept = *point;
+        }
         for pass in 0..2 {
+            let kept = &memory[..len];
             let count = kept.len() as f64;
             let mean = |of: fn(&Point) -> f64| kept.iter().map(of).sum::<f64>() / count;
             let (at, offset) = (mean(|p| p.at), mean(|p| p.offset));
             let (mut sxx, mut sxy) = (0.0, 0.0);
-            for point in &kept {
+            for point in kept {
                 sxx += (point.at - at) * (point.at - at);
                 sxy += (point.at - at) * (point.offset - offset);
             }
@@ -80,18 +85,23 @@ impl Drift {
             self.rate = sxy / variance / information;
             self.error = (1.0 / information).sqrt();
             if pass == 0 {
-                let mut sizes: Vec<f64> = kept.iter().map(|p| residual(p).abs()).collect();
+                let mut sizes = [0.0; Self::KEPT];
+                for (size, point) in sizes.iter_mut().zip(kept) {
+                    *size = residual(point).abs();
+                }
+                let sizes = &mut sizes[..len];
                 sizes.sort_unstable_by(f64::total_cmp);
-                let far = 4.0 * sizes[sizes.len() / 2].max(20e-6);
-                let near: Vec<Point> = kept
-                    .iter()
-                    .copied()
-                    .filter(|p| residual(p).abs() <= far)
-                    .collect();
-                if near.len() < 3 || near.len() == kept.len() {
+                let far = 4.0 * sizes[len / 2].max(20e-6);
+                let mut near = [Point::default(); Self::KEPT];
+                let mut count = 0;
+                for point in kept.iter().filter(|p| residual(p).abs() <= far) {
+                    near[count] = *point;
+                    count += 1;
+                }
+                if count < 3 || count == len {
                     break;
                 }
-                kept = near;
+                (memory, len) = (near, count);
             }
         }
     }

@@ -1,7 +1,7 @@
 //! Actions: confirmed by the authority first, or done at once and checked after; and fairness in time.
 
 use core::time::Duration;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
 use samestep_wire::{Wire, decode_exact, encode_to_vec};
 
@@ -9,6 +9,7 @@ use crate::control::Proposal;
 use crate::event::{SessionEvent, State};
 use crate::id::{MessageKind, PeerId, RequestId, Ticket};
 use crate::log::{Lane, Origin};
+use crate::payload::Payload;
 use crate::room::Change;
 use crate::session::Session;
 use crate::session::carry::{SendError, To};
@@ -54,12 +55,21 @@ pub(super) struct Acts {
     last: u32,
     /// Own actions nobody has rejected so far, the newest last.
     unrejected: VecDeque<RequestId>,
-    open: VecDeque<(Ticket, MessageKind, Vec<u8>)>,
-    held: BTreeMap<(Duration, u64), (PeerId, MessageKind, Vec<u8>)>,
-    held_count: u64,
+    open: VecDeque<(Ticket, MessageKind, Payload)>,
+    /// Messages held for fairness, in the order of their release.
+    held: VecDeque<HeldMessage>,
     own_delay: Duration,
     own_held_until: Duration,
     next_look: Duration,
+}
+
+/// A message that is delivered later, so that nobody is heard sooner for living near.
+#[derive(Debug)]
+struct HeldMessage {
+    until: Duration,
+    from: PeerId,
+    kind: MessageKind,
+    payload: Payload,
 }
 
 impl Acts {
@@ -68,17 +78,18 @@ impl Acts {
         until: Duration,
         from: PeerId,
         kind: MessageKind,
-        payload: Vec<u8>,
+        payload: Payload,
     ) {
         if self.held.len() < MAX_OPEN {
-            self.held_count += 1;
-            self.held
-                .insert((until, self.held_count), (from, kind, payload));
+            let at = self.held.partition_point(|held| held.until <= until);
+            let held = HeldMessage {
+                until,
+                from,
+                kind,
+                payload,
+            };
+            self.held.insert(at, held);
         }
-    }
-
-    fn next_held(&self) -> Option<Duration> {
-        self.held.keys().next().map(|(at, _)| *at)
     }
 
     /// Begins to count here.
@@ -177,7 +188,7 @@ impl Session {
         self.send_bytes(now, to, Delivery::ReliableOrdered, ACT, &bytes)?;
         if self.room.is_mesh() && self.leads() {
             // The leader's own actions are judged like everybody else's.
-            self.on_game(now, me, ACT, bytes);
+            self.on_game(now, me, ACT, bytes.into());
         }
         self.acts.last += 1;
         if self.acts.unrejected.len() == MAX_OPEN {
@@ -188,7 +199,7 @@ impl Session {
             from: me,
             request: Some(request),
             kind,
-            payload: payload.to_vec(),
+            payload: self.buffers.payload(payload),
         });
         Ok(request)
     }
@@ -215,7 +226,7 @@ impl Session {
                     });
                 }
                 if self.leads() && !self.room.is_mesh() {
-                    self.pass_act_on(now, ticket.peer, kind, payload);
+                    self.pass_act_on(now, ticket.peer, kind, payload.to_vec());
                 }
             }
             Err(reason) if self.leads() => self.reject(now, ticket, kind, reason),
@@ -296,7 +307,7 @@ impl Session {
                         peer: from,
                         request: act.request,
                     };
-                    let (kind, payload) = (act.kind, act.payload);
+                    let (kind, payload) = (act.kind, Payload::from(act.payload));
                     self.acts.open.push_back((ticket, kind, payload.clone()));
                     self.emit(SessionEvent::Check {
                         ticket,
@@ -311,7 +322,7 @@ impl Session {
                         from: acted.actor,
                         request: None,
                         kind: acted.kind,
-                        payload: acted.payload,
+                        payload: acted.payload.into(),
                     });
                 }
                 _ => self.malformed += 1,
@@ -372,13 +383,12 @@ impl Session {
 
     /// Lets go of what has been held long enough.
     pub(super) fn release_held(&mut self, now: Duration) {
-        while let Some(at) = self.acts.next_held() {
-            if at > now {
-                return self.wake_at(at);
+        while let Some(held) = self.acts.held.pop_front() {
+            if held.until > now {
+                self.wake_at(held.until);
+                return self.acts.held.push_front(held);
             }
-            if let Some((_, (from, kind, payload))) = self.acts.held.pop_first() {
-                self.deliver(now, from, kind, payload);
-            }
+            self.deliver(now, held.from, held.kind, held.payload);
         }
     }
 }

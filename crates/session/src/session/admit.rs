@@ -443,8 +443,8 @@ impl Session {
         }
         self.next_beat = now;
         self.wake_at(now);
-        for (id, channel, bytes) in core::mem::take(&mut self.unwelcomed) {
-            if self.on_message(now, id, channel, &bytes).is_none() {
+        for (id, channel, message) in core::mem::take(&mut self.unwelcomed) {
+            if self.on_message(now, id, channel, message).is_none() {
                 self.malformed += 1;
             }
         }
@@ -498,7 +498,7 @@ impl Session {
         // Which life of the newcomer it is for: it may have joined anew meanwhile.
         let life = self.room.peer(peer).map_or(0, |p| p.since);
         let bytes = [&life.to_le_bytes()[..], &holds.to_le_bytes(), state].concat();
-        self.put(now, peer, BULK, &bytes);
+        self.put_sealed(now, peer, BULK, &bytes);
     }
 
     /// Whether somebody is yet to get the game's state from here: what is said meanwhile will be in that state.

@@ -114,7 +114,7 @@ impl Session {
             if direct && again.after == Some(index) {
                 contact.sent_index = again.last;
                 contact.sent_at = now;
-                self.put(now, peer, CONTROL, &again.bytes);
+                self.put_sealed(now, peer, CONTROL, &again.bytes);
                 continue;
             }
             let Some(before) = self.log.term_at(index) else {
@@ -143,7 +143,7 @@ impl Session {
                     last: sent,
                     bytes: sealed(&control),
                 };
-                self.put(now, peer, CONTROL, &again.bytes);
+                self.put_sealed(now, peer, CONTROL, &again.bytes);
             } else {
                 self.tell(now, peer, &control);
             }
@@ -413,7 +413,7 @@ impl Session {
                         from,
                         request: own.map(|origin| RequestId(origin.number)),
                         kind,
-                        payload,
+                        payload: payload.into(),
                     });
                 } else if let Some(origin) = own {
                     self.emit(SessionEvent::Included {

@@ -2,16 +2,17 @@
 
 use core::fmt;
 use core::time::Duration;
-use std::collections::BTreeMap;
 
 use samestep_proto::{ChannelId, ConnectionId, Delivery};
-use samestep_wire::{EncodeError, encode_to_vec};
+use samestep_wire::{EncodeError, Wire, encode_to_vec};
 
 use crate::channels::{CONTROL, STREAMS, UNRELIABLE, channel, stream};
 use crate::control::Control;
-use crate::envelope::{Content, Envelope, Number, Route};
+use crate::envelope::{Envelope, Number, Route};
 use crate::event::State;
 use crate::id::{MessageKind, PeerId, PlayerId};
+use crate::message::encode_reusing;
+use crate::room::{PeerInfo, Presence};
 use crate::session::Session;
 use crate::session::contact::next_hop;
 use crate::streams::{FOR_ALL, SEQUENCED};
@@ -105,6 +106,19 @@ impl Session {
         }
     }
 
+    /// Encodes a value and has something done with its bytes.
+    pub(crate) fn with_encoded<T: Wire, R>(
+        &mut self,
+        value: &T,
+        then: impl FnOnce(&mut Self, &[u8]) -> Result<R, SendError>,
+    ) -> Result<R, SendError> {
+        let mut buffer = core::mem::take(&mut self.scratch.encoded);
+        let encoded = encode_reusing(value, &mut buffer).map_err(SendError::Encode);
+        let done = encoded.and_then(|len| then(self, &buffer[..len]));
+        self.scratch.encoded = buffer;
+        done
+    }
+
     /// The same payload to several peers. What does not go to one goes to the others nevertheless.
     pub(crate) fn send_bytes_to_many(
         &mut self,
@@ -121,19 +135,16 @@ impl Session {
             }
             return;
         }
-        let sealed = Envelope {
-            content: Content::Game(kind),
-            route: Route::Direct,
-            number: None,
-        }
-        .seal(payload);
+        let mut sealed = core::mem::take(&mut self.scratch.sealed);
+        Envelope::direct(kind).seal(payload, &mut sealed);
         for peer in to {
             if Some(*peer) == self.me {
-                self.on_game(now, *peer, kind, payload.to_vec());
+                self.on_game(now, *peer, kind, self.buffers.payload(payload));
             } else if self.room.is_present(*peer) && !self.awaits_state(*peer) {
-                self.put(now, *peer, channel(delivery), &sealed);
+                self.put_sealed(now, *peer, channel(delivery), &sealed);
             }
         }
+        self.scratch.sealed = sealed;
     }
 
     fn send_to_others(
@@ -145,26 +156,23 @@ impl Session {
         payload: &[u8],
     ) -> Result<(), SendError> {
         if !self.room.is_mesh() && self.room.authority() != me {
-            let sealed = Envelope {
-                content: Content::Game(kind),
+            let envelope = Envelope {
                 route: Route::ToOthers,
                 number: self.number_for_all(delivery),
-            }
-            .seal(payload);
+                ..Envelope::direct(kind)
+            };
             let host = self.room.authority();
-            return self.put_or(now, host, channel(delivery), &sealed);
+            return self.put(now, host, channel(delivery), &envelope, payload);
         }
         if !self.room.is_mesh() {
             return self.send_to_guests(now, delivery, kind, payload);
         }
-        let others: Vec<PeerId> = self
-            .room
-            .present()
-            .map(|p| p.id)
-            .filter(|p| *p != me)
-            .collect();
-        for peer in others {
-            match self.send_to(now, me, peer, delivery, kind, payload) {
+        for at in 0..self.room.peers().len() {
+            let PeerInfo { id, presence, .. } = self.room.peers()[at];
+            if id == me || presence == Presence::Away {
+                continue;
+            }
+            match self.send_to(now, me, id, delivery, kind, payload) {
                 // Who has just lost its connection is about to be away.
                 Ok(()) | Err(SendError::NoSuchPeer) => {}
                 Err(error) => return Err(error),
@@ -181,12 +189,8 @@ impl Session {
         kind: MessageKind,
         payload: &[u8],
     ) -> Result<(), SendError> {
-        let sealed = Envelope {
-            content: Content::Game(kind),
-            route: Route::Direct,
-            number: None,
-        }
-        .seal(payload);
+        let sealed = &mut self.scratch.sealed;
+        Envelope::direct(kind).seal(payload, sealed);
         let mut outcome = Ok(());
         for (peer, contact) in &self.contacts {
             let awaits_state = self.admissions.states_wanted.contains(peer);
@@ -199,7 +203,7 @@ impl Session {
             }
             let sent = self
                 .endpoint
-                .send(now, connection, channel(delivery), &sealed);
+                .send(now, connection, channel(delivery), sealed);
             outcome = outcome.and(sent.map(|_| ()).map_err(SendError::Connection));
         }
         outcome
@@ -215,7 +219,7 @@ impl Session {
         payload: &[u8],
     ) -> Result<(), SendError> {
         if to == me {
-            self.on_game(now, me, kind, payload.to_vec());
+            self.on_game(now, me, kind, self.buffers.payload(payload));
             return Ok(());
         }
         if !self.room.is_present(to) {
@@ -236,13 +240,12 @@ impl Session {
             Route::Direct => None,
             _ => self.number_for_all(delivery),
         };
-        let sealed = Envelope {
-            content: Content::Game(kind),
+        let envelope = Envelope {
             route,
             number,
-        }
-        .seal(payload);
-        self.put_or(now, next, channel(delivery), &sealed)
+            ..Envelope::direct(kind)
+        };
+        self.put(now, next, channel(delivery), &envelope, payload)
     }
 
     /// Sequenced messages that a host passes on keep their order by a number of their own.
@@ -268,7 +271,8 @@ impl Session {
         payload: &[u8],
     ) -> Result<(), SendError> {
         let limit = self.config.unacknowledged_limit;
-        let by = self.carrier(now, to);
+        let hop = self.next_hop(now, to);
+        let by = self.connection_to(hop);
         let contact = self.contacts.get_mut(&to).ok_or(SendError::NoSuchPeer)?;
         let number = match (delivery.is_reliable(), delivery.is_sequenced()) {
             (false, false) => None,
@@ -277,24 +281,27 @@ impl Session {
                 if contact.streams.unacknowledged_bytes() + payload.len() > limit {
                     return Err(SendError::Backlog);
                 }
-                let message = [&kind.0.to_le_bytes()[..], payload].concat();
-                Some(contact.streams.send(now, stream(delivery), message, by))
+                let payload = self.buffers.payload(payload);
+                let stream = stream(delivery);
+                Some(contact.streams.send(now, stream, kind, payload, by))
             }
         };
-        self.carry(now, to, number, channel(delivery), kind, payload);
+        self.carry(now, to, hop, number, channel(delivery), kind, payload);
         Ok(())
     }
 
+    #[expect(clippy::too_many_arguments, reason = "the parts of one message")]
     fn carry(
         &mut self,
         now: Duration,
         to: PeerId,
+        hop: Option<PeerId>,
         number: Option<Number>,
         channel: ChannelId,
         kind: MessageKind,
         payload: &[u8],
     ) {
-        let (Some(me), Some(hop)) = (self.me, self.hop(now, to)) else {
+        let (Some(me), Some(hop)) = (self.me, hop) else {
             return;
         };
         let route = match hop == to {
@@ -305,18 +312,18 @@ impl Session {
                 hops: 0,
             },
         };
-        let sealed = Envelope {
-            content: Content::Game(kind),
+        let envelope = Envelope {
             route,
             number,
-        }
-        .seal(payload);
-        self.put(now, hop, channel, &sealed);
+            ..Envelope::direct(kind)
+        };
+        let _ = self.put(now, hop, channel, &envelope, payload);
     }
 
     /// Sends again what a member of the mesh has not acknowledged, if its way has changed or it is overdue.
     pub(super) fn resend(&mut self, now: Duration, to: PeerId) {
-        let by = self.carrier(now, to);
+        let hop = self.next_hop(now, to);
+        let by = self.connection_to(hop);
         if by.is_none() {
             return;
         }
@@ -324,21 +331,31 @@ impl Session {
         let Some(contact) = self.contacts.get_mut(&to) else {
             return;
         };
-        for (number, message) in contact.streams.resend(now, by, after) {
+        for (number, kind, payload) in contact.streams.resend(now, by, after) {
             let channel = channel(STREAMS[usize::from(number.stream)]);
-            let (kind, payload) = split_kind(&message);
-            self.carry(now, to, Some(number), channel, kind, payload);
+            self.carry(now, to, hop, Some(number), channel, kind, &payload);
         }
     }
 
-    /// The connection that the way to a peer begins with.
-    fn carrier(&self, now: Duration, to: PeerId) -> Option<ConnectionId> {
-        let hop = self.hop(now, to)?;
-        self.contacts.get(&hop)?.connection
+    fn connection_to(&self, hop: Option<PeerId>) -> Option<ConnectionId> {
+        self.contacts.get(&hop?)?.connection
     }
 
-    /// The neighbour that the way to a peer begins with.
-    pub(super) fn hop(&self, now: Duration, to: PeerId) -> Option<PeerId> {
+    /// The neighbour that the path to a peer begins with.
+    pub(super) fn next_hop(&mut self, now: Duration, to: PeerId) -> Option<PeerId> {
+        let mut reached = core::mem::take(&mut self.scratch.reached);
+        let hop = self.hop(now, to, &mut reached);
+        self.scratch.reached = reached;
+        hop
+    }
+
+    /// The same, with memory for the search.
+    pub(super) fn hop(
+        &self,
+        now: Duration,
+        to: PeerId,
+        reached: &mut Vec<(PeerId, PeerId)>,
+    ) -> Option<PeerId> {
         let me = self.me?;
         let connected = |peer: PeerId| {
             self.contacts
@@ -353,41 +370,52 @@ impl Session {
         if self.contacts.get(&to).is_some_and(|c| c.is_direct(now)) {
             return Some(to);
         }
-        let mut hears: BTreeMap<PeerId, Vec<PeerId>> = BTreeMap::new();
-        hears.insert(me, self.direct(now));
-        for (peer, contact) in &self.contacts {
-            if now.saturating_sub(contact.reported) < REPORT_FRESH {
-                hears.insert(*peer, contact.hears.clone());
+        let hears = |peer: PeerId| match self.contacts.get(&peer) {
+            Some(contact) if now.saturating_sub(contact.reported) < REPORT_FRESH => {
+                &contact.hears[..]
             }
-        }
-        next_hop(me, to, &hears).or_else(|| connected(to).then_some(to))
+            _ => &[],
+        };
+        next_hop(me, to, self.direct(now), hears, reached).or_else(|| connected(to).then_some(to))
     }
 
-    /// Members heard without help.
-    pub(super) fn direct(&self, now: Duration) -> Vec<PeerId> {
+    /// Members that are heard without a relay.
+    pub(super) fn direct(&self, now: Duration) -> impl Iterator<Item = PeerId> {
         self.contacts
             .iter()
-            .filter(|(_, contact)| contact.is_direct(now))
+            .filter(move |(_, contact)| contact.is_direct(now))
             .map(|(peer, _)| *peer)
-            .collect()
     }
 
-    /// Puts bytes on a peer's connection, if there is one.
-    pub(super) fn put(&mut self, now: Duration, peer: PeerId, channel: ChannelId, bytes: &[u8]) {
-        let _ = self.put_or(now, peer, channel, bytes);
-    }
-
-    fn put_or(
+    /// Sends a message with its envelope on a peer's connection, if there is one.
+    pub(super) fn put_sealed(
         &mut self,
         now: Duration,
         peer: PeerId,
         channel: ChannelId,
-        bytes: &[u8],
+        sealed: &[u8],
+    ) {
+        if let Some(connection) = self.connection_to(Some(peer)) {
+            let _ = self.endpoint.send(now, connection, channel, sealed);
+        }
+    }
+
+    /// Sends a payload on a peer's connection.
+    pub(super) fn put(
+        &mut self,
+        now: Duration,
+        peer: PeerId,
+        channel: ChannelId,
+        envelope: &Envelope,
+        payload: &[u8],
     ) -> Result<(), SendError> {
-        let contact = self.contacts.get(&peer).ok_or(SendError::NoSuchPeer)?;
-        let connection = contact.connection.ok_or(SendError::NoSuchPeer)?;
+        let connection = self
+            .connection_to(Some(peer))
+            .ok_or(SendError::NoSuchPeer)?;
+        let sealed = &mut self.scratch.sealed;
+        envelope.seal(payload, sealed);
         self.endpoint
-            .send(now, connection, channel, bytes)
+            .send(now, connection, channel, sealed)
             .map(|_| ())
             .map_err(SendError::Connection)
     }
@@ -403,7 +431,7 @@ impl Session {
     }
 
     fn tell_by(&mut self, now: Duration, peer: PeerId, channel: ChannelId, control: &Control) {
-        let (Some(me), Some(hop)) = (self.me, self.hop(now, peer)) else {
+        let (Some(me), Some(hop)) = (self.me, self.next_hop(now, peer)) else {
             return;
         };
         let mut envelope = Envelope::control();
@@ -415,7 +443,7 @@ impl Session {
             };
         }
         let bytes = encode_to_vec(control).expect("control messages stay within their bounds");
-        self.put(now, hop, channel, &envelope.seal(&bytes));
+        let _ = self.put(now, hop, channel, &envelope, &bytes);
     }
 
     /// Says something on a connection, whoever is at its other end.
@@ -427,19 +455,15 @@ impl Session {
 /// A control message as it travels between neighbours.
 pub(super) fn sealed(control: &Control) -> Vec<u8> {
     let bytes = encode_to_vec(control).expect("control messages stay within their bounds");
-    Envelope::control().seal(&bytes)
+    let mut sealed = Vec::new();
+    Envelope::control().seal(&bytes, &mut sealed);
+    sealed
 }
 
 #[cfg(fuzzing)]
 impl Session {
     /// Says anything to a neighbour: a member that lies, for the fuzzers alone.
     pub fn say_raw(&mut self, now: Duration, to: PeerId, channel: ChannelId, bytes: &[u8]) {
-        self.put(now, to, channel, bytes);
+        self.put_sealed(now, to, channel, bytes);
     }
-}
-
-/// Undoes what numbered messages are kept as.
-pub(super) fn split_kind(message: &[u8]) -> (MessageKind, &[u8]) {
-    let (kind, payload) = message.split_at(2);
-    (MessageKind(u16::from_le_bytes([kind[0], kind[1]])), payload)
 }

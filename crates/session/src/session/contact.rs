@@ -1,8 +1,6 @@
 //! What a session knows of each other peer.
 
 use core::time::Duration;
-use std::collections::BTreeMap;
-
 use samestep_proto::ConnectionId;
 
 use crate::clock::Exchange;
@@ -165,7 +163,7 @@ impl Session {
     /// How another peer is doing.
     pub fn peer_stats(&self, now: Duration, peer: PeerId) -> Option<PeerStats> {
         self.room.peer(peer)?;
-        let route = match self.hop(now, peer) {
+        let route = match self.hop(now, peer, &mut Vec::new()) {
             _ if Some(peer) == self.me => PeerRoute::Myself,
             None => PeerRoute::None,
             Some(hop) if hop == peer => PeerRoute::Direct,
@@ -237,29 +235,29 @@ impl Session {
     }
 }
 
-/// The next peer on the way from `from` to `to`, over peers that hear each other.
-pub(super) fn next_hop(
+/// The first of the peers on the shortest path from `from` to `to`, over peers that hear each other: a breadth-first search.
+///
+/// `reached` is memory for it: the peers reached so far, each with the neighbour that the path to it begins with.
+pub(super) fn next_hop<'a>(
     from: PeerId,
     to: PeerId,
-    hears: &BTreeMap<PeerId, Vec<PeerId>>,
+    neighbours: impl Iterator<Item = PeerId>,
+    hears: impl Fn(PeerId) -> &'a [PeerId],
+    reached: &mut Vec<(PeerId, PeerId)>,
 ) -> Option<PeerId> {
-    let mut came_from: BTreeMap<PeerId, PeerId> = BTreeMap::new();
-    let mut queue = std::collections::VecDeque::from([from]);
-    while let Some(at) = queue.pop_front() {
-        for next in hears.get(&at).into_iter().flatten() {
-            if *next == from || came_from.contains_key(next) {
-                continue;
-            }
-            came_from.insert(*next, at);
-            if *next == to {
-                let mut hop = to;
-                while came_from[&hop] != from {
-                    hop = came_from[&hop];
-                }
-                return Some(hop);
-            }
-            queue.push_back(*next);
+    reached.clear();
+    reached.extend(neighbours.map(|neighbour| (neighbour, neighbour)));
+    let mut at = 0;
+    while let Some((peer, hop)) = reached.get(at).copied() {
+        if peer == to {
+            return Some(hop);
         }
+        for next in hears(peer) {
+            if *next != from && !reached.iter().any(|(known, _)| known == next) {
+                reached.push((*next, hop));
+            }
+        }
+        at += 1;
     }
     None
 }
@@ -267,6 +265,7 @@ pub(super) fn next_hop(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::BTreeMap;
 
     #[test]
     fn the_way_leads_over_those_who_hear_each_other() {
@@ -278,10 +277,16 @@ mod tests {
             (PeerId(3), ids(&[1, 4])),
         ]
         .into();
-        assert_eq!(next_hop(PeerId(0), PeerId(2), &hears), Some(PeerId(2)));
-        assert_eq!(next_hop(PeerId(0), PeerId(4), &hears), Some(PeerId(1)));
-        assert_eq!(next_hop(PeerId(2), PeerId(4), &hears), Some(PeerId(0)));
-        assert_eq!(next_hop(PeerId(0), PeerId(9), &hears), None);
+        let hears = |peer| hears.get(&peer).map_or(&[][..], Vec::as_slice);
+        let hop = |from: u16, to: u16| {
+            let neighbours = hears(PeerId(from)).iter().copied();
+            let reached = &mut Vec::new();
+            next_hop(PeerId(from), PeerId(to), neighbours, hears, reached).map(|hop| hop.0)
+        };
+        assert_eq!(hop(0, 2), Some(2));
+        assert_eq!(hop(0, 4), Some(1));
+        assert_eq!(hop(2, 4), Some(0));
+        assert_eq!(hop(0, 9), None);
     }
 
     #[test]

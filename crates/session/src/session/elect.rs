@@ -99,7 +99,7 @@ impl Session {
             .map(|p| p.id)
             .collect();
         let leads = self.leads();
-        let hears = self.direct(now);
+        let hears: Vec<PeerId> = self.direct(now).collect();
         let accuses: Vec<PeerId> = others
             .iter()
             .copied()

@@ -9,7 +9,8 @@ use crate::channels::{BULK, forwarding_channel};
 use crate::control::Control;
 use crate::envelope::{Content, Envelope, Route};
 use crate::event::{LeaveReason, SessionEvent, State};
-use crate::id::PeerId;
+use crate::id::{MessageKind, PeerId};
+use crate::payload::Payload;
 use crate::session::{OtherEnd, Session};
 
 /// How long somebody may be connected without saying who it is.
@@ -71,11 +72,12 @@ impl Session {
 
     fn read(&mut self, now: Duration, id: ConnectionId) {
         while let Some(message) = self.endpoint.recv(id) {
-            let (channel, bytes) = (message.channel, message.payload.to_vec());
             if matches!(self.state, State::Left(_)) {
                 continue;
             }
-            if self.on_message(now, id, channel, &bytes).is_none() {
+            let channel = message.channel;
+            let message = self.buffers.payload(message.payload);
+            if self.on_message(now, id, channel, message).is_none() {
                 self.malformed += 1;
                 self.connections.insert(id, OtherEnd::Gone);
                 self.endpoint
@@ -92,30 +94,35 @@ impl Session {
         now: Duration,
         id: ConnectionId,
         channel: ChannelId,
-        bytes: &[u8],
+        mut message: Payload,
     ) -> Option<()> {
         let end = *self.connections.get(&id).unwrap_or(&OtherEnd::Gone);
         if end == OtherEnd::Gone {
             return Some(());
         }
-        let (envelope, payload) = match channel {
-            BULK => (Envelope::control(), &[][..]),
-            _ => Envelope::open(bytes).ok()?,
+        let (envelope, head) = match channel {
+            BULK => (Envelope::control(), 0),
+            _ => {
+                let (envelope, content) = Envelope::open(&message).ok()?;
+                (envelope, message.len() - content.len())
+            }
         };
         let of_game = matches!(envelope.content, Content::Game(_)) || channel == BULK;
         if end == OtherEnd::Sponsor && of_game {
             if self.unwelcomed.len() < MAX_UNWELCOMED {
-                self.unwelcomed.push((id, channel, bytes.to_vec()));
+                self.unwelcomed.push((id, channel, message));
             }
             return Some(());
         }
         if channel == BULK {
-            return self.on_state(end, bytes);
+            return self.on_state(end, &message);
         }
+        message.skip(head);
+        let payload = message;
         let neighbour = match end {
             OtherEnd::Peer(peer) => peer,
             _ if envelope.content == Content::Control && envelope.route == Route::Direct => {
-                let control = decode_exact(payload).ok()?;
+                let control = decode_exact(&payload).ok()?;
                 return self.on_stranger_said(now, id, end, control);
             }
             // Somebody whose link is not yet known here talks already: it will say so again.
@@ -129,9 +136,18 @@ impl Session {
                 if !serves || envelope.content == Content::Control {
                     return None;
                 }
-                self.pass_on(now, neighbour, channel, &envelope, payload);
-                if envelope.route != Route::ToOthers {
-                    return Some(());
+                match envelope.route {
+                    Route::Via { to } if Some(to) == self.me => {
+                        if let Content::Game(kind) = envelope.content {
+                            self.on_game(now, neighbour, kind, payload);
+                        }
+                        return Some(());
+                    }
+                    Route::Via { to } => {
+                        self.pass_on(now, neighbour, to, channel, &envelope, &payload);
+                        return Some(());
+                    }
+                    _ => self.pass_on_to_others(now, neighbour, channel, &envelope, &payload),
                 }
                 neighbour
             }
@@ -146,7 +162,7 @@ impl Session {
                     return None;
                 }
                 if Some(to) != self.me {
-                    self.relay(now, from, to, hops, channel, &envelope, payload);
+                    self.relay(now, from, to, hops, channel, &envelope, &payload);
                     return Some(());
                 }
                 if Some(from) == self.me {
@@ -157,35 +173,51 @@ impl Session {
         };
         match envelope.content {
             Content::Control => {
-                let control = decode_exact(payload).ok()?;
+                let control = decode_exact(&payload).ok()?;
                 self.on_control(now, id, from, control)
             }
             Content::Game(kind) => {
                 let Some(number) = envelope.number else {
-                    self.on_game(now, from, kind, payload.to_vec());
+                    self.on_game(now, from, kind, payload);
                     return Some(());
                 };
                 if self.room.peer(from).is_none() {
                     // It has left, and this was still on its way.
                     return Some(());
                 }
-                let contact = self.contact(from);
-                let mut ready = Vec::new();
-                let sealed = [&kind.0.to_le_bytes()[..], payload].concat();
-                contact.streams.receive(number, &sealed, |message| {
-                    ready.push(message.to_vec());
-                });
-                for message in ready {
-                    let (kind, payload) = super::carry::split_kind(&message);
-                    self.on_game(now, from, kind, payload.to_vec());
+                let mut ready = core::mem::take(&mut self.scratch.ready);
+                let streams = &mut self.contact(from).streams;
+                streams.receive(number, kind, payload, &mut ready);
+                for (kind, payload) in ready.drain(..) {
+                    self.on_game(now, from, kind, payload);
                 }
+                self.scratch.ready = ready;
                 Some(())
             }
         }
     }
 
-    /// The host passes a client's message on.
+    /// The host passes a guest's message on to another peer.
     fn pass_on(
+        &mut self,
+        now: Duration,
+        from: PeerId,
+        to: PeerId,
+        channel: ChannelId,
+        envelope: &Envelope,
+        payload: &[u8],
+    ) {
+        let envelope = Envelope {
+            route: Route::From { from },
+            ..*envelope
+        };
+        if !self.awaits_state(to) {
+            let _ = self.put(now, to, forwarding_channel(channel), &envelope, payload);
+        }
+    }
+
+    /// The host passes a guest's message on to all others: the same bytes for each.
+    fn pass_on_to_others(
         &mut self,
         now: Duration,
         from: PeerId,
@@ -193,30 +225,19 @@ impl Session {
         envelope: &Envelope,
         payload: &[u8],
     ) {
-        let sealed = Envelope {
+        let envelope = Envelope {
             route: Route::From { from },
             ..*envelope
-        }
-        .seal(payload);
-        let channel = forwarding_channel(channel);
-        let targets: Vec<PeerId> = match envelope.route {
-            Route::Via { to } if Some(to) == self.me => {
-                if let Content::Game(kind) = envelope.content {
-                    self.on_game(now, from, kind, payload.to_vec());
-                }
-                return;
-            }
-            Route::Via { to } => vec![to],
-            _ => self
-                .contacts
-                .keys()
-                .copied()
-                .filter(|p| *p != from)
-                .collect(),
         };
-        for to in targets {
-            if !self.awaits_state(to) {
-                self.put(now, to, channel, &sealed);
+        let sealed = &mut self.scratch.sealed;
+        envelope.seal(payload, sealed);
+        let channel = forwarding_channel(channel);
+        for (peer, contact) in &self.contacts {
+            if let Some(connection) = contact.connection
+                && *peer != from
+                && !self.admissions.states_wanted.contains(peer)
+            {
+                let _ = self.endpoint.send(now, connection, channel, sealed);
             }
         }
     }
@@ -233,22 +254,21 @@ impl Session {
         envelope: &Envelope,
         payload: &[u8],
     ) {
-        let Some(hop) = self.hop(now, to).filter(|hop| *hop != from) else {
+        let Some(hop) = self.next_hop(now, to).filter(|hop| *hop != from) else {
             return;
         };
         if hops >= MAX_HOPS {
             return;
         }
-        let sealed = Envelope {
+        let envelope = Envelope {
             route: Route::Relayed {
                 from,
                 to,
                 hops: hops + 1,
             },
             ..*envelope
-        }
-        .seal(payload);
-        self.put(now, hop, forwarding_channel(channel), &sealed);
+        };
+        let _ = self.put(now, hop, forwarding_channel(channel), &envelope, payload);
     }
 
     /// Something for the game, in the right order.
@@ -256,8 +276,8 @@ impl Session {
         &mut self,
         now: Duration,
         from: PeerId,
-        kind: crate::id::MessageKind,
-        payload: Vec<u8>,
+        kind: MessageKind,
+        payload: Payload,
     ) {
         if self.early.as_ref().is_some_and(|e| e.len() >= MAX_EARLY) {
             return;
@@ -275,8 +295,8 @@ impl Session {
         &mut self,
         now: Duration,
         from: PeerId,
-        kind: crate::id::MessageKind,
-        payload: Vec<u8>,
+        kind: MessageKind,
+        payload: Payload,
     ) {
         if self.on_act_message(now, from, kind, &payload) {
             return;

@@ -350,7 +350,7 @@ impl Session {
                         request: RequestId(number),
                     },
                     kind,
-                    payload,
+                    payload: payload.into(),
                 });
             }
             Decision::Later | Decision::After(_) => {}

@@ -152,7 +152,7 @@ mod tests {
             from: peer,
             request: None,
             kind: samestep_session::MessageKind(1),
-            payload: Vec::new(),
+            payload: Vec::new().into(),
         };
         let joined = Joined { me };
         let gone = PeerLeft {

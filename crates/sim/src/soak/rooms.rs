@@ -260,7 +260,7 @@ impl<'t> Script<'t> {
                     false => Duration::ZERO,
                 };
                 self.undecided
-                    .push((at + wait, part, *ticket, payload.clone()));
+                    .push((at + wait, part, *ticket, payload.to_vec()));
                 self.decide_due()?;
             }
             SessionEvent::Command {
