@@ -15,6 +15,7 @@
 //! The target grows with the time one packet takes, so flows with less than their share push harder than those with
 //! more: sharing is fair.
 
+mod available;
 mod delay;
 mod delivery;
 mod dispersion;
@@ -27,6 +28,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use crate::pacing::{Burst, Pacer, Train};
+use available::AvailableRate;
 use delay::QueueDelay;
 use delivery::DeliveryRate;
 use dispersion::Dispersion;
@@ -102,6 +104,7 @@ pub struct Congestion {
     prove_by: Duration,
     /// The path's own delay turned out lower than believed: look again soon.
     doubt: bool,
+    available: AvailableRate,
 }
 
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -153,6 +156,7 @@ impl Congestion {
             updated: now,
             prove_by: Duration::MAX,
             doubt: true,
+            available: AvailableRate::default(),
         }
     }
 
@@ -266,6 +270,12 @@ impl Congestion {
     /// Bits per second on the wire that it sends at most.
     pub fn bandwidth_bps(&self) -> u64 {
         (self.rate * 8.0) as u64
+    }
+
+    /// The rate to offer to the application: see [`AvailableRate::next`].
+    pub fn available_rate(&mut self, jitter: Duration, queued: usize) -> u64 {
+        let (measured, queueing) = (self.bandwidth_bps() / 8, self.queueing());
+        self.available.next(measured, queueing, jitter, queued)
     }
 
     /// Bytes on the wire that may be unacknowledged. Pacing is what holds the rate; this stops a sender that no

@@ -471,6 +471,17 @@ impl Connection {
         }
     }
 
+    /// Bytes waiting to be sent or acknowledged.
+    fn queued_bytes(&self) -> usize {
+        self.channels.iter().map(|c| c.queued_bytes()).sum()
+    }
+
+    /// The rate to offer to the application, in bytes a second.
+    pub(crate) fn available_rate(&mut self) -> u64 {
+        let queued = self.queued_bytes();
+        self.congestion.available_rate(self.rtt.deviation(), queued)
+    }
+
     /// Everything there is to know about it now.
     pub(crate) fn stats(&self) -> Stats {
         Stats {
@@ -482,7 +493,7 @@ impl Connection {
             window_bytes: self.congestion.window(),
             in_flight_bytes: self.congestion.in_flight(),
             queueing: self.congestion.queueing(),
-            queued_bytes: self.channels.iter().map(|c| c.queued_bytes()).sum(),
+            queued_bytes: self.queued_bytes(),
             ..self.stats.clone()
         }
     }

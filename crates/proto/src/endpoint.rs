@@ -359,6 +359,12 @@ impl Endpoint {
         })
     }
 
+    /// Bytes a second that the application may offer to a connection without filling queues: more than is measured as long as nothing
+    /// waits, less as soon as something does. It grows by a quarter a call at most: call it at steady intervals, such as ten times a second.
+    pub fn available_rate(&mut self, id: ConnectionId) -> Option<u64> {
+        Some(self.connection(id)?.available_rate())
+    }
+
     /// Counters and estimates of a connection.
     pub fn stats(&self, id: ConnectionId) -> Option<Stats> {
         match self.slots.get(usize::from(id.slot)) {

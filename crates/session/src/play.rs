@@ -22,12 +22,6 @@ use crate::session::Session;
 const LATENCIES_EVERY: Duration = Duration::from_secs(1);
 /// How often rates are, for models that care.
 const RATES_EVERY: Duration = Duration::from_millis(100);
-/// A connection whose packets wait longer than this, or that has more bytes waiting than it carries in this time, is full.
-const FULL: Duration = Duration::from_millis(20);
-/// Whatever is estimated, so many bytes a second get through.
-const LEAST_RATE: u64 = 8_000;
-/// More than anybody sends.
-const MOST_RATE: u64 = 1 << 30;
 /// A guest of a host need not know of everybody's coming and going at once.
 const GUESTS_EVERY: Duration = Duration::from_millis(250);
 /// Changes of a latency that are not worth mentioning.
@@ -102,7 +96,6 @@ pub struct Match<W, M> {
     next_latencies: Duration,
     /// When rates are looked at; `None` if the model does not care.
     next_rates: Option<Duration>,
-    rates: BTreeMap<PeerId, u64>,
     /// States that spectators are to get later.
     delayed: Vec<(Duration, PeerId, Vec<u8>)>,
     /// When the model wants to be called, by this program's clock.
@@ -165,7 +158,6 @@ impl<W: World, M: Model> Match<W, M> {
             roster_of: 0,
             next_latencies: now,
             next_rates: Some(now),
-            rates: BTreeMap::new(),
             delayed: Vec::new(),
             wake: Some(now),
         })
@@ -499,21 +491,9 @@ impl<W: World, M: Model> Match<W, M> {
         let mut cares = true;
         let members = self.roster.iter().flat_map(|roster| &roster.members);
         for member in members {
-            let Some(stats) = self.session.connection_stats(member.peer) else {
-                continue;
-            };
-            let estimate = stats.bandwidth_bytes_per_s;
-            let before = self.rates.get(&member.peer).copied().unwrap_or(0);
-            let waiting = stats.queued_bytes as u64 * 1000 > estimate * FULL.as_millis() as u64;
-            let is_full = stats.queueing > FULL + stats.jitter * 2 || waiting;
-            // The estimate is not above what was sent: as long as nothing waits there is room for more.
-            let rate = match is_full {
-                true => estimate - estimate / 10,
-                false => (estimate + estimate / 2 + 16_000).max(before + before / 4),
-            };
-            let rate = rate.clamp(LEAST_RATE, MOST_RATE);
-            self.rates.insert(member.peer, rate);
-            cares = self.model.handle_rate(time, member.peer, rate);
+            if let Some(rate) = self.session.available_rate(member.peer) {
+                cares = self.model.handle_rate(time, member.peer, rate);
+            }
         }
         self.next_rates = cares.then_some(now + RATES_EVERY);
     }

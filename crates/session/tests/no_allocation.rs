@@ -9,8 +9,8 @@ use samestep_session::{
     Delivery, Match, MessageKind, PeerId, PlayerId, Session, SessionConfig, SessionEvent, To,
 };
 use samestep_sync::{
-    AdoptError, Carriage, Events, Input, Inputs, Live, Model, ModelEvent, Outgoing, Replicate,
-    Roster, Simulation, Status, Wire, World,
+    AdoptError, Events, Input, Inputs, Live, Model, ModelEvent, Outgoing, Replicate, Roster,
+    Simulation, Status, Wire, World,
 };
 use traffic::{Topology, Traffic};
 
@@ -113,17 +113,17 @@ impl Model for Chatter {
             return;
         }
         self.next = now + TICK;
-        for carriage in [
-            Carriage::Unreliable,
-            Carriage::Redundant,
-            Carriage::Reliable,
+        for delivery in [
+            Delivery::Unreliable,
+            Delivery::Redundant,
+            Delivery::ReliableOrdered,
         ] {
             let mut message = self.free.pop().unwrap_or_else(|| Outgoing {
                 to: Vec::new(),
-                carriage,
+                delivery,
                 bytes: vec![0x5a; 100],
             });
-            message.carriage = carriage;
+            message.delivery = delivery;
             message.to.clear();
             message.to.extend_from_slice(&self.others);
             self.waiting.push(message);

@@ -160,6 +160,13 @@ impl Session {
         self.endpoint.stats(connection)
     }
 
+    /// Bytes a second that may be sent to a peer without filling queues: see [`samestep_proto::Endpoint::available_rate`]. `None` without
+    /// a direct connection.
+    pub fn available_rate(&mut self, peer: PeerId) -> Option<u64> {
+        let connection = self.contacts.get(&peer)?.connection?;
+        self.endpoint.available_rate(connection)
+    }
+
     /// How another peer is doing.
     pub fn peer_stats(&self, now: Duration, peer: PeerId) -> Option<PeerStats> {
         self.room.peer(peer)?;
