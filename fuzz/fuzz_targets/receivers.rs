@@ -4,7 +4,7 @@
 use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
 use samestep_proto::fuzzing::{Buffers, Inbox, ReliableReceiver, UnreliableReceiver};
-use samestep_proto::{ChannelConfig, Delivery, Repair};
+use samestep_proto::{ChannelConfig, Delivery, LossRecovery};
 
 const MAX_MESSAGE: usize = 20_000;
 
@@ -112,8 +112,8 @@ fn unreliable(delivery: Delivery, ops: &[Op<'_>]) {
     }
 }
 
-fn reliable(delivery: Delivery, repair: Repair, ops: &[Op<'_>]) {
-    let mut config = ChannelConfig::new(delivery).repair(repair);
+fn reliable(delivery: Delivery, recovery: LossRecovery, ops: &[Op<'_>]) {
+    let mut config = ChannelConfig::new(delivery).recovery(recovery);
     config.max_message = MAX_MESSAGE;
     let mut receiver = ReliableReceiver::new(0, &config);
     let (mut buffers, mut inbox) = (Buffers::default(), Inbox::default());
@@ -179,13 +179,13 @@ fn reliable(delivery: Delivery, repair: Repair, ops: &[Op<'_>]) {
 fuzz_target!(|input: (u8, bool, Vec<Op<'_>>)| {
     let (which, resends, ops) = input;
     let delivery = Delivery::ALL[usize::from(which) % Delivery::ALL.len()];
-    let repair = match (delivery.is_redundant(), resends) {
-        (true, _) => Repair::Repeat,
-        (false, true) => Repair::Resend,
-        (false, false) => Repair::Coded,
+    let recovery = match (delivery.is_redundant(), resends) {
+        (true, _) => LossRecovery::Repeat,
+        (false, true) => LossRecovery::Retransmit,
+        (false, false) => LossRecovery::Fec,
     };
     match delivery.is_reliable() {
-        true => reliable(delivery, repair, &ops),
+        true => reliable(delivery, recovery, &ops),
         false => unreliable(delivery, &ops),
     }
 });

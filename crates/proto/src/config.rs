@@ -14,16 +14,17 @@ pub const MAX_CHANNELS: usize = 32;
 /// Smallest [`Config::max_packet`] (and its default): fits the smallest MTU of the Internet with room for tunnels.
 pub const MIN_PACKET: usize = 1200;
 
-/// How a reliable channel mends losses.
+/// How a reliable channel recovers from losses. What is known to be lost is retransmitted in any case.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Repair {
-    /// Linear combinations of the last messages ride in the following packets, as many as the measured loss asks for.
-    /// A lost packet costs one tick instead of a round trip, at 1.5–3 times the bytes (none on a clean link).
-    Coded,
-    /// The last unacknowledged messages are repeated verbatim. Costs more bytes than `Coded` for the same delay.
+pub enum LossRecovery {
+    /// Forward error correction: linear combinations of the last messages ride in the following packets, as many as the
+    /// measured loss asks for. A lost packet costs one tick instead of a round trip, at 1.5–3 times the bytes (none on a
+    /// clean link).
+    Fec,
+    /// The last unacknowledged messages are repeated verbatim. Costs more bytes than `Fec` for the same delay.
     Repeat,
-    /// Only what is known to be lost is sent again: fewest bytes, at least a round trip of delay for each loss.
-    Resend,
+    /// Retransmission alone: fewest bytes, at least a round trip of delay for each loss.
+    Retransmit,
 }
 
 /// One channel. Both ends must declare the same list; a difference is refused when connecting.
@@ -38,8 +39,8 @@ pub struct ChannelConfig {
     /// Bytes that may wait unsent. A reliable `send` beyond it is an error; an unreliable one drops the oldest waiting.
     /// Default 256 KiB unreliable, 40 MiB reliable.
     pub queue_limit: usize,
-    /// How losses are mended on a reliable channel. Default `Coded`, for `Redundant` it is `Repeat`.
-    pub repair: Repair,
+    /// How a reliable channel recovers from losses. Default `Fec`, for `Redundant` it is `Repeat`.
+    pub recovery: LossRecovery,
     /// Unreliable messages that could not leave for this long are dropped as stale. Default 100 ms.
     pub stale_after: Duration,
     /// Whether `poll_delivery` reports the fate of each message that left (one dropped before, as stale or because the
@@ -56,10 +57,10 @@ impl ChannelConfig {
             priority: 100,
             max_message: if reliable { 32 << 20 } else { 64 << 10 },
             queue_limit: if reliable { 40 << 20 } else { 256 << 10 },
-            repair: if delivery.is_redundant() {
-                Repair::Repeat
+            recovery: if delivery.is_redundant() {
+                LossRecovery::Repeat
             } else {
-                Repair::Coded
+                LossRecovery::Fec
             },
             stale_after: Duration::from_millis(100),
             report: false,
@@ -72,9 +73,9 @@ impl ChannelConfig {
         self
     }
 
-    /// The same with another way of mending losses.
-    pub fn repair(mut self, repair: Repair) -> Self {
-        self.repair = repair;
+    /// The same with another loss recovery.
+    pub fn recovery(mut self, recovery: LossRecovery) -> Self {
+        self.recovery = recovery;
         self
     }
 

@@ -1,19 +1,20 @@
 //! Congestion control: how fast to send so that the bottleneck stays busy and its queue short.
 //!
-//! One idea carries it: while the bottleneck has a queue, the receiver takes in data at exactly the bottleneck's
-//! rate, so `rate delivered × (1 + (target − queue) / time)` steers the queue to the target without any search.
-//! Delivery and queue are read off the receiver's clock, so the way back does not matter; random loss does not
-//! either, for loss is no signal here. Three things are added:
+//! It is delay-based. The rate follows the *delivery rate*, as in BBR (Cardwell et al. 2016); the queueing delay is held at
+//! a target, as in Copa (Arun and Balakrishnan 2018), and measured one way, as in LEDBAT (RFC 6817). While the
+//! bottleneck has a queue, the receiver takes in data at exactly the bottleneck's rate, so
+//! `delivery rate × (1 + (target − queue) / time)` steers the queue to the target without any search. Loss is no signal.
 //!
-//! - a start that reads the bottleneck's rate from trains of packets ([`dispersion`]) instead of filling the queue
-//!   to find it;
-//! - a drain now and then, so that the path's own delay is seen again and a standing queue is never taken for it
-//!   ([`delay`]);
-//! - forbearance with senders that have little to send: what they deliver says nothing about the path, and jitter
-//!   alone must not slow them.
+//! It departs from them in four things:
 //!
-//! The target grows with the time one packet takes, so flows with less than their share push harder than those with
-//! more: sharing is fair.
+//! - Delivery rate and queueing delay are read off the receiver's clock, so the return path does not matter.
+//! - Startup reads the bottleneck's rate from packet trains ([`dispersion`]) instead of filling the queue to find it.
+//! - The queue is drained now and then, not every few round trips, so that the path's own delay is seen again and a standing
+//!   queue is never taken for it ([`delay`]).
+//! - An application-limited sender is not slowed by jitter: what it delivers says nothing about the path.
+//!
+//! The target grows with the time one packet takes on the bottleneck, so flows with less than their share push harder than
+//! those with more: sharing is fair.
 
 mod available;
 mod delay;
@@ -27,6 +28,8 @@ mod world;
 use std::collections::VecDeque;
 use std::time::Duration;
 
+use tracing::debug;
+
 use crate::pacing::{Burst, Pacer, Train};
 use available::AvailableRate;
 use delay::QueueDelay;
@@ -37,16 +40,16 @@ use dispersion::Dispersion;
 const IP_UDP_OVERHEAD_BYTES: usize = 28;
 /// What a new connection may send in its first tenth of a second, and at once: enough for any game, and a train
 /// long enough to measure.
+const INITIAL_PACKETS: f64 = 32.0;
 /// A burst so short that a single packet of any size ends it.
 const ONE_BY_ONE: f64 = 1.0;
-const INITIAL_PACKETS: f64 = 32.0;
 /// Queue to keep at the bottleneck, in seconds: this, and this share of one packet's time on it.
 const TARGET_S: f64 = 0.005;
 const TARGET_PACKETS: f64 = 0.7;
 const TARGET_PACKETS_MAX_S: f64 = 0.05;
-/// Loss that is sent over instead of being taken for less capacity. Higher would flood a bottleneck that drops
+/// Loss that the rate makes up for instead of taking it for less capacity. Higher would flood a bottleneck that drops
 /// instead of queueing.
-const MENDED_LOSS: f64 = 0.15;
+const COMPENSATED_LOSS: f64 = 0.15;
 /// Loss beyond which nobody should try for more: it may well be our own doing.
 const HEAVY_LOSS: f64 = 0.1;
 /// Never slower than this (bytes per second), nor than two packets a round trip: inputs get through whatever the
@@ -344,7 +347,7 @@ impl Congestion {
             }
             Phase::Settle { until } => {
                 if now > until || queue > self.target() {
-                    self.phase = Phase::Cruise;
+                    self.enter(Phase::Cruise);
                 }
             }
         }
@@ -361,7 +364,7 @@ impl Congestion {
     fn start(&mut self, now: Duration, round: bool, queue: f64, reading: Reading) {
         if queue > self.target() + self.delay.noise() {
             self.rate = self.rate.min(reading.delivered);
-            self.phase = Phase::Cruise;
+            self.enter(Phase::Cruise);
             if !reading.dry {
                 self.drain(now, 2.0 * queue + self.delay.rtt());
             }
@@ -375,7 +378,7 @@ impl Congestion {
             if now > self.prove_by && !reading.dry {
                 // It does not arrive, and there is no queue either: this bottleneck drops.
                 self.rate = reading.delivered;
-                self.phase = Phase::Cruise;
+                self.enter(Phase::Cruise);
             }
             return;
         }
@@ -407,7 +410,7 @@ impl Congestion {
             // again.
             gain = (gain * f64::from(1u32 << self.calm_rounds.min(4))).min(target / reaction);
         }
-        let lost = self.loss.rate.min(MENDED_LOSS) * (2.0 - queue / target).clamp(0.0, 1.0);
+        let lost = self.loss.rate.min(COMPENSATED_LOSS) * (2.0 - queue / target).clamp(0.0, 1.0);
         let rate = reading.delivered / (1.0 - lost) * (1.0 + gain.clamp(-0.5, 0.25));
         self.rate = if queue >= target {
             rate
@@ -422,15 +425,24 @@ impl Congestion {
 
     fn drain(&mut self, now: Duration, length: f64) {
         self.delay.mark_seen(now);
-        self.phase = Phase::Drain {
+        self.enter(Phase::Drain {
             until: now + seconds(length),
-        };
+        });
     }
 
     fn settle(&mut self, now: Duration, length: f64) {
-        self.phase = Phase::Settle {
+        self.enter(Phase::Settle {
             until: now + seconds(length),
-        };
+        });
+    }
+
+    fn enter(&mut self, phase: Phase) {
+        debug!(
+            ?phase,
+            bytes_per_s = self.rate as u64,
+            "congestion control changes its phase"
+        );
+        self.phase = phase;
     }
 
     fn target(&self) -> f64 {

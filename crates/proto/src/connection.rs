@@ -11,6 +11,8 @@ use std::collections::VecDeque;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
+use tracing::{debug, trace};
+
 use crate::buffers::Buffers;
 use crate::channel::{self, Channel};
 use crate::config::Config;
@@ -28,6 +30,7 @@ use crate::sent::{Carried, Fate, SentPackets};
 use crate::stats::Stats;
 use close::Closing;
 use path::PathCheck;
+use timers::SILENT_PROBES;
 
 /// Delivery reports kept for an owner that does not read them.
 const MAX_REPORTS: usize = 65_536;
@@ -62,8 +65,8 @@ pub(crate) struct Connection {
     channels: Vec<Box<dyn Channel>>,
     /// Bit per channel that has sent something not yet settled: the others need not be looked at.
     active: u32,
-    /// Bit per channel that may have a status to tell.
-    telling: u32,
+    /// Bit per channel that may have a status to send.
+    status_due: u32,
     /// Channel indices, highest priority first.
     order: Vec<u8>,
     /// Bit per channel whose messages carry a number.
@@ -90,7 +93,7 @@ pub(crate) struct Connection {
     stats: Stats,
     carried: Vec<Carried>,
     fates: Vec<Fate>,
-    /// What the owner has yet to learn.
+    /// Why it closed, until the endpoint has announced it.
     pub(crate) closed: Option<CloseReason>,
     pub(crate) moved: bool,
     pub(crate) readable_announced: bool,
@@ -137,7 +140,7 @@ impl Connection {
             config: config.clone(),
             channels,
             active: 0,
-            telling: 0,
+            status_due: 0,
             order,
             sequenced,
             received: Received::new(),
@@ -210,7 +213,7 @@ impl Connection {
         self.inbox.pop()
     }
 
-    /// Keeps from the application what it must not hear of, and from the other end that it had arrived.
+    /// Drops everything received, unread and unacknowledged: the application never learns of this connection.
     pub(crate) fn forget(&mut self) {
         self.closed = None;
         self.inbox = Inbox::default();
@@ -229,7 +232,7 @@ impl Connection {
         self.exchanges.pop()
     }
 
-    /// Whether the other end has heard all it has to hear.
+    /// Whether nothing is left to send to the other end.
     pub(crate) fn is_settled(&self) -> bool {
         match self.state {
             State::Drained { .. } => self.received.due().is_none(),
@@ -355,7 +358,7 @@ impl Connection {
             return Ok(());
         };
         let channel = self.channels.get_mut(index).ok_or("no such channel")?;
-        self.telling |= 1 << index;
+        self.status_due |= 1 << index;
         channel.on_frame(
             packet,
             frame,
@@ -402,6 +405,9 @@ impl Connection {
             self.received.on_ack_acked(largest);
         }
         if let Some((largest, sent_at)) = summary.newest {
+            if self.probe_backoff >= SILENT_PROBES {
+                debug!("peer heard again");
+            }
             self.probe_backoff = 0;
             let elapsed = now.saturating_sub(sent_at);
             let delay = Duration::from_micros(ack.delay_us.min(10_000_000));
@@ -446,6 +452,7 @@ impl Connection {
             ..
         } = self;
         sent.detect_lost(now, rtt, &mut fates, |number, bytes| {
+            trace!(number, bytes, "packet lost");
             loss.on_packet(true);
             stats.packets_lost += 1;
             congestion.on_lost(now, number, bytes);
@@ -454,7 +461,7 @@ impl Connection {
         self.fates = fates;
     }
 
-    /// Tells the channels what became of what they sent.
+    /// Hands the channels the fates of what they sent.
     fn settle(&mut self, fates: &mut Vec<Fate>) {
         let Self {
             channels,

@@ -1,4 +1,5 @@
-//! Stateless cookies: proof that a client receives what is sent to its address.
+//! Stateless cookies, as DTLS's HelloVerifyRequest (RFC 6347) and QUIC's Retry have them: proof that a client receives what is
+//! sent to its address.
 //!
 //! A server answers a Hello with a cookie and forgets about it. Only the return of that cookie,
 //! from the same address and with the same nonce, makes it keep state or compute a key exchange:

@@ -5,7 +5,7 @@
 //!
 //! * **Encrypted**: AES-256-GCM or ChaCha20-Poly1305, tag 16 bytes. The nonce is four zero bytes
 //!   and the packet number (u64, little endian). Keys change every 65,536 packets by the packet
-//!   number alone, so both sides change at the same packet without a word about it.
+//!   number alone, so both sides change at the same packet without announcing it.
 //! * **Plain**: the body is readable and the tag is a 4-byte checksum keyed with the session
 //!   secret. It rejects corrupted and stray packets, packets of earlier sessions, and forgeries by
 //!   anyone who cannot see the traffic. It gives **no secrecy and no protection from whoever can
@@ -43,7 +43,7 @@ pub const REKEY_SHIFT: u32 = 16;
 /// Which end of the connection this is: each direction has keys of its own, so a packet sent back
 /// to its sender is not accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Side {
+pub enum ConnectionEnd {
     /// The end that connected.
     Client,
     /// The end that accepted.
@@ -122,8 +122,8 @@ pub enum PacketCrypto {
 
 impl PacketCrypto {
     /// Plain mode with the secret the server chose.
-    pub fn plain(side: Side, secret: u64) -> Self {
-        Self::Plain(Plain::new(side, secret))
+    pub fn plain(end: ConnectionEnd, secret: u64) -> Self {
+        Self::Plain(Plain::new(end, secret))
     }
 
     /// Encrypted mode with the two keys of the handshake.
@@ -204,14 +204,14 @@ pub struct Plain {
 }
 
 impl Plain {
-    fn new(side: Side, secret: u64) -> Self {
+    fn new(end: ConnectionEnd, secret: u64) -> Self {
         let (up, down) = (Checksum::new(secret, 0), Checksum::new(secret, 1));
-        match side {
-            Side::Client => Self {
+        match end {
+            ConnectionEnd::Client => Self {
                 send: up,
                 receive: down,
             },
-            Side::Server => Self {
+            ConnectionEnd::Server => Self {
                 send: down,
                 receive: up,
             },
@@ -279,8 +279,8 @@ mod tests {
     /// Each mode: client and server.
     fn pairs() -> Vec<(PacketCrypto, PacketCrypto)> {
         let plain = (
-            PacketCrypto::plain(Side::Client, 99),
-            PacketCrypto::plain(Side::Server, 99),
+            PacketCrypto::plain(ConnectionEnd::Client, 99),
+            PacketCrypto::plain(ConnectionEnd::Server, 99),
         );
         #[cfg(not(feature = "crypto"))]
         return vec![plain];
@@ -380,11 +380,11 @@ mod tests {
     #[test]
     fn another_secret_is_refused() {
         let mut random = Random::new([5; 32]);
-        let mut client = PacketCrypto::plain(Side::Client, 1);
+        let mut client = PacketCrypto::plain(ConnectionEnd::Client, 1);
         let mut bytes = packet(&mut random, 30, PLAIN_TAG_BYTES);
         client.seal(0, &mut bytes, HEADER, 30);
         for secret in (0..64).map(|bit| 1 ^ (1 << bit)) {
-            let mut server = PacketCrypto::plain(Side::Server, secret);
+            let mut server = PacketCrypto::plain(ConnectionEnd::Server, secret);
             assert_eq!(
                 server.open(0, &mut bytes, HEADER),
                 Err(OpenError::Forged),
@@ -396,7 +396,8 @@ mod tests {
     #[test]
     fn golden_plain_packet() {
         let mut bytes = *b"\x80\x01\x02\x03\x04a plain packet\0\0\0\0";
-        PacketCrypto::plain(Side::Client, 0x0123_4567_89AB_CDEF).seal(42, &mut bytes, 5, 14);
+        PacketCrypto::plain(ConnectionEnd::Client, 0x0123_4567_89AB_CDEF)
+            .seal(42, &mut bytes, 5, 14);
         assert_eq!(hex(&bytes), crate::golden::vector("packet_plain"));
     }
 }

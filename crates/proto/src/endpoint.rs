@@ -9,6 +9,8 @@ use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
+use tracing::{debug, debug_span, info, trace, warn};
+
 use crate::config::{Config, ConfigError, ConnectOptions};
 use crate::connection::{Connection, State};
 use crate::event::{
@@ -122,6 +124,7 @@ impl Endpoint {
         };
         self.timers.push(Reverse((now, slot)));
         self.ready.push_back(slot);
+        debug!(%id, %to, "connecting");
         Ok(id)
     }
 
@@ -188,9 +191,12 @@ impl Endpoint {
             generation: *generation,
         };
         let unconfirmed = matches!(connection.state, State::Unconfirmed { .. });
+        let span = debug_span!("connection", %id).entered();
+        trace!(%from, bytes = datagram.len(), "packet received");
         if !connection.handle_packet(now, from, low, datagram, &mut self.random) {
             return None;
         }
+        drop(span);
         if unconfirmed {
             self.confirm(now, id);
         }
@@ -204,7 +210,8 @@ impl Endpoint {
             && at <= now
         {
             self.timers.pop();
-            match &mut self.slots[usize::from(slot)].content {
+            let place = &mut self.slots[usize::from(slot)];
+            match &mut place.content {
                 Content::Free => {}
                 Content::Connecting(attempt) => {
                     if attempt.is_over(now) {
@@ -218,7 +225,11 @@ impl Endpoint {
                     if connection.timer == Some(at) {
                         connection.timer = None;
                     }
-                    connection.handle_timeout(now);
+                    let id = ConnectionId {
+                        slot,
+                        generation: place.generation,
+                    };
+                    debug_span!("connection", %id).in_scope(|| connection.handle_timeout(now));
                     self.after(slot);
                 }
             }
@@ -259,6 +270,7 @@ impl Endpoint {
                 Content::Connection(connection) => connection.poll_transmit(now, buf),
             };
             if let Some((to, len)) = sent {
+                trace!(%to, bytes = len, "packet sent");
                 return Some(Transmit { to, len });
             }
             self.ready.pop_front();
@@ -483,6 +495,12 @@ impl Endpoint {
             });
         }
         if let Some(reason) = connection.closed.take() {
+            match &reason {
+                CloseReason::Local | CloseReason::Remote { .. } => {
+                    info!(%id, %reason, "connection closed");
+                }
+                _ => warn!(%id, %reason, "connection lost"),
+            }
             self.events.push_back(Event::Closed { id, reason });
         }
         if matches!(connection.state, State::Gone) {
@@ -546,7 +564,7 @@ impl Endpoint {
 fn hash_channels(config: &Config) -> u64 {
     let mut bytes = Vec::new();
     for channel in &config.channels {
-        bytes.extend_from_slice(&[channel.delivery as u8, channel.repair as u8]);
+        bytes.extend_from_slice(&[channel.delivery as u8, channel.recovery as u8]);
         bytes.extend_from_slice(&(channel.max_message as u64).to_le_bytes());
     }
     hash64(b"SStpchan", &[&bytes])

@@ -1,4 +1,4 @@
-//! What an endpoint tells its owner, and the errors of its operations.
+//! The events of an endpoint, and the errors of its operations.
 
 use core::fmt;
 use std::net::SocketAddr;

@@ -1,9 +1,9 @@
-//! What an acknowledgement tells about the other end's clock.
+//! Timestamps for clock synchronisation: what an acknowledgement says about the other end's clock.
 
 use core::time::Duration;
 use std::collections::VecDeque;
 
-/// A packet's way there and its acknowledgement's way back, by both clocks: the material of time synchronisation.
+/// When a packet and its acknowledgement left and arrived, by both clocks: the four timestamps of NTP.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Exchange {
     /// When the packet left, on this end's clock.
@@ -16,12 +16,12 @@ pub struct Exchange {
     pub returned_at: Duration,
 }
 
-/// The last exchanges nobody has asked for yet.
+/// The last exchanges not yet read.
 #[derive(Debug, Default)]
 pub(crate) struct Exchanges(VecDeque<Exchange>);
 
 impl Exchanges {
-    /// Older ones are dropped: whoever keeps time reads after every datagram.
+    /// Older ones are dropped: a clock reads them after every datagram.
     const KEPT: usize = 8;
 
     pub(crate) fn push(&mut self, exchange: Exchange) {

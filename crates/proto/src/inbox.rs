@@ -7,7 +7,7 @@ use crate::id::ChannelId;
 /// Messages in the order they became readable.
 #[derive(Debug, Default)]
 pub struct Inbox {
-    entries: VecDeque<Entry>,
+    messages: VecDeque<Waiting>,
     /// Bytes of the small messages, back to back.
     bytes: Vec<u8>,
     /// Where the unread part of `bytes` begins.
@@ -18,8 +18,9 @@ pub struct Inbox {
     waiting: usize,
 }
 
+/// A message that waits, without its bytes.
 #[derive(Debug)]
-struct Entry {
+struct Waiting {
     channel: ChannelId,
     len: usize,
     block: bool,
@@ -36,7 +37,7 @@ impl Inbox {
             self.start = 0;
         }
         self.bytes.extend_from_slice(payload);
-        self.entries.push_back(Entry {
+        self.messages.push_back(Waiting {
             channel,
             len: payload.len(),
             block: false,
@@ -47,7 +48,7 @@ impl Inbox {
     /// Adds a long message without copying it.
     pub fn push_block(&mut self, channel: ChannelId, payload: Vec<u8>) {
         self.waiting += payload.len();
-        self.entries.push_back(Entry {
+        self.messages.push_back(Waiting {
             channel,
             len: payload.len(),
             block: true,
@@ -57,7 +58,7 @@ impl Inbox {
 
     /// Takes out the next message.
     pub fn pop(&mut self) -> Option<(ChannelId, &[u8])> {
-        let entry = self.entries.pop_front()?;
+        let entry = self.messages.pop_front()?;
         self.waiting -= entry.len;
         if entry.block {
             self.current_block = self.blocks.pop_front().unwrap_or_default();
@@ -70,12 +71,12 @@ impl Inbox {
 
     /// Bytes unread.
     pub fn waiting_bytes(&self) -> usize {
-        self.waiting + self.entries.len() * 8
+        self.waiting + self.messages.len() * 8
     }
 
     /// Whether nothing waits.
     pub fn is_empty(&self) -> bool {
-        self.entries.is_empty()
+        self.messages.is_empty()
     }
 
     /// Bytes held.

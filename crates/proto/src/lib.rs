@@ -44,7 +44,7 @@
 //! # Channels
 //!
 //! A connection has up to [`MAX_CHANNELS`] channels, each a [`ChannelConfig`] with a [`Delivery`]; both ends declare the same list. A loss on one holds up
-//! no other. Reliable channels mend losses before they are noticed, as their [`Repair`] says. Messages may be longer than a packet:
+//! no other. Reliable channels correct most losses before they are noticed, as their [`LossRecovery`] says. Messages may be longer than a packet:
 //! up to 64 KiB unreliably, 32 MiB reliably, unless set otherwise.
 //!
 //! # Main types
@@ -66,7 +66,6 @@
 
 mod buffers;
 mod channel;
-mod coding;
 mod config;
 mod congestion;
 mod connection;
@@ -75,6 +74,7 @@ mod crypto;
 mod endpoint;
 mod event;
 mod exchange;
+mod fec;
 #[cfg(test)]
 mod golden;
 #[cfg(not(fuzzing))]
@@ -96,8 +96,8 @@ mod stats;
 mod token;
 
 pub use config::{
-    AcceptConfig, ChannelConfig, Config, ConfigError, ConnectOptions, MAX_CHANNELS, MIN_PACKET,
-    Repair, Security,
+    AcceptConfig, ChannelConfig, Config, ConfigError, ConnectOptions, LossRecovery, MAX_CHANNELS,
+    MIN_PACKET, Security,
 };
 pub use crypto::Cipher;
 pub use endpoint::Endpoint;
@@ -120,7 +120,7 @@ pub mod fuzzing {
     pub use crate::buffers::Buffers;
     pub use crate::channel::reliable_receive::ReliableReceiver;
     pub use crate::channel::unreliable::UnreliableReceiver;
-    pub use crate::coding::{Decoder, coefficient, combine, repair_len};
+    pub use crate::fec::{Decoder, coefficient, combine, repair_len};
     pub use crate::inbox::Inbox;
     pub use crate::packet::{Frame, Frames, decode_header};
     pub use crate::token::verify;

@@ -1,4 +1,4 @@
-//! What a loop needs to know of the thing it drives.
+//! The shape that endpoints, sessions and matches share, so that one loop drives any of them.
 
 use core::time::Duration;
 use std::net::SocketAddr;
@@ -12,7 +12,7 @@ use crate::event::{Event, Transmit};
 /// [`poll_timeout`](Machine::poll_timeout) is due, then send what [`poll_transmit`](Machine::poll_transmit) gives and read
 /// the events.
 pub trait Machine {
-    /// What it tells its owner.
+    /// What its owner is notified of.
     type Event;
 
     /// Takes a datagram that arrived at `now`. It may be changed in place.

@@ -1,4 +1,4 @@
-//! When packets may leave: a bucket that is emptied in bursts of a chosen size.
+//! Pacing: a token bucket that is emptied in bursts of a chosen size.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Which packets have arrived: replay window and acknowledgements to send.
+//! Which packets have arrived: the anti-replay window, a bitmap as in RFC 6479, and the acknowledgements to send.
 
 use core::time::Duration;
 

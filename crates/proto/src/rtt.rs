@@ -1,4 +1,7 @@
-//! Round-trip estimates.
+//! Round-trip and loss estimates.
+//!
+//! The round trip is smoothed as in RFC 9002 (section 5). A packet is overdue by time alone: reordering that is seen widens the
+//! threshold, where RFC 9002 also counts packets that overtook it.
 
 use core::time::Duration;
 
@@ -142,7 +145,7 @@ impl LossEstimate {
     }
 
     /// What to be prepared for on a path with this round trip. Where the other end is near, a loss that nobody has seen yet costs
-    /// less to mend than to provide for.
+    /// less to retransmit than to protect against.
     pub fn expected(&self, rtt: &Rtt) -> f32 {
         match rtt.smoothed() < Self::NEAR {
             true => self.seen,

@@ -1,4 +1,4 @@
-//! Packets on their way: what each carried, and which of them are lost.
+//! Packets in flight: what each carried, and which of them are lost (RFC 9002's time threshold, section 6.1.2).
 
 use core::time::Duration;
 use std::collections::VecDeque;

@@ -38,7 +38,7 @@ struct Promise {
     acked: [BTreeSet<u64>; 5],
 }
 
-struct Side {
+struct Peer {
     endpoint: Endpoint,
     address: SocketAddr,
     /// Open connections and the attempt each came from.
@@ -47,7 +47,7 @@ struct Side {
 
 pub struct World {
     now: Duration,
-    sides: [Side; 2],
+    sides: [Peer; 2],
     on_the_way: Vec<Datagram>,
     seen: Vec<Datagram>,
     /// By attempt, then by side.
@@ -71,7 +71,7 @@ impl World {
             channel.report = true;
         }
         let deliveries = config.channels.iter().map(|c| c.delivery).collect();
-        let side = |config, host| Side {
+        let side = |config, host| Peer {
             endpoint: Endpoint::new(config, [host; 32]).expect("the settings are good"),
             address: SocketAddr::from(([10, 0, 0, host], 7777)),
             open: BTreeMap::new(),

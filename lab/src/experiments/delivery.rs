@@ -1,6 +1,6 @@
 //! Mean delivery latency of position messages by delivery method, minimum latency and loss (Sublockus, tables 1–3).
 
-use samestep_proto::{ChannelConfig, ChannelId, Repair};
+use samestep_proto::{ChannelConfig, ChannelId, LossRecovery};
 
 use super::in_case;
 use crate::error::LabError;
@@ -145,7 +145,7 @@ fn virtual_time(case: &Case, seed: u64) -> Result<Measured, LabError> {
     };
     let ours = run(ChannelConfig::new(delivery), None).map_err(in_case(case))?;
     let theirs = run(
-        ChannelConfig::new(delivery).repair(Repair::Resend),
+        ChannelConfig::new(delivery).recovery(LossRecovery::Retransmit),
         Some(FRAME),
     )
     .map_err(in_case(case))?;

@@ -1,6 +1,6 @@
 //! Delivery latency and bytes on the wire of every channel kind under loss.
 
-use samestep_proto::{ChannelConfig, ChannelId, Delivery, Repair};
+use samestep_proto::{ChannelConfig, ChannelId, Delivery, LossRecovery};
 
 use super::in_case;
 use crate::error::LabError;
@@ -152,7 +152,7 @@ fn virtual_time(case: &Case, seed: u64) -> Result<Measured, LabError> {
     };
     let resends = delivery.is_reliable() && !delivery.is_redundant();
     let theirs = resends
-        .then(|| run(ChannelConfig::new(delivery).repair(Repair::Resend)))
+        .then(|| run(ChannelConfig::new(delivery).recovery(LossRecovery::Retransmit)))
         .transpose()?;
     let unreliable = run(ChannelConfig::new(Delivery::Unreliable))?;
     Ok(Measured {

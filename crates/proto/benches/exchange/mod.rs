@@ -45,7 +45,7 @@ impl Protection {
     }
 }
 
-struct Side {
+struct Peer {
     endpoint: Endpoint,
     address: SocketAddr,
     id: Option<ConnectionId>,
@@ -61,7 +61,7 @@ struct Datagram {
 /// The two endpoints, their clock and what is on its way between them.
 pub struct Exchange {
     now: Duration,
-    sides: [Side; 2],
+    sides: [Peer; 2],
     on_the_way: VecDeque<Datagram>,
     /// Fraction of packets lost.
     pub loss: f64,
@@ -76,7 +76,7 @@ impl Exchange {
     /// A connected pair.
     pub fn new(protection: Protection) -> Self {
         let config = protection.config();
-        let side = |config: Config, port: u16| Side {
+        let side = |config: Config, port: u16| Peer {
             endpoint: Endpoint::new(config, [port as u8; 32]).expect("the settings are good"),
             address: SocketAddr::from(([10, 0, 0, 1], port)),
             id: None,

@@ -7,8 +7,8 @@ use samestep_wire::BitReader;
 use crate::buffers::Buffers;
 use crate::channel::block::BlockReceiver;
 use crate::channel::reliable_send::{SPAN, WINDOW};
-use crate::coding::{Decoder, MAX_SPAN};
-use crate::config::{ChannelConfig, Repair};
+use crate::config::{ChannelConfig, LossRecovery};
+use crate::fec::{Decoder, MAX_SPAN};
 use crate::id::ChannelId;
 use crate::inbox::Inbox;
 use crate::packet::expand_seq;
@@ -30,7 +30,7 @@ pub struct Progress {
 pub struct ReliableReceiver {
     channel: ChannelId,
     ordered: bool,
-    coded: bool,
+    fec: bool,
     max_message: usize,
     /// First segment missing.
     next: u32,
@@ -52,7 +52,7 @@ impl ReliableReceiver {
         Self {
             channel: ChannelId(channel),
             ordered: config.delivery.is_ordered(),
-            coded: config.repair == Repair::Coded,
+            fec: config.recovery == LossRecovery::Fec,
             max_message: config.max_message,
             next: 0,
             cursor: 0,
@@ -87,7 +87,7 @@ impl ReliableReceiver {
         }
         let stored = buffers.copy(payload);
         self.store(seq, stored, buffers, inbox)?;
-        if self.coded {
+        if self.fec {
             progress.recovered = self.restore(buffers, inbox)?;
         }
         self.trim(buffers);
@@ -104,7 +104,7 @@ impl ReliableReceiver {
         buffers: &mut Buffers,
         inbox: &mut Inbox,
     ) -> Result<Progress, &'static str> {
-        if !self.coded || count == 0 || count > MAX_SPAN || payload.len() < 2 {
+        if !self.fec || count == 0 || count > MAX_SPAN || payload.len() < 2 {
             return Err("repair where none is agreed");
         }
         let first = expand_seq(self.next, first);
@@ -197,7 +197,7 @@ impl ReliableReceiver {
         buffers: &mut Buffers,
         inbox: &mut Inbox,
     ) -> Result<(), &'static str> {
-        if self.coded {
+        if self.fec {
             self.decoder.on_known(seq, &segment);
         }
         if !self.ordered {
@@ -208,7 +208,7 @@ impl ReliableReceiver {
             self.slots.push_back(None);
         }
         // Without decoding, an unordered channel needs to remember only that it was there.
-        let keep = self.ordered || self.coded;
+        let keep = self.ordered || self.fec;
         self.slots[index] = Some(if keep {
             segment
         } else {
@@ -282,7 +282,7 @@ impl ReliableReceiver {
         if !self.ordered {
             self.cursor = self.next;
         }
-        let history = if self.coded { SPAN as u32 } else { 0 };
+        let history = if self.fec { SPAN as u32 } else { 0 };
         while self.cursor.wrapping_sub(self.start) > history {
             if let Some(Some(old)) = self.slots.pop_front() {
                 buffers.put(old);

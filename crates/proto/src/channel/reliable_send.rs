@@ -1,4 +1,4 @@
-//! The sending side of a reliable channel: segments, repairs, resends.
+//! The sending side of a reliable channel: segments, repairs, retransmissions.
 //!
 //! All messages of the channel that go into one packet form a *segment*: one number, one fate. Segments are resent
 //! and combined whole, so a lost packet is one unknown to the decoder, however many messages it held.
@@ -9,8 +9,8 @@ use std::collections::VecDeque;
 use crate::buffers::Buffers;
 use crate::channel::block::BlockSender;
 use crate::channel::unreliable::MESSAGE_OVERHEAD;
-use crate::coding;
-use crate::config::{ChannelConfig, Repair};
+use crate::config::{ChannelConfig, LossRecovery};
+use crate::fec;
 use crate::packet::{PacketWriter, expand_seq, varint_len};
 use crate::sent::Carried;
 
@@ -24,7 +24,7 @@ pub const SPAN: usize = 12;
 const FLUSH_AFTER: Duration = Duration::from_millis(20);
 /// Below this loss, repairs cost more than they save.
 const NEGLIGIBLE_LOSS: f32 = 0.003;
-/// Chance that a message is still missing after its repairs, without a resend.
+/// Chance that a message is still missing after its repairs, without a retransmission.
 const RESIDUAL: f32 = 0.002;
 
 #[derive(Debug)]
@@ -60,7 +60,7 @@ struct Segment {
 #[derive(Debug)]
 pub struct ReliableSender {
     channel: u8,
-    repair: Repair,
+    recovery: LossRecovery,
     ordered: bool,
     report: bool,
     queue_limit: usize,
@@ -87,7 +87,7 @@ impl ReliableSender {
     pub fn new(channel: u8, config: &ChannelConfig) -> Self {
         Self {
             channel,
-            repair: config.repair,
+            recovery: config.recovery,
             ordered: config.delivery.is_ordered(),
             report: config.report,
             queue_limit: config.queue_limit,
@@ -184,11 +184,14 @@ impl ReliableSender {
             self.fill_fresh(packet, w, carried, buffers);
         }
         let fresh = self.segments.len() > before;
-        if self.repair != Repair::Resend && loss >= NEGLIGIBLE_LOSS && (fresh || self.flush_now) {
+        if self.recovery != LossRecovery::Retransmit
+            && loss >= NEGLIGIBLE_LOSS
+            && (fresh || self.flush_now)
+        {
             // What is in this packet would be lost with it: only earlier segments gain from a repair here.
             let covered = if fresh { before } else { self.segments.len() };
-            resent += match self.repair {
-                Repair::Repeat => self.fill_repeats(packet, loss, covered, w, carried),
+            resent += match self.recovery {
+                LossRecovery::Repeat => self.fill_repeats(packet, loss, covered, w, carried),
                 _ => {
                     self.credit += repairs_per_packet(loss);
                     self.fill_repairs(covered, w)
@@ -314,7 +317,7 @@ impl ReliableSender {
                 .map(|s| s.payload.len())
                 .max()
                 .unwrap_or(0);
-            let len = coding::repair_len(longest);
+            let len = fec::repair_len(longest);
             if !w.fits_repair(len) {
                 // The packet is full: the repair goes into one of its own.
                 break;
@@ -326,7 +329,7 @@ impl ReliableSender {
                 .segments
                 .range(from..covered)
                 .map(|s| s.payload.as_slice());
-            coding::combine(self.key, first, payloads, &mut self.scratch);
+            fec::combine(self.key, first, payloads, &mut self.scratch);
             let written =
                 w.try_repair(self.channel, first, covered - from, self.key, &self.scratch);
             debug_assert!(written, "room was checked");

@@ -140,7 +140,7 @@ struct Scattered {
     /// Parts under way.
     parts: u32,
     all_sent: bool,
-    /// A part is lost, and that has been said.
+    /// A part is lost, and the loss has been reported.
     lost: bool,
 }
 
@@ -299,13 +299,13 @@ impl UnreliableSender {
         let position = self.scattered.iter().position(|s| s.id == id)?;
         let scattered = &mut self.scattered[position];
         scattered.parts -= 1;
-        let said = scattered.lost;
+        let reported = scattered.lost;
         scattered.lost |= !arrived;
         let complete = scattered.parts == 0 && scattered.all_sent;
         if complete {
             self.scattered.remove(position);
         }
-        match (arrived, said) {
+        match (arrived, reported) {
             (_, true) => None,
             (false, false) => Some(Outcome::Lost),
             (true, false) => complete.then_some(Outcome::Acked),

@@ -1,4 +1,4 @@
-//! How long packets wait in the path's queue, from one-way delays.
+//! The queueing delay of the path, from one-way delays.
 
 use std::time::Duration;
 
@@ -58,7 +58,7 @@ impl QueueDelay {
         }
     }
 
-    /// Time in the queue at the moment, judged over `window`.
+    /// Present time in the queue, judged over `window`.
     pub(super) fn queue(&self) -> f64 {
         (self.recent.value() - self.base.value()).max(0.0)
     }

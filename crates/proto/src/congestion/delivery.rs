@@ -1,11 +1,11 @@
-//! How fast the receiver takes in what we send.
+//! The delivery rate: how fast the receiver takes in what is sent.
 
 use std::collections::VecDeque;
 
 /// Silence after which the past says nothing about the present, in seconds.
 const SILENCE: f64 = 1.0;
 
-/// Bytes against the receiver's clock: the way back and its jitter do not matter.
+/// Bytes against the receiver's clock: the return path and its jitter do not matter.
 #[derive(Default)]
 pub(super) struct DeliveryRate {
     total: f64,

@@ -1,4 +1,4 @@
-//! The bottleneck's rate from how packets that left together arrive apart.
+//! Packet-train dispersion: the bottleneck's rate, from how far apart packets arrive that left together.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! The end of a connection: flushing, telling the other end until it knows, and making sure it could hear.
+//! The end of a connection: flushing, repeating the close until it is acknowledged, and lingering to acknowledge the other's.
 
 use core::time::Duration;
 
@@ -10,7 +10,7 @@ const CLOSE_SENDS: u8 = 14;
 /// How long a closed connection stays to acknowledge repetitions of the close.
 const LINGER_AT_LEAST: Duration = Duration::from_secs(1);
 const LINGER_AT_MOST: Duration = Duration::from_secs(2);
-/// Longest words of a close.
+/// Longest reason of a close, in bytes.
 const MAX_REASON: usize = 255;
 
 /// A close being sent.

@@ -1,7 +1,10 @@
-//! Resuming from a new address: a packet from elsewhere is believed only after that address has answered.
+//! Path migration: a packet from another address is followed only once that path is validated, by challenge and response as
+//! in QUIC (RFC 9000, section 8.2).
 
 use core::time::Duration;
 use std::net::SocketAddr;
+
+use tracing::{debug, info};
 
 use crate::connection::Connection;
 use crate::rng::Random;
@@ -46,6 +49,7 @@ impl PathCheck {
                 }
             }
             _ => {
+                debug!(%address, "packet from a new address, path challenged");
                 self.candidate = Some(Candidate {
                     address,
                     value: random.next_u64(),
@@ -100,6 +104,7 @@ impl Connection {
             return;
         }
         self.path.candidate = None;
+        info!(from = %self.peer, to = %from, "path changed");
         self.peer = from;
         self.moved = true;
         self.rtt = Rtt::new();

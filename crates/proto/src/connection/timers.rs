@@ -2,6 +2,8 @@
 
 use core::time::Duration;
 
+use tracing::debug;
+
 use crate::connection::transmit::MAX_UNSETTLED;
 use crate::connection::{Connection, State, bits};
 use crate::event::CloseReason;
@@ -9,10 +11,12 @@ use crate::sent::Carried;
 
 /// A peer that is not heard for this long, or for two round trips, is silent.
 const SILENCE: Duration = Duration::from_millis(250);
-/// Longest wait between probes of a silent path.
+/// Longest wait between probes of a silent path (RFC 9002's probe timeout, section 6.2).
 const MAX_PROBE_WAIT: Duration = Duration::from_secs(2);
 /// Packets presumed lost at a time when nothing at all is acknowledged.
 const SUSPECTS: usize = 2;
+/// After this many probes without an answer the path counts as silent, for whoever reads the log.
+pub(super) const SILENT_PROBES: u32 = 3;
 
 impl Connection {
     /// When `handle_timeout` has something to do.
@@ -84,6 +88,9 @@ impl Connection {
         }
         if self.probe_at().is_some_and(|at| at <= now) {
             self.probe_backoff += 1;
+            if self.probe_backoff == SILENT_PROBES {
+                debug!("peer silent, probing the path");
+            }
             self.probes = 1;
             self.ping = true;
             let mut fates = core::mem::take(&mut self.fates);
@@ -101,8 +108,8 @@ impl Connection {
         self.check_flushed(now);
     }
 
-    /// The peer is heard again after a silence. If what was sent meanwhile is not acknowledged now, the acknowledgement got lost, and will not be said again
-    /// unless something asks for it. Where the window is full of it nothing else can: so at once, rather than when a backed-off probe is due.
+    /// Probes at once when the peer is heard again after a silence and the window is full: if what was sent meanwhile is not
+    /// acknowledged now, the acknowledgement was lost, and nothing else would ask for another before a backed-off probe is due.
     pub(super) fn ask_again(&mut self, now: Duration, silence: Duration) {
         let long = (2 * self.rtt.smoothed()).max(SILENCE);
         let is_stuck = self.sent.outstanding() > 0 && self.wants();

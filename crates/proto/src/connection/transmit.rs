@@ -68,12 +68,12 @@ impl Connection {
         {
             acks = Some(ack.largest());
             ranges = ack.ranges().len();
-            for index in bits(self.telling) {
+            for index in bits(self.status_due) {
                 match self.channels[index].poll_status() {
                     Some(next) => {
                         w.try_status(index as u8, next);
                     }
-                    None => self.telling &= !(1 << index),
+                    None => self.status_due &= !(1 << index),
                 }
             }
         }

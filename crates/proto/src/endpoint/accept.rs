@@ -4,10 +4,12 @@ use core::time::Duration;
 use std::collections::{BTreeMap, VecDeque};
 use std::net::{IpAddr, SocketAddr};
 
+use tracing::{debug, info};
+
 use crate::config::{AcceptConfig, Config, Security};
 use crate::connection::{Connection, State};
 use crate::cookie::CookieKey;
-use crate::crypto::{PacketCrypto, Side};
+use crate::crypto::{ConnectionEnd, PacketCrypto};
 use crate::endpoint::{Content, Endpoint, MAX_REPLIES};
 use crate::event::{CloseReason, Event};
 use crate::handshake::{
@@ -49,17 +51,17 @@ pub(super) struct Acceptor {
     confirmed: usize,
     /// Slots of those that have yet to show that they hold the keys, oldest first. They take no one's place.
     unconfirmed: VecDeque<u16>,
-    exchanges: Exchanges,
+    key_exchanges: KeyExchangeBucket,
 }
 
-/// Key exchanges that may be answered: a bucket, so small that a flood of them never holds others up for long.
+/// Key exchanges that may be answered: a token bucket, so small that a flood of them never holds others up for long.
 #[derive(Debug)]
-struct Exchanges {
+struct KeyExchangeBucket {
     left: f64,
     at: Duration,
 }
 
-impl Exchanges {
+impl KeyExchangeBucket {
     const AT_ONCE: f64 = 8.0;
 
     fn take(&mut self, now: Duration, per_second: u32) -> bool {
@@ -90,8 +92,8 @@ impl Acceptor {
             per_ip: BTreeMap::new(),
             confirmed: 0,
             unconfirmed: VecDeque::new(),
-            exchanges: Exchanges {
-                left: Exchanges::AT_ONCE,
+            key_exchanges: KeyExchangeBucket {
+                left: KeyExchangeBucket::AT_ONCE,
                 at: Duration::ZERO,
             },
         }
@@ -126,6 +128,7 @@ impl Acceptor {
 impl Endpoint {
     pub(super) fn refuse(&mut self, to: SocketAddr, nonce: ClientNonce, reason: RefuseReason) {
         self.stats.refused += 1;
+        debug!(%to, %reason, "client refused");
         self.reply(to, Refuse { nonce, reason }.encode().to_vec());
     }
 
@@ -168,6 +171,7 @@ impl Endpoint {
             password: accept.is_some_and(|a| a.password.is_some()),
             token: accept.is_some_and(|a| a.lobby_key.is_some()),
         };
+        debug!(%from, "hello received, cookie sent");
         self.reply(from, retry.encode().to_vec());
     }
 
@@ -180,6 +184,7 @@ impl Endpoint {
         let nonce = header.nonce;
         if !acceptor.cookies.check(now, from, nonce, &header.cookie) {
             self.stats.bad_cookies += 1;
+            debug!(%from, "cookie invalid or expired, request ignored");
             return;
         }
         // The address is proven from here on.
@@ -227,8 +232,12 @@ impl Endpoint {
             self.refuse(from, nonce, reason);
             return;
         }
-        if !acceptor.exchanges.take(now, accept.handshakes_per_second) {
+        if !acceptor
+            .key_exchanges
+            .take(now, accept.handshakes_per_second)
+        {
             self.stats.handshakes_limited += 1;
+            debug!(%from, "too many key exchanges, request ignored");
             return;
         }
         if let Err(reason) = self.admit(now, from, connect) {
@@ -299,7 +308,7 @@ impl Endpoint {
         let slot = self.take_slot().ok_or(RefuseReason::Full)?;
         let (crypto, body) = match pending {
             Pending::Plain(secret) => (
-                PacketCrypto::plain(Side::Server, secret),
+                PacketCrypto::plain(ConnectionEnd::Server, secret),
                 AcceptPayload {
                     cid: slot,
                     secret: Some(secret),
@@ -350,6 +359,7 @@ impl Endpoint {
                 self.replace(old.slot, from);
             }
         }
+        debug!(%from, "keys agreed, client accepted");
         self.reply(from, answer);
         self.schedule(now, slot);
         Ok(())
@@ -378,6 +388,7 @@ impl Endpoint {
                 id,
                 reason: CloseReason::Replaced,
             });
+            info!(%id, %address, "connection replaced by a new one of the same client");
         }
         self.after(slot);
     }
@@ -409,10 +420,12 @@ impl Endpoint {
             .unwrap_or_default();
         if full {
             // Several confirmed at once for the last place.
+            debug!(%id, %peer, "server full, client turned away");
             self.turn_away(now, id.slot);
             return;
         }
         self.stats.accepted += 1;
+        info!(%id, %peer, "client connected");
         self.events.push_back(Event::Connected {
             id,
             peer,

@@ -3,9 +3,11 @@
 use core::time::Duration;
 use std::net::SocketAddr;
 
+use tracing::{debug, info, warn};
+
 use crate::config::{Config, ConnectOptions, Security};
 use crate::connection::{Connection, State};
-use crate::crypto::{PacketCrypto, Side};
+use crate::crypto::{ConnectionEnd, PacketCrypto};
 use crate::endpoint::{Content, Endpoint};
 use crate::event::{CloseReason, ConnectError, Event};
 use crate::handshake::{
@@ -118,6 +120,10 @@ impl Endpoint {
             slot,
             generation: self.slots[usize::from(slot)].generation,
         };
+        match &reason {
+            CloseReason::Local => debug!(%id, "attempt to connect given up"),
+            reason => warn!(%id, %reason, "could not connect"),
+        }
         self.events.push_back(Event::Closed { id, reason });
         self.free_slot(slot);
     }
@@ -195,6 +201,7 @@ impl Endpoint {
             };
             PlainConnect { proof, payload }.encode()
         };
+        debug!(%from, encrypted, "cookie received, key exchange begun");
         attempt.request = header.datagram(&body);
         attempt.has_cookie = true;
         attempt.next_at = now;
@@ -226,6 +233,7 @@ impl Endpoint {
                         payload,
                     ),
                     Err(error) => {
+                        debug!(%from, ?error, "answer does not authenticate");
                         // Anyone could have sent this: remember what it looks like, and wait for a better one.
                         attempt.failure = match error {
                             HandshakeError::Password => {
@@ -252,7 +260,7 @@ impl Endpoint {
                 return;
             };
             (
-                PacketCrypto::plain(Side::Client, secret),
+                PacketCrypto::plain(ConnectionEnd::Client, secret),
                 accept.body.to_vec(),
             )
         };
@@ -269,6 +277,7 @@ impl Endpoint {
             slot,
             generation: place.generation,
         };
+        info!(%id, peer = %from, encrypted, "connected");
         self.events.push_back(Event::Connected {
             id,
             peer: from,
@@ -284,6 +293,7 @@ impl Endpoint {
             return;
         };
         if refuse.reason == RefuseReason::Busy {
+            debug!(%from, "server busy, trying on");
             attempt.failure = CloseReason::Refused(refuse.reason);
             return;
         }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use samestep_netem::LinkConfig;
-use samestep_proto::{ChannelConfig, ChannelId, Config, Repair};
+use samestep_proto::{ChannelConfig, ChannelId, Config, LossRecovery};
 
 use crate::world::*;
 
@@ -66,18 +66,22 @@ fn ordered_and_redundant_arrive_once_and_in_order() {
 }
 
 #[test]
-fn every_way_of_repair_keeps_the_promise() {
-    for repair in [Repair::Coded, Repair::Repeat, Repair::Resend] {
+fn every_loss_recovery_keeps_the_promise() {
+    for recovery in [
+        LossRecovery::Fec,
+        LossRecovery::Repeat,
+        LossRecovery::Retransmit,
+    ] {
         for channel in [UNORDERED, ORDERED, REDUNDANT] {
             let mut config = config();
-            config.channels[usize::from(channel.0)].repair = repair;
+            config.channels[usize::from(channel.0)].recovery = recovery;
             let mut got = exchange(config.clone(), lossy(20, 0.2), 9, channel);
             let mut sent = sent(&config, channel);
             if channel == UNORDERED {
                 got.sort();
                 sent.sort();
             }
-            assert!(got == sent, "{repair:?}, {channel:?}");
+            assert!(got == sent, "{recovery:?}, {channel:?}");
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Channels do not wait for each other.
 
-use samestep_proto::{ChannelConfig, ChannelId, Delivery, Repair};
+use samestep_proto::{ChannelConfig, ChannelId, Delivery, LossRecovery};
 
 use crate::world::*;
 
@@ -8,11 +8,13 @@ use crate::world::*;
 fn a_gap_in_one_channel_holds_up_no_other() {
     let mut config = config();
     for channel in &mut config.channels {
-        channel.repair = Repair::Resend;
+        channel.recovery = LossRecovery::Retransmit;
     }
     let other_ordered = ChannelId(5);
     let ordered = ChannelConfig::new(Delivery::ReliableOrdered);
-    config.channels.push(ordered.repair(Repair::Resend));
+    config
+        .channels
+        .push(ordered.recovery(LossRecovery::Retransmit));
     let mut pair = Pair::over(config, latency(100), 1);
     pair.run_for(secs(1));
     // The first message is lost; the next of its channel waits for it, the others do not.

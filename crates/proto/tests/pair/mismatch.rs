@@ -1,7 +1,7 @@
 //! Ends that do not fit together are told why.
 
 use samestep_proto::{
-    ChannelConfig, CloseReason, Config, ConnectOptions, Delivery, RefuseReason, Repair,
+    ChannelConfig, CloseReason, Config, ConnectOptions, Delivery, LossRecovery, RefuseReason,
 };
 
 use crate::world::*;
@@ -40,7 +40,7 @@ fn other_channels() {
     let changes: [fn(&mut Vec<ChannelConfig>); 4] = [
         |channels| channels.truncate(4),
         |channels| channels[0].delivery = Delivery::UnreliableSequenced,
-        |channels| channels[3].repair = Repair::Resend,
+        |channels| channels[3].recovery = LossRecovery::Retransmit,
         |channels| channels[3].max_message -= 1,
     ];
     for change in changes {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use samestep_netem::Rng;
 use samestep_proto::{
-    AcceptConfig, ChannelConfig, ChannelId, Cipher, Config, Delivery, Repair, Security,
+    AcceptConfig, ChannelConfig, ChannelId, Cipher, Config, Delivery, LossRecovery, Security,
 };
 
 use super::conditions::{Severity, good_link};
@@ -184,12 +184,12 @@ impl<'t> Script<'t> {
             let ChannelConfig {
                 delivery,
                 priority,
-                repair,
+                recovery,
                 report,
                 max_message,
                 ..
             } = self.channels[index];
-            self.trace(|| format!("channel {index}: {delivery:?}, {repair:?}, priority {priority}, report {report}, up to {max_message}"));
+            self.trace(|| format!("channel {index}: {delivery:?}, {recovery:?}, priority {priority}, report {report}, up to {max_message}"));
         }
         // One world in ten starts with links without any delay, where everything happens in one instant.
         if self.rng.chance(0.9) {
@@ -343,8 +343,11 @@ fn random_channels(rng: &mut Rng) -> Vec<ChannelConfig> {
         let delivery = Delivery::ALL[rng.range(0..Delivery::ALL.len() as u64) as usize];
         let mut channel = ChannelConfig::new(delivery).priority(rng.next_u32() as u8);
         if !delivery.is_redundant() {
-            channel.repair =
-                [Repair::Coded, Repair::Repeat, Repair::Resend][rng.range(0..3) as usize];
+            channel.recovery = [
+                LossRecovery::Fec,
+                LossRecovery::Repeat,
+                LossRecovery::Retransmit,
+            ][rng.range(0..3) as usize];
         }
         channel.report = rng.chance(0.3);
         if rng.chance(0.3) {

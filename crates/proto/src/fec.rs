@@ -1,6 +1,9 @@
-//! Sliding-window erasure coding over GF(256).
+//! Forward error correction: a sliding-window random linear code over GF(256), as in RFC 8681 (RLC).
 //!
-//! A repair is a linear combination of consecutive segments. One repair replaces any one missing segment of its
+//! It departs from the RFC in its pseudo-random coefficients, which a hash of repair key and segment number yields, and in
+//! its window, which the sender moves with what is unacknowledged instead of announcing it.
+//!
+//! A *repair* is a linear combination of consecutive segments. One repair replaces any one missing segment of its
 //! range, two replace any two, and so on; which ones were lost need not be known when it is sent.
 
 /// Most segments a repair may span; the decoder keeps as many past segments.
