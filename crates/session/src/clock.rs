@@ -4,7 +4,6 @@
 //! survives each of them. Both only see [`Exchange`]s, so anything that carries time stamps can feed them, and in virtual time their error is
 //! measured against the truth.
 
-mod cycle;
 mod direction;
 mod drift;
 mod filter;
@@ -21,12 +20,10 @@ mod window;
 
 use core::time::Duration;
 
-pub use cycle::{CycleConfig, CycleMessage, CycleSample, CycleServer, Gate, Messages};
-pub use filter::FilterConfig;
+pub use filter::ClockConfig;
 pub use mesh::{MeshClock, MeshOffset, MeshReport};
 pub use slew::SlewConfig;
 
-use cycle::Cycles;
 use filter::Filter;
 use slew::Slew;
 
@@ -43,37 +40,6 @@ pub struct Exchange {
     pub returned_at: Duration,
 }
 
-/// How the common time is kept.
-#[derive(Clone, PartialEq, Debug, Default)]
-pub struct ClockConfig {
-    /// The way of estimating. Default: our filter.
-    pub method: ClockMethod,
-}
-
-impl ClockConfig {
-    /// Keeps time as in an experiment of the source: see [`CycleConfig::published`].
-    pub fn published(experiment: u8) -> Self {
-        Self {
-            method: ClockMethod::Cycles(CycleConfig::published(experiment)),
-        }
-    }
-}
-
-/// A way of estimating another clock.
-#[derive(Clone, PartialEq, Debug)]
-pub enum ClockMethod {
-    /// From the time stamps of all traffic: exact, smooth, never backwards.
-    Filtered(FilterConfig),
-    /// In cycles of messages of its own, for comparison: steps in both directions.
-    Cycles(CycleConfig),
-}
-
-impl Default for ClockMethod {
-    fn default() -> Self {
-        Self::Filtered(FilterConfig::default())
-    }
-}
-
 /// An estimate of another clock.
 ///
 /// ```
@@ -85,7 +51,7 @@ impl Default for ClockMethod {
 /// assert_eq!(clock.time(ms(0)), None);
 /// // The other clock is 5 s ahead, 20 ms away, and asked as often as the clock wants.
 /// while !clock.is_steady() {
-///     let now = clock.next_probe().expect("it always wants to know more");
+///     let now = clock.next_probe();
 ///     clock.on_probe(now);
 ///     let there = now + ms(20) + ms(5_000);
 ///     clock.on_exchange(now + ms(40), Exchange {
@@ -99,52 +65,34 @@ impl Default for ClockMethod {
 /// ```
 #[derive(Clone, Debug)]
 pub struct Clock {
-    method: Method,
-}
-
-#[derive(Clone, Debug)]
-enum Method {
-    Filtered(Box<Filtered>),
-    Cycles(Cycles),
-}
-
-#[derive(Clone, Debug)]
-struct Filtered {
-    config: FilterConfig,
+    config: ClockConfig,
     filter: Filter,
     probes: Probes,
     slew: Option<Slew>,
 }
 
 impl Clock {
-    /// How long after the first estimate it may still be hurried along.
+    /// Seconds after the first estimate during which the shown time may still be slewed fast.
     const FRESH: f64 = 3.0;
 
     /// A clock that knows nothing yet.
     pub fn new(now: Duration, config: &ClockConfig) -> Self {
-        let method = match &config.method {
-            ClockMethod::Filtered(config) => Method::Filtered(Box::new(Filtered {
-                config: config.clone(),
-                filter: Filter::new(now, config),
-                probes: Probes::new(now, config),
-                slew: None,
-            })),
-            ClockMethod::Cycles(config) => Method::Cycles(Cycles::new(now, config)),
-        };
-        Self { method }
+        Self {
+            config: config.clone(),
+            filter: Filter::new(now, config),
+            probes: Probes::new(now, config),
+            slew: None,
+        }
     }
 
     /// Takes in an exchange with the other clock. As many as there are: it picks what it needs.
     pub fn on_exchange(&mut self, now: Duration, exchange: Exchange) {
-        let Method::Filtered(ours) = &mut self.method else {
-            return;
-        };
-        let Filtered {
+        let Self {
             config,
             filter,
             probes,
             slew,
-        } = &mut **ours;
+        } = self;
         probes.on_exchange(now, exchange.sent_at);
         if !filter.on_exchange(&exchange) || !filter.is_fixed() {
             return;
@@ -158,93 +106,46 @@ impl Clock {
     }
 
     /// The other clock's time; `None` until there is a first estimate. Never runs backwards for a `now` that does not, and
-    /// never faster or slower by more than the settings say, unless the method is [`ClockMethod::Cycles`].
+    /// never faster or slower by more than the settings say.
     pub fn time(&self, now: Duration) -> Option<Duration> {
-        match &self.method {
-            Method::Filtered(ours) => ours.slew.as_ref().map(|slew| slew.time(now)),
-            Method::Cycles(cycles) => cycles.time(now),
-        }
+        self.slew.as_ref().map(|slew| slew.time(now))
     }
 
     /// Whether the first fix is complete: from here on corrections are small.
     pub fn is_steady(&self) -> bool {
-        match &self.method {
-            Method::Filtered(ours) => ours.filter.is_fixed() && ours.probes.burst_is_over(),
-            Method::Cycles(cycles) => cycles.is_steady(),
-        }
+        self.filter.is_fixed() && self.probes.burst_is_over()
     }
 
-    /// Its own idea of its error. What differs between the ways there and back from the beginning cannot be seen and is not
-    /// in it.
+    /// The clock's own estimate of its error. A difference between the one-way delays there and back that exists from the
+    /// beginning cannot be observed and is not in it.
     pub fn error(&self, now: Duration) -> Duration {
-        let seconds = match &self.method {
-            Method::Filtered(ours) => {
-                let behind = ours.slew.as_ref().map_or(0.0, |s| s.ahead(now).abs());
-                ours.filter.error(now) + behind
-            }
-            Method::Cycles(cycles) => cycles.error(),
-        };
-        Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX)
+        let behind = self.slew.as_ref().map_or(0.0, |s| s.ahead(now).abs());
+        Duration::try_from_secs_f64(self.filter.error(now) + behind).unwrap_or(Duration::MAX)
     }
 
     /// The other clock's time, as estimated, minus the time shown, in seconds: what remains to be corrected.
     pub fn difference(&self, now: Duration) -> f64 {
-        match &self.method {
-            Method::Filtered(ours) => ours.slew.as_ref().map_or(0.0, |s| -s.ahead(now)),
-            Method::Cycles(cycles) => cycles.last().map_or(0.0, |cycle| cycle.difference),
-        }
+        self.slew.as_ref().map_or(0.0, |s| -s.ahead(now))
     }
 
     /// How much faster the other clock runs, in parts per million.
     pub fn drift_ppm(&self) -> f64 {
-        match &self.method {
-            Method::Filtered(ours) => ours.filter.rate() * 1e6,
-            Method::Cycles(_) => 0.0,
-        }
+        self.filter.rate() * 1e6
     }
 
     /// Whether it coasts because the delays have changed.
     pub fn is_coasting(&self) -> bool {
-        matches!(&self.method, Method::Filtered(ours) if ours.filter.is_learning())
+        self.filter.is_learning()
     }
 
-    /// When it wants another exchange, or, in cycles, to speak.
-    pub fn next_probe(&self) -> Option<Duration> {
-        match &self.method {
-            Method::Filtered(ours) => Some(ours.probes.next),
-            Method::Cycles(cycles) => Some(cycles.next()),
-        }
+    /// When the clock wants another exchange.
+    pub fn next_probe(&self) -> Duration {
+        self.probes.next
     }
 
     /// An exchange has been provoked.
     pub fn on_probe(&mut self, now: Duration) {
-        if let Method::Filtered(ours) = &mut self.method {
-            ours.probes.on_probe(now);
-        }
-    }
-
-    /// In cycles: the message that begins the next one, if it is due.
-    pub fn poll_cycle(&mut self, now: Duration) -> Option<CycleMessage> {
-        match &mut self.method {
-            Method::Filtered(_) => None,
-            Method::Cycles(cycles) => cycles.poll_cycle(now),
-        }
-    }
-
-    /// In cycles: takes in the server's message and gives the answer to it, if there is one.
-    pub fn handle_cycle(&mut self, now: Duration, message: CycleMessage) -> Option<CycleMessage> {
-        match &mut self.method {
-            Method::Filtered(_) => None,
-            Method::Cycles(cycles) => cycles.handle_cycle(now, message),
-        }
-    }
-
-    /// In cycles: what the latest one brought.
-    pub fn cycle(&self) -> Option<CycleSample> {
-        match &self.method {
-            Method::Filtered(_) => None,
-            Method::Cycles(cycles) => cycles.last(),
-        }
+        self.probes.on_probe(now);
     }
 }
 
@@ -265,13 +166,18 @@ struct Probes {
 impl Probes {
     const SHORTEST: Duration = Duration::from_millis(1);
 
-    fn new(now: Duration, config: &FilterConfig) -> Self {
+    fn new(now: Duration, config: &ClockConfig) -> Self {
+        let interval = config.interval.max(Self::SHORTEST);
         Self {
             burst_left: config.burst,
             burst_interval: config.burst_interval.max(Self::SHORTEST),
-            interval: config.interval.max(Self::SHORTEST),
+            interval,
             intervals: [config.interval, config.calm_interval].map(|i| i.max(Self::SHORTEST)),
-            next: now,
+            next: if config.burst == 0 {
+                now + interval
+            } else {
+                now
+            },
             burst_ends: None,
             burst_lasts: config
                 .burst_interval

@@ -3,7 +3,7 @@
 use samestep_wire::Wire;
 
 use crate::address::Address;
-use crate::clock::{CycleMessage, MeshReport};
+use crate::clock::MeshReport;
 use crate::config::Profile;
 use crate::event::LeaveReason;
 use crate::id::{MessageKind, NetworkId, PeerId, PlayerId, RejoinSecret};
@@ -77,8 +77,6 @@ pub(crate) enum Control {
     },
     /// Several times a second between members of a mesh.
     Heartbeat(Heartbeat),
-    /// Time synchronisation by cycles.
-    Cycle(CycleMessage),
 }
 
 /// Who wants in.

@@ -1,9 +1,8 @@
 //! The common clock against the truth, and the published protocol's figures (Hat Hunters Online, 5.2).
 
 mod course;
+mod cycles;
 mod world;
-
-use samestep_session::clock::{ClockConfig, CycleConfig};
 
 use crate::error::LabError;
 use crate::experiment::{Experiment, Findings, Metric, Row, RunContext, seed_of};
@@ -12,6 +11,7 @@ use crate::parameters::{Case, Domain, Key, Value};
 use crate::plot::{Data, Plot};
 use crate::stats::Samples;
 use course::Course;
+use cycles::CycleConfig;
 use world::{Duo, Mesh};
 
 /// Sessions: a client that follows its host's clock, or a mesh that agrees on one. *Theirs* is the published protocol with the settings of one
@@ -135,7 +135,6 @@ fn measure(case: &Case, seed: u64) -> Result<Measured, LabError> {
     let length = cycles.interval * case.number("cycles") as u32;
     if case.number("peers") > 2.0 {
         let mesh = Mesh {
-            config: ClockConfig::default(),
             peers: case.number("peers") as usize,
             link: path.up,
             spread: case.millis("spread_ms"),
@@ -147,20 +146,16 @@ fn measure(case: &Case, seed: u64) -> Result<Measured, LabError> {
             ours: mesh.run(seed),
         });
     }
-    let run = |config: ClockConfig| {
-        let duo = Duo {
-            config,
-            path: path.clone(),
-            step: (case.millis("step_up_ms"), case.millis("step_down_ms")),
-            drift_ppm: case.number("drift_ppm"),
-            interval: cycles.interval,
-            length,
-        };
-        duo.run(seed)
+    let duo = Duo {
+        path,
+        step: (case.millis("step_up_ms"), case.millis("step_down_ms")),
+        drift_ppm: case.number("drift_ppm"),
+        interval: cycles.interval,
+        length,
     };
     Ok(Measured {
-        theirs: Some(run(ClockConfig::published(experiment))),
-        ours: run(ClockConfig::default()),
+        theirs: Some(duo.run_published(&cycles, seed)),
+        ours: duo.run_ours(seed),
     })
 }
 

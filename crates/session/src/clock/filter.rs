@@ -8,14 +8,14 @@ use super::drift::Drift;
 use super::slew::SlewConfig;
 use super::window::{Floor, Window};
 
-/// Settings of our own way to keep time.
+/// Settings of the common clock.
 ///
-/// Per direction it takes the mean of the lowest delays of half a minute, which queues, spikes and losses hardly touch, and
+/// Per direction the clock takes the mean of the lowest delays of half a minute, which queues, spikes and losses hardly touch, and
 /// compensates for the drift between the clocks. When a floor jumps, the route has changed rather than the clock: it coasts,
 /// learns the new delays and takes the difference between the two directions for the route's.
 #[derive(Clone, PartialEq, Debug)]
-pub struct FilterConfig {
-    /// Exchanges asked for at the beginning, for a quick first fix. Default 40.
+pub struct ClockConfig {
+    /// Exchanges asked for at the beginning, for a quick first fix; with none the first comes after `interval`. Default 40.
     pub burst: u32,
     /// Time between them. Default 25 ms.
     pub burst_interval: Duration,
@@ -34,7 +34,7 @@ pub struct FilterConfig {
     pub slew: SlewConfig,
 }
 
-impl Default for FilterConfig {
+impl Default for ClockConfig {
     fn default() -> Self {
         Self {
             burst: 40,
@@ -52,7 +52,7 @@ impl Default for FilterConfig {
 /// An estimate of one other clock.
 #[derive(Clone, Debug)]
 pub(crate) struct Filter {
-    config: FilterConfig,
+    config: ClockConfig,
     begun: Duration,
     /// Nanoseconds of the first offset seen: everything else is small beside it.
     anchor: i128,
@@ -102,7 +102,7 @@ impl Filter {
     /// Time between two points on the line of drift.
     const POINT: f64 = 5.0;
 
-    pub(crate) fn new(now: Duration, config: &FilterConfig) -> Self {
+    pub(crate) fn new(now: Duration, config: &ClockConfig) -> Self {
         Self {
             config: config.clone(),
             begun: now,

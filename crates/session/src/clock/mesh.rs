@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 
 use samestep_wire::Wire;
 
-use super::filter::{Filter, FilterConfig};
+use super::filter::{ClockConfig, Filter};
 use super::slew::Slew;
 use super::solve::{Edge, solve};
-use super::{ClockConfig, ClockMethod, Exchange, Probes};
+use super::{Exchange, Probes};
 use crate::id::PeerId;
 
 /// A member's idea of the common time of a mesh.
@@ -22,7 +22,7 @@ use crate::id::PeerId;
 #[derive(Clone, Debug)]
 pub struct MeshClock {
     me: PeerId,
-    config: FilterConfig,
+    config: ClockConfig,
     members: Vec<PeerId>,
     reference: Option<PeerId>,
     neighbours: BTreeMap<PeerId, Neighbour>,
@@ -92,19 +92,15 @@ impl MeshClock {
     /// How long after its first idea of the common time it may still be hurried along.
     const FRESH: Duration = Duration::from_secs(3);
 
-    /// A clock without time. Of `config` it uses the settings of our filter; the published cycles know no mesh.
+    /// A clock without time.
     pub fn new(_now: Duration, me: PeerId, config: &ClockConfig) -> Self {
-        let filter = match &config.method {
-            ClockMethod::Filtered(filter) => filter.clone(),
-            ClockMethod::Cycles(_) => FilterConfig::default(),
-        };
         Self {
             me,
-            config: FilterConfig {
-                burst: filter.burst.min(Self::BURST),
-                burst_interval: filter.burst_interval.max(Self::BURST_INTERVAL),
-                interval: filter.interval.max(Self::INTERVAL),
-                ..filter
+            config: ClockConfig {
+                burst: config.burst.min(Self::BURST),
+                burst_interval: config.burst_interval.max(Self::BURST_INTERVAL),
+                interval: config.interval.max(Self::INTERVAL),
+                ..config.clone()
             },
             members: Vec::new(),
             reference: None,

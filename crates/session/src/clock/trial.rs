@@ -101,7 +101,7 @@ impl Trial {
         let (mut number, mut next_look, mut next_send) = (0, 0.0, 0.0);
         let mut shown = Duration::ZERO;
         loop {
-            let probe = clock.next_probe().unwrap().as_secs_f64() - local_start;
+            let probe = clock.next_probe().as_secs_f64() - local_start;
             let send = if self.rate > 0.0 { next_send } else { probe };
             let happening = agenda
                 .first_key_value()

@@ -347,7 +347,6 @@ impl Session {
             Control::Vote { term } => self.on_vote(now, from, term),
             Control::Out { index } => self.on_out(now, id, index),
             Control::Heartbeat(beat) => self.on_heartbeat(now, from, beat),
-            Control::Cycle(message) => self.on_cycle(now, from, message),
         }
         Some(())
     }
@@ -363,7 +362,6 @@ impl Session {
                 | Control::Farewell(LeaveReason::Left(_))
                 | Control::Propose { .. }
                 | Control::Gap { .. }
-                | Control::Cycle(_)
         );
         let from_host = matches!(
             control,
@@ -371,7 +369,6 @@ impl Session {
                 | Control::Farewell(_)
                 | Control::Denied { .. }
                 | Control::Entries(_)
-                | Control::Cycle(_)
         );
         match self.leads() {
             true => to_host,

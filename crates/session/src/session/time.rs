@@ -2,11 +2,8 @@
 
 use core::time::Duration;
 
-use crate::clock::{
-    Clock, ClockConfig, CycleMessage, CycleServer, Exchange, MeshClock, MeshReport,
-};
+use crate::clock::{Clock, ClockConfig, Exchange, MeshClock, MeshReport};
 use crate::config::Role;
-use crate::control::Control;
 use crate::id::PeerId;
 use crate::room::{Presence, Room};
 use crate::session::Session;
@@ -128,7 +125,7 @@ impl Timekeeper {
 
 impl Session {
     /// The common time of the room: what the host's clock, or the common clock of a mesh, shows, counted from when the room
-    /// was opened. `None` until it is known. Never runs backwards with the default clock.
+    /// was opened. `None` until it is known. Never runs backwards.
     pub fn time(&self, now: Duration) -> Option<Duration> {
         match &self.time {
             Timekeeper::Own { epoch } => Some(now.saturating_sub(*epoch)),
@@ -190,32 +187,11 @@ impl Session {
         let Some(connection) = connection else {
             return;
         };
-        let message = clock.poll_cycle(now);
-        if clock.next_probe().is_some_and(|at| at <= now) {
+        if clock.next_probe() <= now {
             clock.on_probe(now);
-            if message.is_none() {
-                self.endpoint.ping(connection);
-            }
+            self.endpoint.ping(connection);
         }
-        if let Some(at) = clock.next_probe() {
-            self.wake_at(at.max(now));
-        }
-        if let Some(message) = message {
-            self.mention(now, host, &Control::Cycle(message));
-        }
-    }
-
-    pub(super) fn on_cycle(&mut self, now: Duration, from: PeerId, message: CycleMessage) {
-        let answer = match &mut self.time {
-            Timekeeper::Own { .. } => CycleServer.handle_cycle(now, message),
-            Timekeeper::Host { clock, host, .. } if *host == Some(from) => {
-                clock.handle_cycle(now, message)
-            }
-            _ => None,
-        };
-        if let Some(answer) = answer {
-            self.mention(now, from, &Control::Cycle(answer));
-        }
-        self.wake_at(now);
+        let next = clock.next_probe();
+        self.wake_at(next.max(now));
     }
 }

@@ -35,6 +35,25 @@ impl Course {
         self.shown[member] = shown;
     }
 
+    /// Compares a client with its server at a true time.
+    pub fn compare(
+        &mut self,
+        now: Duration,
+        joined: bool,
+        server: Option<Duration>,
+        client: Option<Duration>,
+    ) {
+        let now = now.as_secs_f64();
+        if joined {
+            self.joined.get_or_insert(now);
+        }
+        if let (Some(truth), Some(shown)) = (server, client) {
+            self.look(0, shown);
+            let error = (shown.as_secs_f64() - truth.as_secs_f64()) * 1e3;
+            self.errors.push((now, error));
+        }
+    }
+
     /// Errors from `from` seconds on.
     pub fn errors_from(&self, from: f64) -> Samples {
         let late = self.errors.iter().filter(|(at, _)| *at >= from);

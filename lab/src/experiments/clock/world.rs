@@ -3,16 +3,15 @@
 use std::time::Duration;
 
 use samestep_netem::{LinkConfig, Path, Rng};
-use samestep_session::clock::{ClockConfig, ClockMethod};
+use samestep_proto::Machine;
 use samestep_session::{JoinTo, Role, Session, SessionConfig};
 use samestep_sim::{NodeId, Pace, ReceiveTime, Testbed};
 
 use super::course::Course;
+use super::cycles::{CycleConfig, CycleProgram};
 
 /// A client and a server.
 pub struct Duo {
-    /// How they keep time.
-    pub config: ClockConfig,
     /// What lies between them.
     pub path: Path,
     /// Added to the way to the server, and to the way back, from the middle of the run on.
@@ -33,8 +32,76 @@ const HITCH: Duration = Duration::from_millis(200);
 const OFFSETS: Duration = Duration::from_secs(36_000);
 
 impl Duo {
-    /// Runs it.
-    pub fn run(&self, seed: u64) -> Course {
+    /// Runs it with the session's own clock, both programs reading on arrival.
+    pub fn run_ours(&self, seed: u64) -> Course {
+        let (mut testbed, [server, client]) = self.testbed(seed);
+        start(&mut testbed, server, Role::Host);
+        let to = JoinTo::new(testbed.address(server));
+        start(&mut testbed, client, Role::Client(to));
+        let mut course = Course::default();
+        let mut next_cycle = Duration::ZERO;
+        while testbed.now() < self.length {
+            let at = testbed.now();
+            while testbed.next(at + LOOK).is_some() {}
+            let joined = testbed.machine(client).is_some_and(|c| c.me().is_some());
+            let time = |node| testbed.machine(node)?.time(testbed.local(node));
+            course.compare(testbed.now(), joined, time(server), time(client));
+            let clock = testbed.machine(client).and_then(Session::clock);
+            if let Some(clock) = clock.filter(|_| at >= next_cycle) {
+                next_cycle = at + self.interval;
+                let difference = clock.difference(testbed.local(client));
+                course.differences.push(difference * 1e3);
+            }
+        }
+        course
+    }
+
+    /// Runs it with published cycles, both programs reading once a frame.
+    pub fn run_published(&self, cycles: &CycleConfig, seed: u64) -> Course {
+        let (mut testbed, [server, client]) = self.testbed(seed);
+        let epoch = testbed.local(server);
+        let to = JoinTo::new(testbed.address(server));
+        for (node, role) in [(server, Role::Host), (client, Role::Client(to))] {
+            testbed.start(node, |now, seed| {
+                CycleProgram::new(now, settings(), cycles, role, epoch, seed)
+            });
+        }
+        let mut course = Course::default();
+        let (mut answered, mut next_hitch, mut next_cycle) = (0, Duration::ZERO, Duration::ZERO);
+        while testbed.now() < self.length {
+            let at = testbed.now();
+            if at >= next_hitch {
+                next_hitch = at + HITCH;
+                for node in [server, client] {
+                    let period = cycles.poll;
+                    testbed.set_pace(node, Pace::Frames { period }, ReceiveTime::Reading);
+                }
+            }
+            while testbed.next(at + LOOK).is_some() {}
+            let program = |node| testbed.machine(node).expect("both run");
+            let joined = program(client).session().me().is_some();
+            let time = |node| program(node).time(testbed.local(node));
+            course.compare(testbed.now(), joined, time(server), time(client));
+            match program(client).last_cycle() {
+                Some(cycle) if cycle.number >= answered => {
+                    answered = cycle.number + 1;
+                    let difference = if cycle.applied { cycle.difference } else { 0.0 };
+                    course.differences.push(difference * 1e3);
+                    course.round_trips.push(cycle.rtt.as_secs_f64() * 1e3);
+                }
+                // Until the first answer there is nothing to correct.
+                None if at >= next_cycle => {
+                    next_cycle = at + self.interval;
+                    course.differences.push(0.0);
+                }
+                _ => {}
+            }
+        }
+        course
+    }
+
+    /// The server and the client, with their clocks and what lies between them.
+    fn testbed<M: Machine>(&self, seed: u64) -> (Testbed<M>, [NodeId; 2]) {
         let mut rng = Rng::stream(seed, 1);
         let mut testbed = Testbed::new(rng.next_u64());
         let [server, client] = [testbed.add_node(), testbed.add_node()];
@@ -45,69 +112,20 @@ impl Duo {
         let middle = self.length / 2;
         testbed.set_link(client, server, longer(&self.path.up, middle, self.step.0));
         testbed.set_link(server, client, longer(&self.path.down, middle, self.step.1));
-        start(&mut testbed, server, &self.config, Role::Host);
-        let to = JoinTo::new(testbed.address(server));
-        start(&mut testbed, client, &self.config, Role::Client(to));
-        let poll = match &self.config.method {
-            ClockMethod::Cycles(cycles) => cycles.poll,
-            ClockMethod::Filtered(_) => None,
-        };
-        let mut course = Course::default();
-        let (mut cycles, mut next_hitch, mut next_cycle) = (0, Duration::ZERO, Duration::ZERO);
-        while testbed.now() < self.length {
-            let at = testbed.now();
-            if let Some(period) = poll.filter(|_| at >= next_hitch) {
-                next_hitch = at + HITCH;
-                for node in [server, client] {
-                    testbed.set_pace(node, Pace::Frames { period }, ReceiveTime::Reading);
-                }
-            }
-            while testbed.next(at + LOOK).is_some() {}
-            look(&testbed, server, client, &mut course);
-            let Some(clock) = testbed.machine(client).and_then(Session::clock) else {
-                continue;
-            };
-            match clock.cycle() {
-                Some(cycle) if cycle.number >= cycles => {
-                    cycles = cycle.number + 1;
-                    let difference = if cycle.applied { cycle.difference } else { 0.0 };
-                    course.differences.push(difference * 1e3);
-                    course.round_trips.push(cycle.rtt.as_secs_f64() * 1e3);
-                }
-                None if at >= next_cycle => {
-                    next_cycle = at + self.interval;
-                    let difference = clock.difference(testbed.local(client));
-                    course.differences.push(difference * 1e3);
-                }
-                _ => {}
-            }
-        }
-        course
+        (testbed, [server, client])
     }
 }
 
-/// Starts a session that keeps time like that.
-fn start(testbed: &mut Testbed<Session>, node: NodeId, clock: &ClockConfig, role: Role) {
+fn settings() -> SessionConfig {
     let mut config = SessionConfig::new("samestep-lab", 1).player("");
     config.capacity = 64;
-    config.clock = clock.clone();
-    testbed.start(node, |now, seed| {
-        Session::new(now, config, role, seed).expect("these settings are good")
-    });
+    config
 }
 
-/// Compares a client with its server.
-fn look(testbed: &Testbed<Session>, server: NodeId, client: NodeId, course: &mut Course) {
-    let now = testbed.now().as_secs_f64();
-    if testbed.machine(client).is_some_and(|c| c.me().is_some()) {
-        course.joined.get_or_insert(now);
-    }
-    let time = |node| testbed.machine(node)?.time(testbed.local(node));
-    if let (Some(truth), Some(shown)) = (time(server), time(client)) {
-        course.look(0, shown);
-        let error = (shown.as_secs_f64() - truth.as_secs_f64()) * 1e3;
-        course.errors.push((now, error));
-    }
+fn start(testbed: &mut Testbed<Session>, node: NodeId, role: Role) {
+    testbed.start(node, |now, seed| {
+        Session::new(now, settings(), role, seed).expect("these settings are good")
+    });
 }
 
 fn longer(link: &LinkConfig, from: Duration, by: Duration) -> LinkConfig {
@@ -123,8 +141,6 @@ fn longer(link: &LinkConfig, from: Duration, by: Duration) -> LinkConfig {
 
 /// Peers that all talk to each other.
 pub struct Mesh {
-    /// How they keep time.
-    pub config: ClockConfig,
     /// How many.
     pub peers: usize,
     /// A link like that between any two of them, the same both ways.
@@ -155,10 +171,10 @@ impl Mesh {
                 testbed.set_link(*other, *node, link);
             }
         }
-        start(&mut testbed, nodes[0], &self.config, Role::Introducer);
+        start(&mut testbed, nodes[0], Role::Introducer);
         let to = JoinTo::new(testbed.address(nodes[0]));
         for node in &nodes[1..] {
-            start(&mut testbed, *node, &self.config, Role::Peer(to.clone()));
+            start(&mut testbed, *node, Role::Peer(to.clone()));
         }
         let mut course = Course::default();
         while testbed.now() < self.length {

@@ -1,8 +1,13 @@
-//! Time synchronisation in cycles, as published with *Hat Hunters Online*: one question a second and a damped correction.
+//! Time synchronisation in cycles, as published with *Hat Hunters Online* (5.2): the client asks once a second and applies a
+//! damped correction. The `clock` experiment runs it beside the session's own clock, its messages sent as the game's.
 
 use core::time::Duration;
+use std::net::SocketAddr;
 
-use samestep_wire::Wire;
+use samestep_proto::{Machine, Transmit};
+use samestep_session::clock::ClockConfig;
+use samestep_session::{Delivery, MessageKind, Role, Session, SessionConfig, SessionEvent, To};
+use samestep_wire::{Wire, decode_exact, encode_to_vec};
 
 /// Settings of the published protocol. [`CycleConfig::published`] names the experiments it was measured in.
 #[derive(Clone, PartialEq, Debug)]
@@ -17,17 +22,16 @@ pub struct CycleConfig {
     pub discard_outdated: bool,
     /// Messages of a cycle.
     pub messages: Messages,
-    /// How often the program looks at its network. The clock cannot enforce it: whoever drives the program does. `None` reads on
-    /// arrival.
-    pub poll: Option<Duration>,
+    /// How often the program reads its socket. The clock cannot enforce it: whoever drives the program does.
+    pub poll: Duration,
 }
 
-/// Who computes the time.
+/// Which end computes the time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Messages {
     /// The client asks and computes.
     Two,
-    /// The server asks, computes, and tells the client what time it is: the last way is never measured.
+    /// The server asks, computes, and sends the client the time: the delay of that last message is never measured.
     Three,
 }
 
@@ -55,7 +59,7 @@ impl CycleConfig {
             interval: Duration::from_millis(ms),
             discard_outdated: messages == Messages::Two,
             messages,
-            poll: Some(Duration::from_nanos(16_666_667)),
+            poll: Duration::from_nanos(16_666_667),
         };
         match experiment {
             1 => with(None, 1_000, Messages::Three, false),
@@ -69,42 +73,35 @@ impl CycleConfig {
     }
 }
 
-impl Default for CycleConfig {
-    /// What the source arrived at: experiment 6.
-    fn default() -> Self {
-        Self::published(6)
-    }
-}
-
-/// What client and server say to each other in a cycle. Times are microseconds on the sender's clock.
+/// The messages of a cycle. Times are microseconds on the sender's clock.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Wire)]
-pub enum CycleMessage {
-    /// Client: what time is it?
+enum CycleMessage {
+    /// The client asks for the time.
     Request {
         /// When it left.
         #[wire(varint)]
         t0: u64,
     },
-    /// Server: when this left, it was that late.
+    /// The server answers with its time.
     Response {
         /// Of the request.
         #[wire(varint)]
         t0: u64,
-        /// How long the server took.
+        /// How long the server held the request.
         #[wire(varint)]
         held: u64,
         /// When it left.
         #[wire(varint)]
         t2: u64,
     },
-    /// Client, three messages: begin a cycle. The published server had a timer of its own for each client; asking it leaves the
-    /// timer with the one who has the settings, and changes nothing measured.
+    /// With three messages, the client begins a cycle. The published server had a timer of its own for each client; here the
+    /// timer is with the end that has the settings, which changes nothing measured.
     Begin {
         /// Number of the cycle.
         #[wire(varint)]
         cycle: u32,
     },
-    /// Server, three messages: answer this.
+    /// With three messages, the server asks for an echo.
     Probe {
         /// Of the cycle.
         #[wire(varint)]
@@ -113,7 +110,7 @@ pub enum CycleMessage {
         #[wire(varint)]
         t0: u64,
     },
-    /// Client, three messages: here it is.
+    /// With three messages, the client answers.
     Echo {
         /// Of the cycle.
         #[wire(varint)]
@@ -121,11 +118,11 @@ pub enum CycleMessage {
         /// Of the probe.
         #[wire(varint)]
         t0: u64,
-        /// How long the client took.
+        /// How long the client held the probe.
         #[wire(varint)]
         held: u64,
     },
-    /// Server, three messages: this is the time when you read this.
+    /// With three messages, the server sends the time it is when this arrives.
     NewTime {
         /// Of the cycle.
         #[wire(varint)]
@@ -139,37 +136,31 @@ pub enum CycleMessage {
     },
 }
 
-/// The authority's side: answers with its own clock and remembers nothing.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct CycleServer;
-
-impl CycleServer {
-    /// The answer to a client's message that arrived, and is answered, at `now`.
-    pub fn handle_cycle(&self, now: Duration, message: CycleMessage) -> Option<CycleMessage> {
-        let now = micros(now);
-        match message {
-            CycleMessage::Request { t0 } => Some(CycleMessage::Response {
-                t0,
-                held: 0,
-                t2: now,
-            }),
-            CycleMessage::Begin { cycle } => Some(CycleMessage::Probe { cycle, t0: now }),
-            CycleMessage::Echo { cycle, t0, held } => {
-                let rtt = now.saturating_sub(t0).saturating_sub(held);
-                Some(CycleMessage::NewTime {
-                    cycle,
-                    time: now.saturating_add(rtt / 2),
-                    rtt,
-                })
-            }
-            CycleMessage::Response { .. }
-            | CycleMessage::Probe { .. }
-            | CycleMessage::NewTime { .. } => None,
+/// The server's answer to a client's message that arrives, and is answered, at `now`. The server keeps no state.
+fn answer(now: Duration, message: CycleMessage) -> Option<CycleMessage> {
+    let now = micros(now);
+    match message {
+        CycleMessage::Request { t0 } => Some(CycleMessage::Response {
+            t0,
+            held: 0,
+            t2: now,
+        }),
+        CycleMessage::Begin { cycle } => Some(CycleMessage::Probe { cycle, t0: now }),
+        CycleMessage::Echo { cycle, t0, held } => {
+            let rtt = now.saturating_sub(t0).saturating_sub(held);
+            Some(CycleMessage::NewTime {
+                cycle,
+                time: now.saturating_add(rtt / 2),
+                rtt,
+            })
         }
+        CycleMessage::Response { .. }
+        | CycleMessage::Probe { .. }
+        | CycleMessage::NewTime { .. } => None,
     }
 }
 
-/// What a cycle brought.
+/// The result of a cycle.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct CycleSample {
     /// How many cycles were answered before this one.
@@ -182,9 +173,8 @@ pub struct CycleSample {
     pub applied: bool,
 }
 
-/// The client's side.
-#[derive(Clone, Debug)]
-pub(crate) struct Cycles {
+/// The client's end.
+struct CycleClient {
     config: CycleConfig,
     next: Duration,
     cycle: u32,
@@ -198,8 +188,8 @@ pub(crate) struct Cycles {
     last: Option<CycleSample>,
 }
 
-impl Cycles {
-    pub(crate) fn new(now: Duration, config: &CycleConfig) -> Self {
+impl CycleClient {
+    fn new(now: Duration, config: &CycleConfig) -> Self {
         Self {
             config: config.clone(),
             next: now,
@@ -213,32 +203,14 @@ impl Cycles {
         }
     }
 
-    pub(crate) fn next(&self) -> Duration {
-        self.next
-    }
-
-    pub(crate) fn last(&self) -> Option<CycleSample> {
-        self.last
-    }
-
-    /// Steps wherever the corrections lead, as published.
-    pub(crate) fn time(&self, now: Duration) -> Option<Duration> {
+    /// The shown time steps in both directions with the corrections, as published.
+    fn time(&self, now: Duration) -> Option<Duration> {
         let time = now.as_secs_f64() + self.correction;
         (self.accepted > 0).then(|| Duration::try_from_secs_f64(time.max(0.0)).unwrap_or_default())
     }
 
-    /// Enough cycles to have overcome any first difference, as the source judges.
-    pub(crate) fn is_steady(&self) -> bool {
-        self.answered >= 60
-    }
-
-    /// Half the mean round trip: nothing better is known.
-    pub(crate) fn error(&self) -> f64 {
-        self.accepted_rtt / f64::from(self.accepted.max(1)) / 2.0
-    }
-
     /// The question that begins a cycle, if one is due.
-    pub(crate) fn poll_cycle(&mut self, now: Duration) -> Option<CycleMessage> {
+    fn poll(&mut self, now: Duration) -> Option<CycleMessage> {
         if now < self.next {
             return None;
         }
@@ -251,11 +223,7 @@ impl Cycles {
         })
     }
 
-    pub(crate) fn handle_cycle(
-        &mut self,
-        now: Duration,
-        message: CycleMessage,
-    ) -> Option<CycleMessage> {
+    fn handle(&mut self, now: Duration, message: CycleMessage) -> Option<CycleMessage> {
         match message {
             CycleMessage::Response { t0, held, t2 } => {
                 if self.config.discard_outdated && t0 != self.asked {
@@ -300,6 +268,131 @@ impl Cycles {
     }
 }
 
+/// A program that keeps time by published cycles. The session's own clock sends no probes.
+pub struct CycleProgram {
+    session: Session,
+    /// `None` on the server.
+    client: Option<CycleClient>,
+    /// The server's clock at the beginning: the common time is counted from there.
+    epoch: Duration,
+}
+
+/// The kind of game message that carries a [`CycleMessage`].
+const KIND: MessageKind = MessageKind(1);
+/// Longer than any run.
+const NEVER: Duration = Duration::from_secs(1 << 32);
+
+impl CycleProgram {
+    /// A server, or a client of one that began at `epoch` on the server's clock.
+    pub fn new(
+        now: Duration,
+        mut config: SessionConfig,
+        cycles: &CycleConfig,
+        role: Role,
+        epoch: Duration,
+        seed: [u8; 32],
+    ) -> Self {
+        config.clock = ClockConfig {
+            burst: 0,
+            interval: NEVER,
+            calm_interval: NEVER,
+            ..ClockConfig::default()
+        };
+        let client = matches!(role, Role::Client(_)).then(|| CycleClient::new(now, cycles));
+        Self {
+            session: Session::new(now, config, role, seed).expect("these settings are good"),
+            client,
+            epoch,
+        }
+    }
+
+    /// The session underneath.
+    pub fn session(&self) -> &Session {
+        &self.session
+    }
+
+    /// The common time as this program shows it.
+    pub fn time(&self, now: Duration) -> Option<Duration> {
+        match &self.client {
+            // The welcome carries the epoch in microseconds.
+            Some(client) => {
+                let epoch = Duration::from_micros(micros(self.epoch));
+                Some(client.time(now)?.saturating_sub(epoch))
+            }
+            None => Some(now.saturating_sub(self.epoch)),
+        }
+    }
+
+    /// What the latest cycle found out; `None` on the server.
+    pub fn last_cycle(&self) -> Option<CycleSample> {
+        self.client.as_ref()?.last
+    }
+
+    /// Reads what has arrived and answers it.
+    fn read(&mut self, now: Duration) {
+        while let Some(event) = self.session.poll_event() {
+            let SessionEvent::Message { from, payload, .. } = event else {
+                continue;
+            };
+            let message = decode_exact(&payload).expect("both ends speak the same protocol");
+            let reply = match &mut self.client {
+                Some(client) => client.handle(now, message),
+                None => answer(now, message),
+            };
+            self.send(now, To::Peer(from), reply);
+        }
+    }
+
+    fn send(&mut self, now: Duration, to: To, message: Option<CycleMessage>) {
+        if let Some(message) = message {
+            let bytes = encode_to_vec(&message).expect("every time can be encoded");
+            let sent = self
+                .session
+                .send_bytes(now, to, Delivery::Unreliable, KIND, &bytes);
+            sent.expect("both are in the room");
+        }
+    }
+}
+
+impl Machine for CycleProgram {
+    type Event = ();
+
+    fn handle_datagram(&mut self, now: Duration, from: SocketAddr, datagram: &mut [u8]) {
+        self.session.handle_datagram(now, from, datagram);
+        self.read(now);
+    }
+
+    fn handle_timeout(&mut self, now: Duration) {
+        self.session.handle_timeout(now);
+        self.read(now);
+        if self.session.me().is_some() {
+            let question = self.client.as_mut().and_then(|client| client.poll(now));
+            self.send(now, To::Authority, question);
+        }
+    }
+
+    fn poll_transmit(&mut self, now: Duration, buf: &mut [u8]) -> Option<Transmit> {
+        self.session.poll_transmit(now, buf)
+    }
+
+    fn poll_timeout(&mut self) -> Option<Duration> {
+        let cycle = self.client.as_ref().map(|client| client.next);
+        let cycle = cycle.filter(|_| self.session.me().is_some());
+        [self.session.poll_timeout(), cycle]
+            .into_iter()
+            .flatten()
+            .min()
+    }
+
+    fn poll_event(&mut self) -> Option<()> {
+        None
+    }
+
+    fn max_packet(&self) -> usize {
+        Machine::max_packet(&self.session)
+    }
+}
+
 fn micros(time: Duration) -> u64 {
     time.as_micros() as u64
 }
@@ -311,22 +404,21 @@ fn seconds(micros: u64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use samestep_wire::{decode_exact, encode_to_vec};
 
     fn ms(ms: u64) -> Duration {
         Duration::from_millis(ms)
     }
 
     /// A cycle over ways of these lengths, the server's clock an hour ahead.
-    fn cycle(client: &mut Cycles, at: Duration, there: Duration, back: Duration) {
+    fn cycle(client: &mut CycleClient, at: Duration, there: Duration, back: Duration) {
         let hour = Duration::from_secs(3600);
         let mut now = at;
-        let mut question = client.poll_cycle(now);
+        let mut question = client.poll(now);
         while let Some(message) = question {
             now += there;
-            let answer = CycleServer.handle_cycle(now + hour, message).unwrap();
+            let reply = answer(now + hour, message).unwrap();
             now += back;
-            question = client.handle_cycle(now, answer);
+            question = client.handle(now, reply);
         }
     }
 
@@ -334,44 +426,43 @@ mod tests {
     fn both_forms_find_the_time_over_equal_ways() {
         for experiment in [1, 2, 5, 6] {
             let config = CycleConfig::published(experiment);
-            let mut client = Cycles::new(Duration::ZERO, &config);
+            let mut client = CycleClient::new(Duration::ZERO, &config);
             for i in 0..100 {
                 cycle(&mut client, ms(1_000 * i), ms(20), ms(20));
             }
             let now = Duration::from_secs(100);
             let off = client.time(now).unwrap().as_secs_f64() - 3_700.0;
             assert!(off.abs() < 1e-5, "experiment {experiment}: {off}");
-            assert!(client.is_steady());
-            assert_eq!(client.last().unwrap().rtt, ms(40));
+            assert_eq!(client.last.unwrap().rtt, ms(40));
         }
     }
 
     #[test]
     fn the_gate_refuses_slow_answers_after_the_first_ten() {
-        let mut client = Cycles::new(Duration::ZERO, &CycleConfig::published(6));
+        let mut client = CycleClient::new(Duration::ZERO, &CycleConfig::published(6));
         for i in 0..10 {
             cycle(&mut client, ms(1_000 * i), ms(20), ms(20));
         }
         cycle(&mut client, ms(10_000), ms(100), ms(20));
-        assert!(!client.last().unwrap().applied);
+        assert!(!client.last.unwrap().applied);
         cycle(&mut client, ms(11_000), ms(29), ms(20));
-        assert!(client.last().unwrap().applied);
+        assert!(client.last.unwrap().applied);
     }
 
     #[test]
     fn an_outdated_answer_is_discarded_where_the_settings_say_so() {
         for (experiment, counts) in [(6, false), (2, true)] {
-            let mut client = Cycles::new(Duration::ZERO, &CycleConfig::published(experiment));
-            let ask = |client: &mut Cycles, at| client.poll_cycle(at).unwrap();
+            let mut client = CycleClient::new(Duration::ZERO, &CycleConfig::published(experiment));
+            let ask = |client: &mut CycleClient, at| client.poll(at).unwrap();
             let first = ask(&mut client, ms(0));
-            let mut answer = CycleServer.handle_cycle(ms(500), first).unwrap();
-            if let CycleMessage::Probe { .. } = answer {
-                let echo = client.handle_cycle(ms(900), answer).unwrap();
-                answer = CycleServer.handle_cycle(ms(950), echo).unwrap();
+            let mut reply = answer(ms(500), first).unwrap();
+            if let CycleMessage::Probe { .. } = reply {
+                let echo = client.handle(ms(900), reply).unwrap();
+                reply = answer(ms(950), echo).unwrap();
             }
             ask(&mut client, ms(1_000));
-            client.handle_cycle(ms(1_200), answer);
-            assert_eq!(client.last().is_some(), counts);
+            client.handle(ms(1_200), reply);
+            assert_eq!(client.last.is_some(), counts);
         }
     }
 
