@@ -5,7 +5,7 @@ use samestep_sim::soak;
 
 #[test]
 fn everyone_soon_has_what_the_authority_has() {
-    let report = soak(AUTHORITY, 0, 200, |_| ());
+    let report = soak(AUTHORITY, 0, 50, |_| ());
     println!("authority: {report}");
     for failure in &report.failures {
         println!("{failure}");

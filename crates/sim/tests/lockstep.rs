@@ -18,7 +18,7 @@ fn run(first: u64, count: u64) {
 
 #[test]
 fn everyone_sees_the_same_and_plays_on() {
-    run(0, 200);
+    run(0, 50);
 }
 
 /// A member that was dropped while frozen, and the host's own words that came late.

@@ -24,7 +24,7 @@ fn room(mesh: bool, programs: usize) -> Room<Rollback> {
 
 #[test]
 fn everyone_sees_the_same_and_plays_on() {
-    let report = soak(Suite::ROLLBACK, 0, 200, |_| ());
+    let report = soak(Suite::ROLLBACK, 0, 50, |_| ());
     println!("rollback: {report}");
     for failure in &report.failures {
         println!("{failure}");

@@ -1,4 +1,4 @@
-//! Random rooms, in parts so that they run side by side. A failing seed replays with
+//! Random rooms: some here, many in `make soak`. A failing seed replays with
 //! `samestep lab soak --suite NAME --seeds 1 --seed N`.
 
 use samestep_sim::{RoomFault, Suite, check::Promise, run_broken_room, soak};
@@ -18,12 +18,12 @@ fn run(suite: Suite, first: u64, count: u64) {
 
 #[test]
 fn members_come_and_go_and_agree() {
-    run(Suite::SESSIONS, 0, 150);
+    run(Suite::SESSIONS, 0, 50);
 }
 
 #[test]
 fn actions_take_place_exactly_once() {
-    run(Suite::ACTIONS, 0, 150);
+    run(Suite::ACTIONS, 0, 50);
 }
 
 /// The checker that a fault is there for finds it within a few worlds; what else the fault brings about does not count.
