@@ -1,20 +1,24 @@
-//! What can go wrong before or after a measurement.
+//! Errors before, during and after a measurement.
 
-use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// Why a plan could not be loaded, run or written down. The text is meant for whoever typed the command.
-#[derive(Debug)]
+/// Why a plan could not be loaded, run or saved. The text is meant for the person who typed the command.
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LabError {
     /// No built-in plan has this name and no file this path.
+    #[error(
+        "there is no plan \"{name}\"; the plans are {} (or give the path of a .toml file)",
+        known.join(", ")
+    )]
     UnknownPlan {
-        /// What was asked for.
+        /// The name asked for.
         name: String,
-        /// The names there are.
+        /// The names of all plans.
         known: Vec<String>,
     },
-    /// The plan file says something that makes no sense.
+    /// The plan file is not valid.
+    #[error("plan {plan}: {why}")]
     BadPlan {
         /// The plan's name or path.
         plan: String,
@@ -22,26 +26,30 @@ pub enum LabError {
         why: String,
     },
     /// `--set` named a key the plan's experiment does not have.
+    #[error("plan {plan} has no key \"{key}\"; its keys are {}", known.join(", "))]
     UnknownKey {
         /// The plan.
         plan: String,
-        /// What was asked for.
+        /// The key asked for.
         key: String,
-        /// The keys there are.
+        /// The keys of the plan's experiment.
         known: Vec<&'static str>,
     },
     /// `--set` or a plan gave a key a value outside its domain.
+    #[error("\"{value}\" is not a value of {key}; valid is {valid}")]
     BadValue {
         /// The key.
         key: String,
         /// The value as written.
         value: String,
-        /// What would be valid.
+        /// The valid values.
         valid: String,
     },
     /// The experiment cannot be run the way it was asked to.
+    #[error("{0}")]
     Unsupported(String),
-    /// The measurement itself failed: a connection did not come up, a promise was broken.
+    /// The measurement itself failed: a connection could not be established, a promise was broken.
+    #[error("case {case}: {why}")]
     Measurement {
         /// The case being measured.
         case: String,
@@ -49,8 +57,9 @@ pub enum LabError {
         why: String,
     },
     /// A file could not be read or written.
+    #[error("{}: {error}", path.display())]
     File {
-        /// Which one.
+        /// The file's path.
         path: PathBuf,
         /// The system's reason.
         error: std::io::Error,
@@ -65,33 +74,3 @@ impl LabError {
         }
     }
 }
-
-impl fmt::Display for LabError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            LabError::UnknownPlan { name, known } => {
-                write!(
-                    f,
-                    "there is no plan \"{name}\"; the plans are {} (or give the path of a .toml file)",
-                    known.join(", ")
-                )
-            }
-            LabError::BadPlan { plan, why } => write!(f, "plan {plan}: {why}"),
-            LabError::UnknownKey { plan, key, known } => {
-                write!(
-                    f,
-                    "plan {plan} has no key \"{key}\"; its keys are {}",
-                    known.join(", ")
-                )
-            }
-            LabError::BadValue { key, value, valid } => {
-                write!(f, "\"{value}\" is no value for {key}; valid is {valid}")
-            }
-            LabError::Unsupported(why) => write!(f, "{why}"),
-            LabError::Measurement { case, why } => write!(f, "case {case}: {why}"),
-            LabError::File { path, error } => write!(f, "{}: {error}", path.display()),
-        }
-    }
-}
-
-impl std::error::Error for LabError {}

@@ -1,11 +1,12 @@
 //! What an experiment is, and what it is handed to run.
 
 use std::fs::File;
-use std::io::{BufWriter, IsTerminal, Write};
 use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
+
+use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::error::LabError;
 use crate::experiments as all;
@@ -193,6 +194,7 @@ impl RunContext {
                 (0..self.cases[case].number("repeats") as u64).map(move |repeat| (case, repeat))
             })
             .collect();
+        let bar = self.bar(jobs.len());
         let next = AtomicUsize::new(0);
         let done = Mutex::new(Vec::new());
         thread::scope(|scope| {
@@ -204,7 +206,8 @@ impl RunContext {
                         let failed = answer.is_err();
                         let mut done = done.lock().expect("no worker panics with the lock");
                         done.push(((*case, *repeat), answer));
-                        self.say(done.len(), jobs.len(), &self.cases[*case].name);
+                        bar.set_message(self.cases[*case].name.clone());
+                        bar.inc(1);
                         if failed {
                             next.store(jobs.len(), Ordering::Relaxed);
                         }
@@ -212,7 +215,7 @@ impl RunContext {
                 });
             }
         });
-        self.say(0, 0, "");
+        bar.finish_and_clear();
         let mut done = done.into_inner().expect("no worker panics with the lock");
         done.sort_by_key(|(job, _)| *job);
         let mut all: Vec<(&Case, Vec<T>)> =
@@ -241,20 +244,13 @@ impl RunContext {
         Csv::create(out.join(name), header).map(Some)
     }
 
-    /// Redraws the progress line; `total` 0 wipes it.
-    fn say(&self, done: usize, total: usize, case: &str) {
-        let mut terminal = std::io::stderr();
-        if !self.progress || !terminal.is_terminal() {
-            return;
+    /// A bar on the terminal; hidden if nobody asked for it or stderr is no terminal.
+    fn bar(&self, jobs: usize) -> ProgressBar {
+        if !self.progress {
+            return ProgressBar::hidden();
         }
-        let text = if total == 0 {
-            String::new()
-        } else {
-            format!("{done}/{total}  {case}")
-        };
-        // A progress line that cannot be written is not worth failing for.
-        let _ = write!(terminal, "\r\x1b[2K{text}");
-        let _ = terminal.flush();
+        let style = ProgressStyle::with_template("{bar:24} {pos}/{len} {eta} {wide_msg}");
+        ProgressBar::new(jobs as u64).with_style(style.expect("the template is valid"))
     }
 }
 
@@ -266,45 +262,33 @@ pub fn seed_of(seed: u64, repeat: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// A file of comma-separated values (RFC 4180).
+/// A file of comma-separated values (RFC 4180), whose errors name its path.
 pub struct Csv {
     path: PathBuf,
-    file: BufWriter<File>,
+    writer: csv::Writer<File>,
 }
 
 impl Csv {
     /// Creates the file and writes its header.
     pub fn create(path: PathBuf, header: &[&str]) -> Result<Csv, LabError> {
-        let file = File::create(&path).map_err(|error| LabError::file(&path, error))?;
-        let mut csv = Csv {
-            path,
-            file: BufWriter::new(file),
-        };
+        let writer = csv::Writer::from_path(&path).map_err(|e| LabError::file(&path, e.into()))?;
+        let mut csv = Csv { path, writer };
         csv.line(header)?;
         Ok(csv)
     }
 
     /// Writes one line.
     pub fn line<S: AsRef<str>>(&mut self, fields: &[S]) -> Result<(), LabError> {
-        let fields: Vec<_> = fields.iter().map(|field| quoted(field.as_ref())).collect();
-        writeln!(self.file, "{}", fields.join(","))
-            .map_err(|error| LabError::file(&self.path, error))
+        let fields = fields.iter().map(|field| field.as_ref());
+        let written = self.writer.write_record(fields);
+        written.map_err(|error| LabError::file(&self.path, error.into()))
     }
 
-    /// Writes what is still buffered, so that a full disk is noticed.
-    pub fn finish(mut self) -> Result<PathBuf, LabError> {
-        self.file
-            .flush()
-            .map_err(|error| LabError::file(&self.path, error))?;
-        Ok(self.path)
+    /// Flushes the file, so that a full disk is noticed.
+    pub fn finish(mut self) -> Result<(), LabError> {
+        let flushed = self.writer.flush();
+        flushed.map_err(|error| LabError::file(&self.path, error))
     }
-}
-
-fn quoted(field: &str) -> String {
-    if field.contains([',', '"', '\n', '\r']) {
-        return format!("\"{}\"", field.replace('"', "\"\""));
-    }
-    field.to_string()
 }
 
 #[cfg(test)]
@@ -372,13 +356,6 @@ mod tests {
                 .to_string()
                 .contains("no connection")
         );
-    }
-
-    #[test]
-    fn fields_with_commas_and_quotes_are_quoted() {
-        assert_eq!(quoted("plain"), "plain");
-        assert_eq!(quoted("a,b"), "\"a,b\"");
-        assert_eq!(quoted("say \"x\""), "\"say \"\"x\"\"\"");
     }
 
     #[test]

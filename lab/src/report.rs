@@ -7,6 +7,8 @@ mod section;
 
 use std::time::Duration;
 
+use maud::{Markup, PreEscaped};
+
 use crate::error::LabError;
 use crate::highlights::Highlights;
 use crate::machine::Machine;
@@ -34,6 +36,14 @@ impl Run<'_> {
     pub(crate) fn anchor(&self) -> String {
         match self.is_real() {
             true => format!("{}-real", self.plan.name),
+            false => self.plan.name.clone(),
+        }
+    }
+
+    /// The plan's name, and `--real` over real sockets.
+    pub(crate) fn name(&self) -> String {
+        match self.is_real() {
+            true => format!("{} --real", self.plan.name),
             false => self.plan.name.clone(),
         }
     }
@@ -183,8 +193,8 @@ pub(crate) fn escape(text: &str) -> String {
         .replace('"', "&quot;")
 }
 
-/// What little Markdown the highlights use: `**bold**`, `*slanted*` and code.
-pub(crate) fn inline(text: &str) -> String {
+/// The Markdown that the highlights use: `**bold**`, `*slanted*` and code.
+fn inline(text: &str) -> Markup {
     let paired = |text: String, mark: &str, tag: &str| {
         let mut parts = text.split(mark);
         let mut written = parts.next().unwrap_or_default().to_string();
@@ -195,7 +205,7 @@ pub(crate) fn inline(text: &str) -> String {
         written
     };
     let text = paired(escape(text), "**", "b");
-    paired(paired(text, "*", "i"), "`", "code")
+    PreEscaped(paired(paired(text, "*", "i"), "`", "code"))
 }
 
 #[cfg(test)]
@@ -355,7 +365,7 @@ mod tests {
     #[test]
     fn marks_become_tags() {
         assert_eq!(
-            inline("**0.7** < `lab` *x*"),
+            inline("**0.7** < `lab` *x*").into_string(),
             "<b>0.7</b> &lt; <code>lab</code> <i>x</i>"
         );
     }

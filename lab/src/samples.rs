@@ -197,7 +197,7 @@ impl Course {
             line.extend(COLUMNS.iter().map(|(_, of)| of(&sample.delta).to_string()));
             csv.line(&line)?;
         }
-        csv.finish().map(|_| ())
+        csv.finish()
     }
 }
 

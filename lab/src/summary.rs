@@ -55,11 +55,10 @@ fn plans(report: &Report) -> String {
             0 => "none".into(),
             all => format!("{holding} of {all}"),
         };
-        let real = if run.is_real() { " --real" } else { "" };
         let _ = writeln!(
             text,
-            "| `{}{real}` | {} | {kept} | {} |",
-            run.plan.name,
+            "| `{}` | {} | {kept} | {} |",
+            run.name(),
             cell(&run.plan.title),
             cell(&run.plan.source)
         );

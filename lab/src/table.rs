@@ -1,64 +1,74 @@
 //! The table on the terminal.
 
+use std::ops::Range;
+
+use comfy_table::presets::NOTHING;
+use comfy_table::{CellAlignment, Table, TableComponent};
+
 use crate::run::{Judgement, ResultRow, RunResult};
 
 /// The run as text, at most 100 columns wide with the cases of the built-in plans.
 pub fn render(result: &RunResult) -> String {
-    let mut lines = vec![
-        format!(
-            "{}  seed {}{}",
-            result.plan,
-            result.seed,
-            conditions(result)
-        ),
-        String::new(),
-    ];
+    let mut text = format!(
+        "{}  seed {}{}\n\n",
+        result.plan,
+        result.seed,
+        conditions(result)
+    );
     let [theirs, ours] = result.sides;
-    let header = ["case", "metric", "unit", "published", theirs, ours, "ratio"].map(String::from);
-    let mut table = vec![header.to_vec()];
+    let header = ["case", "metric", "unit", "published", theirs, ours, "ratio"];
+    let mut figures = aligned(&header, 3..7);
     let mut last_case = "";
     for row in &result.rows {
-        let cells = cells(row);
         // The case is written once per group: the eye finds it faster.
-        let case = if row.case == last_case {
-            String::new()
-        } else {
-            row.case.clone()
-        };
+        let case = if row.case == last_case { "" } else { &row.case };
         last_case = &row.case;
-        table.push(std::iter::once(case).chain(cells).collect());
+        figures.add_row(std::iter::once(case.to_string()).chain(cells(row)));
     }
-    lines.extend(aligned(&table, 3));
+    text += &figures.trim_fmt();
     if result.rows.iter().any(|row| row.wall_clock) {
-        lines.push(String::new());
-        lines.push("* depends on the machine and on what else it does; never fails a run".into());
+        text += "\n\n* depends on the machine and on what else it does; never fails a run";
     }
     if !result.expectations.is_empty() {
-        lines.push(String::new());
-        let header = ["expected", "metric", "", "value", ours, "verdict"].map(String::from);
-        let mut table = vec![header.to_vec()];
-        // What another run measures is not worth a line in this one.
-        let judged = result
-            .expectations
-            .iter()
-            .filter(|e| e.ok.is_some() || e.enforced);
-        table.extend(judged.map(expectation));
-        if table.len() > 1 {
-            lines.extend(aligned(&table, 3));
-            lines.push(String::new());
+        text += "\n\n";
+        let header = ["expected", "metric", "", "value", ours, "verdict"];
+        let mut judged = aligned(&header, 3..5);
+        // An expectation that another run measures is not worth a line in this one.
+        let shown = result.expectations.iter();
+        judged.add_rows(
+            shown
+                .filter(|e| e.ok.is_some() || e.enforced)
+                .map(expectation),
+        );
+        if !judged.is_empty() {
+            text += &format!("{}\n\n", judged.trim_fmt());
         }
         for judgement in &result.expectations {
             if let Some(why) = &judgement.missed {
-                lines.push(format!(
-                    "known: {} {}: {why}",
-                    judgement.case, judgement.metric
-                ));
+                text += &format!("known: {} {}: {why}\n", judgement.case, judgement.metric);
             }
         }
-        lines.push(closing(result));
+        text += &closing(result);
     }
-    lines.push(String::new());
-    lines.join("\n")
+    text + "\n"
+}
+
+/// A table without borders whose columns `numbers` are right-aligned.
+fn aligned(header: &[&str], numbers: Range<usize>) -> Table {
+    let mut table = Table::new();
+    table.load_preset(NOTHING).set_header(header);
+    table.set_style(TableComponent::HeaderLines, '-');
+    for column in table
+        .column_iter_mut()
+        .skip(numbers.start)
+        .take(numbers.len())
+    {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    for column in table.column_iter_mut() {
+        column.set_padding((0, 2));
+    }
+    table
 }
 
 fn conditions(result: &RunResult) -> String {
@@ -132,7 +142,7 @@ fn cells(row: &ResultRow) -> [String; 6] {
 }
 
 /// The unit, with a star if the figure depends on the machine.
-fn unit(row: &ResultRow) -> String {
+pub(crate) fn unit(row: &ResultRow) -> String {
     let star = if row.wall_clock { "*" } else { "" };
     format!("{}{star}", row.unit)
 }
@@ -165,45 +175,6 @@ pub fn number(value: f64) -> String {
         "-0" => "0".into(),
         text => text.into(),
     }
-}
-
-/// Columns as wide as they need to be; those from `numbers` on are right-aligned, except the last if it is prose.
-fn aligned(table: &[Vec<String>], numbers: usize) -> Vec<String> {
-    let columns = table[0].len();
-    let prose = table[0][columns - 1] == "verdict";
-    let width = |column: usize| {
-        table
-            .iter()
-            .map(|row| row[column].chars().count())
-            .max()
-            .unwrap_or(0)
-    };
-    let widths: Vec<usize> = (0..columns).map(width).collect();
-    let line = |row: &Vec<String>| {
-        let cell = |column: usize| {
-            let (text, width) = (&row[column], widths[column]);
-            if column >= numbers && !(prose && column == columns - 1) {
-                format!("{text:>width$}")
-            } else {
-                format!("{text:<width$}")
-            }
-        };
-        (0..columns)
-            .map(cell)
-            .collect::<Vec<_>>()
-            .join("  ")
-            .trim_end()
-            .to_string()
-    };
-    let rule = widths
-        .iter()
-        .map(|width| "-".repeat(*width))
-        .collect::<Vec<_>>()
-        .join("  ");
-    std::iter::once(line(&table[0]))
-        .chain([rule])
-        .chain(table[1..].iter().map(line))
-        .collect()
 }
 
 #[cfg(test)]

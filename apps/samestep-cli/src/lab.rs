@@ -3,12 +3,12 @@
 mod report;
 
 use std::error::Error;
-use std::io::{IsTerminal, Write};
+use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::{Duration, Instant};
 
 use clap::{Args, Subcommand};
+use indicatif::{ProgressBar, ProgressStyle};
 use report::ReportArguments;
 use samestep_lab::{Plan, RunOptions};
 use samestep_sim::{SoakReport, Suite, soak};
@@ -21,16 +21,16 @@ pub enum Command {
         #[arg(long)]
         keys: bool,
     },
-    /// Run one plan: table, CSV, JSON, plots; fails if an expectation is missed for no known reason
+    /// Run one plan: table, CSV, JSON, plots; fails if an expectation is missed without a known reason
     Run(RunArguments),
     /// Run all plans; write one HTML page, and a summary in Markdown
     Report(ReportArguments),
-    /// Run random worlds and check every promise of the protocol and of sessions
+    /// Run random worlds and check what the protocol, sessions and models promise
     Soak(SoakArguments),
-    /// Be some of the clients of a room over real sockets: started by `run --real`
+    /// Run some of the clients of a room over real sockets: started by `run --real`
     #[command(hide = true)]
     RoomClients {
-        /// As the room says
+        /// Given by the room
         arguments: Vec<String>,
     },
 }
@@ -39,22 +39,22 @@ pub enum Command {
 pub struct RunArguments {
     /// Name of a plan, or path of a .toml file
     plan: String,
-    /// The short variant
+    /// Run the short variant
     #[arg(long)]
     quick: bool,
-    /// Real sockets instead of virtual time: figures depend on the machine, and a miss never fails the run
+    /// Use real sockets instead of virtual time: figures depend on the machine, and a miss never fails the run
     #[arg(long)]
     real: bool,
-    /// The seed everything random follows from
+    /// Seed of all randomness
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-    /// Overrule the plan; several values as key=a,b make a case each. Expectations are then shown but not enforced
+    /// Override the plan; several values (key=a,b) make a case each. Expectations are then shown but not enforced
     #[arg(long, value_name = "KEY=VALUE", value_parser = pair)]
     set: Vec<(String, String)>,
     /// Short for --set seconds=N
     #[arg(long, value_name = "N")]
     seconds: Option<String>,
-    /// Directory that gets a directory for the plan
+    /// Output directory; the plan gets a directory of its own in it
     #[arg(long, value_name = "DIR", default_value = "lab-out")]
     out: PathBuf,
     /// Also write the result to this file, as JSON
@@ -64,10 +64,10 @@ pub struct RunArguments {
 
 #[derive(Args)]
 pub struct SoakArguments {
-    /// Which family of worlds; all of them unless given
+    /// Family of worlds to run; all of them unless given
     #[arg(long, value_name = "NAME", value_parser = suite)]
     suite: Option<Suite>,
-    /// How many worlds
+    /// Number of worlds
     #[arg(long, value_name = "N")]
     seeds: u64,
     /// Seed of the first world; the next ones count up from it
@@ -172,6 +172,7 @@ fn run_soak(arguments: &SoakArguments) -> Result<ExitCode, Box<dyn Error>> {
     let suites = arguments
         .suite
         .map_or(samestep_lab::SUITES.to_vec(), |suite| vec![suite]);
+    let style = ProgressStyle::with_template("{bar:24} {pos}/{len} {eta} {wide_msg}")?;
     let mut all = SoakReport::default();
     for suite in suites {
         println!(
@@ -180,27 +181,19 @@ fn run_soak(arguments: &SoakArguments) -> Result<ExitCode, Box<dyn Error>> {
             arguments.seeds,
             arguments.seed
         );
-        let mut shown = Instant::now();
+        let bar = ProgressBar::new(arguments.seeds).with_style(style.clone());
         let mut reported = 0;
-        let terminal = std::io::stderr().is_terminal();
-        let every = if terminal {
-            Duration::from_millis(200)
-        } else {
-            Duration::from_secs(10)
-        };
         let report = soak(suite, arguments.seed, arguments.seeds, |report| {
             // A failure is worth knowing at once: the run may take an hour.
             for failure in &report.failures[reported..] {
-                wipe(terminal);
-                println!("{failure}");
+                bar.suspend(|| println!("{failure}"));
             }
             reported = report.failures.len();
-            if shown.elapsed() >= every {
-                shown = Instant::now();
-                progress(terminal, report, arguments.seeds);
-            }
+            bar.set_position(report.worlds);
+            bar.set_message(report.to_string());
         });
-        wipe(terminal);
+        bar.finish_and_clear();
+        println!("{report}");
         for failure in &report.failures {
             println!(
                 "replay: samestep lab soak --suite {} --seeds 1 --seed {}",
@@ -219,25 +212,6 @@ fn run_soak(arguments: &SoakArguments) -> Result<ExitCode, Box<dyn Error>> {
         all.failures.len()
     );
     Ok(verdict(all.failures.is_empty()))
-}
-
-fn progress(terminal: bool, report: &SoakReport, of: u64) {
-    let line = format!(
-        "{}/{of} worlds, {} messages, {} failures",
-        report.worlds,
-        report.messages,
-        report.failures.len()
-    );
-    match terminal {
-        true => eprint!("\r\x1b[2K{line}"),
-        false => eprintln!("{line}"),
-    }
-}
-
-fn wipe(terminal: bool) {
-    if terminal {
-        eprint!("\r\x1b[2K");
-    }
 }
 
 fn verdict(ok: bool) -> ExitCode {

@@ -295,7 +295,7 @@ fn write_courses(
             }
         }
     }
-    csv.finish().map(|_| ())
+    csv.finish()
 }
 
 fn plots(context: &RunContext, measured: &[(&Case, Vec<Measured>)]) -> Vec<Plot> {

@@ -246,7 +246,7 @@ fn write_messages(
             }
         }
     }
-    csv.finish().map(|_| ())
+    csv.finish()
 }
 
 /// A bar chart per minimum latency, as in the source.

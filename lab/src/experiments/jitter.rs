@@ -257,7 +257,7 @@ fn write_spacings(context: &RunContext, measured: &[Series]) -> Result<(), LabEr
             ])?;
         }
     }
-    csv.finish().map(|_| ())
+    csv.finish()
 }
 
 fn plots(measured: &[Series]) -> Vec<Plot> {

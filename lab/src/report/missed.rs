@@ -54,9 +54,8 @@ fn entry(
     ours: String,
     why: String,
 ) -> Missed {
-    let real = if run.is_real() { " --real" } else { "" };
     Missed {
-        plan: format!("{}{real}", run.plan.name),
+        plan: run.name(),
         anchor: run.anchor(),
         case: case.into(),
         metric,

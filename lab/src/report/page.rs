@@ -1,232 +1,209 @@
 //! The page: what to know first, an overview, what was not reached, and a section for each plan.
 
-use std::fmt::Write;
+use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::section::{section, verdict};
-use super::{Report, Run, escape, inline, minutes, missed};
+use super::{Report, Run, inline, minutes, missed};
 use crate::highlights::{Highlights, Table};
 use crate::plot::STYLE;
 
-/// What the columns of every plan's tables are.
-const COLUMNS: &str = "<p class=\"faint\"><em>Published</em> is the source document's figure, <em>theirs</em> its algorithm as a configuration of \
-     our code, <em>ours</em> the default, <em>ratio</em> ours over published (over theirs where nothing was published): green where \
-     ours is better, red where it is worse, as far as the plan says which way is better. Everything is measured in virtual time unless it says \
-     <code>--real</code>: the same seed gives the same figures on every machine, except those marked *.</p>\n";
-
-/// All of it.
+/// The whole report.
 pub fn page(report: &Report, highlights: &Highlights) -> String {
-    let mut body = head(report);
-    body += &glance(report, highlights);
-    body += &overview(report);
-    body += &not_reached(report, highlights);
-    body += "<section id=\"figures\">\n<h2>Figures</h2>\n<p>The tables of <code>RESULTS.md</code>. The same work by other libraries (renet, ENet, QUIC, \
-             TCP, ggrs) is in <code>peers/RESULTS.md</code>: <code>make peers</code>.</p>\n";
-    for table in highlights
-        .table
-        .iter()
-        .filter(|table| table.name != "glance")
-    {
-        body += &highlight(table, &report.runs);
-    }
-    body += "</section>\n";
-    body += &sections(&report.runs, highlights);
-    document("Samestep: results", &menu(report), &body)
+    let tables = highlights.table.iter().filter(|t| t.name != "glance");
+    let body = html! {
+        (head(report))
+        (glance(report, highlights))
+        (overview(report))
+        (not_reached(report, highlights))
+        section #figures {
+            h2 { "Figures" }
+            p {
+                "The tables of " code { "RESULTS.md" } ". The same work by other libraries (renet, ENet, QUIC, TCP, ggrs) is in "
+                code { "peers/RESULTS.md" } ": " code { "make peers" } "."
+            }
+            @for table in tables { (highlight(table, &report.runs)) }
+        }
+        (sections(&report.runs, highlights))
+    };
+    document("Samestep: results", menu(report), body)
 }
 
-/// Runs by themselves: only their sections.
+/// A page that has the sections of these runs only.
 pub fn plain(runs: &[Run], highlights: &Highlights) -> String {
     let title = runs.first().map_or("Samestep lab", |run| &run.plan.title);
-    document(
-        title,
-        "",
-        &format!("{COLUMNS}{}", sections(runs, highlights)),
-    )
+    let body = html! { (columns()) (sections(runs, highlights)) };
+    document(title, Markup::default(), body)
 }
 
-fn sections(runs: &[Run], highlights: &Highlights) -> String {
-    let section = |run: &Run| {
-        let mut first = highlights.first.iter();
-        let first = first.find(|first| first.plan == run.plan.name);
-        section(run, first.map_or(&[], |first| &first.plots))
+/// Explains the columns of every plan's tables.
+fn columns() -> Markup {
+    html! {
+        p.faint {
+            em { "Published" } " is the source document's figure, " em { "theirs" } " its algorithm as a configuration of our code, "
+            em { "ours" } " the default, " em { "ratio" } " ours over published (over theirs where nothing was published): green where \
+            ours is better, red where it is worse, as far as the plan says which direction is better. Everything is measured in virtual \
+            time unless it says " code { "--real" } ": the same seed gives the same figures on every machine, except those marked *."
+        }
+    }
+}
+
+fn sections(runs: &[Run], highlights: &Highlights) -> Markup {
+    html! {
+        @for run in runs {
+            @let first = highlights.first.iter().find(|first| first.plan == run.plan.name);
+            (section(run, first.map_or(&[], |first| &first.plots)))
+        }
+    }
+}
+
+fn document(title: &str, menu: Markup, body: Markup) -> String {
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                title { (title) }
+                style { (PreEscaped(include_str!("../report.css"))) (PreEscaped(STYLE)) }
+            }
+            body { (menu) main { (body) } }
+        }
     };
-    runs.iter().map(section).collect()
+    page.into_string()
 }
 
-fn document(title: &str, menu: &str, body: &str) -> String {
-    format!(
-        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <title>{}</title>\n<style>\n{}{STYLE}</style>\n</head>\n<body>\n{menu}<main>\n{body}</main>\n</body>\n</html>\n",
-        escape(title),
-        include_str!("../report.css"),
-    )
-}
-
-fn menu(report: &Report) -> String {
-    let mut text = String::from(
-        "<nav>\n<a class=\"top\" href=\"#top\">Samestep</a>\n<a href=\"#glance\">At a glance</a>\n<a href=\"#overview\">All plans</a>\n\
-         <a href=\"#not-reached\">What was not reached</a>\n<a href=\"#figures\">Figures</a>\n<span class=\"rule\"></span>\n",
-    );
-    for run in &report.runs {
-        let (holding, all) = run.kept();
-        let class = match (run.result.ok(), holding == all) {
-            (false, _) => "bad",
-            (true, false) => "known",
-            (true, true) => "good",
-        };
-        let real = if run.is_real() { " --real" } else { "" };
-        let _ = writeln!(
-            text,
-            "<a href=\"#{}\"><i class=\"dot {class}\"></i>{}{real}</a>",
-            escape(&run.anchor()),
-            escape(&run.plan.name),
-        );
-    }
-    text + "</nav>\n"
-}
-
-fn head(report: &Report) -> String {
-    let mut text =
-        String::from("<header id=\"top\">\n<h1>Samestep: results</h1>\n<dl class=\"facts\">\n");
-    let command = ("Command", report.command.clone());
-    for (name, value) in std::iter::once(command).chain(report.facts()) {
-        let value = match name {
-            "Command" => format!("<code>{}</code>", escape(&value)),
-            _ => escape(&value),
-        };
-        let _ = writeln!(text, "<div><dt>{name}</dt><dd>{value}</dd></div>");
-    }
-    text += "</dl>\n";
-    if report.quick {
-        text += "<p class=\"tag\">the short variant of every plan: figures for a quick look, not for telling</p>\n";
-    }
-    text + COLUMNS + "</header>\n"
-}
-
-fn glance(report: &Report, highlights: &Highlights) -> String {
-    let mut text = String::from("<section id=\"glance\">\n<h2>At a glance</h2>\n");
-    if let Some(table) = highlights.named("glance") {
-        text += &cells(table, &report.runs);
-    }
-    for glance in &highlights.glance {
-        let run = report
-            .runs
-            .iter()
-            .find(|run| run.plan.name == glance.plan && !run.is_real());
-        let plot = run.and_then(|run| {
-            run.result
-                .plots
-                .iter()
-                .find(|plot| plot.name == glance.plot)
-        });
-        let Some(plot) = plot else { continue };
-        let _ = writeln!(
-            text,
-            "<figure class=\"glance\">\n<figcaption>{} <a href=\"#{2}\">{2}</a></figcaption>\n{}</figure>",
-            inline(&glance.sentence(&report.runs)),
-            plot.inline(),
-            escape(&glance.plan),
-        );
-    }
-    text + "</section>\n"
-}
-
-fn highlight(table: &Table, runs: &[Run]) -> String {
-    let mut text = format!(
-        "<h3 id=\"table-{}\">{}</h3>\n",
-        escape(&table.name),
-        escape(&table.title)
-    );
-    if !table.text.is_empty() {
-        let _ = writeln!(text, "<p>{}</p>", inline(&table.text));
-    }
-    text += &cells(table, runs);
-    match &table.from {
-        Some(from) => text + &format!("<p class=\"faint\">From {}.</p>\n", inline(from)),
-        None => text,
-    }
-}
-
-fn cells(table: &Table, runs: &[Run]) -> String {
-    let mut text = String::from("<div class=\"scroll\"><table class=\"highlight\">\n<tr>");
-    for head in table.heads() {
-        let _ = write!(text, "<th>{}</th>", escape(&head));
-    }
-    text += "</tr>\n";
-    for row in table.filled(runs) {
-        let from = table.columns.len();
-        text += "<tr>";
-        for (index, cell) in row.iter().enumerate() {
-            let class = if index == from { " class=\"from\"" } else { "" };
-            let _ = write!(text, "<td{class}>{}</td>", inline(cell));
+fn menu(report: &Report) -> Markup {
+    html! {
+        nav {
+            a.top href="#top" { "Samestep" }
+            a href="#glance" { "At a glance" }
+            a href="#overview" { "All plans" }
+            a href="#not-reached" { "What was not reached" }
+            a href="#figures" { "Figures" }
+            span.rule {}
+            @for run in &report.runs {
+                @let (holding, all) = run.kept();
+                @let class = match (run.result.ok(), holding == all) {
+                    (false, _) => "bad",
+                    (true, false) => "known",
+                    (true, true) => "good",
+                };
+                a href={ "#" (run.anchor()) } { i.dot.(class) {} (run.name()) }
+            }
         }
-        text += "</tr>\n";
     }
-    text + "</table></div>\n"
 }
 
-fn overview(report: &Report) -> String {
-    let mut text = String::from(
-        "<section id=\"overview\">\n<h2>All plans</h2>\n<div class=\"scroll\"><table>\n\
-         <tr><th>plan</th><th>question</th><th>expectations</th><th class=\"n\">took</th></tr>\n",
-    );
-    for run in &report.runs {
-        let real = if run.is_real() { " --real" } else { "" };
-        let _ = writeln!(
-            text,
-            "<tr><td><a href=\"#{}\">{}{real}</a></td><td class=\"why\">{}</td><td>{}</td><td class=\"n\">{}</td></tr>",
-            escape(&run.anchor()),
-            escape(&run.plan.name),
-            escape(&run.plan.title),
-            verdict(run),
-            minutes(run.result.took),
-        );
+fn head(report: &Report) -> Markup {
+    html! {
+        header #top {
+            h1 { "Samestep: results" }
+            dl.facts {
+                div { dt { "Command" } dd { code { (report.command) } } }
+                @for (name, value) in report.facts() { div { dt { (name) } dd { (value) } } }
+            }
+            @if report.quick {
+                p.tag { "This is the short variant of every plan: its figures serve a quick look and are not for publication." }
+            }
+            (columns())
+        }
     }
-    for failure in &report.failed {
-        let _ = writeln!(
-            text,
-            "<tr><td>{}</td><td class=\"why bad\" colspan=\"3\">could not be measured: {}</td></tr>",
-            escape(&failure.name()),
-            escape(&failure.why)
-        );
-    }
-    text + "</table></div>\n</section>\n"
 }
 
-fn not_reached(report: &Report, highlights: &Highlights) -> String {
-    let mut text = String::from("<section id=\"not-reached\">\n<h2>What was not reached</h2>\n");
+fn glance(report: &Report, highlights: &Highlights) -> Markup {
+    html! {
+        section #glance {
+            h2 { "At a glance" }
+            @if let Some(table) = highlights.named("glance") { (cells(table, &report.runs)) }
+            @for glance in &highlights.glance {
+                @let run = report.runs.iter().find(|run| run.plan.name == glance.plan && !run.is_real());
+                @let plot = run.and_then(|run| run.result.plots.iter().find(|plot| plot.name == glance.plot));
+                @if let Some(plot) = plot {
+                    figure.glance {
+                        figcaption { (inline(&glance.sentence(&report.runs))) " " a href={ "#" (glance.plan) } { (glance.plan) } }
+                        (PreEscaped(plot.inline()))
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn highlight(table: &Table, runs: &[Run]) -> Markup {
+    html! {
+        h3 id={ "table-" (table.name) } { (table.title) }
+        @if !table.text.is_empty() { p { (inline(&table.text)) } }
+        (cells(table, runs))
+        @if let Some(from) = &table.from { p.faint { "From " (inline(from)) "." } }
+    }
+}
+
+fn cells(table: &Table, runs: &[Run]) -> Markup {
+    html! {
+        div.scroll { table.highlight {
+            tr { @for head in table.heads() { th { (head) } } }
+            @for row in table.filled(runs) {
+                tr { @for (index, cell) in row.iter().enumerate() {
+                    td.from[index == table.columns.len()] { (inline(cell)) }
+                } }
+            }
+        } }
+    }
+}
+
+fn overview(report: &Report) -> Markup {
+    html! {
+        section #overview {
+            h2 { "All plans" }
+            div.scroll { table {
+                tr { th { "plan" } th { "question" } th { "expectations" } th.n { "took" } }
+                @for run in &report.runs {
+                    tr {
+                        td { a href={ "#" (run.anchor()) } { (run.name()) } }
+                        td.why { (run.plan.title) }
+                        td { (verdict(run)) }
+                        td.n { (minutes(run.result.took)) }
+                    }
+                }
+                @for failure in &report.failed {
+                    tr {
+                        td { (failure.name()) }
+                        td.why.bad colspan="3" { "could not be measured: " (failure.why) }
+                    }
+                }
+            } }
+        }
+    }
+}
+
+fn not_reached(report: &Report, highlights: &Highlights) -> Markup {
     let missed = missed(report);
-    if missed.is_empty() {
-        text += "<p>Every expectation that was judged holds, and no figure is worse than what was published.</p>\n";
-    } else {
-        text += "<div class=\"scroll\"><table>\n<tr><th>plan</th><th>case</th><th>metric</th><th class=\"n\">wanted</th>\
-                 <th class=\"n\">is</th><th>why</th></tr>\n";
-        for missed in &missed {
-            let _ = writeln!(
-                text,
-                "<tr><td><a href=\"#{}\">{}</a></td><td>{}</td><td>{}</td><td class=\"n\">{}</td><td class=\"n ours\">{}</td>\
-                 <td class=\"why {}\">{}</td></tr>",
-                escape(&missed.anchor),
-                escape(&missed.plan),
-                escape(&missed.case),
-                escape(&missed.metric),
-                escape(&missed.wanted),
-                escape(&missed.ours),
-                if missed.fails { "bad" } else { "" },
-                escape(&missed.why),
-            );
+    html! {
+        section #not-reached {
+            h2 { "What was not reached" }
+            @if missed.is_empty() {
+                p { "Every expectation that was judged holds, and no figure is worse than what was published." }
+            } @else {
+                div.scroll { table {
+                    tr { th { "plan" } th { "case" } th { "metric" } th.n { "wanted" } th.n { "is" } th { "why" } }
+                    @for missed in &missed {
+                        tr {
+                            td { a href={ "#" (missed.anchor) } { (missed.plan) } }
+                            td { (missed.case) }
+                            td { (missed.metric) }
+                            td.n { (missed.wanted) }
+                            td.n.ours { (missed.ours) }
+                            td.why.bad[missed.fails] { (missed.why) }
+                        }
+                    }
+                } }
+            }
+            h3 { "Published, and not measured here" }
+            ul {
+                @for other in &highlights.not_reproduced {
+                    li { b { (other.source) } ": " (other.what) " (" (other.why) ")." }
+                }
+            }
         }
-        text += "</table></div>\n";
     }
-    text += "<h3>Published, and not measured here</h3>\n<ul>\n";
-    for other in &highlights.not_reproduced {
-        let _ = writeln!(
-            text,
-            "<li><b>{}</b>: {} ({}).</li>",
-            escape(&other.source),
-            escape(&other.what),
-            escape(&other.why)
-        );
-    }
-    text + "</ul>\n</section>\n"
 }

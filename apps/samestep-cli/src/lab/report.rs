@@ -8,7 +8,7 @@ use std::time::Instant;
 use clap::Args;
 use samestep_lab::{Failure, LabError, Machine, Plan, Report, Run, RunOptions, RunResult};
 
-/// The summary that lies in the repository.
+/// The summary that is part of the repository.
 const SUMMARY: &str = "RESULTS.md";
 
 #[derive(Args)]
@@ -16,13 +16,13 @@ pub struct ReportArguments {
     /// Directory for the page, index.html, and a directory per plan
     #[arg(long, value_name = "DIR", default_value = "lab-out")]
     out: PathBuf,
-    /// The short variant of every plan, in virtual time only
+    /// Run the short variant of every plan, in virtual time only
     #[arg(long)]
     quick: bool,
-    /// The seed everything random follows from
+    /// Seed of all randomness
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-    /// The summary; RESULTS.md unless given, but in DIR for --quick and for seeds other than 1
+    /// File for the summary; RESULTS.md unless given, but in DIR for --quick and for seeds other than 1
     #[arg(long, value_name = "FILE")]
     summary: Option<PathBuf>,
     /// Also refresh the tables between `<!-- figures: NAME -->` and `<!-- /figures -->` in this file
@@ -57,7 +57,7 @@ pub fn report(arguments: &ReportArguments) -> Result<ExitCode, Box<dyn Error>> {
                 println!("{label}{took:>6.1} s  {}", samestep_lab::closing(&result));
                 results.push((*plan, result));
             }
-            // The others are worth having all the same.
+            // The other plans are measured all the same.
             Err(error) => {
                 println!("{label}FAILED: {error}");
                 failed.push(Failure {
@@ -72,7 +72,7 @@ pub fn report(arguments: &ReportArguments) -> Result<ExitCode, Box<dyn Error>> {
     let report = Report {
         runs: runs.collect(),
         failed,
-        // As it was when it began, but for what the measuring itself asks of it.
+        // The machine as it was at the beginning, but for the load, which the measuring itself causes.
         machine: Machine {
             load: Machine::here().load,
             ..machine
@@ -108,7 +108,7 @@ fn write(arguments: &ReportArguments, report: &Report) -> Result<(), Box<dyn Err
     let page = arguments.out.join("index.html");
     samestep_lab::save(&page, &report.page()?)?;
     println!("page: {}", page.display());
-    // What was measured in short, or with another seed, does not replace what the repository shows.
+    // A short run, or one with another seed, does not replace the summary of the repository.
     let usual = match arguments.quick || arguments.seed != 1 {
         true => arguments.out.join(SUMMARY),
         false => SUMMARY.into(),
@@ -128,7 +128,7 @@ fn read(file: &Path) -> Result<String, String> {
     std::fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))
 }
 
-/// What gives the same again.
+/// The command that gives the same report again.
 fn command(arguments: &ReportArguments) -> String {
     let mut command = "samestep lab report".to_string();
     if arguments.quick {
