@@ -1,4 +1,4 @@
-//! What an experiment is, and what it is handed to run.
+//! The interface of an experiment, and the context it runs in.
 
 use std::fs::File;
 use std::path::PathBuf;
@@ -19,19 +19,19 @@ pub trait Experiment: Sync {
     /// The name plans use.
     fn name(&self) -> &'static str;
 
-    /// What it can be told.
+    /// Its parameters.
     fn keys(&self) -> &'static [Key];
 
-    /// What it measures.
+    /// Its metrics.
     fn metrics(&self) -> &'static [Metric];
 
-    /// Names of rows that sum up several cases rather than being one.
+    /// Names of rows that summarise several cases.
     fn summaries(&self) -> &'static [&'static str] {
         &[]
     }
 
-    /// What the two columns of its figures are called.
-    fn sides(&self) -> [&'static str; 2] {
+    /// The names of its two columns of figures.
+    fn columns(&self) -> [&'static str; 2] {
         ["theirs", "ours"]
     }
 
@@ -87,7 +87,7 @@ pub struct Metric {
     pub name: &'static str,
     /// Its unit; empty for plain numbers.
     pub unit: &'static str,
-    /// What it says.
+    /// What it means.
     pub what: &'static str,
     /// True if it depends on the machine also in virtual time (processor time, real sockets): such a figure never fails a run.
     pub wall_clock: bool,
@@ -126,12 +126,12 @@ pub struct Row {
     pub ours: Option<f64>,
 }
 
-/// What an experiment found.
+/// The results of an experiment.
 #[derive(Clone, Debug, Default)]
 pub struct Findings {
     /// The figures, in the order of the table.
     pub rows: Vec<Row>,
-    /// What to draw.
+    /// The plots.
     pub plots: Vec<Plot>,
 }
 
@@ -153,9 +153,9 @@ impl Findings {
     }
 }
 
-/// What an experiment is handed: cases, seed, and where to write.
+/// The cases, the seed and the output directory of a run.
 pub struct RunContext {
-    /// The seed everything random follows from.
+    /// The seed of all randomness.
     pub seed: u64,
     /// True in the short variant.
     pub quick: bool,
@@ -165,16 +165,16 @@ pub struct RunContext {
     pub cases: Vec<Case>,
     /// Figures of the source document, to be drawn beside ours.
     pub published: Vec<Published>,
-    /// Where raw data goes; `None` writes none.
+    /// The directory for raw data; `None` writes none.
     pub out: Option<PathBuf>,
-    /// Whether to say on stderr how far it is.
+    /// Whether to show the progress on stderr.
     pub progress: bool,
 }
 
 impl RunContext {
     /// Measures every repeat of every case, `repeats` of each, on all processors. The answers come back in the order
     /// of the cases and do not depend on the number of processors: a repeat's seed follows from the run's seed and
-    /// its number alone, so all cases of one repeat meet the same randomness and differ only by what they are told.
+    /// its number alone, so all cases of one repeat see the same randomness and differ only in their parameters.
     pub fn measure<T: Send>(
         &self,
         measure: impl Fn(&Case, u64) -> Result<T, LabError> + Sync,
@@ -183,7 +183,7 @@ impl RunContext {
         self.measure_with(workers, measure)
     }
 
-    /// The same with a given number of workers: over real sockets one, lest cases disturb each other.
+    /// Measures with a given number of workers: one over real sockets, where cases would disturb each other.
     pub fn measure_with<T: Send>(
         &self,
         workers: usize,

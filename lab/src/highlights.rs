@@ -1,4 +1,4 @@
-//! Highlights: the figures worth telling, as tables whose every number names the plan, case and metric it comes from.
+//! Highlights: the most important figures, as tables whose every number names the plan, case and metric it comes from.
 
 mod cell;
 
@@ -10,7 +10,7 @@ use crate::error::LabError;
 use crate::report::Run;
 use cell::{Figure, figures, filled};
 
-/// What `highlights.toml` says.
+/// The content of `highlights.toml`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Highlights {
@@ -18,7 +18,7 @@ pub struct Highlights {
     pub glance: Vec<Glance>,
     /// Tables by name.
     pub table: Vec<Table>,
-    /// Of each plan that has many plots, those to show first.
+    /// The plots to show first, of each plan that has many.
     #[serde(default)]
     pub first: Vec<First>,
     /// Published figures that no plan measures.
@@ -36,7 +36,7 @@ pub struct Glance {
     pub case: String,
     /// The name of one of its plots.
     pub plot: String,
-    /// What to see, with figures in braces as in tables.
+    /// The sentence, with figures in braces as in tables.
     pub text: String,
 }
 
@@ -44,16 +44,16 @@ pub struct Glance {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Table {
-    /// As a file names it that shows it: `<!-- figures: NAME -->`.
+    /// The name that a file asks for it by: `<!-- figures: NAME -->`.
     pub name: String,
     /// Its heading.
     pub title: String,
-    /// What has to be known to read it.
+    /// Its introduction.
     #[serde(default)]
     pub text: String,
     /// Names of the columns; the first may be empty.
     pub columns: Vec<String>,
-    /// Where all its figures are from, instead of a column that says it for each row.
+    /// The origin of all its figures, instead of a column with the origin of each row.
     pub from: Option<String>,
     /// The rows.
     pub row: Vec<TableRow>,
@@ -98,7 +98,7 @@ pub struct NotReproduced {
 }
 
 impl Highlights {
-    /// Those of the lab.
+    /// Loads the lab's highlights.
     pub fn load() -> Result<Highlights, LabError> {
         Highlights::parse(include_str!("../highlights.toml"))
     }
@@ -152,7 +152,7 @@ impl Glance {
 }
 
 impl Table {
-    /// Names of the columns, where figures are from among them.
+    /// Names of the columns, the origin of the figures included.
     pub fn heads(&self) -> Vec<String> {
         let mut heads = self.columns.clone();
         heads.extend(self.from.is_none().then(|| "from".to_string()));
@@ -227,7 +227,7 @@ fn run<'a>(runs: &'a [Run<'a>], plan: &str, real: bool) -> Option<&'a Run<'a>> {
 mod tests {
     use super::*;
     use crate::plan::{Plan, Variant};
-    use cell::{Side, matches};
+    use cell::{Column, matches};
 
     /// Whether a plan has, or may have, a figure.
     fn check(plan: &Plan, real: bool, figure: &Figure) -> Result<(), String> {
@@ -244,8 +244,8 @@ mod tests {
         let mut published = plan.published.iter();
         let is =
             |of: &crate::Published| of.metric == figure.metric && matches(&figure.case, &of.case);
-        match figure.side {
-            Side::Published if !published.any(is) => Err(format!(
+        match figure.column {
+            Column::Published if !published.any(is) => Err(format!(
                 "{} publishes no {} of {}",
                 plan.name, figure.metric, figure.case
             )),

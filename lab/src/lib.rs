@@ -6,10 +6,10 @@
 //! configuration of our code) and *ours* (the default).
 //!
 //! Expectations hold for a plan's run and for its short variant (`--quick`), whatever the seed; some only the whole run can decide.
-//! A run under other conditions (`--set`) judges those whose case it has, and says so, but a miss does not fail it. Figures that depend on the machine,
+//! A run under other conditions (`--set`) judges those whose case it has, but a miss does not fail it. Figures that depend on the machine,
 //! those of `--real` among them, never fail anything.
 //!
-//! A [`Report`] tells of all plans: one HTML page, a summary in Markdown, and the tables of `highlights.toml` in files
+//! A [`Report`] covers all plans: one HTML page, a summary in Markdown, and the tables of `highlights.toml` in files
 //! that ask for them by name.
 //!
 //! What the lab does *not* do: it holds no networking of its own. Virtual time comes from `samestep-sim`, sockets
@@ -58,18 +58,13 @@ mod testmatch;
 mod testroom;
 
 pub use error::LabError;
-pub use experiment::{
-    Csv, Experiment, Findings, Metric, Row, RunContext, experiment, experiments, seed_of,
-};
-pub use highlights::{First, Glance, Highlights, NotReproduced, Table, TableRow};
+pub use experiment::{Experiment, Metric};
 pub use machine::Machine;
-pub use parameters::{Case, Domain, Key, Value, plain};
-pub use plan::{Expectation, Op, Plan, Published, Side, Variant};
-pub use plot::{Cell, Data, Overview, Panel, Plot};
-pub use real_room::{RealOutcome, RealRoom, be_clients, play};
-pub use report::{Failure, Report, Run, check_blocks, html};
+pub use parameters::{Domain, Key};
+pub use plan::{Expectation, Plan, Published};
+pub use real_room::be_clients;
+pub use report::{Failure, Report, Run, check_blocks};
 pub use run::{Judgement, ResultRow, RunOptions, RunResult, run, save};
-pub use samples::{Counts, Course};
 pub use soak::{AUTHORITY, SUITES, suite};
-pub use stats::{Samples, Sorted};
-pub use table::{closing, number, render};
+pub use stats::Samples;
+pub use table::{closing, render};

@@ -1,13 +1,13 @@
-//! Where and when something was measured.
+//! The machine and the time of a measurement.
 
 use std::fs;
 use std::process::Command;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// A machine, a program, a moment.
+/// The machine, the program and the time of a measurement.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Machine {
-    /// When, in UTC.
+    /// The time, in UTC.
     pub date: String,
     /// Processor, its cores, memory.
     pub hardware: String,
@@ -22,7 +22,7 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// This one, now.
+    /// This machine, now.
     pub fn here() -> Machine {
         Machine {
             date: date(SystemTime::now()),
@@ -38,7 +38,7 @@ impl Machine {
         }
     }
 
-    /// What is known of it, as names and values.
+    /// All that is known about it, as names and values.
     pub fn facts(&self) -> Vec<(&'static str, String)> {
         let mut facts = vec![
             ("Date", self.date.clone()),

@@ -1,4 +1,4 @@
-//! What an experiment can be told: keys with domains, the values of one case, and the matrix of cases.
+//! The parameters of an experiment: keys with domains, the values of one case, and the matrix of cases.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -112,7 +112,7 @@ impl From<Initial> for Value {
     }
 }
 
-/// One thing an experiment can be told.
+/// One parameter of an experiment.
 #[derive(Clone, Copy, Debug)]
 pub struct Key {
     /// Its name, as `--set` takes it. Never changes once published.
@@ -175,7 +175,7 @@ pub fn plain(value: &Value) -> Option<String> {
     Some(value.to_string())
 }
 
-/// Who chose a value; the later ones overrule the earlier.
+/// The layer a value comes from; later ones override earlier ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Source {
     /// The experiment's own default.
@@ -254,7 +254,7 @@ pub struct Layers {
     pub quick: Choices,
     /// The parameters of runs over real sockets; empty in virtual time.
     pub real: Choices,
-    /// What `--set` said.
+    /// The values given by `--set`.
     pub set: Choices,
 }
 

@@ -9,48 +9,36 @@ use crate::error::LabError;
 use crate::experiment::{Experiment, experiment, experiments};
 use crate::parameters::{Case, Choices, Key, Layers, Value, cases};
 
-/// The built-in plans, in the order they are listed and reported.
-const PLANS: [(&str, &str); 22] = [
-    ("delivery", include_str!("../plans/delivery.toml")),
-    ("jitter", include_str!("../plans/jitter.toml")),
-    ("loss-latency", include_str!("../plans/loss-latency.toml")),
-    ("block", include_str!("../plans/block.toml")),
-    ("bottleneck", include_str!("../plans/bottleneck.toml")),
-    ("hostile", include_str!("../plans/hostile.toml")),
-    ("clock", include_str!("../plans/clock.toml")),
-    ("topology", include_str!("../plans/topology.toml")),
-    ("join", include_str!("../plans/join.toml")),
-    ("churn", include_str!("../plans/churn.toml")),
-    (
-        "lockstep-limits",
-        include_str!("../plans/lockstep-limits.toml"),
-    ),
-    (
-        "lockstep-conditions",
-        include_str!("../plans/lockstep-conditions.toml"),
-    ),
-    (
-        "lockstep-resync",
-        include_str!("../plans/lockstep-resync.toml"),
-    ),
-    ("lockstep-join", include_str!("../plans/lockstep-join.toml")),
-    (
-        "lockstep-scale",
-        include_str!("../plans/lockstep-scale.toml"),
-    ),
-    ("rollback", include_str!("../plans/rollback.toml")),
-    (
-        "snapshot-limits",
-        include_str!("../plans/snapshot-limits.toml"),
-    ),
-    (
-        "snapshot-conditions",
-        include_str!("../plans/snapshot-conditions.toml"),
-    ),
-    ("bandwidth", include_str!("../plans/bandwidth.toml")),
-    ("prediction", include_str!("../plans/prediction.toml")),
-    ("hits", include_str!("../plans/hits.toml")),
-    ("models", include_str!("../plans/models.toml")),
+macro_rules! plans {
+    ($($name:literal),* $(,)?) => {
+        [$(($name, include_str!(concat!("../plans/", $name, ".toml")))),*]
+    };
+}
+
+/// The built-in plans with their texts, in the order they are listed and reported.
+const PLANS: [(&str, &str); 22] = plans![
+    "delivery",
+    "jitter",
+    "loss-latency",
+    "block",
+    "bottleneck",
+    "hostile",
+    "clock",
+    "topology",
+    "join",
+    "churn",
+    "lockstep-limits",
+    "lockstep-conditions",
+    "lockstep-resync",
+    "lockstep-join",
+    "lockstep-scale",
+    "rollback",
+    "snapshot-limits",
+    "snapshot-conditions",
+    "bandwidth",
+    "prediction",
+    "hits",
+    "models",
 ];
 
 /// One plan, checked against its experiment.
@@ -75,9 +63,9 @@ pub struct Plan {
 /// Which of a plan's variants to run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Variant {
-    /// The short one.
+    /// The short variant.
     pub quick: bool,
-    /// The one for real sockets, where time is real too.
+    /// The variant for real sockets, where time is real too.
     pub real: bool,
 }
 
@@ -85,7 +73,7 @@ pub struct Variant {
 #[derive(Clone, Debug, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct Published {
-    /// Which case it was measured in.
+    /// The case it was measured in.
     pub case: String,
     /// Which metric.
     pub metric: String,
@@ -101,9 +89,9 @@ pub struct Expectation {
     pub case: String,
     /// Which metric.
     pub metric: String,
-    /// Whose figure; ours unless it says otherwise.
+    /// The configuration whose figure is judged; ours unless given.
     #[serde(default)]
-    pub of: Side,
+    pub of: Configuration,
     /// How to compare.
     pub op: Op,
     /// With what.
@@ -118,14 +106,14 @@ pub struct Expectation {
     pub missed: Option<String>,
 }
 
-/// Whose figure an expectation is about.
+/// The configuration an expectation is about.
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
-pub enum Side {
-    /// Our default's.
+pub enum Configuration {
+    /// Our default.
     #[default]
     Ours,
-    /// The published algorithm's, which should come near what was published.
+    /// The published algorithm, which should come near what was published.
     Theirs,
 }
 

@@ -40,7 +40,7 @@ pub fn stream_tcp(
 
 const LOCALHOST: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
 
-/// How long the receiver may hear nothing before it gives up on what is missing.
+/// The silence after which the receiver gives up on missing messages.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Sends from this thread to another one, through `path`; each makes its own transport, which need not be `Send`.
@@ -144,7 +144,7 @@ fn send<T: Transport>(
     Ok((stream.count, bytes))
 }
 
-/// Takes what arrives until the sender closes, or nothing has been heard for too long.
+/// Receives until the sender closes, or until nothing has arrived for too long.
 fn receive<T: Transport>(
     server: &mut Driver<T>,
     stream: &StreamConfig,
@@ -173,7 +173,7 @@ fn receive<T: Transport>(
             Some(_) => {}
         }
     }
-    // The answer to the sender's farewell may get lost: stay to repeat it.
+    // The acknowledgement of the close may get lost: the receiver stays to repeat it.
     let leave = server.now() + PATIENCE;
     while !sender_left.load(Ordering::Relaxed) && server.now() < leave {
         server.drive_for(Duration::from_millis(5)).map_err(words)?;

@@ -21,19 +21,19 @@ use crate::samples::{Counts, Course};
 pub use clients::be_clients;
 
 const LOCALHOST: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
-/// How long everyone may take to come together.
+/// The longest time until all clients are in sync.
 const PATIENCE: Duration = Duration::from_secs(90);
-/// From this many players on turns are as long as in the literature: shorter ones cost more packets than there is time for.
+/// From this many players on, turns are as long as in the literature: shorter ones need more packets than the machine can handle.
 const MANY: u16 = 200;
-/// How often the host looks what has arrived while it is playing.
+/// How often the host reads its socket while it is playing.
 const LOOK_EVERY: Duration = Duration::from_millis(2);
-/// How often players press a key, or not.
+/// How often players may press a key.
 const TICK: Duration = Duration::from_nanos(1_000_000_000 / 60);
 
 /// The evaluation game as everyone plays it.
 type Game = Match<Live<Evaluation>, Lockstep>;
 
-/// What to play, and with whom.
+/// The settings of a match.
 #[derive(Clone, Debug)]
 pub struct RealRoom {
     /// Players, one of whom hosts.
@@ -42,31 +42,27 @@ pub struct RealRoom {
     pub entities: usize,
     /// Seconds to measure, from the start of the game on.
     pub seconds: u32,
-    /// What everything random follows from, but for the network.
+    /// The seed of all randomness but the network's.
     pub seed: u64,
     /// Processes for the clients.
     pub processes: usize,
-    /// How they keep in step.
+    /// The settings of lockstep.
     pub lockstep: LockstepConfig,
 }
 
-/// What was seen.
+/// The results of a match.
 #[derive(Clone, Debug)]
 pub struct RealOutcome {
     /// Every second of every client; number 0 hosts.
     pub course: Course,
-    /// Until everyone was in sync.
-    pub joined_in: Duration,
     /// CPU seconds of the host per second of the game.
     pub host_cores: f64,
     /// CPU seconds of all clients together per second of the game.
     pub client_cores: f64,
-    /// Ticks the host simulated in the time measured.
-    pub ticks: u64,
 }
 
 impl RealRoom {
-    /// So many players and entities; the rest as fits them.
+    /// Settings for that many players and entities.
     pub fn new(players: u16, entities: usize) -> RealRoom {
         let many = LockstepConfig {
             turn: Length::Fixed(15),
@@ -92,9 +88,9 @@ impl RealRoom {
         config.capacity = usize::from(self.players);
         config.load_grace = PATIENCE;
         config.protocol.connect_timeout = PATIENCE;
-        // So that inputs are known to have arrived before they are repeated.
+        // The delay lets acknowledgements arrive before inputs would be repeated.
         config.protocol.ack_delay = Duration::from_millis(10);
-        // They are all welcome, at once and from one address.
+        // All clients join at once and from one address.
         config.protocol.accept = Some(AcceptConfig {
             handshakes_per_second: 2000,
             ..AcceptConfig::default()
@@ -104,7 +100,7 @@ impl RealRoom {
         seed[8..10].copy_from_slice(&number.to_le_bytes());
         let model = Lockstep::new(self.lockstep.clone()).map_err(|error| error.to_string())?;
         let state = Evaluation::new(self.seed, self.players, self.entities);
-        // A recording of every client would be the same thousand times.
+        // The recordings of all clients would be the same.
         let world = Live::without_recording(state);
         Match::new(now, config, role, seed, model, world).map_err(|error| error.to_string())
     }
@@ -129,16 +125,15 @@ pub fn play(room: &RealRoom) -> Result<RealOutcome, String> {
         let until = crowd.now() + Duration::from_millis(100);
         while crowd.next(until).map_err(fail)?.is_some() {}
     }
-    let joined_in = crowd.now() - began;
     crowd.with(0, |now, game| game.session_mut().start(now));
     let mut player = Player::new(room.seed);
     let mut course = Course::default();
-    let (mut second, mut cpu, mut first) = (0, 0.0, Tick(0));
+    let (mut second, mut cpu) = (0, 0.0);
     let mut next = crowd.now();
     while second <= room.seconds {
         next += TICK;
         while crowd.now() < next {
-            // It looks often, but is not woken by everyone's every packet.
+            // The host polls often, but a packet does not wake it.
             thread::sleep(LOOK_EVERY.min(next.saturating_sub(crowd.now())));
             while let Some((_, event)) = crowd.next(Duration::ZERO).map_err(fail)? {
                 if let MatchEvent::Session(SessionEvent::PeerLeft { peer, reason }) = event {
@@ -149,7 +144,7 @@ pub fn play(room: &RealRoom) -> Result<RealOutcome, String> {
         player.act(&mut crowd, 0);
         if has_played(crowd.member(0), crowd.now(), second) {
             if second == 0 {
-                (cpu, first) = (cpu_seconds(), crowd.member(0).status().tick);
+                cpu = cpu_seconds();
             }
             course.take(0, second, counts(crowd.member(0)));
             second += 1;
@@ -157,8 +152,7 @@ pub fn play(room: &RealRoom) -> Result<RealOutcome, String> {
         }
     }
     let host_cores = (cpu_seconds() - cpu) / f64::from(room.seconds);
-    let ticks = crowd.member(0).status().tick.since(first);
-    // They go on until they are told, lest one of them ends while another still measures.
+    // Clients go on until told to stop, because one must not end while another still measures.
     let enough = crowd.now() + Duration::from_millis(500);
     while crowd.next(enough).map_err(fail)?.is_some() {}
     crowd.with(0, |now, game| game.session_mut().leave(now, "enough"));
@@ -169,10 +163,8 @@ pub fn play(room: &RealRoom) -> Result<RealOutcome, String> {
     let client_cores = clients.read(&mut course)? / f64::from(room.seconds);
     Ok(RealOutcome {
         course,
-        joined_in,
         host_cores,
         client_cores,
-        ticks,
     })
 }
 
@@ -183,7 +175,7 @@ fn in_sync(game: &Game) -> usize {
         .count()
 }
 
-/// Whether the game has been on for so many seconds.
+/// Whether the game has been running for that many seconds.
 fn has_played(game: &Game, now: Duration, seconds: u32) -> bool {
     let start = game.session().room().phase().start();
     let time = game.session().time(now);
@@ -208,7 +200,7 @@ fn counts(game: &Game) -> Counts {
     counts
 }
 
-/// CPU seconds of this thread, which is all that works in this process.
+/// CPU seconds of this thread, which does all the work of this process.
 fn cpu_seconds() -> f64 {
     let stat = fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     let nanos = stat.split(' ').next().and_then(|text| text.parse().ok());
@@ -243,7 +235,7 @@ impl Player {
             return;
         };
         self.id = Some(id);
-        // Who has just come has nothing to make up for.
+        // A newcomer has no ticks to make up for.
         self.next = self.next.max(Tick(tick.0.saturating_sub(15)));
         while self.next < tick {
             let state = crowd.member(index).world().state();
@@ -290,7 +282,7 @@ impl Clients {
         Ok(Clients { running })
     }
 
-    /// Complains if one has ended before its time.
+    /// Fails if one has ended early.
     fn check(&mut self) -> Result<(), String> {
         for (child, _) in &mut self.running {
             if let Ok(Some(status)) = child.try_wait() {
@@ -306,7 +298,7 @@ impl Clients {
             .any(|(child, _)| matches!(child.try_wait(), Ok(None)))
     }
 
-    /// What they have seen, and their CPU seconds.
+    /// Collects their results and their CPU seconds.
     fn read(&mut self, course: &mut Course) -> Result<f64, String> {
         let mut cpu = 0.0;
         for (_, reader) in &mut self.running {

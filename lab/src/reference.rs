@@ -1,4 +1,4 @@
-//! What a path through a host takes, whatever model runs over it: the measure of a command's delay.
+//! The delay of a path through a host, whatever model runs over it: the reference for a command's delay.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use crate::experiment::seed_of;
 use crate::stats::Samples;
 
 /// Probes from each client through the host to the next client, over links of their own with the same settings: one packet per
-/// tick on each hop, the host's at its own ticks. What a lost packet carried goes with the next one, and nothing else is
+/// tick on each hop, the host's at its own ticks. The next packet repeats what a lost one carried, and nothing else is
 /// done against loss or jitter.
 pub struct Probes {
     /// The link of every hop.
@@ -31,7 +31,7 @@ impl Probes {
         for client in 0..self.clients {
             let up = self.hop(seed_of(seed, u64::from(client) * 2), ticks + rest)?;
             let down = self.hop(seed_of(seed, u64::from(client) * 2 + 1), ticks + rest)?;
-            // Nobody's ticks begin at the host's.
+            // Ticks of clients begin at other times than the host's.
             let phase = self.tick * client / self.clients;
             for tick in 0..ticks {
                 let sent = self.tick * tick + phase;

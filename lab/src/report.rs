@@ -17,12 +17,12 @@ use crate::run::RunResult;
 use crate::{markers, summary};
 pub(crate) use missed::{Missed, missed};
 
-/// A plan and what running it gave.
+/// A plan and the result of a run.
 #[derive(Clone, Copy)]
 pub struct Run<'a> {
     /// The plan.
     pub plan: &'a Plan,
-    /// What was measured.
+    /// The result.
     pub result: &'a RunResult,
 }
 
@@ -32,7 +32,7 @@ impl Run<'_> {
         self.result.changed.iter().any(|change| change == "--real")
     }
 
-    /// A name that differs from every other run's of a report.
+    /// The anchor of its section, unique in a report.
     pub(crate) fn anchor(&self) -> String {
         match self.is_real() {
             true => format!("{}-real", self.plan.name),
@@ -61,9 +61,9 @@ impl Run<'_> {
 pub struct Failure {
     /// Its name.
     pub plan: String,
-    /// True if it was to run over real sockets: what a machine cannot do turns nothing red.
+    /// True if it was to run over real sockets: what a machine cannot do fails nothing.
     pub real: bool,
-    /// What happened.
+    /// The error.
     pub why: String,
 }
 
@@ -74,17 +74,17 @@ impl Failure {
     }
 }
 
-/// Everything there is to tell.
+/// All runs, and the machine they were measured on.
 pub struct Report<'a> {
     /// The runs, in the order in which they are shown.
     pub runs: Vec<Run<'a>>,
     /// Plans that could not be measured.
     pub failed: Vec<Failure>,
-    /// Where and when.
+    /// The machine and the time.
     pub machine: Machine,
-    /// What was typed.
+    /// The command.
     pub command: String,
-    /// The seed everything random followed from.
+    /// The seed of all randomness.
     pub seed: u64,
     /// True for the short variant of every plan.
     pub quick: bool,
@@ -113,13 +113,13 @@ impl Report<'_> {
         })
     }
 
-    /// True unless a plan could not be measured or an expectation is missed for no known reason, in virtual time.
+    /// True unless, in virtual time, a plan could not be measured or an expectation is missed without a known reason.
     pub fn ok(&self) -> bool {
         self.failed.iter().all(|failure| failure.real)
             && self.runs.iter().all(|run| run.result.ok())
     }
 
-    /// What turns the report red, in words for the terminal, with the command that shows it; empty if nothing does.
+    /// What fails the report, as text for the terminal with the command that shows it; empty if nothing does.
     pub fn failures(&self) -> String {
         let mut text = String::new();
         for run in &self.runs {
@@ -150,7 +150,7 @@ impl Report<'_> {
         text
     }
 
-    /// What was typed, where and when: names and values.
+    /// The machine, the time, the seed and the duration, as names and values.
     pub(crate) fn facts(&self) -> Vec<(&'static str, String)> {
         let mut facts = self.machine.facts();
         let variant = match self.quick {
@@ -252,7 +252,7 @@ mod tests {
             changed: Vec::new(),
             conditions: vec![("interval_ms".into(), "100".into())],
             varied: vec![("link.loss".into(), "0, 0.1".into())],
-            sides: ["theirs", "ours"],
+            columns: ["theirs", "ours"],
             rows,
             expectations,
             plots: Vec::new(),

@@ -1,4 +1,4 @@
-//! Running a plan: measure, judge, write down.
+//! Running a plan: measure, judge, save.
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -6,7 +6,7 @@ use std::time::Instant;
 use crate::error::LabError;
 use crate::experiment::{Csv, Row, RunContext};
 use crate::parameters::{Case, Key};
-use crate::plan::{Expectation, Plan, Side, Variant};
+use crate::plan::{Configuration, Expectation, Plan, Variant};
 use crate::{report, table};
 
 mod result;
@@ -16,17 +16,17 @@ pub use result::{Judgement, ResultRow, RunResult};
 /// How to run a plan.
 #[derive(Clone, Debug)]
 pub struct RunOptions {
-    /// The seed everything random follows from.
+    /// The seed of all randomness.
     pub seed: u64,
     /// The short variant.
     pub quick: bool,
     /// Over real sockets instead of in virtual time.
     pub real: bool,
-    /// `key=value` pairs that overrule the plan.
+    /// `key=value` pairs that override the plan.
     pub sets: Vec<(String, String)>,
-    /// The directory that gets a directory per plan; `None` writes nothing.
+    /// The output directory, in which each plan gets a directory; `None` writes nothing.
     pub out: Option<PathBuf>,
-    /// Whether to say on stderr how far it is.
+    /// Whether to show the progress on stderr.
     pub progress: bool,
 }
 
@@ -86,7 +86,7 @@ pub fn run(plan: &Plan, options: &RunOptions) -> Result<RunResult, LabError> {
         changed,
         conditions,
         varied,
-        sides: experiment.sides(),
+        columns: experiment.columns(),
         rows,
         expectations,
         plots: findings.plots,
@@ -99,7 +99,7 @@ pub fn run(plan: &Plan, options: &RunOptions) -> Result<RunResult, LabError> {
     Ok(result)
 }
 
-/// The figures with their units, beside what was published.
+/// The figures with their units and the published figures.
 fn figures(plan: &Plan, rows: Vec<Row>, real: bool) -> Result<Vec<ResultRow>, LabError> {
     let metrics = plan.experiment.metrics();
     let figure = |row: Row| {
@@ -126,7 +126,7 @@ fn figures(plan: &Plan, rows: Vec<Row>, real: bool) -> Result<Vec<ResultRow>, La
     rows.into_iter().map(figure).collect()
 }
 
-/// Compares what was measured with what was to hold.
+/// Compares the measured figures with the expectations.
 struct Judge<'a> {
     plan: &'a Plan,
     options: &'a RunOptions,
@@ -140,7 +140,7 @@ impl Judge<'_> {
         rows.find(|row| row.case == case && row.metric == metric)
     }
 
-    /// True if the run's conditions are those that the expectation is about.
+    /// True if the expectation is about runs under these conditions.
     fn enforced(&self, expectation: &Expectation) -> bool {
         let [whole, quick] = [self.changed.is_empty(), self.changed == ["--quick"]];
         match (expectation.real, expectation.whole) {
@@ -150,7 +150,7 @@ impl Judge<'_> {
         }
     }
 
-    /// A figure nobody compares and a check that cannot fail are both mistakes in the plan.
+    /// A published figure without a measurement, and an expectation that cannot fail, are mistakes in the plan.
     fn check(&self) -> Result<(), LabError> {
         let published = self.plan.published.iter();
         let published = published.filter(|_| self.changed.is_empty());
@@ -183,14 +183,14 @@ impl Judge<'_> {
     fn judgement(&self, expectation: &Expectation) -> Judgement {
         let row = self.row(&expectation.case, &expectation.metric);
         let (ours, metric) = match expectation.of {
-            Side::Ours => (row.and_then(|row| row.ours), expectation.metric.clone()),
-            Side::Theirs => (
+            Configuration::Ours => (row.and_then(|row| row.ours), expectation.metric.clone()),
+            Configuration::Theirs => (
                 row.and_then(|row| row.theirs),
                 format!("{} (theirs)", expectation.metric),
             ),
         };
         let whole = expectation.whole && self.options.quick;
-        // A row without a figure (nothing arrived) cannot hold.
+        // An expectation about a row without a figure (nothing arrived) cannot hold.
         let holds = ours.is_some_and(|ours| expectation.op.holds(ours, expectation.value));
         Judgement {
             metric,
@@ -207,7 +207,7 @@ impl Judge<'_> {
     }
 }
 
-/// In what the run differs from the plan's default; setting a key to the value it has anyway is no difference.
+/// The differences from the plan's default run; setting a key to its default value is no difference.
 fn changes(plan: &Plan, options: &RunOptions, cases: &[Case]) -> Result<Vec<String>, LabError> {
     let mut changed = Vec::new();
     if options.quick {
@@ -235,12 +235,12 @@ fn changes(plan: &Plan, options: &RunOptions, cases: &[Case]) -> Result<Vec<Stri
     Ok(changed)
 }
 
-/// Keys and values in words.
-type Told = Vec<(String, String)>;
+/// Keys and their values as text.
+type Settings = Vec<(String, String)>;
 
-/// What all cases have in common, and in what they differ. A link setting that a profile replaces in every case is neither.
-fn conditions(keys: &[Key], cases: &[Case]) -> (Told, Told) {
-    let (mut common, mut varied) = (Told::new(), Told::new());
+/// The settings that all cases share, and those that vary. A link setting that a profile replaces in every case is neither.
+fn conditions(keys: &[Key], cases: &[Case]) -> (Settings, Settings) {
+    let (mut common, mut varied) = (Settings::new(), Settings::new());
     for key in keys {
         let mut values: Vec<String> = Vec::new();
         for case in cases {

@@ -1,4 +1,4 @@
-//! What each client writes down once a second: the metrics of the deterministic lockstep thesis, Table 6.1, under their names.
+//! The samples that each client takes once a second: the metrics of the deterministic lockstep thesis, Table 6.1, under their names.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use crate::error::LabError;
 use crate::experiment::RunContext;
 use crate::stats::Samples;
 
-/// What a client has counted since it began.
+/// The counters of a client since it began.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Counts {
     /// Largest of the smoothed round trips of its connections; not a count.
@@ -35,14 +35,14 @@ pub struct Counts {
     pub desyncs: u64,
     /// Views drawn.
     pub views: u64,
-    /// How often the simulation went back.
+    /// Rollbacks.
     pub rollbacks: u64,
-    /// Ticks that were simulated again.
+    /// Ticks that were resimulated.
     pub resimulated: u64,
 }
 
 impl Counts {
-    /// What a program's connections have counted.
+    /// The counters of a program's connections.
     pub fn of(session: &Session) -> Counts {
         let mut counts = Counts::default();
         for peer in session.room().peers() {
@@ -53,7 +53,7 @@ impl Counts {
         counts
     }
 
-    /// Adds what one connection has counted.
+    /// Adds the counters of one connection.
     pub fn add(&mut self, connection: &Stats) {
         self.rtt = self.rtt.max(connection.rtt);
         self.packets_sent += connection.packets_sent;
@@ -65,7 +65,7 @@ impl Counts {
         self.bytes_received += connection.bytes_received;
     }
 
-    /// What came on top since `before`. A connection that is gone takes its counts with it.
+    /// The difference from `before`. A connection that is gone takes its counters with it.
     fn since(&self, before: &Counts) -> Counts {
         let more = |of: fn(&Counts) -> u64| of(self).saturating_sub(of(before));
         Counts {
@@ -86,14 +86,14 @@ impl Counts {
     }
 }
 
-/// One line of the file: what a client counted within a second.
+/// One line of the file: the counters of a client within a second.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sample {
     /// Which client; 0 hosts or opened the room.
     pub client: u32,
     /// End of the second, since the start of the measurement.
     pub second: u32,
-    /// What came on top in it.
+    /// The difference of the counters.
     pub delta: Counts,
 }
 
@@ -126,7 +126,7 @@ pub const COLUMNS: [Column; 12] = [
 ];
 
 impl Course {
-    /// Takes the next second of a client; its first call only says where it stands. Clients may begin at different times.
+    /// Takes a client's counters at the end of a second; the first call of a client sets the baseline. Clients may begin at different times.
     pub fn take(&mut self, client: u32, second: u32, counts: Counts) {
         if let Some(before) = self.before.insert(client, counts) {
             let delta = counts.since(&before);
@@ -143,12 +143,12 @@ impl Course {
         self.of_clients(settling, of, |_| true)
     }
 
-    /// The same of the host alone.
+    /// A metric of the host alone.
     pub fn host(&self, settling: u32, of: fn(&Counts) -> f64) -> Samples {
         self.of_clients(settling, of, |client| client == 0)
     }
 
-    /// The same of everyone else.
+    /// A metric of all clients but the host.
     pub fn others(&self, settling: u32, of: fn(&Counts) -> f64) -> Samples {
         self.of_clients(settling, of, |client| client > 0)
     }

@@ -1,4 +1,4 @@
-//! What a list of measurements says: mean, spread, percentiles.
+//! Statistics of a list of measurements: mean, spread, percentiles.
 
 /// Measurements of one quantity, all in the same unit.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use crate::highlights::{Highlights, Table};
 use crate::report::{Missed, Report, Run, missed};
 
-/// What the report found, in Markdown, in a page or three.
+/// The report in Markdown, in a few pages.
 pub fn summary(report: &Report, highlights: &Highlights) -> String {
     let mut text = format!(
         "# Results\n\nWritten by `{}`; do not edit. Every figure is in virtual time unless its plan says `--real`: `samestep lab run PLAN --seed {}{}` \
@@ -32,7 +32,7 @@ pub fn summary(report: &Report, highlights: &Highlights) -> String {
     text
 }
 
-/// A table with what has to be known to read it, as it stands here and in other files.
+/// A table with its introduction, as it stands here and in other files.
 pub fn block(table: &Table, runs: &[Run]) -> String {
     let mut text = String::new();
     if !table.text.is_empty() {
@@ -104,7 +104,7 @@ fn line(missed: &Missed) -> String {
     format!("| `{}` |{} {why} |\n", missed.plan, cells.concat())
 }
 
-/// A text that ends no cell and no row.
+/// A text as a table's cell: `|` and line breaks would end it.
 fn cell(text: &str) -> String {
     text.replace('|', "\\|").replace('\n', " ")
 }

@@ -15,7 +15,7 @@ pub fn render(result: &RunResult) -> String {
         result.seed,
         conditions(result)
     );
-    let [theirs, ours] = result.sides;
+    let [theirs, ours] = result.columns;
     let header = ["case", "metric", "unit", "published", theirs, ours, "ratio"];
     let mut figures = aligned(&header, 3..7);
     let mut last_case = "";
@@ -226,7 +226,7 @@ mod tests {
             changed: Vec::new(),
             conditions: Vec::new(),
             varied: Vec::new(),
-            sides: ["theirs", "ours"],
+            columns: ["theirs", "ours"],
             rows: vec![row("latency_p99"), row("bytes_ratio")],
             expectations: vec![judgement],
             plots: Vec::new(),

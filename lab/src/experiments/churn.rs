@@ -50,13 +50,13 @@ const KEYS: &[Key] = &[
         "timeout_ms",
         5_000.0,
         Domain::Number(500.0, 60_000.0),
-        "silence after which somebody counts as gone, in ms",
+        "silence after which a peer counts as gone, in ms",
     ),
     Key::number(
         "grace_s",
         30.0,
         Domain::Number(1.0, 10_000.0),
-        "how long a place is kept, in s",
+        "how long a slot is kept, in s",
     ),
     link::SECONDS,
     link::REPEATS,
@@ -93,7 +93,7 @@ const METRICS: &[Metric] = &[
     Metric::new(
         "forget_max",
         "s",
-        "of places that are kept no longer, from the end of the grace, longest",
+        "longest time from the end of the grace period until a slot is freed everywhere",
     ),
     Metric::new(
         "changes",
@@ -103,7 +103,7 @@ const METRICS: &[Metric] = &[
     Metric::new(
         "slots_lost",
         "",
-        "players who returned in time and did not find their place, of all repeats",
+        "players who returned in time and did not get their slot back, of all repeats",
     ),
     Metric::new(
         "ghosts",

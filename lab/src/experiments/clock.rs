@@ -15,7 +15,7 @@ use cycles::CycleConfig;
 use world::{Duo, Mesh};
 
 /// Sessions: a client that follows its host's clock, or a mesh that agrees on one. *Theirs* is the published protocol with the settings of one
-/// of its experiments, both programs looking at their network once a frame; *ours* is the default, reading on arrival.
+/// of its experiments, both programs reading their sockets once a frame; *ours* is the default, reading on arrival.
 pub struct Clock;
 
 const KEYS: &[Key] = &[
@@ -29,9 +29,9 @@ const KEYS: &[Key] = &[
     link::JITTER,
     link::LOSS,
     Key::number("spread_ms", 0.0, Domain::Number(0.0, 1_000.0), "how much farther apart the farthest pair of a mesh is than link.latency_ms, in ms"),
-    Key::number("step_up_ms", 0.0, Domain::Number(0.0, 1_000.0), "added to the way to the server from the middle of the run on, in ms")
+    Key::number("step_up_ms", 0.0, Domain::Number(0.0, 1_000.0), "added to the one-way delay to the server from the middle of the run on, in ms")
         .labelled(|value| named(value, 0.0, |ms| format!("+{ms}ms-up"))),
-    Key::number("step_down_ms", 0.0, Domain::Number(0.0, 1_000.0), "added to the way back from the middle of the run on, in ms")
+    Key::number("step_down_ms", 0.0, Domain::Number(0.0, 1_000.0), "added to the one-way delay back from the middle of the run on, in ms")
         .labelled(|value| named(value, 0.0, |ms| format!("+{ms}ms-down"))),
     Key::number("drift_ppm", 0.0, Domain::Number(-500.0, 500.0), "how much faster the client's clock runs, in parts per million; in a mesh the largest, either way")
         .labelled(|value| named(value, 0.0, |ppm| format!("{ppm}ppm"))),

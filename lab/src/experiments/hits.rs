@@ -100,7 +100,7 @@ const METRICS: &[Metric] = &[
     Metric::new(
         "beyond",
         "%",
-        "shooters who were told that they are judged by the authority's own view",
+        "shooters who were informed that the authority judges them by its own present",
     ),
     Metric::new(
         "delay",
@@ -130,7 +130,7 @@ impl Experiment for Hits {
         METRICS
     }
 
-    fn sides(&self) -> [&'static str; 2] {
+    fn columns(&self) -> [&'static str; 2] {
         ["by the present", "as seen"]
     }
 

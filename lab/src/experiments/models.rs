@@ -115,7 +115,7 @@ const METRICS: &[Metric] = &[
     Metric::new(
         "astray_own",
         "blocks",
-        "how far from the way it takes one's own character is drawn, 99th percentile of a guest's pictures",
+        "distance of a guest's own character as drawn from its true path, 99th percentile of its pictures",
     ),
     Metric::new("astray_others", "blocks", "the same of other characters"),
     Metric::new(

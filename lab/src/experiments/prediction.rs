@@ -24,7 +24,7 @@ const KEYS: &[Key] = &[
         "scene",
         "fight",
         Domain::Choice(&["fight", "stroll", "alone"]),
-        "fight: what bots did who fought alone before; stroll: everyone runs and jumps and hurts nobody; alone: the first who joins does, the others stand",
+        "fight: the inputs of bots that fought alone before; stroll: everyone runs and jumps and hurts nobody; alone: the first guest does, the others stand",
     )
     .labelled(|value| Some(value.to_string())),
     Key::number(
@@ -111,7 +111,7 @@ const METRICS: &[Metric] = &[
     Metric::new(
         "blows",
         "/s",
-        "those of them by which a guest learns that somebody has hit it",
+        "those of them that show a guest another player's hit on it",
     ),
     Metric::new(
         "moved_p50",
@@ -134,7 +134,7 @@ const METRICS: &[Metric] = &[
     Metric::new(
         "astray_p99",
         "blocks",
-        "how far from the way it really takes one's own character is drawn, 99th percentile of all pictures",
+        "distance of a player's own character as drawn from its true path, 99th percentile of all pictures",
     ),
     Metric::new("astray_most", "blocks", "the same, most"),
     Metric::new(

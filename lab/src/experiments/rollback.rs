@@ -122,7 +122,7 @@ impl Experiment for Rollbacks {
         METRICS
     }
 
-    fn sides(&self) -> [&'static str; 2] {
+    fn columns(&self) -> [&'static str; 2] {
         ["lockstep", "rollback"]
     }
 

@@ -90,7 +90,7 @@ const METRICS: &[Metric] = &[
     Metric::new(
         "idle_up",
         "B/s",
-        "sent by each when nobody says anything, mean of all",
+        "sent by each while nobody sends game messages, mean of all",
     ),
     Metric::new(
         "idle_host_up",

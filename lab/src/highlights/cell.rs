@@ -4,26 +4,26 @@ use crate::report::Run;
 use crate::run::ResultRow;
 use crate::table::number;
 
-/// A figure a text asks for.
+/// A figure that a text asks for.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Figure {
     /// The metric.
     pub metric: String,
     /// The case; a `*` in it stands for anything.
     pub case: String,
-    /// Whose.
-    pub side: Side,
-    /// How many decimals; as many as `lab run` prints unless given.
+    /// The column it is taken from.
+    pub column: Column,
+    /// The number of decimals; as `lab run` prints it unless given.
     decimals: Option<usize>,
-    /// Of several cases.
+    /// Which of several cases.
     of: Of,
-    /// What it is multiplied by.
+    /// The factor it is multiplied by.
     times: f64,
 }
 
-/// Whose figure.
+/// A column of a result row.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Side {
+pub enum Column {
     Published,
     Theirs,
     Ours,
@@ -37,14 +37,14 @@ enum Of {
     Count,
 }
 
-/// The figures of a text, those without a case of their own of `case`.
+/// The figures of a text; `case` is the case of those that name none.
 pub fn figures(text: &str, case: &str) -> Result<Vec<Figure>, String> {
     let parts = pieces(text)?.into_iter();
     let asked = parts.filter(|(_, figure)| *figure);
     asked.map(|(words, _)| Figure::parse(words, case)).collect()
 }
 
-/// The text with its figures; what this run did not measure is a dash.
+/// The text with its figures; a dash where this run has none.
 pub fn filled(text: &str, case: &str, run: Option<&Run>) -> String {
     let shown = |words: &str| {
         let figure = Figure::parse(words, case).ok()?;
@@ -58,7 +58,7 @@ pub fn filled(text: &str, case: &str, run: Option<&Run>) -> String {
     pieces.collect()
 }
 
-/// What is between braces (true) and what is not, in order.
+/// The parts of a text in order, with true for those that were in braces.
 fn pieces(text: &str) -> Result<Vec<(&str, bool)>, String> {
     let mut pieces = Vec::new();
     let mut rest = text;
@@ -80,7 +80,7 @@ impl Figure {
         let mut figure = Figure {
             metric: metric.ok_or("a figure without a metric")?.into(),
             case: case.into(),
-            side: Side::Ours,
+            column: Column::Ours,
             decimals: None,
             of: Of::Only,
             times: 1.0,
@@ -92,8 +92,8 @@ impl Figure {
         };
         for word in words_left {
             match (word, word.split_at_checked(1)) {
-                ("published", _) => figure.side = Side::Published,
-                ("theirs", _) => figure.side = Side::Theirs,
+                ("published", _) => figure.column = Column::Published,
+                ("theirs", _) => figure.column = Column::Theirs,
                 ("max", _) => figure.of = Of::Most,
                 ("min", _) => figure.of = Of::Least,
                 ("count", _) => figure.of = Of::Count,
@@ -117,10 +117,10 @@ impl Figure {
         let mine = rows
             .iter()
             .filter(|row| row.metric == self.metric && matches(&self.case, &row.case));
-        let values = mine.filter_map(|row| match self.side {
-            Side::Published => row.published,
-            Side::Theirs => row.theirs,
-            Side::Ours => row.ours,
+        let values = mine.filter_map(|row| match self.column {
+            Column::Published => row.published,
+            Column::Theirs => row.theirs,
+            Column::Ours => row.ours,
         });
         let values: Vec<f64> = values.collect();
         let value = match self.of {

@@ -1,4 +1,4 @@
-//! Scales: from values to places, and where to write numbers.
+//! Scales: from values to positions, and where to write numbers.
 
 /// A scale along one side of a plot.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -11,7 +11,7 @@ pub struct Axis {
 }
 
 impl Axis {
-    /// From `low` at the place `from` to `high` at the place `to`.
+    /// A scale from `low` at the position `from` to `high` at the position `to`.
     pub fn new((low, high): (f64, f64), (from, to): (f64, f64)) -> Axis {
         Axis {
             low,
@@ -50,7 +50,7 @@ impl Axis {
         self.low
     }
 
-    /// Where a value is; beyond the ends it is at the end.
+    /// The position of a value; values beyond an end are at the end.
     pub fn place(&self, value: f64) -> f64 {
         let value = value.clamp(self.low, self.high);
         let share = match self.log {

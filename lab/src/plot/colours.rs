@@ -1,11 +1,11 @@
-//! Which series has which colour: the same name, the same colour in every plot.
+//! The colours of series: the same name has the same colour in every plot.
 
 /// How a series is drawn.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Look {
     /// The class of its colour.
     pub colour: String,
-    /// How many before it have the same colour: those are told apart by dashes, or are paler.
+    /// How many series before it have the same colour: dashes or paler bars tell them apart.
     pub repeat: usize,
 }
 
@@ -21,7 +21,7 @@ impl Look {
     }
 }
 
-/// What a name begins with, and its colour; see plot.css.
+/// Prefixes of names and their colours; see plot.css.
 const KNOWN: [(&str, &str); 11] = [
     ("ours", "c0"),
     ("theirs", "c1"),

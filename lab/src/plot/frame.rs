@@ -1,17 +1,17 @@
-//! What lines and bars share: heading, legend, axes and the place between them.
+//! The frame that lines and bars share: heading, legend, axes and the area between them.
 
 use super::axis::{Axis, written};
 use super::colours::{Look, looks};
 use super::svg::{Anchor, Svg, lines, width};
 use super::{HEIGHT, Plot, WIDTH};
 
-/// The heading and the legend drawn, and what is left below them.
+/// A drawing with heading and legend, and the area left below them.
 pub struct Frame {
     /// The drawing.
     pub svg: Svg,
     /// A look for each series.
     pub looks: Vec<Look>,
-    /// Left, top, right and bottom of the place for data.
+    /// Left, top, right and bottom of the area for data.
     pub inside: (f64, f64, f64, f64),
 }
 

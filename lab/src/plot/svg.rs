@@ -1,4 +1,5 @@
 //! SVG text, element by element. Colours are classes, so that a page can give them another look on dark ground.
+//! The drawing is our own, because no chart library gives this look in both light and dark pages in so few lines.
 
 use std::fmt::Write;
 
@@ -8,7 +9,7 @@ pub struct Svg {
     size: (f64, f64),
 }
 
-/// Which end of a text is at its place.
+/// Which end of a text is at its position.
 #[derive(Clone, Copy)]
 pub enum Anchor {
     Start,
@@ -20,7 +21,7 @@ pub enum Anchor {
 const LETTER: f64 = 0.52;
 
 impl Svg {
-    /// Nothing yet, this wide and high.
+    /// An empty drawing of that width and height.
     pub fn new(width: f64, height: f64) -> Svg {
         Svg {
             text: String::new(),
@@ -28,7 +29,7 @@ impl Svg {
         }
     }
 
-    /// As high as it turned out to be.
+    /// Sets the height once it is known.
     pub fn grow(&mut self, height: f64) {
         self.size.1 = height;
     }
@@ -59,7 +60,7 @@ impl Svg {
         );
     }
 
-    /// A rectangle that is filled, more or less, and says something when pointed at.
+    /// A rectangle that is filled, more or less, and shows a text when pointed at.
     pub fn bar(&mut self, class: &str, opacity: f64, at: (f64, f64), size: (f64, f64), says: &str) {
         let fill = match opacity < 1.0 {
             true => format!(" fill-opacity=\"{opacity:.2}\""),
@@ -73,7 +74,7 @@ impl Svg {
         self.close("rect", says);
     }
 
-    /// A point that says something when pointed at.
+    /// A point that shows a text when pointed at.
     pub fn point(&mut self, class: &str, at: (f64, f64), radius: f64, says: &str) {
         let _ = write!(
             self.text,
@@ -94,7 +95,7 @@ impl Svg {
         };
     }
 
-    /// Words.
+    /// A text.
     pub fn words(&mut self, class: &str, at: (f64, f64), anchor: Anchor, words: &str) {
         if words.is_empty() {
             return;
@@ -113,7 +114,7 @@ impl Svg {
         );
     }
 
-    /// The whole of it; `style` is for a file that stands alone, in a page it is the page's.
+    /// The finished drawing; `style` is for a file of its own, a page has it already.
     pub fn finish(self, label: &str, style: Option<&str>) -> String {
         let (width, height) = self.size;
         let style = style.map_or(String::new(), |style| format!("<style>\n{style}</style>\n"));
@@ -126,12 +127,12 @@ impl Svg {
     }
 }
 
-/// About how wide words are in a font of that size.
+/// The approximate width of a text in a font of that size.
 pub fn width(words: &str, size: f64) -> f64 {
     words.chars().count() as f64 * size * LETTER
 }
 
-/// Words in lines that are no wider than that, if their words allow it.
+/// A text wrapped into lines of that width, as far as its words allow.
 pub fn lines(words: &str, size: f64, most: f64) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in words.split(' ') {

@@ -17,14 +17,14 @@ use crate::samples::{Counts, Course};
 
 /// Time between two clients that begin to join.
 const JOIN_EVERY: Duration = Duration::from_millis(3);
-/// A little after ticks are due everyone knows they are.
+/// How long after its due time a tick is surely due for every client.
 const AFTER: Duration = Duration::from_millis(1);
-/// Time between two looks at everyone: a quarter of a tick.
+/// Time between two polls of all clients: a quarter of a tick.
 const BEAT: Duration = Duration::from_nanos(1_000_000_000 / 240);
-/// How long they wait for the host to have measured enough too.
+/// The longest wait for the host to finish measuring.
 const LINGER: Duration = Duration::from_secs(10);
 
-/// What [`be_clients`] is told.
+/// The arguments of [`be_clients`].
 pub(super) fn arguments(room: &RealRoom, host: SocketAddr, numbers: Range<usize>) -> Vec<String> {
     let lockstep = &room.lockstep;
     let mut all = vec![
@@ -64,7 +64,7 @@ fn length(arguments: &mut impl Iterator<Item = String>) -> Result<Length, String
     })
 }
 
-/// A process's part in [`play`](super::play): joins with many clients, plays with each, and prints what was seen.
+/// The part of a process of clients in [`play`](super::play): it joins with many clients, plays with each, and prints their counters.
 pub fn be_clients(arguments: &[String]) -> Result<(), String> {
     let mut arguments = arguments.iter().cloned();
     let host: SocketAddr = next(&mut arguments)?;
@@ -135,7 +135,7 @@ pub fn be_clients(arguments: &[String]) -> Result<(), String> {
                 player.act(&mut crowd, index);
             }
         }
-        // They all have the same time.
+        // All clients share one time.
         if !crowd.is_empty()
             && second <= room.seconds
             && has_played(crowd.member(0), crowd.now(), second)
@@ -157,7 +157,7 @@ pub fn be_clients(arguments: &[String]) -> Result<(), String> {
     Ok(())
 }
 
-/// When all are looked after next: together, just after their ticks are due and a few times between, as programs do that draw a view. The ticks
+/// When all clients are polled next: together, just after their ticks are due and a few times between, as programs do that draw a view. The ticks
 /// of everyone are due at the same time, so that this disturbs each client's memory in the processor's caches less often.
 fn next_beat(game: &Game, now: Duration) -> Duration {
     let start = game.session().room().phase().start();
@@ -191,7 +191,7 @@ fn say(said: &mut String, client: usize, second: u32, counts: &Counts) {
     );
 }
 
-/// Reads what a process of clients has printed; returns its CPU seconds.
+/// Reads the output of a process of clients; returns its CPU seconds.
 pub(super) fn read(lines: &[String], course: &mut Course) -> Result<f64, String> {
     let mut cpu = None;
     for line in lines {

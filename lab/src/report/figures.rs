@@ -48,7 +48,7 @@ pub fn folded(title: &str, inner: Markup) -> Markup {
 
 /// A line for each figure: published, theirs, ours and ratio, as far as they exist.
 fn lines(run: &Run, rows: &[&ResultRow]) -> Markup {
-    let [theirs, ours] = run.result.sides;
+    let [theirs, ours] = run.result.columns;
     let published = rows.iter().any(|row| row.published.is_some());
     let compared = rows.iter().any(|row| row.theirs.is_some());
     html! {
@@ -92,7 +92,7 @@ fn matrix(run: &Run) -> Markup {
             metrics.push((&row.metric, unit(row)));
         }
     }
-    let [theirs, ours] = run.result.sides;
+    let [theirs, ours] = run.result.columns;
     html! {
         div.scroll { table.matrix {
             tr {
@@ -141,7 +141,7 @@ pub fn expectations(run: &Run) -> Markup {
             details open[holding != all && all <= FEW] {
                 summary { (sentence(&closing(result))) }
                 div.scroll { table {
-                    tr { th { "expected" } th { "metric" } th {} th.n { "value" } th.n { (result.sides[1]) } th { "verdict" } }
+                    tr { th { "expected" } th { "metric" } th {} th.n { "value" } th.n { (result.columns[1]) } th { "verdict" } }
                     @for judgement in &result.expectations {
                         tr {
                             td { (judgement.case) }

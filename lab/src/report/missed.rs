@@ -1,27 +1,27 @@
-//! What was not reached.
+//! Expectations and published figures that were not reached.
 
 use super::{Report, Run};
-use crate::plan::{Op, Side};
+use crate::plan::{Configuration, Op};
 use crate::run::ResultRow;
 use crate::table::number;
 
-/// Something that is not as it should be.
+/// An expectation or a published figure that was not reached.
 pub struct Missed {
     /// The plan, `--real` included.
     pub plan: String,
-    /// Where to read on in the page.
+    /// The anchor of the section that has it.
     pub anchor: String,
     /// The case.
     pub case: String,
     /// The metric with its unit.
     pub metric: String,
-    /// What was to be.
+    /// The expected value.
     pub wanted: String,
-    /// What is.
+    /// The measured value.
     pub ours: String,
-    /// Why.
+    /// The reason.
     pub why: String,
-    /// True if it turns the run red.
+    /// True if it fails the run.
     pub fails: bool,
 }
 
@@ -111,7 +111,7 @@ fn worse(run: &Run) -> impl Iterator<Item = Missed> {
     })
 }
 
-/// A comparison as one says it.
+/// A comparison in words.
 fn words(op: &str) -> &'static str {
     match op {
         "<=" => "at most",
@@ -127,11 +127,11 @@ fn with_unit(metric: &str, unit: &str) -> String {
     }
 }
 
-/// Whether our figure is better than the published one, or than theirs. `None` where nobody says which way is better: what a
-/// plan expects of a metric says it.
+/// Whether our figure is better than the published one, or than theirs. `None` where no
+/// expectation of the plan says which direction is better.
 pub fn better(run: &Run, row: &ResultRow) -> Option<bool> {
     let expected = run.plan.expectations.iter();
-    let mut expected = expected.filter(|e| e.metric == row.metric && e.of == Side::Ours);
+    let mut expected = expected.filter(|e| e.metric == row.metric && e.of == Configuration::Ours);
     let op = expected.next()?.op;
     if expected.any(|other| other.op != op) {
         return None;

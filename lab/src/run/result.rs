@@ -1,4 +1,4 @@
-//! A finished run: the figures, and what was to hold.
+//! A finished run: its figures, and the expectations with their verdicts.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -14,26 +14,26 @@ pub struct RunResult {
     pub plan: String,
     /// The seed.
     pub seed: u64,
-    /// In what the run differed from the plan's default (`--quick`, `--real`, `--set`); absent if in nothing.
+    /// The differences from the plan's default run (`--quick`, `--real`, `--set`); absent if there are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub changed: Vec<String>,
-    /// What all cases have in common: keys and values, those of the link among them, in the order of the experiment's keys.
+    /// The keys and values that all cases share, those of the link among them, in the order of the experiment's keys.
     #[serde(serialize_with = "as_map")]
     pub conditions: Vec<(String, String)>,
-    /// In what they differ: keys and all their values.
+    /// The keys that vary, with all their values.
     #[serde(serialize_with = "as_map")]
     pub varied: Vec<(String, String)>,
-    /// What the figures are of: called *theirs* and *ours* in the rows.
+    /// The names of the two columns that the rows call *theirs* and *ours*.
     #[serde(skip)]
-    pub sides: [&'static str; 2],
+    pub columns: [&'static str; 2],
     /// The figures.
     pub rows: Vec<ResultRow>,
-    /// What was to hold.
+    /// The expectations with their verdicts.
     pub expectations: Vec<Judgement>,
-    /// What to draw.
+    /// The plots.
     #[serde(skip)]
     pub plots: Vec<Plot>,
-    /// Where files were written.
+    /// The directory of the written files.
     #[serde(skip)]
     pub directory: Option<PathBuf>,
     /// How long it took.
@@ -41,7 +41,7 @@ pub struct RunResult {
     pub took: Duration,
 }
 
-/// One figure, beside what was published and what the published algorithm gives.
+/// One figure, with the published one and that of the published algorithm.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ResultRow {
     /// The case.
@@ -71,7 +71,7 @@ impl ResultRow {
     }
 }
 
-/// An expectation beside what was measured.
+/// An expectation with the measured figure.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Judgement {
     /// The metric.
@@ -80,9 +80,9 @@ pub struct Judgement {
     pub case: String,
     /// The comparison.
     pub op: &'static str,
-    /// What to compare with.
+    /// The value it is compared with.
     pub value: f64,
-    /// What was measured; `None` if this run did not have the case.
+    /// The measured figure; `None` if this run did not have the case.
     pub ours: Option<f64>,
     /// Whether it holds; `None` if this run did not have the case, or is too short to decide it.
     pub ok: Option<bool>,
@@ -113,12 +113,12 @@ fn as_map<S: Serializer>(pairs: &[(String, String)], serializer: S) -> Result<S:
 }
 
 impl Judgement {
-    /// True if this turns the run red: missed, under the plan's own conditions, on any machine, for no known reason.
+    /// True if this fails the run: missed under the plan's own conditions, on any machine, without a known reason.
     pub fn fails(&self) -> bool {
         self.enforced && !self.wall_clock && self.ok != Some(true) && self.missed.is_none()
     }
 
-    /// One word for people.
+    /// The verdict in a few words.
     pub fn verdict(&self) -> &'static str {
         match (self.ok, self.missed.is_some()) {
             (None, _) if self.whole => "needs the whole run",
@@ -134,7 +134,7 @@ impl Judgement {
 }
 
 impl RunResult {
-    /// True unless an expectation is missed for no known reason.
+    /// True unless an expectation is missed without a known reason.
     pub fn ok(&self) -> bool {
         !self.expectations.iter().any(Judgement::fails)
     }
@@ -181,7 +181,7 @@ mod tests {
             changed: Vec::new(),
             conditions: vec![("link.latency_ms".into(), "50".into())],
             varied: vec![("link.loss".into(), "0.01, 0.05".into())],
-            sides: ["theirs", "ours"],
+            columns: ["theirs", "ours"],
             rows: vec![row],
             expectations,
             plots: Vec::new(),

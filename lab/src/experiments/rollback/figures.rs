@@ -95,7 +95,7 @@ pub(super) const METRICS: &[Metric] = &[
     Metric::new(
         "predicted",
         "/s",
-        "events told before they were certain, per member and second",
+        "events shown before they were confirmed, per member and second",
     ),
     Metric::new("confirmed", "/s", "events that happened"),
     Metric::new(

@@ -69,7 +69,7 @@ const METRICS: &[Metric] = &[
     Metric::new(
         "row_bits",
         "bit",
-        "what is told of one row of the state, headers of packets not included",
+        "bits sent for one row of the state, headers of packets not included",
     ),
     Metric::new("moving", "%", "entities that move at any time"),
     Metric::new(
@@ -98,7 +98,7 @@ impl Experiment for Bandwidth {
         METRICS
     }
 
-    fn sides(&self) -> [&'static str; 2] {
+    fn columns(&self) -> [&'static str; 2] {
         ["state-sync", "snapshot"]
     }
 
@@ -128,7 +128,7 @@ impl Experiment for Bandwidth {
             bars[0].push(state_sync[0]);
             bars[1].push(snapshot[0]);
         }
-        let names = self.sides().map(str::to_string);
+        let names = self.columns().map(str::to_string);
         findings.plots = vec![Plot {
             name: "down".into(),
             title: "What each player is sent, all headers included".into(),

@@ -63,7 +63,11 @@ const METRICS: &[Metric] = &[
         "bit",
         "what one update of an entity that moves takes on the wire, everything included",
     ),
-    Metric::new("row_bits", "bit", "what of that tells of the entity"),
+    Metric::new(
+        "row_bits",
+        "bit",
+        "the part of it that holds the entity's values",
+    ),
     Metric::new("moving", "%", "entities that move at any time"),
     Metric::new(
         "wait_p95",
