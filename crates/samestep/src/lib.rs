@@ -105,9 +105,9 @@ pub mod prelude {
     pub use crate::{Game, GameError, StartError};
     pub use samestep_session::{Action, MatchEvent, Message, SessionConfig, SessionEvent};
     pub use samestep_sync::{
-        Entities, EntityId, Events, Input, Inputs, Interest, Lockstep, LockstepConfig, LagCompensation,
-        PlayerId, Record, Replicate, Rng, Rollback, RollbackConfig, SharedFields, Simulation,
-        Snapshot, SnapshotConfig, EventStage, StateSync, StateSyncConfig, Synced, Tick, TimedEvent,
+        Entities, EntityId, EventStage, Events, Input, Inputs, Interest, LagCompensation, Lockstep,
+        LockstepConfig, PlayerId, Record, Replicate, Rng, Rollback, RollbackConfig, SharedFields,
+        Simulation, Snapshot, SnapshotConfig, StateSync, StateSyncConfig, Synced, Tick, TimedEvent,
     };
     pub use samestep_wire::Wire;
 }

@@ -6,13 +6,13 @@
 
 mod begin;
 mod client;
+mod context;
 mod guest;
 mod host;
 mod kinds;
 mod lead;
 mod message;
 mod predict;
-mod seat;
 mod settings;
 #[cfg(test)]
 mod tests;
@@ -22,11 +22,11 @@ use core::time::Duration;
 use crate::{
     AdoptError, Delivery, ModelEvent, Outgoing, PeerId, PlayerId, Roster, Status, Tick, World,
 };
+use context::Context;
 use guest::Guest;
 use host::Host;
 use kinds::Kinds;
 use message::Message;
-use seat::Seat;
 pub(crate) use settings::{Prediction, Settings};
 
 /// What an authority has sent so far.
@@ -45,8 +45,8 @@ pub struct SentStats {
 /// One program's part in a game that an authority decides.
 #[derive(Debug)]
 pub(crate) struct Engine {
-    seat: Seat,
-    side: Side,
+    context: Context,
+    role: Role,
     /// Whether who is there has changed since the side was told.
     roster_changed: bool,
     /// A state that came as a message.
@@ -54,7 +54,7 @@ pub(crate) struct Engine {
 }
 
 #[derive(Debug)]
-enum Side {
+enum Role {
     /// Not known before the world is.
     None,
     Host(Box<Host>),
@@ -64,16 +64,16 @@ enum Side {
 impl Engine {
     pub(crate) fn new(settings: Settings) -> Engine {
         Engine {
-            seat: Seat::new(settings),
-            side: Side::None,
+            context: Context::new(settings),
+            role: Role::None,
             roster_changed: false,
             state: None,
         }
     }
 
     pub(crate) fn sent(&self) -> SentStats {
-        let mut sent = self.seat.sent;
-        if let Side::Host(host) = &self.side {
+        let mut sent = self.context.sent;
+        if let Role::Host(host) = &self.role {
             let stats = host.publisher().stats();
             (sent.rows, sent.row_bytes) = (stats.rows, stats.bytes);
         }
@@ -81,13 +81,13 @@ impl Engine {
     }
 
     pub(crate) fn handle_roster(&mut self, now: Duration, roster: &Roster) {
-        self.seat.roster = Some(roster.clone());
+        self.context.roster = Some(roster.clone());
         self.roster_changed = true;
-        self.seat.wake_at(now);
+        self.context.wake_at(now);
     }
 
     pub(crate) fn handle_rate(&mut self, peer: PeerId, bytes_per_s: u64) -> bool {
-        if let Side::Host(host) = &mut self.side
+        if let Role::Host(host) = &mut self.role
             && let Some(client) = host.clients.get_mut(&peer)
         {
             client.rate = Some(bytes_per_s);
@@ -96,45 +96,45 @@ impl Engine {
     }
 
     pub(crate) fn handle_start(&mut self, now: Duration, at: Duration) {
-        self.seat.start.get_or_insert(at);
-        self.seat.wake_at(now);
+        self.context.start.get_or_insert(at);
+        self.context.wake_at(now);
     }
 
     pub(crate) fn handle_message(&mut self, now: Duration, from: PeerId, bytes: &[u8]) {
-        let seat = &mut self.seat;
-        let from_authority = Guest::is_from_authority(seat, from);
-        match (Message::read(bytes), &mut self.side) {
-            (Some(Message::Said(said)), Side::Host(host)) => {
-                host.handle_said(now, seat, from, &said);
+        let context = &mut self.context;
+        let from_authority = Guest::is_from_authority(context, from);
+        match (Message::read(bytes), &mut self.role) {
+            (Some(Message::Inputs(message)), Role::Host(host)) => {
+                host.handle_inputs(now, context, from, &message);
             }
-            (Some(Message::Update(update)), Side::Guest(guest)) if from_authority => {
-                guest.handle_update(now, seat, &update);
+            (Some(Message::Update(update)), Role::Guest(guest)) if from_authority => {
+                guest.handle_update(now, context, &update);
             }
-            (Some(Message::Part(epoch, part)), Side::Guest(guest)) if from_authority => {
-                guest.handle_part(now, seat, epoch, part);
+            (Some(Message::Part(epoch, part)), Role::Guest(guest)) if from_authority => {
+                guest.handle_part(now, context, epoch, part);
             }
             (Some(Message::State(state)), _) if from_authority => {
                 self.state = Some(state.to_vec());
-                seat.wake_at(now);
+                context.wake_at(now);
             }
             // Before the world is known, and after the authority has changed.
-            (Some(_), Side::None | Side::Guest(_)) => {}
-            _ => seat.refused += 1,
+            (Some(_), Role::None | Role::Guest(_)) => {}
+            _ => context.refused += 1,
         }
     }
 
     pub(crate) fn input(&mut self, now: Duration, player: PlayerId, input: &[u8]) -> bool {
-        let is_own = self.seat.own_players().contains(&player);
+        let is_own = self.context.own_players().contains(&player);
         let taken = is_own
-            && match &mut self.side {
-                Side::None => false,
-                Side::Host(host) => host.input(player, input),
-                Side::Guest(guest) => guest.input(player, input),
+            && match &mut self.role {
+                Role::None => false,
+                Role::Host(host) => host.input(player, input),
+                Role::Guest(guest) => guest.input(player, input),
             };
         // What is refused is no reason to do anything now: it may be offered again with every call.
         match taken {
-            true => self.seat.wake_at(now),
-            false => self.seat.inputs_refused += 1,
+            true => self.context.wake_at(now),
+            false => self.context.inputs_refused += 1,
         }
         taken
     }
@@ -142,132 +142,134 @@ impl Engine {
     /// Sees to it that this program does what is its part.
     fn prepare(&mut self, now: Duration, world: &mut dyn World) {
         let rate = world.ticks_per_second().max(1);
-        self.seat.tick_time = Duration::from_nanos(1_000_000_000 / u64::from(rate));
-        if self.seat.roster.is_none() {
+        self.context.tick_time = Duration::from_nanos(1_000_000_000 / u64::from(rate));
+        if self.context.roster.is_none() {
             return;
         }
-        let is_right = match (&self.side, self.seat.is_host()) {
-            (Side::Host(_), is_host) => is_host,
-            (Side::Guest(_), is_host) => !is_host,
-            (Side::None, _) => false,
+        let is_right = match (&self.role, self.context.is_host()) {
+            (Role::Host(_), is_host) => is_host,
+            (Role::Guest(_), is_host) => !is_host,
+            (Role::None, _) => false,
         };
         if !is_right {
-            let exactly = self.seat.settings.prediction.is_some();
+            let exactly = self.context.settings.prediction.is_some();
             let kinds = Kinds::new(&world.scene().schema(), exactly);
             let tick = self.tick();
-            let is_new = matches!(self.side, Side::None);
-            self.side = match self.seat.is_host() {
+            let is_new = matches!(self.role, Role::None);
+            self.role = match self.context.is_host() {
                 true => {
-                    let keep = self.seat.settings.keep;
-                    Side::Host(Box::new(Host::new(kinds, keep, tick)))
+                    let keep = self.context.settings.keep;
+                    Role::Host(Box::new(Host::new(kinds, keep, tick)))
                 }
-                false => Side::Guest(Box::new(Guest::new(kinds, &self.seat))),
+                false => Role::Guest(Box::new(Guest::new(kinds, &self.context))),
             };
             self.roster_changed = true;
-            if !is_new && self.seat.is_host() {
-                self.tell_roster();
+            if !is_new && self.context.is_host() {
+                self.pass_roster_on();
                 self.send_state_to_all(now, world);
             }
         }
-        self.tell_roster();
-        if let (Some(state), Side::Guest(guest)) = (self.state.take(), &mut self.side) {
-            guest.handle_state(now, &mut self.seat, &state, world);
+        self.pass_roster_on();
+        if let (Some(state), Role::Guest(guest)) = (self.state.take(), &mut self.role) {
+            guest.handle_state(now, &mut self.context, &state, world);
         }
     }
 
-    fn tell_roster(&mut self) {
+    fn pass_roster_on(&mut self) {
         if !core::mem::take(&mut self.roster_changed) {
             return;
         }
-        match &mut self.side {
-            Side::None => self.roster_changed = true,
-            Side::Host(host) => host.on_roster(&self.seat),
-            Side::Guest(guest) => guest.on_roster(&self.seat),
+        match &mut self.role {
+            Role::None => self.roster_changed = true,
+            Role::Host(host) => host.on_roster(&self.context),
+            Role::Guest(guest) => guest.on_roster(&self.context),
         }
     }
 
     pub(crate) fn advance(&mut self, now: Duration, world: &mut dyn World) {
-        self.seat.wake = None;
+        self.context.wake = None;
         self.prepare(now, world);
-        if self.seat.start.is_none() {
+        if self.context.start.is_none() {
             return;
         }
-        match &mut self.side {
-            Side::None => {}
-            Side::Host(host) => host.advance(now, &mut self.seat, world),
-            Side::Guest(guest) if guest.has_begun() => guest.advance(now, &mut self.seat, world),
-            Side::Guest(_) => {}
+        match &mut self.role {
+            Role::None => {}
+            Role::Host(host) => host.advance(now, &mut self.context, world),
+            Role::Guest(guest) if guest.has_begun() => guest.advance(now, &mut self.context, world),
+            Role::Guest(_) => {}
         }
     }
 
     pub(crate) fn view(&mut self, now: Duration, world: &mut dyn World) -> bool {
-        match &mut self.side {
-            Side::Guest(guest) => guest.view(now, &self.seat, world),
+        match &mut self.role {
+            Role::Guest(guest) => guest.view(now, &self.context, world),
             _ => false,
         }
     }
 
     pub(crate) fn stop_at(&mut self, tick: Tick) {
-        self.seat.hold = Some(tick);
+        self.context.hold = Some(tick);
     }
 
     pub(crate) fn poll_message(&mut self) -> Option<Outgoing> {
-        self.seat.outbox.pop_front()
+        self.context.outbox.pop_front()
     }
 
     pub(crate) fn reclaim(&mut self, sent: Outgoing) {
-        self.seat.reclaim(sent);
+        self.context.reclaim(sent);
     }
 
     pub(crate) fn poll_event(&mut self) -> Option<ModelEvent> {
-        self.seat.events.pop_front()
+        self.context.events.pop_front()
     }
 
     pub(crate) fn poll_timeout(&self) -> Option<Duration> {
-        self.seat.wake
+        self.context.wake
     }
 
     fn tick(&self) -> Tick {
-        match &self.side {
-            Side::None => Tick(0),
-            Side::Host(host) => host.next,
-            Side::Guest(guest) if self.seat.settings.prediction.is_some() => guest.head,
-            Side::Guest(guest) => guest.newest,
+        match &self.role {
+            Role::None => Tick(0),
+            Role::Host(host) => host.next_tick,
+            Role::Guest(guest) if self.context.settings.prediction.is_some() => {
+                guest.predicted_tick
+            }
+            Role::Guest(guest) => guest.confirmed_tick,
         }
     }
 
     pub(crate) fn status(&self) -> Status {
-        let seat = &self.seat;
+        let context = &self.context;
         let status = Status {
             tick: self.tick(),
             confirmed_tick: self.tick(),
-            running: seat.start.is_some(),
-            stalled_ticks: seat.lagged,
-            refused: seat.refused,
-            inputs_refused: seat.inputs_refused,
-            trouble: seat.trouble.clone(),
+            running: context.start.is_some(),
+            stalled_ticks: context.lagged,
+            refused: context.refused,
+            inputs_refused: context.inputs_refused,
+            trouble: context.trouble.clone(),
             ..Status::default()
         };
-        let Side::Guest(guest) = &self.side else {
+        let Role::Guest(guest) = &self.role else {
             return status;
         };
         let predicted = &guest.predicted;
         Status {
-            confirmed_tick: guest.newest,
-            predicting: seat.settings.prediction.is_some(),
+            confirmed_tick: guest.confirmed_tick,
+            predicting: context.settings.prediction.is_some(),
             rollbacks: predicted.corrections,
             resimulated: predicted.resimulated,
             max_rollback_depth: predicted.deepest,
             interpolation_delay: guest.delay(),
             lead: guest.lead.length(),
             corrections: predicted.corrections,
-            beyond_lag_compensation: guest.beyond,
+            beyond_lag_compensation: guest.beyond_compensation,
             ..status
         }
     }
 
     pub(crate) fn spectator_delay(&self) -> Duration {
-        self.seat.settings.spectator_delay
+        self.context.settings.spectator_delay
     }
 
     pub(crate) fn checkpoint(
@@ -277,28 +279,28 @@ impl Engine {
         world: &mut dyn World,
     ) -> Vec<u8> {
         self.prepare(now, world);
-        match &mut self.side {
-            Side::Host(host) => host.state_for(&self.seat, newcomer, world),
+        match &mut self.role {
+            Role::Host(host) => host.state_for(&self.context, newcomer, world),
             _ => Vec::new(),
         }
     }
 
     pub(crate) fn send_state_to_all(&mut self, now: Duration, world: &mut dyn World) {
         self.prepare(now, world);
-        let Some(roster) = self.seat.roster.clone() else {
+        let Some(roster) = self.context.roster.clone() else {
             return;
         };
-        let Side::Host(host) = &mut self.side else {
+        let Role::Host(host) = &mut self.role else {
             return;
         };
-        host.forget(self.seat.settings.keep);
+        host.forget(self.context.settings.keep);
         for member in &roster.members {
             if member.peer == roster.me || !member.in_sync {
                 continue;
             }
-            let state = host.state_for(&self.seat, member.peer, world);
+            let state = host.state_for(&self.context, member.peer, world);
             let message = Message::State(&state);
-            self.seat
+            self.context
                 .send(&[member.peer], Delivery::ReliableOrdered, &message);
         }
     }
@@ -310,8 +312,8 @@ impl Engine {
         world: &mut dyn World,
     ) -> Result<(), AdoptError> {
         self.prepare(now, world);
-        match &mut self.side {
-            Side::Guest(guest) => guest.begin(now, &mut self.seat, checkpoint, world),
+        match &mut self.role {
+            Role::Guest(guest) => guest.begin(now, &mut self.context, checkpoint, world),
             _ => Err(AdoptError::Malformed(
                 "whoever decides needs no state of others".to_string(),
             )),

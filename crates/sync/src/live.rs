@@ -57,10 +57,10 @@ mod smooth;
 /// assert_eq!(game.poll_event().unwrap().event, 5);
 /// ```
 pub struct Live<S: Simulation> {
-    now: Moment<S>,
-    saves: Vec<(Tick, Moment<S>)>,
+    now: PlayedState<S>,
+    saves: Vec<(Tick, PlayedState<S>)>,
     /// Released, to be filled again.
-    spare: Vec<Moment<S>>,
+    spare: Vec<PlayedState<S>>,
     given: Vec<u16>,
     events: Events<S::Event>,
     /// The tick whose events nobody was told of yet: if it is settled at once, they need not be predicted first.
@@ -79,7 +79,7 @@ pub struct Live<S: Simulation> {
 
 /// A state, and what its players were doing.
 #[derive(Clone)]
-struct Moment<S: Simulation> {
+struct PlayedState<S: Simulation> {
     tick: Tick,
     state: S,
     players: Arc<[PlayerId]>,
@@ -88,7 +88,7 @@ struct Moment<S: Simulation> {
     active: Vec<u16>,
 }
 
-impl<S: Simulation> Moment<S> {
+impl<S: Simulation> PlayedState<S> {
     fn assign(&mut self, from: &Self) {
         self.tick = from.tick;
         self.state.assign(&from.state);
@@ -166,7 +166,7 @@ impl<S: Simulation> Live<S> {
 
     fn at(state: S, tick: Tick) -> Self {
         Self {
-            now: Moment {
+            now: PlayedState {
                 tick,
                 state,
                 players: Arc::default(),
@@ -261,7 +261,7 @@ impl<S: Simulation> Live<S> {
         self.update_view();
     }
 
-    fn saved(&mut self, tick: Tick) -> Option<&mut Moment<S>> {
+    fn saved(&mut self, tick: Tick) -> Option<&mut PlayedState<S>> {
         let found = self.saves.iter_mut().find(|(saved, _)| *saved == tick);
         found.map(|(_, moment)| moment)
     }
@@ -470,7 +470,7 @@ impl<S: Simulation> World for Live<S> {
         let restored = state.restore(&table);
         restored.map_err(|error| AdoptError::Malformed(error.to_string()))?;
         let active = active(&inputs);
-        self.now = Moment {
+        self.now = PlayedState {
             tick,
             state,
             players: players.into(),

@@ -15,7 +15,7 @@ use core::ops::Range;
 use samestep_wire::{BitReader, DecodeError};
 
 use self::chunk::{Broken, Chunks, Kind, MAGIC};
-use self::ticks::{MAX_TICKS, Said, TicksReader};
+use self::ticks::{BodyItem, MAX_TICKS, TicksReader};
 use crate::{Simulation, Tick, TickInputs};
 
 pub use self::divergence::{DivergedState, Divergence};
@@ -267,14 +267,14 @@ impl Replay {
         let mut inputs = TickInputs::new();
         while let Some(said) = reader.read(body, &mut inputs)? {
             match said {
-                Said::Tick(tick) if tick.since(first) >= MAX_TICKS => {
+                BodyItem::Tick(tick) if tick.since(first) >= MAX_TICKS => {
                     return Err(DecodeError::OutOfRange);
                 }
-                Said::Tick(_) => {}
-                Said::Checksum(tick, _) if tick < segment.first => {
+                BodyItem::Tick(_) => {}
+                BodyItem::Checksum(tick, _) if tick < segment.first => {
                     return Err(DecodeError::OutOfRange);
                 }
-                Said::Checksum(tick, checksum) => checksums.push((tick, checksum)),
+                BodyItem::Checksum(tick, checksum) => checksums.push((tick, checksum)),
             }
         }
         segment.end = reader.next();

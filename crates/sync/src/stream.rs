@@ -4,6 +4,7 @@
 //! a number of [parts](part), each of which can be understood on its own and may be lost: a part covers a range of pages and
 //! consists of [segments](segment), rows of a page against one baseline. What it does not mention has not changed.
 
+mod acknowledged;
 mod cache;
 mod client;
 mod column;
@@ -11,7 +12,6 @@ mod correct;
 mod grid;
 mod history;
 mod jitter_buffer;
-mod known;
 mod pack;
 mod page;
 mod part;

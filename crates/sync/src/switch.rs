@@ -2,11 +2,11 @@
 
 mod beginning;
 mod change;
-mod hear;
-mod lend;
+mod lent_world;
 mod message;
 mod policy;
-mod said;
+mod receive;
+mod sent_inputs;
 mod switchable;
 
 use core::fmt;
@@ -18,11 +18,11 @@ use crate::{
     PlayerId, Roster, Status, Tick, World,
 };
 pub(crate) use beginning::Beginning;
-use lend::{Book, Lent};
+use lent_world::{LentWorld, WorldObservations};
 use message::{Message, Numbers, mark};
 use policy::Policy;
 pub use policy::{SwitchConditions, SwitchPolicy};
-use said::Said;
+use sent_inputs::SentInputs;
 pub(crate) use switchable::SwitchableModel;
 
 /// The most models that can be chosen from.
@@ -70,9 +70,9 @@ pub struct Switch {
     /// When it began.
     since: Duration,
     /// The change that ends it.
-    decree: Option<Decree>,
+    change: Option<PlannedChange>,
     /// At the authority: models of epochs that not everyone has left.
-    before: Vec<Before>,
+    before: Vec<PreviousModel>,
     /// At the authority: the epoch that everyone is in, as far as known.
     passed: BTreeMap<PeerId, u64>,
     /// At the authority: who is to be handed the present epoch, when, and whether it has asked for it.
@@ -88,8 +88,8 @@ pub struct Switch {
     roster: Option<Roster>,
     rates: BTreeMap<PeerId, u64>,
     tick_time: Duration,
-    said: Said,
-    book: Book,
+    sent_inputs: SentInputs,
+    observed: WorldObservations,
     /// At a guest: it has joined, and has not said where it is.
     is_new: bool,
     /// What belongs to the next epoch.
@@ -114,7 +114,7 @@ pub struct Switch {
 
 /// A change that is announced.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Decree {
+struct PlannedChange {
     /// The first tick of the next model.
     tick: Tick,
     /// The choice.
@@ -133,9 +133,9 @@ struct Handover {
 
 /// A model that was left.
 #[derive(Debug)]
-struct Before {
+struct PreviousModel {
     epoch: u64,
-    decree: Decree,
+    change: PlannedChange,
     running: Box<dyn SwitchableModel>,
     /// Who has not left it by then is handed the present epoch.
     until: Duration,
@@ -187,7 +187,7 @@ impl Switch {
             epoch: 0,
             which: 0,
             since: Duration::ZERO,
-            decree: None,
+            change: None,
             before: Vec::new(),
             passed: BTreeMap::new(),
             to_hand: BTreeMap::new(),
@@ -198,8 +198,8 @@ impl Switch {
             roster: None,
             rates: BTreeMap::new(),
             tick_time: Duration::from_nanos(16_666_667),
-            said: Said::default(),
-            book: Book::default(),
+            sent_inputs: SentInputs::default(),
+            observed: WorldObservations::default(),
             is_new: false,
             early: Vec::new(),
             handover: None,
@@ -236,7 +236,7 @@ impl Switch {
     ///
     /// False if this program is not the host of a game that runs, if a change is under way, or if there is nothing to change.
     pub fn to(&mut self, now: Duration, choice: usize) -> bool {
-        let may = self.leads() && self.decree.is_none() && self.have_all_passed();
+        let may = self.leads() && self.change.is_none() && self.have_all_passed();
         let status = self.running.status();
         if !may || choice >= self.choices.len() || choice == self.which || status.tick == Tick(0) {
             return false;
@@ -245,7 +245,7 @@ impl Switch {
         let farthest = members.map(|member| member.latency).max();
         let in_advance = 2 * farthest.unwrap_or_default() + IN_ADVANCE;
         let ticks = in_advance.as_nanos().div_ceil(self.tick_time.as_nanos()) as u64;
-        let decree = Decree {
+        let change = PlannedChange {
             tick: status.tick.max(status.confirmed_tick)
                 + ticks
                 + status.input_delay
@@ -254,12 +254,12 @@ impl Switch {
         };
         let others = self.others().collect();
         let epoch = self.epoch;
-        self.say(
+        self.send(
             others,
             Delivery::ReliableOrdered,
-            &Message::Decree { epoch, decree },
+            &Message::PlannedChange { epoch, change },
         );
-        self.take_decree(now, decree);
+        self.accept_change(now, change);
         true
     }
 
@@ -276,7 +276,7 @@ impl Switch {
         })
     }
 
-    fn say(&mut self, to: Vec<PeerId>, delivery: Delivery, message: &Message<'_>) {
+    fn send(&mut self, to: Vec<PeerId>, delivery: Delivery, message: &Message<'_>) {
         if !to.is_empty() {
             let bytes = message.write();
             self.outbox.push_back(Outgoing {
@@ -287,10 +287,10 @@ impl Switch {
         }
     }
 
-    fn say_to_authority(&mut self, message: &Message<'_>) {
+    fn send_to_authority(&mut self, message: &Message<'_>) {
         if let Some(roster) = &self.roster {
             let authority = roster.authority;
-            self.say([authority].into(), Delivery::ReliableOrdered, message);
+            self.send([authority].into(), Delivery::ReliableOrdered, message);
         }
     }
 
@@ -302,20 +302,20 @@ impl Switch {
     fn applied_of(&self, peer: PeerId) -> Numbers {
         let member = self.roster.as_ref().and_then(|roster| roster.member(peer));
         let players = member.iter().flat_map(|member| &member.players);
-        let applied = players.map(|player| Some((*player, self.book.applied.of(*player)?)));
+        let applied = players.map(|player| Some((*player, self.observed.applied.of(*player)?)));
         applied.flatten().collect()
     }
 
     /// Tells the model what it has not been told.
-    fn say_untold(&mut self, now: Duration) {
+    fn give_pending_inputs(&mut self, now: Duration) {
         if self.quiet {
             return;
         }
         let mut bytes = core::mem::take(&mut self.scratch);
         let mut refused = None;
-        while let Some(player) = self.said.next_untold(&mut bytes, refused) {
+        while let Some(player) = self.sent_inputs.next_pending(&mut bytes, refused) {
             match self.running.input(now, player, &bytes) {
-                true => self.said.on_told(player),
+                true => self.sent_inputs.on_given(player),
                 false => refused = Some(player),
             }
         }
@@ -323,12 +323,12 @@ impl Switch {
     }
 
     /// Takes note of what the model has done with the world.
-    fn learn(&mut self, now: Duration) {
-        for (player, number) in self.book.applied.news() {
-            self.said.on_settled(now, player, number);
+    fn note_applied(&mut self, now: Duration) {
+        for (player, number) in self.observed.applied.news() {
+            self.sent_inputs.on_settled(now, player, number);
         }
-        if core::mem::take(&mut self.book.replaced) {
-            self.said.on_replaced();
+        if core::mem::take(&mut self.observed.replaced) {
+            self.sent_inputs.on_replaced();
         }
     }
 }
@@ -346,7 +346,7 @@ impl Model for Switch {
             .retain(|peer, _| roster.member(*peer).is_some());
         self.handed.retain(|peer, _| roster.member(*peer).is_some());
         if let Some(me) = roster.member(roster.me) {
-            self.said.retain(&me.players);
+            self.sent_inputs.retain(&me.players);
         }
         if roster.is_mesh && self.choices.len() > 1 {
             self.trouble = Some(
@@ -373,19 +373,19 @@ impl Model for Switch {
     }
 
     fn handle_message(&mut self, now: Duration, from: PeerId, message: &[u8]) {
-        if self.hear(now, from, message).is_none() {
+        if self.receive(now, from, message).is_none() {
             self.refused += 1;
         }
     }
 
     fn input(&mut self, now: Duration, player: PlayerId, input: &[u8]) -> bool {
-        let waits = self.said.waits_of(player);
-        if !self.said.push(now, player, input) {
+        let waits = self.sent_inputs.has_pending(player);
+        if !self.sent_inputs.push(now, player, input) {
             return false;
         }
-        self.say_untold(now);
-        if !waits && !self.quiet && self.said.waits_of(player) {
-            self.said.take_back(player);
+        self.give_pending_inputs(now);
+        if !waits && !self.quiet && self.sent_inputs.has_pending(player) {
+            self.sent_inputs.take_back(player);
             return false;
         }
         true
@@ -403,7 +403,7 @@ impl Model for Switch {
         if self.change(now, world) {
             self.advance_running(now, world);
         }
-        self.say_untold(now);
+        self.give_pending_inputs(now);
         match self.leads() {
             true => self.lead(now, world),
             false => self.follow(now),
@@ -416,13 +416,13 @@ impl Model for Switch {
         }
         for before in &mut self.before {
             if let Some(mut message) = before.running.poll_message() {
-                mark(&mut message.bytes, before.epoch, Some(before.decree));
+                mark(&mut message.bytes, before.epoch, Some(before.change));
                 return Some(message);
             }
         }
-        let decree = self.decree.filter(|_| self.leads());
+        let change = self.change.filter(|_| self.leads());
         let mut message = self.running.poll_message()?;
-        mark(&mut message.bytes, self.epoch, decree);
+        mark(&mut message.bytes, self.epoch, change);
         Some(message)
     }
 
@@ -436,7 +436,7 @@ impl Model for Switch {
     }
 
     fn view(&mut self, now: Duration, world: &mut dyn World) -> bool {
-        let mut lent = Lent::new(world, &mut self.book);
+        let mut lent = LentWorld::new(world, &mut self.observed);
         self.running.view(now, &mut lent)
     }
 
@@ -480,7 +480,7 @@ impl Model for Switch {
     }
 
     fn send_state_to_all(&mut self, now: Duration, world: &mut dyn World) {
-        let mut lent = Lent::new(world, &mut self.book);
+        let mut lent = LentWorld::new(world, &mut self.observed);
         self.running.send_state_to_all(now, &mut lent);
     }
 
@@ -492,7 +492,7 @@ impl Model for Switch {
     ) -> Result<(), AdoptError> {
         self.read_checkpoint(now, checkpoint, world)?;
         self.is_new = true;
-        self.hear_early(now);
+        self.handle_early(now);
         Ok(())
     }
 }

@@ -3,7 +3,7 @@
 use core::time::Duration;
 
 use super::message::{Message, Update};
-use super::{Engine, Side};
+use super::{Engine, Role};
 use crate::switch::Beginning;
 use crate::{PeerId, Tick, World};
 
@@ -13,35 +13,35 @@ pub(super) const FIRST: u8 = 1;
 impl Engine {
     /// When tick 0 was due before anything slipped, and how much everything has.
     pub(crate) fn schedule(&self) -> Option<(Duration, Duration)> {
-        Some((self.seat.start?, self.seat.slip))
+        Some((self.context.start?, self.context.schedule_offset))
     }
 
     /// Begins in the middle. Those who have not the authority's state are to be given a checkpoint.
     pub(crate) fn begin(&mut self, now: Duration, at: &Beginning<'_>, world: &mut dyn World) {
-        (self.seat.start, self.seat.slip) = (Some(at.start), at.slip);
+        (self.context.start, self.context.schedule_offset) = (Some(at.start), at.schedule_offset);
         self.prepare(now, world);
-        match &mut self.side {
-            Side::None => {}
-            Side::Host(host) => host.begin_at(at, &self.seat, world),
-            Side::Guest(guest) => guest.begin_at(at, &self.seat, world),
+        match &mut self.role {
+            Role::None => {}
+            Role::Host(host) => host.begin_at(at, &self.context, world),
+            Role::Guest(guest) => guest.begin_at(at, &self.context, world),
         }
-        self.seat.wake_at(now);
+        self.context.wake_at(now);
     }
 
     /// What somebody may not have heard yet of what happened, for its model.
     pub(crate) fn farewell(&self, peer: PeerId) -> Vec<u8> {
         let mut out = Vec::new();
-        if let Side::Host(host) = &self.side
+        if let Role::Host(host) = &self.role
             && let Some(client) = host.clients.get(&peer)
         {
             let update = Message::Update(Update {
                 epoch: client.epoch,
-                tick: host.next,
-                slip: self.seat.slip,
-                heard: client.heard,
-                beyond: false,
+                tick: host.next_tick,
+                schedule_offset: self.context.schedule_offset,
+                acknowledged: client.acknowledged,
+                beyond_compensation: false,
                 slack: None,
-                news: client.all_news(host.next),
+                events: client.all_events(host.next_tick),
                 part: &[],
             });
             update.write_to(&mut out);
@@ -51,16 +51,16 @@ impl Engine {
 
     /// Somebody will have the checkpoint that was made for it before it hears of anything else.
     pub(crate) fn trust(&mut self, peer: PeerId) {
-        if let Side::Host(host) = &mut self.side {
+        if let Role::Host(host) = &mut self.role {
             host.trust(peer);
         }
     }
 
     /// Whether what is drawn has come to a tick.
     pub(crate) fn has_shown(&mut self, now: Duration, tick: Tick) -> bool {
-        match &mut self.side {
-            Side::Guest(guest) if self.seat.settings.prediction.is_none() => {
-                let shown = guest.shown(now).and_then(|at| self.seat.ticks_at(at));
+        match &mut self.role {
+            Role::Guest(guest) if self.context.settings.prediction.is_none() => {
+                let shown = guest.shown(now).and_then(|at| self.context.ticks_at(at));
                 shown.is_none_or(|shown| shown >= tick.0 as f64)
             }
             _ => true,
@@ -69,8 +69,8 @@ impl Engine {
 
     /// Tells the game everything that is known to have happened.
     pub(crate) fn finish(&mut self, world: &mut dyn World) {
-        if let Side::Guest(guest) = &mut self.side {
-            guest.tell_all_news(world);
+        if let Role::Guest(guest) = &mut self.role {
+            guest.deliver_all_events(world);
         }
     }
 }

@@ -3,7 +3,7 @@
 use core::time::Duration;
 use std::collections::{BTreeMap, VecDeque};
 
-use super::message::{Entry, Happened, News};
+use super::message::{EventBatch, InputEntry, TickEvents};
 use crate::{Member, PlayerId, Scene, Tick, ViewTime};
 
 /// Inputs of a player that wait at most.
@@ -11,8 +11,8 @@ pub(super) const MAX_WAITING: usize = 128;
 /// Inputs for ticks farther ahead than this are refused: nobody needs to be so early.
 const MAX_AHEAD: u64 = 240;
 /// Bytes of events that go with one update, and those that may wait.
-const NEWS_BYTES: usize = 400;
-const MAX_NEWS: usize = 8192;
+const EVENT_BYTES: usize = 400;
+const MAX_EVENT_TICKS: usize = 8192;
 /// Bytes of a packet that are not its message: addresses, numbers, acknowledgements, the seal.
 const PACKET_BYTES: usize = 80;
 
@@ -91,12 +91,12 @@ pub(super) struct Client {
     pub given: Option<(u32, u32)>,
     pub queues: BTreeMap<PlayerId, Queue>,
     /// Inputs before this number were heard.
-    pub heard: u64,
+    pub acknowledged: u64,
     /// What it said for a tick came so much before that, in µs: the least since it was told.
     pub slack: Option<(Tick, i64)>,
     /// Events it has not confirmed, and from which tick on it wants them.
-    news: VecDeque<(Tick, usize, Vec<u8>)>,
-    pub news_since: Tick,
+    events: VecDeque<(Tick, usize, Vec<u8>)>,
+    pub events_since: Tick,
     /// How far in the past others were drawn there when it did something last, in ticks, and when that was.
     drawn: Option<(Tick, f64)>,
     /// Bytes a second, as its connection estimates.
@@ -118,10 +118,10 @@ impl Client {
             loss: member.loss,
             given: None,
             queues: BTreeMap::new(),
-            heard: 0,
+            acknowledged: 0,
             slack: None,
-            news: VecDeque::new(),
-            news_since: tick,
+            events: VecDeque::new(),
+            events_since: tick,
             drawn: None,
             rate: None,
             allowance: 0,
@@ -130,15 +130,20 @@ impl Client {
     }
 
     /// It says what its players do; `next` is the tick that is simulated next. Returns how much of it was refused.
-    pub(super) fn hear(&mut self, next: Tick, first: u64, entries: &[Entry<'_>]) -> u64 {
+    pub(super) fn handle_inputs(
+        &mut self,
+        next: Tick,
+        first: u64,
+        entries: &[InputEntry<'_>],
+    ) -> u64 {
         let mut refused = 0;
         for (place, entry) in entries.iter().enumerate() {
             let number = first.saturating_add(place as u64);
-            if number != self.heard {
-                refused += u64::from(number > self.heard);
+            if number != self.acknowledged {
+                refused += u64::from(number > self.acknowledged);
                 continue;
             }
-            self.heard += 1;
+            self.acknowledged += 1;
             let is_own = self.players.contains(&entry.player);
             let is_soon = entry.tick.0 <= next.0 + MAX_AHEAD;
             let due = Due {
@@ -179,51 +184,51 @@ impl Client {
     }
 
     /// Something happened that it may know of.
-    pub(super) fn on_news(&mut self, tick: Tick, count: usize, bytes: Vec<u8>) {
-        if self.news.len() == MAX_NEWS {
-            self.news.pop_front();
+    pub(super) fn on_events(&mut self, tick: Tick, count: usize, bytes: Vec<u8>) {
+        if self.events.len() == MAX_EVENT_TICKS {
+            self.events.pop_front();
         }
-        self.news.push_back((tick, count, bytes));
+        self.events.push_back((tick, count, bytes));
     }
 
     /// It knows what happened before a tick.
-    pub(super) fn on_news_heard(&mut self, before: Tick, next: Tick) {
-        if before <= self.news_since || before > next {
+    pub(super) fn on_events_acknowledged(&mut self, before: Tick, next: Tick) {
+        if before <= self.events_since || before > next {
             return;
         }
-        self.news_since = before;
-        while self.news.front().is_some_and(|(tick, ..)| *tick < before) {
-            self.news.pop_front();
+        self.events_since = before;
+        while self.events.front().is_some_and(|(tick, ..)| *tick < before) {
+            self.events.pop_front();
         }
     }
 
     /// What happened before a tick, as much as fits.
-    pub(super) fn news(&self, before: Tick) -> News<'_> {
-        self.news_in(before, NEWS_BYTES)
+    pub(super) fn events(&self, before: Tick) -> EventBatch<'_> {
+        self.events_within(before, EVENT_BYTES)
     }
 
     /// All that happened before a tick.
-    pub(super) fn all_news(&self, before: Tick) -> News<'_> {
-        self.news_in(before, usize::MAX)
+    pub(super) fn all_events(&self, before: Tick) -> EventBatch<'_> {
+        self.events_within(before, usize::MAX)
     }
 
-    fn news_in(&self, before: Tick, most_bytes: usize) -> News<'_> {
+    fn events_within(&self, before: Tick, most_bytes: usize) -> EventBatch<'_> {
         let (mut entries, mut bytes, mut upto) = (Vec::new(), 0, before);
-        for (tick, count, happened) in &self.news {
-            if bytes > 0 && bytes + happened.len() > most_bytes {
+        for (tick, count, tick_events) in &self.events {
+            if bytes > 0 && bytes + tick_events.len() > most_bytes {
                 upto = *tick;
                 break;
             }
-            bytes += happened.len() + 4;
-            entries.push(Happened {
+            bytes += tick_events.len() + 4;
+            entries.push(TickEvents {
                 tick: *tick,
                 count: *count,
-                bytes: happened,
+                bytes: tick_events,
             });
         }
-        News {
-            since: self.news_since,
-            upto: upto.max(self.news_since),
+        EventBatch {
+            since: self.events_since,
+            upto: upto.max(self.events_since),
             entries,
         }
     }

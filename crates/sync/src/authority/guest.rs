@@ -4,12 +4,12 @@ use core::time::Duration;
 use std::collections::{BTreeMap, VecDeque};
 
 use super::begin::FIRST;
+use super::context::Context;
 use super::host::LAYOUT;
-use super::kinds::{Kinds, Told};
-use super::lead::Lead;
-use super::message::{Entry, Message, News, Said, Update};
+use super::kinds::{Kinds, SentExtras};
+use super::lead::InputLead;
+use super::message::{EventBatch, InputEntry, InputMessage, Message, Update};
 use super::predict::Predicted;
-use super::seat::Seat;
 use crate::bytes::Bytes;
 use crate::stream::{JitterBuffer, JitterBufferConfig, Store};
 use crate::switch::Beginning;
@@ -27,7 +27,7 @@ const QUIET_TICKS: u32 = 3;
 /// How far ahead one may be at most.
 const MOST_LEAD: Duration = Duration::from_millis(750);
 /// Ticks of news that wait to be shown at most.
-const MAX_NEWS: usize = 16_384;
+const MAX_EVENT_TICKS: usize = 16_384;
 
 #[derive(Debug)]
 pub(super) struct Guest {
@@ -37,41 +37,41 @@ pub(super) struct Guest {
     pub table: Table,
     pub held: TickInputs,
     /// What is told beside the state.
-    pub told: Told,
+    pub extras: SentExtras,
     epoch: u8,
     pub every: u64,
     /// The tick in which players here act next.
-    pub head: Tick,
+    pub predicted_tick: Tick,
     /// The tick of the newest state that is known, and the one that was looked at last.
-    pub newest: Tick,
-    pub looked: Tick,
+    pub confirmed_tick: Tick,
+    pub reconciled_upto: Tick,
     /// Ticks of which something came that has not been looked at yet, in ascending order.
     pub fresh: Vec<Tick>,
-    pub lead: Lead,
+    pub lead: InputLead,
     /// What players do next, and what they had seen when they did it.
-    pending: BTreeMap<PlayerId, VecDeque<Doing>>,
+    pending: BTreeMap<PlayerId, VecDeque<PendingInput>>,
     /// What was done here and may still matter, by numbers that follow each other.
-    pub log: VecDeque<Own>,
+    pub log: VecDeque<LocalInput>,
     /// Of the first in the log.
     first: u64,
     /// Inputs before this number were heard.
-    heard: u64,
+    acknowledged: u64,
     /// Whose events are known, and those that wait to be told.
-    news: VecDeque<(Tick, usize, Vec<u8>)>,
-    news_upto: Tick,
-    news_told: Tick,
-    said_at: Option<Duration>,
+    events: VecDeque<(Tick, usize, Vec<u8>)>,
+    events_upto: Tick,
+    events_delivered: Tick,
+    sent_at: Option<Duration>,
     view_time: Option<ViewTime>,
     pub predicted: Predicted,
-    pub beyond: bool,
+    pub beyond_compensation: bool,
 }
 
 /// What a player does, and what it saw.
-type Doing = (Vec<u8>, Option<ViewTime>);
+type PendingInput = (Vec<u8>, Option<ViewTime>);
 
 /// What a player here did in a tick.
 #[derive(Clone, Debug)]
-pub(super) struct Own {
+pub(super) struct LocalInput {
     pub player: PlayerId,
     pub tick: Tick,
     pub view_time: Option<ViewTime>,
@@ -79,10 +79,10 @@ pub(super) struct Own {
 }
 
 impl Guest {
-    pub(super) fn new(kinds: Kinds, seat: &Seat) -> Guest {
+    pub(super) fn new(kinds: Kinds, context: &Context) -> Guest {
         let playout = JitterBufferConfig {
-            delay: seat.settings.delay,
-            interval: seat.tick_time * seat.settings.every as u32,
+            delay: context.settings.delay,
+            interval: context.tick_time * context.settings.every as u32,
             ..JitterBufferConfig::default()
         };
         Guest {
@@ -91,25 +91,25 @@ impl Guest {
             kinds,
             playout: JitterBuffer::new(playout),
             held: TickInputs::new(),
-            told: Told::default(),
+            extras: SentExtras::default(),
             epoch: 0,
-            every: seat.settings.every,
-            head: Tick(0),
-            newest: Tick(0),
-            looked: Tick(0),
+            every: context.settings.every,
+            predicted_tick: Tick(0),
+            confirmed_tick: Tick(0),
+            reconciled_upto: Tick(0),
             fresh: Vec::new(),
-            lead: Lead::new(MOST_LEAD),
+            lead: InputLead::new(MOST_LEAD),
             pending: BTreeMap::new(),
             log: VecDeque::new(),
             first: 0,
-            heard: 0,
-            news: VecDeque::new(),
-            news_upto: Tick(0),
-            news_told: Tick(0),
-            said_at: None,
+            acknowledged: 0,
+            events: VecDeque::new(),
+            events_upto: Tick(0),
+            events_delivered: Tick(0),
+            sent_at: None,
             view_time: None,
             predicted: Predicted::default(),
-            beyond: false,
+            beyond_compensation: false,
         }
     }
 
@@ -122,7 +122,7 @@ impl Guest {
     pub(super) fn begin(
         &mut self,
         now: Duration,
-        seat: &mut Seat,
+        context: &mut Context,
         state: &[u8],
         world: &mut dyn World,
     ) -> Result<(), AdoptError> {
@@ -130,12 +130,13 @@ impl Guest {
             || AdoptError::Malformed("the beginning of the state is damaged".to_string());
         let mut r = Bytes(state);
         let mut next = || r.number().ok_or_else(malformed);
-        let (layout, tick, start, slip, every) = (next()?, next()?, next()?, next()?, next()?);
+        let (layout, tick, start, schedule_offset, every) =
+            (next()?, next()?, next()?, next()?, next()?);
         if layout != LAYOUT || every == 0 || tick >= 1 << 48 {
             return Err(malformed());
         }
         let epoch = r.byte().ok_or_else(malformed)?;
-        let mut fresh = Guest::new(self.kinds.clone(), seat);
+        let mut fresh = Guest::new(self.kinds.clone(), context);
         for _ in 0..r.number().ok_or_else(malformed)? {
             let len = r.number().and_then(|len| usize::try_from(len).ok());
             let part = len.and_then(|len| r.take(len)).ok_or_else(malformed)?;
@@ -143,39 +144,44 @@ impl Guest {
             handled.map_err(|error| AdoptError::Malformed(error.to_string()))?;
         }
         fresh.every = every;
-        fresh.playout.set_interval(seat.tick_time * every as u32);
-        (fresh.epoch, fresh.head, fresh.newest) = (epoch, Tick(tick), Tick(tick));
-        (fresh.news_upto, fresh.news_told) = (Tick(tick), Tick(tick));
-        fresh.take_known(Tick(tick), world)?;
-        fresh.pending = self.take_unheard();
-        seat.start = match start {
-            0 => seat.start,
+        fresh.playout.set_interval(context.tick_time * every as u32);
+        (fresh.epoch, fresh.predicted_tick, fresh.confirmed_tick) = (epoch, Tick(tick), Tick(tick));
+        (fresh.events_upto, fresh.events_delivered) = (Tick(tick), Tick(tick));
+        fresh.load_known(Tick(tick), world)?;
+        fresh.pending = self.take_unacknowledged();
+        context.start = match start {
+            0 => context.start,
             start => Some(Duration::from_micros(start - 1)),
         };
-        seat.slip = Duration::from_micros(slip);
+        context.schedule_offset = Duration::from_micros(schedule_offset);
         *self = fresh;
-        self.on_roster(seat);
-        seat.wake_at(now);
+        self.on_roster(context);
+        context.wake_at(now);
         Ok(())
     }
 
     /// Begins in the middle of a game, with the authority's own state.
-    pub(super) fn begin_at(&mut self, at: &Beginning<'_>, seat: &Seat, world: &mut dyn World) {
+    pub(super) fn begin_at(
+        &mut self,
+        at: &Beginning<'_>,
+        context: &Context,
+        world: &mut dyn World,
+    ) {
         let scene = world.scene();
         scene.extract(&mut self.table);
         scene.held_inputs(&mut self.held);
         self.kinds.fill(&mut self.table, &self.held);
         self.store.seed(at.tick, &self.table);
-        (self.epoch, self.head, self.newest) = (FIRST, at.tick, at.tick);
-        (self.news_upto, self.news_told) = (at.tick, at.tick);
-        self.on_roster(seat);
+        (self.epoch, self.predicted_tick, self.confirmed_tick) = (FIRST, at.tick, at.tick);
+        (self.events_upto, self.events_delivered) = (at.tick, at.tick);
+        self.on_roster(context);
     }
 
     /// What players did that was not heard, to be done again, and what they have not done yet.
-    fn take_unheard(&mut self) -> BTreeMap<PlayerId, VecDeque<Doing>> {
+    fn take_unacknowledged(&mut self) -> BTreeMap<PlayerId, VecDeque<PendingInput>> {
         let mut pending = core::mem::take(&mut self.pending);
-        let heard = (self.heard - self.first) as usize;
-        for own in self.log.drain(..).skip(heard).rev() {
+        let acknowledged = (self.acknowledged - self.first) as usize;
+        for own in self.log.drain(..).skip(acknowledged).rev() {
             let held = (own.input, own.view_time);
             pending.entry(own.player).or_default().push_front(held);
         }
@@ -183,7 +189,7 @@ impl Guest {
     }
 
     /// The world becomes what is known of a tick.
-    pub(super) fn take_known(
+    pub(super) fn load_known(
         &mut self,
         tick: Tick,
         world: &mut dyn World,
@@ -191,19 +197,19 @@ impl Guest {
         // What is never told stays as it is here.
         world.scene().extract(&mut self.table);
         self.store.known(tick, &mut self.table);
-        self.told = self.kinds.told(&self.table);
+        self.extras = self.kinds.extras(&self.table);
         self.kinds.set_counters(&mut self.table);
         self.kinds.held_inputs(&self.table, &mut self.held);
         world.scene().replace(tick, &self.table, &self.held)
     }
 
-    pub(super) fn on_roster(&mut self, seat: &Seat) {
-        let Some(roster) = &seat.roster else {
+    pub(super) fn on_roster(&mut self, context: &Context) {
+        let Some(roster) = &context.roster else {
             return;
         };
         if let Some(authority) = roster.member(roster.authority) {
             self.lead
-                .expect(authority.latency, authority.loss, seat.tick_time);
+                .expect(authority.latency, authority.loss, context.tick_time);
         }
     }
 
@@ -217,94 +223,108 @@ impl Guest {
         true
     }
 
-    pub(super) fn handle_update(&mut self, now: Duration, seat: &mut Seat, update: &Update<'_>) {
+    pub(super) fn handle_update(
+        &mut self,
+        now: Duration,
+        context: &mut Context,
+        update: &Update<'_>,
+    ) {
         if update.epoch != self.epoch {
             return;
         }
-        seat.slip = update.slip;
-        self.beyond = update.beyond;
-        self.heard = self
-            .heard
-            .max(update.heard.min(self.first + self.log.len() as u64));
+        context.schedule_offset = update.schedule_offset;
+        self.beyond_compensation = update.beyond_compensation;
+        self.acknowledged = self
+            .acknowledged
+            .max(update.acknowledged.min(self.first + self.log.len() as u64));
         if let Some((tick, us)) = update.slack {
             self.lead.on_slack(now, tick, us);
         }
-        self.learn(&update.news);
+        self.queue_events(&update.events);
         if !update.part.is_empty() {
-            self.handle_part(now, seat, update.epoch, update.part);
+            self.handle_part(now, context, update.epoch, update.part);
         }
     }
 
-    pub(super) fn handle_part(&mut self, now: Duration, seat: &mut Seat, epoch: u8, part: &[u8]) {
+    pub(super) fn handle_part(
+        &mut self,
+        now: Duration,
+        context: &mut Context,
+        epoch: u8,
+        part: &[u8],
+    ) {
         if epoch != self.epoch {
             return;
         }
         let Ok(received) = self.store.handle(part) else {
-            seat.refused += 1;
+            context.refused += 1;
             return;
         };
         if received.is_new
-            && let Some(at) = seat.time_of(received.tick)
+            && let Some(at) = context.time_of(received.tick)
         {
             self.playout.handle_arrival(now, at, received.number);
         }
-        if received.is_new && received.tick >= self.looked {
-            self.newest = self.newest.max(received.tick);
+        if received.is_new && received.tick >= self.reconciled_upto {
+            self.confirmed_tick = self.confirmed_tick.max(received.tick);
             if let Err(at) = self.fresh.binary_search(&received.tick) {
                 self.fresh.insert(at, received.tick);
             }
             // What is not all there yet is looked at in the next tick, whatever has come until then.
             if received.complete {
-                seat.wake_at(now);
+                context.wake_at(now);
             }
         }
     }
 
     /// Keeps what happened, to be told.
-    fn learn(&mut self, news: &News<'_>) {
-        if news.since > self.news_upto || news.upto <= self.news_upto {
+    fn queue_events(&mut self, events: &EventBatch<'_>) {
+        if events.since > self.events_upto || events.upto <= self.events_upto {
             return;
         }
-        for happened in &news.entries {
-            if happened.tick >= self.news_upto && self.news.len() < MAX_NEWS {
-                let bytes = happened.bytes.to_vec();
-                self.news.push_back((happened.tick, happened.count, bytes));
+        for tick_events in &events.entries {
+            if tick_events.tick >= self.events_upto && self.events.len() < MAX_EVENT_TICKS {
+                let bytes = tick_events.bytes.to_vec();
+                self.events
+                    .push_back((tick_events.tick, tick_events.count, bytes));
             }
         }
-        self.news_upto = news.upto;
+        self.events_upto = events.upto;
     }
 
     /// Tells the game what happened: at once if it has simulated that already, else when it is shown.
-    fn tell_news(&mut self, now: Duration, seat: &Seat, world: &mut dyn World) {
-        let predicts = seat.settings.prediction.is_some();
+    fn deliver_events(&mut self, now: Duration, context: &Context, world: &mut dyn World) {
+        let predicts = context.settings.prediction.is_some();
         let upto = match predicts {
-            true => self.news_upto,
+            true => self.events_upto,
             false => {
                 let shown = self.playout.display_time(now);
-                let shown = shown.and_then(|shown| seat.ticks_at(shown)).unwrap_or(0.0);
-                self.news_upto.min(Tick(shown.max(0.0) as u64))
+                let shown = shown
+                    .and_then(|shown| context.ticks_at(shown))
+                    .unwrap_or(0.0);
+                self.events_upto.min(Tick(shown.max(0.0) as u64))
             }
         };
-        while self.news.front().is_some_and(|(tick, ..)| *tick < upto) {
-            if let Some((tick, count, bytes)) = self.news.pop_front() {
+        while self.events.front().is_some_and(|(tick, ..)| *tick < upto) {
+            if let Some((tick, count, bytes)) = self.events.pop_front() {
                 world.scene().handle_events(tick, count, &bytes);
             }
         }
-        if upto > self.news_told {
-            self.news_told = upto;
+        if upto > self.events_delivered {
+            self.events_delivered = upto;
             world.scene().handle_events(Tick(upto.0 - 1), 0, &[]);
         }
     }
 
     /// Tells the game all that is known to have happened, whether it has been shown or not.
-    pub(super) fn tell_all_news(&mut self, world: &mut dyn World) {
-        for (tick, count, bytes) in core::mem::take(&mut self.news) {
+    pub(super) fn deliver_all_events(&mut self, world: &mut dyn World) {
+        for (tick, count, bytes) in core::mem::take(&mut self.events) {
             world.scene().handle_events(tick, count, &bytes);
         }
-        if let Some(last) = self.news_upto.0.checked_sub(1) {
+        if let Some(last) = self.events_upto.0.checked_sub(1) {
             world.scene().handle_events(Tick(last), 0, &[]);
         }
-        self.news_told = self.news_upto;
+        self.events_delivered = self.events_upto;
     }
 
     /// The time that is drawn at `now`.
@@ -312,61 +332,69 @@ impl Guest {
         self.playout.display_time(now)
     }
 
-    pub(super) fn advance(&mut self, now: Duration, seat: &mut Seat, world: &mut dyn World) {
+    pub(super) fn advance(&mut self, now: Duration, context: &mut Context, world: &mut dyn World) {
         self.lead.pass(now);
-        let predicts = seat.settings.prediction.is_some();
-        if let Err(error) = self.look(predicts, world) {
-            seat.trouble = Some(error.to_string());
-            seat.refused += 1;
+        let predicts = context.settings.prediction.is_some();
+        if let Err(error) = self.reconcile_received(predicts, world) {
+            context.trouble = Some(error.to_string());
+            context.refused += 1;
         }
-        self.tell_news(now, seat, world);
+        self.deliver_events(now, context, world);
         match predicts {
-            true => self.predict(now, seat, world),
-            false => self.act(now, seat, world),
+            true => self.predict(now, context, world),
+            false => self.act(now, context, world),
         }
-        self.say(now, seat);
-        if let Some(at) = seat.time_of(self.head)
-            && seat.hold.is_none_or(|hold| self.head < hold)
+        self.send_inputs(now, context);
+        if let Some(at) = context.time_of(self.predicted_tick)
+            && context.hold.is_none_or(|hold| self.predicted_tick < hold)
         {
             let at = at.saturating_sub(self.lead.length());
             // What is due and cannot be done yet waits for others.
-            let wait = now + seat.tick_time;
-            seat.wake_at(if at > now { at } else { wait });
+            let wait = now + context.tick_time;
+            context.wake_at(if at > now { at } else { wait });
         }
     }
 
     /// Looks at what has come.
-    fn look(&mut self, predicts: bool, world: &mut dyn World) -> Result<(), AdoptError> {
+    fn reconcile_received(
+        &mut self,
+        predicts: bool,
+        world: &mut dyn World,
+    ) -> Result<(), AdoptError> {
         let fresh = core::mem::take(&mut self.fresh);
-        self.looked = fresh.last().copied().unwrap_or(self.looked);
+        self.reconciled_upto = fresh.last().copied().unwrap_or(self.reconciled_upto);
         match fresh.last() {
-            Some(last) if !predicts || *last >= self.head => self.start_over(*last, world),
-            _ => fresh.iter().try_for_each(|tick| self.compare(*tick, world)),
+            Some(last) if !predicts || *last >= self.predicted_tick => {
+                self.adopt_known(*last, world)
+            }
+            _ => fresh
+                .iter()
+                .try_for_each(|tick| self.reconcile(*tick, world)),
         }
     }
 
     /// Goes on from what is known of a tick, whatever was simulated of it.
-    fn start_over(&mut self, tick: Tick, world: &mut dyn World) -> Result<(), AdoptError> {
+    fn adopt_known(&mut self, tick: Tick, world: &mut dyn World) -> Result<(), AdoptError> {
         self.drop_saves(world, None);
-        self.head = self.head.max(tick);
-        self.take_known(tick, world)
+        self.predicted_tick = self.predicted_tick.max(tick);
+        self.load_known(tick, world)
     }
 
     /// Whether the players here act in the next tick now.
-    pub(super) fn acts(&self, now: Duration, seat: &Seat) -> bool {
-        seat.is_due(now + self.lead.length(), self.head)
+    pub(super) fn acts(&self, now: Duration, context: &Context) -> bool {
+        context.is_due(now + self.lead.length(), self.predicted_tick)
     }
 
     /// Gives what players do to the ticks they do it in.
-    fn act(&mut self, now: Duration, seat: &Seat, world: &mut dyn World) {
-        if let Some(due) = seat.ticks_at(now + self.lead.length()) {
+    fn act(&mut self, now: Duration, context: &Context, world: &mut dyn World) {
+        if let Some(due) = context.ticks_at(now + self.lead.length()) {
             // Who slept does not act in ticks that are over.
             let past = (due.max(0.0) as u64).saturating_sub(QUIET_TICKS.into());
-            self.head = self.head.max(Tick(past));
+            self.predicted_tick = self.predicted_tick.max(Tick(past));
         }
-        while self.acts(now, seat) {
+        while self.acts(now, context) {
             self.assign(world.scene());
-            self.head = self.head.next();
+            self.predicted_tick = self.predicted_tick.next();
         }
         self.forget();
     }
@@ -382,9 +410,9 @@ impl Guest {
                     (input, view_time) = (both, view_time.or(*seen));
                     pending.pop_front();
                 }
-                self.log.push_back(Own {
+                self.log.push_back(LocalInput {
                     player: *player,
-                    tick: self.head,
+                    tick: self.predicted_tick,
                     view_time,
                     input,
                 });
@@ -394,7 +422,11 @@ impl Guest {
 
     /// Forgets what was heard and will not be simulated again.
     pub(super) fn forget(&mut self) {
-        while self.first < self.heard && self.log.front().is_some_and(|own| own.tick < self.newest)
+        while self.first < self.acknowledged
+            && self
+                .log
+                .front()
+                .is_some_and(|own| own.tick < self.confirmed_tick)
         {
             self.log.pop_front();
             self.first += 1;
@@ -402,52 +434,53 @@ impl Guest {
     }
 
     /// Says what players do, and what is known of the state, in every tick in which there is something to say.
-    fn say(&mut self, now: Duration, seat: &mut Seat) {
-        let skip = (self.heard - self.first) as usize;
+    fn send_inputs(&mut self, now: Duration, context: &mut Context) {
+        let skip = (self.acknowledged - self.first) as usize;
         let quiet = skip >= self.log.len();
         let wait = if quiet { QUIET_TICKS } else { 1 };
-        let is_soon = |said: Duration| now + seat.tick_time / 2 < said + seat.tick_time * wait;
-        if self.said_at.is_some_and(is_soon) {
+        let is_soon =
+            |sent: Duration| now + context.tick_time / 2 < sent + context.tick_time * wait;
+        if self.sent_at.is_some_and(is_soon) {
             return;
         }
-        let Some(authority) = seat.roster.as_ref().map(|roster| roster.authority) else {
+        let Some(authority) = context.roster.as_ref().map(|roster| roster.authority) else {
             return;
         };
         let entries = self.log.iter().skip(skip).take(MAX_ENTRIES);
-        let entries = entries.map(|own| Entry {
+        let entries = entries.map(|own| InputEntry {
             player: own.player,
             tick: own.tick,
             view_time: own.view_time,
             input: &own.input,
         });
         // The tick it acted in last.
-        let tick = Tick(self.head.0.saturating_sub(1));
-        let said = Message::Said(Said {
+        let tick = Tick(self.predicted_tick.0.saturating_sub(1));
+        let sent = Message::Inputs(InputMessage {
             epoch: self.epoch,
             tick,
             parts: self.store.acknowledgement(),
-            news: self.news_upto,
-            first: self.heard,
+            events: self.events_upto,
+            first: self.acknowledged,
             entries: entries.collect(),
         });
-        seat.send(&[authority], Delivery::Unreliable, &said);
+        context.send(&[authority], Delivery::Unreliable, &sent);
         // Who is late because it slept needs no more time for that.
-        if !seat.is_due(now + self.lead.length(), self.head + 1) {
-            self.lead.on_said(tick);
+        if !context.is_due(now + self.lead.length(), self.predicted_tick + 1) {
+            self.lead.on_sent(tick);
         }
-        self.said_at = Some(now);
+        self.sent_at = Some(now);
     }
 
     /// Draws what is to be seen at `now`.
-    pub(super) fn view(&mut self, now: Duration, seat: &Seat, world: &mut dyn World) -> bool {
+    pub(super) fn view(&mut self, now: Duration, context: &Context, world: &mut dyn World) -> bool {
         let Some(at) = self.playout.display_time(now) else {
             return false;
         };
-        let Some(ticks) = seat.ticks_at(at) else {
+        let Some(ticks) = context.ticks_at(at) else {
             return false;
         };
-        let settings = &seat.settings;
-        let tick_time = seat.tick_time.as_secs_f64();
+        let settings = &context.settings;
+        let tick_time = context.tick_time.as_secs_f64();
         let extrapolate = settings.extrapolate.as_secs_f64() / tick_time;
         let Some(prediction) = &settings.prediction else {
             self.store
@@ -455,12 +488,12 @@ impl Guest {
             world.scene().draw(now, Some(&self.table), None);
             return true;
         };
-        let own = seat.own_players();
+        let own = context.own_players();
         self.view_time = None;
         match prediction.remote_players {
             RemotePlayers::Simulated => world.scene().draw(now, None, Some(own)),
             RemotePlayers::DeadReckoned => {
-                let present = seat.ticks_at(now + self.lead.length()).unwrap_or(ticks);
+                let present = context.ticks_at(now + self.lead.length()).unwrap_or(ticks);
                 let most = prediction.window as f64 + extrapolate;
                 self.store
                     .sample(present, settings.interpolation, most, &mut self.table);
@@ -492,15 +525,15 @@ impl Guest {
     pub(super) fn handle_state(
         &mut self,
         now: Duration,
-        seat: &mut Seat,
+        context: &mut Context,
         state: &[u8],
         world: &mut dyn World,
     ) {
-        match self.begin(now, seat, state, world) {
-            Ok(()) => seat
-                .events
-                .push_back(ModelEvent::Adopted { tick: self.head }),
-            Err(error) => seat.trouble = Some(error.to_string()),
+        match self.begin(now, context, state, world) {
+            Ok(()) => context.events.push_back(ModelEvent::Adopted {
+                tick: self.predicted_tick,
+            }),
+            Err(error) => context.trouble = Some(error.to_string()),
         }
     }
 
@@ -509,8 +542,8 @@ impl Guest {
         self.epoch != 0
     }
 
-    pub(super) fn is_from_authority(seat: &Seat, from: PeerId) -> bool {
-        let roster = seat.roster.as_ref();
+    pub(super) fn is_from_authority(context: &Context, from: PeerId) -> bool {
+        let roster = context.roster.as_ref();
         roster.is_some_and(|roster| roster.authority == from)
     }
 }

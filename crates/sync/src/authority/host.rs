@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, VecDeque};
 
 use super::begin::FIRST;
 use super::client::{Budget, Client, Due, Queue};
+use super::context::Context;
 use super::kinds::Kinds;
-use super::message::{Message, Said, Update};
-use super::seat::Seat;
+use super::message::{InputMessage, Message, Update};
 use crate::bytes::put;
 use crate::stream::{PacketPart, Publisher, PublisherConfig};
 use crate::switch::Beginning;
@@ -19,7 +19,7 @@ use crate::{
 /// Ticks simulated in one call; the rest follows at once in the next, so that the network is not kept waiting.
 const AT_ONCE: u32 = 32;
 /// A schedule is given up for a later one by an authority that is this many ticks behind it.
-const SLIP_TICKS: u64 = 30;
+const MAX_BEHIND_TICKS: u64 = 30;
 /// What a message of the stream may take.
 const PART_BYTES: usize = 1000;
 /// What of an update goes into one message with a part.
@@ -35,7 +35,7 @@ pub(super) struct Host {
     published: Option<Tick>,
     published_at: Duration,
     /// The tick that is simulated next.
-    pub next: Tick,
+    pub next_tick: Tick,
     pub clients: BTreeMap<PeerId, Client>,
     /// What the players here do.
     local: BTreeMap<PlayerId, Queue>,
@@ -58,7 +58,7 @@ impl Host {
             kinds,
             published: None,
             published_at: Duration::ZERO,
-            next,
+            next_tick: next,
             clients: BTreeMap::new(),
             local: BTreeMap::new(),
             present: Vec::new(),
@@ -71,9 +71,14 @@ impl Host {
     }
 
     /// Begins in the middle of a game.
-    pub(super) fn begin_at(&mut self, at: &Beginning<'_>, seat: &Seat, world: &mut dyn World) {
-        self.next = at.tick;
-        let Some(roster) = seat.roster.as_ref().filter(|_| at.is_known) else {
+    pub(super) fn begin_at(
+        &mut self,
+        at: &Beginning<'_>,
+        context: &Context,
+        world: &mut dyn World,
+    ) {
+        self.next_tick = at.tick;
+        let Some(roster) = context.roster.as_ref().filter(|_| at.is_known) else {
             return;
         };
         self.publish(world);
@@ -107,8 +112,8 @@ impl Host {
     }
 
     /// Who is there has changed.
-    pub(super) fn on_roster(&mut self, seat: &Seat) {
-        let Some(roster) = &seat.roster else {
+    pub(super) fn on_roster(&mut self, context: &Context) {
+        let Some(roster) = &context.roster else {
             return;
         };
         let plays = |member: &&Member| member.peer == roster.me || member.in_sync && !member.away;
@@ -134,28 +139,28 @@ impl Host {
     /// What a local player does.
     pub(super) fn input(&mut self, player: PlayerId, input: &[u8]) -> bool {
         let due = Due {
-            tick: self.next,
+            tick: self.next_tick,
             input: input.to_vec(),
             view_time: None,
         };
         self.local.entry(player).or_default().push(due)
     }
 
-    pub(super) fn handle_said(
+    pub(super) fn handle_inputs(
         &mut self,
         now: Duration,
-        seat: &mut Seat,
+        context: &mut Context,
         from: PeerId,
-        said: &Said<'_>,
+        message: &InputMessage<'_>,
     ) {
-        let next = self.next;
+        let next = self.next_tick;
         let Some(client) = self.clients.get_mut(&from) else {
             return;
         };
-        if said.epoch != client.epoch {
+        if message.epoch != client.epoch {
             return;
         }
-        if let Some((latest, before)) = said.parts {
+        if let Some((latest, before)) = message.parts {
             if client.given.is_some_and(|given| latest >= given.0) {
                 self.trust(from);
             }
@@ -164,75 +169,75 @@ impl Host {
         let Some(client) = self.clients.get_mut(&from) else {
             return;
         };
-        client.on_news_heard(said.news, next);
-        if let Some(due) = seat.time_of(said.tick) {
+        client.on_events_acknowledged(message.events, next);
+        if let Some(due) = context.time_of(message.tick) {
             let slack = due.as_micros() as i64 - now.as_micros() as i64;
-            client.on_slack(said.tick, slack);
+            client.on_slack(message.tick, slack);
         }
-        seat.inputs_refused += client.hear(next, said.first, &said.entries);
+        context.inputs_refused += client.handle_inputs(next, message.first, &message.entries);
     }
 
-    pub(super) fn advance(&mut self, now: Duration, seat: &mut Seat, world: &mut dyn World) {
-        self.slip(now, seat);
+    pub(super) fn advance(&mut self, now: Duration, context: &mut Context, world: &mut dyn World) {
+        self.move_schedule(now, context);
         let mut steps = 0;
-        while seat.is_due(now, self.next) {
+        while context.is_due(now, self.next_tick) {
             if steps == AT_ONCE {
-                seat.wake_at(now);
+                context.wake_at(now);
                 break;
             }
             steps += 1;
-            self.step(seat, world);
-            let is_last = !seat.is_due(now, self.next + (seat.settings.every - 1));
-            if self.next.0.is_multiple_of(seat.settings.every) && is_last {
-                self.tell(now, seat, world);
+            self.step(context, world);
+            let is_last = !context.is_due(now, self.next_tick + (context.settings.every - 1));
+            if self.next_tick.0.is_multiple_of(context.settings.every) && is_last {
+                self.send_updates(now, context, world);
             }
         }
         while self.waiting.front().is_some_and(|(at, _)| *at <= now) {
             if let Some((_, message)) = self.waiting.pop_front() {
-                seat.outbox.push_back(message);
+                context.outbox.push_back(message);
             }
         }
         if let Some((at, _)) = self.waiting.front() {
-            seat.wake_at(*at);
+            context.wake_at(*at);
         }
-        if let Some(at) = seat.time_of(self.next)
-            && seat.hold.is_none_or(|hold| self.next < hold)
+        if let Some(at) = context.time_of(self.next_tick)
+            && context.hold.is_none_or(|hold| self.next_tick < hold)
         {
-            seat.wake_at(at);
+            context.wake_at(at);
         }
     }
 
     /// Whoever has slept for long does not make up for it: the game is later from here on.
-    fn slip(&mut self, now: Duration, seat: &mut Seat) {
-        let Some(due) = seat.ticks_at(now) else {
+    fn move_schedule(&mut self, now: Duration, context: &mut Context) {
+        let Some(due) = context.ticks_at(now) else {
             return;
         };
-        let behind = (due as u64).saturating_sub(self.next.0);
-        if behind > SLIP_TICKS && seat.hold.is_none_or(|hold| self.next < hold) {
-            seat.slip += seat.tick_time * (behind as u32);
-            seat.lagged += behind;
+        let behind = (due as u64).saturating_sub(self.next_tick.0);
+        if behind > MAX_BEHIND_TICKS && context.hold.is_none_or(|hold| self.next_tick < hold) {
+            context.schedule_offset += context.tick_time * (behind as u32);
+            context.lagged += behind;
         }
     }
 
-    fn step(&mut self, seat: &mut Seat, world: &mut dyn World) {
-        let tick = self.next;
-        self.collect(seat, world);
+    fn step(&mut self, context: &mut Context, world: &mut dyn World) {
+        let tick = self.next_tick;
+        self.collect(context, world);
         world.step(tick, &self.inputs);
         let scene = world.scene();
         for client in self.clients.values_mut() {
             let mut bytes = Vec::new();
             let count = scene.write_events(&client.players, &mut bytes);
             if count > 0 {
-                client.on_news(tick, count, bytes);
+                client.on_events(tick, count, bytes);
             }
         }
         world.confirm(tick, &self.inputs);
-        self.next = tick.next();
+        self.next_tick = tick.next();
     }
 
     /// What everyone does in the next tick.
-    fn collect(&mut self, seat: &Seat, world: &mut dyn World) {
-        let (tick, scene) = (self.next, world.scene());
+    fn collect(&mut self, context: &Context, world: &mut dyn World) {
+        let (tick, scene) = (self.next_tick, world.scene());
         self.inputs.clear();
         self.inputs.set_players(&self.present);
         for player in &self.present {
@@ -253,7 +258,7 @@ impl Host {
             self.inputs.push(*player, &due.input);
             let view_time = due.view_time;
             let view_time =
-                view_time.filter(|view_time| is_plausible(seat, client, tick, view_time));
+                view_time.filter(|view_time| is_plausible(context, client, tick, view_time));
             if let Some(view_time) = view_time.filter(|view_time| client.may_see(tick, view_time)) {
                 self.inputs.set_view_time(*player, view_time);
             }
@@ -261,35 +266,35 @@ impl Host {
     }
 
     /// Tells everyone of the present state.
-    fn tell(&mut self, now: Duration, seat: &mut Seat, world: &mut dyn World) {
+    fn send_updates(&mut self, now: Duration, context: &mut Context, world: &mut dyn World) {
         self.publish(world);
         let passed = now.saturating_sub(self.published_at);
-        let passed = passed.min(seat.tick_time * seat.settings.every as u32 * 2);
+        let passed = passed.min(context.tick_time * context.settings.every as u32 * 2);
         self.published_at = now;
         let peers: Vec<PeerId> = self.clients.keys().copied().collect();
         for peer in peers {
-            self.tell_client(now, passed, seat, world, peer);
+            self.send_update(now, passed, context, world, peer);
         }
     }
 
     /// Puts the present state into the stream.
     fn publish(&mut self, world: &mut dyn World) {
-        if self.published == Some(self.next) {
+        if self.published == Some(self.next_tick) {
             return;
         }
         let scene = world.scene();
         scene.extract(&mut self.table);
         scene.held_inputs(&mut self.held);
         self.kinds.fill(&mut self.table, &self.held);
-        self.publisher.publish(self.next, &self.table);
-        self.published = Some(self.next);
+        self.publisher.publish(self.next_tick, &self.table);
+        self.published = Some(self.next_tick);
     }
 
-    fn tell_client(
+    fn send_update(
         &mut self,
         now: Duration,
         passed: Duration,
-        seat: &mut Seat,
+        context: &mut Context,
         world: &mut dyn World,
         peer: PeerId,
     ) {
@@ -299,13 +304,13 @@ impl Host {
         if client.given.is_some() {
             return;
         }
-        let budget = match client.budget(seat.settings.budget, passed) {
+        let budget = match client.budget(context.settings.budget, passed) {
             Budget::Unlimited => None,
             Budget::Bytes(bytes) => Some(bytes),
             Budget::Wait => return,
         };
         let (players, watches) = (client.players.clone(), client.watches);
-        let limited = self.look(&players, world);
+        let limited = self.set_interest(&players, world);
         let interest = limited.then_some(&self.interest);
         self.parts.clear();
         self.publisher
@@ -313,20 +318,24 @@ impl Host {
         let Some(client) = self.clients.get_mut(&peer) else {
             return;
         };
-        let news = client.news(self.next);
-        let news_bytes: usize = news.entries.iter().map(|entry| entry.bytes.len() + 4).sum();
+        let events = client.events(self.next_tick);
+        let event_bytes: usize = events
+            .entries
+            .iter()
+            .map(|entry| entry.bytes.len() + 4)
+            .sum();
         let (beside, rest) = match self.parts.split_first() {
-            Some((first, rest)) if news_bytes <= BESIDE_PART => (&*first.bytes, rest),
+            Some((first, rest)) if event_bytes <= BESIDE_PART => (&*first.bytes, rest),
             _ => (&[][..], &self.parts[..]),
         };
         let update = Message::Update(Update {
             epoch: client.epoch,
-            tick: self.next,
-            slip: seat.slip,
-            heard: client.heard,
-            beyond: is_beyond(seat, client),
+            tick: self.next_tick,
+            schedule_offset: context.schedule_offset,
+            acknowledged: client.acknowledged,
+            beyond_compensation: is_beyond_compensation(context, client),
             slack: client.slack,
-            news,
+            events,
             part: beside,
         });
         let parts = rest
@@ -334,25 +343,25 @@ impl Host {
             .map(|part| Message::Part(client.epoch, &part.bytes));
         let (mut messages, mut bytes) = (0, 0);
         for message in core::iter::once(update).chain(parts) {
-            let message = seat.outgoing(&[peer], Delivery::Unreliable, &message);
+            let message = context.outgoing(&[peer], Delivery::Unreliable, &message);
             messages += 1;
             bytes += message.bytes.len();
-            match watches && !seat.settings.spectator_delay.is_zero() {
+            match watches && !context.settings.spectator_delay.is_zero() {
                 true => {
-                    let at = now + seat.settings.spectator_delay;
+                    let at = now + context.settings.spectator_delay;
                     self.waiting.push_back((at, message));
                 }
-                false => seat.outbox.push_back(message),
+                false => context.outbox.push_back(message),
             }
         }
         client.slack = None;
         client.on_sent(messages, bytes, budget.is_some());
-        seat.sent.messages += messages as u64;
-        seat.sent.bytes += bytes as u64;
+        context.sent.messages += messages as u64;
+        context.sent.bytes += bytes as u64;
     }
 
     /// Looks what a program with these players may see. False if that is everything.
-    fn look(&mut self, players: &[PlayerId], world: &mut dyn World) -> bool {
+    fn set_interest(&mut self, players: &[PlayerId], world: &mut dyn World) -> bool {
         self.interest.reset();
         world.scene().interest(players, &mut self.interest);
         if !self.interest.hides() {
@@ -378,22 +387,24 @@ impl Host {
     /// Everything that somebody may know, to begin with.
     pub(super) fn state_for(
         &mut self,
-        seat: &Seat,
+        context: &Context,
         newcomer: PeerId,
         world: &mut dyn World,
     ) -> Vec<u8> {
         let mut out = Vec::new();
         put(&mut out, LAYOUT);
-        put(&mut out, self.next.0);
+        put(&mut out, self.next_tick.0);
         put(
             &mut out,
-            seat.start.map_or(0, |start| start.as_micros() as u64 + 1),
+            context
+                .start
+                .map_or(0, |start| start.as_micros() as u64 + 1),
         );
-        put(&mut out, seat.slip.as_micros() as u64);
-        put(&mut out, seat.settings.every);
+        put(&mut out, context.schedule_offset.as_micros() as u64);
+        put(&mut out, context.settings.every);
         self.epochs = self.epochs.checked_add(1).unwrap_or(1);
         out.push(self.epochs);
-        let member = seat
+        let member = context
             .roster
             .as_ref()
             .and_then(|roster| roster.member(newcomer));
@@ -404,7 +415,7 @@ impl Host {
         self.publish(world);
         self.publisher.leave(newcomer);
         self.publisher.join(newcomer);
-        let limited = self.look(&member.players, world);
+        let limited = self.set_interest(&member.players, world);
         let interest = limited.then_some(&self.interest);
         self.parts.clear();
         self.publisher
@@ -414,7 +425,7 @@ impl Host {
             put(&mut out, part.bytes.len() as u64);
             out.extend_from_slice(&part.bytes);
         }
-        let mut client = Client::new(&member, self.epochs, self.next);
+        let mut client = Client::new(&member, self.epochs, self.next_tick);
         let (first, last) = (self.parts.first(), self.parts.last());
         client.given = first
             .zip(last)
@@ -433,22 +444,23 @@ fn publisher(kinds: &Kinds, keep: u64) -> Publisher {
 }
 
 /// Whether somebody is so far away that its shots are judged by what the authority sees.
-fn is_beyond(seat: &Seat, client: &Client) -> bool {
-    let prediction = seat.settings.prediction.as_ref();
+fn is_beyond_compensation(context: &Context, client: &Client) -> bool {
+    let prediction = context.settings.prediction.as_ref();
     let bound = prediction.and_then(|prediction| prediction.compensation);
     bound.is_some_and(|bound| client.round_trip > bound)
 }
 
 /// Whether a player may have seen this when it did something that is done in `tick` now.
-fn is_plausible(seat: &Seat, client: &Client, tick: Tick, view_time: &ViewTime) -> bool {
-    let prediction = seat.settings.prediction.as_ref();
+fn is_plausible(context: &Context, client: &Client, tick: Tick, view_time: &ViewTime) -> bool {
+    let prediction = context.settings.prediction.as_ref();
     let bound = prediction.and_then(|prediction| prediction.compensation);
     let Some(bound) = bound.filter(|bound| client.round_trip <= *bound) else {
         return false;
     };
     let ordered = view_time.before <= view_time.after && view_time.after <= tick;
     // What jitter adds to both ways is not in the round trip, and what is shown is late by that and by a snapshot or two.
-    let shown_late = seat.tick_time * (seat.settings.every * 4) as u32 + seat.settings.most_delay();
-    let oldest = seat.tick_time.as_micros() as u64 * tick.since(view_time.before);
+    let shown_late =
+        context.tick_time * (context.settings.every * 4) as u32 + context.settings.most_delay();
+    let oldest = context.tick_time.as_micros() as u64 * tick.since(view_time.before);
     ordered && oldest <= (bound.min(client.round_trip) + shown_late).as_micros() as u64
 }

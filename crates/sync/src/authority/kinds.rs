@@ -9,7 +9,7 @@ const WORD: usize = 8;
 
 /// What is told beside a state.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Told {
+pub(super) struct SentExtras {
     /// Of which players what they hold.
     inputs: Vec<u64>,
     counters: bool,
@@ -101,10 +101,10 @@ impl Kinds {
     }
 
     /// What a table says beside a state.
-    pub(super) fn told(&self, table: &Table) -> Told {
+    pub(super) fn extras(&self, table: &Table) -> SentExtras {
         let inputs = table.kind(self.inputs());
         let inputs = inputs.map_or(&[][..], |rows| &rows.cells);
-        Told {
+        SentExtras {
             inputs: inputs.iter().copied().step_by(3).collect(),
             counters: table
                 .kind(self.counters())
@@ -113,14 +113,14 @@ impl Kinds {
     }
 
     /// Leaves out of a table what is not told, beside a state.
-    pub(super) fn leave_out(&self, table: &mut Table, told: &Told) {
+    pub(super) fn leave_out(&self, table: &mut Table, extras: &SentExtras) {
         if let Some(rows) = table.kind_mut(self.inputs()) {
             let cells = rows.cells.chunks_exact(3);
-            let cells = cells.filter(|cells| told.inputs.contains(&cells[0]));
+            let cells = cells.filter(|cells| extras.inputs.contains(&cells[0]));
             rows.cells = cells.flatten().copied().collect();
             rows.count = rows.cells.len() / 3;
         }
-        if !told.counters {
+        if !extras.counters {
             self.rows(table, self.counters(), 0);
         }
     }

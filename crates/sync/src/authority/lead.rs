@@ -19,7 +19,7 @@ const JUMP_US: i64 = 250_000;
 
 /// A lead that follows what connections need.
 #[derive(Debug)]
-pub(super) struct Lead {
+pub(super) struct InputLead {
     us: i64,
     most_us: i64,
     /// What was needed at most in this while and in the one before.
@@ -31,12 +31,12 @@ pub(super) struct Lead {
     spare_us: i64,
     moved_at: Option<Duration>,
     /// What it was when things were said for a tick.
-    said: VecDeque<(Tick, i64)>,
+    sent: VecDeque<(Tick, i64)>,
 }
 
-impl Lead {
-    pub(super) fn new(most: Duration) -> Lead {
-        Lead {
+impl InputLead {
+    pub(super) fn new(most: Duration) -> InputLead {
+        InputLead {
             us: 0,
             most_us: most.as_micros() as i64,
             needed: [None; 2],
@@ -44,7 +44,7 @@ impl Lead {
             expected_us: 0,
             spare_us: 0,
             moved_at: None,
-            said: VecDeque::new(),
+            sent: VecDeque::new(),
         }
     }
 
@@ -68,22 +68,22 @@ impl Lead {
     }
 
     /// Something was said for a tick.
-    pub(super) fn on_said(&mut self, tick: Tick) {
-        if self.said.back().is_some_and(|(last, _)| *last >= tick) {
+    pub(super) fn on_sent(&mut self, tick: Tick) {
+        if self.sent.back().is_some_and(|(last, _)| *last >= tick) {
             return;
         }
-        if self.said.len() == REMEMBERED {
-            self.said.pop_front();
+        if self.sent.len() == REMEMBERED {
+            self.sent.pop_front();
         }
-        self.said.push_back((tick, self.us));
+        self.sent.push_back((tick, self.us));
     }
 
     /// What was said for a tick arrived so much before it was due.
     pub(super) fn on_slack(&mut self, now: Duration, tick: Tick, slack_us: i64) {
-        let Ok(at) = self.said.binary_search_by_key(&tick, |said| said.0) else {
+        let Ok(at) = self.sent.binary_search_by_key(&tick, |sent| sent.0) else {
             return;
         };
-        let needed = self.said[at].1.saturating_sub(slack_us);
+        let needed = self.sent[at].1.saturating_sub(slack_us);
         if now >= self.half_ends {
             self.half_ends = now + COUNTS;
             self.needed = [None, self.needed[0]];
@@ -123,7 +123,7 @@ mod tests {
 
     /// Says something in every tick, which arrives after `latency(tick)` µs; returns how many came late from tick 120 on, and the lead.
     fn run(latency: impl Fn(u64) -> i64) -> (u64, Duration) {
-        let mut lead = Lead::new(Duration::from_millis(500));
+        let mut lead = InputLead::new(Duration::from_millis(500));
         lead.expect(Duration::from_millis(30), 0, TICK);
         let mut late = 0;
         let mut reports: VecDeque<(Duration, Tick, i64)> = VecDeque::new();
@@ -136,7 +136,7 @@ mod tests {
                 }
             }
             let tick = Tick((now + lead.length()).as_micros() as u64 / TICK.as_micros() as u64);
-            lead.on_said(tick);
+            lead.on_sent(tick);
             let due = TICK * tick.0 as u32;
             let arrival = now.as_micros() as i64 + latency(step);
             let slack = due.as_micros() as i64 - arrival;

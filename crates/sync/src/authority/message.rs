@@ -10,7 +10,7 @@ const MAX_ENTRIES: u64 = 256;
 /// The longest input.
 const MAX_INPUT: u64 = 4096;
 /// Ticks of events in one message at most.
-const MAX_NEWS: u64 = 4096;
+const MAX_EVENT_TICKS: u64 = 4096;
 
 /// One message, read where it lies.
 #[derive(Clone, PartialEq, Debug)]
@@ -20,7 +20,7 @@ pub(super) enum Message<'a> {
     /// More of the state, from the authority: a part of the stream of this epoch.
     Part(u8, &'a [u8]),
     /// What somebody's players do, and what it knows of the state.
-    Said(Said<'a>),
+    Inputs(InputMessage<'a>),
     /// Everything that who follows may know, to begin with.
     State(&'a [u8]),
 }
@@ -33,30 +33,30 @@ pub(super) struct Update<'a> {
     /// The state is that at this tick.
     pub tick: Tick,
     /// How much later than it began the game is.
-    pub slip: Duration,
+    pub schedule_offset: Duration,
     /// Inputs before this number were heard.
-    pub heard: u64,
+    pub acknowledged: u64,
     /// Whether shots are judged by what the authority sees.
-    pub beyond: bool,
+    pub beyond_compensation: bool,
     /// The least time by which something said for this tick was early (late if negative), in µs.
     pub slack: Option<(Tick, i64)>,
     /// What happened.
-    pub news: News<'a>,
+    pub events: EventBatch<'a>,
     /// The first part of the state.
     pub part: &'a [u8],
 }
 
 /// Events of the ticks from `since` to `upto`.
 #[derive(Clone, PartialEq, Debug)]
-pub(super) struct News<'a> {
+pub(super) struct EventBatch<'a> {
     pub since: Tick,
     pub upto: Tick,
-    pub entries: Vec<Happened<'a>>,
+    pub entries: Vec<TickEvents<'a>>,
 }
 
 /// The events of one tick.
 #[derive(Clone, PartialEq, Debug)]
-pub(super) struct Happened<'a> {
+pub(super) struct TickEvents<'a> {
     pub tick: Tick,
     pub count: usize,
     pub bytes: &'a [u8],
@@ -64,7 +64,7 @@ pub(super) struct Happened<'a> {
 
 /// What somebody who follows says.
 #[derive(Clone, PartialEq, Debug)]
-pub(super) struct Said<'a> {
+pub(super) struct InputMessage<'a> {
     /// Of the state it began with.
     pub epoch: u8,
     /// The tick its players act in now.
@@ -72,15 +72,15 @@ pub(super) struct Said<'a> {
     /// The newest part of the stream it has decoded, and which before that.
     pub parts: Option<(u32, u128)>,
     /// Events before this tick were heard.
-    pub news: Tick,
+    pub events: Tick,
     /// The number of the first input.
     pub first: u64,
-    pub entries: Vec<Entry<'a>>,
+    pub entries: Vec<InputEntry<'a>>,
 }
 
 /// What a player does in a tick.
 #[derive(Clone, PartialEq, Debug)]
-pub(super) struct Entry<'a> {
+pub(super) struct InputEntry<'a> {
     pub player: PlayerId,
     pub tick: Tick,
     pub view_time: Option<ViewTime>,
@@ -94,7 +94,7 @@ impl<'a> Message<'a> {
         Some(match tag {
             0 => Self::Update(Update::read(&mut r)?),
             1 => Self::Part(r.byte()?, r.rest()),
-            2 => Self::Said(Said::read(&mut r)?),
+            2 => Self::Inputs(InputMessage::read(&mut r)?),
             3 => Self::State(r.rest()),
             _ => return None,
         })
@@ -111,9 +111,9 @@ impl<'a> Message<'a> {
                 out.push(*epoch);
                 out.extend_from_slice(part);
             }
-            Self::Said(said) => {
+            Self::Inputs(inputs) => {
                 out.push(2);
-                said.write(out);
+                inputs.write(out);
             }
             Self::State(state) => {
                 out.push(3);
@@ -127,21 +127,21 @@ impl<'a> Update<'a> {
     fn write(&self, out: &mut Vec<u8>) {
         out.push(self.epoch);
         put(out, self.tick.0);
-        put(out, self.slip.as_micros() as u64);
-        put(out, self.heard);
-        out.push(u8::from(self.beyond) | u8::from(self.slack.is_some()) << 1);
+        put(out, self.schedule_offset.as_micros() as u64);
+        put(out, self.acknowledged);
+        out.push(u8::from(self.beyond_compensation) | u8::from(self.slack.is_some()) << 1);
         if let Some((tick, us)) = self.slack {
             put_signed(out, tick.0 as i64 - self.tick.0 as i64);
             put_signed(out, us);
         }
-        self.news.write(self.tick, out);
+        self.events.write(self.tick, out);
         out.extend_from_slice(self.part);
     }
 
     fn read(r: &mut Bytes<'a>) -> Option<Self> {
         let (epoch, tick) = (r.byte()?, r.tick()?);
-        let slip = Duration::from_micros(r.number()?);
-        let heard = r.number()?;
+        let schedule_offset = Duration::from_micros(r.number()?);
+        let acknowledged = r.number()?;
         let flags = r.number().filter(|flags| *flags < 4)?;
         let slack = match flags & 2 != 0 {
             true => Some((near(tick, r.signed()?)?, r.signed()?)),
@@ -150,28 +150,28 @@ impl<'a> Update<'a> {
         Some(Self {
             epoch,
             tick,
-            slip,
-            heard,
-            beyond: flags & 1 != 0,
+            schedule_offset,
+            acknowledged,
+            beyond_compensation: flags & 1 != 0,
             slack,
-            news: News::read(tick, r)?,
+            events: EventBatch::read(tick, r)?,
             part: r.rest(),
         })
     }
 }
 
-impl<'a> News<'a> {
+impl<'a> EventBatch<'a> {
     fn write(&self, tick: Tick, out: &mut Vec<u8>) {
         put(out, tick.since(self.upto));
         put(out, self.upto.since(self.since));
         put(out, self.entries.len() as u64);
         let mut last = self.since;
-        for happened in &self.entries {
-            put(out, happened.tick.since(last));
-            put(out, happened.count as u64);
-            put(out, happened.bytes.len() as u64);
-            out.extend_from_slice(happened.bytes);
-            last = happened.tick;
+        for tick_events in &self.entries {
+            put(out, tick_events.tick.since(last));
+            put(out, tick_events.count as u64);
+            put(out, tick_events.bytes.len() as u64);
+            out.extend_from_slice(tick_events.bytes);
+            last = tick_events.tick;
         }
     }
 
@@ -180,16 +180,16 @@ impl<'a> News<'a> {
         let since = Tick(upto.0.checked_sub(r.number()?)?);
         let mut entries = Vec::new();
         let mut last = since;
-        for _ in 0..r.number().filter(|count| *count <= MAX_NEWS)? {
+        for _ in 0..r.number().filter(|count| *count <= MAX_EVENT_TICKS)? {
             let tick = Tick(last.0.checked_add(r.number()?)?);
             let count = usize::try_from(r.number()?).ok()?;
             let len = usize::try_from(r.number()?).ok()?;
             let bytes = r.take(len)?;
             // Events may take no bytes, but not for ever.
-            if tick >= upto || count > MAX_NEWS as usize {
+            if tick >= upto || count > MAX_EVENT_TICKS as usize {
                 return None;
             }
-            entries.push(Happened { tick, count, bytes });
+            entries.push(TickEvents { tick, count, bytes });
             last = tick;
         }
         Some(Self {
@@ -200,7 +200,7 @@ impl<'a> News<'a> {
     }
 }
 
-impl<'a> Said<'a> {
+impl<'a> InputMessage<'a> {
     fn write(&self, out: &mut Vec<u8>) {
         out.push(self.epoch);
         put(out, self.tick.0);
@@ -215,7 +215,7 @@ impl<'a> Said<'a> {
                 out.extend_from_slice(&missing.to_le_bytes()[..bytes]);
             }
         }
-        put(out, self.news.0);
+        put(out, self.events.0);
         put(out, self.first);
         put(out, self.entries.len() as u64);
         for entry in &self.entries {
@@ -246,7 +246,7 @@ impl<'a> Said<'a> {
                 Some((latest, !u128::from_le_bytes(missing)))
             }
         };
-        let (news, first) = (r.tick()?, r.number()?);
+        let (events, first) = (r.tick()?, r.number()?);
         let mut entries = Vec::new();
         for _ in 0..r.number().filter(|count| *count <= MAX_ENTRIES)? {
             let player = r.player()?;
@@ -266,7 +266,7 @@ impl<'a> Said<'a> {
                 }
                 false => None,
             };
-            entries.push(Entry {
+            entries.push(InputEntry {
                 player,
                 tick,
                 view_time,
@@ -277,7 +277,7 @@ impl<'a> Said<'a> {
             epoch,
             tick,
             parts,
-            news,
+            events,
             first,
             entries,
         })
@@ -304,15 +304,15 @@ mod tests {
     fn examples() -> [Vec<u8>; 4] {
         let update = Message::Update(Update {
             epoch: 1,
-            slip: Duration::from_micros(77),
+            schedule_offset: Duration::from_micros(77),
             tick: Tick(900),
-            heard: 33,
-            beyond: true,
+            acknowledged: 33,
+            beyond_compensation: true,
             slack: Some((Tick(903), -4_000)),
-            news: News {
+            events: EventBatch {
                 since: Tick(880),
                 upto: Tick(899),
-                entries: vec![Happened {
+                entries: vec![TickEvents {
                     tick: Tick(881),
                     count: 2,
                     bytes: b"ab",
@@ -320,13 +320,13 @@ mod tests {
             },
             part: b"part",
         });
-        let said = Message::Said(Said {
+        let inputs = Message::Inputs(InputMessage {
             epoch: 1,
             tick: Tick(905),
             parts: Some((70, !0b101)),
-            news: Tick(880),
+            events: Tick(880),
             first: 31,
-            entries: vec![Entry {
+            entries: vec![InputEntry {
                 player: PlayerId(3),
                 tick: Tick(904),
                 view_time: Some(ViewTime {
@@ -338,7 +338,7 @@ mod tests {
             }],
         });
         let [part, state] = [Message::Part(1, b"x"), Message::State(b"state")];
-        [update, said, part, state].map(|message| {
+        [update, inputs, part, state].map(|message| {
             let bytes = write(&message);
             assert_eq!(Message::read(&bytes), Some(message));
             bytes

@@ -3,8 +3,8 @@
 use core::time::Duration;
 use std::collections::VecDeque;
 
+use super::context::Context;
 use super::guest::Guest;
-use super::seat::Seat;
 use crate::{AdoptError, PlayerId, Tick, TickInputs, World};
 
 /// Ticks simulated in one call; the rest follows in the next.
@@ -25,7 +25,11 @@ pub(super) struct Predicted {
 
 impl Guest {
     /// Compares what was simulated of a tick with what the authority says about it, and goes on from what is right.
-    pub(super) fn compare(&mut self, tick: Tick, world: &mut dyn World) -> Result<(), AdoptError> {
+    pub(super) fn reconcile(
+        &mut self,
+        tick: Tick,
+        world: &mut dyn World,
+    ) -> Result<(), AdoptError> {
         let saves = &self.predicted.saves;
         let Some(at) = saves.iter().position(|(saved, _)| *saved == tick) else {
             return Ok(());
@@ -35,44 +39,44 @@ impl Guest {
         }
         self.kinds
             .fill(&mut self.table, &self.predicted.saves[at].1);
-        self.kinds.leave_out(&mut self.table, &self.told);
+        self.kinds.leave_out(&mut self.table, &self.extras);
         if self.store.correct(tick, &mut self.table) {
-            self.told = self.kinds.told(&self.table);
-            self.put_right(tick, world)?;
+            self.extras = self.kinds.extras(&self.table);
+            self.resimulate_from(tick, world)?;
         }
         self.drop_saves(world, Some(tick));
         Ok(())
     }
 
     /// Takes over the table as the state at a tick, and simulates again what followed.
-    fn put_right(&mut self, tick: Tick, world: &mut dyn World) -> Result<(), AdoptError> {
+    fn resimulate_from(&mut self, tick: Tick, world: &mut dyn World) -> Result<(), AdoptError> {
         self.kinds.set_counters(&mut self.table);
         self.kinds.held_inputs(&self.table, &mut self.held);
         world.load(tick);
         world.scene().replace(tick, &self.table, &self.held)?;
-        let until = core::mem::replace(&mut self.head, tick);
+        let until = core::mem::replace(&mut self.predicted_tick, tick);
         let again = until.since(tick);
         self.predicted.corrections += 1;
         self.predicted.resimulated += again;
         self.predicted.deepest = self.predicted.deepest.max(again);
-        while self.head < until {
+        while self.predicted_tick < until {
             self.step(world);
         }
         Ok(())
     }
 
     /// Simulates what is due, with what players here do now and others go on to do.
-    pub(super) fn predict(&mut self, now: Duration, seat: &mut Seat, world: &mut dyn World) {
-        let window = seat.settings.prediction.as_ref().map_or(0, |p| p.window);
+    pub(super) fn predict(&mut self, now: Duration, context: &mut Context, world: &mut dyn World) {
+        let window = context.settings.prediction.as_ref().map_or(0, |p| p.window);
         let mut steps = 0;
-        while self.acts(now, seat) {
-            if self.head.since(self.newest) >= window {
+        while self.acts(now, context) {
+            if self.predicted_tick.since(self.confirmed_tick) >= window {
                 // Nothing is known of what goes on: it is not invented for ever.
-                self.wait(now, seat);
+                self.wait(now, context);
                 break;
             }
             if steps == AT_ONCE {
-                seat.wake_at(now);
+                context.wake_at(now);
                 break;
             }
             steps += 1;
@@ -83,15 +87,15 @@ impl Guest {
     }
 
     /// Ticks pass in which nothing is simulated, so that players do not act in those that are over.
-    fn wait(&mut self, now: Duration, seat: &mut Seat) {
-        let due = seat.ticks_at(now + self.lead.length()).unwrap_or(0.0);
-        let behind = (due.max(0.0) as u64).saturating_sub(self.head.0);
-        seat.lagged = seat.lagged.max(behind);
-        seat.wake_at(now + seat.tick_time);
+    fn wait(&mut self, now: Duration, context: &mut Context) {
+        let due = context.ticks_at(now + self.lead.length()).unwrap_or(0.0);
+        let behind = (due.max(0.0) as u64).saturating_sub(self.predicted_tick.0);
+        context.lagged = context.lagged.max(behind);
+        context.wake_at(now + context.tick_time);
     }
 
     fn step(&mut self, world: &mut dyn World) {
-        let tick = self.head;
+        let tick = self.predicted_tick;
         if tick.0.is_multiple_of(self.every) {
             self.save(tick, world);
         }
@@ -109,7 +113,7 @@ impl Guest {
         }
         world.step(tick, &inputs);
         self.predicted.inputs = inputs;
-        self.head = tick.next();
+        self.predicted_tick = tick.next();
     }
 
     /// Keeps the state before a tick, and what players hold.

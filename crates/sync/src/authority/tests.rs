@@ -3,4 +3,4 @@
 mod cheats;
 mod fog;
 mod guests;
-mod meadow;
+mod test_network;

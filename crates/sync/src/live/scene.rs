@@ -4,7 +4,7 @@ use core::time::Duration;
 
 use samestep_wire::{BitReader, decode_exact, encode_to_vec};
 
-use super::{Live, Moment, active};
+use super::{Live, PlayedState, active};
 use crate::{
     AdoptError, Input, Interest, PlayerId, Scene, Schema, Simulation, SmoothConfig, Table, Tick,
     TickInputs,
@@ -60,7 +60,7 @@ impl<S: Simulation> Scene for Live<S> {
             }
         });
         moment.active = active(&moment.inputs);
-        let before: Moment<S> = core::mem::replace(&mut self.now, moment);
+        let before: PlayedState<S> = core::mem::replace(&mut self.now, moment);
         self.spare.push(before);
         self.on_gone_back(tick);
         Ok(())

@@ -21,7 +21,7 @@ impl Lockstep {
     pub(crate) fn begin(&mut self, now: Duration, at: &Beginning<'_>, world: &mut dyn World) {
         let rate = world.ticks_per_second().max(1);
         self.tick_time = Duration::from_nanos(1_000_000_000 / u64::from(rate));
-        (self.start, self.slip) = (Some(at.start), at.slip);
+        (self.start, self.slip) = (Some(at.start), at.schedule_offset);
         (self.next, self.head) = (at.tick, at.tick);
         self.timeline.begin(at.tick);
         self.present.set_players(at.players);

@@ -1,7 +1,7 @@
 //! A place in a replay.
 
 use super::Replay;
-use super::ticks::{Said, TicksReader};
+use super::ticks::{BodyItem, TicksReader};
 use crate::{Tick, TickInputs};
 
 /// Walks through the ticks of a [`Replay`], which the caller passes each time.
@@ -16,7 +16,7 @@ pub(super) struct Cursor {
 
 /// What comes next in a replay.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Moment {
+pub(super) enum ReplayItem {
     /// The inputs of this tick.
     Tick(Tick),
     /// The state was replaced by the one of this segment.
@@ -44,7 +44,7 @@ impl Cursor {
         cursor.next = runs.get(cursor.run).map_or(cursor.next, |run| run.first);
         let mut inputs = TickInputs::new();
         while cursor.next < tick {
-            if !matches!(cursor.read(replay, &mut inputs), Moment::Tick(_)) {
+            if !matches!(cursor.read(replay, &mut inputs), ReplayItem::Tick(_)) {
                 break;
             }
         }
@@ -56,7 +56,7 @@ impl Cursor {
     }
 
     /// Reads on.
-    pub(super) fn read(&mut self, replay: &Replay, inputs: &mut TickInputs) -> Moment {
+    pub(super) fn read(&mut self, replay: &Replay, inputs: &mut TickInputs) -> ReplayItem {
         let segment = &replay.segments[self.segment];
         while self.next < segment.end {
             let Some(run) = segment.runs.get(self.run) else {
@@ -72,11 +72,11 @@ impl Cursor {
                 }
             };
             match said {
-                Some(Said::Tick(tick)) => {
+                Some(BodyItem::Tick(tick)) => {
                     self.next = tick.next();
-                    return Moment::Tick(tick);
+                    return ReplayItem::Tick(tick);
                 }
-                Some(Said::Checksum(..)) => {}
+                Some(BodyItem::Checksum(..)) => {}
                 None => {
                     self.run += 1;
                     self.reader = None;
@@ -84,10 +84,10 @@ impl Cursor {
             }
         }
         if self.segment + 1 == replay.segments.len() {
-            return Moment::End;
+            return ReplayItem::End;
         }
         *self = Self::at_segment(replay, self.segment + 1);
-        Moment::Replaced(self.segment)
+        ReplayItem::Replaced(self.segment)
     }
 }
 
@@ -139,17 +139,17 @@ mod tests {
         let expect =
             |cursor: &mut Cursor, read: &mut TickInputs, from: u64, to: u64, state: &[u8]| {
                 for tick in from..to {
-                    assert_eq!(cursor.read(&replay, read), Moment::Tick(Tick(tick)));
+                    assert_eq!(cursor.read(&replay, read), ReplayItem::Tick(Tick(tick)));
                     assert_eq!(*read, inputs(tick, state));
                 }
             };
         expect(&mut cursor, &mut read, 10, 5000, b"a");
-        assert_eq!(cursor.read(&replay, &mut read), Moment::Replaced(1));
+        assert_eq!(cursor.read(&replay, &mut read), ReplayItem::Replaced(1));
         expect(&mut cursor, &mut read, 5000, 5100, b"b");
-        assert_eq!(cursor.read(&replay, &mut read), Moment::Replaced(2));
+        assert_eq!(cursor.read(&replay, &mut read), ReplayItem::Replaced(2));
         expect(&mut cursor, &mut read, 6000, 6001, b"c");
-        assert_eq!(cursor.read(&replay, &mut read), Moment::End);
-        assert_eq!(cursor.read(&replay, &mut read), Moment::End);
+        assert_eq!(cursor.read(&replay, &mut read), ReplayItem::End);
+        assert_eq!(cursor.read(&replay, &mut read), ReplayItem::End);
     }
 
     #[test]
@@ -158,13 +158,16 @@ mod tests {
         let mut read = TickInputs::new();
         for tick in [10, 11, 4095, 4096, 4105, 4106, 4107, 4999] {
             let mut cursor = Cursor::at(&replay, 0, Tick(tick));
-            assert_eq!(cursor.read(&replay, &mut read), Moment::Tick(Tick(tick)));
+            assert_eq!(
+                cursor.read(&replay, &mut read),
+                ReplayItem::Tick(Tick(tick))
+            );
             assert_eq!(read, inputs(tick, b"a"));
         }
         let mut cursor = Cursor::at(&replay, 0, Tick(5000));
-        assert_eq!(cursor.read(&replay, &mut read), Moment::Replaced(1));
+        assert_eq!(cursor.read(&replay, &mut read), ReplayItem::Replaced(1));
         assert_eq!(cursor.segment(), 1);
         let mut cursor = Cursor::at(&replay, 1, Tick(5100));
-        assert_eq!(cursor.read(&replay, &mut read), Moment::Replaced(2));
+        assert_eq!(cursor.read(&replay, &mut read), ReplayItem::Replaced(2));
     }
 }

@@ -4,7 +4,7 @@ use core::fmt;
 use std::collections::BTreeMap;
 
 use super::Replay;
-use super::cursor::{Cursor, Moment};
+use super::cursor::{Cursor, ReplayItem};
 use crate::{AdoptError, Tick, TickInputs, World};
 
 /// Ticks between the states kept for going back, at first.
@@ -91,20 +91,20 @@ impl<W: World> Playback<W> {
     /// Goes on by one tick, or to the next state in the replay.
     pub fn step(&mut self) -> Result<Progress, AdoptError> {
         match self.cursor.read(&self.replay, &mut self.inputs) {
-            Moment::Tick(tick) => {
+            ReplayItem::Tick(tick) => {
                 self.world.step(tick, &self.inputs);
                 self.world.confirm(tick, &self.inputs);
                 self.tick = tick.next();
                 self.keep();
                 Ok(Progress::Stepped)
             }
-            Moment::Replaced(segment) => {
+            ReplayItem::Replaced(segment) => {
                 let (tick, checkpoint) = self.replay.checkpoint_of(segment);
                 self.world.adopt(tick, checkpoint)?;
                 self.tick = tick;
                 Ok(Progress::Replaced)
             }
-            Moment::End => Ok(Progress::Ended),
+            ReplayItem::End => Ok(Progress::Ended),
         }
     }
 

@@ -1,6 +1,6 @@
 //! Whole files: what is written is read, whatever happens to the rest of the file.
 
-use super::cursor::{Cursor, Moment};
+use super::cursor::{Cursor, ReplayItem};
 use super::*;
 use crate::PlayerId;
 
@@ -92,7 +92,7 @@ fn random_match(seed: u64) -> Match {
 fn ticks_of(replay: &Replay) -> Vec<TickInputs> {
     let mut cursor = Cursor::at_segment(replay, 0);
     let (mut inputs, mut ticks) = (TickInputs::new(), Vec::new());
-    while let Moment::Tick(_) = cursor.read(replay, &mut inputs) {
+    while let ReplayItem::Tick(_) = cursor.read(replay, &mut inputs) {
         ticks.push(inputs.clone());
     }
     ticks
@@ -188,7 +188,7 @@ fn hostile_chunks_never_panic() {
         let mut cursor = Cursor::at_segment(&replay, 0);
         let mut inputs = TickInputs::new();
         let mut moments = 0;
-        while cursor.read(&replay, &mut inputs) != Moment::End {
+        while cursor.read(&replay, &mut inputs) != ReplayItem::End {
             moments += 1;
             assert!(moments < 100_000, "seed {seed}");
         }

@@ -192,7 +192,7 @@ pub(super) struct TicksReader {
 
 /// What a body says next.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Said {
+pub(super) enum BodyItem {
     /// The inputs of this tick.
     Tick(Tick),
     /// The checksum of the state at this tick.
@@ -225,7 +225,7 @@ impl TicksReader {
         &mut self,
         body: &[u8],
         inputs: &mut TickInputs,
-    ) -> Result<Option<Said>, DecodeError> {
+    ) -> Result<Option<BodyItem>, DecodeError> {
         loop {
             if self.quiet > 0 {
                 self.quiet -= 1;
@@ -259,7 +259,7 @@ impl TicksReader {
                 _ => {
                     let tick = self.next.0.checked_sub(value);
                     let tick = tick.ok_or(DecodeError::OutOfRange)?;
-                    said = Some(Said::Checksum(Tick(tick), r.read_u64()?));
+                    said = Some(BodyItem::Checksum(Tick(tick), r.read_u64()?));
                 }
             }
             self.at = body.len() - r.remaining_bits() / 8;
@@ -276,10 +276,10 @@ impl TicksReader {
         }
     }
 
-    fn advance(&mut self) -> Said {
+    fn advance(&mut self) -> BodyItem {
         let tick = self.next;
         self.next = tick.next();
-        Said::Tick(tick)
+        BodyItem::Tick(tick)
     }
 }
 
@@ -343,10 +343,10 @@ mod tests {
                 inputs.set_view_time(PlayerId(2), view_time);
             }
             writer.tick(&inputs);
-            written.push((Said::Tick(Tick(tick)), inputs.clone()));
+            written.push((BodyItem::Tick(Tick(tick)), inputs.clone()));
             if tick % 20 == 0 {
                 writer.checksum(3, tick * 1_000_003);
-                let checked = Said::Checksum(Tick(tick - 2), tick * 1_000_003);
+                let checked = BodyItem::Checksum(Tick(tick - 2), tick * 1_000_003);
                 written.push((checked, inputs.clone()));
             }
         }

@@ -31,17 +31,17 @@ fn view(me: PeerId) -> View<'static> {
     }
 }
 
-struct Side {
+struct TestPeer {
     me: PeerId,
     fields: Two,
     replicator: Replicator,
 }
 
-impl Side {
-    fn new(me: PeerId) -> Side {
+impl TestPeer {
+    fn new(me: PeerId) -> TestPeer {
         let mut fields = Two::default();
         let replicator = Replicator::new(&mut fields).unwrap();
-        Side {
+        TestPeer {
             me,
             fields,
             replicator,
@@ -59,7 +59,7 @@ impl Side {
     }
 }
 
-fn talk(host: &mut Side, guest: &mut Side) {
+fn talk(host: &mut TestPeer, guest: &mut TestPeer) {
     loop {
         if let Some(bytes) = host.poll() {
             guest.handle(HOST, &bytes);
@@ -71,8 +71,8 @@ fn talk(host: &mut Side, guest: &mut Side) {
     }
 }
 
-fn pair() -> (Side, Side) {
-    let (mut host, mut guest) = (Side::new(HOST), Side::new(GUEST));
+fn pair() -> (TestPeer, TestPeer) {
+    let (mut host, mut guest) = (TestPeer::new(HOST), TestPeer::new(GUEST));
     talk(&mut host, &mut guest);
     (host, guest)
 }
@@ -98,10 +98,10 @@ fn a_newcomer_takes_what_the_room_knows_unless_it_has_set_its_own() {
     let (mut host, mut guest) = pair();
     guest.fields.guest.set("known".into()).unwrap();
     talk(&mut host, &mut guest);
-    let mut again = Side::new(GUEST);
+    let mut again = TestPeer::new(GUEST);
     talk(&mut host, &mut again);
     assert_eq!(*again.fields.guest, "known");
-    let mut again = Side::new(GUEST);
+    let mut again = TestPeer::new(GUEST);
     again.fields.guest.set("mine".into()).unwrap();
     again.fields.host.set(9).unwrap();
     talk(&mut host, &mut again);
@@ -113,7 +113,7 @@ fn a_newcomer_takes_what_the_room_knows_unless_it_has_set_its_own() {
 fn nobody_sets_what_is_not_theirs() {
     let (mut host, mut guest) = pair();
     // A guest that believes to be the host.
-    let mut liar = Side::new(HOST);
+    let mut liar = TestPeer::new(HOST);
     liar.fields.host.set(66).unwrap();
     while let Some(bytes) = liar.poll() {
         host.handle(GUEST, &bytes);
@@ -123,7 +123,7 @@ fn nobody_sets_what_is_not_theirs() {
     // One that goes round the host.
     guest.fields.guest.set("unchecked".into()).unwrap();
     let bytes = guest.poll().unwrap();
-    let mut other = Side::new(PeerId(2));
+    let mut other = TestPeer::new(PeerId(2));
     other.replicator.complete = true;
     other.handle(GUEST, &bytes);
     assert_eq!(*other.fields.guest, "");

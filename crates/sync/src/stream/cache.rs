@@ -4,10 +4,10 @@ use core::ops::Range;
 
 use samestep_wire::BitWriter;
 
+use super::acknowledged::Delta;
 use super::grid::Grid;
 use super::history::History;
-use super::known::Delta;
-use super::part::Place;
+use super::part::PageId;
 use super::segment;
 
 /// What a segment says.
@@ -21,18 +21,18 @@ pub(super) enum Content<'a> {
 
 #[derive(Debug, Default)]
 pub(super) struct Cache {
-    kinds: Vec<Vec<Vec<Entry>>>,
+    kinds: Vec<Vec<Vec<CachedSegment>>>,
     bytes: Vec<u8>,
     deltas: Vec<Delta>,
     scratch: Vec<u8>,
     /// Pages that have entries.
-    used: Vec<Place>,
+    used: Vec<PageId>,
     pub(super) coded: u64,
     pub(super) reused: u64,
 }
 
 #[derive(Debug)]
-struct Entry {
+struct CachedSegment {
     key: Key,
     bytes: Range<u32>,
 }
@@ -61,7 +61,7 @@ impl Cache {
         &mut self,
         grid: &Grid,
         history: &History,
-        place: Place,
+        place: PageId,
         content: Content<'_>,
     ) -> Range<u32> {
         let kind = usize::from(place.kind);
@@ -73,7 +73,7 @@ impl Cache {
             pages.resize_with(place.page as usize + 1, Vec::new);
         }
         let entries = &mut pages[place.page as usize];
-        let is_it = |entry: &&Entry| entry.key.is(content, &self.deltas);
+        let is_it = |entry: &&CachedSegment| entry.key.is(content, &self.deltas);
         if let Some(entry) = entries.iter().find(is_it) {
             self.reused += 1;
             return entry.bytes.clone();
@@ -92,7 +92,7 @@ impl Cache {
         let begin = self.bytes.len() as u32;
         self.bytes.extend_from_slice(&self.scratch[..len]);
         let bytes = begin..self.bytes.len() as u32;
-        entries.push(Entry {
+        entries.push(CachedSegment {
             key: Key::new(content, &mut self.deltas),
             bytes: bytes.clone(),
         });
@@ -131,7 +131,13 @@ impl Key {
     }
 }
 
-fn code(grid: &Grid, history: &History, place: Place, content: Content<'_>, w: &mut BitWriter<'_>) {
+fn code(
+    grid: &Grid,
+    history: &History,
+    place: PageId,
+    content: Content<'_>,
+    w: &mut BitWriter<'_>,
+) {
     let versions = history.page(place).expect("only known pages are coded");
     let tick = history.latest().expect("there is a snapshot");
     match content {

@@ -2,18 +2,18 @@
 
 use std::collections::VecDeque;
 
+use super::acknowledged::Acknowledged;
 use super::history::History;
-use super::known::Known;
-use super::part::Place;
+use super::part::PageId;
 use crate::Tick;
 
 #[derive(Debug, Default)]
 pub(super) struct Client {
-    kinds: Vec<Vec<Known>>,
+    kinds: Vec<Vec<Acknowledged>>,
     next_number: u32,
     /// Parts that are not confirmed and may still be, in the order of their numbers; the last has the one before the next.
     parts: VecDeque<Option<InFlight>>,
-    free: Vec<Vec<Place>>,
+    free: Vec<Vec<PageId>>,
 }
 
 /// A part on its way.
@@ -21,7 +21,7 @@ pub(super) struct Client {
 struct InFlight {
     tick: Tick,
     /// The pages that it mentions.
-    pages: Vec<Place>,
+    pages: Vec<PageId>,
 }
 
 impl Client {
@@ -30,8 +30,8 @@ impl Client {
         let mut client = Client::default();
         for pages in history.kinds() {
             let known = pages.iter().map(|versions| match versions.at(tick) {
-                Some(page) => Known::all_of(page, tick),
-                None => Known::default(),
+                Some(page) => Acknowledged::all_of(page, tick),
+                None => Acknowledged::default(),
             });
             client.kinds.push(known.collect());
         }
@@ -50,18 +50,18 @@ impl Client {
         }
         for (known, pages) in self.kinds.iter_mut().zip(history.kinds()) {
             if known.len() < pages.len() {
-                known.resize_with(pages.len(), Known::default);
+                known.resize_with(pages.len(), Acknowledged::default);
             }
         }
     }
 
     /// What is known of a page; there is [room](Self::grow) for it.
-    pub(super) fn known(&mut self, place: Place) -> &mut Known {
+    pub(super) fn known(&mut self, place: PageId) -> &mut Acknowledged {
         &mut self.kinds[usize::from(place.kind)][place.page as usize]
     }
 
     /// The next part is complete, and mentions these pages.
-    pub(super) fn on_part(&mut self, tick: Tick, pages: &[Place]) {
+    pub(super) fn on_part(&mut self, tick: Tick, pages: &[PageId]) {
         let mut list = self.free.pop().unwrap_or_default();
         list.extend_from_slice(pages);
         self.parts.push_back(Some(InFlight { tick, pages: list }));

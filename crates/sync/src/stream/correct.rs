@@ -4,7 +4,7 @@ use super::grid::Grid;
 use super::page::{PAGE_ROWS, Page, rows_of};
 use super::store::history::{History, Version, holds};
 use super::store::rows::{Piece, least_cell};
-use super::store::{Known, Store};
+use super::store::{KnownKind, Store};
 use crate::Tick;
 use crate::entities::EntityId;
 use crate::table::{Kind, Rows, Table};
@@ -89,7 +89,7 @@ impl View<'_> {
     }
 
     /// All rows are certain.
-    fn correct_all(&self, known: &mut Known, rows: &mut Rows) -> bool {
+    fn correct_all(&self, known: &mut KnownKind, rows: &mut Rows) -> bool {
         known.unheard.clear();
         let mut pieces = Vec::new();
         known.pieces(true, self.tick, &mut pieces);
@@ -140,7 +140,7 @@ impl View<'_> {
     }
 
     /// Some rows are certain.
-    fn correct_some(&self, known: &mut Known, rows: &mut Rows) -> bool {
+    fn correct_some(&self, known: &mut KnownKind, rows: &mut Rows) -> bool {
         let width = self.width();
         let mut pieces = Vec::new();
         known.pieces(true, self.tick, &mut pieces);
@@ -183,7 +183,7 @@ impl View<'_> {
     }
 
     /// If the same entities are there, they are in the authority's order.
-    fn reorder(&self, known: &Known, rows: &mut Rows, pieces: &[Piece]) -> bool {
+    fn reorder(&self, known: &KnownKind, rows: &mut Rows, pieces: &[Piece]) -> bool {
         let count: usize = pieces.iter().map(|p| p.rows.count_ones() as usize).sum();
         if count != rows.count {
             return false;
@@ -224,7 +224,7 @@ impl View<'_> {
     }
 
     /// Drops what is known to be gone, and what was never told of.
-    fn drop_gone(&self, known: &mut Known, rows: &mut Rows) -> bool {
+    fn drop_gone(&self, known: &mut KnownKind, rows: &mut Rows) -> bool {
         let (width, count) = (self.width(), rows.count);
         let mut kept = 0;
         for at in 0..count {
@@ -246,7 +246,7 @@ impl View<'_> {
     }
 
     /// Whether an entity is gone. It may have gone to a row of which nothing newer has arrived, so it is only once that is out of the question.
-    fn is_gone(&self, known: &mut Known, id: EntityId) -> bool {
+    fn is_gone(&self, known: &mut KnownKind, id: EntityId) -> bool {
         let number = id.number();
         if known.moves.contains_key(&number) {
             return false;
@@ -277,7 +277,7 @@ impl View<'_> {
     /// Rows without ids are what is in their place.
     fn correct_list(
         &self,
-        known: &mut Known,
+        known: &mut KnownKind,
         rows: &mut Rows,
         is_certain: bool,
         is_first: bool,
@@ -313,7 +313,7 @@ impl View<'_> {
     /// Makes a list as long as is known.
     fn resize_list(
         &self,
-        known: &Known,
+        known: &KnownKind,
         rows: &mut Rows,
         pieces: &[Piece],
         is_certain: bool,

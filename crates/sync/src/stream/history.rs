@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::grid::Grid;
 use super::page::{Column, PAGE_ROWS, Page, first_rows};
-use super::part::Place;
+use super::part::PageId;
 use crate::Tick;
 use crate::table::Table;
 
@@ -76,7 +76,7 @@ impl History {
         &self.kinds
     }
 
-    pub(super) fn page(&self, place: Place) -> Option<&Versions> {
+    pub(super) fn page(&self, place: PageId) -> Option<&Versions> {
         let pages = self.kinds.get(usize::from(place.kind))?;
         pages.get(place.page as usize)
     }

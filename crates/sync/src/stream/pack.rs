@@ -4,13 +4,13 @@ use core::ops::Range;
 
 use samestep_wire::{BitWriter, varint_bits};
 
+use super::acknowledged::Delta;
 use super::cache::{Cache, Content};
 use super::client::Client;
 use super::grid::Grid;
 use super::history::History;
-use super::known::Delta;
 use super::page::{MAX_PAGES, rows_of};
-use super::part::{MAX_HEADER, MAX_STEP, PartHeader, Place, write_header, write_step};
+use super::part::{MAX_HEADER, MAX_STEP, PageId, PartHeader, write_header, write_step};
 use super::segment::{self, MAX_BASELINES};
 use crate::Tick;
 
@@ -26,7 +26,7 @@ pub struct PacketPart {
 /// What a client lacks of a page.
 #[derive(Clone, Debug)]
 pub(super) struct Missing {
-    pub(super) place: Place,
+    pub(super) place: PageId,
     pub(super) fresh: u64,
     pub(super) gone: u64,
     /// Which of a list of differences.
@@ -55,7 +55,7 @@ impl Missing {
 pub(super) struct Scratch {
     body: Vec<u8>,
     segments: Vec<Range<u32>>,
-    told: Vec<Place>,
+    told: Vec<PageId>,
 }
 
 pub(super) struct Packing<'a> {
@@ -71,8 +71,8 @@ pub(super) struct Packing<'a> {
     pub(super) tick: Tick,
     pub(super) oldest: Tick,
     /// Where the current part begins, and its last segment.
-    from: Place,
-    place: Place,
+    from: PageId,
+    place: PageId,
     pub(super) rows: u64,
     pub(super) bytes: u64,
 }
@@ -109,8 +109,8 @@ impl<'a> Packing<'a> {
             scratch,
             deltas,
             part_bytes,
-            from: Place::default(),
-            place: Place::default(),
+            from: PageId::default(),
+            place: PageId::default(),
             rows: 0,
             bytes: 0,
         }
@@ -128,7 +128,7 @@ impl<'a> Packing<'a> {
     }
 
     /// Leaves whole pages open.
-    pub(super) fn open_pages(&mut self, place: Place, pages: u32) {
+    pub(super) fn open_pages(&mut self, place: PageId, pages: u32) {
         self.make_room(place, MAX_STEP + OPEN_PAGES);
         self.segment(place, |w| segment::write_open_pages(pages, w));
     }
@@ -149,7 +149,7 @@ impl<'a> Packing<'a> {
         if bytes > self.room() && told.count_ones() > 1 {
             let (low, high) = halves(told);
             self.rows(missing, low);
-            self.close(Place {
+            self.close(PageId {
                 page: place.page + 1,
                 ..place
             });
@@ -209,7 +209,7 @@ impl<'a> Packing<'a> {
         segments.map(|segment| segment.len() + 1).sum()
     }
 
-    fn code_segment(&mut self, place: Place, content: Content<'_>) {
+    fn code_segment(&mut self, place: PageId, content: Content<'_>) {
         let segment = self.cache.segment(self.grid, self.history, place, content);
         self.scratch.segments.push(segment);
     }
@@ -256,14 +256,14 @@ impl<'a> Packing<'a> {
     }
 
     /// Begins the next part with this page if it does not fit.
-    fn make_room(&mut self, place: Place, bytes: usize) {
+    fn make_room(&mut self, place: PageId, bytes: usize) {
         if bytes > self.room() && !self.scratch.body.is_empty() {
             self.close(place);
             (self.from, self.place) = (place, place);
         }
     }
 
-    fn step(&mut self, place: Place) {
+    fn step(&mut self, place: PageId) {
         let mut buffer = [0; MAX_STEP];
         let mut w = BitWriter::new(&mut buffer);
         write_step(self.place, place, &mut w);
@@ -272,7 +272,7 @@ impl<'a> Packing<'a> {
         self.place = place;
     }
 
-    fn segment(&mut self, place: Place, write: impl FnOnce(&mut BitWriter<'_>)) {
+    fn segment(&mut self, place: PageId, write: impl FnOnce(&mut BitWriter<'_>)) {
         self.step(place);
         let mut buffer = [0; 16];
         let mut w = BitWriter::new(&mut buffer);
@@ -283,13 +283,13 @@ impl<'a> Packing<'a> {
 
     /// Ends the last part, which reaches to the end of all pages.
     pub(super) fn finish(&mut self) {
-        self.close(Place {
+        self.close(PageId {
             kind: self.grid.kinds() as u16,
             page: 0,
         });
     }
 
-    fn close(&mut self, to: Place) {
+    fn close(&mut self, to: PageId) {
         let number = self.client.next_number();
         let mut header = [0; MAX_HEADER];
         let mut w = BitWriter::new(&mut header);

@@ -9,7 +9,7 @@ use crate::Tick;
 
 /// A page of a kind; they are ordered by kind, then by page.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
-pub(crate) struct Place {
+pub(crate) struct PageId {
     /// By its place in the schema. In the end of a range it may be the number of kinds: all of the last one.
     pub(crate) kind: u16,
     pub(crate) page: u32,
@@ -26,21 +26,21 @@ pub(crate) struct PartHeader {
     /// (A part that was overtaken has an older one; if that has been forgotten, the part is of no use.)
     pub(crate) oldest: Tick,
     /// It speaks of the pages from here
-    pub(crate) from: Place,
-    /// up to here, which is not included. All rows of them that no [`Said`] mentions have not changed: they are at `tick` what they are in the
+    pub(crate) from: PageId,
+    /// up to here, which is not included. All rows of them that no [`PartContent`] mentions have not changed: they are at `tick` what they are in the
     /// newest version not after `tick`, of rows never heard of: not there.
-    pub(crate) to: Place,
+    pub(crate) to: PageId,
 }
 
 /// What a part says about some pages, in ascending order.
 #[derive(Clone, PartialEq, Debug)]
-pub(crate) enum Said {
+pub(crate) enum PartContent {
     /// About one page. It is mentioned once in a part.
-    Page(Update),
+    Page(PageUpdate),
     /// Nothing: rows of these pages may have changed.
     Open {
         /// The first.
-        place: Place,
+        place: PageId,
         /// How many, 1 or more; all within the range of the part.
         pages: u32,
     },
@@ -48,8 +48,8 @@ pub(crate) enum Said {
 
 /// What rows of a page are at the part's tick.
 #[derive(Clone, PartialEq, Debug)]
-pub(crate) struct Update {
-    pub(crate) place: Place,
+pub(crate) struct PageUpdate {
+    pub(crate) place: PageId,
     /// The rows of which the part says what they are: `values.present` tells whether they are there. Never hidden ones: those are not there.
     pub(crate) rows: u64,
     /// The rows that have not changed since what the receiver knows, as those of pages that are not mentioned. Nothing is said
@@ -60,7 +60,7 @@ pub(crate) struct Update {
 }
 
 /// Finds what rows were: of each row of a page the newest version not after a tick.
-pub(crate) type FindBaseline<'a> = dyn FnMut(Place, Tick) -> Option<Page> + 'a;
+pub(crate) type FindBaseline<'a> = dyn FnMut(PageId, Tick) -> Option<Page> + 'a;
 
 /// Reads the header alone.
 pub(crate) fn read_header(grid: &Grid, bytes: &[u8]) -> Result<PartHeader, DecodeError> {
@@ -74,7 +74,7 @@ pub(crate) fn read(
     grid: &Grid,
     bytes: &[u8],
     baseline: &mut FindBaseline<'_>,
-    each: &mut dyn FnMut(Said),
+    each: &mut dyn FnMut(PartContent),
 ) -> Result<PartHeader, DecodeError> {
     let mut r = BitReader::new(bytes);
     let header = header(grid, &mut r)?;
@@ -96,18 +96,18 @@ pub(crate) fn read(
 struct Reading<'a> {
     grid: &'a Grid,
     header: PartHeader,
-    place: Place,
+    place: PageId,
     /// Pages before this have been left open.
-    open_to: Place,
-    current: Option<Update>,
+    open_to: PageId,
+    current: Option<PageUpdate>,
 }
 
 impl Reading<'_> {
-    fn finish_page(&mut self, each: &mut dyn FnMut(Said)) {
+    fn finish_page(&mut self, each: &mut dyn FnMut(PartContent)) {
         if let Some(mut update) = self.current.take() {
             let columns = self.grid.columns(usize::from(update.place.kind));
             update.values.prepare(columns);
-            each(Said::Page(update));
+            each(PartContent::Page(update));
         }
     }
 
@@ -115,7 +115,7 @@ impl Reading<'_> {
         &mut self,
         r: &mut BitReader<'_>,
         baseline: &mut FindBaseline<'_>,
-        each: &mut dyn FnMut(Said),
+        each: &mut dyn FnMut(PartContent),
     ) -> Result<(), DecodeError> {
         let place = step(self.place, r)?;
         let is_new = self.current.as_ref().is_none_or(|u| u.place != place);
@@ -130,16 +130,16 @@ impl Reading<'_> {
         let head = segment::read_head(self.header.tick, r)?;
         if let Head::OpenPages(pages) = head {
             let end = place.page.saturating_add(pages);
-            let to = Place { page: end, ..place };
+            let to = PageId { page: end, ..place };
             if self.current.is_some() || end > MAX_PAGES || to > self.header.to {
                 return Err(DecodeError::OutOfRange);
             }
             self.open_to = to;
-            each(Said::Open { place, pages });
+            each(PartContent::Open { place, pages });
             return Ok(());
         }
         let columns = self.grid.columns(kind);
-        let update = self.current.get_or_insert_with(|| Update {
+        let update = self.current.get_or_insert_with(|| PageUpdate {
             place,
             rows: 0,
             unchanged: u64::MAX,
@@ -189,7 +189,7 @@ fn header(grid: &Grid, r: &mut BitReader<'_>) -> Result<PartHeader, DecodeError>
     let age = r.read_varint()?;
     let oldest = tick.checked_sub(age).ok_or(DecodeError::OutOfRange)?;
     let (from, to) = (read_place(r)?, read_place(r)?);
-    let end = Place {
+    let end = PageId {
         kind: grid.kinds() as u16,
         page: 0,
     };
@@ -218,11 +218,11 @@ pub(super) fn write_header(header: &PartHeader, w: &mut BitWriter<'_>) {
     }
 }
 
-fn read_place(r: &mut BitReader<'_>) -> Result<Place, DecodeError> {
+fn read_place(r: &mut BitReader<'_>) -> Result<PageId, DecodeError> {
     let kind = u16::try_from(r.read_varint()?).map_err(|_| DecodeError::OutOfRange)?;
     let page = u32::try_from(r.read_varint()?).map_err(|_| DecodeError::OutOfRange)?;
     match page <= MAX_PAGES {
-        true => Ok(Place { kind, page }),
+        true => Ok(PageId { kind, page }),
         false => Err(DecodeError::OutOfRange),
     }
 }
@@ -231,7 +231,7 @@ fn read_place(r: &mut BitReader<'_>) -> Result<Place, DecodeError> {
 pub(super) const MAX_STEP: usize = 1 + 3 + 5;
 
 /// Where the next segment is, seen from the last one: twice the pages further on; or 1, the kinds further on, the page.
-pub(super) fn write_step(from: Place, to: Place, w: &mut BitWriter<'_>) {
+pub(super) fn write_step(from: PageId, to: PageId, w: &mut BitWriter<'_>) {
     if from.kind == to.kind {
         w.write_varint(u64::from(to.page - from.page) << 1);
     } else {
@@ -241,7 +241,7 @@ pub(super) fn write_step(from: Place, to: Place, w: &mut BitWriter<'_>) {
     }
 }
 
-fn step(from: Place, r: &mut BitReader<'_>) -> Result<Place, DecodeError> {
+fn step(from: PageId, r: &mut BitReader<'_>) -> Result<PageId, DecodeError> {
     let step = r.read_varint()?;
     let (kinds, page) = match step {
         1 => match r.read_varint()? {
@@ -253,7 +253,7 @@ fn step(from: Place, r: &mut BitReader<'_>) -> Result<Place, DecodeError> {
     };
     let kind = u64::from(from.kind).checked_add(kinds);
     let place = || {
-        Some(Place {
+        Some(PageId {
             kind: u16::try_from(kind?).ok()?,
             page: u32::try_from(page?).ok()?,
         })

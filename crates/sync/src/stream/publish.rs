@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use super::acknowledged::Delta;
 use super::cache::Cache;
 use super::client::Client;
 use super::grid::Grid;
 use super::history::History;
-use super::known::Delta;
 use super::pack::{Missing, PacketPart, Packing, Scratch};
 use super::page::{PAGE_ROWS, first_rows, rows_of};
-use super::part::Place;
+use super::part::PageId;
 use super::priority;
 use crate::interest::Interest;
 use crate::table::{Schema, Table};
@@ -246,7 +246,7 @@ fn find_missing(
         let before = missing.len();
         let has_ids = grid.has_ids(kind);
         for (page, versions) in pages.iter().enumerate() {
-            let place = Place {
+            let place = PageId {
                 kind: kind as u16,
                 page: page as u32,
             };

@@ -7,7 +7,7 @@ use super::jitter_buffer::Interpolation;
 use super::page::{PAGE_ROWS, Page, rows_of};
 use super::store::history::{History, holds};
 use super::store::rows::{Piece, write_rows};
-use super::store::{Known, Store};
+use super::store::{KnownKind, Store};
 use crate::math::double as math;
 use crate::table::{Rows, Table};
 
@@ -25,7 +25,7 @@ use motion::Values;
 
 /// What is shown: a time in ticks, and how to get there.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(super) struct Moment {
+pub(super) struct SampleTime {
     pub(super) ticks: f64,
     how: Interpolation,
     /// Ticks.
@@ -55,7 +55,7 @@ impl Store {
         extrapolate_ticks: f64,
         table: &mut Table,
     ) {
-        let moment = Moment {
+        let moment = SampleTime {
             ticks,
             how,
             extrapolate: math::max(extrapolate_ticks, 0.0),
@@ -104,7 +104,7 @@ impl Store {
     }
 }
 
-impl Moment {
+impl SampleTime {
     /// The tick that has been reached.
     fn tick(&self) -> u64 {
         // A cast cuts off, and what is below is 0.
@@ -116,7 +116,7 @@ impl Moment {
         &self,
         grid: &Grid,
         blending: &Blending,
-        known: &Known,
+        known: &KnownKind,
         piece: &Piece,
         values: &mut Values,
         rows: &mut Rows,
@@ -154,7 +154,7 @@ impl Moment {
         &self,
         grid: &Grid,
         blending: &Blending,
-        known: &Known,
+        known: &KnownKind,
         piece: &Piece,
         row: usize,
         values: &mut Values,

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use samestep_wire::{BitReader, BitWriter, DecodeError, varint_bits};
 
+use super::acknowledged::Delta;
 use super::column;
 use super::grid::Grid;
 use super::history::Versions;
-use super::known::Delta;
 use super::page::{PAGE_ROWS, Page, rows_of};
 use crate::Tick;
 

@@ -6,8 +6,8 @@ use samestep_wire::DecodeError;
 
 use super::grid::Grid;
 use super::page::{PAGE_ROWS, Page, first_rows};
-use super::part::{self, PartHeader, Place, Said, Update};
-use super::sample::{Blending, Moment, Scratch};
+use super::part::{self, PageId, PageUpdate, PartContent, PartHeader};
+use super::sample::{Blending, SampleTime, Scratch};
 use crate::Tick;
 use crate::entities::{Entities, EntityId};
 use crate::table::{Schema, Table};
@@ -42,25 +42,25 @@ const MOST: usize = 160;
 pub struct Store {
     pub(super) schema: Schema,
     pub(super) grid: Grid,
-    pub(super) kinds: Vec<Known>,
+    pub(super) kinds: Vec<KnownKind>,
     pub(super) blending: Vec<Blending>,
     /// What was shown last, and how.
-    pub(super) shown: Option<Moment>,
+    pub(super) shown: Option<SampleTime>,
     pub(super) glide_ticks: f64,
     pub(super) scratch: Scratch,
     pub(super) ticks: Ticks,
     numbers: Numbers,
     /// Cells of all pages.
     cells: usize,
-    said: Vec<Said>,
+    contents: Vec<PartContent>,
     /// What the part that is being read refers to.
-    baselines: Vec<(Place, u64)>,
+    baselines: Vec<(PageId, u64)>,
     stats: StoreStats,
 }
 
 /// What is known of a kind.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Known {
+pub(super) struct KnownKind {
     pub(super) pages: Vec<Option<Box<History>>>,
     /// The row where each entity was put last.
     pub(super) places: Entities<u32>,
@@ -109,7 +109,7 @@ impl Store {
     pub fn new(schema: Schema) -> Store {
         let kinds = schema.kinds();
         let mut known = Vec::new();
-        known.resize(kinds.len(), Known::default());
+        known.resize(kinds.len(), KnownKind::default());
         Store {
             grid: Grid::new(&schema),
             blending: kinds
@@ -124,7 +124,7 @@ impl Store {
             ticks: Ticks::new(kinds.len()),
             numbers: Numbers::default(),
             cells: 0,
-            said: Vec::new(),
+            contents: Vec::new(),
             baselines: Vec::new(),
             stats: StoreStats::default(),
             schema,
@@ -160,7 +160,7 @@ impl Store {
         let mut is_lacking = false;
         let baselines = &mut self.baselines;
         baselines.clear();
-        let mut baseline = |place: Place, tick: Tick| {
+        let mut baseline = |place: PageId, tick: Tick| {
             let history = kinds[usize::from(place.kind)].history(place.page);
             let page = history.and_then(|history| history.baseline(tick.0));
             let first = history.map_or(u64::MAX, |history| history.versions[0].tick);
@@ -168,7 +168,7 @@ impl Store {
             baselines.push((place, tick.0));
             page
         };
-        let mut said = core::mem::take(&mut self.said);
+        let mut said = core::mem::take(&mut self.contents);
         said.clear();
         let read = part::read(grid, bytes, &mut baseline, &mut |what| said.push(what));
         let fits = read.is_ok() && self.makes_room(&said);
@@ -177,7 +177,7 @@ impl Store {
             self.numbers.insert(header.number);
             self.stats.parts += 1;
         }
-        self.said = said;
+        self.contents = said;
         match read {
             Ok(_) if fits => Ok(self.received(&header, true)),
             Ok(_) => Err(DecodeError::OutOfRange),
@@ -249,13 +249,13 @@ impl Store {
                     let column = std::sync::Arc::make_mut(column);
                     self.grid.read_column(kind, place, rows, number, column);
                 }
-                let place = Place {
+                let place = PageId {
                     kind: kind as u16,
                     page: number as u32,
                 };
                 self.say(
                     tick.0,
-                    &Update {
+                    &PageUpdate {
                         place,
                         rows: u64::MAX,
                         unchanged: 0,
@@ -278,10 +278,10 @@ impl Store {
     }
 
     /// Whether there is room for what is said.
-    fn makes_room(&mut self, said: &[Said]) -> bool {
+    fn makes_room(&mut self, said: &[PartContent]) -> bool {
         let mut cells = self.cells;
         for what in said {
-            if let Said::Page(update) = what {
+            if let PartContent::Page(update) = what {
                 let kind = usize::from(update.place.kind);
                 if self.kinds[kind].history(update.place.page).is_none() {
                     cells += PAGE_ROWS * (1 + self.grid.columns(kind));
@@ -291,7 +291,7 @@ impl Store {
         cells <= Table::MAX_CELLS
     }
 
-    fn apply(&mut self, header: &PartHeader, said: &[Said]) {
+    fn apply(&mut self, header: &PartHeader, said: &[PartContent]) {
         let tick = header.tick.0;
         let is_later = self.ticks.latest().is_some_and(|latest| tick > latest);
         if is_later {
@@ -301,15 +301,15 @@ impl Store {
         let mut from = header.from;
         for what in said {
             let (place, pages) = match what {
-                Said::Page(update) => (update.place, 1),
-                Said::Open { place, pages } => (*place, *pages),
+                PartContent::Page(update) => (update.place, 1),
+                PartContent::Open { place, pages } => (*place, *pages),
             };
             self.confirm(tick, from, place);
-            from = Place {
+            from = PageId {
                 page: place.page.saturating_add(pages),
                 ..place
             };
-            if let Said::Page(update) = what {
+            if let PartContent::Page(update) = what {
                 self.say(tick, update);
             }
         }
@@ -317,7 +317,7 @@ impl Store {
     }
 
     /// Nothing has changed in these pages.
-    fn confirm(&mut self, tick: u64, from: Place, to: Place) {
+    fn confirm(&mut self, tick: u64, from: PageId, to: PageId) {
         for kind in from.kind..=to.kind {
             let Some(known) = self.kinds.get_mut(usize::from(kind)) else {
                 break;
@@ -350,7 +350,7 @@ impl Store {
     }
 
     /// What a page is at a tick.
-    fn say(&mut self, tick: u64, update: &Update) {
+    fn say(&mut self, tick: u64, update: &PageUpdate) {
         let (kind, number) = (usize::from(update.place.kind), update.place.page as usize);
         let has_ids = self.grid.has_ids(kind);
         self.stats.rows += u64::from(update.rows.count_ones());
@@ -423,9 +423,9 @@ impl Store {
 
     /// Entities that have long been where they are have not moved.
     fn forget_moves(&mut self) {
-        let moving = |known: &&mut Known| !known.moves.is_empty();
+        let moving = |known: &&mut KnownKind| !known.moves.is_empty();
         for known in self.kinds.iter_mut().filter(moving) {
-            let Known {
+            let KnownKind {
                 pages,
                 moves,
                 places,
@@ -455,7 +455,7 @@ impl Store {
     }
 }
 
-impl Known {
+impl KnownKind {
     pub(super) fn history(&self, page: u32) -> Option<&History> {
         self.pages.get(page as usize)?.as_deref()
     }
@@ -520,7 +520,7 @@ fn trim(
     history: &mut History,
     places: &mut Entities<u32>,
     page: usize,
-    (needed, shown): (u64, Option<&Moment>),
+    (needed, shown): (u64, Option<&SampleTime>),
 ) {
     loop {
         let versions = &history.versions;

@@ -6,7 +6,7 @@ use samestep_wire::DecodeError;
 
 use super::grid::Grid;
 use super::page::{PAGE_ROWS, Page, first_rows, rows_of};
-use super::part::{self, PartHeader, Place, Said};
+use super::part::{self, PageId, PartContent, PartHeader};
 use super::{PacketPart, Publisher, PublisherConfig};
 use crate::interest::{Interest, Relevance};
 use crate::random::Rng;
@@ -139,7 +139,7 @@ impl Truth {
         truth
     }
 
-    fn row(&self, place: Place, row: usize) -> Option<Vec<i64>> {
+    fn row(&self, place: PageId, row: usize) -> Option<Vec<i64>> {
         let page = self.kinds[usize::from(place.kind)].get(place.page as usize)?;
         value(page, row)
     }
@@ -157,10 +157,10 @@ fn value(page: &Page, row: usize) -> Option<Vec<i64>> {
 /// All versions of all pages.
 struct Receiver {
     grid: Grid,
-    versions: BTreeMap<Place, Vec<(Tick, u64, Page)>>,
+    versions: BTreeMap<PageId, Vec<(Tick, u64, Page)>>,
     numbers: Vec<u32>,
     /// When something about a row was certain last.
-    certain: BTreeMap<(Place, usize), Tick>,
+    certain: BTreeMap<(PageId, usize), Tick>,
     oldest: Tick,
 }
 
@@ -178,7 +178,7 @@ impl Receiver {
     fn seed(&mut self, tick: Tick, truth: &Truth) {
         for (kind, pages) in truth.kinds.iter().enumerate() {
             for (page, values) in pages.iter().enumerate() {
-                let place = Place {
+                let place = PageId {
                     kind: kind as u16,
                     page: page as u32,
                 };
@@ -189,7 +189,7 @@ impl Receiver {
     }
 
     /// Of each row the newest not after a tick.
-    fn page_at(&self, place: Place, tick: Tick) -> Page {
+    fn page_at(&self, place: PageId, tick: Tick) -> Page {
         let mut page = Page::empty(self.grid.columns(usize::from(place.kind)));
         for row in 0..PAGE_ROWS {
             let versions = self.versions.get(&place).into_iter().flatten();
@@ -207,7 +207,7 @@ impl Receiver {
         page
     }
 
-    fn read(&self, bytes: &[u8]) -> Result<(PartHeader, Vec<Said>), DecodeError> {
+    fn read(&self, bytes: &[u8]) -> Result<(PartHeader, Vec<PartContent>), DecodeError> {
         let mut said = Vec::new();
         let header = part::read(
             &self.grid,
@@ -228,12 +228,12 @@ impl Receiver {
         let mut open = BTreeMap::new();
         for said in said {
             match said {
-                Said::Open { place, pages } => {
+                PartContent::Open { place, pages } => {
                     for page in place.page..place.page + pages {
-                        open.insert(Place { page, ..place }, u64::MAX);
+                        open.insert(PageId { page, ..place }, u64::MAX);
                     }
                 }
-                Said::Page(update) => {
+                PartContent::Page(update) => {
                     open.insert(update.place, !update.rows & !update.unchanged);
                     let versions = self.versions.entry(update.place).or_default();
                     versions.push((header.tick, update.rows, update.values));
@@ -242,7 +242,7 @@ impl Receiver {
         }
         for kind in 0..self.grid.kinds() as u16 {
             for page in 0..truth.end() as u32 + 2 {
-                let place = Place { kind, page };
+                let place = PageId { kind, page };
                 if place < header.from || place >= header.to {
                     continue;
                 }
@@ -292,7 +292,7 @@ impl Receiver {
     fn has(&self, tick: Tick, truth: &Truth) -> bool {
         let mut places: Vec<_> = self.versions.keys().copied().collect();
         for (kind, pages) in truth.kinds.iter().enumerate() {
-            places.extend((0..pages.len()).map(|page| Place {
+            places.extend((0..pages.len()).map(|page| PageId {
                 kind: kind as u16,
                 page: page as u32,
             }));

@@ -12,7 +12,7 @@ pub(crate) struct Beginning<'a> {
     /// When tick 0 was due, before anything slipped.
     pub(crate) start: Duration,
     /// How much later than planned everything happens since.
-    pub(crate) slip: Duration,
+    pub(crate) schedule_offset: Duration,
     /// Whether everyone's world is in the same state.
     pub(crate) is_known: bool,
     /// Who is present, in ascending order.

@@ -3,7 +3,9 @@
 use core::time::Duration;
 
 use super::message::{Checkpoint, Message};
-use super::{Before, Beginning, Decree, Handover, Lent, Switch, SwitchableModel, policy};
+use super::{
+    Beginning, Handover, LentWorld, PlannedChange, PreviousModel, Switch, SwitchableModel, policy,
+};
 use crate::{
     AdoptError, Delivery, Member, Model, ModelEvent, Outgoing, PeerId, PlayerId, Status,
     SwitchConditions, World,
@@ -24,84 +26,84 @@ const APPLIED_EVERY: Duration = Duration::from_millis(250);
 
 impl Switch {
     pub(super) fn advance_running(&mut self, now: Duration, world: &mut dyn World) {
-        let mut lent = Lent::new(world, &mut self.book);
+        let mut lent = LentWorld::new(world, &mut self.observed);
         self.running.advance(now, &mut lent);
-        self.learn(now);
+        self.note_applied(now);
     }
 
     /// Goes on with another model if it is time.
     pub(super) fn change(&mut self, now: Duration, world: &mut dyn World) -> bool {
         if let Some(since) = self.handover.as_ref().map(|handover| handover.since) {
-            let shown = |decree: Decree| self.running.has_shown(now, decree.tick);
-            if now < since + SEEN && !self.decree.is_none_or(shown) {
+            let shown = |change: PlannedChange| self.running.has_shown(now, change.tick);
+            if now < since + SEEN && !self.change.is_none_or(shown) {
                 self.wake_at(now + self.tick_time);
                 return false;
             }
             return self.take_handover(now, world);
         }
-        let Some(decree) = self.decree else {
+        let Some(change) = self.change else {
             return false;
         };
         let settled = self.running.status().confirmed_tick;
         let knows_all = self.leads() || self.running.is_same_everywhere();
-        if !knows_all || settled < decree.tick {
+        if !knows_all || settled < change.tick {
             return false;
         }
-        if settled > decree.tick {
+        if settled > change.tick {
             // It had not heard of the change in time.
             self.next_ask.get_or_insert(now);
             return false;
         }
-        self.pass(now, decree, world);
-        self.hear_early(now);
+        self.pass(now, change, world);
+        self.handle_early(now);
         true
     }
 
     /// Everything before a tick is settled: another model goes on from there.
-    fn pass(&mut self, now: Duration, decree: Decree, world: &mut dyn World) {
-        let Some((start, slip)) = self.running.schedule() else {
+    fn pass(&mut self, now: Duration, change: PlannedChange, world: &mut dyn World) {
+        let Some((start, schedule_offset)) = self.running.schedule() else {
             return;
         };
         let was_same = self.running.is_same_everywhere();
         self.began = was_same.then(|| world.checksum());
-        let Some(running) = self.replace_running(decree.which) else {
+        let Some(running) = self.replace_running(change.which) else {
             return;
         };
-        let players = self.book.players.clone();
-        self.book.release_all(world);
+        let players = self.observed.players.clone();
+        self.observed.release_all(world);
         self.introduce(now);
         let at = Beginning {
-            tick: decree.tick,
+            tick: change.tick,
             start,
-            slip,
+            schedule_offset,
             is_known: was_same,
             players: &players,
         };
-        let mut lent = Lent::new(world, &mut self.book);
+        let mut lent = LentWorld::new(world, &mut self.observed);
         self.running.begin(now, &at, &mut lent);
-        self.enter(now, self.epoch + 1, decree.which);
+        self.enter(now, self.epoch + 1, change.which);
         if !self.leads() {
-            self.quiet = self.said.is_unsure();
+            self.quiet = self.sent_inputs.is_uncertain();
             if !self.quiet {
-                self.said.say_again();
+                self.sent_inputs.give_again();
             }
             let epoch = self.epoch;
-            return self.say_to_authority(&Message::Passed { epoch });
+            return self.send_to_authority(&Message::Passed { epoch });
         }
-        self.said.say_again();
-        self.before.push(Before {
+        self.sent_inputs.give_again();
+        self.before.push(PreviousModel {
             epoch: self.epoch - 1,
-            decree,
+            change,
             until: now + LINGERS + running.spectator_delay(),
             running,
         });
-        self.tell_all_to_go_on(now, was_same);
+        self.send_beginning(now, was_same);
         // Everyone begins at the same tick: before anything is simulated.
         self.hand_over_due(now, world);
     }
 
     /// Tells everyone where the epoch begins.
-    fn tell_all_to_go_on(&mut self, now: Duration, was_same: bool) {
+    fn send_beginning(&mut self, now: Duration, was_same: bool) {
         let others: Vec<PeerId> = self.others().collect();
         let delay = self.spectator_delay();
         for peer in others {
@@ -112,7 +114,7 @@ impl Switch {
                     checksum,
                     applied,
                 };
-                self.say([peer].into(), Delivery::ReliableOrdered, &began);
+                self.send([peer].into(), Delivery::ReliableOrdered, &began);
                 continue;
             }
             let member = self.roster.as_ref().and_then(|roster| roster.member(peer));
@@ -169,7 +171,7 @@ impl Switch {
 
     fn enter(&mut self, now: Duration, epoch: u64, which: usize) {
         (self.epoch, self.which, self.since) = (epoch, which, now);
-        self.decree = None;
+        self.change = None;
         self.next_ask = None;
         self.wake_at(now);
     }
@@ -178,9 +180,9 @@ impl Switch {
     pub(super) fn on_began(&mut self, now: Duration, checksum: u64, applied: &[(PlayerId, u64)]) {
         if core::mem::take(&mut self.quiet) {
             for (player, number) in applied {
-                self.said.on_applied(*player, *number);
+                self.sent_inputs.on_applied(*player, *number);
             }
-            self.said.say_again();
+            self.sent_inputs.give_again();
         }
         if self.began.take().is_some_and(|own| own != checksum) {
             self.counted.desyncs += 1;
@@ -197,12 +199,12 @@ impl Switch {
         newcomer: PeerId,
         world: &mut dyn World,
     ) -> Vec<u8> {
-        let mut lent = Lent::new(world, &mut self.book);
+        let mut lent = LentWorld::new(world, &mut self.observed);
         let model = &mut self.running;
         let checkpoint = Checkpoint {
             epoch: self.epoch,
             which: self.which,
-            decree: self.decree,
+            change: self.change,
             model: &model.checkpoint(now, newcomer, &mut lent),
             applied: self.applied_of(newcomer),
         };
@@ -230,23 +232,23 @@ impl Switch {
             self.replace_running(checkpoint.which);
             self.introduce(now);
         }
-        let mut lent = Lent::new(world, &mut self.book);
+        let mut lent = LentWorld::new(world, &mut self.observed);
         let model = &mut self.running;
         model.adopt(now, checkpoint.model, &mut lent)?;
-        self.book.replaced = false;
+        self.observed.replaced = false;
         self.enter(now, checkpoint.epoch, checkpoint.which);
         for (player, number) in &checkpoint.applied {
-            self.said.on_applied(*player, *number);
-            self.said.go_on_from(*player, *number);
+            self.sent_inputs.on_applied(*player, *number);
+            self.sent_inputs.continue_from(*player, *number);
         }
         if !is_same {
-            self.said.say_again();
+            self.sent_inputs.give_again();
         }
         (self.began, self.quiet) = (None, false);
         let newer = |handover: &Handover| handover.epoch > checkpoint.epoch;
         self.handover = self.handover.take().filter(newer);
-        if let Some(decree) = checkpoint.decree {
-            self.take_decree(now, decree);
+        if let Some(change) = checkpoint.change {
+            self.accept_change(now, change);
         }
         Ok(())
     }
@@ -256,8 +258,8 @@ impl Switch {
         let Some(Handover { bytes, .. }) = self.handover.take() else {
             return false;
         };
-        let planned = self.decree.map(|decree| decree.tick);
-        let mut lent = Lent::new(world, &mut self.book);
+        let planned = self.change.map(|change| change.tick);
+        let mut lent = LentWorld::new(world, &mut self.observed);
         self.running.finish(&mut lent);
         if let Err(error) = self.read_checkpoint(now, &bytes, world) {
             self.trouble = Some(error.to_string());
@@ -269,8 +271,8 @@ impl Switch {
             self.events.push_back(ModelEvent::Adopted { tick });
         }
         let epoch = self.epoch;
-        self.say_to_authority(&Message::Passed { epoch });
-        self.hear_early(now);
+        self.send_to_authority(&Message::Passed { epoch });
+        self.handle_early(now);
         true
     }
 
@@ -278,14 +280,14 @@ impl Switch {
     pub(super) fn follow(&mut self, now: Duration) {
         if core::mem::take(&mut self.is_new) {
             let epoch = self.epoch;
-            self.say_to_authority(&Message::Passed { epoch });
+            self.send_to_authority(&Message::Passed { epoch });
         }
-        if let Some(decree) = self.decree
+        if let Some(change) = self.change
             && self.next_ask.is_none()
-            && let Some((start, slip)) = self.running.schedule()
+            && let Some((start, schedule_offset)) = self.running.schedule()
         {
-            let ticks = u32::try_from(decree.tick.0).unwrap_or(u32::MAX);
-            let due = start + slip + self.tick_time * ticks + self.spectator_delay();
+            let ticks = u32::try_from(change.tick.0).unwrap_or(u32::MAX);
+            let due = start + schedule_offset + self.tick_time * ticks + self.spectator_delay();
             self.next_ask = Some(due + ASK_AFTER);
         }
         let Some(at) = self.next_ask else {
@@ -293,7 +295,7 @@ impl Switch {
         };
         if now >= at {
             self.next_ask = Some(now + ASK_AFTER);
-            self.say_to_authority(&Message::Ask);
+            self.send_to_authority(&Message::RequestState);
         }
         self.wake_at(at.max(now + self.tick_time));
     }
@@ -319,7 +321,7 @@ impl Switch {
             self.wake_at(at);
         }
         if !self.running.is_same_everywhere() {
-            self.tell_applied(now);
+            self.send_applied(now);
         }
         self.ask_policy(now, world);
     }
@@ -386,7 +388,7 @@ impl Switch {
             checkpoint: &checkpoint,
         };
         self.running.trust(peer);
-        self.say([peer].into(), Delivery::ReliableOrdered, &message);
+        self.send([peer].into(), Delivery::ReliableOrdered, &message);
         // Somebody waits for it: what is lost is not to cost a round trip, if that is cheap.
         let copy = message.write();
         if copy.len() <= CHEAP_BYTES {
@@ -420,7 +422,7 @@ impl Switch {
     }
 
     /// Tells guests that do not simulate what has taken effect of what they did.
-    fn tell_applied(&mut self, now: Duration) {
+    fn send_applied(&mut self, now: Duration) {
         if now < self.next_applied {
             return;
         }
@@ -430,7 +432,7 @@ impl Switch {
             let applied = self.applied_of(peer);
             if !applied.is_empty() {
                 let message = Message::Applied { epoch, applied };
-                self.say([peer].into(), Delivery::Unreliable, &message);
+                self.send([peer].into(), Delivery::Unreliable, &message);
             }
         }
     }

@@ -1,6 +1,6 @@
 //! What programs that change models say to each other. What the models say goes between with a few bytes behind it, so that nothing is copied.
 
-use super::Decree;
+use super::PlannedChange;
 use crate::bytes::{Bytes, put};
 use crate::{PlayerId, Tick};
 
@@ -17,11 +17,11 @@ pub(super) enum Message<'a> {
     /// A model's own, of the epoch with these last bits; and the change that ends that epoch, if one is announced.
     Model {
         epoch_bits: u8,
-        decree: Option<Decree>,
+        change: Option<PlannedChange>,
         bytes: &'a [u8],
     },
     /// The change that ends an epoch.
-    Decree { epoch: u64, decree: Decree },
+    PlannedChange { epoch: u64, change: PlannedChange },
     /// The sender has come to an epoch.
     Passed { epoch: u64 },
     /// An epoch to go on in, in place of the one the receiver is in; and before that, the last message of the model before.
@@ -39,7 +39,7 @@ pub(super) enum Message<'a> {
         applied: Numbers,
     },
     /// The sender wants to be handed the epoch that the authority is in.
-    Ask,
+    RequestState,
     /// Of the receiver's players this has taken effect.
     Applied { epoch: u64, applied: Numbers },
 }
@@ -48,11 +48,11 @@ pub(super) enum Message<'a> {
 pub(super) type Numbers = Vec<(PlayerId, u64)>;
 
 /// Puts behind a model's message of which epoch it is, and the change that ends that.
-pub(super) fn mark(bytes: &mut Vec<u8>, epoch: u64, decree: Option<Decree>) {
+pub(super) fn mark(bytes: &mut Vec<u8>, epoch: u64, change: Option<PlannedChange>) {
     let mut mark = MODEL | (epoch as u8 & EPOCH);
-    if let Some(decree) = decree {
-        bytes.extend_from_slice(&decree.tick.0.to_le_bytes());
-        bytes.push(decree.which as u8);
+    if let Some(change) = change {
+        bytes.extend_from_slice(&change.tick.0.to_le_bytes());
+        bytes.push(change.which as u8);
         mark |= ANNOUNCED;
     }
     bytes.push(mark);
@@ -75,9 +75,9 @@ impl<'a> Message<'a> {
         }
         let mut r = Bytes(rest);
         let message = match mark {
-            0 => Self::Decree {
+            0 => Self::PlannedChange {
                 epoch: r.number()?,
-                decree: read_decree(&mut r)?,
+                change: read_change(&mut r)?,
             },
             1 => Self::Passed { epoch: r.number()? },
             2 => {
@@ -94,7 +94,7 @@ impl<'a> Message<'a> {
                 checksum: r.fixed()?,
                 applied: read_numbers(&mut r)?,
             },
-            4 => Self::Ask,
+            4 => Self::RequestState,
             5 => Self::Applied {
                 epoch: r.number()?,
                 applied: read_numbers(&mut r)?,
@@ -105,22 +105,22 @@ impl<'a> Message<'a> {
     }
 
     fn read_model(mark: u8, rest: &'a [u8]) -> Option<Message<'a>> {
-        let (bytes, decree) = match mark & ANNOUNCED != 0 {
+        let (bytes, change) = match mark & ANNOUNCED != 0 {
             false => (rest, None),
             true => {
                 let (bytes, announced) =
                     rest.split_at_checked(rest.len().checked_sub(DECREE_BYTES)?)?;
                 let (tick, which) = announced.split_first_chunk()?;
-                let decree = Decree {
+                let change = PlannedChange {
                     tick: Tick(u64::from_le_bytes(*tick)),
                     which: usize::from(*which.first()?),
                 };
-                (bytes, Some(decree))
+                (bytes, Some(change))
             }
         };
         Some(Self::Model {
             epoch_bits: mark & EPOCH,
-            decree,
+            change,
             bytes,
         })
     }
@@ -130,16 +130,16 @@ impl<'a> Message<'a> {
         let mark = match self {
             Self::Model {
                 epoch_bits,
-                decree,
+                change,
                 bytes,
             } => {
                 out.extend_from_slice(bytes);
-                mark(&mut out, u64::from(*epoch_bits), *decree);
+                mark(&mut out, u64::from(*epoch_bits), *change);
                 return out;
             }
-            Self::Decree { epoch, decree } => {
+            Self::PlannedChange { epoch, change } => {
                 put(&mut out, *epoch);
-                write_decree(&mut out, *decree);
+                write_change(&mut out, *change);
                 0
             }
             Self::Passed { epoch } => {
@@ -169,7 +169,7 @@ impl<'a> Message<'a> {
                 write_numbers(&mut out, applied);
                 3
             }
-            Self::Ask => 4,
+            Self::RequestState => 4,
             Self::Applied { epoch, applied } => {
                 put(&mut out, *epoch);
                 write_numbers(&mut out, applied);
@@ -187,7 +187,7 @@ pub(super) struct Checkpoint<'a> {
     pub(super) epoch: u64,
     pub(super) which: usize,
     /// The change that ends the epoch, if one is announced.
-    pub(super) decree: Option<Decree>,
+    pub(super) change: Option<PlannedChange>,
     /// What has taken effect of the receiver's players.
     pub(super) applied: Numbers,
     /// The model's own checkpoint.
@@ -199,11 +199,11 @@ impl<'a> Checkpoint<'a> {
         let mut out = Vec::new();
         put(&mut out, self.epoch);
         put(&mut out, self.which as u64);
-        match self.decree {
+        match self.change {
             None => put(&mut out, 0),
-            Some(decree) => {
+            Some(change) => {
                 put(&mut out, 1);
-                write_decree(&mut out, decree);
+                write_change(&mut out, change);
             }
         }
         write_numbers(&mut out, &self.applied);
@@ -216,9 +216,9 @@ impl<'a> Checkpoint<'a> {
         Some(Checkpoint {
             epoch: r.number()?,
             which: usize::try_from(r.number()?).ok()?,
-            decree: match r.number()? {
+            change: match r.number()? {
                 0 => None,
-                1 => Some(read_decree(&mut r)?),
+                1 => Some(read_change(&mut r)?),
                 _ => return None,
             },
             applied: read_numbers(&mut r)?,
@@ -227,13 +227,13 @@ impl<'a> Checkpoint<'a> {
     }
 }
 
-fn write_decree(out: &mut Vec<u8>, decree: Decree) {
-    put(out, decree.tick.0);
-    put(out, decree.which as u64);
+fn write_change(out: &mut Vec<u8>, change: PlannedChange) {
+    put(out, change.tick.0);
+    put(out, change.which as u64);
 }
 
-fn read_decree(r: &mut Bytes<'_>) -> Option<Decree> {
-    Some(Decree {
+fn read_change(r: &mut Bytes<'_>) -> Option<PlannedChange> {
+    Some(PlannedChange {
         tick: r.tick()?,
         which: usize::try_from(r.number()?).ok()?,
     })
@@ -259,7 +259,7 @@ fn read_numbers(r: &mut Bytes<'_>) -> Option<Numbers> {
 mod tests {
     use super::*;
 
-    const DECREE: Decree = Decree {
+    const DECREE: PlannedChange = PlannedChange {
         tick: Tick(70_000),
         which: 3,
     };
@@ -270,17 +270,17 @@ mod tests {
         let messages = [
             Message::Model {
                 epoch_bits: 63,
-                decree: None,
+                change: None,
                 bytes: b"abc",
             },
             Message::Model {
                 epoch_bits: 0,
-                decree: Some(DECREE),
+                change: Some(DECREE),
                 bytes: b"",
             },
-            Message::Decree {
+            Message::PlannedChange {
                 epoch: 900,
-                decree: DECREE,
+                change: DECREE,
             },
             Message::Passed { epoch: 901 },
             Message::Handover {
@@ -294,7 +294,7 @@ mod tests {
                 checksum: u64::MAX,
                 applied: applied.clone(),
             },
-            Message::Ask,
+            Message::RequestState,
             Message::Applied { epoch: 1, applied },
         ];
         for message in messages {
@@ -308,11 +308,11 @@ mod tests {
 
     #[test]
     fn a_checkpoint_comes_back_as_written() {
-        for decree in [None, Some(DECREE)] {
+        for change in [None, Some(DECREE)] {
             let checkpoint = Checkpoint {
                 epoch: 7,
                 which: 2,
-                decree,
+                change,
                 applied: Numbers::from([(PlayerId(3), 44)]),
                 model: b"the rest",
             };

@@ -2,35 +2,35 @@
 
 use samestep_wire::encode_to_vec;
 
-use super::meadow::{Field, Meadow, Walk};
-use crate::authority::message::{Entry, Message, Said};
+use super::test_network::{TestNetwork, Walk, WalkingGame};
+use crate::authority::message::{InputEntry, InputMessage, Message};
 use crate::{Model, PeerId, PlayerId, StateSync, StateSyncConfig, Tick, ViewTime};
 
-fn field() -> Field<StateSync> {
+fn field() -> TestNetwork<StateSync> {
     let model = || StateSync::new(StateSyncConfig::default()).unwrap();
-    let mut field = Field::new(3, 10, &Meadow::new(10), model);
+    let mut field = TestNetwork::new(3, 10, &WalkingGame::new(10), model);
     field.run(500);
     field
 }
 
 /// Has the host hear what peer 1 never said by itself.
-fn forge(field: &mut Field<StateSync>, said: Said<'_>) {
+fn forge(field: &mut TestNetwork<StateSync>, said: InputMessage<'_>) {
     let mut bytes = Vec::new();
-    Message::Said(said).write_to(&mut bytes);
+    Message::Inputs(said).write_to(&mut bytes);
     let now = field.now;
     field.peers[0].model.handle_message(now, PeerId(1), &bytes);
 }
 
-fn said(field: &Field<StateSync>, entries: Vec<Entry<'_>>) -> Said<'static> {
-    let entries = entries.into_iter().map(|entry| Entry {
+fn said(field: &TestNetwork<StateSync>, entries: Vec<InputEntry<'_>>) -> InputMessage<'static> {
+    let entries = entries.into_iter().map(|entry| InputEntry {
         input: entry.input.to_vec().leak(),
         ..entry
     });
-    Said {
+    InputMessage {
         epoch: 1,
         tick: field.peers[0].model.status().tick,
         parts: None,
-        news: Tick(0),
+        events: Tick(0),
         first: 0,
         entries: entries.collect(),
     }
@@ -45,7 +45,7 @@ fn the_players_of_others_do_not_listen() {
         shout: true,
     })
     .unwrap();
-    let entry = Entry {
+    let entry = InputEntry {
         player: PlayerId(2),
         tick: tick + 2,
         view_time: None,
@@ -72,7 +72,7 @@ fn what_is_beyond_all_measure_is_refused() {
         after: Tick(u64::MAX),
         fraction: 0,
     };
-    let entry = |at: u64, input| Entry {
+    let entry = |at: u64, input| InputEntry {
         player: PlayerId(1),
         tick: Tick(at),
         view_time: Some(view_time),
@@ -102,7 +102,7 @@ fn numbers_out_of_turn_are_not_heard() {
         shout: true,
     })
     .unwrap();
-    let entry = Entry {
+    let entry = InputEntry {
         player: PlayerId(1),
         tick: tick + 1,
         view_time: None,
@@ -111,7 +111,7 @@ fn numbers_out_of_turn_are_not_heard() {
     let mut forged = said(&field, vec![entry]);
     forged.first = u64::MAX;
     forged.parts = Some((u32::MAX, u128::MAX));
-    forged.news = Tick(1 << 40);
+    forged.events = Tick(1 << 40);
     forge(&mut field, forged);
     field.run(500);
     assert_eq!(field.place(0, 1), place);

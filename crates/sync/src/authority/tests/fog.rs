@@ -1,6 +1,6 @@
 //! What must not be seen cannot be read from what is sent.
 
-use super::meadow::{Field, Meadow};
+use super::test_network::{TestNetwork, WalkingGame};
 use crate::authority::kinds::Kinds;
 use crate::authority::message::Message;
 use crate::bytes::Bytes;
@@ -22,7 +22,7 @@ struct Spy {
 
 impl Spy {
     fn new(exactly: bool) -> Spy {
-        let kinds = Kinds::new(&Meadow::schema(), exactly);
+        let kinds = Kinds::new(&WalkingGame::schema(), exactly);
         Spy {
             store: Store::new(kinds.schema().clone()),
             table: Table::new(kinds.schema().clone()),
@@ -55,7 +55,11 @@ impl Spy {
     fn read(&mut self, message: &[u8]) {
         match Message::read(message) {
             Some(Message::Update(update)) => {
-                let counts = update.news.entries.iter().map(|happened| happened.count);
+                let counts = update
+                    .events
+                    .entries
+                    .iter()
+                    .map(|tick_events| tick_events.count);
                 self.events += counts.sum::<usize>();
                 if !update.part.is_empty() {
                     self.read_part(update.part);
@@ -80,9 +84,9 @@ impl Spy {
 
 /// Players 1 and 3 are out of each other's view_time until one comes nearer; all that is sent to player 1 is read.
 fn cannot_be_read<M: Model>(exactly: bool, model: impl Fn() -> M) {
-    let mut game = Meadow::new(20);
+    let mut game = WalkingGame::new(20);
     game.view_time = 150;
-    let mut field = Field::new(4, 20, &game, model);
+    let mut field = TestNetwork::new(4, 20, &game, model);
     let mut spy = Spy::new(exactly);
     let mut sent = core::mem::take(&mut field.sent[1]);
     spy.read_state(&sent.remove(0));

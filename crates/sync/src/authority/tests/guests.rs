@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use super::meadow::{Field, Meadow, Shout};
+use super::test_network::{Shout, TestNetwork, WalkingGame};
 use crate::{
     EventStage, Model, PlayerId, Snapshot, SnapshotConfig, StateSync, StateSyncConfig, Tick,
     TimedEvent,
@@ -16,14 +16,14 @@ fn state_sync() -> StateSync {
     StateSync::new(StateSyncConfig::default()).unwrap()
 }
 
-fn heard<M: Model>(field: &mut Field<M>, at: usize) -> Vec<TimedEvent<Shout>> {
+fn acknowledged<M: Model>(field: &mut TestNetwork<M>, at: usize) -> Vec<TimedEvent<Shout>> {
     let world = &mut field.peers[at].world;
     core::iter::from_fn(|| world.poll_event()).collect()
 }
 
 #[test]
 fn guests_see_what_the_authority_simulates() {
-    let mut field = Field::new(3, 40, &Meadow::new(200), snapshot);
+    let mut field = TestNetwork::new(3, 40, &WalkingGame::new(200), snapshot);
     field.run(500);
     assert!(field.walk(1, 2, false));
     field.run(1000);
@@ -34,7 +34,7 @@ fn guests_see_what_the_authority_simulates() {
     for at in [1, 2] {
         assert_eq!(field.place(at, 1), there);
         assert_eq!(field.drawn(at, 1), there);
-        let told = heard(&mut field, at);
+        let told = acknowledged(&mut field, at);
         assert_eq!(told.len(), 1, "{told:?}");
         assert_eq!(
             (told[0].stage, told[0].event),
@@ -48,7 +48,7 @@ fn guests_see_what_the_authority_simulates() {
 
 #[test]
 fn one_s_own_input_takes_effect_at_once_and_nothing_is_corrected() {
-    let mut field = Field::new(3, 50, &Meadow::new(50), state_sync);
+    let mut field = TestNetwork::new(3, 50, &WalkingGame::new(50), state_sync);
     field.run(1000);
     let before = field.peers[1].model.status().corrections;
     let from = field.place(1, 1).unwrap();
@@ -67,17 +67,17 @@ fn one_s_own_input_takes_effect_at_once_and_nothing_is_corrected() {
     let status = field.peers[1].model.status();
     assert_eq!(status.corrections, before, "{status:?}");
     assert!(status.lead > Duration::from_millis(50) && status.lead < Duration::from_millis(80));
-    let told = heard(&mut field, 1);
+    let told = acknowledged(&mut field, 1);
     let stages = |stage: EventStage| told.iter().filter(|told| told.stage == stage).count();
     assert_eq!(stages(EventStage::Predicted), 10);
     assert_eq!(stages(EventStage::Confirmed), 10);
     assert_eq!(stages(EventStage::Cancelled), 0);
-    assert_eq!(heard(&mut field, 0).len(), 10);
+    assert_eq!(acknowledged(&mut field, 0).len(), 10);
 }
 
 #[test]
 fn loss_and_jitter_stop_nobody() {
-    let mut field = Field::new(3, 50, &Meadow::new(300), state_sync);
+    let mut field = TestNetwork::new(3, 50, &WalkingGame::new(300), state_sync);
     (field.loss, field.jitter_ms) = (20, 40);
     field.run(1000);
     for step in 0..150u32 {
@@ -103,26 +103,26 @@ fn loss_and_jitter_stop_nobody() {
             .filter(|told| told.stage == EventStage::Confirmed);
         confirmed.map(|told| told.event).collect()
     };
-    let at_authority = confirmed(heard(&mut field, 0));
-    assert_eq!(confirmed(heard(&mut field, 1)), at_authority);
-    assert_eq!(confirmed(heard(&mut field, 2)), at_authority);
+    let at_authority = confirmed(acknowledged(&mut field, 0));
+    assert_eq!(confirmed(acknowledged(&mut field, 1)), at_authority);
+    assert_eq!(confirmed(acknowledged(&mut field, 2)), at_authority);
 }
 
 #[test]
 fn what_is_not_allowed_changes_nothing() {
-    let mut field = Field::new(2, 10, &Meadow::new(0), state_sync);
+    let mut field = TestNetwork::new(2, 10, &WalkingGame::new(0), state_sync);
     field.run(500);
     let before = field.place(0, 1);
     field.walk(1, 100, true);
     field.run(500);
     assert_eq!(field.place(0, 1), before);
-    assert!(heard(&mut field, 0).is_empty());
+    assert!(acknowledged(&mut field, 0).is_empty());
     assert!(field.peers[0].world.inputs_refused() > 0);
 }
 
 #[test]
 fn nobody_acts_for_others() {
-    let mut field = Field::new(3, 10, &Meadow::new(0), snapshot);
+    let mut field = TestNetwork::new(3, 10, &WalkingGame::new(0), snapshot);
     field.run(500);
     let before = field.place(0, 2);
     let peer = &mut field.peers[1];
@@ -133,13 +133,13 @@ fn nobody_acts_for_others() {
 
 #[test]
 fn who_comes_later_is_given_what_it_may_see() {
-    let mut field = Field::new(3, 30, &Meadow::new(100), snapshot);
+    let mut field = TestNetwork::new(3, 30, &WalkingGame::new(100), snapshot);
     field.peers[2].here = false;
-    field.tell_roster();
+    field.pass_roster_on();
     field.run(1000);
     assert_eq!(field.place(0, 2), None);
     field.peers[2].here = true;
-    field.tell_roster();
+    field.pass_roster_on();
     field.hand_over(2);
     field.run(1000);
     assert_eq!(field.place(2, 1), field.place(0, 1));
@@ -149,22 +149,22 @@ fn who_comes_later_is_given_what_it_may_see() {
 
 #[test]
 fn what_is_hidden_is_not_there() {
-    let mut game = Meadow::new(0);
+    let mut game = WalkingGame::new(0);
     game.view_time = 150;
-    let mut field = Field::new(4, 20, &game, snapshot);
+    let mut field = TestNetwork::new(4, 20, &game, snapshot);
     field.run(500);
     field.walk(3, 1, true);
     field.run(500);
     // Walkers stand 100 apart.
     assert_eq!(field.place(1, 3), None);
     assert_eq!(field.place(1, 2), field.place(0, 2));
-    assert!(heard(&mut field, 1).is_empty());
-    assert_eq!(heard(&mut field, 0).len(), 1);
+    assert!(acknowledged(&mut field, 1).is_empty());
+    assert_eq!(acknowledged(&mut field, 0).len(), 1);
 }
 
 #[test]
 fn others_are_drawn_where_they_were_and_oneself_where_one_is() {
-    let mut field = Field::new(3, 50, &Meadow::new(0), state_sync);
+    let mut field = TestNetwork::new(3, 50, &WalkingGame::new(0), state_sync);
     field.run(500);
     for at in [1, 2] {
         field.walk(at, 2, false);
@@ -183,7 +183,7 @@ fn others_are_drawn_where_they_were_and_oneself_where_one_is() {
 
 #[test]
 fn who_was_not_there_for_a_while_goes_on_from_what_is_right() {
-    let mut field = Field::new(3, 30, &Meadow::new(100), state_sync);
+    let mut field = TestNetwork::new(3, 30, &WalkingGame::new(100), state_sync);
     field.run(1000);
     field.walk(1, 2, false);
     field.run(1000);
@@ -203,7 +203,7 @@ fn who_was_not_there_for_a_while_goes_on_from_what_is_right() {
 
 #[test]
 fn a_new_authority_goes_on_from_what_it_knows() {
-    let mut field = Field::new(3, 30, &Meadow::new(100), state_sync);
+    let mut field = TestNetwork::new(3, 30, &WalkingGame::new(100), state_sync);
     field.run(1000);
     field.walk(2, 2, false);
     field.run(1000);
@@ -212,7 +212,7 @@ fn a_new_authority_goes_on_from_what_it_knows() {
     let there = field.place(0, 2);
     field.peers[0].here = false;
     field.authority = 1;
-    field.tell_roster();
+    field.pass_roster_on();
     field.run(1000);
     assert_eq!(field.place(1, 2), there);
     field.walk(2, 3, false);

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::Moment;
+use super::SampleTime;
 use super::blend::{Blending, Column};
 use crate::math::double as math;
 use crate::stream::grid::Grid;
@@ -52,7 +52,7 @@ impl Values {
 }
 
 /// Rows that go from one version to another.
-struct Way {
+struct Trajectory {
     /// The version they are in.
     at: usize,
     /// The last version in which they are certain to be there, if it is kept, and its tick.
@@ -63,7 +63,7 @@ struct Way {
     rows: u64,
 }
 
-impl Moment {
+impl SampleTime {
     /// Where the rows are. Those that are not told of by `values` are where their last update says.
     pub(super) fn move_rows(
         &self,
@@ -115,7 +115,7 @@ impl Moment {
         grid: &Grid,
         blending: &Blending,
         history: &History,
-        way: &Way,
+        way: &Trajectory,
         values: &mut Values,
     ) {
         let part = self.part(way.from_tick, history.versions[way.to].tick);
@@ -157,7 +157,7 @@ impl Moment {
         grid: &Grid,
         blending: &Blending,
         history: &History,
-        way: &Way,
+        way: &Trajectory,
         values: &mut Values,
     ) {
         let to_tick = history.versions[way.to].tick;
@@ -181,7 +181,7 @@ impl Moment {
     }
 }
 
-impl Way {
+impl Trajectory {
     /// Rows that have all been told of right before and right after: most.
     fn common(&self, history: &History) -> u64 {
         let versions = &history.versions;
@@ -212,7 +212,12 @@ enum Neighbour<'a> {
 
 impl<'a> Neighbours<'a> {
     /// Of rows for which they are the same; of the first, where they are not.
-    fn new(blending: &Blending, history: &'a History, way: &Way, rows: u64) -> Neighbours<'a> {
+    fn new(
+        blending: &Blending,
+        history: &'a History,
+        way: &Trajectory,
+        rows: u64,
+    ) -> Neighbours<'a> {
         let versions = &history.versions;
         let row = rows.trailing_zeros().min(63) as usize;
         let bit = rows & rows.wrapping_neg();
@@ -295,7 +300,7 @@ fn step(
     Some((from, column.way(from, to)))
 }
 
-fn pages<'a>(history: &'a History, way: &Way) -> (&'a Page, &'a Page) {
+fn pages<'a>(history: &'a History, way: &Trajectory) -> (&'a Page, &'a Page) {
     let versions = &history.versions;
     (&versions[way.at].page, &versions[way.to].page)
 }
@@ -314,7 +319,13 @@ fn same(blending: &Blending, a: &Page, b: &Page, rows: u64) -> u64 {
 }
 
 /// Tells from when on rows may have been on their way to a version: together those for which that is the same.
-fn each_way(history: &History, at: usize, to: usize, mut rows: u64, mut tell: impl FnMut(Way)) {
+fn each_way(
+    history: &History,
+    at: usize,
+    to: usize,
+    mut rows: u64,
+    mut tell: impl FnMut(Trajectory),
+) {
     for from in (0..to).rev() {
         if rows == 0 {
             return;
@@ -323,7 +334,7 @@ fn each_way(history: &History, at: usize, to: usize, mut rows: u64, mut tell: im
         let sure = rows & version.sure;
         rows &= !sure;
         if sure != 0 {
-            tell(Way {
+            tell(Trajectory {
                 at,
                 from: Some(from),
                 from_tick: version.tick,
@@ -333,7 +344,7 @@ fn each_way(history: &History, at: usize, to: usize, mut rows: u64, mut tell: im
         }
     }
     for row in rows_of(rows) {
-        tell(Way {
+        tell(Trajectory {
             at,
             from: None,
             from_tick: history.said_at(0, row),

@@ -1,7 +1,7 @@
 //! From pages to the rows of a table.
 
 use super::history::holds;
-use super::{Known, Store};
+use super::{KnownKind, Store};
 use crate::Tick;
 use crate::entities::EntityId;
 use crate::record::{CellKind, Field};
@@ -72,7 +72,7 @@ impl Store {
     }
 }
 
-impl Known {
+impl KnownKind {
     /// Whether a page is known at a tick.
     fn at(&self, page: u32, tick: u64) -> bool {
         self.history(page).is_some_and(|h| h.at(tick).is_some())

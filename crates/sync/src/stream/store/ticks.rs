@@ -2,7 +2,7 @@
 
 use super::Snapshots;
 use crate::Tick;
-use crate::stream::part::{PartHeader, Place};
+use crate::stream::part::{PageId, PartHeader};
 
 /// Ticks remembered.
 const REMEMBERED: usize = 192;
@@ -48,12 +48,12 @@ impl Ticks {
     }
 
     /// From the first page to the last.
-    pub(super) fn everything(&self) -> (Place, Place) {
-        let to = Place {
+    pub(super) fn everything(&self) -> (PageId, PageId) {
+        let to = PageId {
             kind: self.kinds as u16,
             page: 0,
         };
-        (Place::default(), to)
+        (PageId::default(), to)
     }
 
     pub(super) fn latest(&self) -> Option<u64> {
@@ -145,7 +145,7 @@ mod tests {
     use super::*;
 
     fn part(tick: u64, number: u32, from: (u16, u32), to: (u16, u32)) -> PartHeader {
-        let place = |(kind, page)| Place { kind, page };
+        let place = |(kind, page)| PageId { kind, page };
         PartHeader {
             number,
             tick: Tick(tick),

@@ -39,7 +39,7 @@ fn longest_gap(units: usize, budget: usize, loss: f32, weight: impl Fn(usize) ->
                 let page = (row / PAGE_ROWS) as u32;
                 let certain = receiver
                     .certain
-                    .get(&(Place { kind: 1, page }, row % PAGE_ROWS));
+                    .get(&(PageId { kind: 1, page }, row % PAGE_ROWS));
                 certain.map_or(tick, |certain| tick - certain.0)
             });
             longest = longest.max(rows.max().unwrap_or(0));
@@ -97,7 +97,7 @@ fn a_lower_weight_is_a_lower_rate_in_powers_of_two() {
         for part in parts {
             let (_, said) = receiver.read(&part.bytes).unwrap();
             for said in said {
-                if let Said::Page(update) = said
+                if let PartContent::Page(update) = said
                     && update.place.kind == 1
                 {
                     rows_of(update.rows).for_each(|row| told[row % 4] += 1);

@@ -76,7 +76,7 @@ fn what_is_hidden_is_told_to_be_gone_until_that_is_confirmed() {
     let mut receiver = Receiver::new(&schema);
     publisher.join(CLIENT);
     let mut interest = Interest::new(&schema);
-    let units = Place { kind: 1, page: 0 };
+    let units = PageId { kind: 1, page: 0 };
     let mut tick = Tick(0);
     let mut tell = |interest: &Interest, receiver: &mut Receiver, is_confirmed: bool| {
         publisher.publish(tick, &field.table());
@@ -91,7 +91,7 @@ fn what_is_hidden_is_told_to_be_gone_until_that_is_confirmed() {
         tick = tick.next();
         let mut told = (0, 0);
         for said in said {
-            if let Said::Page(update) = said
+            if let PartContent::Page(update) = said
                 && update.place == units
             {
                 told = (update.rows, update.values.present & update.rows);

@@ -31,23 +31,23 @@ pub(super) fn unwrap(wrapped: &[u8]) -> (u64, &[u8]) {
 
 /// What the players of this program have said and is not known to have taken effect.
 #[derive(Debug, Default)]
-pub(super) struct Said {
-    of: BTreeMap<PlayerId, Kept>,
+pub(super) struct SentInputs {
+    of: BTreeMap<PlayerId, PlayerInputs>,
     /// The state was replaced meanwhile: some may have taken effect unseen.
-    unsure: bool,
+    uncertain: bool,
 }
 
 #[derive(Debug, Default)]
-struct Kept {
+struct PlayerInputs {
     /// The number of the newest.
     last: u64,
     /// Of those that are kept, in their order: when it was said, number, input.
     kept: VecDeque<(Duration, u64, Vec<u8>)>,
     /// How many of the last of those the model has yet to be told.
-    untold: usize,
+    pending: usize,
 }
 
-impl Said {
+impl SentInputs {
     /// Keeps what a player does, to be told.
     pub(super) fn push(&mut self, now: Duration, player: PlayerId, input: &[u8]) -> bool {
         let of = self.of.entry(player).or_default();
@@ -56,28 +56,28 @@ impl Said {
         }
         of.last += 1;
         of.kept.push_back((now, of.last, input.to_vec()));
-        of.untold += 1;
+        of.pending += 1;
         true
     }
 
     /// The next thing that the model is to be told, with its number in front.
-    pub(super) fn next_untold(
+    pub(super) fn next_pending(
         &self,
         out: &mut Vec<u8>,
         after: Option<PlayerId>,
     ) -> Option<PlayerId> {
-        let mut waiting = self.of.iter().filter(|(_, of)| of.untold > 0);
+        let mut waiting = self.of.iter().filter(|(_, of)| of.pending > 0);
         let (player, of) =
             waiting.find(|(player, _)| after.is_none_or(|after| **player > after))?;
-        let (_, number, input) = of.kept.get(of.kept.len() - of.untold)?;
+        let (_, number, input) = of.kept.get(of.kept.len() - of.pending)?;
         wrap(*number, input, out);
         Some(*player)
     }
 
     /// The model has taken that.
-    pub(super) fn on_told(&mut self, player: PlayerId) {
+    pub(super) fn on_given(&mut self, player: PlayerId) {
         if let Some(of) = self.of.get_mut(&player) {
-            of.untold = of.untold.saturating_sub(1);
+            of.pending = of.pending.saturating_sub(1);
         }
     }
 
@@ -85,13 +85,13 @@ impl Said {
     pub(super) fn take_back(&mut self, player: PlayerId) {
         if let Some(of) = self.of.get_mut(&player) {
             of.kept.pop_back();
-            of.untold = of.untold.min(of.kept.len());
+            of.pending = of.pending.min(of.kept.len());
         }
     }
 
     /// Whether something of a player waits to be told that was said before the last.
-    pub(super) fn waits_of(&self, player: PlayerId) -> bool {
-        self.of.get(&player).is_some_and(|of| of.untold > 0)
+    pub(super) fn has_pending(&self, player: PlayerId) -> bool {
+        self.of.get(&player).is_some_and(|of| of.pending > 0)
     }
 
     /// Some model's ticks are settled in which this took effect.
@@ -99,7 +99,7 @@ impl Said {
         let Some(of) = self.of.get_mut(&player) else {
             return;
         };
-        let told = of.kept.len() - of.untold;
+        let told = of.kept.len() - of.pending;
         let mut place = 0;
         let mut dropped = 0;
         of.kept.retain(|(at, kept, _)| {
@@ -109,20 +109,20 @@ impl Said {
             dropped += usize::from(goes && place > told);
             !goes
         });
-        of.untold -= dropped;
-        self.unsure &= !of.kept.is_empty();
+        of.pending -= dropped;
+        self.uncertain &= !of.kept.is_empty();
     }
 
     /// The authority says that everything up to this number has taken effect.
     pub(super) fn on_applied(&mut self, player: PlayerId, number: u64) {
         if let Some(of) = self.of.get_mut(&player) {
             of.kept.retain(|(_, kept, _)| *kept > number);
-            of.untold = of.untold.min(of.kept.len());
+            of.pending = of.pending.min(of.kept.len());
         }
     }
 
     /// A program that begins goes on where another life of it may have ended.
-    pub(super) fn go_on_from(&mut self, player: PlayerId, number: u64) {
+    pub(super) fn continue_from(&mut self, player: PlayerId, number: u64) {
         let of = self.of.entry(player).or_default();
         if of.last < number {
             of.last = number + LIFE;
@@ -131,19 +131,19 @@ impl Said {
 
     /// The state was replaced: what has taken effect was not seen.
     pub(super) fn on_replaced(&mut self) {
-        self.unsure = self.of.values().any(|of| !of.kept.is_empty());
+        self.uncertain = self.of.values().any(|of| !of.kept.is_empty());
     }
 
     /// Whether some may have taken effect unseen.
-    pub(super) fn is_unsure(&self) -> bool {
-        self.unsure
+    pub(super) fn is_uncertain(&self) -> bool {
+        self.uncertain
     }
 
     /// Another model is to be told everything that has not taken effect.
-    pub(super) fn say_again(&mut self) {
-        self.unsure = false;
+    pub(super) fn give_again(&mut self) {
+        self.uncertain = false;
         for of in self.of.values_mut() {
-            of.untold = of.kept.len();
+            of.pending = of.kept.len();
         }
     }
 
@@ -155,14 +155,14 @@ impl Said {
 
 /// What is known from the ticks that were settled.
 #[derive(Debug, Default)]
-pub(super) struct Applied {
+pub(super) struct AppliedInputs {
     /// The last number of each player that took effect.
     last: BTreeMap<PlayerId, u64>,
     /// Since that was asked.
     news: Vec<(PlayerId, u64)>,
 }
 
-impl Applied {
+impl AppliedInputs {
     pub(super) fn on_settled(&mut self, player: PlayerId, number: u64) {
         if number > 0 {
             self.last.insert(player, number);
@@ -200,12 +200,12 @@ mod tests {
     const ANN: PlayerId = PlayerId(4);
 
     /// What the model is told.
-    fn tell(said: &mut Said) -> Vec<(u64, Vec<u8>)> {
+    fn tell(sent_inputs: &mut SentInputs) -> Vec<(u64, Vec<u8>)> {
         let (mut told, mut bytes) = (Vec::new(), Vec::new());
-        while let Some(player) = said.next_untold(&mut bytes, None) {
+        while let Some(player) = sent_inputs.next_pending(&mut bytes, None) {
             let (number, input) = unwrap(&bytes);
             told.push((number, input.to_vec()));
-            said.on_told(player);
+            sent_inputs.on_given(player);
         }
         told
     }
@@ -216,52 +216,52 @@ mod tests {
 
     #[test]
     fn what_has_not_taken_effect_is_said_again_in_its_order() {
-        let mut said = Said::default();
+        let mut sent_inputs = SentInputs::default();
         for input in [b"a", b"b", b"c"] {
-            assert!(said.push(NOW, ANN, input));
+            assert!(sent_inputs.push(NOW, ANN, input));
         }
-        assert_eq!(numbers(tell(&mut said)), [1, 2, 3]);
-        said.on_settled(NOW, ANN, 2);
-        assert!(said.push(NOW, ANN, b"d"));
-        said.say_again();
+        assert_eq!(numbers(tell(&mut sent_inputs)), [1, 2, 3]);
+        sent_inputs.on_settled(NOW, ANN, 2);
+        assert!(sent_inputs.push(NOW, ANN, b"d"));
+        sent_inputs.give_again();
         let again = [(1, b"a".to_vec()), (3, b"c".to_vec()), (4, b"d".to_vec())];
-        assert_eq!(tell(&mut said), again);
-        said.on_applied(ANN, 3);
-        said.say_again();
-        assert_eq!(numbers(tell(&mut said)), [4]);
+        assert_eq!(tell(&mut sent_inputs), again);
+        sent_inputs.on_applied(ANN, 3);
+        sent_inputs.give_again();
+        assert_eq!(numbers(tell(&mut sent_inputs)), [4]);
     }
 
     #[test]
     fn what_got_lost_long_ago_is_not_said_again() {
-        let mut said = Said::default();
+        let mut sent_inputs = SentInputs::default();
         for _ in 0..3 {
-            said.push(NOW, ANN, b"");
+            sent_inputs.push(NOW, ANN, b"");
         }
-        tell(&mut said);
-        said.on_settled(NOW + 2 * LOST, ANN, 2);
-        said.say_again();
-        assert_eq!(numbers(tell(&mut said)), [3]);
+        tell(&mut sent_inputs);
+        sent_inputs.on_settled(NOW + 2 * LOST, ANN, 2);
+        sent_inputs.give_again();
+        assert_eq!(numbers(tell(&mut sent_inputs)), [3]);
     }
 
     #[test]
     fn what_is_not_taken_was_never_said() {
-        let mut said = Said::default();
-        said.push(NOW, ANN, b"a");
-        said.take_back(ANN);
-        assert!(!said.waits_of(ANN));
-        assert_eq!(tell(&mut said), []);
+        let mut sent_inputs = SentInputs::default();
+        sent_inputs.push(NOW, ANN, b"a");
+        sent_inputs.take_back(ANN);
+        assert!(!sent_inputs.has_pending(ANN));
+        assert_eq!(tell(&mut sent_inputs), []);
     }
 
     #[test]
     fn another_life_of_a_program_counts_on() {
-        let mut said = Said::default();
-        said.go_on_from(ANN, 70);
-        said.push(NOW, ANN, b"a");
-        let told = numbers(tell(&mut said));
+        let mut sent_inputs = SentInputs::default();
+        sent_inputs.continue_from(ANN, 70);
+        sent_inputs.push(NOW, ANN, b"a");
+        let told = numbers(tell(&mut sent_inputs));
         assert!(told[0] > 70, "{told:?}");
-        said.go_on_from(ANN, 80);
-        said.push(NOW, ANN, b"b");
-        assert_eq!(numbers(tell(&mut said)), [told[0] + 1]);
+        sent_inputs.continue_from(ANN, 80);
+        sent_inputs.push(NOW, ANN, b"b");
+        assert_eq!(numbers(tell(&mut sent_inputs)), [told[0] + 1]);
     }
 
     #[test]

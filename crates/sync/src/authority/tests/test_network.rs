@@ -40,7 +40,7 @@ pub(super) struct Walker {
 }
 
 #[derive(Clone, Replicate)]
-pub(super) struct Meadow {
+pub(super) struct WalkingGame {
     pub walkers: Entities<Walker>,
     pub flowers: Entities<(i32, i32)>,
     /// Beyond this nobody sees anybody.
@@ -50,9 +50,9 @@ pub(super) struct Meadow {
 #[derive(Clone, Copy, PartialEq, Debug, Wire)]
 pub(super) struct Shout(pub PlayerId, pub u32);
 
-impl Meadow {
-    pub(super) fn new(flowers: i32) -> Meadow {
-        let mut meadow = Meadow {
+impl WalkingGame {
+    pub(super) fn new(flowers: i32) -> WalkingGame {
+        let mut meadow = WalkingGame {
             walkers: Entities::new(),
             flowers: Entities::new(),
             view_time: 0,
@@ -69,7 +69,7 @@ impl Meadow {
     }
 }
 
-impl Simulation for Meadow {
+impl Simulation for WalkingGame {
     type Input = Walk;
     type Event = Shout;
     const NAME: &'static str = "meadow";
@@ -137,12 +137,12 @@ impl Simulation for Meadow {
 
 pub(super) struct Peer<M> {
     pub model: M,
-    pub world: Live<Meadow>,
+    pub world: Live<WalkingGame>,
     pub here: bool,
 }
 
 /// Peers whose messages take `delay`; the first is the authority.
-pub(super) struct Field<M> {
+pub(super) struct TestNetwork<M> {
     pub now: Duration,
     pub delay: Duration,
     pub authority: u16,
@@ -157,19 +157,19 @@ pub(super) struct Field<M> {
     pub sent: Vec<Vec<Vec<u8>>>,
 }
 
-impl<M: Model> Field<M> {
+impl<M: Model> TestNetwork<M> {
     pub(super) fn new(
         peers: usize,
         delay_ms: u64,
-        game: &Meadow,
+        game: &WalkingGame,
         model: impl Fn() -> M,
-    ) -> Field<M> {
+    ) -> TestNetwork<M> {
         let peer = |_| Peer {
             model: model(),
             world: Live::new(game.clone()),
             here: true,
         };
-        let mut field = Field {
+        let mut field = TestNetwork {
             now: Duration::from_secs(1),
             delay: Duration::from_millis(delay_ms),
             authority: 0,
@@ -180,7 +180,7 @@ impl<M: Model> Field<M> {
             on_the_way: Vec::new(),
             sent: vec![Vec::new(); peers],
         };
-        field.tell_roster();
+        field.pass_roster_on();
         for to in 1..peers {
             field.hand_over(to);
         }
@@ -199,7 +199,7 @@ impl<M: Model> Field<M> {
         model.adopt(self.now, &state, world).unwrap();
     }
 
-    pub(super) fn tell_roster(&mut self) {
+    pub(super) fn pass_roster_on(&mut self) {
         let members: Vec<Member> = (0..self.peers.len())
             .filter(|at| self.peers[*at].here)
             .map(|at| Member {

@@ -5,7 +5,7 @@ use core::time::Duration;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::said::{Applied, strip, unwrap, wrap};
+use super::sent_inputs::{AppliedInputs, strip, unwrap, wrap};
 use crate::{
     AdoptError, ChecksumTree, Divergence, Interest, Patched, PlayerId, RowChunk, Scene, Schema,
     Table, Tick, TickInputs, World,
@@ -13,8 +13,8 @@ use crate::{
 
 /// What is learnt from what a model does with the world.
 #[derive(Debug, Default)]
-pub(super) struct Book {
-    pub(super) applied: Applied,
+pub(super) struct WorldObservations {
+    pub(super) applied: AppliedInputs,
     /// Who was present in the last tick that was settled.
     pub(super) players: Arc<[PlayerId]>,
     /// States that the model has the world keep.
@@ -25,7 +25,7 @@ pub(super) struct Book {
     plain: TickInputs,
 }
 
-impl Book {
+impl WorldObservations {
     /// The model has ended: nothing is kept for it any more.
     pub(super) fn release_all(&mut self, world: &mut dyn World) {
         for tick in core::mem::take(&mut self.kept) {
@@ -35,16 +35,16 @@ impl Book {
 }
 
 /// The world, lent.
-pub(super) struct Lent<'a> {
+pub(super) struct LentWorld<'a> {
     world: RefCell<&'a mut dyn World>,
-    book: &'a mut Book,
+    observed: &'a mut WorldObservations,
 }
 
-impl<'a> Lent<'a> {
-    pub(super) fn new(world: &'a mut dyn World, book: &'a mut Book) -> Self {
+impl<'a> LentWorld<'a> {
+    pub(super) fn new(world: &'a mut dyn World, observed: &'a mut WorldObservations) -> Self {
         Self {
             world: RefCell::new(world),
-            book,
+            observed,
         }
     }
 
@@ -53,34 +53,34 @@ impl<'a> Lent<'a> {
     }
 }
 
-impl World for Lent<'_> {
+impl World for LentWorld<'_> {
     fn ticks_per_second(&self) -> u32 {
         self.world.borrow().ticks_per_second()
     }
 
     fn step(&mut self, tick: Tick, inputs: &TickInputs) {
-        strip(inputs, &mut self.book.plain);
-        self.world.get_mut().step(tick, &self.book.plain);
+        strip(inputs, &mut self.observed.plain);
+        self.world.get_mut().step(tick, &self.observed.plain);
     }
 
     fn confirm(&mut self, tick: Tick, inputs: &TickInputs) {
         for (player, wrapped) in inputs.entries() {
-            self.book.applied.on_settled(player, unwrap(wrapped).0);
+            self.observed.applied.on_settled(player, unwrap(wrapped).0);
         }
-        strip(inputs, &mut self.book.plain);
-        if !Arc::ptr_eq(&self.book.players, inputs.shared_players()) {
-            self.book.players = inputs.shared_players().clone();
+        strip(inputs, &mut self.observed.plain);
+        if !Arc::ptr_eq(&self.observed.players, inputs.shared_players()) {
+            self.observed.players = inputs.shared_players().clone();
         }
-        self.world.get_mut().confirm(tick, &self.book.plain);
+        self.world.get_mut().confirm(tick, &self.observed.plain);
     }
 
     fn save(&mut self, tick: Tick) {
-        self.book.kept.insert(tick);
+        self.observed.kept.insert(tick);
         self.world().save(tick);
     }
 
     fn release(&mut self, tick: Tick) {
-        self.book.kept.remove(&tick);
+        self.observed.kept.remove(&tick);
         self.world().release(tick);
     }
 
@@ -89,7 +89,7 @@ impl World for Lent<'_> {
     }
 
     fn take(&mut self, tick: Tick) -> bool {
-        self.book.kept.remove(&tick);
+        self.observed.kept.remove(&tick);
         self.world().take(tick)
     }
 
@@ -123,8 +123,8 @@ impl World for Lent<'_> {
 
     fn adopt(&mut self, tick: Tick, checkpoint: &[u8]) -> Result<(), AdoptError> {
         self.world().adopt(tick, checkpoint)?;
-        self.book.kept.clear();
-        self.book.replaced = true;
+        self.observed.kept.clear();
+        self.observed.replaced = true;
         Ok(())
     }
 
@@ -154,7 +154,7 @@ impl World for Lent<'_> {
     }
 }
 
-impl Scene for Lent<'_> {
+impl Scene for LentWorld<'_> {
     fn schema(&self) -> Schema {
         self.world.borrow_mut().scene().schema()
     }

@@ -9,7 +9,7 @@ use crate::Tick;
 /// A row is in one of three conditions: confirmed as it was at a tick, confirmed not to be there (or never mentioned), or
 /// neither, because what was sent last about its being there is not confirmed. Rows that the client must not see are not there for it.
 #[derive(Debug)]
-pub(super) struct Known {
+pub(super) struct Acknowledged {
     /// No row is in two of them, and their ticks differ.
     layers: Vec<Layer>,
     /// The rows that the client does not have.
@@ -42,9 +42,9 @@ pub(super) struct Delta {
     pub(super) rows: u64,
 }
 
-impl Default for Known {
-    fn default() -> Known {
-        Known {
+impl Default for Acknowledged {
+    fn default() -> Acknowledged {
+        Acknowledged {
             layers: Vec::new(),
             absent: u64::MAX,
             sent: Vec::new(),
@@ -53,10 +53,10 @@ impl Default for Known {
     }
 }
 
-impl Known {
+impl Acknowledged {
     /// All that was there at a tick.
-    pub(super) fn all_of(page: &Page, tick: Tick) -> Known {
-        let mut known = Known::default();
+    pub(super) fn all_of(page: &Page, tick: Tick) -> Acknowledged {
+        let mut known = Acknowledged::default();
         if page.present != 0 {
             known.absent = !page.present;
             known.layers.push(Layer {

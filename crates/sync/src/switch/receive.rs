@@ -3,7 +3,7 @@
 use core::time::Duration;
 
 use super::message::{Message, epochs_after};
-use super::{Decree, Handover, Switch};
+use super::{Handover, PlannedChange, Switch};
 use crate::PeerId;
 
 /// Messages of the next epoch that may wait for it.
@@ -13,7 +13,7 @@ const AGAIN: Duration = Duration::from_secs(1);
 
 impl Switch {
     /// Takes a message; `None` if it makes no sense.
-    pub(super) fn hear(&mut self, now: Duration, from: PeerId, bytes: &[u8]) -> Option<()> {
+    pub(super) fn receive(&mut self, now: Duration, from: PeerId, bytes: &[u8]) -> Option<()> {
         let roster = self.roster.as_ref()?;
         roster.member(from)?;
         let leads = self.leads();
@@ -21,13 +21,13 @@ impl Switch {
         let message = Message::read(bytes)?;
         let of_next = match &message {
             Message::Model { epoch_bits, .. } => epochs_after(self.epoch, *epoch_bits) == 1,
-            Message::Decree { epoch, .. }
+            Message::PlannedChange { epoch, .. }
             | Message::Began { epoch, .. }
             | Message::Applied { epoch, .. } => *epoch == self.epoch + 1,
-            Message::Passed { .. } | Message::Handover { .. } | Message::Ask => false,
+            Message::Passed { .. } | Message::Handover { .. } | Message::RequestState => false,
         };
         // A guest may be there before the authority.
-        if of_next && (self.decree.is_some() || !leads) {
+        if of_next && (self.change.is_some() || !leads) {
             if self.early.len() < MAX_EARLY {
                 self.early.push((from, bytes.into()));
             }
@@ -36,16 +36,16 @@ impl Switch {
         match message {
             Message::Model {
                 epoch_bits,
-                decree,
+                change,
                 bytes,
             } => {
                 let after = epochs_after(self.epoch, epoch_bits);
-                if let Some(decree) = decree.filter(|_| from_authority && after == 0) {
-                    self.take_decree(now, decree);
+                if let Some(change) = change.filter(|_| from_authority && after == 0) {
+                    self.accept_change(now, change);
                 }
-                self.hear_model(now, from, after, bytes)?;
+                self.handle_model_message(now, from, after, bytes)?;
             }
-            Message::Passed { .. } | Message::Ask if !leads => return None,
+            Message::Passed { .. } | Message::RequestState if !leads => return None,
             Message::Passed { epoch } => {
                 let passed = self.passed.entry(from).or_default();
                 *passed = epoch.max(*passed);
@@ -55,11 +55,11 @@ impl Switch {
                 }
                 self.wake_at(now);
             }
-            Message::Ask => self.hand_to(now, from, true),
+            Message::RequestState => self.hand_to(now, from, true),
             _ if !from_authority => return None,
-            Message::Decree { epoch, decree } => {
+            Message::PlannedChange { epoch, change } => {
                 if epoch == self.epoch {
-                    self.take_decree(now, decree);
+                    self.accept_change(now, change);
                 }
             }
             Message::Handover { number, .. } if number <= self.last_handed => {}
@@ -97,7 +97,7 @@ impl Switch {
             Message::Applied { epoch, applied } => {
                 if epoch == self.epoch && !self.running.is_same_everywhere() {
                     for (player, number) in applied {
-                        self.said.on_applied(player, number);
+                        self.sent_inputs.on_applied(player, number);
                     }
                 }
             }
@@ -105,7 +105,13 @@ impl Switch {
         Some(())
     }
 
-    fn hear_model(&mut self, now: Duration, from: PeerId, after: i8, bytes: &[u8]) -> Option<()> {
+    fn handle_model_message(
+        &mut self,
+        now: Duration,
+        from: PeerId,
+        after: i8,
+        bytes: &[u8],
+    ) -> Option<()> {
         if after == 0 {
             self.running.handle_message(now, from, bytes);
             return Some(());
@@ -140,26 +146,26 @@ impl Switch {
     }
 
     /// The authority has announced a change.
-    pub(super) fn take_decree(&mut self, now: Duration, decree: Decree) {
-        if self.decree.is_some() {
+    pub(super) fn accept_change(&mut self, now: Duration, change: PlannedChange) {
+        if self.change.is_some() {
             return;
         }
-        if decree.which >= self.choices.len() {
+        if change.which >= self.choices.len() {
             self.trouble = Some(
                 "the host changes to a model that this program does not have: give the same choices everywhere"
                     .to_string(),
             );
             return;
         }
-        self.decree = Some(decree);
-        self.running.stop_at(decree.tick);
+        self.change = Some(change);
+        self.running.stop_at(change.tick);
         self.wake_at(now);
     }
 
     /// Looks at what came too early for the epoch before.
-    pub(super) fn hear_early(&mut self, now: Duration) {
+    pub(super) fn handle_early(&mut self, now: Duration) {
         for (from, bytes) in core::mem::take(&mut self.early) {
-            if self.hear(now, from, &bytes).is_none() {
+            if self.receive(now, from, &bytes).is_none() {
                 self.refused += 1;
             }
         }

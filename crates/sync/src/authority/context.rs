@@ -12,13 +12,13 @@ use crate::{Delivery, ModelEvent, Outgoing, PeerId, PlayerId, Roster, Tick};
 const MAX_SPARE: usize = 64;
 
 #[derive(Debug)]
-pub(super) struct Seat {
+pub(super) struct Context {
     pub settings: Settings,
     pub roster: Option<Roster>,
     /// When the game began.
     pub start: Option<Duration>,
     /// How much later than that it is now.
-    pub slip: Duration,
+    pub schedule_offset: Duration,
     pub tick_time: Duration,
     /// From here on nothing is simulated.
     pub hold: Option<Tick>,
@@ -33,13 +33,13 @@ pub(super) struct Seat {
     pub trouble: Option<String>,
 }
 
-impl Seat {
-    pub(super) fn new(settings: Settings) -> Seat {
-        Seat {
+impl Context {
+    pub(super) fn new(settings: Settings) -> Context {
+        Context {
             settings,
             roster: None,
             start: None,
-            slip: Duration::ZERO,
+            schedule_offset: Duration::ZERO,
             tick_time: Duration::from_micros(16_667),
             hold: None,
             outbox: VecDeque::new(),
@@ -57,12 +57,12 @@ impl Seat {
     /// When a tick is simulated by the authority.
     pub(super) fn time_of(&self, tick: Tick) -> Option<Duration> {
         let ticks = self.tick_time.as_nanos() as u64 * tick.0;
-        Some(self.start? + self.slip + Duration::from_nanos(ticks))
+        Some(self.start? + self.schedule_offset + Duration::from_nanos(ticks))
     }
 
     /// How many ticks have passed at a time; negative before the beginning.
     pub(super) fn ticks_at(&self, time: Duration) -> Option<f64> {
-        let begin = (self.start? + self.slip).as_nanos() as i64;
+        let begin = (self.start? + self.schedule_offset).as_nanos() as i64;
         let passed = time.as_nanos() as i64 - begin;
         Some(passed as f64 / self.tick_time.as_nanos() as f64)
     }
