@@ -5,6 +5,7 @@ use core::time::Duration;
 
 use samestep_proto::{CloseReason, RefuseReason};
 use samestep_wire::Wire;
+use tracing::{debug, info, warn};
 
 use crate::id::{MessageKind, PeerId, PlayerId, RequestId, Ticket};
 use crate::payload::Payload;
@@ -172,6 +173,35 @@ pub enum SessionEvent {
         /// Why.
         reason: LeaveReason,
     },
+}
+
+impl SessionEvent {
+    /// Logs what happens to the room. Messages and actions are the game's business, but for those that are refused.
+    pub(crate) fn log(&self) {
+        match self {
+            Self::Joined { me } => info!(%me, "joined the room"),
+            Self::StateWanted { peer } => debug!(%peer, "state transfer wanted"),
+            Self::InitialState { state } => debug!(bytes = state.len(), "initial state received"),
+            Self::InSync => info!("in sync"),
+            Self::Reconnecting { why } => debug!(why, "connection lost, trying to return"),
+            Self::Frozen => warn!("too few members are heard: frozen"),
+            Self::PeerJoined { peer } => info!(%peer, "peer joined"),
+            Self::PeerInSync { peer } => info!(%peer, "peer in sync"),
+            Self::PeerAway { peer } => warn!(%peer, "peer dropped, its slot is kept"),
+            Self::PeerLeft { peer, reason } => info!(%peer, %reason, "peer left"),
+            Self::AuthorityChanged { authority } => info!(leader = %authority, "leader elected"),
+            Self::Starting { at } => debug!(?at, "game starts"),
+            Self::Started => info!("game started"),
+            Self::Ended { .. } => info!("game ended"),
+            Self::Denied { request, kind, .. } => debug!(?request, ?kind, "action denied"),
+            Self::Rejected { request, kind, .. } => debug!(?request, ?kind, "action rejected"),
+            Self::Left {
+                reason: reason @ LeaveReason::Left(_),
+            } => info!(%reason, "left the room"),
+            Self::Left { reason } => warn!(%reason, "out of the room"),
+            _ => {}
+        }
+    }
 }
 
 /// Where a session is in its life.

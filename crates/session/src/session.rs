@@ -308,6 +308,7 @@ impl Session {
 
     /// Takes a datagram that arrived at `now`. It is decrypted in place.
     pub fn handle_datagram(&mut self, now: Duration, from: SocketAddr, datagram: &mut [u8]) {
+        let _span = self.span();
         let by = self.endpoint.handle_datagram(now, from, datagram);
         self.pump(now);
         if let Some(by) = by {
@@ -317,6 +318,7 @@ impl Session {
 
     /// Lets time pass. Call it when `poll_timeout` is due; calling it more often does no harm.
     pub fn handle_timeout(&mut self, now: Duration) {
+        let _span = self.span();
         if self.endpoint.poll_timeout().is_some_and(|at| at <= now) {
             self.endpoint.handle_timeout(now);
         }
@@ -422,7 +424,13 @@ impl Session {
         self.malformed
     }
 
+    /// The span that the session's log lines are in.
+    fn span(&self) -> tracing::span::EnteredSpan {
+        tracing::info_span!("session", me = self.me.map(|me| me.0)).entered()
+    }
+
     fn emit(&mut self, event: SessionEvent) {
+        event.log();
         let of_game = matches!(
             event,
             SessionEvent::Message { .. }

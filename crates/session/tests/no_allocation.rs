@@ -168,7 +168,7 @@ impl Model for Chatter {
 
     fn handle_start(&mut self, _: Duration, _: Duration) {}
     fn end_turn(&mut self, _: Duration, _: PlayerId) {}
-    fn hand_out(&mut self, _: Duration, _: &mut dyn World) {}
+    fn send_state_to_all(&mut self, _: Duration, _: &mut dyn World) {}
 }
 
 #[derive(Clone, Default, PartialEq, Debug, Wire)]

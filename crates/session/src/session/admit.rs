@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 
 use samestep_proto::{ConnectError, ConnectOptions, ConnectionId};
+use tracing::{debug, warn};
 
 use crate::channels::BULK;
 use crate::control::{Absence, Control, Hello, Proposal, Welcome};
@@ -103,6 +104,7 @@ impl Session {
             },
         };
         let id = self.endpoint.connect(now, address, options)?;
+        debug!(%address, "connecting to the room");
         self.connections.insert(id, OtherEnd::Sponsor);
         self.homes.insert(id, address);
         Ok(())
@@ -145,10 +147,12 @@ impl Session {
             reached_at: self.endpoint.peer_address(id).map(Into::into),
         };
         self.tell_connection(now, id, &Control::Hello(hello));
+        debug!(connection = ?id, returning = self.me.is_some(), "hello sent");
     }
 
     /// Somebody wants in, through this program.
     pub(super) fn on_hello(&mut self, now: Duration, id: ConnectionId, hello: Hello) {
+        debug!(connection = ?id, kind = ?hello.kind, "hello received");
         let mesh = hello.kind == PeerKind::Member;
         if mesh != self.room.is_mesh() || hello.kind == PeerKind::Host {
             return self.turn_away(now, id, LeaveReason::WrongTopology);
@@ -187,6 +191,7 @@ impl Session {
     }
 
     fn turn_away(&mut self, now: Duration, id: ConnectionId, reason: LeaveReason) {
+        warn!(connection = ?id, %reason, "newcomer refused");
         let (code, words) = reason.to_close();
         self.tell_connection(now, id, &Control::Farewell(reason.clone()));
         self.connections.insert(id, OtherEnd::Gone);
@@ -323,6 +328,7 @@ impl Session {
             epoch_us: self.time.epoch_us(),
         };
         self.tell_connection(now, id, &Control::Welcome(Box::new(welcome)));
+        debug!(%peer, returns, state_follows, "welcome sent");
         if state_follows {
             self.admissions.states_wanted.push(peer);
             self.emit(SessionEvent::StateWanted { peer });
@@ -354,7 +360,7 @@ impl Session {
         }
     }
 
-    /// In.
+    /// Takes the welcome of the member it joins through: from here on this program is a peer of the room, and its state transfer begins.
     pub(super) fn on_welcome(&mut self, now: Duration, id: ConnectionId, welcome: Welcome) {
         if self.state != State::Connecting {
             return;
@@ -375,6 +381,7 @@ impl Session {
             );
         }
         let resumed = resumes && known;
+        debug!(me = %welcome.you, leader = %welcome.leader, term = welcome.term, resumed, "welcome received");
         self.retry = None;
         self.hello_said = None;
         self.hang_up_on_others(now, id);
@@ -499,6 +506,7 @@ impl Session {
         let life = self.room.peer(peer).map_or(0, |p| p.since);
         let bytes = [&life.to_le_bytes()[..], &holds.to_le_bytes(), state].concat();
         self.put_sealed(now, peer, BULK, &bytes);
+        debug!(%peer, bytes = state.len(), "state transfer begun");
     }
 
     /// Whether somebody is yet to get the game's state from here: what is said meanwhile will be in that state.

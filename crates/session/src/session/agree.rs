@@ -2,6 +2,8 @@
 
 use core::time::Duration;
 
+use tracing::debug;
+
 use crate::channels::CONTROL;
 use crate::control::{Control, Entries, Proposal};
 use crate::event::{LeaveReason, SessionEvent, State};
@@ -317,6 +319,7 @@ impl Session {
     /// Somebody else reigns.
     pub(super) fn follow(&mut self, now: Duration, term: u32, leader: PeerId) {
         let led = self.leads();
+        debug!(%leader, term, "following a leader");
         self.verified = 0;
         self.term = term;
         self.leader = Some(leader);
@@ -357,6 +360,7 @@ impl Session {
                 }
             }
             Change::Returned { peer, sponsor, .. } => {
+                debug!(%peer, "peer returned");
                 if Some(peer) == me {
                     return self.on_returned_again(now, index);
                 }

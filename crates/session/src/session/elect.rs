@@ -4,6 +4,7 @@ use core::time::Duration;
 use std::collections::BTreeSet;
 
 use samestep_proto::ConnectionId;
+use tracing::{debug, info};
 
 use crate::control::{Control, Heartbeat};
 use crate::event::{LeaveReason, SessionEvent, State};
@@ -172,6 +173,7 @@ impl Session {
             ..Default::default()
         };
         if let Ok(id) = self.endpoint.connect(now, address.into(), options) {
+            debug!(%peer, "connecting to a member");
             self.connections.insert(id, dialling);
         }
     }
@@ -310,6 +312,7 @@ impl Session {
         self.ballot.voted = self.term;
         self.ballot.tried_at = now;
         self.ballot.votes = Some(BTreeSet::from([me]));
+        debug!(term = self.term, "standing for election");
         self.askers.forget();
         self.wishes.clear();
         let elect = Control::Elect {
@@ -342,6 +345,7 @@ impl Session {
         self.ballot.voted = term;
         self.ballot.tried_at = now;
         self.ballot.forget();
+        debug!(candidate = %from, term, "vote given");
         self.tell(now, from, &Control::Vote { term });
     }
 
@@ -362,6 +366,7 @@ impl Session {
         if !self.may_decide(|peer| votes.contains(&peer)) {
             return;
         }
+        info!(term = self.term, votes = votes.len(), "won the election");
         self.ballot.forget();
         self.leader = Some(me);
         self.reign = self.term;

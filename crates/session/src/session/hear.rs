@@ -4,6 +4,7 @@ use core::time::Duration;
 
 use samestep_proto::{ChannelId, ConnectionId, Event};
 use samestep_wire::decode_exact;
+use tracing::{debug, warn};
 
 use crate::channels::{BULK, forwarding_channel};
 use crate::control::Control;
@@ -40,6 +41,7 @@ impl Session {
 
     fn on_connected(&mut self, now: Duration, id: ConnectionId, incoming: bool) {
         if incoming {
+            debug!(connection = ?id, "connection accepted");
             let until = now + STRANGER;
             self.connections.insert(id, OtherEnd::Stranger { until });
             self.wake_at(until);
@@ -79,6 +81,7 @@ impl Session {
             let message = self.buffers.payload(message.payload);
             if self.on_message(now, id, channel, message).is_none() {
                 self.malformed += 1;
+                warn!(connection = ?id, "malformed message: connection closed");
                 self.connections.insert(id, OtherEnd::Gone);
                 self.endpoint
                     .abort(now, id, 0, "a message that makes no sense");

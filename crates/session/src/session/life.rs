@@ -4,6 +4,7 @@ use core::time::Duration;
 use std::net::SocketAddr;
 
 use samestep_proto::{CloseReason, ConnectionId};
+use tracing::{debug, info};
 
 use crate::config::Role;
 use crate::control::Control;
@@ -79,6 +80,7 @@ impl Session {
         }
         contact.connection = None;
         contact.next_dial = now;
+        debug!(%peer, %reason, "connection lost");
         if self.room.is_mesh() {
             self.look_for_another_sponsor(now, peer);
             self.wake_at(now);
@@ -424,6 +426,7 @@ impl Session {
 
     fn send_away(&mut self, now: Duration, peer: PeerId, reason: LeaveReason) {
         if self.leads() && Some(peer) != self.me {
+            info!(%peer, %reason, "sending a peer away");
             self.wish(now, peer, Change::Left { peer, reason });
             self.fulfil_wishes(now);
         }

@@ -2,6 +2,8 @@
 
 use core::time::Duration;
 
+use tracing::debug;
+
 use crate::clock::{Clock, ClockConfig, Exchange, MeshClock, MeshReport};
 use crate::config::Role;
 use crate::id::PeerId;
@@ -86,7 +88,11 @@ impl Timekeeper {
             Self::Own { .. } => {}
             Self::Host { clock, host, .. } => {
                 if *host == Some(peer) {
+                    let was_steady = clock.is_steady();
                     clock.on_exchange(now, exchange);
+                    if !was_steady && clock.is_steady() {
+                        debug!(%peer, "clock synchronised");
+                    }
                 }
             }
             Self::Mesh { clock, .. } => {
