@@ -3,15 +3,20 @@
 use samestep_proto::{ChannelConfig, ChannelId, Delivery};
 
 /// The session's own messages, before everything else.
-pub(crate) const CONTROL: ChannelId = ChannelId(Delivery::ALL.len() as u8);
+pub(crate) const CONTROL: ChannelId = ChannelId(5);
 /// The game's state on its way to a joining peer, after everything else.
-pub(crate) const BULK: ChannelId = ChannelId(CONTROL.0 + 1);
+pub(crate) const BULK: ChannelId = ChannelId(6);
 /// What may get lost.
 pub(crate) const UNRELIABLE: ChannelId = channel(Delivery::Unreliable);
 
-/// The channel that carries a delivery.
+/// The channel that carries a delivery. The first deliveries have the numbers before the session's own, later ones those after.
 pub(crate) const fn channel(delivery: Delivery) -> ChannelId {
-    ChannelId(delivery as u8)
+    let number = delivery as u8;
+    ChannelId(if number < CONTROL.0 {
+        number
+    } else {
+        number + 2
+    })
 }
 
 /// The streams of reliable messages between the members of a mesh, each with the delivery it is resent by.
@@ -33,17 +38,22 @@ pub(crate) const fn stream(delivery: Delivery) -> u8 {
 /// The channels, each at the place that its number says.
 pub(crate) fn channels() -> Vec<ChannelConfig> {
     let mut channels = Delivery::ALL.map(ChannelConfig::new).to_vec();
-    channels.push(ChannelConfig::new(Delivery::ReliableOrdered).priority(200));
-    channels.push(ChannelConfig::new(Delivery::ReliableUnordered).priority(50));
+    let control = ChannelConfig::new(Delivery::ReliableOrdered).priority(200);
+    let bulk = ChannelConfig::new(Delivery::ReliableUnordered).priority(50);
+    channels.splice(
+        usize::from(CONTROL.0)..usize::from(CONTROL.0),
+        [control, bulk],
+    );
     channels
 }
 
 /// The channel on which a host passes on what came on `from`. Sequenced messages of several peers would outdate each other
 /// in one channel: they carry numbers of their own and travel on the channel without.
 pub(crate) fn forwarding_channel(from: ChannelId) -> ChannelId {
-    match Delivery::ALL.get(usize::from(from.0)) {
-        Some(delivery) if delivery.is_sequenced() => UNRELIABLE,
-        _ => from,
+    let mut sequenced = Delivery::ALL.into_iter().filter(|d| d.is_sequenced());
+    match sequenced.any(|delivery| channel(delivery) == from) {
+        true => UNRELIABLE,
+        false => from,
     }
 }
 
@@ -58,12 +68,8 @@ mod tests {
             let ChannelId(index) = channel(delivery);
             assert_eq!(channels[usize::from(index)].delivery, delivery);
         }
-        // The numbers of the wire format.
-        assert_eq!(
-            (UNRELIABLE, CONTROL, BULK),
-            (ChannelId(0), ChannelId(5), ChannelId(6))
-        );
+        assert_eq!(channels[usize::from(CONTROL.0)].priority, 200);
+        assert_eq!(channels[usize::from(BULK.0)].priority, 50);
         assert_eq!(STREAMS.map(stream), [0, 1, 2]);
-        assert_eq!(channels.len(), usize::from(BULK.0) + 1);
     }
 }

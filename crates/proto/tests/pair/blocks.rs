@@ -1,6 +1,6 @@
 //! Long messages: they arrive whole, and what does not fit is refused at once.
 
-use samestep_proto::SendError;
+use samestep_proto::{ChannelId, SendError};
 
 use crate::world::*;
 
@@ -37,7 +37,7 @@ fn a_full_queue_and_too_long_a_message_are_errors_and_clog_nothing() {
     let limit = 64 << 10;
     let refused = pair.try_send(CLIENT, UNRELIABLE, &too_long[..limit + 1]);
     assert_eq!(refused, Err(SendError::TooLong { limit }));
-    let unknown = pair.try_send(CLIENT, samestep_proto::ChannelId(5), b"x");
+    let unknown = pair.try_send(CLIENT, ChannelId(31), b"x");
     assert_eq!(unknown, Err(SendError::UnknownChannel));
     // What was accepted arrives, also on the channel that was full, and then there is room again.
     pair.send(CLIENT, ORDERED, b"after");
@@ -73,7 +73,7 @@ fn empty_messages_cannot_fill_the_memory() {
         channel.queue_limit = 100_000;
         channel.max_message = 50_000;
     }
-    for channel in ALL {
+    for channel in all() {
         let mut pair = Pair::connected(config.clone());
         pair.filter = Some(Box::new(|_| false));
         let accepted = (0..1_000_000)

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use samestep_netem::LinkConfig;
-use samestep_proto::{ChannelConfig, ChannelId, Config, LossRecovery};
+use samestep_proto::{ChannelConfig, ChannelId, Config, Delivery, LossRecovery};
 
 use crate::world::*;
 
@@ -56,11 +56,25 @@ fn sent(config: &Config, channel: ChannelId) -> Vec<Vec<u8>> {
 }
 
 #[test]
-fn ordered_and_redundant_arrive_once_and_in_order() {
-    for channel in [ORDERED, REDUNDANT] {
+fn every_delivery_keeps_its_promise() {
+    for (delivery, channel) in Delivery::ALL.into_iter().zip(all()) {
         for seed in 0..3 {
-            let got = exchange(config(), rough(20, 0.2), seed, channel);
-            assert!(got == sent(&config(), channel), "seed {seed}");
+            let mut got = exchange(config(), rough(20, 0.2), seed, channel);
+            let mut sent = sent(&config(), channel);
+            if !delivery.is_reliable() {
+                let least = if delivery.is_sequenced() { 0 } else { 56 / 3 };
+                assert!(got.len() > least, "{delivery:?}: {} arrived", got.len());
+                for message in &got {
+                    let position = sent.iter().position(|sent| sent == message);
+                    sent.remove(position.expect("as it was sent, and once"));
+                }
+                continue;
+            }
+            if !delivery.is_ordered() {
+                got.sort();
+                sent.sort();
+            }
+            assert!(got == sent, "{delivery:?}, seed {seed}");
         }
     }
 }
@@ -72,12 +86,13 @@ fn every_loss_recovery_keeps_the_promise() {
         LossRecovery::Repeat,
         LossRecovery::Retransmit,
     ] {
-        for channel in [UNORDERED, ORDERED, REDUNDANT] {
+        for delivery in Delivery::ALL.into_iter().filter(|d| d.is_reliable()) {
+            let channel = ChannelId(delivery as u8);
             let mut config = config();
             config.channels[usize::from(channel.0)].recovery = recovery;
             let mut got = exchange(config.clone(), lossy(20, 0.2), 9, channel);
             let mut sent = sent(&config, channel);
-            if channel == UNORDERED {
+            if !delivery.is_ordered() {
                 got.sort();
                 sent.sort();
             }
@@ -108,32 +123,9 @@ fn late_repairs_restore_the_right_segments() {
 }
 
 #[test]
-fn unordered_arrive_once() {
-    for seed in 0..3 {
-        let mut got = exchange(config(), rough(20, 0.2), seed, UNORDERED);
-        let mut sent = sent(&config(), UNORDERED);
-        got.sort();
-        sent.sort();
-        assert!(got == sent, "seed {seed}");
-    }
-}
-
-#[test]
-fn unreliable_arrive_whole_or_not_at_all_and_never_twice() {
-    for seed in 0..3 {
-        let got = exchange(config(), rough(20, 0.2), seed, UNRELIABLE);
-        let mut left = sent(&config(), UNRELIABLE);
-        for message in &got {
-            let position = left.iter().position(|sent| sent == message);
-            left.remove(position.expect("as it was sent, and once"));
-        }
-        assert!(got.len() > 56 / 3, "{} arrived", got.len());
-    }
-}
-
-#[test]
 fn unreliable_arrive_all_on_a_clean_link() {
-    for channel in [UNRELIABLE, SEQUENCED] {
+    let unreliable = Delivery::ALL.into_iter().filter(|d| !d.is_reliable());
+    for channel in unreliable.map(|delivery| ChannelId(delivery as u8)) {
         let got = exchange(config(), latency(20), 1, channel);
         assert!(got == sent(&config(), channel));
     }

@@ -14,7 +14,7 @@ fn talked(config: samestep_proto::Config) -> (Pair, Vec<Vec<u8>>) {
     pair.capture = true;
     pair.connect(ConnectOptions::default()).unwrap();
     for i in 0..50 {
-        for channel in ALL {
+        for channel in all() {
             pair.send(CLIENT, channel, &content(i, 30));
         }
         pair.run_for(ms(10));

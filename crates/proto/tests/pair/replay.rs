@@ -10,7 +10,7 @@ fn every_datagram_again_delivers_nothing_twice() {
         pair.set_link(lossy(20, 0.1), 5);
         pair.connect(Default::default()).unwrap();
         for i in 0..200 {
-            for channel in ALL {
+            for channel in all() {
                 pair.send(CLIENT, channel, &content(i, 40));
                 pair.send(SERVER, channel, &content(i, 40));
             }

@@ -23,7 +23,7 @@ fn every_message_is_reported_truly() {
         let mut pair = Pair::over(reporting(), link, seed as u64);
         let mut ids = vec![Vec::new(); 5];
         for i in 0..400usize {
-            for channel in ALL {
+            for channel in all() {
                 // Every tenth in several packets.
                 let size = if i % 10 == 9 { 3000 } else { 30 };
                 let mut message = content(i, size);
@@ -34,7 +34,7 @@ fn every_message_is_reported_truly() {
         }
         pair.run_for(secs(4));
         let packets = pair.stats(CLIENT).packets_sent;
-        for channel in ALL {
+        for channel in all() {
             let ids = &ids[usize::from(channel.0)];
             assert!(
                 ids.iter().copied().eq((0..400).map(MessageId)),
@@ -111,7 +111,7 @@ fn a_lost_packet_is_reported_within_a_few_round_trips() {
 #[test]
 fn channels_without_reports_report_nothing() {
     let mut pair = Pair::connected(config());
-    for channel in ALL {
+    for channel in all() {
         pair.send(CLIENT, channel, b"x");
     }
     pair.run_for(secs(1));

@@ -17,7 +17,7 @@ fn bytes_and_packets_are_those_that_left_and_arrived() {
         });
         pair.set_link(rough(20, 0.1), 8);
         for i in 0..500 {
-            for channel in ALL {
+            for channel in all() {
                 pair.send(CLIENT, channel, &content(i, 100 + i * 3));
             }
             pair.run_for(ms(10));
@@ -48,7 +48,7 @@ fn on_a_clean_link_nothing_is_repeated() {
     let mut pair = Pair::connected(config());
     let mut learnt = 0;
     for i in 0..2000 {
-        for channel in ALL {
+        for channel in all() {
             pair.send(CLIENT, channel, &content(i, 50));
         }
         pair.run_for(ms(16));

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use samestep_netem::{Link, LinkConfig, Loss};
 use samestep_proto::{
-    ChannelId, CloseReason, Config, ConnectOptions, ConnectionId, DeliveryReport, Endpoint, Event,
-    MessageId, Outcome, SendError, Stats,
+    ChannelId, CloseReason, Config, ConnectOptions, ConnectionId, Delivery, DeliveryReport,
+    Endpoint, Event, MessageId, Outcome, SendError, Stats,
 };
 
 /// The channels of [`Config::new`], by kind.
@@ -16,7 +16,13 @@ pub const SEQUENCED: ChannelId = ChannelId(1);
 pub const UNORDERED: ChannelId = ChannelId(2);
 pub const ORDERED: ChannelId = ChannelId(3);
 pub const REDUNDANT: ChannelId = ChannelId(4);
-pub const ALL: [ChannelId; 5] = [UNRELIABLE, SEQUENCED, UNORDERED, ORDERED, REDUNDANT];
+
+/// The channel of each delivery.
+pub fn all() -> impl Iterator<Item = ChannelId> {
+    Delivery::ALL
+        .into_iter()
+        .map(|delivery| ChannelId(delivery as u8))
+}
 
 /// One of the peers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
