@@ -10,9 +10,9 @@ pub const DISCOVERY_PORT: u16 = 14241;
 /// The multicast group of those who want to be found; of the addresses that stay within a site.
 pub const DISCOVERY_GROUP: Ipv4Addr = Ipv4Addr::new(239, 255, 83, 115);
 
-/// Hears what is said to everyone in the local network, and replies to whoever said it.
+/// Receives what is sent to everyone in the local network, and replies to its sender.
 ///
-/// Several on one machine, also of different programs, share a port and all hear everything. Listens on all interfaces, loopback
+/// Several on one machine, also of different programs, share a port and all receive everything. Listens on all interfaces, loopback
 /// included, for multicast and for broadcast, since networks tend to lose one of the two.
 #[derive(Debug)]
 pub struct LanListener {
@@ -84,12 +84,12 @@ impl LanListener {
     }
 }
 
-/// Says something to everyone in the local network and hears the replies.
+/// Sends to everyone in the local network and receives the replies.
 ///
-/// Speaks on all interfaces, loopback included, by multicast and by broadcast: a listener may hear it more than once.
+/// Sends on all interfaces, loopback included, by multicast and by broadcast: a listener may receive it more than once.
 #[derive(Debug)]
 pub struct LanSeeker {
-    sockets: Vec<Mouth>,
+    sockets: Vec<SeekerSocket>,
     poller: Poller,
     port: u16,
     /// The socket to read from next, so that none is starved.
@@ -99,7 +99,7 @@ pub struct LanSeeker {
 
 /// A socket at one interface.
 #[derive(Debug)]
-struct Mouth {
+struct SeekerSocket {
     interface: Interface,
     socket: UdpSocket,
 }
@@ -143,7 +143,7 @@ impl LanSeeker {
             if let Ok(socket) = open_at(&interface)
                 && self.poller.add(&socket, interface.key()).is_ok()
             {
-                self.sockets.push(Mouth { interface, socket });
+                self.sockets.push(SeekerSocket { interface, socket });
             }
         }
     }
@@ -151,7 +151,7 @@ impl LanSeeker {
     /// Sends to everyone. The error is the last one if nothing could be sent on any interface.
     pub fn send_to_all(&mut self, datagram: &[u8]) -> io::Result<()> {
         let mut outcome = Err(ErrorKind::NetworkUnreachable.into());
-        for Mouth { interface, socket } in &self.sockets {
+        for SeekerSocket { interface, socket } in &self.sockets {
             for to in [Some(DISCOVERY_GROUP), interface.broadcast] {
                 let Some(to) = to else { continue };
                 match socket.send_to(datagram, SocketAddrV4::new(to, self.port)) {

@@ -179,7 +179,7 @@ impl Connection {
         }
     }
 
-    /// Reads once. Returns what is to be said if nothing came.
+    /// Reads once. Returns the outcome if nothing was read.
     fn fill(&mut self) -> Option<Progress> {
         // The rest of a datagram moves to the front: the buffer holds one datagram and one read at most.
         self.received.copy_within(self.start..self.end, 0);

@@ -146,7 +146,7 @@ fn attempt(
                 io::ErrorKind::ConnectionRefused | io::ErrorKind::ConnectionReset => {
                     stats.errors_reported += 1
                 }
-                // A socket that is no socket any more is the only thing the caller must hear of.
+                // Only a socket that no longer exists is an error for the caller.
                 io::ErrorKind::NotConnected | io::ErrorKind::BrokenPipe => return Err(error),
                 _ => return Ok(Outcome::Refused),
             },
