@@ -1,235 +1,134 @@
 //! Deterministic lockstep: only inputs travel, and everyone simulates the same ticks from the same inputs.
+//!
+//! Glenn Fiedler's *Deterministic Lockstep* describes the principle; [`Rollback`](crate::Rollback) is the same model with prediction.
+//! [`Lockstep`] drives its parts, each of which owns one mechanism: the [`Room`] and its topology, the [`Schedule`], the [`InputSources`],
+//! what is [`Simulated`], the [`DesyncDetector`] and so on.
 
-mod begin;
-mod close;
+mod broadcast;
 mod config;
-mod depart;
-mod follow;
-mod guard;
-mod hear;
-mod hurry;
-mod instead;
-mod join;
+mod desync;
+mod flush;
+mod initiative;
+mod input_delay;
 mod message;
+mod model_change;
 mod outbox;
 mod pending;
-mod predict;
+mod playout_delay;
+mod prediction;
+mod receive;
 mod relay;
+mod room;
 mod saves;
-mod tell;
+mod schedule;
+mod send;
+mod simulate;
+mod simulated;
+mod sources;
+mod stall;
+mod state_transfer;
+mod substitution;
 #[cfg(test)]
 mod tests;
+mod turns;
 
-use core::ops::Bound;
 use core::time::Duration;
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::VecDeque;
 
-use crate::timeline::{Timeline, VoiceId};
+use crate::timeline::{SourceId, Timeline};
 use crate::{
     AdoptError, Delivery, Model, ModelEvent, Outgoing, PeerId, PlayerId, Roster, Status, Tick,
-    TickInputs, World,
+    World,
 };
+use broadcast::{Broadcast, MAX_REPEATED_TURNS};
 pub use config::{Length, LockstepConfig, LockstepError, Pace, SlowMachine};
-use depart::Departed;
-use follow::Extra;
-use guard::Guard;
-use hurry::Ahead;
-use instead::{Hearing, Hearings};
+use desync::DesyncDetector;
+use initiative::Initiative;
 use message::Message;
 use outbox::Outbox;
-use pending::Pending;
-pub(crate) use predict::Prediction;
-use relay::Relay;
-use saves::Saves;
+use pending::PendingInputs;
+use prediction::LossEstimate;
+pub(crate) use prediction::Prediction;
+use room::Room;
+use schedule::Schedule;
+use simulated::Simulated;
+use sources::{InputSource, InputSources};
+use stall::Stall;
+use state_transfer::StateTransfer;
+use substitution::Substitution;
 
-/// How soon turns are closed later, once everything comes in time.
-const SETTLES: Duration = Duration::from_secs(10);
-/// A program that was not driven for this long was frozen: what it reads then was not late, it was.
-const FROZEN: Duration = Duration::from_millis(150);
+/// A program that was not driven for this long was frozen: messages it handles then waited here, and were not late.
+const FREEZE_THRESHOLD: Duration = Duration::from_millis(150);
 
 /// The model in which only inputs travel.
 ///
-/// Time is divided into ticks, and ticks into *turns*: whose inputs are closed, and travel, together. In a hosted room the host puts what
-/// arrives into the next turn and tells everyone, so that nobody waits for anybody but the host; in a mesh everyone closes its own turns some ticks
-/// ahead and tells everyone, and a tick is simulated once all have said what they do in it. A tick whose inputs are not known when it is due
-/// makes the simulation, not the view, stand still.
+/// Time is divided into ticks, and ticks into *turns*, whose inputs are closed, and travel, together. In a hosted room the host sequences the
+/// inputs that arrive into its next turn and sends that to everyone, so that nobody waits for anybody but the host; in a mesh everyone closes
+/// its own turns some ticks ahead and sends them to everyone, and a tick is simulated once the inputs of all are known. A tick whose inputs
+/// are not known when it is due stalls the simulation, not the view.
 ///
-/// - How long turns are and how far ahead they are closed follows the connections ([`LockstepConfig`]), as does how much later than the
-///   common schedule a program on a bad connection simulates.
-/// - Every so often all compare check values of their states; who differs is told what, and repaired by the parts that differ.
-/// - Who joins takes over a [checkpoint](Model::checkpoint) and hurries after the others.
+/// - The length of turns and the input delay follow the connections ([`LockstepConfig`]), as does the playout delay of a program on a bad
+///   connection.
+/// - Every so often all compare checksums of their states; a peer that differs is told what, and corrects the parts that differ.
+/// - A peer that joins takes over a [checkpoint](Model::checkpoint) and catches up.
 #[derive(Debug)]
 pub struct Lockstep {
     config: LockstepConfig,
-    roster: Option<Roster>,
-    /// When tick 0 was due, before anything slipped.
-    start: Option<Duration>,
-    tick_time: Duration,
-    /// How much later than planned everything happens.
-    slip: Duration,
+    room: Room,
+    schedule: Schedule,
+    /// The inputs of all sources, as far as known.
     timeline: Timeline,
-    /// Ticks before this one are simulated for good.
-    next: Tick,
-    /// Who is present at `next`.
-    present: TickInputs,
-    /// The tick the world is at: `next`, or farther if it is predicted.
-    head: Tick,
-    /// Who is present at `head`, as far as known.
-    present_ahead: TickInputs,
-    saves: Saves,
-    /// How to go ahead of what is known; `None` for never, and for a host that puts everyone's inputs into turns.
-    prediction: Option<Prediction>,
-    /// Whether the authority says to go ahead of what is known.
-    predicting: bool,
-    /// Whether this program only watches.
-    watches: bool,
-    relay: Relay,
-    /// At a host: what it knows of its guests.
-    hearing: Hearings,
-    /// At a guest: what its host knows of it.
-    heard: Hearing,
-    /// Whether nobody else has ever led.
-    led_always: bool,
-    /// At a guest: from the host to the farthest other guest.
-    beyond_host: Duration,
-    /// Packets that get lost, in percent, as far as it is believed.
-    believed_loss: u8,
-    next_belief: Duration,
-    again: Again,
-    /// The world was at this tick when something was put right last.
-    put_right_at: Option<Tick>,
-    /// Who speaks: in a hosted room the host, in a mesh everyone.
-    voices: BTreeMap<VoiceId, Voice>,
-    /// Players who are to be present where the voice of the authority ends.
-    roll: BTreeSet<PlayerId>,
-    /// Players who were present when this began in the middle of a game, until it is known who speaks for them.
-    unvoiced: Vec<PlayerId>,
-    /// Nothing is simulated from here on.
-    held: Option<Tick>,
-    /// What players do and no tick has yet.
-    pending: Pending,
-    pending_since: Option<Duration>,
-    cursors: BTreeMap<PeerId, Cursor>,
-    /// Where the newest turns of this program's voice begin.
-    turns: VecDeque<Tick>,
-    ahead: Ahead,
-    extra: Extra,
-    guard: Guard,
-    departed: BTreeMap<VoiceId, Departed>,
-    /// Who has a state that this program, the authority, asked for.
-    newer: Option<PeerId>,
-    /// What is simulated here is known to be wrong: another's state is taken over even if that is of an earlier tick.
-    is_wrong: bool,
-    /// Spans that came before those they follow.
-    early: Vec<(PeerId, Vec<u8>)>,
-    /// Messages that need the world.
-    for_world: VecDeque<(PeerId, Vec<u8>)>,
+    simulated: Simulated,
+    sources: InputSources,
+    substitution: Substitution,
+    loss: LossEstimate,
+    pending: PendingInputs,
+    initiative: Initiative,
+    broadcast: Broadcast,
+    desync: DesyncDetector,
+    transfer: StateTransfer,
+    stall: Stall,
+    timers: Timers,
+    stats: Stats,
     outbox: Outbox,
-    /// Room to write inputs into.
-    scratch: Vec<u8>,
-    /// Room to list who is to be told what.
-    listeners: Vec<(Tick, Tick, PeerId)>,
     events: VecDeque<ModelEvent>,
-    last_seen: Option<Duration>,
-    frozen_until: Duration,
-    /// Since when the simulation stands still, and for whom.
-    stalled: Option<(Duration, VoiceId)>,
-    next_want: Duration,
-    /// Not before this is the authority asked for more than words.
-    next_plea: Duration,
-    next_report: Duration,
+}
+
+/// When something is to be done next.
+#[derive(Debug, Default)]
+struct Timers {
     wake: Option<Duration>,
-    initiative: Option<PlayerId>,
-    turn_ended: bool,
-    lagged: u64,
+    /// When this program was last driven.
+    last_driven: Option<Duration>,
+    /// Until then lateness is not measured: this program was frozen, or the schedule has changed.
+    frozen_until: Duration,
+    next_report: Duration,
+}
+
+/// Counters and values for [`Status`] that belong to no other part.
+#[derive(Debug, Default)]
+struct Stats {
+    stalled_ticks: u64,
     refused: u64,
     inputs_refused: u64,
-    turn: u64,
-    /// Ticks that could have been simulated in the last call, and were not.
-    behind_now: u64,
-    /// Behind the schedule for a known reason: being late is not counted.
-    hurrying: bool,
-    /// Somebody may not have been told everything yet.
-    untold: bool,
+    turn_length: u64,
     trouble: Option<String>,
 }
 
-/// What was simulated more than once, so far.
-#[derive(Clone, Copy, Debug, Default)]
-struct Again {
-    times: u64,
-    ticks: u64,
-    deepest: u64,
-}
+impl Timers {
+    fn wake_at(&mut self, at: Duration) {
+        self.wake = Some(self.wake.map_or(at, |wake| wake.min(at)));
+    }
 
-/// What is known of one who speaks.
-#[derive(Clone, PartialEq, Eq, Debug)]
-struct Voice {
-    /// Nothing goes on without it from here.
-    from: Tick,
-    /// Known up to here.
-    upto: Tick,
-    /// It says nothing from here on.
-    end: Option<Tick>,
-    /// For whom it speaks, in a mesh.
-    players: Vec<PlayerId>,
-    /// By how much it was early since that was told.
-    slack: Slack,
-    /// Not before this is it asked again to repeat what was lost.
-    next_want: Duration,
-    /// What is missing from here on was asked for.
-    asked: Option<Tick>,
-}
-
-/// The least times, in µs, by which somebody was early in a while, and for which ticks.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-struct Slack {
-    least: [Option<(i64, Tick)>; 3],
-}
-
-impl Slack {
-    fn add(&mut self, slack_us: i64, tick: Tick) {
-        let mut new = Some((slack_us, tick));
-        for least in &mut self.least {
-            if new.is_some_and(|(new, _)| least.is_none_or(|(least, _)| new < least)) {
-                core::mem::swap(least, &mut new);
-            }
+    /// Notes the time. Returns whether this program was frozen.
+    fn on_driven(&mut self, now: Duration) -> bool {
+        let last = self.last_driven.replace(now);
+        let frozen = last.is_some_and(|last| now.saturating_sub(last) > FREEZE_THRESHOLD);
+        if frozen {
+            self.frozen_until = now + FREEZE_THRESHOLD;
         }
+        frozen
     }
-
-    /// The third: those it is seldom below are left to whoever listens.
-    fn low(&self) -> Option<(i64, Tick)> {
-        self.least.iter().rev().flatten().next().copied()
-    }
-}
-
-impl Voice {
-    fn new(from: Tick, players: Vec<PlayerId>) -> Voice {
-        Voice {
-            from,
-            upto: from,
-            end: None,
-            players,
-            slack: Slack::default(),
-            next_want: Duration::ZERO,
-            asked: None,
-        }
-    }
-
-    /// Whether this keeps a tick from being simulated.
-    fn holds_up(&self, tick: Tick) -> bool {
-        self.from <= tick && self.end.is_none_or(|end| end > tick) && self.upto <= tick
-    }
-}
-
-/// How much of this program's voice a peer was told.
-#[derive(Clone, Copy, Debug)]
-struct Cursor {
-    incarnation: u64,
-    told: Tick,
-    /// What it last said of itself.
-    executed: Tick,
-    behind: u64,
 }
 
 impl Default for Lockstep {
@@ -244,66 +143,24 @@ impl Lockstep {
     pub fn new(config: LockstepConfig) -> Result<Lockstep, LockstepError> {
         config.check()?;
         Ok(Lockstep {
-            ahead: Ahead::new(config.input_delay, 2, SETTLES),
-            extra: Extra::new(config.patience),
-            config,
-            roster: None,
-            start: None,
-            tick_time: Duration::from_nanos(16_666_667),
-            slip: Duration::ZERO,
+            room: Room::new(config.pace),
+            schedule: Schedule::new(&config),
             timeline: Timeline::default(),
-            next: Tick(0),
-            present: TickInputs::new(),
-            head: Tick(0),
-            present_ahead: TickInputs::new(),
-            saves: Saves::default(),
-            prediction: None,
-            predicting: false,
-            watches: false,
-            relay: Relay::default(),
-            hearing: Hearings::new(),
-            heard: Hearing::default(),
-            led_always: true,
-            beyond_host: Duration::ZERO,
-            believed_loss: 10,
-            next_belief: Duration::ZERO,
-            again: Again::default(),
-            put_right_at: None,
-            voices: BTreeMap::new(),
-            roll: BTreeSet::new(),
-            unvoiced: Vec::new(),
-            held: None,
-            pending: Pending::default(),
-            pending_since: None,
-            cursors: BTreeMap::new(),
-            turns: VecDeque::new(),
-            guard: Guard::default(),
-            departed: BTreeMap::new(),
-            newer: None,
-            is_wrong: false,
-            early: Vec::new(),
-            for_world: VecDeque::new(),
+            simulated: Simulated::new(config.desync_check_interval),
+            sources: InputSources::default(),
+            substitution: Substitution::default(),
+            loss: LossEstimate::default(),
+            pending: PendingInputs::default(),
+            initiative: Initiative::default(),
+            broadcast: Broadcast::default(),
+            desync: DesyncDetector::default(),
+            transfer: StateTransfer::default(),
+            stall: Stall::default(),
+            timers: Timers::default(),
+            stats: Stats::default(),
             outbox: Outbox::default(),
-            scratch: Vec::new(),
-            listeners: Vec::new(),
             events: VecDeque::new(),
-            last_seen: None,
-            frozen_until: Duration::ZERO,
-            stalled: None,
-            next_want: Duration::ZERO,
-            next_plea: Duration::ZERO,
-            next_report: Duration::ZERO,
-            wake: None,
-            initiative: None,
-            turn_ended: false,
-            lagged: 0,
-            refused: 0,
-            inputs_refused: 0,
-            turn: 0,
-            behind_now: 0,
-            hurrying: false,
-            untold: true,
-            trouble: None,
+            config,
         })
     }
 
@@ -312,123 +169,70 @@ impl Lockstep {
         &self.config
     }
 
-    /// In words, how far everyone's turns are known here: for whoever wants to know why a game stands still.
+    /// A description of how far the inputs of every source are known here, to find out why a game stalls.
     pub fn explain(&self) -> String {
         use core::fmt::Write;
         let mut words = String::new();
         let _ = write!(
             words,
             "at tick {} with {} players",
-            self.next,
-            self.present.players().len()
+            self.simulated.confirmed_tick,
+            self.simulated.confirmed_players.players().len()
         );
-        for (id, voice) in &self.voices {
+        for (id, source) in &self.sources.known {
             let _ = write!(
                 words,
                 "; {}/{} from {} known to {}",
-                id.peer, id.incarnation, voice.from, voice.upto
+                id.peer, id.incarnation, source.from, source.known_upto
             );
-            if let Some(end) = voice.end {
+            if let Some(end) = source.end {
                 let _ = write!(words, " ends at {end}");
             }
         }
-        for id in self.departed.keys() {
+        for id in self.sources.departed.keys() {
             let _ = write!(words, "; the end of {} is not agreed on", id.peer);
         }
-        if !self.early.is_empty() {
-            let _ = write!(words, "; {} turns came too early", self.early.len());
+        let early = self.sources.early_batches.len();
+        if early > 0 {
+            let _ = write!(words, "; {early} turns came too early");
         }
-        let due = self.last_seen.and_then(|seen| self.metronome(seen));
-        if let Some(due) = due {
+        let last_driven = self.timers.last_driven;
+        if let Some(due) = last_driven.and_then(|last| self.schedule.tick_at(last)) {
             let _ = write!(words, "; tick {due} was due");
         }
-        for (peer, cursor) in self.cursors.iter().filter(|(_, cursor)| cursor.behind > 0) {
+        let cursors = self.broadcast.cursors.iter();
+        for (peer, cursor) in cursors.filter(|(_, cursor)| cursor.behind > 0) {
             let _ = write!(words, "; {peer} is {} ticks behind", cursor.behind);
         }
         words
     }
 
-    /// Whether the authority puts everyone's inputs into turns, rather than everyone its own.
-    fn is_sequenced(&self) -> bool {
-        let is_mesh = self.roster.as_ref().is_some_and(|roster| roster.is_mesh);
-        (!is_mesh && self.prediction.is_none()) || self.config.pace != Pace::RealTime
-    }
-
-    fn me(&self) -> Option<PeerId> {
-        self.roster.as_ref().map(|roster| roster.me)
-    }
-
-    fn authority(&self) -> Option<PeerId> {
-        self.roster.as_ref().map(|roster| roster.authority)
-    }
-
-    fn is_authority(&self) -> bool {
-        self.roster
-            .as_ref()
-            .is_some_and(|roster| roster.me == roster.authority)
-    }
-
-    /// A peer's voice in the incarnation it has now.
-    fn voice_id(&self, peer: PeerId) -> Option<VoiceId> {
-        let incarnation = self.roster.as_ref()?.member(peer)?.incarnation;
-        Some(VoiceId { peer, incarnation })
-    }
-
-    /// The voice after another one, in their order; the first after none.
-    fn voice_after(&self, id: Option<VoiceId>) -> Option<VoiceId> {
-        let after = id.map_or(Bound::Unbounded, Bound::Excluded);
-        let mut voices = self.voices.range((after, Bound::Unbounded));
-        voices.next().map(|(id, _)| *id)
-    }
-
-    /// This program's own voice, unless it has none yet, or none any more.
-    fn my_voice(&self) -> Option<(VoiceId, &Voice)> {
-        let me = self.me()?;
-        // A guest of a host has none: it need not be looked up among thousands.
-        if self.voices.keys().all(|id| id.peer != me) {
+    /// This program's own source, while it is active.
+    fn own_source(&self) -> Option<(SourceId, &InputSource)> {
+        let me = self.room.me()?;
+        // A guest of a sequencing host has none: it need not be looked up among thousands of members.
+        if self.sources.known.keys().all(|id| id.peer != me) {
             return None;
         }
-        let id = self.voice_id(me)?;
-        let voice = self.voices.get(&id)?;
-        let speaks = voice.end.is_none() && !self.departed.contains_key(&id);
-        speaks.then_some((id, voice))
+        let id = self.room.source_id(me)?;
+        Some((id, self.sources.active(id)?))
     }
 
-    /// When a tick is due by the common schedule.
-    fn due(&self, tick: Tick) -> Option<Duration> {
-        let start = self.start?;
-        let nanos = u128::from(tick.0) * self.tick_time.as_nanos();
-        Some(start + self.slip + Duration::from_nanos(u64::try_from(nanos).ok()?))
+    /// The first tick whose inputs of a source are not known.
+    fn known_upto_of(&self, id: SourceId) -> Tick {
+        let source = self.sources.known.get(&id);
+        source.map_or(self.simulated.confirmed_tick, |source| source.known_upto)
     }
 
-    /// The tick that the common schedule has reached: below 0 before the start.
-    fn metronome(&self, now: Duration) -> Option<i64> {
-        let zero = self.due(Tick(0))?;
-        let nanos = self.tick_time.as_nanos() as i128;
-        let ticks = match now.checked_sub(zero) {
-            Some(since) => since.as_nanos() as i128 / nanos,
-            None => -((zero - now).as_nanos() as i128 / nanos) - 1,
-        };
-        i64::try_from(ticks).ok()
-    }
-
-    fn say(&mut self, to: PeerId, delivery: Delivery, message: &Message<'_>) {
+    fn send(&mut self, to: PeerId, delivery: Delivery, message: &Message<'_>) {
         self.outbox.push([to], delivery, message);
     }
 
-    fn wake_at(&mut self, at: Duration) {
-        self.wake = Some(self.wake.map_or(at, |wake| wake.min(at)));
-    }
-
-    /// Notes that time has passed, and whether this program was frozen meanwhile.
-    fn see_time(&mut self, now: Duration) {
-        if let Some(last) = self.last_seen
-            && now.saturating_sub(last) > FROZEN
-        {
-            self.frozen_until = now + FROZEN;
-            self.excuse_all(now);
+    /// Notes the time, and excuses the guests if this program was frozen meanwhile.
+    fn note_time(&mut self, now: Duration) {
+        if self.timers.on_driven(now) {
+            self.substitution.excuse_all(now);
         }
-        self.last_seen = Some(now);
     }
 }
 
@@ -438,63 +242,60 @@ impl Model for Lockstep {
     }
 
     fn handle_start(&mut self, now: Duration, at: Duration) {
-        if self.start != Some(at) && self.next == Tick(0) {
-            self.start = Some(at);
-            self.wake_at(now);
+        if self.schedule.start != Some(at) && self.simulated.confirmed_tick == Tick(0) {
+            self.schedule.start = Some(at);
+            self.timers.wake_at(now);
         }
     }
 
     fn handle_message(&mut self, now: Duration, from: PeerId, message: &[u8]) {
-        self.see_time(now);
-        if self.hear(now, from, message).is_none() {
-            self.refused += 1;
+        self.note_time(now);
+        if self.handle(now, from, message).is_none() {
+            tracing::debug!(peer = %from, tag = ?message.first(), "message refused");
+            self.stats.refused += 1;
         }
     }
 
     fn input(&mut self, now: Duration, player: PlayerId, input: &[u8]) -> bool {
-        let mine = self.roster.as_ref().and_then(|roster| {
-            let me = roster.member(roster.me)?;
-            Some(me.players.contains(&player))
-        });
-        let may_act = mine == Some(true) && self.initiative.is_none_or(|holder| holder == player);
-        if !may_act || !self.pending.push(player, input) {
-            self.inputs_refused += 1;
+        let roster = self.room.roster.as_ref();
+        let me = roster.and_then(|roster| roster.member(roster.me));
+        let is_mine = me.is_some_and(|me| me.players.contains(&player));
+        let may_act = is_mine && self.initiative.may_act(player);
+        if !may_act || !self.pending.push_local(now, player, input) {
+            self.stats.inputs_refused += 1;
             return false;
         }
-        self.pending_since.get_or_insert(now);
-        self.wake_at(now);
+        self.timers.wake_at(now);
         true
     }
 
     fn end_turn(&mut self, now: Duration, player: PlayerId) {
-        if self.initiative == Some(player) && !self.turn_ended {
-            self.turn_ended = true;
-            self.wake_at(now);
+        if self.initiative.end_turn(player) {
+            self.timers.wake_at(now);
         }
     }
 
     fn advance(&mut self, now: Duration, world: &mut dyn World) {
-        self.see_time(now);
-        self.wake = None;
-        let rate = world.ticks_per_second().max(1);
-        self.tick_time = Duration::from_nanos(1_000_000_000 / u64::from(rate));
-        if !self.for_world.is_empty() {
-            let ahead = self.retreat(world);
+        self.note_time(now);
+        self.timers.wake = None;
+        self.schedule.set_rate(world.ticks_per_second());
+        if !self.transfer.for_world.is_empty() {
+            let reached = self.roll_back_to_confirmed(world);
             self.answer_with_world(now, world);
-            self.go_again(ahead, world);
+            self.resimulate(reached, world);
         }
-        if self.start.is_none() || self.roster.is_none() {
+        if self.schedule.start.is_none() || self.room.roster.is_none() {
             return;
         }
-        self.catch_slip(now);
-        self.choose_whether_to_predict(now);
-        self.believe_loss(now);
+        self.adjust_schedule(now);
+        self.decide_whether_to_predict(now);
+        self.update_loss_estimate(now);
         self.close_turns(now);
-        self.speak_for_silent(now);
+        self.substitute_silent_guests(now);
         self.simulate(now, world);
-        self.see_departures(now);
-        self.judge_checks(now);
-        self.tell(now);
+        self.poll_flushes(now);
+        self.judge_checksums(now);
+        self.send_due(now);
         self.plan_wake(now);
     }
 
@@ -511,34 +312,35 @@ impl Model for Lockstep {
     }
 
     fn stop_at(&mut self, tick: Tick) {
-        self.held = Some(tick);
-        self.wake_at(Duration::ZERO);
+        self.simulated.hold = Some(tick);
+        self.timers.wake_at(Duration::ZERO);
     }
 
     fn poll_timeout(&self) -> Option<Duration> {
-        self.wake
+        self.timers.wake
     }
 
     fn status(&self) -> Status {
+        let (simulated, stats) = (&self.simulated, &self.stats);
         Status {
-            tick: self.head,
-            confirmed_tick: self.next,
-            running: self.start.is_some(),
-            stalled_ticks: self.lagged,
-            waiting_for: self.stalled.map(|(_, id)| id.peer),
-            behind: self.behind(),
-            input_delay: self.ahead.ticks(),
-            turn_length: self.turn,
-            playout_delay: self.lateness(),
+            tick: simulated.predicted_tick,
+            confirmed_tick: simulated.confirmed_tick,
+            running: self.schedule.start.is_some(),
+            stalled_ticks: stats.stalled_ticks,
+            waiting_for: self.stall.current.map(|(_, id)| id.peer),
+            behind: self.stall.behind,
+            input_delay: self.schedule.input_delay.ticks(),
+            turn_length: stats.turn_length,
+            playout_delay: self.playout_delay(),
             predicting: self.predicts(),
-            rollbacks: self.again.times,
-            resimulated: self.again.ticks,
-            max_rollback_depth: self.again.deepest,
-            desyncs: self.guard.desyncs(),
-            refused: self.refused,
-            initiative: self.initiative,
-            inputs_refused: self.inputs_refused,
-            trouble: self.trouble.clone(),
+            rollbacks: simulated.rollbacks.count,
+            resimulated: simulated.rollbacks.ticks,
+            max_rollback_depth: simulated.rollbacks.max_depth,
+            desyncs: self.desync.desyncs,
+            refused: stats.refused,
+            initiative: self.initiative.holder,
+            inputs_refused: stats.inputs_refused,
+            trouble: stats.trouble.clone(),
             ..Status::default()
         }
     }
@@ -548,14 +350,17 @@ impl Model for Lockstep {
     }
 
     fn checkpoint(&mut self, now: Duration, newcomer: PeerId, world: &mut dyn World) -> Vec<u8> {
-        let ahead = self.retreat(world);
+        let reached = self.roll_back_to_confirmed(world);
         let checkpoint = self.write_checkpoint(now, newcomer, world);
-        self.go_again(ahead, world);
+        self.resimulate(reached, world);
         checkpoint
     }
 
     fn send_state_to_all(&mut self, now: Duration, world: &mut dyn World) {
-        self.give_to_all(now, world);
+        let peers: Vec<PeerId> = self.room.others().map(|member| member.peer).collect();
+        for peer in peers {
+            self.send_state(now, peer, world);
+        }
     }
 
     fn adopt(

@@ -172,7 +172,7 @@ impl Rollback {
         .map_err(RollbackError::Lockstep)?;
         engine.set_prediction(Prediction {
             window: config.window,
-            most,
+            max: most,
             lockstep_below: config.lockstep_below,
         });
         Ok(Rollback { config, engine })

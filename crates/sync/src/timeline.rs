@@ -6,7 +6,7 @@ use crate::{PeerId, PlayerId, Tick, TickInputs};
 
 /// One who speaks for players: a peer during one of its lives.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(crate) struct VoiceId {
+pub(crate) struct SourceId {
     pub(crate) peer: PeerId,
     pub(crate) incarnation: u64,
 }
@@ -19,7 +19,7 @@ pub(crate) enum Change {
     /// A player takes part until this tick.
     Leave(PlayerId),
     /// From this tick on a peer speaks for its players, and nothing goes on without it.
-    Voice(VoiceId, Vec<PlayerId>),
+    Source(SourceId, Vec<PlayerId>),
 }
 
 /// The inputs of a stretch of ticks, kept for a while after they were simulated.
@@ -129,7 +129,7 @@ impl Timeline {
             match change {
                 Change::Join(player) => players.push(*player),
                 Change::Leave(player) => players.retain(|known| known != player),
-                Change::Voice(_, theirs) => players.extend_from_slice(theirs),
+                Change::Source(_, theirs) => players.extend_from_slice(theirs),
             }
         }
         present.set_players(&players);
@@ -201,15 +201,15 @@ mod tests {
     #[test]
     fn a_change_that_comes_twice_counts_once() {
         let mut timeline = Timeline::default();
-        let voice = Change::Voice(
-            VoiceId {
+        let source = Change::Source(
+            SourceId {
                 peer: PeerId(1),
                 incarnation: 1,
             },
             [PlayerId(4)].into(),
         );
-        timeline.change(Tick(5), voice.clone());
-        timeline.change(Tick(5), voice);
+        timeline.change(Tick(5), source.clone());
+        timeline.change(Tick(5), source);
         timeline.change(Tick(6), Change::Leave(PlayerId(4)));
         let mut present = TickInputs::new();
         present.set_players(&[PlayerId(2)]);

@@ -1,112 +1,115 @@
-//! What the peers of a lockstep game say to each other.
+//! The messages of lockstep and rollback: section 10 of WIRE.md.
 
-mod words;
+mod relayed;
 
 use core::time::Duration;
 
 pub(super) use crate::bytes::{Bytes, put, put_signed};
-use crate::timeline::{Change, Timeline, VoiceId};
+use crate::timeline::{Change, SourceId, Timeline};
 use crate::{PeerId, PlayerId, Tick};
-pub(super) use words::Words;
+pub(super) use relayed::RelayedBatches;
 
-/// Ticks a single span may cover.
-const MAX_SPAN: u64 = 4096;
-/// Changes a single span may hold.
+/// Ticks a single batch may cover.
+const MAX_BATCH_TICKS: u64 = 4096;
+/// Changes a single batch may hold.
 const MAX_CHANGES: u64 = 8192;
-/// A span is split where it gets longer than this, so that each goes into a packet.
+/// A batch is split where it gets longer than this, so that each goes into a packet.
 pub(super) const SPLIT_BYTES: usize = 1000;
 
-/// One message, read where it lies.
+/// One message, borrowed from its bytes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Message<'a> {
-    /// Everything that is done in some ticks, as far as a voice speaks for it.
-    Span(Span<'a>),
-    /// What the sender's players do, as soon as possible: for the authority that puts it into turns.
-    Inputs(Entries<'a>),
-    /// How the sender gets on.
+    /// The inputs of a source in some ticks.
+    InputBatch(InputBatch<'a>),
+    /// Inputs of the sender's players without ticks, for the authority that sequences them.
+    Inputs(EncodedInputs<'a>),
+    /// How the sender gets on with the receiver's inputs.
     Report(Report),
-    /// Check value of the sender's state.
-    Check { tick: Tick, checksum: u64 },
-    /// Say that again: what a voice said from this tick on.
-    Want { voice: VoiceId, from: Tick },
-    /// How much the sender knows of a voice that is gone, and all of it that may be missing elsewhere.
-    Have { span: Span<'a> },
-    /// A voice is gone: what do you know of it?
-    Recall(VoiceId),
-    /// That voice is not gone: listen to it again.
-    Alive(VoiceId),
-    /// The voice that is gone said this much, and no more.
-    End { span: Span<'a> },
-    /// Your state differs: ask this peer for what is right.
-    Diverged { tick: Tick, ask: PeerId },
-    /// Check values of the parts of the sender's state: what differs there? With none, the whole state is wanted.
-    Leaves { tick: Tick, tree: &'a [u8] },
-    /// What differs, as it should be.
+    /// Checksum of the sender's state.
+    Checksum { tick: Tick, checksum: u64 },
+    /// The sender misses the inputs of a source from a tick on.
+    ResendRequest { source: SourceId, from: Tick },
+    /// What the sender knows of a departed source.
+    FlushReply { batch: InputBatch<'a> },
+    /// The authority flushes a departed source: what does the receiver know of it?
+    Flush(SourceId),
+    /// The source is not gone: its batches are to be taken again.
+    FlushCancelled(SourceId),
+    /// The last inputs of a departed source, and where it ends.
+    Flushed { batch: InputBatch<'a> },
+    /// The receiver's state differs: this peer has the right one.
+    DesyncNotice { tick: Tick, ask: PeerId },
+    /// The checksum tree of the sender's state, to find out what differs. An empty one requests the whole state.
+    ChecksumTree { tick: Tick, tree: &'a [u8] },
+    /// The rows that differ, as they should be.
     Rows {
         tick: Tick,
         checksum: u64,
         rows: &'a [u8],
     },
-    /// The sender's state is right again; words about what was wrong.
+    /// The sender has corrected its state; a description of the difference.
     Repaired { tick: Tick, words: &'a [u8] },
-    /// The whole state, to go on from.
+    /// A whole state, to go on from.
     Checkpoint(&'a [u8]),
-    /// The sender's player passes the initiative on.
+    /// A player of the sender passes the initiative on.
     EndTurn(PlayerId),
-    /// What you said is known up to here; the host went on without you so many times.
-    Heard {
+    /// The host knows the receiver's inputs up to here, and has substituted them so many substitutions.
+    InputAck {
         upto: Tick,
-        times: u64,
+        substitutions: u64,
         /// From the host to the farthest other guest.
-        beyond: Duration,
+        beyond_host: Duration,
     },
-    /// You were not heard: of these ticks this counts, and the host went on without you so many times.
-    Instead { times: u64, span: Span<'a> },
-    /// What others said: the host passes it on.
-    Words(Words<'a>),
-    /// The sender knows what counts instead of its words.
-    Granted { times: u64 },
+    /// The host has substituted the receiver's inputs: in these ticks this counts.
+    InputSubstitution {
+        substitutions: u64,
+        batch: InputBatch<'a>,
+    },
+    /// Batches of other sources, relayed by the host.
+    RelayedBatches(RelayedBatches<'a>),
+    /// The sender knows of the substitution of its inputs.
+    SubstitutionAck { substitutions: u64 },
 }
 
-/// What a voice says about the ticks from `from` to `to`.
+/// The inputs of a source in the ticks from `from` to `to`.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Span<'a> {
-    pub voice: VoiceId,
-    pub slip: Duration,
+pub(super) struct InputBatch<'a> {
+    pub source: SourceId,
+    pub schedule_offset: Duration,
     pub from: Tick,
     pub to: Tick,
-    /// Whether to go ahead of what is known, if the authority says so.
+    /// Whether to predict: everyone follows the authority.
     pub predicting: bool,
     pub initiative: Option<PlayerId>,
+    /// Who comes and goes, from `from` on.
     pub changes: Vec<(Tick, Change)>,
-    /// Encoded entries: ticks with inputs, then the inputs of each.
-    pub entries: Entries<'a>,
+    pub entries: EncodedInputs<'a>,
 }
 
-/// Inputs, sorted by tick and player, as they lie in a message.
+/// Inputs, sorted by tick and player: ticks that have some, then the inputs of each.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Entries<'a>(&'a [u8]);
+pub(super) struct EncodedInputs<'a>(&'a [u8]);
 
-/// How a peer gets on with what another says.
+/// How a peer gets on with another's inputs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Report {
-    /// Simulated up to here.
+    /// The sender's confirmed tick.
     pub tick: Tick,
-    /// Ticks it could have simulated, but has not.
+    /// Ticks by which the sender's machine is behind what it could have simulated.
     pub behind: u64,
-    /// The least time by which what you said was early (late if negative) in a while, in µs, and the tick it was said for.
+    /// By how many µs the receiver's batches were early (late if negative), at least, since the last report, and for which tick.
     pub slack: Option<(i64, Tick)>,
 }
 
-pub(super) fn put_voice(out: &mut Vec<u8>, voice: VoiceId) {
-    put(out, voice.peer.0.into());
-    put(out, voice.incarnation);
+pub(super) fn put_source(out: &mut Vec<u8>, source: SourceId) {
+    put(out, source.peer.0.into());
+    put(out, source.incarnation);
 }
 
 impl Bytes<'_> {
-    /// Whose words they are.
-    pub(super) fn voice(&mut self) -> Option<VoiceId> {
-        Some(VoiceId {
+    /// Reads the id of an input source.
+    pub(super) fn source(&mut self) -> Option<SourceId> {
+        Some(SourceId {
             peer: self.peer()?,
             incarnation: self.number()?,
         })
@@ -118,8 +121,8 @@ impl<'a> Message<'a> {
         let (&tag, rest) = bytes.split_first()?;
         let mut r = Bytes(rest);
         let message = match tag {
-            0 => Self::Span(Span::read(&mut r)?),
-            1 => Self::Inputs(Entries(r.rest())),
+            0 => Self::InputBatch(InputBatch::read(&mut r)?),
+            1 => Self::Inputs(EncodedInputs(r.rest())),
             2 => Self::Report(Report {
                 tick: r.tick()?,
                 behind: r.number()?,
@@ -128,25 +131,25 @@ impl<'a> Message<'a> {
                     _ => Some((r.signed()?, r.tick()?)),
                 },
             }),
-            3 => Self::Check {
+            3 => Self::Checksum {
                 tick: r.tick()?,
                 checksum: r.fixed()?,
             },
-            4 => Self::Want {
-                voice: r.voice()?,
+            4 => Self::ResendRequest {
+                source: r.source()?,
                 from: r.tick()?,
             },
-            5 => Self::Have {
-                span: Span::read(&mut r)?,
+            5 => Self::FlushReply {
+                batch: InputBatch::read(&mut r)?,
             },
-            6 => Self::End {
-                span: Span::read(&mut r)?,
+            6 => Self::Flushed {
+                batch: InputBatch::read(&mut r)?,
             },
-            7 => Self::Diverged {
+            7 => Self::DesyncNotice {
                 tick: r.tick()?,
                 ask: r.peer()?,
             },
-            8 => Self::Leaves {
+            8 => Self::ChecksumTree {
                 tick: r.tick()?,
                 tree: r.rest(),
             },
@@ -161,19 +164,21 @@ impl<'a> Message<'a> {
             },
             11 => Self::Checkpoint(r.rest()),
             12 => Self::EndTurn(r.player()?),
-            13 => Self::Recall(r.voice()?),
-            14 => Self::Alive(r.voice()?),
-            15 => Self::Heard {
+            13 => Self::Flush(r.source()?),
+            14 => Self::FlushCancelled(r.source()?),
+            15 => Self::InputAck {
                 upto: r.tick()?,
-                times: r.number()?,
-                beyond: Duration::from_millis(r.number()?.min(10_000)),
+                substitutions: r.number()?,
+                beyond_host: Duration::from_millis(r.number()?.min(10_000)),
             },
-            16 => Self::Instead {
-                times: r.number()?,
-                span: Span::read(&mut r)?,
+            16 => Self::InputSubstitution {
+                substitutions: r.number()?,
+                batch: InputBatch::read(&mut r)?,
             },
-            17 => Self::Granted { times: r.number()? },
-            18 => Self::Words(Words::read(r.rest())?),
+            17 => Self::SubstitutionAck {
+                substitutions: r.number()?,
+            },
+            18 => Self::RelayedBatches(RelayedBatches::read(r.rest())?),
             _ => return None,
         };
         r.0.is_empty().then_some(message)
@@ -187,9 +192,9 @@ impl<'a> Message<'a> {
 
     pub(super) fn write_to(&self, out: &mut Vec<u8>) {
         match self {
-            Self::Span(span) => {
+            Self::InputBatch(batch) => {
                 out.push(0);
-                span.write(out);
+                batch.write(out);
             }
             Self::Inputs(entries) => {
                 out.push(1);
@@ -208,30 +213,30 @@ impl<'a> Message<'a> {
                     }
                 }
             }
-            Self::Check { tick, checksum } => {
+            Self::Checksum { tick, checksum } => {
                 out.push(3);
                 put(out, tick.0);
                 out.extend_from_slice(&checksum.to_le_bytes());
             }
-            Self::Want { voice, from } => {
+            Self::ResendRequest { source, from } => {
                 out.push(4);
-                put_voice(out, *voice);
+                put_source(out, *source);
                 put(out, from.0);
             }
-            Self::Have { span } => {
+            Self::FlushReply { batch } => {
                 out.push(5);
-                span.write(out);
+                batch.write(out);
             }
-            Self::End { span } => {
+            Self::Flushed { batch } => {
                 out.push(6);
-                span.write(out);
+                batch.write(out);
             }
-            Self::Diverged { tick, ask } => {
+            Self::DesyncNotice { tick, ask } => {
                 out.push(7);
                 put(out, tick.0);
                 put(out, ask.0.into());
             }
-            Self::Leaves { tick, tree } => {
+            Self::ChecksumTree { tick, tree } => {
                 out.push(8);
                 put(out, tick.0);
                 out.extend_from_slice(tree);
@@ -259,76 +264,79 @@ impl<'a> Message<'a> {
                 out.push(12);
                 put(out, player.0.into());
             }
-            Self::Heard {
+            Self::InputAck {
                 upto,
-                times,
-                beyond,
+                substitutions,
+                beyond_host,
             } => {
                 out.push(15);
                 put(out, upto.0);
-                put(out, *times);
-                put(out, beyond.as_millis() as u64);
+                put(out, *substitutions);
+                put(out, beyond_host.as_millis() as u64);
             }
-            Self::Instead { times, span } => {
+            Self::InputSubstitution {
+                substitutions,
+                batch,
+            } => {
                 out.push(16);
-                put(out, *times);
-                span.write(out);
+                put(out, *substitutions);
+                batch.write(out);
             }
-            Self::Words(words) => {
+            Self::RelayedBatches(words) => {
                 out.push(18);
                 out.extend_from_slice(words.0);
             }
-            Self::Granted { times } => {
+            Self::SubstitutionAck { substitutions } => {
                 out.push(17);
-                put(out, *times);
+                put(out, *substitutions);
             }
-            Self::Alive(voice) => {
+            Self::FlushCancelled(source) => {
                 out.push(14);
-                put_voice(out, *voice);
+                put_source(out, *source);
             }
-            Self::Recall(voice) => {
+            Self::Flush(source) => {
                 out.push(13);
-                put_voice(out, *voice);
+                put_source(out, *source);
             }
         }
     }
 }
 
-impl<'a> Span<'a> {
-    pub(super) fn read(r: &mut Bytes<'a>) -> Option<Span<'a>> {
-        let voice = r.voice()?;
-        let slip = Duration::from_micros(r.number()?.min(1 << 50));
+impl<'a> InputBatch<'a> {
+    pub(super) fn read(r: &mut Bytes<'a>) -> Option<InputBatch<'a>> {
+        let source = r.source()?;
+        let schedule_offset = Duration::from_micros(r.number()?.min(1 << 50));
         let from = r.tick()?;
-        let ticks = r.number().filter(|ticks| *ticks <= MAX_SPAN)?;
-        let word = r.number()?;
-        let predicting = word & 1 == 1;
-        let initiative = match word >> 1 {
+        let ticks = r.number().filter(|ticks| *ticks <= MAX_BATCH_TICKS)?;
+        let flags = r.number()?;
+        let predicting = flags & 1 == 1;
+        let initiative = match flags >> 1 {
             0 => None,
             player => Some(PlayerId(u16::try_from(player - 1).ok()?)),
         };
         let count = r.number().filter(|count| *count <= MAX_CHANGES)?;
         let mut changes = Vec::new();
         for _ in 0..count {
-            let tick = from + r.number().filter(|after| *after <= 2 * MAX_SPAN)?;
+            let tick = from + r.number().filter(|after| *after <= 2 * MAX_BATCH_TICKS)?;
             let change = match r.number()? {
                 0 => Change::Join(r.player()?),
                 1 => Change::Leave(r.player()?),
                 2 => {
-                    let voice = r.voice()?;
+                    let source = r.source()?;
                     let mut players = Vec::new();
                     for _ in 0..r.number().filter(|count| *count <= 64)? {
                         players.push(r.player()?);
                     }
-                    Change::Voice(voice, players)
+                    Change::Source(source, players)
                 }
                 _ => return None,
             };
             changes.push((tick, change));
         }
-        let entries = Entries(r.rest());
-        Some(Span {
-            voice,
-            slip,
+        let entries = EncodedInputs(r.rest());
+        Some(InputBatch {
+            source,
+            schedule_offset,
             from,
             to: from + ticks,
             predicting,
@@ -342,14 +350,14 @@ impl<'a> Span<'a> {
     pub(super) fn len(&self) -> usize {
         let changes = self.changes.iter().map(|(_, change)| match change {
             Change::Join(_) | Change::Leave(_) => 6,
-            Change::Voice(_, players) => 16 + 3 * players.len(),
+            Change::Source(_, players) => 16 + 3 * players.len(),
         });
         24 + changes.sum::<usize>() + self.entries.0.len()
     }
 
     pub(super) fn write(&self, out: &mut Vec<u8>) {
-        put_voice(out, self.voice);
-        put(out, self.slip.as_micros() as u64);
+        put_source(out, self.source);
+        put(out, self.schedule_offset.as_micros() as u64);
         put(out, self.from.0);
         put(out, self.to.since(self.from));
         let initiative = self.initiative.map_or(0, |player| u64::from(player.0) + 1);
@@ -366,9 +374,9 @@ impl<'a> Span<'a> {
                     put(out, 1);
                     put(out, player.0.into());
                 }
-                Change::Voice(voice, players) => {
+                Change::Source(source, players) => {
                     put(out, 2);
-                    put_voice(out, *voice);
+                    put_source(out, *source);
                     put(out, players.len() as u64);
                     players.iter().for_each(|player| put(out, player.0.into()));
                 }
@@ -378,9 +386,9 @@ impl<'a> Span<'a> {
     }
 }
 
-impl<'a> Entries<'a> {
-    /// Calls back with every input: ticks after the first, player, input. Stops with `None` where it is malformed.
-    pub(super) fn each(&self, mut tell: impl FnMut(u64, PlayerId, &'a [u8])) -> Option<()> {
+impl<'a> EncodedInputs<'a> {
+    /// Visits every input: ticks after the first, player, input. Stops with `None` where the encoding is malformed.
+    pub(super) fn each(&self, mut visit: impl FnMut(u64, PlayerId, &'a [u8])) -> Option<()> {
         let mut r = Bytes(self.0);
         let mut tick = 0u64;
         while !r.0.is_empty() {
@@ -393,7 +401,7 @@ impl<'a> Entries<'a> {
                     len = usize::try_from(r.number()?).ok()?;
                 }
                 let input = r.take(len)?;
-                tell(tick, PlayerId(u16::try_from(player).ok()?), input);
+                visit(tick, PlayerId(u16::try_from(player).ok()?), input);
                 player += 1;
             }
             tick += 1;
@@ -401,24 +409,24 @@ impl<'a> Entries<'a> {
         Some(())
     }
 
-    pub(super) fn encoded(bytes: &'a [u8]) -> Entries<'a> {
-        Entries(bytes)
+    pub(super) fn encoded(bytes: &'a [u8]) -> EncodedInputs<'a> {
+        EncodedInputs(bytes)
     }
 }
 
-/// Writes the inputs of some ticks; `of` says whose. Returns where it stopped because that is long enough.
-pub(super) fn write_entries(
+/// Encodes the inputs of some ticks, of the players that `of` selects. Returns the tick at which `max_bytes` were reached.
+pub(super) fn encode_inputs(
     timeline: &Timeline,
     from: Tick,
     to: Tick,
     of: impl Fn(PlayerId) -> bool,
-    most: usize,
+    max_bytes: usize,
     out: &mut Vec<u8>,
 ) -> Tick {
     let mut since = from;
     let mut tick = from;
     while tick < to {
-        if out.len() > most || tick.since(from) >= MAX_SPAN {
+        if out.len() > max_bytes || tick.since(from) >= MAX_BATCH_TICKS {
             return tick;
         }
         if let Some(inputs) = timeline.inputs(tick)
@@ -428,7 +436,7 @@ pub(super) fn write_entries(
             if count > 0 {
                 put(out, tick.since(since));
                 put(out, count as u64);
-                write_tick(inputs.entries().filter(|(player, _)| of(*player)), out);
+                encode_tick(inputs.entries().filter(|(player, _)| of(*player)), out);
                 since = tick.next();
             }
         }
@@ -437,8 +445,8 @@ pub(super) fn write_entries(
     to
 }
 
-/// Writes the inputs of one tick.
-fn write_tick<'a>(entries: impl Iterator<Item = (PlayerId, &'a [u8])>, out: &mut Vec<u8>) {
+/// Encodes the inputs of one tick.
+fn encode_tick<'a>(entries: impl Iterator<Item = (PlayerId, &'a [u8])>, out: &mut Vec<u8>) {
     let (mut next, mut len) = (0u64, 0);
     for (player, input) in entries {
         let differs = input.len() != len;
@@ -455,10 +463,10 @@ fn write_tick<'a>(entries: impl Iterator<Item = (PlayerId, &'a [u8])>, out: &mut
     }
 }
 
-/// Writes inputs that have no ticks yet: one after the other for each player.
-pub(super) fn write_inputs(pending: &[(PlayerId, Vec<Vec<u8>>)], out: &mut Vec<u8>) {
-    let most = pending.iter().map(|(_, inputs)| inputs.len()).max();
-    for at in 0..most.unwrap_or(0) {
+/// Encodes inputs that have no ticks yet: one after the other for each player.
+pub(super) fn encode_pending(pending: &[(PlayerId, Vec<Vec<u8>>)], out: &mut Vec<u8>) {
+    let max = pending.iter().map(|(_, inputs)| inputs.len()).max();
+    for at in 0..max.unwrap_or(0) {
         let of_tick = || {
             pending
                 .iter()
@@ -466,7 +474,7 @@ pub(super) fn write_inputs(pending: &[(PlayerId, Vec<Vec<u8>>)], out: &mut Vec<u
         };
         put(out, 0);
         put(out, of_tick().count() as u64);
-        write_tick(of_tick(), out);
+        encode_tick(of_tick(), out);
     }
 }
 

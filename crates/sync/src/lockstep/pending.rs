@@ -1,5 +1,6 @@
-//! What players do and no tick has yet.
+//! Inputs that players gave and no tick has yet.
 
+use core::time::Duration;
 use std::collections::{BTreeMap, VecDeque};
 
 use crate::PlayerId;
@@ -8,18 +9,20 @@ use crate::PlayerId;
 const MAX_PENDING: usize = 256;
 /// Bytes of one input.
 const MAX_INPUT: usize = 4096;
-/// Inputs that were taken whose memory is kept.
+/// Taken inputs whose memory is kept.
 const MAX_SPARE: usize = 64;
 
 /// Inputs in the order in which they were given, by player.
 #[derive(Debug, Default)]
-pub(super) struct Pending {
+pub(super) struct PendingInputs {
     of: BTreeMap<PlayerId, VecDeque<Vec<u8>>>,
     spare: Vec<Vec<u8>>,
+    /// When the first of those that wait was given by a local player.
+    pub(super) since: Option<Duration>,
 }
 
-impl Pending {
-    /// Adds what a player does next. False if too much waits already, or it is too long.
+impl PendingInputs {
+    /// Adds a player's next input. False if too many wait already, or it is too long.
     pub(super) fn push(&mut self, player: PlayerId, input: &[u8]) -> bool {
         let waiting = self.of.entry(player).or_default();
         if waiting.len() >= MAX_PENDING || input.len() > MAX_INPUT {
@@ -32,22 +35,31 @@ impl Pending {
         true
     }
 
-    /// Adds what a player does before all that waits.
+    /// Adds a local player's next input, as [`push`](Self::push).
+    pub(super) fn push_local(&mut self, now: Duration, player: PlayerId, input: &[u8]) -> bool {
+        let pushed = self.push(player, input);
+        if pushed {
+            self.since.get_or_insert(now);
+        }
+        pushed
+    }
+
+    /// Adds an input before all that wait.
     pub(super) fn push_first(&mut self, player: PlayerId, input: &[u8]) {
         self.of.entry(player).or_default().push_front(input.into());
     }
 
-    /// Takes what the players of whom `may` says so do next, at most so many of each: calls back with the player, which of its
-    /// inputs it is, and the input.
+    /// Takes at most `max` inputs of each player that `may`: calls back with the player, which of its inputs it is, and the input.
     pub(super) fn take(
         &mut self,
-        most: u64,
+        max: u64,
         may: impl Fn(PlayerId) -> bool,
-        mut tell: impl FnMut(PlayerId, u64, &[u8]),
+        mut taken: impl FnMut(PlayerId, u64, &[u8]),
     ) {
+        self.since = None;
         for (player, waiting) in self.of.iter_mut().filter(|(player, _)| may(**player)) {
-            for (input, which) in waiting.drain(..waiting.len().min(most as usize)).zip(0..) {
-                tell(*player, which, &input);
+            for (input, which) in waiting.drain(..waiting.len().min(max as usize)).zip(0..) {
+                taken(*player, which, &input);
                 if self.spare.len() < MAX_SPARE {
                     self.spare.push(input);
                 }
@@ -55,8 +67,9 @@ impl Pending {
         }
     }
 
-    /// Takes all there is.
+    /// Takes all inputs.
     pub(super) fn take_all(&mut self) -> Vec<(PlayerId, Vec<Vec<u8>>)> {
+        self.since = None;
         let waiting = core::mem::take(&mut self.of).into_iter();
         let waiting = waiting.filter(|(_, inputs)| !inputs.is_empty());
         waiting
@@ -64,13 +77,44 @@ impl Pending {
             .collect()
     }
 
-    /// How many of a player's wait.
+    /// How many inputs of a player wait.
     pub(super) fn count(&self, player: PlayerId) -> usize {
         self.of.get(&player).map_or(0, VecDeque::len)
     }
 
-    /// A player does nothing any more.
+    /// Drops the inputs of a player that left.
     pub(super) fn forget(&mut self, player: PlayerId) {
         self.of.remove(&player);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn inputs_are_taken_in_their_order_and_only_of_those_who_may() {
+        let mut pending = PendingInputs::default();
+        assert!(pending.push_local(Duration::from_secs(1), PlayerId(2), b"b"));
+        assert!(pending.push(PlayerId(1), b"x") && pending.push(PlayerId(2), b"c"));
+        pending.push_first(PlayerId(2), b"a");
+        assert_eq!(pending.since, Some(Duration::from_secs(1)));
+        let mut taken = Vec::new();
+        let mut note = |player: PlayerId, which, input: &[u8]| {
+            taken.push((player.0, which, input.to_vec()));
+        };
+        pending.take(2, |player| player == PlayerId(2), &mut note);
+        assert_eq!(taken, [(2, 0, b"a".to_vec()), (2, 1, b"b".to_vec())]);
+        assert_eq!((pending.since, pending.count(PlayerId(2))), (None, 1));
+        pending.forget(PlayerId(1));
+        assert_eq!(pending.take_all(), [(PlayerId(2), vec![b"c".to_vec()])]);
+    }
+
+    #[test]
+    fn a_player_cannot_fill_the_memory() {
+        let mut pending = PendingInputs::default();
+        assert!(!pending.push(PlayerId(0), &[0; MAX_INPUT + 1]));
+        let taken = (0..1000).filter(|_| pending.push(PlayerId(0), b"x"));
+        assert_eq!(taken.count(), MAX_PENDING);
     }
 }

@@ -1,139 +1,148 @@
-//! Passing on what guests say to each other, in a hosted room in which everyone speaks for itself.
+//! The relay of a host: each guest gets the input batches of all others, once a tick, in one packet if they fit.
 
 use core::time::Duration;
 use std::collections::BTreeMap;
 
 use super::Lockstep;
-use super::message::{Message, Words};
-use super::tell::{ONE_PACKET_BYTES, TELL_BACK};
-use crate::timeline::VoiceId;
+use super::message::{Message, RelayedBatches};
+use super::send::{ONE_PACKET_BYTES, SENT_BACK};
+use crate::timeline::SourceId;
 use crate::{Delivery, PeerId, Tick};
 
-/// How much of whose words everyone was told.
+/// A longer batch goes by itself.
+const LONG_BYTES: usize = 300;
+/// Ticks that one source may be behind another in one packet.
+const MAX_BEHIND: u64 = 60;
+
+/// How far every guest was sent the inputs of every source.
 #[derive(Debug, Default)]
 pub(super) struct Relay {
-    told: BTreeMap<(VoiceId, PeerId), Tick>,
-    /// Once a tick is enough: everyone's words share a packet.
+    sent: BTreeMap<(SourceId, PeerId), Tick>,
+    /// The next packets go out no earlier: the batches of one tick share a packet.
     next: Duration,
-    /// Room to write them into.
-    words: Vec<u8>,
+    /// Memory to write a packet into.
+    packet: Vec<u8>,
 }
 
-/// What of one voice is longer goes by itself.
-const LONG_BYTES: usize = 300;
-/// Ticks that one voice may be behind another in one message.
-const COUNTED_BACK: u64 = 60;
-
 impl Relay {
-    /// Somebody knows a voice up to here.
-    pub(super) fn set_told(&mut self, voice: VoiceId, peer: PeerId, upto: Tick) {
-        self.told.insert((voice, peer), upto);
+    /// A guest has a state that contains the inputs of a source up to a tick.
+    pub(super) fn set_sent(&mut self, source: SourceId, peer: PeerId, upto: Tick) {
+        self.sent.insert((source, peer), upto);
     }
 
-    /// Somebody wants to hear a voice from here on.
-    pub(super) fn tell_again(&mut self, voice: VoiceId, peer: PeerId, from: Tick) {
-        if let Some(told) = self.told.get_mut(&(voice, peer)) {
-            *told = from.min(*told);
+    /// A guest requests the inputs of a source from a tick on.
+    pub(super) fn resend_to(&mut self, source: SourceId, peer: PeerId, from: Tick) {
+        if let Some(sent) = self.sent.get_mut(&(source, peer)) {
+            *sent = from.min(*sent);
         }
     }
 
     pub(super) fn retain(&mut self, here: impl Fn(PeerId) -> bool) {
-        self.told.retain(|(_, peer), _| here(*peer));
+        self.sent.retain(|(_, peer), _| here(*peer));
     }
 }
 
 impl Lockstep {
-    /// Whether the host passes on what everyone says.
-    pub(super) fn is_hub(&self) -> bool {
-        let hosted = self.roster.as_ref().is_some_and(|roster| !roster.is_mesh);
-        hosted && !self.is_sequenced()
-    }
-
-    /// Tells every guest what the others said.
-    pub(super) fn pass_on(&mut self, now: Duration) {
-        if !self.is_hub() || !self.is_authority() || (now < self.relay.next && !self.untold) {
+    /// The host sends every guest the batches of the others.
+    pub(super) fn relay_batches(&mut self, now: Duration) {
+        let is_due = now >= self.broadcast.relay.next || self.broadcast.unsent;
+        if !self.room.is_hub() || !self.room.is_authority() || !is_due {
             return;
         }
-        self.relay.next = now + self.tick_time;
-        let (base, mut listener) = (self.timeline.base(), 0);
-        while let Some(member) = self
-            .roster
-            .as_ref()
-            .and_then(|roster| roster.members.get(listener))
+        self.broadcast.relay.next = now + self.schedule.tick_time;
+        let (base, mut at) = (self.timeline.base(), 0);
+        while let Some(roster) = &self.room.roster
+            && let Some(member) = roster.members.get(at)
         {
-            listener += 1;
+            at += 1;
             let (peer, in_sync, watches) = (member.peer, member.in_sync, member.watches);
-            if Some(peer) != self.me() {
-                self.pass_on_to(now, peer, in_sync, watches, base);
+            if Some(peer) != self.room.me() {
+                self.relay_to(now, peer, in_sync, watches, base);
             }
         }
-        self.say_heard();
-        let voices = &self.voices;
-        self.relay.told.retain(|(id, _), _| voices.contains_key(id));
+        self.send_acknowledgements();
+        let sources = &self.sources.known;
+        let relay = &mut self.broadcast.relay;
+        relay.sent.retain(|(id, _), _| sources.contains_key(id));
     }
 
-    /// Tells a guest what the others said: in one message, as far as that goes into a packet.
-    fn pass_on_to(
-        &mut self,
-        now: Duration,
-        peer: PeerId,
-        in_sync: bool,
-        watches: bool,
-        base: Tick,
-    ) {
+    /// Sends a guest the batches of the others: in one packet, as far as they fit.
+    fn relay_to(&mut self, now: Duration, peer: PeerId, in_sync: bool, watches: bool, base: Tick) {
         let repeated = self.repeated_turns(core::iter::once(peer)) as u64;
-        let mut words = core::mem::take(&mut self.relay.words);
-        let mut entries = core::mem::take(&mut self.scratch);
+        let mut packet = core::mem::take(&mut self.broadcast.relay.packet);
+        let mut entries = core::mem::take(&mut self.broadcast.scratch);
         let (mut begun, mut last) = (None, None);
-        while let Some(id) = self.voice_after(last) {
+        while let Some(id) = self.sources.after(last) {
             last = Some(id);
-            let Some(voice) = self.voices.get(&id).filter(|_| id.peer != peer) else {
+            let Some(source) = self.sources.known.get(&id).filter(|_| id.peer != peer) else {
                 continue;
             };
-            // Who has no state yet is told from the state on that it gets.
-            let has_state = in_sync || self.relay.told.contains_key(&(id, peer));
-            if Some(id.peer) == self.me() || !has_state {
+            // A guest without a state is sent what follows the state that it gets.
+            let has_state = in_sync || self.broadcast.relay.sent.contains_key(&(id, peer));
+            if Some(id.peer) == self.room.me() || !has_state {
                 continue;
             }
-            let (upto, begins) = (voice.upto, voice.from);
-            let first = Tick(upto.0.saturating_sub(TELL_BACK)).max(begins);
+            let (known, begins) = (source.known_upto, source.from);
+            let first = Tick(known.0.saturating_sub(SENT_BACK)).max(begins);
             let until = match watches {
-                true => self.delayed_upto(now, upto),
-                false => upto,
+                true => self.delayed_upto(now, known),
+                false => known,
             };
-            let told = self.relay.told.entry((id, peer)).or_insert(first);
-            if *told >= until {
+            let sent = self.broadcast.relay.sent.entry((id, peer)).or_insert(first);
+            if *sent >= until {
                 continue;
             }
-            let from = core::mem::replace(told, until).max(base);
+            let from = core::mem::replace(sent, until).max(base);
             let again = Tick(from.0.saturating_sub(repeated)).max(begins).max(base);
-            let end = self.write_said(id, again, until, &mut entries);
-            if end < until || entries.len() > LONG_BYTES {
-                // Much at once goes by itself, and as often as it takes.
-                self.listeners.push((from, until, peer));
-                let listeners = core::mem::take(&mut self.listeners);
-                self.tell_listeners(id, listeners);
-                continue;
+            let end = self.encode_packet_of(id, again, until, &mut entries);
+            let is_long = end < until || entries.len() > LONG_BYTES;
+            // Ticks are counted from one that is before all batches of the packet.
+            let fits = !is_long && {
+                let begin = *begun.get_or_insert_with(|| {
+                    packet.clear();
+                    let begin = Tick(again.0.saturating_sub(MAX_BEHIND));
+                    let predicting = self.simulated.predicting;
+                    RelayedBatches::begin(self.schedule.offset, predicting, begin, &mut packet);
+                    begin
+                });
+                let fits = again >= begin && packet.len() + entries.len() <= ONE_PACKET_BYTES;
+                if fits {
+                    RelayedBatches::add(&mut packet, begin, id, (again, until), &entries);
+                }
+                fits
+            };
+            if !fits {
+                self.broadcast.receivers.push((from, until, peer));
+                self.send_to_receivers(id);
             }
-            // Ticks are counted from one that is before all that is said here.
-            let begin = *begun.get_or_insert_with(|| {
-                words.clear();
-                let begin = Tick(again.0.saturating_sub(COUNTED_BACK));
-                Words::begin(self.slip, self.predicting, begin, &mut words);
-                begin
-            });
-            if again < begin || words.len() + entries.len() > ONE_PACKET_BYTES {
-                self.listeners.push((from, until, peer));
-                let listeners = core::mem::take(&mut self.listeners);
-                self.tell_listeners(id, listeners);
-                continue;
-            }
-            Words::add(&mut words, begin, id, (again, until), &entries);
         }
         if begun.is_some() {
-            let message = Message::Words(Words::encoded(&words));
+            let message = Message::RelayedBatches(RelayedBatches::encoded(&packet));
             self.outbox.push([peer], Delivery::Unreliable, &message);
         }
-        (self.relay.words, self.scratch) = (words, entries);
+        (self.broadcast.relay.packet, self.broadcast.scratch) = (packet, entries);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_resend_request_moves_back_one_guest_and_one_source() {
+        let id = |peer| SourceId {
+            peer: PeerId(peer),
+            incarnation: 1,
+        };
+        let mut relay = Relay::default();
+        relay.set_sent(id(1), PeerId(2), Tick(50));
+        relay.set_sent(id(1), PeerId(3), Tick(50));
+        relay.resend_to(id(1), PeerId(2), Tick(40));
+        relay.resend_to(id(1), PeerId(2), Tick(60));
+        relay.resend_to(id(9), PeerId(2), Tick(0));
+        assert_eq!(relay.sent[&(id(1), PeerId(2))], Tick(40));
+        assert_eq!(relay.sent[&(id(1), PeerId(3))], Tick(50));
+        relay.retain(|peer| peer == PeerId(3));
+        assert_eq!(relay.sent.len(), 1);
     }
 }

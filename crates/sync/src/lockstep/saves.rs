@@ -1,31 +1,31 @@
-//! The states that the world keeps for this model.
+//! The states that the world saves for this model.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 use crate::{PlayerId, Tick, TickInputs, World};
 
-/// States at which everyone's were compared that are kept to be repaired from.
-const CHECKS: usize = 8;
+/// States of desync checks that are kept to be corrected from.
+const MAX_CHECKS: usize = 8;
 
-/// Which states are kept, in the order of their ticks.
+/// Which states are saved, in the order of their ticks.
 #[derive(Debug, Default)]
 pub(super) struct Saves {
     kept: VecDeque<Save>,
 }
 
-/// A state that is kept.
+/// A saved state.
 #[derive(Clone, Debug)]
 pub(super) struct Save {
     pub(super) tick: Tick,
-    /// Who was present then.
+    /// The players that were present then.
     pub(super) players: Arc<[PlayerId]>,
-    /// Whether all compare their states at this tick.
+    /// Whether all peers compare their states at this tick.
     is_check: bool,
 }
 
 impl Saves {
-    /// Keeps the present state of the world, unless that of this tick is kept already.
+    /// Saves the present state of the world, unless one of this tick is saved already.
     pub(super) fn keep(
         &mut self,
         tick: Tick,
@@ -46,14 +46,15 @@ impl Saves {
         self.kept.insert(at, save);
     }
 
-    /// The last state that is kept of a time not after a tick.
+    /// The last saved state not after a tick.
     pub(super) fn newest_upto(&self, tick: Tick) -> Option<&Save> {
         let end = self.kept.partition_point(|save| save.tick <= tick);
         self.kept.get(end.checked_sub(1)?)
     }
 
-    /// The last state that is kept of a time not after a tick becomes the world's. If it will not be needed again, it is not kept.
-    pub(super) fn go_back(
+    /// Loads the last saved state not after a tick into the world. `is_needed` tells, from its tick and that of the state before it,
+    /// whether it stays saved.
+    pub(super) fn roll_back(
         &mut self,
         tick: Tick,
         is_needed: impl Fn(Tick, Option<Tick>) -> bool,
@@ -76,7 +77,7 @@ impl Saves {
         loaded.then_some(save)
     }
 
-    /// States after a tick are not what they should be.
+    /// Releases the states after a tick: they are not what they should be.
     pub(super) fn release_after(&mut self, tick: Tick, world: &mut dyn World) {
         while let Some(newest) = self.kept.back().filter(|save| save.tick > tick) {
             world.release(newest.tick);
@@ -84,22 +85,22 @@ impl Saves {
         }
     }
 
-    /// Nothing goes back behind a tick any more: only the last state not after it is needed, and those of the last checks.
-    pub(super) fn settle_before(&mut self, tick: Tick, world: &mut dyn World) {
+    /// Releases what no rollback to a tick or later needs: all but the last state not after it, and those of the last desync checks.
+    pub(super) fn release_before(&mut self, tick: Tick, world: &mut dyn World) {
         let Some(base) = self.newest_upto(tick).map(|save| save.tick) else {
             return;
         };
         let mut checks = 0;
         for at in (0..self.kept.partition_point(|save| save.tick < base)).rev() {
             checks += usize::from(self.kept[at].is_check);
-            if !self.kept[at].is_check || checks > CHECKS {
+            if !self.kept[at].is_check || checks > MAX_CHECKS {
                 world.release(self.kept[at].tick);
                 self.kept.remove(at);
             }
         }
     }
 
-    /// The world has taken over another state, and keeps none.
+    /// The world has taken over another state and has dropped all saved ones.
     pub(super) fn forget(&mut self) {
         self.kept.clear();
     }

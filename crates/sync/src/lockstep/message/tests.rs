@@ -24,17 +24,17 @@ fn messages_are_written_as_the_page_says() {
     let (peer, incarnation) = (PeerId(3), 9);
     for (name, message) in [
         ("lockstep.report", report),
-        ("lockstep.check", Message::Check { tick, checksum }),
+        ("lockstep.check", Message::Checksum { tick, checksum }),
         (
             "lockstep.want",
-            Message::Want {
-                voice: VoiceId { peer, incarnation },
+            Message::ResendRequest {
+                source: SourceId { peer, incarnation },
                 from: Tick(100),
             },
         ),
         (
             "lockstep.recall",
-            Message::Recall(VoiceId { peer, incarnation }),
+            Message::Flush(SourceId { peer, incarnation }),
         ),
     ] {
         assert_eq!(message.write(), vector(name), "{name}");
@@ -52,7 +52,7 @@ fn a_span_comes_back_as_written() {
     timeline.insert(Tick(104), PlayerId(7), b"beyond");
     let mut entries = Vec::new();
     assert_eq!(
-        write_entries(
+        encode_inputs(
             &timeline,
             Tick(100),
             Tick(104),
@@ -62,12 +62,12 @@ fn a_span_comes_back_as_written() {
         ),
         Tick(104)
     );
-    let span = Span {
-        voice: VoiceId {
+    let batch = InputBatch {
+        source: SourceId {
             peer: PeerId(3),
             incarnation: 9,
         },
-        slip: Duration::from_micros(77),
+        schedule_offset: Duration::from_micros(77),
         from: Tick(100),
         to: Tick(104),
         predicting: true,
@@ -76,8 +76,8 @@ fn a_span_comes_back_as_written() {
             (Tick(100), Change::Join(PlayerId(1))),
             (
                 Tick(102),
-                Change::Voice(
-                    VoiceId {
+                Change::Source(
+                    SourceId {
                         peer: PeerId(4),
                         incarnation: 2,
                     },
@@ -86,13 +86,17 @@ fn a_span_comes_back_as_written() {
             ),
             (Tick(103), Change::Leave(PlayerId(9))),
         ],
-        entries: Entries(&entries),
+        entries: EncodedInputs(&entries),
     };
-    let bytes = Message::Span(span.clone()).write();
+    let bytes = Message::InputBatch(batch.clone()).write();
     assert_eq!(bytes, vector("lockstep.span"));
-    assert_eq!(Message::read(&bytes), Some(Message::Span(span.clone())));
+    assert_eq!(
+        Message::read(&bytes),
+        Some(Message::InputBatch(batch.clone()))
+    );
     let mut read = Vec::new();
-    span.entries
+    batch
+        .entries
         .each(|tick, player, input| read.push((tick, player.0, input.to_vec())))
         .unwrap();
     assert_eq!(
@@ -104,8 +108,8 @@ fn a_span_comes_back_as_written() {
         ]
     );
     for len in 0..bytes.len() {
-        if let Some(Message::Span(span)) = Message::read(&bytes[..len]) {
-            let _ = span.entries.each(|_, _, _| {});
+        if let Some(Message::InputBatch(batch)) = Message::read(&bytes[..len]) {
+            let _ = batch.entries.each(|_, _, _| {});
         }
     }
 }
@@ -114,45 +118,50 @@ fn a_span_comes_back_as_written() {
 fn words_come_back_as_written_and_damaged_ones_are_refused() {
     let mut bytes = Vec::new();
     let begin = Tick(1000);
-    Words::begin(Duration::from_micros(77), true, begin, &mut bytes);
-    let voice = |peer| VoiceId {
+    RelayedBatches::begin(Duration::from_micros(77), true, begin, &mut bytes);
+    let source = |peer| SourceId {
         peer: PeerId(peer),
         incarnation: 300,
     };
-    Words::add(&mut bytes, begin, voice(1), (Tick(1050), Tick(1055)), &[]);
-    Words::add(
+    RelayedBatches::add(&mut bytes, begin, source(1), (Tick(1050), Tick(1055)), &[]);
+    RelayedBatches::add(
         &mut bytes,
         begin,
-        voice(2),
+        source(2),
         (Tick(1048), Tick(1053)),
         b"said",
     );
-    let message = Message::Words(Words::encoded(&bytes)).write();
-    let Some(Message::Words(words)) = Message::read(&message) else {
+    let message = Message::RelayedBatches(RelayedBatches::encoded(&bytes)).write();
+    let Some(Message::RelayedBatches(words)) = Message::read(&message) else {
         panic!("what was written is read");
     };
     let mut read = Vec::new();
-    let told = words.each(|span| {
-        assert!(span.predicting && span.slip == Duration::from_micros(77));
-        read.push((span.voice, span.from.0, span.to.0, span.entries.0.to_vec()));
+    let told = words.each(|batch| {
+        assert!(batch.predicting && batch.schedule_offset == Duration::from_micros(77));
+        read.push((
+            batch.source,
+            batch.from.0,
+            batch.to.0,
+            batch.entries.0.to_vec(),
+        ));
         Some(())
     });
     assert_eq!(told, Some(()));
     assert_eq!(
         read,
         [
-            (voice(1), 1050, 1055, Vec::new()),
-            (voice(2), 1048, 1053, b"said".to_vec())
+            (source(1), 1050, 1055, Vec::new()),
+            (source(2), 1048, 1053, b"said".to_vec())
         ]
     );
     for len in 1..message.len() {
         let _ = Message::read(&message[..len]);
     }
     let mut far = bytes[..4].to_vec();
-    put_voice(&mut far, voice(1));
-    put(&mut far, 2 * MAX_SPAN + 1);
+    put_source(&mut far, source(1));
+    put(&mut far, 2 * MAX_BATCH_TICKS + 1);
     put(&mut far, 2);
-    assert_eq!(Words::read(&far), None);
+    assert_eq!(RelayedBatches::read(&far), None);
 }
 
 #[test]
@@ -164,7 +173,7 @@ fn numbers_beyond_reason_are_refused() {
     assert_eq!(Message::read(&[]), None);
     assert_eq!(Message::read(&[99]), None);
     let mut long = vec![0, 1, 0, 0];
-    put(&mut long, MAX_SPAN + 1);
+    put(&mut long, MAX_BATCH_TICKS + 1);
     assert_eq!(Message::read(&long), None);
 }
 
@@ -175,11 +184,11 @@ fn inputs_without_ticks_keep_their_order() {
         (PlayerId(1), vec![b"a".to_vec(), b"bb".to_vec()]),
         (PlayerId(4), vec![b"c".to_vec()]),
     ];
-    write_inputs(&pending, &mut bytes);
-    let message = Message::Inputs(Entries(&bytes));
+    encode_pending(&pending, &mut bytes);
+    let message = Message::Inputs(EncodedInputs(&bytes));
     assert_eq!(message.write(), vector("lockstep.inputs"));
     let mut read = Vec::new();
-    Entries(&bytes)
+    EncodedInputs(&bytes)
         .each(|_, player, input| read.push((player.0, input.to_vec())))
         .unwrap();
     assert_eq!(

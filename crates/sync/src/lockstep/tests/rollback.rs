@@ -1,8 +1,8 @@
-use super::shore::{Beach, Shore};
+use super::virtual_room::{ManyStones, VirtualRoom};
 use crate::lockstep::*;
 use crate::{EventStage, TimedEvent};
 
-type Event = <Beach as crate::Simulation>::Event;
+type Event = <ManyStones as crate::Simulation>::Event;
 
 fn predicting(lockstep_below_ms: u64) -> Lockstep {
     let mut model = Lockstep::new(LockstepConfig {
@@ -12,26 +12,26 @@ fn predicting(lockstep_below_ms: u64) -> Lockstep {
     .unwrap();
     model.set_prediction(Prediction {
         window: 8,
-        most: 8,
+        max: 8,
         lockstep_below: Duration::from_millis(lockstep_below_ms),
     });
     model
 }
 
 /// Pushes at random for a while, then lets everything settle.
-fn play(shore: &mut Shore, rounds: usize) -> u32 {
-    let peers = shore.peers.len();
+fn play(room: &mut VirtualRoom, rounds: usize) -> u32 {
+    let peers = room.peers.len();
     let mut pushes = 0;
     for round in 0..rounds {
-        pushes += u32::from(shore.push(round * 7 % peers, round as u8));
-        shore.run(23);
+        pushes += u32::from(room.push(round * 7 % peers, round as u8));
+        room.run(23);
     }
     pushes
 }
 
 /// What everyone was told, and whether each event was resolved once.
-fn told(shore: &mut Shore) -> Vec<Vec<TimedEvent<Event>>> {
-    let peers = shore.peers.iter_mut();
+fn told(room: &mut VirtualRoom) -> Vec<Vec<TimedEvent<Event>>> {
+    let peers = room.peers.iter_mut();
     peers
         .map(|peer| core::iter::from_fn(|| peer.world.poll_event()).collect())
         .collect()
@@ -48,33 +48,33 @@ fn confirmed(told: &[TimedEvent<Event>]) -> Vec<(Tick, Event)> {
 fn nobody_waits_and_everyone_sees_the_same() {
     for mesh in [true, false] {
         for players in [2, 4] {
-            let mut shore = Shore::of(players, mesh, 50, || predicting(0));
-            shore.run(3000);
-            let lagged = shore.peers[1].model.lagged;
-            let pushes = play(&mut shore, 200);
-            shore.run(1000);
-            shore.assert_same();
-            for peer in &shore.peers {
+            let mut room = VirtualRoom::of(players, mesh, 50, || predicting(0));
+            room.run(3000);
+            let lagged = room.peers[1].model.stats.stalled_ticks;
+            let pushes = play(&mut room, 200);
+            room.run(1000);
+            room.assert_same();
+            for peer in &room.peers {
                 let status = peer.model.status();
                 assert_eq!(peer.world.state().pushes, pushes, "{mesh} {players}");
                 assert!(status.predicting, "{status:?}");
                 // A host is in the middle: it hears in time what guests say in time for each other.
-                let is_host = !mesh && peer.model.is_authority();
+                let is_host = !mesh && peer.model.room.is_authority();
                 assert!(status.rollbacks > 50 || is_host, "{status:?}");
                 assert!(status.max_rollback_depth <= 8, "{status:?}");
                 assert!(status.input_delay <= 3, "{status:?}");
             }
-            assert_eq!(shore.peers[1].model.lagged, lagged);
+            assert_eq!(room.peers[1].model.stats.stalled_ticks, lagged);
         }
     }
 }
 
 #[test]
 fn a_rollback_is_as_deep_as_the_latency_requires() {
-    let mut shore = Shore::of(2, true, 50, || predicting(0));
-    shore.run(3000);
-    play(&mut shore, 300);
-    for peer in &shore.peers {
+    let mut room = VirtualRoom::of(2, true, 50, || predicting(0));
+    room.run(3000);
+    play(&mut room, 300);
+    for peer in &room.peers {
         let status = peer.model.status();
         // 50 ms are three ticks, of which one is the delay of inputs; up to one passes until the next tick, one state in two is kept.
         assert!((2..=4).contains(&status.max_rollback_depth), "{status:?}");
@@ -86,29 +86,40 @@ fn a_rollback_is_as_deep_as_the_latency_requires() {
 #[test]
 fn loss_stops_nobody_and_each_event_is_resolved_once() {
     for mesh in [true, false] {
-        let mut shore = Shore::of(4, mesh, 100, || predicting(0));
-        shore.loss = 25;
-        shore.tell_roster();
-        shore.run(5000);
-        told(&mut shore);
-        let before: Vec<Tick> = shore.peers.iter().map(|peer| peer.model.head).collect();
-        let pushes = play(&mut shore, 400);
-        shore.loss = 0;
-        shore.run(2000);
-        shore.assert_same();
-        let all = told(&mut shore);
+        let mut room = VirtualRoom::of(4, mesh, 100, || predicting(0));
+        room.loss = 25;
+        room.tell_roster();
+        room.run(5000);
+        told(&mut room);
+        let before: Vec<Tick> = room
+            .peers
+            .iter()
+            .map(|peer| peer.model.simulated.predicted_tick)
+            .collect();
+        let pushes = play(&mut room, 400);
+        room.loss = 0;
+        room.run(2000);
+        room.assert_same();
+        let all = told(&mut room);
         assert_eq!(confirmed(&all[0]).len(), pushes as usize);
         for (peer, told) in all.iter().enumerate() {
             assert_eq!(confirmed(told), confirmed(&all[0]), "{mesh}");
             let of = |stage| told.iter().filter(|event| event.stage == stage).count();
-            let status = shore.peers[peer].model.status();
+            let status = room.peers[peer].model.status();
             // A host is in the middle: where guests allow for the way to each other, it knows nearly everything in time.
             let predicts = of(EventStage::Predicted) > 0 || (!mesh && peer == 0);
             assert!(predicts, "{status:?}");
             assert!(
                 of(EventStage::Confirmed) >= of(EventStage::Predicted) - of(EventStage::Cancelled)
             );
-            assert!(shore.peers[peer].model.head.since(before[peer]) > 600);
+            assert!(
+                room.peers[peer]
+                    .model
+                    .simulated
+                    .predicted_tick
+                    .since(before[peer])
+                    > 600
+            );
         }
     }
 }
@@ -116,34 +127,34 @@ fn loss_stops_nobody_and_each_event_is_resolved_once() {
 #[test]
 fn a_game_moves_between_lockstep_and_rollback_as_distances_change() {
     for mesh in [true, false] {
-        let mut shore = Shore::of(3, mesh, 5, || predicting(60));
-        shore.run(3000);
-        let mut pushes = play(&mut shore, 60);
-        for peer in &shore.peers {
+        let mut room = VirtualRoom::of(3, mesh, 5, || predicting(60));
+        room.run(3000);
+        let mut pushes = play(&mut room, 60);
+        for peer in &room.peers {
             let status = peer.model.status();
             assert!(!status.predicting && status.rollbacks < 10, "{status:?}");
         }
-        shore.delay = Duration::from_millis(60);
-        shore.tell_roster();
-        shore.run(500);
-        pushes += play(&mut shore, 100);
-        for peer in &shore.peers {
+        room.delay = Duration::from_millis(60);
+        room.tell_roster();
+        room.run(500);
+        pushes += play(&mut room, 100);
+        for peer in &room.peers {
             let status = peer.model.status();
-            let is_host = !mesh && peer.model.is_authority();
+            let is_host = !mesh && peer.model.room.is_authority();
             assert!(
                 status.predicting && (status.rollbacks > 10 || is_host),
                 "{status:?}"
             );
         }
-        shore.delay = Duration::from_millis(5);
-        shore.tell_roster();
-        shore.run(1000);
-        let rollbacks = shore.peers[2].model.status().rollbacks;
-        pushes += play(&mut shore, 60);
-        shore.run(1000);
-        shore.assert_same();
-        assert_eq!(shore.peers[2].model.status().rollbacks, rollbacks);
-        let all = told(&mut shore);
+        room.delay = Duration::from_millis(5);
+        room.tell_roster();
+        room.run(1000);
+        let rollbacks = room.peers[2].model.status().rollbacks;
+        pushes += play(&mut room, 60);
+        room.run(1000);
+        room.assert_same();
+        assert_eq!(room.peers[2].model.status().rollbacks, rollbacks);
+        let all = told(&mut room);
         for told in &all {
             assert_eq!(confirmed(told), confirmed(&all[0]));
             assert_eq!(confirmed(told).len(), pushes as usize);
@@ -153,35 +164,43 @@ fn a_game_moves_between_lockstep_and_rollback_as_distances_change() {
 
 #[test]
 fn one_who_is_frozen_is_waited_for_beyond_the_window() {
-    let mut shore = Shore::of(3, true, 20, || predicting(0));
-    shore.run(3000);
-    shore.peers[2].here = false;
-    let at = shore.peers[0].model.head;
-    shore.run(300);
-    let status = shore.peers[0].model.status();
+    let mut room = VirtualRoom::of(3, true, 20, || predicting(0));
+    room.run(3000);
+    room.peers[2].here = false;
+    let at = room.peers[0].model.simulated.predicted_tick;
+    room.run(300);
+    let status = room.peers[0].model.status();
     assert!((5..=12).contains(&status.tick.since(at)), "{status:?}");
     assert_eq!(status.waiting_for, Some(PeerId(2)));
-    shore.peers[2].here = true;
-    shore.run(1000);
-    assert!(shore.peers[0].model.head.since(at) > 60);
-    shore.assert_same();
+    room.peers[2].here = true;
+    room.run(1000);
+    assert!(room.peers[0].model.simulated.predicted_tick.since(at) > 60);
+    room.assert_same();
 }
 
 #[test]
 fn who_joins_late_takes_part() {
     for mesh in [true, false] {
-        let mut shore = Shore::of(4, mesh, 40, || predicting(0));
-        shore.peers[3].here = false;
-        shore.tell_roster();
-        shore.run(3000);
-        play(&mut shore, 50);
-        shore.peers[3].here = true;
-        shore.hand_over(3);
-        shore.tell_roster();
-        shore.run(1000);
-        play(&mut shore, 100);
-        shore.run(1000);
-        shore.assert_same();
-        assert_eq!(shore.peers[0].model.present.players().len(), 4);
+        let mut room = VirtualRoom::of(4, mesh, 40, || predicting(0));
+        room.peers[3].here = false;
+        room.tell_roster();
+        room.run(3000);
+        play(&mut room, 50);
+        room.peers[3].here = true;
+        room.hand_over(3);
+        room.tell_roster();
+        room.run(1000);
+        play(&mut room, 100);
+        room.run(1000);
+        room.assert_same();
+        assert_eq!(
+            room.peers[0]
+                .model
+                .simulated
+                .confirmed_players
+                .players()
+                .len(),
+            4
+        );
     }
 }

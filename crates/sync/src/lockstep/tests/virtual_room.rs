@@ -9,7 +9,7 @@ use crate::{
 };
 
 #[derive(Clone, Default, PartialEq, Debug, Wire)]
-pub(super) struct Push(pub Option<u8>);
+pub(in crate::lockstep) struct Push(pub Option<u8>);
 
 impl Input for Push {
     fn predict(&self) -> Self {
@@ -24,19 +24,19 @@ pub(super) struct Stone {
 }
 
 #[derive(Clone, Replicate)]
-pub(super) struct Beach {
+pub(in crate::lockstep) struct ManyStones {
     pub(super) stones: Entities<Stone>,
     pub(super) pushes: u32,
     pub(super) rng: Rng,
 }
 
-impl Beach {
-    pub(super) fn new() -> Beach {
+impl ManyStones {
+    pub(in crate::lockstep) fn new() -> ManyStones {
         let mut stones = Entities::new();
         for weight in 0..300 {
             stones.insert(Stone { place: 0.0, weight });
         }
-        Beach {
+        ManyStones {
             stones,
             pushes: 0,
             rng: Rng::new(5),
@@ -44,10 +44,10 @@ impl Beach {
     }
 }
 
-impl Simulation for Beach {
+impl Simulation for ManyStones {
     type Input = Push;
     type Event = (PlayerId, u8);
-    const NAME: &'static str = "beach";
+    const NAME: &'static str = "many stones";
 
     fn step(&mut self, inputs: &Inputs<'_, Push>, events: &mut Events<(PlayerId, u8)>) {
         for (player, push) in inputs.given() {
@@ -64,12 +64,12 @@ impl Simulation for Beach {
 
 pub(super) struct Peer {
     pub(super) model: Lockstep,
-    pub(super) world: Live<Beach>,
+    pub(super) world: Live<ManyStones>,
     pub(super) here: bool,
 }
 
 /// Peers whose messages take `delay`; the first is the authority.
-pub(super) struct Shore {
+pub(super) struct VirtualRoom {
     pub(super) now: Duration,
     pub(super) delay: Duration,
     pub(super) mesh: bool,
@@ -82,8 +82,13 @@ pub(super) struct Shore {
     pub(super) said: usize,
 }
 
-impl Shore {
-    pub(super) fn new(peers: usize, mesh: bool, delay_ms: u64, config: LockstepConfig) -> Shore {
+impl VirtualRoom {
+    pub(super) fn new(
+        peers: usize,
+        mesh: bool,
+        delay_ms: u64,
+        config: LockstepConfig,
+    ) -> VirtualRoom {
         let model = || Lockstep::new(config.clone()).unwrap();
         Self::of(peers, mesh, delay_ms, model)
     }
@@ -93,13 +98,13 @@ impl Shore {
         mesh: bool,
         delay_ms: u64,
         model: impl Fn() -> Lockstep,
-    ) -> Shore {
+    ) -> VirtualRoom {
         let peer = |_| Peer {
             model: model(),
-            world: Live::new(Beach::new()),
+            world: Live::new(ManyStones::new()),
             here: true,
         };
-        let mut shore = Shore {
+        let mut room = VirtualRoom {
             now: Duration::from_secs(1),
             delay: Duration::from_millis(delay_ms),
             mesh,
@@ -110,15 +115,15 @@ impl Shore {
             on_the_way: Vec::new(),
             said: 0,
         };
-        shore.tell_roster();
+        room.tell_roster();
         // Everyone begins with what the authority hands out.
         for to in 1..peers {
-            shore.hand_over(to);
+            room.hand_over(to);
         }
-        for peer in &mut shore.peers {
-            peer.model.handle_start(shore.now, Duration::from_secs(2));
+        for peer in &mut room.peers {
+            peer.model.handle_start(room.now, Duration::from_secs(2));
         }
-        shore
+        room
     }
 
     pub(super) fn hand_over(&mut self, to: usize) {
@@ -209,7 +214,7 @@ impl Shore {
             .peers
             .iter()
             .filter(|peer| peer.here)
-            .map(|peer| peer.model.next.0)
+            .map(|peer| peer.model.simulated.confirmed_tick.0)
             .collect();
         let (least, most) = (ticks.iter().min().unwrap(), ticks.iter().max().unwrap());
         // Guests are later by what they allow for loss.
@@ -217,8 +222,8 @@ impl Shore {
         let pushes = self.peers[first].world.state().pushes;
         for peer in self.peers.iter_mut().filter(|peer| peer.here) {
             assert_eq!(peer.world.state().pushes, pushes);
-            assert_eq!(peer.model.refused, 0);
-            assert_eq!(peer.model.guard.desyncs(), 0);
+            assert_eq!(peer.model.stats.refused, 0);
+            assert_eq!(peer.model.desync.desyncs, 0);
         }
     }
 }

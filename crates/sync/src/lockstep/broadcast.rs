@@ -1,0 +1,150 @@
+//! How far every peer was sent this program's inputs.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use super::relay::Relay;
+use crate::{Member, PeerId, Tick};
+
+/// Turns that are repeated where every third packet or more is lost.
+pub(super) const MAX_REPEATED_TURNS: usize = 12;
+
+/// Which inputs were sent to whom.
+#[derive(Debug, Default)]
+pub(super) struct Broadcast {
+    pub(super) cursors: BTreeMap<PeerId, Cursor>,
+    pub(super) relay: Relay,
+    /// Where the newest turns of this program begin.
+    turns: VecDeque<Tick>,
+    /// Some peer may not have been sent everything.
+    pub(super) unsent: bool,
+    /// Memory to encode inputs into.
+    pub(super) scratch: Vec<u8>,
+    /// Memory to list ranges of ticks and the peers to send them to.
+    pub(super) receivers: Vec<(Tick, Tick, PeerId)>,
+}
+
+/// How far a peer was sent this program's inputs, and what it last reported.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Cursor {
+    incarnation: u64,
+    pub(super) sent: Tick,
+    /// Ticks by which the peer's machine is behind what it could have simulated.
+    pub(super) behind: u64,
+}
+
+impl Broadcast {
+    /// A turn was closed.
+    pub(super) fn on_turn(&mut self, begin: Tick) {
+        if self.turns.len() > MAX_REPEATED_TURNS {
+            self.turns.pop_front();
+        }
+        self.turns.push_back(begin);
+        self.unsent = true;
+    }
+
+    /// Where the last `turns` turns before a tick begin.
+    pub(super) fn turns_before(&self, tick: Tick, turns: usize) -> Tick {
+        let before = self.turns.iter().rev().filter(|begin| **begin < tick);
+        before.take(turns).last().copied().unwrap_or(tick)
+    }
+
+    /// A peer has a state that contains everything sent before a tick.
+    pub(super) fn set_sent(&mut self, peer: PeerId, incarnation: u64, sent: Tick) {
+        let cursor = Cursor {
+            incarnation,
+            sent,
+            behind: 0,
+        };
+        self.cursors.insert(peer, cursor);
+    }
+
+    /// The cursor of a member; one that is new, or back in another incarnation, is sent everything from `first` on.
+    pub(super) fn cursor(&mut self, member: &Member, first: Tick) -> &mut Cursor {
+        let incarnation = member.incarnation;
+        let cursor = self.cursors.entry(member.peer).or_insert(Cursor {
+            incarnation,
+            sent: first,
+            behind: 0,
+        });
+        if cursor.incarnation != incarnation {
+            (cursor.incarnation, cursor.sent) = (incarnation, first);
+        }
+        cursor
+    }
+
+    /// A peer requests what was sent from a tick on. False if it is unknown.
+    pub(super) fn resend_to(&mut self, peer: PeerId, from: Tick) -> bool {
+        let Some(cursor) = self.cursors.get_mut(&peer) else {
+            return false;
+        };
+        cursor.sent = cursor.sent.min(from);
+        self.unsent = true;
+        true
+    }
+
+    /// Everything from a tick on is sent again to all.
+    pub(super) fn resend_from(&mut self, tick: Tick) {
+        for cursor in self.cursors.values_mut() {
+            cursor.sent = cursor.sent.min(tick);
+        }
+        self.unsent = true;
+    }
+
+    /// Nothing before a tick is sent to anybody.
+    pub(super) fn skip_to(&mut self, tick: Tick) {
+        for cursor in self.cursors.values_mut() {
+            cursor.sent = cursor.sent.max(tick);
+        }
+    }
+
+    pub(super) fn retain(&mut self, here: impl Fn(PeerId) -> bool) {
+        self.cursors.retain(|peer, _| here(*peer));
+        self.relay.retain(here);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use core::time::Duration;
+
+    use super::*;
+
+    fn member(incarnation: u64) -> Member {
+        Member {
+            peer: PeerId(1),
+            players: Vec::new(),
+            in_sync: true,
+            away: false,
+            watches: false,
+            incarnation,
+            latency: Duration::ZERO,
+            loss: 0,
+        }
+    }
+
+    #[test]
+    fn a_peer_that_is_back_is_sent_everything_again() {
+        let mut broadcast = Broadcast::default();
+        broadcast.cursor(&member(1), Tick(5)).sent = Tick(50);
+        assert_eq!(broadcast.cursor(&member(1), Tick(5)).sent, Tick(50));
+        assert_eq!(broadcast.cursor(&member(2), Tick(30)).sent, Tick(30));
+        broadcast.skip_to(Tick(40));
+        assert!(!broadcast.unsent && broadcast.resend_to(PeerId(1), Tick(35)));
+        assert!(broadcast.unsent && !broadcast.resend_to(PeerId(9), Tick(0)));
+        broadcast.resend_from(Tick(38));
+        assert_eq!(broadcast.cursors[&PeerId(1)].sent, Tick(35));
+        broadcast.retain(|_| false);
+        assert!(broadcast.cursors.is_empty());
+    }
+
+    #[test]
+    fn the_newest_turns_are_remembered() {
+        let mut broadcast = Broadcast::default();
+        assert_eq!(broadcast.turns_before(Tick(9), 3), Tick(9));
+        for begin in (0..100).step_by(5) {
+            broadcast.on_turn(Tick(begin));
+        }
+        assert_eq!(broadcast.turns_before(Tick(90), 3), Tick(75));
+        assert_eq!(broadcast.turns_before(Tick(90), 100), Tick(35));
+    }
+}

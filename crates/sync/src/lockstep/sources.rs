@@ -1,0 +1,294 @@
+//! The input sources: everyone whose inputs the simulation waits for, and how far each is known.
+
+use core::ops::Bound;
+use core::time::Duration;
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::flush::Flush;
+use crate::timeline::SourceId;
+use crate::{PeerId, PlayerId, Tick};
+
+/// Batches that may wait for those before them.
+const MAX_EARLY_BATCHES: usize = 512;
+
+/// All input sources: the authority where it sequences the inputs, else every peer that plays.
+#[derive(Debug, Default)]
+pub(super) struct InputSources {
+    pub(super) known: BTreeMap<SourceId, InputSource>,
+    /// Sources that are gone, until their last tick is agreed on.
+    pub(super) departed: BTreeMap<SourceId, Flush>,
+    /// Encoded batches that arrived before those they follow.
+    pub(super) early_batches: Vec<(PeerId, Vec<u8>)>,
+    /// Where the authority sequences: players that are present at the end of its turns.
+    pub(super) announced_players: BTreeSet<PlayerId>,
+    /// Players that were present when this model took over a running game, until a source provides inputs for them.
+    pub(super) unclaimed_players: Vec<PlayerId>,
+}
+
+/// What is known of one input source.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct InputSource {
+    /// From this tick on the simulation waits for it.
+    pub(super) from: Tick,
+    /// Its inputs before this tick are known.
+    pub(super) known_upto: Tick,
+    /// It provides no inputs from here on.
+    pub(super) end: Option<Tick>,
+    /// The players it provides inputs for; none where the authority sequences.
+    pub(super) players: Vec<PlayerId>,
+    /// By how much its batches arrived early since the last report.
+    pub(super) slack: ArrivalSlack,
+    /// The next resend request goes out no earlier.
+    pub(super) next_resend_request: Duration,
+    /// A resend from here on was requested.
+    pub(super) requested_from: Option<Tick>,
+}
+
+/// The three smallest times, in µs, by which batches arrived early, and their first ticks.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(super) struct ArrivalSlack {
+    smallest: [Option<(i64, Tick)>; 3],
+}
+
+impl ArrivalSlack {
+    pub(super) fn add(&mut self, slack_us: i64, tick: Tick) {
+        let mut new = Some((slack_us, tick));
+        for smallest in &mut self.smallest {
+            if new.is_some_and(|(new, _)| smallest.is_none_or(|(smallest, _)| new < smallest)) {
+                core::mem::swap(smallest, &mut new);
+            }
+        }
+    }
+
+    /// The third smallest: rarer outliers are left to the receiver's playout delay.
+    pub(super) fn low(&self) -> Option<(i64, Tick)> {
+        self.smallest.iter().rev().flatten().next().copied()
+    }
+}
+
+/// What keeps a tick from being simulated.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Blocked {
+    No,
+    By(SourceId),
+    /// No source covers the tick: the authority has to announce one.
+    ByAuthority,
+}
+
+impl InputSource {
+    pub(super) fn new(from: Tick, players: Vec<PlayerId>) -> InputSource {
+        InputSource {
+            from,
+            known_upto: from,
+            end: None,
+            players,
+            slack: ArrivalSlack::default(),
+            next_resend_request: Duration::ZERO,
+            requested_from: None,
+        }
+    }
+
+    /// Whether its missing inputs keep a tick from being simulated.
+    pub(super) fn blocks(&self, tick: Tick) -> bool {
+        self.from <= tick && self.end.is_none_or(|end| end > tick) && self.known_upto <= tick
+    }
+}
+
+impl InputSources {
+    /// Starts with the one source of an authority, for a game that goes on from a tick.
+    pub(super) fn restart(
+        &mut self,
+        tick: Tick,
+        authority: Option<SourceId>,
+        players: &[PlayerId],
+    ) {
+        self.known.clear();
+        self.departed.clear();
+        if let Some(id) = authority {
+            self.insert(id, tick, Vec::new());
+        }
+        self.announced_players = players.iter().copied().collect();
+        self.unclaimed_players = players.to_vec();
+    }
+
+    pub(super) fn insert(&mut self, id: SourceId, from: Tick, players: Vec<PlayerId>) {
+        self.known.insert(id, InputSource::new(from, players));
+    }
+
+    /// The source after another one, in their order; the first after none.
+    pub(super) fn after(&self, id: Option<SourceId>) -> Option<SourceId> {
+        let after = id.map_or(Bound::Unbounded, Bound::Excluded);
+        let mut sources = self.known.range((after, Bound::Unbounded));
+        sources.next().map(|(id, _)| *id)
+    }
+
+    /// A source that has neither ended nor departed.
+    pub(super) fn active(&self, id: SourceId) -> Option<&InputSource> {
+        let source = self.known.get(&id)?;
+        let is_active = source.end.is_none() && !self.departed.contains_key(&id);
+        is_active.then_some(source)
+    }
+
+    /// All sources that have neither ended nor departed.
+    pub(super) fn all_active(&self) -> impl Iterator<Item = SourceId> + Clone {
+        let ids = self.known.keys().copied();
+        ids.filter(|id| self.active(*id).is_some())
+    }
+
+    pub(super) fn players_of(&self, id: SourceId) -> &[PlayerId] {
+        self.known.get(&id).map_or(&[], |source| &source.players)
+    }
+
+    /// The first tick whose inputs are not known from every source; `None` if no source goes on.
+    pub(super) fn known_upto(&self) -> Option<Tick> {
+        let sources = self.known.values();
+        let going_on =
+            sources.filter(|source| source.end.is_none_or(|end| end > source.known_upto));
+        going_on.map(|source| source.known_upto).min()
+    }
+
+    /// Where the last source ended, if all have.
+    pub(super) fn all_ended_at(&self) -> Option<Tick> {
+        let ends = self.known.values().map(|source| source.end);
+        ends.collect::<Option<Vec<Tick>>>()?.into_iter().max()
+    }
+
+    /// What keeps a tick from being simulated.
+    pub(super) fn blocked(&self, tick: Tick, is_sequenced: bool) -> Blocked {
+        if let Some((id, _)) = self.known.iter().find(|(_, source)| source.blocks(tick)) {
+            return Blocked::By(*id);
+        }
+        let covers = |source: &InputSource| source.from <= tick && source.known_upto > tick;
+        // In a mesh nobody plays between the end of all sources and the announced beginning of the next.
+        let begins_later = |source: &InputSource| source.from > tick && source.end.is_none();
+        let mut sources = self.known.values();
+        match sources.any(|source| covers(source) || (!is_sequenced && begins_later(source))) {
+            true => Blocked::No,
+            false => Blocked::ByAuthority,
+        }
+    }
+
+    /// A peer announces a source. If two announce the same, the earlier tick counts.
+    pub(super) fn announce(&mut self, id: SourceId, tick: Tick, players: &[PlayerId]) {
+        let new = || InputSource::new(tick, players.to_vec());
+        let source = self.known.entry(id).or_insert_with(new);
+        if source.players.is_empty() {
+            source.players = players.to_vec();
+        }
+        if tick < source.from && source.known_upto == source.from && source.end.is_none() {
+            (source.from, source.known_upto) = (tick, tick);
+        }
+    }
+
+    /// Ends a source at an agreed tick. Returns its players, and whether more of it was known.
+    pub(super) fn end(&mut self, id: SourceId, end: Tick) -> Option<(Vec<PlayerId>, bool)> {
+        self.departed.remove(&id);
+        let source = self.known.get_mut(&id)?;
+        let knew_more = source.known_upto > end;
+        (source.known_upto, source.end) = (end, Some(end));
+        Some((source.players.clone(), knew_more))
+    }
+
+    /// A source is gone: its batches are no longer taken, and its last tick has to be agreed on.
+    pub(super) fn depart(&mut self, id: SourceId) {
+        let source = self.known.get(&id);
+        if source.is_some_and(|source| source.end.is_none()) && !self.departed.contains_key(&id) {
+            tracing::debug!(peer = %id.peer, incarnation = id.incarnation, "input source departed");
+            self.departed.insert(id, Flush::default());
+        }
+    }
+
+    /// Drops sources that ended before a tick.
+    pub(super) fn forget_before(&mut self, tick: Tick) {
+        self.known
+            .retain(|_, source| source.end.is_none_or(|end| end > tick));
+    }
+
+    /// Drops what was measured by a schedule that no longer holds.
+    pub(super) fn reset_slack(&mut self) {
+        for source in self.known.values_mut() {
+            source.slack = ArrivalSlack::default();
+        }
+    }
+
+    /// Keeps a batch until those before it arrive.
+    pub(super) fn keep_early(&mut self, from: PeerId, encoded: impl FnOnce() -> Vec<u8>) {
+        if self.early_batches.len() < MAX_EARLY_BATCHES {
+            self.early_batches.push((from, encoded()));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn id(peer: u16) -> SourceId {
+        SourceId {
+            peer: PeerId(peer),
+            incarnation: 1,
+        }
+    }
+
+    fn sources() -> InputSources {
+        let mut sources = InputSources::default();
+        sources.insert(id(1), Tick(0), vec![PlayerId(1)]);
+        sources.insert(id(2), Tick(10), vec![PlayerId(2)]);
+        sources.known.get_mut(&id(1)).unwrap().known_upto = Tick(20);
+        sources
+    }
+
+    #[test]
+    fn a_tick_waits_for_every_source_that_has_begun() {
+        let mut sources = sources();
+        assert_eq!(sources.known_upto(), Some(Tick(10)));
+        assert_eq!(sources.blocked(Tick(9), false), Blocked::No);
+        assert_eq!(sources.blocked(Tick(10), false), Blocked::By(id(2)));
+        sources.end(id(2), Tick(10));
+        assert_eq!(sources.blocked(Tick(10), false), Blocked::No);
+        assert_eq!(sources.known_upto(), Some(Tick(20)));
+        assert_eq!(
+            sources.end(id(1), Tick(15)),
+            Some((vec![PlayerId(1)], true))
+        );
+        assert_eq!(sources.blocked(Tick(15), true), Blocked::ByAuthority);
+        assert_eq!(sources.all_ended_at(), Some(Tick(15)));
+        sources.insert(id(3), Tick(30), Vec::new());
+        assert_eq!(sources.blocked(Tick(15), true), Blocked::ByAuthority);
+        assert_eq!(sources.blocked(Tick(15), false), Blocked::No);
+    }
+
+    #[test]
+    fn of_two_announcements_the_earlier_counts() {
+        let mut sources = sources();
+        sources.announce(id(2), Tick(7), &[PlayerId(9)]);
+        assert_eq!(sources.known[&id(2)].from, Tick(7));
+        assert_eq!(sources.players_of(id(2)), [PlayerId(2)]);
+        sources.announce(id(1), Tick(7), &[]);
+        assert_eq!(sources.known[&id(1)].known_upto, Tick(20));
+    }
+
+    #[test]
+    fn a_departed_source_is_not_active_but_still_waited_for() {
+        let mut sources = sources();
+        sources.depart(id(2));
+        sources.depart(id(9));
+        assert_eq!(sources.departed.len(), 1);
+        assert_eq!(sources.all_active().collect::<Vec<_>>(), [id(1)]);
+        assert_eq!(sources.blocked(Tick(12), false), Blocked::By(id(2)));
+        assert_eq!(sources.after(Some(id(1))), Some(id(2)));
+        sources.end(id(2), Tick(10));
+        sources.forget_before(Tick(10));
+        assert!(sources.departed.is_empty() && !sources.known.contains_key(&id(2)));
+    }
+
+    #[test]
+    fn the_third_smallest_slack_counts() {
+        let mut slack = ArrivalSlack::default();
+        assert_eq!(slack.low(), None);
+        for (us, tick) in [(5, 1), (3, 2), (9, 3), (4, 4)] {
+            slack.add(us, Tick(tick));
+        }
+        assert_eq!(slack.low(), Some((5, Tick(1))));
+    }
+}

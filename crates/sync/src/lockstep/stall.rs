@@ -1,0 +1,240 @@
+//! Stalls: what a tick that is due lacks, and how it is requested.
+
+use core::time::Duration;
+
+use super::message::Message;
+use super::{Lockstep, Pace};
+use crate::timeline::SourceId;
+use crate::{Delivery, Tick};
+
+/// After a stall this long missing inputs are requested, and again as often.
+const RESEND_AFTER: Duration = Duration::from_millis(400);
+/// After a stall this long the whole state is requested, in case the authority has a newer one.
+const STATE_AFTER: Duration = Duration::from_secs(3);
+/// In a game without real time a turn is requested after this long, then less and less often.
+const RESEND_TURN_AFTER: Duration = Duration::from_secs(1);
+/// It is requested at least this often.
+const RESEND_TURN_EVERY: Duration = Duration::from_secs(30);
+
+/// Whether the simulation stalls or lags.
+#[derive(Debug, Default)]
+pub(super) struct Stall {
+    /// Since when the simulation stalls, and whose inputs it lacks.
+    pub(super) current: Option<(Duration, SourceId)>,
+    next_resend_request: Duration,
+    next_state_request: Duration,
+    /// The simulation is behind the schedule for a known reason: late ticks are not counted.
+    pub(super) catching_up: bool,
+    /// Ticks that could have been simulated in the last call, and were not.
+    pub(super) behind: u64,
+}
+
+impl Stall {
+    /// A tick that was due lacks the inputs of a source.
+    pub(super) fn begin(&mut self, due: Duration, tick: Tick, id: SourceId) {
+        if self.current.is_none() {
+            tracing::debug!(tick = tick.0, waiting_for = %id.peer, "stalled");
+        }
+        let since = self.current.map_or(due, |(since, _)| since);
+        self.current = Some((since, id));
+    }
+
+    /// The stall is over, if there was one: returns how long it took.
+    pub(super) fn end(&mut self, now: Duration) -> Option<Duration> {
+        let (since, id) = self.current.take()?;
+        let took = now.saturating_sub(since);
+        tracing::debug!(waited_for = %id.peer, ?took, "stall over");
+        Some(took)
+    }
+
+    /// The schedule has moved, and the beginning of the stall with it.
+    pub(super) fn on_offset_grown(&mut self, by: Duration) {
+        if let Some((since, _)) = &mut self.current {
+            *since += by;
+        }
+    }
+
+    /// Begins to catch up from a state that was taken over.
+    pub(super) fn restart(&mut self) {
+        (self.current, self.catching_up, self.behind) = (None, true, 0);
+    }
+
+    /// The source whose inputs to request now, and since when they are lacking.
+    fn requests(
+        &mut self,
+        now: Duration,
+        pace: Pace,
+        after: Duration,
+    ) -> Option<(SourceId, Duration)> {
+        let (since, id) = self.current?;
+        let stalled = now.saturating_sub(since);
+        let (after, every) = match pace {
+            Pace::RealTime => (after, after),
+            // A player is thinking, or its turn was lost.
+            Pace::Initiative { .. } => (RESEND_TURN_AFTER, stalled.min(RESEND_TURN_EVERY)),
+        };
+        if now < self.next_resend_request || stalled < after {
+            return None;
+        }
+        self.next_resend_request = now + every;
+        Some((id, stalled))
+    }
+
+    /// Whether the authority may be asked for more than a resend now.
+    fn may_ask_authority(&mut self, now: Duration) -> bool {
+        let may = now >= self.next_state_request;
+        if may {
+            self.next_state_request = now + RESEND_AFTER;
+        }
+        may
+    }
+}
+
+impl Lockstep {
+    /// How long a stall takes before missing inputs are requested, again and again.
+    fn resend_after(&self) -> Duration {
+        match self.simulated.prediction {
+            Some(_) => 3 * self.schedule.tick_time,
+            None => RESEND_AFTER,
+        }
+    }
+
+    /// Requests what a stalled simulation lacks.
+    fn request_missing(&mut self, now: Duration) {
+        let (pace, after) = (self.config.pace, self.resend_after());
+        let Some((id, stalled)) = self.stall.requests(now, pace, after) else {
+            return;
+        };
+        if pace != Pace::RealTime {
+            return self.request_resends();
+        }
+        let Some((me, authority)) = self.room.me().zip(self.room.authority()) else {
+            return;
+        };
+        let is_departed = self.sources.departed.contains_key(&id);
+        let is_current = self.room.source_id(id.peer) == Some(id);
+        if is_current && id.peer != me && !is_departed {
+            self.request_resends();
+        }
+        if authority == me || !self.stall.may_ask_authority(now) {
+            return;
+        }
+        if stalled > STATE_AFTER {
+            // Whatever was lost: a peer that goes on without it has a state that is as good.
+            self.request_state(authority, self.simulated.confirmed_tick);
+        }
+        if !is_current || is_departed {
+            // The source may have been flushed before this program was there to receive it.
+            self.send_flush_reply(authority, id);
+        }
+    }
+
+    /// Requests a resend from every source that keeps the next tick from being confirmed.
+    fn request_resends(&mut self) {
+        let known = self.known_upto().max(self.simulated.confirmed_tick);
+        let mut last = None;
+        while let Some(id) = self.sources.after(last) {
+            last = Some(id);
+            let source = self.sources.known.get(&id);
+            let blocking = source.filter(|source| source.blocks(known));
+            let from = blocking.map(|source| source.known_upto);
+            if let Some(from) = from.filter(|_| Some(id.peer) != self.room.me()) {
+                self.request_resend(id, from);
+            }
+        }
+    }
+
+    /// Requests the inputs of a source from a tick on, from the peer that sends them.
+    pub(super) fn request_resend(&mut self, source: SourceId, from: Tick) {
+        let sender = match self.room.other_authority() {
+            Some(host) if self.room.is_hub() => host,
+            _ => source.peer,
+        };
+        // With prediction a request is repeated sooner than a loss would be noticed.
+        let delivery = match self.simulated.prediction {
+            Some(_) => Delivery::Unreliable,
+            None => Delivery::ReliableOrdered,
+        };
+        tracing::debug!(source = %source.peer, tick = from.0, "resend requested");
+        let message = Message::ResendRequest { source, from };
+        self.send(sender, delivery, &message);
+    }
+
+    /// Who keeps a tick from being simulated; `None` if nobody does.
+    pub(super) fn blocked_by(&self, tick: Tick) -> Option<SourceId> {
+        use super::sources::Blocked;
+        match self.sources.blocked(tick, self.room.is_sequenced()) {
+            Blocked::No => None,
+            Blocked::By(id) => Some(id),
+            Blocked::ByAuthority => self.room.authority_source(),
+        }
+    }
+
+    /// Requests what is missing, and plans when to be called next.
+    pub(super) fn plan_wake(&mut self, now: Duration) {
+        self.request_missing(now);
+        if self.stall.behind > 0 {
+            return self.timers.wake_at(now);
+        }
+        match self.due_here(self.simulated.predicted_tick) {
+            Some(due) if due > now => self.timers.wake_at(due),
+            // Arriving messages wake a stalled program; this is for the next request.
+            Some(_) => self.timers.wake_at(now + self.resend_after() / 4),
+            None => {}
+        }
+        let closed = self.own_source().map(|(_, source)| source.known_upto);
+        if let Some(due) = closed.and_then(|closed| self.schedule.due(closed)) {
+            let delay = self.schedule.input_delay.ticks() as u32;
+            let at = due.saturating_sub(self.schedule.tick_time * delay);
+            if at > now {
+                self.timers.wake_at(at);
+            }
+        }
+        let next_tick = now + self.schedule.tick_time;
+        self.timers.wake_at(self.timers.next_report.max(next_tick));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::PeerId;
+
+    fn ms(ms: u64) -> Duration {
+        Duration::from_millis(ms)
+    }
+
+    fn id(peer: u16) -> SourceId {
+        SourceId {
+            peer: PeerId(peer),
+            incarnation: 1,
+        }
+    }
+
+    #[test]
+    fn a_stall_is_counted_from_its_first_due_tick() {
+        let mut stall = Stall::default();
+        assert_eq!(stall.end(ms(5)), None);
+        stall.begin(ms(10), Tick(1), id(1));
+        stall.begin(ms(40), Tick(1), id(2));
+        assert_eq!(stall.current, Some((ms(10), id(2))));
+        stall.on_offset_grown(ms(3));
+        assert_eq!(stall.end(ms(100)), Some(ms(87)));
+    }
+
+    #[test]
+    fn requests_are_repeated_but_not_too_often() {
+        let mut stall = Stall::default();
+        let requests = |stall: &mut Stall, at| stall.requests(ms(at), Pace::RealTime, ms(50));
+        assert_eq!(requests(&mut stall, 100), None);
+        stall.begin(ms(100), Tick(1), id(1));
+        let times = (100..300).filter(|at| requests(&mut stall, *at).is_some());
+        assert_eq!(times.collect::<Vec<u64>>(), [150, 200, 250]);
+        let turns = Pace::Initiative { ticks: 1 };
+        let mut stall = Stall::default();
+        stall.begin(ms(0), Tick(1), id(1));
+        let mut requests = |at| stall.requests(ms(1000 * at), turns, ms(50)).is_some();
+        let times = (0..100).filter(|at| requests(*at));
+        assert_eq!(times.collect::<Vec<u64>>(), [1, 2, 4, 8, 16, 32, 62, 92]);
+    }
+}

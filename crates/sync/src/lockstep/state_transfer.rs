@@ -1,0 +1,418 @@
+//! State transfer: a peer that joins, or is too far behind, takes over a checkpoint of another and catches up.
+
+use core::time::Duration;
+use std::collections::{BTreeSet, VecDeque};
+
+use super::message::{Bytes, InputBatch, Message, SPLIT_BYTES, encode_inputs, put, put_source};
+use super::{InputSource, Lockstep, Pace};
+use crate::timeline::SourceId;
+use crate::{AdoptError, Delivery, ModelEvent, PeerId, PlayerId, Roster, Tick, TickInputs, World};
+
+/// Layout of a checkpoint.
+const LAYOUT: u64 = 1;
+/// Messages that may wait for the world.
+const MAX_FOR_WORLD: usize = 64;
+
+/// States that are requested, and messages that need the world.
+#[derive(Debug, Default)]
+pub(super) struct StateTransfer {
+    /// At the authority: the peer whose state it requested itself.
+    pub(super) requested_from: Option<PeerId>,
+    /// Messages that are answered when the world is lent next.
+    pub(super) for_world: VecDeque<(PeerId, Vec<u8>)>,
+}
+
+impl StateTransfer {
+    /// Queues a message; one too many is dropped.
+    pub(super) fn queue(&mut self, from: PeerId, message: &[u8]) {
+        if self.for_world.len() < MAX_FOR_WORLD {
+            self.for_world.push_back((from, message.into()));
+        }
+    }
+
+    /// A peer is to get the whole state, if it is of a later tick than this one.
+    pub(super) fn request_for(&mut self, peer: PeerId, tick: Tick) {
+        let request = Message::ChecksumTree { tick, tree: &[] };
+        self.for_world.push_back((peer, request.write()));
+    }
+}
+
+impl Lockstep {
+    pub(super) fn on_roster(&mut self, now: Duration, roster: &Roster) {
+        let before = self.room.set_roster(roster);
+        let predicts = self.simulated.prediction.is_some();
+        self.room.decide_topology(predicts, self.config.pace);
+        self.broadcast.unsent = true;
+        let at_start = self.simulated.confirmed_tick == Tick(0);
+        if at_start || predicts {
+            self.expect_latency();
+        }
+        if at_start
+            && self.sources.known.is_empty()
+            && self.room.is_authority()
+            && let Some(id) = self.room.authority_source()
+        {
+            self.sources.insert(id, Tick(0), Vec::new());
+        }
+        self.broadcast.retain(|peer| roster.member(peer).is_some());
+        self.desync
+            .retain(|peer| roster.member(peer).is_some_and(|member| member.in_sync));
+        self.find_departed();
+        if before.is_some_and(|before| before.authority != roster.authority) {
+            for flush in self.sources.departed.values_mut() {
+                flush.on_new_authority();
+            }
+            self.desync.on_new_authority();
+            self.substitution.on_new_authority();
+        }
+        self.timers.wake_at(now);
+    }
+
+    /// Keeps a message until the world is lent. A model that is over has no world any more.
+    pub(super) fn queue_for_world(&mut self, now: Duration, from: PeerId, message: &[u8]) {
+        if !self.simulated.is_over() {
+            self.transfer.queue(from, message);
+            self.timers.wake_at(now);
+        }
+    }
+
+    /// Answers the messages that need the world.
+    pub(super) fn answer_with_world(&mut self, now: Duration, world: &mut dyn World) {
+        while let Some((from, bytes)) = self.transfer.for_world.pop_front() {
+            match Message::read(&bytes) {
+                Some(Message::DesyncNotice { tick, ask }) => self.request_rows(tick, ask, world),
+                Some(Message::ChecksumTree { tick, tree }) => {
+                    self.send_rows(now, from, tick, tree, world);
+                }
+                Some(Message::Rows {
+                    tick,
+                    checksum,
+                    rows,
+                }) => self.take_rows(now, from, tick, checksum, rows, world),
+                Some(Message::Checkpoint(bytes)) => self.take_over_state(now, from, bytes, world),
+                _ => self.stats.refused += 1,
+            }
+        }
+    }
+
+    /// Requests the whole state of a peer, if that is of a later tick than this one.
+    pub(super) fn request_state(&mut self, from: PeerId, tick: Tick) {
+        tracing::debug!(peer = %from, tick = tick.0, "state requested");
+        let message = Message::ChecksumTree { tick, tree: &[] };
+        self.send(from, Delivery::ReliableOrdered, &message);
+    }
+
+    /// Sends the whole state: the authority's counts, or the one that the authority requests because its own is behind.
+    pub(super) fn answer_state_request(
+        &mut self,
+        now: Duration,
+        to: PeerId,
+        tick: Tick,
+        world: &mut dyn World,
+    ) {
+        let counts = self.room.is_authority() || self.room.authority() == Some(to);
+        if counts && Some(to) != self.room.me() && tick < self.simulated.confirmed_tick {
+            self.send_state(now, to, world);
+        }
+    }
+
+    /// Gives a peer the present state in place of its own.
+    pub(super) fn send_state(&mut self, now: Duration, peer: PeerId, world: &mut dyn World) {
+        let checkpoint = self.write_checkpoint(now, peer, world);
+        let (tick, bytes) = (self.simulated.confirmed_tick.0, checkpoint.len());
+        tracing::debug!(%peer, tick, bytes, "state sent");
+        let message = Message::Checkpoint(&checkpoint);
+        self.send(peer, Delivery::ReliableOrdered, &message);
+    }
+
+    /// Takes over another peer's state. One that was requested during a stall may arrive when the simulation has gone on.
+    fn take_over_state(
+        &mut self,
+        now: Duration,
+        from: PeerId,
+        checkpoint: &[u8],
+        world: &mut dyn World,
+    ) {
+        let tick = CheckpointHeader::read(&mut Bytes(checkpoint)).map(|header| header.tick);
+        let is_old = tick.is_some_and(|tick| tick < self.simulated.confirmed_tick);
+        if is_old && !self.desync.state_is_wrong {
+            for flush in self.sources.departed.values_mut() {
+                flush.on_answer(from);
+            }
+            return;
+        }
+        match self.read_checkpoint(now, checkpoint, world) {
+            Ok(()) => {
+                let tick = self.simulated.confirmed_tick;
+                tracing::info!(peer = %from, tick = tick.0, "state taken over");
+                self.events.push_back(ModelEvent::Adopted { tick });
+            }
+            Err(error) => self.stats.trouble = Some(error.to_string()),
+        }
+    }
+
+    pub(super) fn write_checkpoint(
+        &mut self,
+        now: Duration,
+        newcomer: PeerId,
+        world: &mut dyn World,
+    ) -> Vec<u8> {
+        let tick = self.simulated.confirmed_tick;
+        let roster = self.room.roster.as_ref();
+        let member = roster.and_then(|roster| roster.member(newcomer));
+        let incarnation = member.map_or(0, |member| member.incarnation);
+        let spectator_delay = match member.is_some_and(|member| member.watches) {
+            true => self.config.spectator_delay,
+            false => Duration::ZERO,
+        };
+        let substituted = self.room.source_id(newcomer);
+        let substitutions = substituted.map_or(0, |id| self.substitution.count_of(id));
+        let floor = spectator_delay + self.schedule.playout_delay.floor();
+        let start = self
+            .schedule
+            .start
+            .map(|start| start.as_micros() as u64 + 1);
+        let mut out = Vec::new();
+        for number in [
+            LAYOUT,
+            tick.0,
+            start.unwrap_or(0),
+            self.schedule.offset.as_micros() as u64,
+            self.config.desync_check_interval,
+            match self.config.pace {
+                Pace::RealTime => 0,
+                Pace::Initiative { ticks } => ticks,
+            },
+            self.simulated.predicting.into(),
+            substitutions,
+            floor.as_micros() as u64,
+        ] {
+            put(&mut out, number);
+        }
+        put_players(&mut out, self.simulated.confirmed_players.players());
+        put(&mut out, self.sources.known.len() as u64);
+        let mut known = tick;
+        for (id, source) in &self.sources.known {
+            put_source(&mut out, *id);
+            put(&mut out, source.from.0);
+            put(&mut out, source.known_upto.0);
+            put(&mut out, source.end.map_or(0, |end| end.0 + 1));
+            put_players(&mut out, &source.players);
+            known = known.max(source.known_upto);
+        }
+        // The inputs that are known beyond the state, of all sources together.
+        let everyone = SourceId {
+            peer: newcomer,
+            incarnation: 0,
+        };
+        let (mut from, mut entries) = (tick, Vec::new());
+        loop {
+            entries.clear();
+            let timeline = &self.timeline;
+            let to = encode_inputs(timeline, from, known, |_| true, SPLIT_BYTES, &mut entries);
+            let mut bytes = Vec::new();
+            self.batch_of(everyone, from, to, &entries)
+                .write(&mut bytes);
+            put(&mut out, bytes.len() as u64);
+            out.extend_from_slice(&bytes);
+            from = to;
+            if from >= known {
+                break;
+            }
+        }
+        put(&mut out, 0);
+        out.extend_from_slice(&world.checkpoint());
+        let sent = self.own_source().map(|(_, source)| source.known_upto);
+        self.broadcast
+            .set_sent(newcomer, incarnation, sent.unwrap_or(tick));
+        for (id, source) in &self.sources.known {
+            let relay = &mut self.broadcast.relay;
+            relay.set_sent(*id, newcomer, source.known_upto);
+        }
+        self.timers.wake_at(now);
+        out
+    }
+
+    pub(super) fn read_checkpoint(
+        &mut self,
+        now: Duration,
+        checkpoint: &[u8],
+        world: &mut dyn World,
+    ) -> Result<(), AdoptError> {
+        let malformed =
+            || AdoptError::Malformed("the beginning of a checkpoint is damaged".to_string());
+        let mut r = Bytes(checkpoint);
+        let header = CheckpointHeader::read(&mut r).ok_or_else(malformed)?;
+        world.adopt(header.tick, r.0)?;
+        self.schedule.start = header.start.or(self.schedule.start);
+        self.schedule.offset = header.offset;
+        self.schedule.playout_delay.set_floor(header.floor);
+        self.config.desync_check_interval = header.check_interval;
+        self.config.pace = header.pace;
+        self.simulated.check_interval = header.check_interval;
+        self.simulated.predicting = header.predicting;
+        self.simulated.restart(header.tick, &header.players, world);
+        let predicts = self.simulated.prediction.is_some();
+        self.room.decide_topology(predicts, header.pace);
+        // This program knows its own inputs best, but what a host has decided for it counts.
+        let own = self.own_source().map(|(id, source)| (id, source.clone()));
+        let own_inputs = own.as_ref().map_or_else(Vec::new, |(id, source)| {
+            let known = header.sources.iter().find(|(known, _)| known == id);
+            let known = known.filter(|_| self.room.is_hub());
+            let from = known.map_or(header.tick, |(_, known)| known.known_upto.max(header.tick));
+            self.inputs_between(from, source.known_upto, &source.players)
+        });
+        self.sources.known = header.sources.into_iter().collect();
+        let mut acknowledged = Tick(0);
+        if let Some((id, source)) = own
+            && let Some(known) = self.sources.known.get_mut(&id)
+        {
+            acknowledged = known.known_upto;
+            known.known_upto = known.known_upto.max(source.known_upto);
+        }
+        self.substitution
+            .restart(acknowledged, header.substitutions);
+        self.timeline.begin(header.tick);
+        for (tick, player, input) in own_inputs {
+            self.timeline.insert(tick, player, &input);
+        }
+        for batch in &header.batches {
+            let ticks = batch.to.since(batch.from);
+            let timeline = &mut self.timeline;
+            let taken = batch.entries.each(|after, player, input| {
+                if after < ticks {
+                    timeline.insert(batch.from + after, player, input);
+                }
+            });
+            taken.ok_or_else(malformed)?;
+            for (tick, change) in &batch.changes {
+                self.timeline.change(*tick, change.clone());
+            }
+            self.initiative.holder = batch.initiative;
+        }
+        self.sources.announced_players = self.players_at_end();
+        // A departed source stays departed.
+        for (id, _) in core::mem::take(&mut self.sources.departed) {
+            self.sources.depart(id);
+        }
+        self.desync.restart();
+        self.stall.restart();
+        if let Some(roster) = self.room.roster.clone() {
+            self.on_roster(now, &roster);
+        }
+        self.retry_early_batches(now);
+        self.timers.wake_at(now);
+        Ok(())
+    }
+
+    /// The inputs of some players in some ticks.
+    pub(super) fn inputs_between(
+        &self,
+        from: Tick,
+        to: Tick,
+        players: &[PlayerId],
+    ) -> Vec<(Tick, PlayerId, Vec<u8>)> {
+        let mut found = Vec::new();
+        for tick in (from.0..to.0).map(Tick) {
+            let inputs = self.timeline.inputs(tick).into_iter();
+            let entries = inputs.flat_map(|inputs| inputs.entries());
+            let theirs = entries.filter(|(player, _)| players.contains(player));
+            found.extend(theirs.map(|(player, input)| (tick, player, input.to_vec())));
+        }
+        found
+    }
+
+    /// The players that are present where everything that is known ends.
+    pub(super) fn players_at_end(&self) -> BTreeSet<PlayerId> {
+        let mut present = TickInputs::new();
+        present.share_players(&self.simulated.confirmed_players);
+        let mut tick = self.simulated.confirmed_tick;
+        let changes = self.timeline.changes_from(tick);
+        let last = changes.map(|(tick, _)| tick).max();
+        while last.is_some_and(|last| tick <= last) {
+            self.timeline.apply_changes(tick, &mut present);
+            tick = tick.next();
+        }
+        present.players().iter().copied().collect()
+    }
+}
+
+fn put_players(out: &mut Vec<u8>, players: &[PlayerId]) {
+    put(out, players.len() as u64);
+    players.iter().for_each(|player| put(out, player.0.into()));
+}
+
+/// The part of a checkpoint that is not the game's.
+struct CheckpointHeader<'a> {
+    tick: Tick,
+    start: Option<Duration>,
+    offset: Duration,
+    check_interval: u64,
+    pace: Pace,
+    predicting: bool,
+    /// How many times the newcomer's inputs were substituted before.
+    substitutions: u64,
+    /// The minimum playout delay, of a spectator.
+    floor: Duration,
+    players: Vec<PlayerId>,
+    sources: Vec<(SourceId, InputSource)>,
+    batches: Vec<InputBatch<'a>>,
+}
+
+impl<'a> CheckpointHeader<'a> {
+    fn read(r: &mut Bytes<'a>) -> Option<CheckpointHeader<'a>> {
+        if r.number()? != LAYOUT {
+            return None;
+        }
+        let tick = r.tick()?;
+        let micros = |value: u64| Duration::from_micros(value.min(1 << 50));
+        let start = r.number()?.checked_sub(1).map(micros);
+        let offset = micros(r.number()?);
+        let check_interval = r.number().filter(|ticks| *ticks <= 9_000)?;
+        let pace = match r.number()? {
+            0 => Pace::RealTime,
+            ticks @ 1..=600 => Pace::Initiative { ticks },
+            _ => return None,
+        };
+        let predicting = r.number()? == 1;
+        let substitutions = r.number()?;
+        let floor = micros(r.number()?);
+        let mut players = read_players(r, 65_536)?;
+        players.sort_unstable();
+        let mut sources = Vec::new();
+        for _ in 0..r.number().filter(|count| *count <= 65_536)? {
+            let id = r.source()?;
+            let mut source = InputSource::new(r.tick()?, Vec::new());
+            source.known_upto = r.tick()?;
+            source.end = r.number()?.checked_sub(1).map(Tick);
+            source.players = read_players(r, 64)?;
+            sources.push((id, source));
+        }
+        let mut batches = Vec::new();
+        loop {
+            let len = usize::try_from(r.number()?).ok()?;
+            if len == 0 {
+                break;
+            }
+            batches.push(InputBatch::read(&mut Bytes(r.take(len)?))?);
+        }
+        Some(CheckpointHeader {
+            tick,
+            start,
+            offset,
+            check_interval,
+            pace,
+            predicting,
+            substitutions,
+            floor,
+            players,
+            sources,
+            batches,
+        })
+    }
+}
+
+fn read_players(r: &mut Bytes<'_>, max: u64) -> Option<Vec<PlayerId>> {
+    let count = r.number().filter(|count| *count <= max)?;
+    (0..count).map(|_| r.player()).collect()
+}

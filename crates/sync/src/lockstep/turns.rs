@@ -1,0 +1,226 @@
+//! Closing turns: the ticks of a turn get the inputs that wait for them.
+
+use core::time::Duration;
+
+use super::{Lockstep, Pace, SlowMachine};
+use crate::timeline::{Change, SourceId};
+use crate::{Member, ModelEvent, PeerId, PlayerId, Tick};
+
+impl Lockstep {
+    /// Closes every turn of this program that is due to be closed.
+    pub(super) fn close_turns(&mut self, now: Duration) {
+        if !self.room.is_sequenced() && self.own_source().is_none() {
+            self.begin_if_all_ended();
+        }
+        let Some((me, _)) = self.own_source() else {
+            return;
+        };
+        let may_sequence = self.room.is_authority() && self.sources.departed.is_empty();
+        if self.room.is_sequenced() && !may_sequence {
+            return;
+        }
+        if let Pace::Initiative { ticks } = self.config.pace {
+            return self.close_by_initiative(now, me, ticks);
+        }
+        let Some(scheduled) = self.schedule.tick_at(now) else {
+            return;
+        };
+        self.schedule.input_delay.fall(now);
+        if self.waits_for_slow_machine() {
+            return;
+        }
+        while let Some(source) = self.sources.known.get(&me) {
+            let closed = source.known_upto;
+            let (ticks, delay) = (self.turn_length(), self.schedule.input_delay.ticks());
+            let closes_at = closed.0 as i64 - delay as i64;
+            // A stalled world does not let its turns run away.
+            let reached = self.simulated.predicted_tick.0;
+            let max = reached + 2 * delay + 4 * ticks + self.ticks_beyond_hold();
+            if closes_at > scheduled || closed.0 > max {
+                return;
+            }
+            self.close(me, closed, ticks);
+            self.slow_down(ticks);
+        }
+    }
+
+    /// Ticks of the next turn: a third of the maximum latency, within what the settings allow.
+    fn turn_length(&self) -> u64 {
+        let in_sync = self.room.others().filter(|member| member.in_sync);
+        let latency = in_sync.map(|member| member.latency).max();
+        let nanos = latency.unwrap_or_default().as_nanos();
+        let ticks = nanos.div_ceil(3 * self.schedule.tick_time.as_nanos());
+        self.config.turn.clamp(ticks as u64)
+    }
+
+    /// Gives the ticks of a turn the inputs that wait for them.
+    fn close(&mut self, me: SourceId, from: Tick, ticks: u64) {
+        let to = from + ticks;
+        self.stats.turn_length = ticks;
+        if self.announces_players(me) {
+            self.announce_players(me, from, to);
+        }
+        let is_sequenced = self.room.is_sequenced();
+        let (announced, timeline) = (&self.sources.announced_players, &mut self.timeline);
+        let may = |player| !is_sequenced || announced.contains(&player);
+        self.pending.take(ticks, may, |player, which, input| {
+            timeline.insert(from + which, player, input);
+        });
+        if let Some(source) = self.sources.known.get_mut(&me) {
+            source.known_upto = to;
+        }
+        self.broadcast.on_turn(from);
+    }
+
+    /// Whether this program announces who comes and goes: the authority or, while that is no source, the first source.
+    fn announces_players(&self, me: SourceId) -> bool {
+        let Some(authority) = self.room.authority() else {
+            return false;
+        };
+        let leader = self.room.source_id(authority);
+        let leader = leader.filter(|id| self.sources.active(*id).is_some());
+        leader.or(self.sources.all_active().next()) == Some(me)
+    }
+
+    /// Where all sources have ended, the authority begins.
+    fn begin_if_all_ended(&mut self) {
+        let Some(id) = self.room.me().and_then(|me| self.room.source_id(me)) else {
+            return;
+        };
+        if let Some(end) = self.sources.all_ended_at()
+            && self.room.is_authority()
+            && self.sources.departed.is_empty()
+            && !self.sources.known.contains_key(&id)
+        {
+            self.sources.insert(id, end, Vec::new());
+        }
+    }
+
+    /// Announces who comes and goes.
+    fn announce_players(&mut self, me: SourceId, from: Tick, to: Tick) {
+        match self.room.is_sequenced() {
+            true => self.announce_joins_and_leaves(from),
+            // The last batches of departed sources may be such announcements.
+            false if !self.sources.departed.is_empty() => {}
+            false => self.announce_sources(me, from, to),
+        }
+    }
+
+    /// Announces every peer that plays and is no source yet.
+    fn announce_sources(&mut self, me: SourceId, from: Tick, to: Tick) {
+        let source_id = |member: &Member| SourceId {
+            peer: member.peer,
+            incarnation: member.incarnation,
+        };
+        let is_new = |member: &Member| {
+            let source = self.sources.known.get(&source_id(member));
+            source.is_none_or(|source| member.peer == me.peer && source.players.is_empty())
+        };
+        if !self.room.playing().any(is_new) && self.sources.unclaimed_players.is_empty() {
+            return;
+        }
+        let latency = self.room.max_latency().as_nanos();
+        let round_trip = 2 * latency / self.schedule.tick_time.as_nanos();
+        // A new source learns of it before anybody needs its inputs.
+        let begins = match from {
+            Tick(0) => from,
+            _ => to + round_trip as u64 + self.schedule.input_delay.ticks() + 2,
+        };
+        for member in self.room.playing() {
+            let (id, players) = (source_id(member), &member.players);
+            match self.sources.known.get_mut(&id) {
+                // This program is a source already: only its players are new.
+                Some(source) if id == me && source.players.is_empty() => {
+                    source.players.clone_from(players);
+                }
+                Some(_) => continue,
+                None => self.sources.insert(id, begins, players.clone()),
+            }
+            let at = if id == me { from } else { begins };
+            let change = Change::Source(id, players.clone());
+            self.timeline.change(at, change);
+        }
+        self.remove_unclaimed_players(from);
+    }
+
+    /// The authority that sequences announces every player that came or went.
+    fn announce_joins_and_leaves(&mut self, from: Tick) {
+        let playing = self.room.playing();
+        let present: Vec<PlayerId> = playing
+            .flat_map(|member| &member.players)
+            .copied()
+            .collect();
+        let announced = &mut self.sources.announced_players;
+        let left = announced.iter().filter(|player| !present.contains(player));
+        let left: Vec<PlayerId> = left.copied().collect();
+        for player in left {
+            announced.remove(&player);
+            self.pending.forget(player);
+            self.timeline.change(from, Change::Leave(player));
+        }
+        for player in present {
+            if announced.insert(player) {
+                self.timeline.change(from, Change::Join(player));
+            }
+        }
+    }
+
+    /// Closes a turn once the player that holds the initiative has ended it.
+    fn close_by_initiative(&mut self, now: Duration, me: SourceId, ticks: u64) {
+        let Some(closed) = self.sources.known.get(&me).map(|source| source.known_upto) else {
+            return;
+        };
+        let players = self.room.players();
+        if closed == Tick(0) {
+            // The first turn, in which nobody acts, shows who is there.
+            self.close(me, closed, ticks);
+        } else if self.initiative.is_over(&players) {
+            let holder = self.initiative.holder;
+            let given = holder.map_or(0, |holder| self.pending.count(holder));
+            let planned = self.schedule.due(closed).unwrap_or_default();
+            self.schedule.delay_by(now.saturating_sub(planned));
+            self.close(me, closed, ticks.max(given as u64));
+        } else {
+            return;
+        }
+        self.initiative.pass(&players);
+    }
+
+    /// Slows everyone a little while a machine is behind, if that is the policy.
+    fn slow_down(&mut self, ticks: u64) {
+        if let SlowMachine::Ease { behind, percent } = self.config.slow
+            && self.room.is_authority()
+            && self.slowest().is_some_and(|(_, ticks)| ticks > behind)
+        {
+            let by = self.schedule.tick_time * ticks as u32 * percent / 100;
+            self.schedule.delay_by(by);
+        }
+    }
+
+    fn waits_for_slow_machine(&mut self) -> bool {
+        if !self.room.is_authority() {
+            return false;
+        }
+        match (self.config.slow, self.slowest()) {
+            (SlowMachine::Wait { behind }, Some((_, ticks))) => ticks > behind,
+            (SlowMachine::Drop { behind }, Some((peer, ticks_behind))) if ticks_behind > behind => {
+                tracing::warn!(%peer, ticks_behind, "machine is too slow");
+                self.broadcast.cursors.remove(&peer);
+                self.events
+                    .push_back(ModelEvent::TooSlow { peer, ticks_behind });
+                false
+            }
+            _ => false,
+        }
+    }
+
+    /// Whose machine is farthest behind, and by how many ticks.
+    fn slowest(&self) -> Option<(PeerId, u64)> {
+        let playing = self.room.others();
+        let playing = playing.filter(|member| member.in_sync && !member.watches);
+        let cursors = &self.broadcast.cursors;
+        let behind =
+            playing.filter_map(|member| Some((member.peer, cursors.get(&member.peer)?.behind)));
+        behind.max_by_key(|(_, behind)| *behind)
+    }
+}
