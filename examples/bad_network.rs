@@ -6,8 +6,8 @@ use samestep::prelude::*;
 use samestep::session::{JoinTo, Role};
 use samestep::sync::Live;
 use samestep::transport::{Impaired, Udp};
-use samestep::{DEFAULT_PORT, resolve};
-use std::{env, error::Error, io, sync::mpsc, thread, time::Duration};
+use samestep::{Arguments, DEFAULT_PORT, resolve};
+use std::{error::Error, io, sync::mpsc, thread, time::Duration};
 
 #[derive(Clone, Default, PartialEq, Debug, Wire)]
 struct Bounce(bool);
@@ -40,10 +40,9 @@ impl Simulation for Ball {
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let arguments: Vec<String> = env::args().skip(1).collect();
-    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let arguments = Arguments::from_env()?;
     let usage = "use it as `host [PORT]` or `join ADDRESS PROFILE`";
-    let (role, port, path) = match words[..] {
+    let (role, port, path) = match arguments.words()[..] {
         ["host"] => (Role::Host, DEFAULT_PORT, Path::default()),
         ["host", port] => (
             Role::Host,
@@ -64,6 +63,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     let config = SessionConfig::new("ball", 1).player("somebody");
     let (model, world) = (Rollback::default(), Live::new(Ball::default()));
     let mut game = Game::over(Impaired::new(udp, &path, 1)?, config, role, model, world)?;
+    if let Some(file) = &arguments.stats {
+        game.write_stats(file)?;
+    }
     println!("This is port {}.", game.local_addr().port());
 
     let (send, typed) = mpsc::channel();

@@ -5,8 +5,8 @@ use samestep::prelude::*;
 use samestep::session::{JoinTo, Role};
 use samestep::sync::{Beside, Both, Either, Live};
 use samestep::transport::Udp;
-use samestep::{DEFAULT_PORT, Driver, resolve};
-use std::{env, error::Error, io, sync::mpsc, thread, time::Duration};
+use samestep::{Arguments, DEFAULT_PORT, Driver, resolve};
+use std::{error::Error, io, sync::mpsc, thread, time::Duration};
 
 /// The host's player, who alone says in the town what the hunt has brought.
 const HERALD: PlayerId = PlayerId(0);
@@ -82,10 +82,9 @@ impl Simulation for Forest {
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let arguments: Vec<String> = env::args().skip(1).collect();
-    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let arguments = Arguments::from_env()?;
     let usage = "use it as `host [PORT]` or `join ADDRESS`";
-    let (role, port) = match words[..] {
+    let (role, port) = match arguments.words()[..] {
         ["host"] => (Role::Host, DEFAULT_PORT),
         ["host", port] => (Role::Host, port.parse().map_err(|_| usage)?),
         ["join", address] => (Role::Client(JoinTo::new(resolve(address)?)), 0),

@@ -3,27 +3,27 @@
 //! `serve [PORT]` and `connect ADDRESS`, or over TCP `serve-tcp [PORT]` and `connect-tcp ADDRESS`.
 use samestep::proto::{ChannelId, CloseReason, Config, ConnectOptions, Event};
 use samestep::transport::{Tcp, Transport, Udp};
-use samestep::{DEFAULT_PORT, Driver, resolve};
-use std::{env, error::Error, io, net::SocketAddr, sync::mpsc, thread, time::Duration};
+use samestep::{Arguments, DEFAULT_PORT, Driver, resolve};
+use std::{error::Error, io, net::SocketAddr, sync::mpsc, thread, time::Duration};
 
 /// `Config::new` declares a channel of each kind; this one is reliable and ordered.
 const WORDS: ChannelId = ChannelId(3);
 const MOMENT: Duration = Duration::from_millis(10);
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let arguments: Vec<String> = env::args().skip(1).collect();
+    let arguments = Arguments::from_env()?;
     let usage =
         "use it as `serve [PORT]`, `connect ADDRESS`, `serve-tcp [PORT]` or `connect-tcp ADDRESS`";
-    let (command, place) = match &arguments[..] {
+    let (command, place) = match arguments.words()[..] {
         [command] if command.starts_with("serve") => (command, DEFAULT_PORT.to_string()),
-        [command, place] => (command, place.clone()),
+        [command, place] => (command, place.to_string()),
         _ => return Err(usage.into()),
     };
     let here = |port: &str| {
         port.parse()
             .map(|port: u16| SocketAddr::from(([0, 0, 0, 0], port)))
     };
-    match command.as_str() {
+    match command {
         "serve" => serve(Udp::bind(here(&place).map_err(|_| usage)?)?),
         "serve-tcp" => serve(Tcp::bind(here(&place).map_err(|_| usage)?)?),
         "connect" => connect(Udp::bind(([0, 0, 0, 0], 0).into())?, resolve(&place)?),

@@ -4,8 +4,8 @@
 use samestep::prelude::*;
 use samestep::session::{Handlers, JoinTo, Role, To};
 use samestep::transport::Udp;
-use samestep::{DEFAULT_PORT, Driver, resolve};
-use std::{env, error::Error, io, sync::mpsc, thread, time::Duration};
+use samestep::{Arguments, DEFAULT_PORT, Driver, resolve};
+use std::{error::Error, io, sync::mpsc, thread, time::Duration};
 
 #[derive(Clone, Wire, Message)]
 struct Chat {
@@ -50,10 +50,9 @@ fn handlers() -> Result<Handlers<Shop>, Box<dyn Error>> {
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let arguments: Vec<String> = env::args().skip(1).collect();
-    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let arguments = Arguments::from_env()?;
     let usage = "use it as `host [PORT]`, `join ADDRESS`, `mesh [PORT]` or `peer ADDRESS`";
-    let (role, port) = match words[..] {
+    let (role, port) = match arguments.words()[..] {
         ["host"] => (Role::Host, DEFAULT_PORT),
         ["mesh"] => (Role::Introducer, DEFAULT_PORT),
         ["host", port] => (Role::Host, port.parse().map_err(|_| usage)?),

@@ -3,8 +3,8 @@
 //! `host [PORT]` and `join ADDRESS`; without a host `mesh [PORT]` and `peer ADDRESS`.
 use samestep::prelude::*;
 use samestep::session::{NetworkId, State};
-use samestep::{Background, DEFAULT_PORT, SharedHandle};
-use std::{env, error::Error, io, time::Duration};
+use samestep::{Arguments, Background, DEFAULT_PORT, SharedHandle};
+use std::{error::Error, io, time::Duration};
 
 /// The same in all terminals. Each line belongs to one player, who alone may set it.
 #[derive(Default, SharedFields)]
@@ -16,11 +16,12 @@ struct Toy {
 fn main() -> Result<(), Box<dyn Error>> {
     let mut config = SessionConfig::new("toy", 1).player("somebody");
     config.capacity = 4;
-    let arguments: Vec<String> = env::args().skip(1).collect();
+    let arguments = Arguments::from_env()?;
+    let words = arguments.words();
     let usage = "use it as `host [PORT]`, `join ADDRESS`, `mesh [PORT]` or `peer ADDRESS`";
-    let place = arguments.get(1).cloned();
-    let port = || place.as_deref().map_or(Ok(DEFAULT_PORT), str::parse);
-    let room = match (arguments.first().map(String::as_str), &place) {
+    let place = words.get(1).copied();
+    let port = || place.map_or(Ok(DEFAULT_PORT), str::parse);
+    let room = match (words.first().copied(), place) {
         (Some("host"), _) => Background::host(port().map_err(|_| usage)?, config)?,
         (Some("mesh"), _) => Background::open_mesh(port().map_err(|_| usage)?, config)?,
         (Some("join"), Some(address)) => Background::join(address, config)?,

@@ -1,4 +1,4 @@
-//! Where to go, and from where.
+//! Addresses on the command line.
 
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 
@@ -6,7 +6,7 @@ use samestep::AddressError;
 
 use crate::failure::{Failure, Kind};
 
-/// The address somebody wrote.
+/// Resolves an address, with a failure for the exit code.
 pub fn resolve(written: &str) -> Result<SocketAddr, Failure> {
     samestep::resolve(written).map_err(|error| {
         let kind = match error {

@@ -10,17 +10,17 @@ use samestep::transport::{LanListener, now};
 
 /// Answers queries on a thread of its own, so that the round trips others measure are those of the network.
 pub struct Announcer {
-    /// Empty while the room is not to be found.
+    /// `None` while the room is hidden.
     responder: Arc<Mutex<Option<Responder>>>,
     id: ResponderId,
     port: u16,
 }
 
-/// How often new network interfaces are looked for.
+/// The interval at which new network interfaces are detected.
 const REFRESH: Duration = Duration::from_secs(5);
 
 impl Announcer {
-    /// Listens at a discovery port; says nothing before [`Announcer::say`]. A room that is only `local` does not answer other machines,
+    /// Listens at a discovery port; answers nothing before [`Announcer::say`]. A room that is only `local` does not answer other machines,
     /// which could not join it.
     pub fn start(port: u16, local: bool) -> Result<Announcer, Box<dyn Error>> {
         let mut listener = LanListener::bind(port)?;
@@ -42,7 +42,7 @@ impl Announcer {
         self.port
     }
 
-    /// Says this from now on, or nothing.
+    /// Answers queries with this from now on, or not at all.
     pub fn say(&self, announcement: Option<Announcement>) {
         let mut responder = self.responder.lock().expect("nobody panics with the lock");
         match (announcement, responder.as_mut()) {
@@ -83,7 +83,7 @@ fn answer(
     Ok(())
 }
 
-/// A number nobody else has.
+/// A random id.
 pub fn random() -> Result<u64, Box<dyn Error>> {
     let mut bytes = [0; 8];
     getrandom::fill(&mut bytes).map_err(|error| format!("no randomness: {error}"))?;

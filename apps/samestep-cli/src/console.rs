@@ -1,4 +1,4 @@
-//! The console: one program's part in a room, with a terminal or a pipe to it.
+//! The console: a session in a room, with a terminal or a pipe.
 
 mod command;
 mod ending;
@@ -34,7 +34,7 @@ use crate::announce::Announcer;
 
 pub use self::screen::printable;
 
-/// Said to everyone.
+/// A line of chat, sent to everyone.
 #[derive(Clone, Debug, PartialEq, Wire, Message)]
 #[message(kind = 1)]
 struct Chat {
@@ -42,7 +42,7 @@ struct Chat {
     text: String,
 }
 
-/// What a console is made of.
+/// The settings of a console.
 pub struct Options {
     pub transport: Box<dyn Transport>,
     pub config: SessionConfig,
@@ -63,14 +63,14 @@ pub struct Console {
     version: u32,
     password: bool,
     mesh: bool,
-    /// Where the room is, unless it was opened here.
+    /// The address of the room, unless it was opened here.
     joining: Option<SocketAddr>,
     stay: bool,
     values: Values,
     spacing: Spacing,
-    /// How everybody is called, also just after they have left.
+    /// The names of all peers, also of those that have just left.
     names: BTreeMap<PeerId, show::Known>,
-    /// The next line waits until then.
+    /// Input is not read before this time.
     paused_until: Option<Duration>,
     /// The user wants to leave.
     leaving: bool,
@@ -78,10 +78,10 @@ pub struct Console {
     entered: bool,
 }
 
-/// How often the input is looked at while nothing arrives from the network.
+/// The interval at which input is read while nothing arrives from the network.
 const LOOK: Duration = Duration::from_millis(10);
 
-/// How long a farewell may take.
+/// The maximum time that leaving takes.
 const FAREWELL: Duration = Duration::from_secs(3);
 
 impl Console {
@@ -118,7 +118,7 @@ impl Console {
         })
     }
 
-    /// Runs until the user leaves or the room is no more.
+    /// Runs until the user leaves or the session ends.
     pub fn run(mut self) -> Result<ExitCode, Box<dyn Error>> {
         self.greet();
         loop {
@@ -135,7 +135,7 @@ impl Console {
         }
     }
 
-    /// The session has ended: says why at once, unless the user wanted it to, and sees to it that the others know.
+    /// The session has ended: reports why, unless the user has left, and waits for the acknowledgement of the others.
     fn end(mut self, reason: &LeaveReason) -> Result<ExitCode, Box<dyn Error>> {
         if let Some(announcer) = &self.announcer {
             announcer.say(None);
@@ -153,7 +153,7 @@ impl Console {
         Ok(ExitCode::from(code))
     }
 
-    /// Stays until the others know, but not for long.
+    /// Drives the session until the others have acknowledged the end, at most for [`FAREWELL`].
     fn say_goodbye(&mut self) -> std::io::Result<()> {
         let end = self.driver.now() + FAREWELL;
         while !self.session().is_quiet() && self.driver.now() < end {
@@ -162,7 +162,7 @@ impl Console {
         Ok(())
     }
 
-    /// Lets the room be found, or found as it is now, by whoever decides in it.
+    /// Keeps the discovery announcement up to date, on the authority.
     fn announce(&mut self) {
         let Some(announcer) = &self.announcer else {
             return;
@@ -202,7 +202,7 @@ impl Console {
         if self.terminal.is_interrupted() {
             self.leave("");
         }
-        // A script's lines wait until the room is entered; people are told. Lines after /wait wait in any case.
+        // Lines of a script wait until the room is joined; a person gets an error instead. Lines after /wait wait in any case.
         let in_room = *self.session().state() == State::InSync;
         let paused = self.paused_until.is_some_and(|until| now < until);
         if self.leaving || paused || !(in_room || self.terminal.interactive) {
@@ -259,7 +259,7 @@ impl Console {
         }
     }
 
-    /// Says goodbye; the end of the session follows.
+    /// Leaves the room, or closes it on its host; the end of the session follows.
     fn leave(&mut self, words: &str) {
         if std::mem::replace(&mut self.leaving, true) {
             return;
@@ -281,7 +281,7 @@ impl Console {
 
     fn send_beats(&mut self, now: Duration) {
         while let Some(beat) = self.spacing.poll_beat(now) {
-            // What cannot be sent is missing at the other end, which is what is measured.
+            // A beat that cannot be sent is measured as missing at the other end.
             let _ = self.driver.machine_mut().send(now, To::Others, &beat);
         }
     }
@@ -299,7 +299,7 @@ impl Console {
 
     fn start(&mut self) {
         if !self.session().is_authority() {
-            return self.complain("only who opened the room can start the game");
+            return self.complain("only the one who opened the room can start the game");
         }
         let (now, session) = self.now_and_session();
         session.start(now);
@@ -321,7 +321,7 @@ impl Console {
 
     fn kick(&mut self, name: &str, words: &str) {
         if !self.session().is_authority() {
-            return self.complain("only who opened the room can send somebody away");
+            return self.complain("only the one who opened the room can kick somebody");
         }
         let room = self.session().room();
         let by_id = name

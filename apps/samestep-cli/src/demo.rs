@@ -33,7 +33,7 @@ pub struct Arguments {
     pub link: LinkArguments,
 }
 
-/// What bots and host send each other, each on the channel of its place in the list.
+/// The traffic of bots and host; the index in the list is the channel.
 struct Traffic {
     name: &'static str,
     delivery: Delivery,
@@ -72,7 +72,7 @@ fn config() -> Config {
     }
 }
 
-/// What the threads share.
+/// State shared by the threads.
 struct Board {
     peers: Mutex<Vec<Peer>>,
     /// Messages sent by each bot on each channel, and why it failed if it did.
@@ -124,7 +124,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
             });
         }
         watch(&board, end, seconds);
-        // The bots close by themselves; the host stays until it has heard that.
+        // The bots close their connections; the host runs until all are closed.
         while board.peers().iter().any(|peer| peer.closed.is_none())
             && now() < end + GRACE
             && !hosting.is_finished()
@@ -140,7 +140,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
     Ok(summary(&board))
 }
 
-/// How long the bots may take to close.
+/// The maximum time the bots take to close.
 const GRACE: Duration = Duration::from_secs(4);
 
 /// The wanted port, or any other if that one is in use: a demo should run.
@@ -322,7 +322,7 @@ fn watch(board: &Board, end: Duration, seconds: Duration) {
             String::new()
         };
         lines = text.lines().count();
-        // A closed pipe ends the watching, not the demo.
+        // A closed pipe ends the output, not the demo.
         if write!(out, "{up}{text}")
             .and_then(|()| out.flush())
             .is_err()

@@ -27,7 +27,7 @@ pub struct Arguments {
     port: PortArgument,
 }
 
-/// Where rooms are found.
+/// The discovery port.
 #[derive(Args, Clone, Copy)]
 pub struct PortArgument {
     /// The port on which rooms in the local network are found
@@ -62,7 +62,7 @@ pub fn search(
     let config = FinderConfig {
         // A short search should not depend on a single query.
         every: Duration::from_millis(500).min(time / 4),
-        // What has answered once is listed.
+        // A room that has answered once is listed.
         forget_after: time * 2,
         ..FinderConfig::for_game(game)
     };

@@ -1,10 +1,10 @@
-//! Why a command did not do what was asked: in words for people, as an exit code for scripts.
+//! Why a command failed: a message for people, an exit code for scripts.
 
 use std::error::Error;
 use std::fmt;
 use std::io;
 
-/// What went wrong, with the words to print.
+/// A failure, with the message to print.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
     pub kind: Kind,
@@ -13,7 +13,7 @@ pub struct Failure {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// The command makes no sense, or something nobody expected.
+    /// The command is invalid, or failed for another reason.
     Other,
     NobodyThere,
     Version,
@@ -63,7 +63,7 @@ impl Failure {
         }
     }
 
-    /// Of a socket that could not be opened; the transport's words say why.
+    /// A socket could not be opened; the transport's message says why.
     pub fn of_bind(error: io::Error) -> Failure {
         let kind = match error.kind() {
             io::ErrorKind::AddrInUse => Kind::PortTaken,

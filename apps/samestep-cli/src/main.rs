@@ -46,6 +46,9 @@ use crate::failure::{Failure, Kind};
 #[derive(Parser)]
 #[command(name = "samestep", version, max_term_width = 100)]
 struct Arguments {
+    /// Log on standard error what this filter asks for, such as samestep=debug [default: RUST_LOG]
+    #[arg(long, value_name = "FILTER", global = true)]
+    log: Option<String>,
     #[command(subcommand)]
     command: Command,
 }
@@ -89,7 +92,12 @@ const VERSION: u32 = 1;
 
 /// 0 if all went well, 1 if something measured is not as it should be, else why it failed: see [`failure::Kind`].
 fn main() -> ExitCode {
-    let outcome = match Arguments::parse().command {
+    let Arguments { log, command } = Arguments::parse();
+    if let Err(error) = samestep::log::init(log.as_deref()) {
+        eprintln!("samestep: {error}");
+        return ExitCode::from(Kind::Other.code());
+    }
+    let outcome = match command {
         Command::Host(arguments) => room::host(&arguments),
         Command::Join(arguments) => room::join(&arguments),
         Command::Peer(arguments) => room::peer(&arguments),

@@ -1,7 +1,7 @@
 //! `samestep ping`: round trips to a room, without joining it.
 //!
-//! A host answers the first datagram of a client before it keeps or believes anything, so a round trip costs it next to nothing,
-//! takes nobody's place and needs no password.
+//! A host answers the first datagram of a client without keeping state, so a round trip costs it next to nothing, takes no slot and
+//! needs no password.
 
 use std::error::Error;
 use std::net::SocketAddr;
@@ -105,11 +105,11 @@ const RETRY: u8 = 2;
 
 struct Answer {
     round_trip: Duration,
-    /// What else there is to say about the host.
+    /// A remark about the host.
     words: Option<String>,
 }
 
-/// Sends what a client would send first, and waits for what the host says to it.
+/// Sends the first datagram of a handshake, and waits for the host's answer.
 fn ask(
     socket: &mut Impaired<Udp>,
     to: SocketAddr,
@@ -129,13 +129,13 @@ fn ask(
     let end = sent + timeout;
     loop {
         while let Some(datagram) = socket.recv()? {
-            // Every answer of every version repeats the client's nonce at this place.
+            // Answers of all versions repeat the client's nonce at this offset.
             if datagram.from != to || datagram.bytes.get(6..14) != hello.get(6..14) {
                 continue;
             }
             let round_trip = datagram.at.saturating_sub(sent);
             let mut words = None;
-            // A Retry says with this bit that a password is asked for.
+            // This bit of a Retry says that a password is required.
             if let [RETRY, ..] = datagram.bytes
                 && datagram.bytes.get(34).is_some_and(|flags| flags & 2 != 0)
             {
@@ -162,12 +162,12 @@ fn ask(
     }
 }
 
-/// It answered, but would not let us in: why.
+/// The reason of a host that answered with a refusal.
 fn about(reason: RefuseReason) -> String {
     format!("joining would be refused: {reason}")
 }
 
-/// Waits without missing what the link still carries.
+/// Waits while the impaired link goes on delivering.
 fn pause(socket: &mut Impaired<Udp>, until: Duration) -> std::io::Result<()> {
     while now() < until {
         while socket.recv()?.is_some() {}

@@ -44,26 +44,26 @@ struct Client {
     counters: Counters,
 }
 
-/// What has passed in each direction.
+/// Traffic in each direction.
 #[derive(Clone, Copy, Default)]
 pub struct Counters {
     /// From the clients to the program.
     pub up: Flow,
-    /// Back.
+    /// From the program to the clients.
     pub down: Flow,
 }
 
-/// What has passed in one direction.
+/// Traffic in one direction.
 #[derive(Clone, Copy, Default)]
 pub struct Flow {
-    /// Datagrams taken in.
+    /// Datagrams received.
     pub datagrams: u64,
     bytes: u64,
     dropped: u64,
 }
 
 impl Flow {
-    /// What has been added since.
+    /// The difference to an earlier count.
     pub fn since(self, before: &Flow) -> Flow {
         Flow {
             datagrams: self.datagrams - before.datagrams,
@@ -145,7 +145,7 @@ impl Relay {
             .expect("a bound socket has an address")
     }
 
-    /// Sends what is due, waits until something is or arrives, at most until `until`, and takes in what has arrived.
+    /// Sends the datagrams that are due, waits for the next or for an arrival, at most until `until`, and receives.
     pub fn step(&mut self, until: Option<Duration>) -> io::Result<()> {
         self.send_due();
         let due = self.pending.peek().map(|Reverse(pending)| pending.due);
@@ -167,7 +167,7 @@ impl Relay {
             let (bytes, from) = match self.listener.recv_from(&mut self.buffer) {
                 Ok(heard) => heard,
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
-                // An answer went to a client whose port is closed by now; the system tells us here.
+                // The system reports an answer that went to a closed port.
                 Err(error) if is_from_network(&error) => continue,
                 Err(error) => return Err(error),
             };
@@ -299,12 +299,12 @@ impl Relay {
         }
     }
 
-    /// How many clients there are.
+    /// The number of clients.
     pub fn clients(&self) -> usize {
         self.clients.len()
     }
 
-    /// What has passed since the beginning.
+    /// The traffic since the relay began.
     pub fn counters(&self) -> Counters {
         let mut all = self.gone;
         for client in self.clients.values() {

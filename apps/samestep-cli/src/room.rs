@@ -26,7 +26,7 @@ pub struct HostArguments {
     /// Do not play: keep the room for others
     #[arg(long)]
     dedicated: bool,
-    /// Use TCP, where networks block UDP; who joins must, too
+    /// Use TCP, where networks block UDP; programs that join must use it too
     #[arg(long)]
     tcp: bool,
     #[command(flatten)]
@@ -68,7 +68,7 @@ pub struct PeerArguments {
     shared: SharedArguments,
 }
 
-/// Of who opens a room.
+/// Arguments of commands that open a room.
 #[derive(Args)]
 #[command(next_help_heading = "Room")]
 struct OpenArguments {
@@ -92,7 +92,7 @@ struct OpenArguments {
     hidden: bool,
 }
 
-/// Of who looks for a room.
+/// Arguments of commands that look for a room.
 #[derive(Args)]
 struct LanArguments {
     /// Search the local network for a room
@@ -103,7 +103,7 @@ struct LanArguments {
     seconds: f64,
 }
 
-/// Of everyone.
+/// Arguments of every room command.
 #[derive(Args)]
 #[command(next_help_heading = "Console")]
 struct SharedArguments {
@@ -132,7 +132,7 @@ pub fn host(arguments: &HostArguments) -> Result<ExitCode, Box<dyn Error>> {
     let name = (!arguments.dedicated).then(|| shared.name());
     let config = open.config(shared, name.as_deref());
     let transport = shared.transport(open.address(DEFAULT_PORT), arguments.tcp)?;
-    // Who finds a room takes it for one over UDP.
+    // Discovery does not say which protocol a room uses: programs that find it use UDP.
     let announcer = (!arguments.tcp).then(|| open.announcer(shared)).flatten();
     let stay = arguments.dedicated;
     run(shared, transport, config, Role::Host, announcer, stay)
@@ -198,7 +198,7 @@ impl OpenArguments {
         let config = SessionConfig {
             capacity: self.capacity,
             password: self.password.clone(),
-            // The shared values.
+            // Newcomers get the shared values.
             initial_state: true,
             ..SessionConfig::new(GAME, shared.game_version).named(&room)
         };
@@ -208,7 +208,7 @@ impl OpenArguments {
         }
     }
 
-    /// Where to listen, the first that works.
+    /// The addresses to listen at, in the order in which they are tried.
     fn address(&self, default_port: u16) -> Vec<SocketAddr> {
         let port = self.port.unwrap_or(default_port);
         match self.bind {

@@ -6,7 +6,7 @@ use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 /// The port used where none is named.
 pub const DEFAULT_PORT: u16 = 14242;
 
-/// Finds the address that somebody wrote: `"example.org:14242"`, `"192.168.0.7"`, `"[::1]:5000"`, `"::1"`. Without a port it
+/// Resolves an address as people write it: `"example.org:14242"`, `"192.168.0.7"`, `"[::1]:5000"`, `"::1"`. Without a port it
 /// is [`DEFAULT_PORT`]. Names are looked up, which may take seconds.
 pub fn resolve(written: &str) -> Result<SocketAddr, AddressError> {
     let written = written.trim();
@@ -56,7 +56,7 @@ fn check(written: &str, address: SocketAddr) -> Result<SocketAddr, AddressError>
     }
 }
 
-/// Why an address leads nowhere. `Debug` shows the words too, so that `main` may return it.
+/// Why an address cannot be resolved. `Debug` shows the message too, so that `main` may return it.
 #[derive(Clone, PartialEq, Eq)]
 pub enum AddressError {
     /// It is no address.

@@ -1,4 +1,4 @@
-//! A session that runs by itself, for programs without a loop of their own.
+//! [`Background`]: a session on a thread of its own.
 
 mod desk;
 mod shared;
@@ -25,10 +25,10 @@ use self::worker::Worker;
 use crate::address::{AddressError, resolve};
 use crate::driver::{Driver, seed};
 
-/// A session on a thread of its own: set it up once and forget it.
+/// A session on a thread of its own, for programs without a loop: tools, editors, anything that only shares a few values.
 ///
-/// It answers the network, keeps what is [shared](Background::share) the same everywhere, and leaves the room properly when it
-/// is dropped. All calls are cheap and may come from any thread.
+/// It keeps what is [shared](Background::share) the same everywhere, and leaves the room when it is dropped. All calls are cheap and
+/// may come from any thread.
 ///
 /// ```no_run
 /// use samestep::prelude::*;
@@ -77,7 +77,7 @@ impl Background {
         Background::start(bind_towards(join.address)?, config, Role::Peer(join))
     }
 
-    /// Takes any part in a room, over a socket of your own.
+    /// Takes any role in a room, over a socket of your own.
     pub fn start(udp: Udp, config: SessionConfig, role: Role) -> Result<Background, StartError> {
         let session = Session::new(udp.now(), config, role, seed().map_err(StartError::Io)?)
             .map_err(StartError::Setup)?;
@@ -106,7 +106,7 @@ impl Background {
         Ok(handle)
     }
 
-    /// Waits until this program takes part in the room and everything it shares is what the room knows.
+    /// Waits until this program is in the room and all its shared fields are up to date.
     pub fn wait_in_sync(&self, timeout: Duration) -> Result<(), WaitError> {
         let deadline = Instant::now() + timeout;
         let mut board = self.desk.lock();
@@ -128,12 +128,12 @@ impl Background {
         }
     }
 
-    /// Where the session is in its life.
+    /// The state of the session.
     pub fn state(&self) -> State {
         self.desk.lock().state.clone()
     }
 
-    /// Who is in the room, in the order of their places.
+    /// The players in the room, in the order of their slots.
     pub fn players(&self) -> Vec<PlayerInfo> {
         self.desk.lock().players.clone()
     }
@@ -154,8 +154,7 @@ impl Background {
             .unwrap_or(Err(SendError::NotInRoom))
     }
 
-    /// The next message or other event, but what concerns shared fields; waits for it at most this long. Of events that nobody
-    /// reads, the last 1024 are kept.
+    /// The next message or other event, apart from those of shared fields; waits for it at most this long. The last 1024 are kept.
     pub fn next_event(&self, timeout: Duration) -> Option<SessionEvent> {
         let deadline = Instant::now() + timeout;
         let mut board = self.desk.lock();
@@ -171,7 +170,7 @@ impl Background {
         }
     }
 
-    /// Does anything with the session, on its thread, and returns the answer; `None` if the thread has failed.
+    /// Calls a function with the session, on its thread, and returns the result; `None` if the thread has failed.
     pub fn with<R: Send + 'static>(
         &self,
         act: impl FnOnce(Duration, &mut Session) -> R + Send + 'static,
@@ -194,14 +193,14 @@ impl Background {
         self.local_addr
     }
 
-    /// Leaves the room with these words to the others. Dropping does the same without words.
+    /// Leaves the room with this message to the others. Dropping does the same without a message.
     pub fn leave(self, words: &str) {
         self.desk.lock().farewell = Some(words.into());
     }
 }
 
 impl Drop for Background {
-    /// Leaves the room; waits for at most two seconds until the others know.
+    /// Leaves the room; waits at most two seconds for the acknowledgement of the others.
     fn drop(&mut self) {
         self.desk.lock().farewell.get_or_insert_default();
         self.desk.wake();
@@ -211,7 +210,7 @@ impl Drop for Background {
     }
 }
 
-/// A socket that others reach at this port.
+/// A socket at this port, for IPv4 and IPv6.
 pub(crate) fn bind_any(port: u16) -> Result<Udp, StartError> {
     // One socket for both families; machines without IPv6 have only the other.
     let v6 = SocketAddr::from((Ipv6Addr::UNSPECIFIED, port));
@@ -223,7 +222,7 @@ pub(crate) fn bind_any(port: u16) -> Result<Udp, StartError> {
     })
 }
 
-/// A socket to talk with that address.
+/// A socket of the family of that address.
 pub(crate) fn bind_towards(address: SocketAddr) -> Result<Udp, StartError> {
     let local = match address {
         SocketAddr::V4(_) => SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0)),
@@ -232,17 +231,17 @@ pub(crate) fn bind_towards(address: SocketAddr) -> Result<Udp, StartError> {
     Udp::with_config(local, &UdpConfig::client()).map_err(StartError::Io)
 }
 
-/// Why a session or a game could not begin. `Debug` shows the words too, so that `main` may return it.
+/// Why a session or a game could not begin. `Debug` shows the message too, so that `main` may return it.
 pub enum StartError {
-    /// The address does not lead anywhere.
+    /// The address cannot be resolved.
     Address(AddressError),
     /// The session refuses its settings.
     Setup(SetupError),
-    /// What was asked for on the command line is none of what [`Game::from_args`](crate::Game::from_args) knows.
+    /// The command line is none that [`Game::from_args`](crate::Game::from_args) knows.
     Command(String),
     /// Another program listens at this port.
     PortTaken(u16),
-    /// The operating system failed us.
+    /// An error of the operating system.
     Io(io::Error),
 }
 
@@ -252,7 +251,7 @@ impl fmt::Display for StartError {
             StartError::Address(error) => error.fmt(f),
             StartError::Setup(error) => error.fmt(f),
             StartError::Command(_) => f.write_str(
-                "say what to do: `host [PORT]`, `serve [PORT]`, `join ADDRESS`, `watch ADDRESS`, or without a host `mesh [PORT]`, `peer ADDRESS`",
+                "use one of `host [PORT]`, `serve [PORT]`, `join ADDRESS`, `watch ADDRESS`, or without a host `mesh [PORT]`, `peer ADDRESS`",
             ),
             StartError::PortTaken(port) => write!(
                 f,
@@ -277,14 +276,14 @@ impl From<AddressError> for StartError {
     }
 }
 
-/// Why a session did not get in sync. `Debug` shows the words too, so that `main` may return it.
+/// Why a session did not get in sync. `Debug` shows the message too, so that `main` may return it.
 #[derive(Clone, PartialEq, Eq)]
 pub enum WaitError {
-    /// It is over, or was refused.
+    /// The session has ended, or was refused.
     Left(LeaveReason),
     /// The session's thread has ended, because the socket failed.
     Failed(String),
-    /// It takes longer than this. It may still succeed.
+    /// It takes longer than this; it may still succeed.
     TimedOut(Duration),
 }
 

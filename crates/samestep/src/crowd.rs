@@ -1,4 +1,4 @@
-//! Many machines on one thread.
+//! [`Crowd`]: many machines on one thread.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -11,10 +11,11 @@ use samestep_transport::{Poller, Transport, Udp};
 
 use crate::driver::Driver;
 
-/// Members read from before it is looked whose time has come: what arrives for many at once must not make the others late.
+/// Members read from before timers are checked: a burst for many members must not delay the others.
 const READ_LIMIT: usize = 8;
 
-/// Runs many machines, each over a transport of its own, on one thread: the rooms of a server, the guests of a load test.
+/// Runs many machines, each over a transport of its own, on one thread: the rooms of a server, the guests of a load test (the lab's
+/// real rooms run on it, a thousand sockets on one core).
 ///
 /// It waits for all of them at once, so those that are idle cost nothing. Members are known by the index
 /// [`add`](Crowd::add) gave them.
@@ -68,7 +69,7 @@ struct Member<T, M> {
 }
 
 impl<M: Machine, T: Transport + AsFd> Crowd<M, T> {
-    /// A crowd of nobody.
+    /// An empty crowd.
     pub fn new() -> io::Result<Crowd<M, T>> {
         Ok(Crowd {
             members: Vec::new(),
@@ -81,7 +82,7 @@ impl<M: Machine, T: Transport + AsFd> Crowd<M, T> {
         })
     }
 
-    /// Takes in one more, and returns its index.
+    /// Adds a member, and returns its index.
     pub fn add(&mut self, driver: Driver<T, M>) -> io::Result<usize> {
         let index = self.members.len();
         self.poller.add(driver.transport(), index as u64)?;
@@ -95,17 +96,17 @@ impl<M: Machine, T: Transport + AsFd> Crowd<M, T> {
         Ok(index)
     }
 
-    /// How many there are.
+    /// The number of members.
     pub fn len(&self) -> usize {
         self.members.len()
     }
 
-    /// Whether there is nobody.
+    /// Whether there are no members.
     pub fn is_empty(&self) -> bool {
         self.members.is_empty()
     }
 
-    /// One of them, to look at.
+    /// A member.
     pub fn member(&self, index: usize) -> &M {
         self.members[index].driver.machine()
     }

@@ -15,8 +15,8 @@ use samestep_transport::Transport;
 
 /// Runs a machine over a transport: sends what is due, reads on arrival, keeps its timers.
 ///
-/// The machine is an [`Endpoint`], or anything else that talks without doing IO, such as a session. Whatever it was given to
-/// say between two calls of [`drive`](Driver::drive) leaves together at the beginning of the next one. A game calls `drive`
+/// The machine is an [`Endpoint`], or any other protocol without IO, such as a session. Messages queued between two calls of
+/// [`drive`](Driver::drive) leave together at the beginning of the next one. A game calls `drive`
 /// until its next tick is due, a server until it has something to do.
 pub struct Driver<T, M = Endpoint> {
     machine: M,
@@ -24,14 +24,15 @@ pub struct Driver<T, M = Endpoint> {
     packet: Vec<u8>,
 }
 
-/// Datagrams read before what they caused is sent: a flood must not keep the machine from answering.
+/// Datagrams read before the answers to them are sent: a flood must not keep the machine from answering.
 const READ_LIMIT: u32 = 256;
-/// Datagrams sent before reading again: the answers to the first must not overflow while the last are sent.
+/// Datagrams sent before reading again: the answers to the first must not overflow the socket while the last are sent.
 const SEND_LIMIT: u32 = 256;
 
 impl<T: Transport, M: Machine> Driver<T, M> {
     /// Drives `machine` over `transport`, whose [clock](Driver::now) is the machine's from now on.
     pub fn over(transport: T, machine: M) -> Driver<T, M> {
+        tracing::debug!(address = %transport.local_addr(), "driver starts");
         Driver {
             packet: vec![0; machine.max_packet()],
             machine,
@@ -77,7 +78,7 @@ impl<T: Transport, M: Machine> Driver<T, M> {
         self.drive(self.now() + time)
     }
 
-    /// Drives until nothing is left to be said, at most until `until`, and forgets the events of that time.
+    /// Drives until nothing is left to be sent, at most until `until`, and drops the events of that time.
     ///
     /// Call it after the last farewell (`close` of an endpoint, `leave` of a session): it can get lost like any packet and
     /// is repeated until the other end has answered. A machine with open connections is never finished and takes all the
@@ -92,7 +93,7 @@ impl<T: Transport, M: Machine> Driver<T, M> {
         Ok(())
     }
 
-    /// Lets time pass and sends what is due, without waiting; returns whether there is more to send.
+    /// Handles due timers and sends, without waiting; returns whether there is more to send.
     pub(crate) fn settle(&mut self, now: Duration) -> io::Result<bool> {
         if self.machine.poll_timeout().is_some_and(|at| at <= now) {
             self.machine.handle_timeout(now);
@@ -122,7 +123,7 @@ impl<T: Transport, M: Machine> Driver<T, M> {
             left -= 1;
             self.transport
                 .send(transmit.to, &self.packet[..transmit.len])?;
-            // What leaves last must not seem to have been on its way since the first left.
+            // The last datagram must not carry the send time of the first.
             now = self.transport.now();
         }
         self.transport.flush()?;
@@ -139,12 +140,12 @@ impl<T: Transport, M: Machine> Driver<T, M> {
         self.transport.local_addr()
     }
 
-    /// What is driven.
+    /// The machine.
     pub fn machine(&self) -> &M {
         &self.machine
     }
 
-    /// What is driven. Give it [`now`](Driver::now) as time.
+    /// The machine. Give it [`now`](Driver::now) as time.
     pub fn machine_mut(&mut self) -> &mut M {
         &mut self.machine
     }
@@ -176,7 +177,7 @@ impl<T: Transport> Driver<T> {
         Ok(Driver::over(transport, endpoint))
     }
 
-    /// Begins to connect; an event tells how it ends.
+    /// Begins to connect; an event reports the outcome.
     pub fn connect(
         &mut self,
         to: SocketAddr,
@@ -237,11 +238,11 @@ impl<T: Transport> Driver<T, Session> {
         ))
     }
 
-    /// Leaves the room with these words, and drives until everyone has heard them, at most until `until`. Events of that time
-    /// are forgotten.
+    /// Leaves the room with this message, and drives until everyone has acknowledged it, at most until `until`. Events of that time
+    /// are dropped.
     pub fn leave(&mut self, words: &str, until: Duration) -> io::Result<()> {
         self.machine.leave(self.transport.now(), words);
-        self.hear_out(until, |session| session)
+        self.drain(until, |session| session)
     }
 }
 
@@ -258,21 +259,21 @@ impl<T: Transport, W: World, M: Model> Driver<T, Match<W, M>> {
         Ok(Driver::over(transport, game.map_err(DriverError::Setup)?))
     }
 
-    /// Leaves the game with these words, as [`leave`](Driver::leave) does for a session.
+    /// Leaves the game with this message, as [`leave`](Driver::leave) does for a session.
     pub fn leave_game(&mut self, words: &str, until: Duration) -> io::Result<()> {
         let now = self.transport.now();
         self.machine.session_mut().leave(now, words);
-        self.hear_out(until, |game| game.session())
+        self.drain(until, |game| game.session())
     }
 }
 
 impl<T: Transport, M: Machine> Driver<T, M> {
-    /// Drives until what was said has been heard.
-    fn hear_out(&mut self, until: Duration, session: impl Fn(&M) -> &Session) -> io::Result<()> {
+    /// Drives until everything sent is acknowledged.
+    fn drain(&mut self, until: Duration, session: impl Fn(&M) -> &Session) -> io::Result<()> {
         while !session(&self.machine).is_quiet() && self.now() < until {
             self.drive_once(until)?;
         }
-        // Others who said farewell as well wait for the acknowledgement, which may be held back for that long.
+        // Others that leave at the same time wait for an acknowledgement, which may be delayed for that long.
         let last = self.now() + session(&self.machine).endpoint().config().ack_delay * 2;
         while self.now() < last.min(until) {
             self.drive(last.min(until))?;
@@ -288,13 +289,13 @@ pub(crate) fn seed() -> io::Result<[u8; 32]> {
     Ok(seed)
 }
 
-/// Why a driver could not be made. `Debug` shows the words too, so that `main` may return it.
+/// Why a driver could not be made. `Debug` shows the message too, so that `main` may return it.
 pub enum DriverError {
     /// The endpoint refuses its configuration.
     Config(ConfigError),
     /// The session refuses its settings.
     Setup(SetupError),
-    /// The operating system failed us.
+    /// An error of the operating system.
     Io(io::Error),
 }
 

@@ -1,9 +1,11 @@
-//! A game that is played: what most programs need of sessions, models and sockets, in one type.
+//! [`Game`]: a session, a model and a socket in one type.
 
 use std::collections::VecDeque;
 use std::fmt;
+use std::fs::File;
 use std::io;
 use std::net::SocketAddr;
+use std::path::Path;
 use std::time::Duration;
 
 use samestep_session::{
@@ -14,18 +16,20 @@ use samestep_sync::{Live, Model, Simulation, Tick, TimedEvent};
 use samestep_transport::{Transport, Udp};
 
 use crate::address::{DEFAULT_PORT, resolve};
+use crate::arguments::Arguments;
 use crate::background::{StartError, bind_any, bind_towards};
 use crate::driver::{Driver, seed};
+use crate::stats::{GameStats, Sampler};
 
-/// News that are kept for who does not ask for them.
+/// The news that are kept until the program takes them.
 const NEWS: usize = 1024;
-/// How long a farewell may take.
+/// The maximum time that leaving takes.
 const FAREWELL: Duration = Duration::from_secs(2);
 
 /// One program's part in a game: the rules `S`, kept the same everywhere by the model `M`.
 ///
-/// A program opens a game or joins it, then goes round in a loop: [`input`](Game::input) with what the keys say,
-/// [`run_for`](Game::run_for) a moment, draw [`shown`](Game::shown).
+/// A program opens a game or joins it, then loops: [`input`](Game::input) with the state of the keys,
+/// [`run_for`](Game::run_for) a few milliseconds, draw [`shown`](Game::shown).
 ///
 /// ```
 /// use samestep::prelude::*;
@@ -36,7 +40,7 @@ const FAREWELL: Duration = Duration::from_secs(2);
 ///
 /// impl Input for Pull {
 ///     fn predict(&self) -> Self {
-///         self.clone() // who pulls goes on pulling
+///         self.clone() // a player that pulls goes on pulling
 ///     }
 /// }
 ///
@@ -57,7 +61,7 @@ const FAREWELL: Duration = Duration::from_secs(2);
 ///     }
 /// }
 ///
-/// // Two programs in one, so that you can see both.
+/// // Two programs in one.
 /// let config = |name| SessionConfig::new("tug of war", 1).player(name);
 /// let mut ann = Game::host(0, config("Ann"), Rollback::default(), TugOfWar::default())?;
 /// let address = format!("127.0.0.1:{}", ann.local_addr().port());
@@ -73,14 +77,15 @@ const FAREWELL: Duration = Duration::from_secs(2);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// Dropping it says farewell once and does not wait for an answer; [`leave`](Game::leave) sees to it that the others know.
+/// Dropping it sends a farewell once and does not wait for its acknowledgement; [`leave`](Game::leave) waits.
 pub struct Game<S: Simulation, M: Model, T: Transport = Udp> {
     driver: Driver<T, Match<Live<S>, M>>,
     news: VecDeque<MatchEvent>,
+    sampler: Sampler,
 }
 
 impl<S: Simulation, M: Model> Game<S, M> {
-    /// Opens or joins a game as a command line says, for programs that leave it to who starts them:
+    /// Opens or joins a game as the command line says:
     ///
     /// | | |
     /// |---|---|
@@ -91,11 +96,15 @@ impl<S: Simulation, M: Model> Game<S, M> {
     /// | `mesh [PORT]` | opens a game without a host ([`open_mesh`](Game::open_mesh)) |
     /// | `peer ADDRESS` | joins that ([`join_mesh`](Game::join_mesh)) |
     ///
-    /// Without a port it is [`DEFAULT_PORT`].
+    /// Without a port it is [`DEFAULT_PORT`]. `--stats FILE` writes [figures](Game::write_stats), to standard error if the file is `-`;
+    /// `--log FILTER` logs, if the feature `log` is on.
     pub fn from_args(config: SessionConfig, model: M, state: S) -> Result<Self, StartError> {
-        let words: Vec<String> = std::env::args().skip(1).collect();
-        let words: Vec<&str> = words.iter().map(String::as_str).collect();
-        Game::from_words(&words, config, model, state)
+        let arguments = Arguments::from_env()?;
+        let mut game = Game::from_words(&arguments.words(), config, model, state)?;
+        if let Some(file) = &arguments.stats {
+            game.write_stats(file).map_err(StartError::Io)?;
+        }
+        Ok(game)
     }
 
     fn from_words(
@@ -119,7 +128,7 @@ impl<S: Simulation, M: Model> Game<S, M> {
         }
     }
 
-    /// Opens a game at `port`, 0 for any free one, and plays in it. It begins at once; who joins later gets the state.
+    /// Opens a game at `port`, 0 for any free one, and plays in it. The game begins at once; peers that join later get the state.
     pub fn host(port: u16, config: SessionConfig, model: M, state: S) -> Result<Self, StartError> {
         Game::over(bind_any(port)?, config, Role::Host, model, Live::new(state))
     }
@@ -191,7 +200,7 @@ impl<S: Simulation, M: Model> Game<S, M> {
 }
 
 impl<S: Simulation, M: Model, T: Transport> Game<S, M, T> {
-    /// Takes any part in a game, over a transport of your own: a socket with other settings, TCP, a bad network on purpose.
+    /// Takes any role in a game, over a transport of your own: a socket with other settings, TCP, an impaired one.
     pub fn over(
         transport: T,
         config: SessionConfig,
@@ -201,6 +210,12 @@ impl<S: Simulation, M: Model, T: Transport> Game<S, M, T> {
     ) -> Result<Self, StartError> {
         let opens = role.join().is_none() && config.start == StartRule::ByAuthority;
         let (now, seed) = (transport.now(), seed().map_err(StartError::Io)?);
+        tracing::info!(
+            game = S::NAME,
+            address = %transport.local_addr(),
+            joining = role.join().map(|join| tracing::field::display(join.address)),
+            "game starts"
+        );
         let mut game =
             Match::new(now, config, role, seed, model, world).map_err(StartError::Setup)?;
         if opens {
@@ -209,12 +224,13 @@ impl<S: Simulation, M: Model, T: Transport> Game<S, M, T> {
         Ok(Game {
             driver: Driver::over(transport, game),
             news: VecDeque::new(),
+            sampler: Sampler::new(now),
         })
     }
 
-    /// Lets this much time pass: hears the others, simulates what is due, tells what there is to tell.
+    /// Runs the game for this long: receives, simulates the ticks that are due, sends.
     ///
-    /// An error means that this program's part is over: it could not join, was sent away, the room was closed. Its words say why.
+    /// An error is final: this program could not join, was dropped, or the room was closed. Its message says why.
     pub fn run_for(&mut self, time: Duration) -> Result<(), GameError> {
         let until = self.driver.now() + time;
         while let Some(event) = self.driver.drive(until)? {
@@ -223,20 +239,26 @@ impl<S: Simulation, M: Model, T: Transport> Game<S, M, T> {
             }
             self.news.push_back(event);
         }
+        let now = self.driver.now();
+        self.sampler.on_time(now, self.driver.machine())?;
         match self.driver.machine().session().state() {
-            State::Left(reason) => Err(GameError::Left(reason.clone())),
+            State::Left(reason) => {
+                tracing::info!(%reason, "game ends");
+                Err(GameError::Left(reason.clone()))
+            }
             _ => Ok(()),
         }
     }
 
-    /// What [this program's first player](Game::me) does now. For controls call it once a tick with what is held; a command is given once.
+    /// Gives the input of [this program's first player](Game::me). For controls call it once a tick with the keys that are held; give a
+    /// command once.
     ///
-    /// False if it may not act now: it has not joined yet, or too much waits already.
+    /// Returns false if the input is not taken: the player has not joined yet, or too many inputs wait.
     pub fn input(&mut self, input: &S::Input) -> bool {
         self.me().is_some_and(|me| self.input_of(me, input))
     }
 
-    /// The same of any player on this program, where several share it.
+    /// Gives the input of any player on this program, where several share it.
     pub fn input_of(&mut self, player: PlayerId, input: &S::Input) -> bool {
         let now = self.driver.now();
         self.driver.machine_mut().input(now, player, input)
@@ -247,18 +269,18 @@ impl<S: Simulation, M: Model, T: Transport> Game<S, M, T> {
         self.driver.machine().session().my_players().next()
     }
 
-    /// Who plays, with names and colours.
+    /// The players, with names and colours.
     pub fn players(&self) -> &[PlayerInfo] {
         self.driver.machine().session().room().players()
     }
 
-    /// What to draw, under any model.
+    /// The state to draw, under any model.
     pub fn shown(&mut self) -> &S {
         let now = self.driver.now();
         self.driver.machine_mut().shown(now)
     }
 
-    /// The state as it is simulated here. Where the authority alone simulates it is the newest that is known.
+    /// The state as it is simulated here; where only the authority simulates, the newest that has arrived.
     pub fn state(&self) -> &S {
         self.driver.machine().world().state()
     }
@@ -268,13 +290,32 @@ impl<S: Simulation, M: Model, T: Transport> Game<S, M, T> {
         self.driver.machine().status().tick
     }
 
-    /// The next event of the rules: with its tick, and how sure it is.
+    /// The figures of the game so far: ticks, delays, rollbacks, desyncs, and the connection to every other program.
+    pub fn stats(&self) -> GameStats {
+        let now = self.driver.now();
+        self.sampler.stats(now, self.driver.machine())
+    }
+
+    /// Writes the [figures](Game::stats) once a second from now on: into a CSV file with a row per second and peer, or if the path is
+    /// `-` as lines on standard error.
+    pub fn write_stats(&mut self, path: impl AsRef<Path>) -> io::Result<()> {
+        let path = path.as_ref();
+        if path == Path::new("-") {
+            self.sampler.write_lines();
+            return Ok(());
+        }
+        let explain =
+            |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
+        let file = File::create(path).map_err(explain)?;
+        self.sampler.write_csv(Box::new(file)).map_err(explain)
+    }
+
+    /// The next event of the rules, with its tick and whether it is predicted, confirmed or cancelled.
     pub fn next_event(&mut self) -> Option<TimedEvent<S::Event>> {
         self.driver.machine_mut().world_mut().poll_event()
     }
 
-    /// The next news of the room and of the model: who came, who left, messages, states that differed. Of what nobody asks for, the
-    /// last 1024 are kept.
+    /// The next news of the room and of the model: peers that joined or left, messages, desyncs. The last 1024 are kept.
     pub fn next_news(&mut self) -> Option<MatchEvent> {
         self.news.pop_front()
     }
@@ -284,38 +325,38 @@ impl<S: Simulation, M: Model, T: Transport> Game<S, M, T> {
         self.driver.local_addr()
     }
 
-    /// Leaves with these words to the others, and waits at most two seconds until they know. A host closes the room.
+    /// Leaves with this message to the others, and waits at most two seconds for their acknowledgement. A host closes the room.
     pub fn leave(mut self, words: &str) -> Result<(), GameError> {
         let until = self.driver.now() + FAREWELL;
         Ok(self.driver.leave_game(words, until)?)
     }
 
-    /// What runs it, for all the rest: session, model and world are in its [machine](Driver::machine).
+    /// The driver, for everything else: session, model and world are in its [machine](Driver::machine).
     pub fn driver(&self) -> &Driver<T, Match<Live<S>, M>> {
         &self.driver
     }
 
-    /// What runs it, for all the rest. Take its events from [`next_news`](Game::next_news).
+    /// The driver, for everything else. Take its events from [`next_news`](Game::next_news).
     pub fn driver_mut(&mut self) -> &mut Driver<T, Match<Live<S>, M>> {
         &mut self.driver
     }
 }
 
 impl<S: Simulation, M: Model, T: Transport> Drop for Game<S, M, T> {
-    /// Says farewell, if that was not done.
+    /// Leaves, unless the program has left already.
     fn drop(&mut self) {
         let now = self.driver.now();
         self.driver.machine_mut().session_mut().leave(now, "");
-        // Who drops it has no use for an error; the others find out by the silence.
+        // Nobody can handle an error here; the others detect the silence.
         let _ = self.driver.drive(Duration::ZERO);
     }
 }
 
-/// Why a game does not go on. `Debug` shows the words too, so that `main` may return it.
+/// Why a game has ended. `Debug` shows the message too, so that `main` may return it.
 pub enum GameError {
-    /// This program is not in the room any more, or did not get in.
+    /// This program has left the room, or was not admitted.
     Left(LeaveReason),
-    /// The operating system failed us.
+    /// An error of the operating system.
     Io(io::Error),
 }
 
@@ -381,7 +422,7 @@ mod tests {
     }
 
     #[test]
-    fn words_say_which_part_to_take() {
+    fn commands_choose_the_role() {
         let role = |words: &[&str]| {
             let game = start(words).unwrap();
             let session = game.driver.machine().session();
@@ -396,7 +437,7 @@ mod tests {
     }
 
     #[test]
-    fn words_that_say_nothing_get_the_list_of_those_that_do() {
+    fn an_unknown_command_is_answered_with_the_list() {
         let wrong: [&[&str]; 6] = [
             &[],
             &["join"],
@@ -412,7 +453,7 @@ mod tests {
     }
 
     #[test]
-    fn news_that_nobody_asks_for_do_not_pile_up() {
+    fn news_that_are_not_taken_are_bounded() {
         let mut game = start(&["host", "0"]).unwrap();
         game.run_for(Duration::from_millis(5)).unwrap();
         let some = game.news.front().unwrap().clone();

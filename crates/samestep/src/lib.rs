@@ -1,11 +1,9 @@
 //! Keeps one game simulation in step over any network.
 //!
-//! This crate joins the parts for those who want to use them rather than combine them, and [`prelude`] brings in what a program
-//! needs.
+//! This crate joins the parts of the toolkit; its [`prelude`] is what a game needs.
 //!
 //! - [`Game`] is one program's part in a game whose rules are written once. Begin here.
-//! - [`Background`] runs a session by itself and keeps what is shared the same everywhere: for programs without rules, or
-//!   without a loop of their own.
+//! - [`Background`] runs a session on a thread of its own and keeps shared fields the same everywhere: for programs without rules.
 //! - [`Driver`] runs any of the machines below (a match, a session, a bare protocol endpoint) over a transport, inside your
 //!   loop; a [`Crowd`] runs many on one thread.
 //!
@@ -13,8 +11,8 @@
 //! (connections and channels, without IO), [`transport`] (UDP, TCP, memory, impaired), [`netem`] (the link model), [`wire`] (bits
 //! and bytes).
 //!
-//! It starts no threads and reads no clock behind your back: only a [`Background`] has a thread, and only
-//! [`SharedHandle::watch`] starts another; else nothing happens outside [`Game::run_for`] and [`Driver::drive`].
+//! Only a [`Background`] has a thread, and only [`SharedHandle::watch`] starts another; else nothing happens outside
+//! [`Game::run_for`] and [`Driver::drive`].
 //!
 //! Two programs that share a value:
 //!
@@ -43,7 +41,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Below sessions: a server that answers, and a client that asks, over real UDP on this machine:
+//! Below sessions: a server that answers a client, over real UDP on this machine:
 //!
 //! ```
 //! use samestep::prelude::*;
@@ -79,13 +77,18 @@
 //! ```
 
 mod address;
+mod arguments;
 mod background;
 #[cfg(unix)]
 mod crowd;
 mod driver;
 mod game;
+#[cfg(feature = "log")]
+pub mod log;
+mod stats;
 
 pub use address::{AddressError, DEFAULT_PORT, resolve};
+pub use arguments::Arguments;
 pub use background::{Background, SharedHandle, StartError, WaitError};
 #[cfg(unix)]
 pub use crowd::Crowd;
@@ -97,6 +100,7 @@ pub use samestep_session as session;
 pub use samestep_sync as sync;
 pub use samestep_transport as transport;
 pub use samestep_wire as wire;
+pub use stats::{GameStats, PeerStats};
 
 /// What a game needs: its state and rules, its inputs and events, a model, a room.
 ///

@@ -24,6 +24,7 @@ impl<T: Transport> Impaired<T> {
     /// `inner` behind the links of `path`: `up` for what it sends, `down` for what it receives.
     pub fn new(inner: T, path: &Path, seed: u64) -> Result<Impaired<T>, LinkError> {
         let (up, down) = path.links(seed)?;
+        tracing::debug!(address = %inner.local_addr(), ?path, seed, "transport impaired");
         Ok(Impaired {
             inner,
             up: Direction::new(up),

@@ -74,6 +74,7 @@ impl Tcp {
             local = socket.local_addr()?;
             poller.add(&socket, LISTENER)?;
             listener = Some(socket);
+            tracing::debug!(address = %local, "TCP socket listens");
         }
         Ok(Tcp {
             config,
@@ -108,6 +109,7 @@ impl Tcp {
         if connection.is_connecting() {
             self.poller.set_writable(connection.socket(), key, true)?;
         }
+        tracing::debug!(%peer, accepted = !connection.is_connecting(), "TCP connection opened");
         self.connections.insert(key, connection);
         self.by_peer.insert(peer, key);
         Ok(key)
@@ -116,6 +118,7 @@ impl Tcp {
     fn close(&mut self, key: u64) {
         if let Some(connection) = self.connections.remove(&key) {
             let _ = self.poller.remove(connection.socket(), key);
+            tracing::debug!(peer = %connection.peer(), "TCP connection closed");
             self.stats.dropped_error += u64::from(connection.has_unsent());
             // The peer may have a newer connection under the same address.
             if self.by_peer.get(&connection.peer()) == Some(&key) {
@@ -130,6 +133,7 @@ impl Tcp {
             let peer = SocketAddr::new(peer.ip().to_canonical(), peer.port());
             if self.connections.len() >= self.config.max_connections {
                 self.stats.connections_refused += 1;
+                tracing::debug!(%peer, "TCP connection refused: too many");
                 continue;
             }
             if let Ok(connection) = Connection::accepted(stream, peer) {

@@ -79,6 +79,13 @@ impl Udp {
         let local = socket.local_addr()?;
         let state = UdpSocketState::new((&socket).into())?;
         ask_for_less(&socket, local);
+        let granted = socket2::SockRef::from(&socket);
+        tracing::debug!(
+            address = %local,
+            receive_buffer_bytes = granted.recv_buffer_size().unwrap_or(0),
+            send_buffer_bytes = granted.send_buffer_size().unwrap_or(0),
+            "UDP socket bound"
+        );
         Ok(Udp {
             socket,
             state,
@@ -97,6 +104,7 @@ impl Udp {
         self.socket.connect(self.reach(peer))?;
         self.local = self.socket.local_addr()?;
         self.peer = Some(peer);
+        tracing::debug!(address = %self.local, %peer, "UDP socket connected");
         Ok(())
     }
 

@@ -4,4 +4,5 @@ mod first_game;
 mod mistakes;
 mod models;
 mod others;
+mod stats;
 mod terminal;

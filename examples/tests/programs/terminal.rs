@@ -24,11 +24,16 @@ pub struct Terminal {
 impl Terminal {
     /// Starts a program with these words.
     pub fn start(program: &str, words: &str) -> Terminal {
+        Terminal::start_with(program, words, Stdio::null())
+    }
+
+    /// Starts a program whose errors and logs go elsewhere.
+    pub fn start_with(program: &str, words: &str, errors: Stdio) -> Terminal {
         let mut process = Command::new(program)
             .args(words.split(' '))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            .stderr(Stdio::null())
+            .stderr(errors)
             .spawn()
             .unwrap();
         let mut output = BufReader::new(process.stdout.take().unwrap());
@@ -56,13 +61,19 @@ impl Terminal {
         }
     }
 
-    /// Starts one that others join, and says where: by the last number in the line about its port.
+    /// Starts one that others join, and says where.
     pub fn open(program: &str, verb: &str) -> (Terminal, String) {
         let mut terminal = Terminal::start(program, &format!("{verb} 0"));
-        let line = terminal.wait_for("port ");
+        let address = terminal.address();
+        (terminal, address)
+    }
+
+    /// Where others join it, by the last number in the line about its port.
+    pub fn address(&mut self) -> String {
+        let line = self.wait_for("port ");
         let (_, port) = line.rsplit_once("port ").unwrap();
         let digits: String = port.chars().take_while(char::is_ascii_digit).collect();
-        (terminal, format!("127.0.0.1:{digits}"))
+        format!("127.0.0.1:{digits}")
     }
 
     /// Types, and presses Enter.

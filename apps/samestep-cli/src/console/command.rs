@@ -1,8 +1,8 @@
-//! What can be typed.
+//! The commands of the console.
 
 use std::time::Duration;
 
-/// One line of input, understood.
+/// A parsed line of input.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Line {
     Chat(String),
@@ -24,7 +24,7 @@ pub enum Line {
 }
 
 impl Line {
-    /// Whether it makes sense while not in a room.
+    /// Whether it is allowed outside a room.
     pub fn is_for_outside(&self) -> bool {
         matches!(self, Line::Quit(_) | Line::Help | Line::Get(_) | Line::Who)
     }
@@ -34,13 +34,13 @@ pub const HELP: &str = "\
 anything else        say it to everyone
 /set KEY VALUE       share a value with everyone; /unset KEY removes it
 /get [KEY]           one value, or all of them
-/who                 who is there: round trip, offset of the clock, loss, bytes
+/who                 who is there: round trip, jitter, offset of the clock, loss, bytes
 /spacing on [MS]     send a message to everyone every MS milliseconds (100); /spacing off ends it
 /spacing             how evenly such messages of the others arrive here
 /ready, /unready     ready to start, or not
-/start               start the game (for who opened the room)
+/start               start the game (only the one who opened the room)
 /name NAME           change your name
-/kick NAME [WHY]     send somebody away (for who opened the room)
+/kick NAME [WHY]     kick somebody (only the one who opened the room)
 /wait SECONDS        do nothing before the next line, for scripts
 /quit [WORDS]        leave
 //TEXT               say something that begins with a slash
@@ -88,11 +88,11 @@ pub fn parse(line: &str) -> Result<Option<Line>, String> {
     Ok(Some(line))
 }
 
-/// Longest line of chat, in bytes.
+/// The maximum length of a line of chat, in bytes.
 pub const MAX_CHAT_BYTES: usize = 1000;
-/// Longest name of a value, in bytes.
+/// The maximum length of the name of a value, in bytes.
 pub const MAX_KEY_BYTES: usize = 64;
-/// Longest value, in bytes.
+/// The maximum length of a value, in bytes.
 pub const MAX_VALUE_BYTES: usize = 1000;
 
 fn chat(text: &str) -> Result<Option<Line>, String> {

@@ -1,11 +1,11 @@
-//! Why it is over, as an exit code.
+//! The exit code for the end of a session.
 
 use samestep::proto::CloseReason;
 use samestep::session::LeaveReason;
 
 use crate::failure::{Failure, Kind};
 
-/// What an end that the user did not ask for means; `entered` if this program had been in the room.
+/// The failure for an end that the user did not ask for; `entered` if this program had been in the room.
 pub fn failure(reason: &LeaveReason, entered: bool) -> Failure {
     let words = reason.to_string();
     let (kind, words) = match reason {

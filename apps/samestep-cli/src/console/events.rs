@@ -1,4 +1,4 @@
-//! What a session tells its console.
+//! The events of the session.
 
 use std::time::Duration;
 
@@ -48,7 +48,7 @@ impl Console {
                 self.driver.machine_mut().provide_state(now, peer, &state);
             }
             SessionEvent::InitialState { state } => {
-                // Whatever it is, what is agreed from now on is known.
+                // Changes committed from now on apply to this state, even if it could not be read.
                 self.values = Values::from_bytes(&state).unwrap_or_default();
                 self.driver.machine_mut().loaded(now);
             }
@@ -67,7 +67,7 @@ impl Console {
             SessionEvent::PeerJoined { .. } => self.on_room_changed(),
             SessionEvent::PeerInSync { peer } => {
                 self.on_room_changed();
-                // Who is here already is told on entering.
+                // Peers that are here already are listed on joining.
                 if self.entered {
                     self.about(peer, "is here", "here");
                 }
@@ -103,7 +103,7 @@ impl Console {
         }
     }
 
-    /// In the room, for the first time or again.
+    /// This program has joined the room, for the first time or again.
     fn on_in_sync(&mut self) {
         self.on_room_changed();
         if std::mem::replace(&mut self.entered, true) {
@@ -133,7 +133,7 @@ impl Console {
         self.show_values("");
     }
 
-    /// Somebody is new, has a new name, or is ready.
+    /// A player is new, has a new name, or is ready.
     fn on_room_changed(&mut self) {
         for (peer, now, before) in self.learn_names() {
             let Some(before) = before else { continue };
@@ -165,7 +165,7 @@ impl Console {
     }
 }
 
-/// The words somebody left with, or why else.
+/// The message a peer left with, or else the reason.
 fn farewell(reason: &LeaveReason) -> String {
     match reason {
         LeaveReason::Left(words) => printable(words),

@@ -1,4 +1,4 @@
-//! Lines from a terminal or a pipe, and the wish to stop.
+//! Lines from a terminal or a pipe, and signals to stop.
 
 use std::io::{BufRead, IsTerminal};
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use rustyline::{DefaultEditor, ExternalPrinter};
 
 use super::screen::{Plain, Print};
 
-/// What came in.
+/// A line, or the end of the input.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Input {
     Line(String),
@@ -23,13 +23,13 @@ pub enum Input {
 pub struct Terminal {
     pub input: Receiver<Input>,
     pub out: Box<dyn Print>,
-    /// Whether people look at it.
+    /// Whether it is a terminal.
     pub interactive: bool,
     interrupted: Arc<AtomicBool>,
     restore: Restore,
 }
 
-/// Lines read ahead; whoever writes faster than they are carried out has to wait.
+/// The maximum number of lines read ahead.
 const AHEAD: usize = 64;
 
 impl Terminal {
@@ -39,7 +39,7 @@ impl Terminal {
         let (sender, input) = sync_channel(AHEAD);
         let interrupted = Arc::new(AtomicBool::new(false));
         let flag = Arc::clone(&interrupted);
-        // Without it Ctrl-C ends the program the hard way, which is better than not starting.
+        // Without the handler Ctrl-C kills the program, which is better than not starting.
         let _ = ctrlc::set_handler(move || flag.store(true, Ordering::Relaxed));
         let interactive =
             !plain && std::io::stdin().is_terminal() && std::io::stdout().is_terminal();

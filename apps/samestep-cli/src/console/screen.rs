@@ -1,4 +1,4 @@
-//! What is printed: lines for people, or JSON for scripts.
+//! The output: lines for people, or JSON for scripts.
 
 use std::io::Write;
 
@@ -12,9 +12,9 @@ pub struct Screen {
     colours: bool,
 }
 
-/// Something that can show a text of whole lines.
+/// Prints text of whole lines.
 pub trait Print {
-    /// Whether it could.
+    /// Returns whether it was printed.
     fn print(&mut self, text: String) -> bool;
 }
 
@@ -35,7 +35,7 @@ impl Screen {
         Screen { out, json, colours }
     }
 
-    /// Says something: `words` to people, `json` to scripts. A screen that is gone is not worth ending a session for.
+    /// Prints `words` for people, or `json` for scripts. Errors are ignored: a closed output does not end the session.
     pub fn say(&mut self, words: impl AsRef<str>, json: Value) {
         let text = match self.json {
             true => format!("{json}\n"),
@@ -47,7 +47,7 @@ impl Screen {
         self.out.print(text);
     }
 
-    /// Says something to scripts alone.
+    /// Prints for scripts only.
     pub fn say_json(&mut self, json: Value) {
         if self.json {
             self.say("", json);
@@ -63,7 +63,7 @@ impl Screen {
     }
 }
 
-/// What others wrote, without what could play tricks on a terminal.
+/// Text of others without control characters, which could manipulate the terminal.
 pub fn printable(text: &str) -> String {
     let harmless = |character: char| {
         let turns = matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');

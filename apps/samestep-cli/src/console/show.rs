@@ -1,4 +1,4 @@
-//! What a console shows of its room.
+//! The messages of the console about its room.
 
 use samestep::session::{PeerId, PeerInfo, PeerKind, PeerRoute, Presence};
 use serde_json::{Value, json};
@@ -9,7 +9,7 @@ use super::values::Set;
 use super::who::{Row, as_json, table};
 use crate::announce::Announcer;
 
-/// How somebody is known.
+/// The name and colour of a peer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Known {
     pub name: String,
@@ -121,6 +121,7 @@ impl Console {
                     Some(PeerRoute::None) => "none".into(),
                 },
                 rtt: direct.map(|stats| stats.rtt),
+                jitter: direct.map(|stats| stats.jitter),
                 offset_ms: direct.and_then(|stats| Some(stats.clock_offset_us? as f64 / 1e3)),
                 loss: direct.map(|stats| stats.loss),
                 sent_bytes: direct.map(|stats| stats.bytes_sent),
@@ -130,12 +131,12 @@ impl Console {
         session.room().peers().iter().map(row).collect()
     }
 
-    /// Something that happened.
+    /// Prints a notice.
     pub(super) fn notice(&mut self, words: &str, json: Value) {
         self.screen.say(format!("* {words}"), json);
     }
 
-    /// Something that was typed and cannot be done.
+    /// Prints why a command cannot be carried out.
     pub(super) fn complain(&mut self, words: &str) {
         self.screen.say(
             format!("! {words}"),
@@ -143,7 +144,7 @@ impl Console {
         );
     }
 
-    /// Something about somebody.
+    /// Prints a notice about a peer.
     pub(super) fn about(&mut self, peer: PeerId, words: &str, event: &str) {
         if Some(peer) == self.session().me() {
             return;

@@ -1,11 +1,11 @@
-//! Values that all in a room share.
+//! Values shared by all peers of a room.
 
 use samestep::prelude::*;
 use samestep::sync::PeerId;
 use samestep::wire::{decode_exact, encode_to_vec};
 
-/// Wants a value changed. As a confirmed action it takes place everywhere in the same order: of two that set one value at the same
-/// moment, the same one wins for all.
+/// Requests the change of a value. As a confirmed action it is applied everywhere in the same order: of two concurrent changes the
+/// same one wins for all.
 #[derive(Clone, Debug, PartialEq, Wire, Message, Action)]
 #[message(kind = 2)]
 pub struct Set {
@@ -16,7 +16,7 @@ pub struct Set {
     pub value: Option<String>,
 }
 
-/// The values as this program knows them.
+/// The values, as this program knows them.
 #[derive(Clone, Debug, Default, PartialEq, Wire)]
 pub struct Values {
     #[wire(max_len = 256)]
@@ -32,7 +32,7 @@ struct Entry {
     by: PeerId,
 }
 
-/// Most values of a room.
+/// The maximum number of values in a room.
 const LIMIT: usize = 256;
 
 impl Values {
@@ -48,7 +48,7 @@ impl Values {
         }
     }
 
-    /// Carries out what was agreed.
+    /// Applies a committed change.
     pub fn apply(&mut self, by: PeerId, set: &Set) {
         match (self.find(&set.key), &set.value) {
             (Ok(at), Some(value)) => {
@@ -76,12 +76,12 @@ impl Values {
             .map(|entry| (entry.key.as_str(), entry.value.as_str(), entry.by))
     }
 
-    /// For somebody who joins.
+    /// The encoded values for a peer that joins.
     pub fn to_bytes(&self) -> Vec<u8> {
         encode_to_vec(self).expect("what is in here was checked on its way in")
     }
 
-    /// From whoever let us in; nothing of it can be relied on.
+    /// Decodes the values that a peer has sent, which may be malformed.
     pub fn from_bytes(bytes: &[u8]) -> Option<Values> {
         let values: Values = decode_exact(bytes).ok()?;
         let ordered = values.entries.is_sorted_by(|a, b| a.key < b.key);

@@ -1,4 +1,4 @@
-//! Who is there, as a table.
+//! The table of `/who`.
 
 use std::time::Duration;
 
@@ -13,10 +13,11 @@ pub struct Row {
     pub colour: Option<[u8; 3]>,
     pub me: bool,
     pub state: &'static str,
-    /// How its messages come here.
+    /// The route to it.
     pub route: String,
-    /// Nothing of this is known about oneself, or before it was measured.
+    /// `None` of oneself, and before the first measurement.
     pub rtt: Option<Duration>,
+    pub jitter: Option<Duration>,
     pub offset_ms: Option<f64>,
     pub loss: Option<f32>,
     pub sent_bytes: Option<u64>,
@@ -28,8 +29,18 @@ pub fn table(rows: &[Row], paint: impl Fn(&str, [u8; 3]) -> String) -> String {
     let names = rows.iter().map(|row| row.shown_name().chars().count());
     let width = names.max().unwrap_or(0).max("name".len());
     let mut text = format!(
-        "{:>3}  {:<width$}  {:<7}  {:<8}  {:<8}  {:>9}  {:>9}  {:>6}  {:>8}  {:>8}\n",
-        "id", "name", "colour", "state", "route", "rtt ms", "offset ms", "loss", "sent", "received"
+        "{:>3}  {:<width$}  {:<7}  {:<8}  {:<8}  {:>9}  {:>9}  {:>9}  {:>6}  {:>8}  {:>8}\n",
+        "id",
+        "name",
+        "colour",
+        "state",
+        "route",
+        "rtt ms",
+        "jitter ms",
+        "offset ms",
+        "loss",
+        "sent",
+        "received"
     );
     for row in rows {
         let name = format!("{:<width$}", row.shown_name());
@@ -38,12 +49,13 @@ pub fn table(rows: &[Row], paint: impl Fn(&str, [u8; 3]) -> String) -> String {
             .map_or(name.clone(), |colour| paint(&name, colour));
         let or_dash = |value: Option<String>| value.unwrap_or_else(|| "-".into());
         let line = format!(
-            "{:>3}  {name}  {:<7}  {:<8}  {:<8}  {:>9}  {:>9}  {:>6}  {:>8}  {:>8}",
+            "{:>3}  {name}  {:<7}  {:<8}  {:<8}  {:>9}  {:>9}  {:>9}  {:>6}  {:>8}  {:>8}",
             row.id,
             or_dash(row.colour.map(hex)),
             row.state,
             row.route,
-            or_dash(row.rtt.map(|rtt| format!("{:.1}", rtt.as_secs_f64() * 1e3))),
+            or_dash(row.rtt.map(in_ms)),
+            or_dash(row.jitter.map(in_ms)),
             or_dash(row.offset_ms.map(|ms| format!("{ms:+.2}"))),
             or_dash(row.loss.map(|loss| format!("{:.1} %", loss * 100.0))),
             or_dash(row.sent_bytes.map(bytes)),
@@ -66,6 +78,7 @@ pub fn as_json(rows: &[Row]) -> Value {
             "state": row.state,
             "route": row.route,
             "rtt_ms": row.rtt.map(|rtt| rtt.as_secs_f64() * 1e3),
+            "jitter_ms": row.jitter.map(|jitter| jitter.as_secs_f64() * 1e3),
             "offset_ms": row.offset_ms,
             "loss": row.loss,
             "sent_bytes": row.sent_bytes,
@@ -81,11 +94,15 @@ impl Row {
     }
 }
 
+fn in_ms(time: Duration) -> String {
+    format!("{:.1}", time.as_secs_f64() * 1e3)
+}
+
 fn hex([red, green, blue]: [u8; 3]) -> String {
     format!("#{red:02x}{green:02x}{blue:02x}")
 }
 
-/// As few characters as say enough.
+/// A number of bytes in at most seven characters.
 fn bytes(count: u64) -> String {
     let count = count as f64;
     match count {

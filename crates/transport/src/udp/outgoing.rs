@@ -148,7 +148,10 @@ fn attempt(
                 }
                 // Only a socket that no longer exists is an error for the caller.
                 io::ErrorKind::NotConnected | io::ErrorKind::BrokenPipe => return Err(error),
-                _ => return Ok(Outcome::Refused),
+                _ => {
+                    tracing::trace!(%error, "datagram refused");
+                    return Ok(Outcome::Refused);
+                }
             },
         }
     }

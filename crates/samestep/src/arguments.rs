@@ -1,0 +1,75 @@
+//! The command line that [`Game::from_args`](crate::Game::from_args) and the examples have in common.
+
+use crate::background::StartError;
+
+/// A command line: its words, and the options that every program takes.
+///
+/// `--log FILTER` says what is logged (see `samestep::log`, which needs the feature `log`), `--stats FILE` where the figures of a game
+/// are written once a second ([`Game::write_stats`](crate::Game::write_stats)).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Arguments {
+    words: Vec<String>,
+    log: Option<String>,
+    /// The file of `--stats`.
+    pub stats: Option<String>,
+}
+
+impl Arguments {
+    /// The command line of this program. Starts the log if it, or `RUST_LOG`, asks for one.
+    pub fn from_env() -> Result<Arguments, StartError> {
+        let arguments = Arguments::parse(std::env::args().skip(1))?;
+        #[cfg(feature = "log")]
+        crate::log::init(arguments.log.as_deref()).map_err(StartError::Io)?;
+        #[cfg(not(feature = "log"))]
+        if let Some(filter) = arguments.log {
+            let message = "--log: this program is built without the feature `log`";
+            return Err(StartError::Command(format!("{message} ({filter})")));
+        }
+        Ok(arguments)
+    }
+
+    fn parse(given: impl IntoIterator<Item = String>) -> Result<Arguments, StartError> {
+        let mut arguments = Arguments::default();
+        let mut given = given.into_iter();
+        while let Some(word) = given.next() {
+            let option = match word.as_str() {
+                "--log" => &mut arguments.log,
+                "--stats" => &mut arguments.stats,
+                _ => {
+                    arguments.words.push(word);
+                    continue;
+                }
+            };
+            let value = given.next().ok_or(StartError::Command(word))?;
+            *option = Some(value);
+        }
+        Ok(arguments)
+    }
+
+    /// Everything but the options.
+    pub fn words(&self) -> Vec<&str> {
+        self.words.iter().map(String::as_str).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(line: &str) -> Result<Arguments, StartError> {
+        Arguments::parse(line.split(' ').map(str::to_string))
+    }
+
+    #[test]
+    fn options_may_stand_anywhere() {
+        let arguments = parse("--log debug join --stats out.csv ::1").unwrap();
+        assert_eq!(arguments.words(), ["join", "::1"]);
+        assert_eq!(arguments.log.as_deref(), Some("debug"));
+        assert_eq!(arguments.stats.as_deref(), Some("out.csv"));
+    }
+
+    #[test]
+    fn an_option_needs_a_value() {
+        assert!(parse("host --stats").is_err());
+    }
+}
