@@ -16,7 +16,7 @@ use samestep_sync::{Live, Lockstep, LockstepConfig, Model, Rollback, RollbackCon
 
 use crate::error::LabError;
 use crate::parameters::Case;
-use crate::samples::Course;
+use crate::samples::TimeSeries;
 use crate::stats::Samples;
 use crate::testmatch::{
     MatchConfig, Notice, OPENER, Observer, Programs, ScriptedGame, TestMatch, lockstep_config,
@@ -76,7 +76,7 @@ pub type DeterministicMatch<G = Evaluation, M = Lockstep> = TestMatch<StateCompa
 
 /// Compares everyone's state with the opener's, and takes a sample of what everyone counted, once a second.
 pub struct StateComparison<G> {
-    course: Course,
+    course: TimeSeries,
     /// The opener's checksums, and those of others for ticks it has not reached.
     truth: BTreeMap<Tick, u64>,
     early: Vec<(NodeId, Tick, u64)>,
@@ -140,7 +140,7 @@ impl<G: ScriptedGame, M: DeterministicModel> DeterministicMatch<G, M> {
         let game = G::begin(players, entities, seed)?;
         let script = script_of(players, entities, seed)?;
         let observer = StateComparison {
-            course: Course::default(),
+            course: TimeSeries::default(),
             truth: BTreeMap::new(),
             early: Vec::new(),
             differing: BTreeSet::new(),
@@ -161,7 +161,7 @@ impl<G: ScriptedGame, M: DeterministicModel> DeterministicMatch<G, M> {
     }
 
     /// What everyone counted each second.
-    pub fn course(&self) -> &Course {
+    pub fn course(&self) -> &TimeSeries {
         &self.observer().course
     }
 

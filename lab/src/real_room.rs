@@ -17,7 +17,7 @@ use samestep_proto::AcceptConfig;
 use samestep_session::{Match, MatchEvent};
 use samestep_sync::{Length, Live, Lockstep, LockstepConfig, PlayerId, Tick};
 
-use crate::samples::{Counts, Course};
+use crate::samples::{Counts, TimeSeries};
 pub use clients::be_clients;
 
 const LOCALHOST: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
@@ -54,7 +54,7 @@ pub struct RealRoom {
 #[derive(Clone, Debug)]
 pub struct RealOutcome {
     /// Every second of every client; number 0 hosts.
-    pub course: Course,
+    pub course: TimeSeries,
     /// CPU seconds of the host per second of the game.
     pub host_cores: f64,
     /// CPU seconds of all clients together per second of the game.
@@ -127,7 +127,7 @@ pub fn play(room: &RealRoom) -> Result<RealOutcome, String> {
     }
     crowd.with(0, |now, game| game.session_mut().start(now));
     let mut player = Player::new(room.seed);
-    let mut course = Course::default();
+    let mut course = TimeSeries::default();
     let (mut second, mut cpu) = (0, 0.0);
     let mut next = crowd.now();
     while second <= room.seconds {
@@ -299,7 +299,7 @@ impl Clients {
     }
 
     /// Collects their results and their CPU seconds.
-    fn read(&mut self, course: &mut Course) -> Result<f64, String> {
+    fn read(&mut self, course: &mut TimeSeries) -> Result<f64, String> {
         let mut cpu = 0.0;
         for (_, reader) in &mut self.running {
             let lines = reader.take().and_then(|reader| reader.join().ok());

@@ -99,7 +99,7 @@ pub struct Sample {
 
 /// Every sample of one measurement.
 #[derive(Clone, Debug, Default)]
-pub struct Course {
+pub struct TimeSeries {
     before: BTreeMap<u32, Counts>,
     samples: Vec<Sample>,
 }
@@ -125,7 +125,7 @@ pub const COLUMNS: [Column; 12] = [
     ("DeltaDesyncs", |c| c.desyncs as f64),
 ];
 
-impl Course {
+impl TimeSeries {
     /// Takes a client's counters at the end of a second; the first call of a client sets the baseline. Clients may begin at different times.
     pub fn take(&mut self, client: u32, second: u32, counts: Counts) {
         if let Some(before) = self.before.insert(client, counts) {
@@ -224,7 +224,7 @@ mod tests {
 
     #[test]
     fn seconds_are_what_came_on_top() {
-        let mut course = Course::default();
+        let mut course = TimeSeries::default();
         for (second, lagged) in [(0, 100), (1, 160), (2, 165), (3, 165)] {
             course.take(0, second, counts(lagged, 10 * u64::from(second)));
             course.take(1, second, counts(0, 0));
@@ -255,7 +255,7 @@ mod tests {
             ),
             progress: false,
         };
-        let mut course = Course::default();
+        let mut course = TimeSeries::default();
         course.take(0, 0, counts(0, 0));
         course.take(0, 1, counts(2, 7));
         course.write(&context, "dl-lan-p1-e1").unwrap();

@@ -1,7 +1,7 @@
 //! The common clock against the truth, and the published protocol's figures (Hat Hunters Online, 5.2).
 
-mod course;
 mod cycles;
+mod trace;
 mod world;
 
 use crate::error::LabError;
@@ -10,8 +10,8 @@ use crate::link;
 use crate::parameters::{Case, Domain, Key, Value};
 use crate::plot::{Data, Plot};
 use crate::stats::Samples;
-use course::Course;
 use cycles::CycleConfig;
+use trace::ClockTrace;
 use world::{Duo, Mesh};
 
 /// Sessions: a client that follows its host's clock, or a mesh that agrees on one. *Theirs* is the published protocol with the settings of one
@@ -79,8 +79,8 @@ const USABLE_BY: f64 = 1.5;
 const MESH_USABLE_BY: f64 = 10.0;
 
 struct Measured {
-    theirs: Option<Course>,
-    ours: Course,
+    theirs: Option<ClockTrace>,
+    ours: ClockTrace,
 }
 
 impl Experiment for Clock {
@@ -113,7 +113,7 @@ impl Experiment for Clock {
             }
         }
         summarise(&measured, &mut findings);
-        write_courses(context, &measured)?;
+        write_traces(context, &measured)?;
         findings.plots = plots(context, &measured);
         Ok(findings)
     }
@@ -172,22 +172,22 @@ struct Summary {
 }
 
 impl Summary {
-    fn of<'a>(courses: impl Iterator<Item = &'a Course>, errors_from: f64) -> Summary {
+    fn of<'a>(traces: impl Iterator<Item = &'a ClockTrace>, errors_from: f64) -> Summary {
         let mut summary = Summary {
             usable: Some(0.0),
             ..Summary::default()
         };
-        for course in courses {
+        for trace in traces {
             summary.repeats += 1;
-            let judged = course.differences.iter().skip(SKIPPED_CYCLES);
+            let judged = trace.differences.iter().skip(SKIPPED_CYCLES);
             summary.differences.append(&judged.copied().collect());
-            let round_trips = course.round_trips.iter().copied().collect();
+            let round_trips = trace.round_trips.iter().copied().collect();
             summary.round_trips.append(&round_trips);
-            summary.errors.append(&course.errors_from(errors_from));
+            summary.errors.append(&trace.errors_from(errors_from));
             summary.usable = summary
                 .usable
-                .and_then(|slowest| Some(slowest.max(course.usable()?)));
-            summary.backwards += course.backwards;
+                .and_then(|slowest| Some(slowest.max(trace.usable()?)));
+            summary.backwards += trace.backwards;
         }
         summary
     }
@@ -240,11 +240,11 @@ fn summarise(measured: &[(&Case, Vec<Measured>)], findings: &mut Findings) {
     };
     let everything = |ours: bool| {
         let repeats = runs.iter().flat_map(|(_, repeats)| repeats);
-        let courses = repeats.filter_map(|repeat| match ours {
+        let traces = repeats.filter_map(|repeat| match ours {
             true => Some(&repeat.ours),
             false => repeat.theirs.as_ref(),
         });
-        Summary::of(courses, if ours { USABLE_BY } else { 60.0 }).figures()
+        Summary::of(traces, if ours { USABLE_BY } else { 60.0 }).figures()
     };
     let (theirs, ours) = (everything(false), everything(true));
     let mut rows = Vec::new();
@@ -267,10 +267,7 @@ fn summarise(measured: &[(&Case, Vec<Measured>)], findings: &mut Findings) {
 }
 
 /// The true error every 0.1 s in the first repeat.
-fn write_courses(
-    context: &RunContext,
-    measured: &[(&Case, Vec<Measured>)],
-) -> Result<(), LabError> {
+fn write_traces(context: &RunContext, measured: &[(&Case, Vec<Measured>)]) -> Result<(), LabError> {
     let header = ["case", "configuration", "seconds", "error_ms"];
     let Some(mut csv) = context.csv("errors.csv", &header)? else {
         return Ok(());
@@ -282,13 +279,13 @@ fn write_courses(
         let Some(repeat) = repeats.first() else {
             continue;
         };
-        for (name, course) in [
+        for (name, trace) in [
             ("theirs", repeat.theirs.as_ref()),
             ("ours", Some(&repeat.ours)),
         ] {
-            for (at, error) in course
+            for (at, error) in trace
                 .iter()
-                .flat_map(|course| course.errors.iter().step_by(5))
+                .flat_map(|trace| trace.errors.iter().step_by(5))
             {
                 let (at, error) = (format!("{at:.2}"), format!("{error:.4}"));
                 csv.line(&[case.name.as_str(), name, &at, &error])?;
@@ -337,8 +334,8 @@ fn plots(context: &RunContext, measured: &[(&Case, Vec<Measured>)]) -> Vec<Plot>
         ),
     }];
     let differences = |(case, repeats): &&&(&Case, Vec<Measured>)| {
-        let course = repeats.first()?.theirs.as_ref()?;
-        let judged = course.differences.iter().enumerate().skip(SKIPPED_CYCLES);
+        let trace = repeats.first()?.theirs.as_ref()?;
+        let judged = trace.differences.iter().enumerate().skip(SKIPPED_CYCLES);
         let points = judged.map(|(cycle, ms)| (cycle as f64, *ms)).collect();
         let number = case.number("experiment");
         let shown = [2.0, 5.0, 6.0].contains(&number);
@@ -352,7 +349,7 @@ fn plots(context: &RunContext, measured: &[(&Case, Vec<Measured>)]) -> Vec<Plot>
         log_y: false,
         data: Data::Lines(plain.iter().filter_map(differences).collect()),
     });
-    let course = |name: &str, of: &[(&str, &Course)], title: String, most: f64| Plot {
+    let trace = |name: &str, of: &[(&str, &ClockTrace)], title: String, most: f64| Plot {
         name: name.into(),
         title,
         x: "seconds".into(),
@@ -360,8 +357,8 @@ fn plots(context: &RunContext, measured: &[(&Case, Vec<Measured>)]) -> Vec<Plot>
         log_y: false,
         data: Data::Lines(
             of.iter()
-                .map(|(name, course)| {
-                    let points = course.errors.iter().step_by(5);
+                .map(|(name, trace)| {
+                    let points = trace.errors.iter().step_by(5);
                     let shown = points.filter(|(at, e)| *at <= most && e.abs() < 50.0);
                     (name.to_string(), shown.copied().collect())
                 })
@@ -376,7 +373,7 @@ fn plots(context: &RunContext, measured: &[(&Case, Vec<Measured>)]) -> Vec<Plot>
             lines.reverse();
             let name = format!("step-{}", case.text("link.profile"));
             let title = format!("True error of the clock, {}", case.name.replace('/', ", "));
-            plots.push(course(&name, &lines, title, f64::INFINITY));
+            plots.push(trace(&name, &lines, title, f64::INFINITY));
         }
     }
     plots

@@ -21,13 +21,13 @@ use crate::error::LabError;
 use crate::experiment::RunContext;
 use crate::parameters::Case;
 use crate::real_room::RealRoom;
-use crate::samples::{self, Counts, Course};
+use crate::samples::{self, Counts, TimeSeries};
 use crate::stats::Samples;
 use crate::testmatch::{OPENER, network_name};
 
 /// One match, played from the beginning.
 struct Played {
-    course: Course,
+    course: TimeSeries,
     /// From input to execution, in ms.
     delays: Samples,
     /// Ticks of a turn and between its end and its first tick, at the end, on the host.
@@ -91,7 +91,7 @@ fn write(
     context: &RunContext,
     case: &Case,
     suffix: &str,
-    course: Option<&Course>,
+    course: Option<&TimeSeries>,
 ) -> Result<(), LabError> {
     let (players, entities) = (case.number("players"), case.number("entities"));
     let name = samples::name("dl", network_name(case), players, entities, suffix);

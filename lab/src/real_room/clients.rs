@@ -13,7 +13,7 @@ use samestep_session::MatchEvent;
 use samestep_sync::{Length, LockstepConfig};
 
 use super::{Game, LOCALHOST, Player, RealRoom, TICK, counts, cpu_seconds, has_played};
-use crate::samples::{Counts, Course};
+use crate::samples::{Counts, TimeSeries};
 
 /// Time between two clients that begin to join.
 const JOIN_EVERY: Duration = Duration::from_millis(3);
@@ -192,7 +192,7 @@ fn say(said: &mut String, client: usize, second: u32, counts: &Counts) {
 }
 
 /// Reads the output of a process of clients; returns its CPU seconds.
-pub(super) fn read(lines: &[String], course: &mut Course) -> Result<f64, String> {
+pub(super) fn read(lines: &[String], course: &mut TimeSeries) -> Result<f64, String> {
     let mut cpu = None;
     for line in lines {
         let garbled = || format!("a process of clients said: {line}");

@@ -7,8 +7,8 @@ use samestep_proto::Machine;
 use samestep_session::{JoinTo, Role, Session, SessionConfig};
 use samestep_sim::{NodeId, Pace, ReceiveTime, Testbed};
 
-use super::course::Course;
 use super::cycles::{CycleConfig, CycleProgram};
+use super::trace::ClockTrace;
 
 /// A client and a server.
 pub struct Duo {
@@ -33,31 +33,31 @@ const OFFSETS: Duration = Duration::from_secs(36_000);
 
 impl Duo {
     /// Runs it with the session's own clock, both programs reading on arrival.
-    pub fn run_ours(&self, seed: u64) -> Course {
+    pub fn run_ours(&self, seed: u64) -> ClockTrace {
         let (mut testbed, [server, client]) = self.testbed(seed);
         start(&mut testbed, server, Role::Host);
         let to = JoinTo::new(testbed.address(server));
         start(&mut testbed, client, Role::Client(to));
-        let mut course = Course::default();
+        let mut trace = ClockTrace::default();
         let mut next_cycle = Duration::ZERO;
         while testbed.now() < self.length {
             let at = testbed.now();
             while testbed.next(at + LOOK).is_some() {}
             let joined = testbed.machine(client).is_some_and(|c| c.me().is_some());
             let time = |node| testbed.machine(node)?.time(testbed.local(node));
-            course.compare(testbed.now(), joined, time(server), time(client));
+            trace.compare(testbed.now(), joined, time(server), time(client));
             let clock = testbed.machine(client).and_then(Session::clock);
             if let Some(clock) = clock.filter(|_| at >= next_cycle) {
                 next_cycle = at + self.interval;
                 let difference = clock.difference(testbed.local(client));
-                course.differences.push(difference * 1e3);
+                trace.differences.push(difference * 1e3);
             }
         }
-        course
+        trace
     }
 
     /// Runs it with published cycles, both programs reading once a frame.
-    pub fn run_published(&self, cycles: &CycleConfig, seed: u64) -> Course {
+    pub fn run_published(&self, cycles: &CycleConfig, seed: u64) -> ClockTrace {
         let (mut testbed, [server, client]) = self.testbed(seed);
         let epoch = testbed.local(server);
         let to = JoinTo::new(testbed.address(server));
@@ -66,7 +66,7 @@ impl Duo {
                 CycleProgram::new(now, settings(), cycles, role, epoch, seed)
             });
         }
-        let mut course = Course::default();
+        let mut trace = ClockTrace::default();
         let (mut answered, mut next_hitch, mut next_cycle) = (0, Duration::ZERO, Duration::ZERO);
         while testbed.now() < self.length {
             let at = testbed.now();
@@ -81,23 +81,23 @@ impl Duo {
             let program = |node| testbed.machine(node).expect("both run");
             let joined = program(client).session().me().is_some();
             let time = |node| program(node).time(testbed.local(node));
-            course.compare(testbed.now(), joined, time(server), time(client));
+            trace.compare(testbed.now(), joined, time(server), time(client));
             match program(client).last_cycle() {
                 Some(cycle) if cycle.number >= answered => {
                     answered = cycle.number + 1;
                     let difference = if cycle.applied { cycle.difference } else { 0.0 };
-                    course.differences.push(difference * 1e3);
-                    course.round_trips.push(cycle.rtt.as_secs_f64() * 1e3);
+                    trace.differences.push(difference * 1e3);
+                    trace.round_trips.push(cycle.rtt.as_secs_f64() * 1e3);
                 }
                 // Until the first answer there is nothing to correct.
                 None if at >= next_cycle => {
                     next_cycle = at + self.interval;
-                    course.differences.push(0.0);
+                    trace.differences.push(0.0);
                 }
                 _ => {}
             }
         }
-        course
+        trace
     }
 
     /// The server and the client, with their clocks and what lies between them.
@@ -155,7 +155,7 @@ pub struct Mesh {
 
 impl Mesh {
     /// Runs it. The errors are the differences between any two peers.
-    pub fn run(&self, seed: u64) -> Course {
+    pub fn run(&self, seed: u64) -> ClockTrace {
         let mut rng = Rng::stream(seed, 2);
         let mut testbed: Testbed<Session> = Testbed::new(rng.next_u64());
         let nodes: Vec<NodeId> = (0..self.peers).map(|_| testbed.add_node()).collect();
@@ -176,7 +176,7 @@ impl Mesh {
         for node in &nodes[1..] {
             start(&mut testbed, *node, Role::Peer(to.clone()));
         }
-        let mut course = Course::default();
+        let mut trace = ClockTrace::default();
         while testbed.now() < self.length {
             let at = testbed.now();
             while testbed.next(at + LOOK).is_some() {}
@@ -184,7 +184,7 @@ impl Mesh {
             for (index, node) in nodes.iter().enumerate() {
                 let session = testbed.machine(*node).expect("everyone runs");
                 if let Some(time) = session.time(testbed.local(*node)) {
-                    course.look(index, time);
+                    trace.look(index, time);
                     times.push(time.as_secs_f64());
                 }
             }
@@ -192,10 +192,10 @@ impl Mesh {
                 for (index, a) in times.iter().enumerate() {
                     let pairs = times[..index].iter().map(|b| (a - b) * 1e3);
                     let at = testbed.now().as_secs_f64();
-                    course.errors.extend(pairs.map(|error| (at, error)));
+                    trace.errors.extend(pairs.map(|error| (at, error)));
                 }
             }
         }
-        course
+        trace
     }
 }

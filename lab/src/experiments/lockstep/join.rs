@@ -9,7 +9,7 @@ use crate::experiment::{Experiment, Findings, Metric, RunContext};
 use crate::link::{self, percent_label};
 use crate::parameters::{Case, Key};
 use crate::plot::{Data, Plot};
-use crate::samples::Course;
+use crate::samples::TimeSeries;
 use crate::stats::Samples;
 use crate::testmatch::{
     CHECK_EVERY, CPU_NS_PER_ENTITY, DELAY, ENTITIES, OPENER, PLAYERS, SETTLING_S, TICK, TOPOLOGY,
@@ -71,7 +71,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 const AFTER: Duration = Duration::from_secs(3);
 
 struct Measured {
-    course: Course,
+    course: TimeSeries,
     in_step: Duration,
     acts: Duration,
     pause: Duration,

@@ -13,7 +13,7 @@ use crate::experiment::{Experiment, Findings, Metric, RunContext};
 use crate::link::{self, percent_label};
 use crate::parameters::{Case, Domain, Key, plain};
 use crate::plot::{Data, Plot};
-use crate::samples::Course;
+use crate::samples::TimeSeries;
 use crate::stats::Samples;
 use crate::testmatch::{
     CHECK_EVERY, CPU_NS_PER_ENTITY, DELAY, ENTITIES, Notice, OPENER, PLAYERS, SETTLING_S, TICK,
@@ -104,7 +104,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 const AFTER: Duration = Duration::from_secs(3);
 
 struct Measured {
-    course: Course,
+    course: TimeSeries,
     found_checks: f64,
     found: Duration,
     repair: Option<Duration>,

@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::deterministic::{DeterministicMatch, DeterministicModel};
 use crate::experiment::Metric;
 use crate::parameters::Case;
-use crate::samples::{Counts, Course};
+use crate::samples::{Counts, TimeSeries};
 use crate::stats::Samples;
 use crate::testmatch::ScriptedGame;
 
@@ -113,7 +113,7 @@ pub(super) const METRICS: &[Metric] = &[
 
 /// One match after settling.
 pub(super) struct Played {
-    pub(super) course: Course,
+    pub(super) course: TimeSeries,
     own_ticks: Samples,
     own_ms: Samples,
     others_ms: Samples,

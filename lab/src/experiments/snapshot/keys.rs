@@ -7,7 +7,7 @@ use crate::error::LabError;
 use crate::experiment::RunContext;
 use crate::link;
 use crate::parameters::{Case, Domain, Key};
-use crate::samples::{self, Course};
+use crate::samples::{self, TimeSeries};
 use crate::testmatch::{MatchConfig, network_name, uplink_bps};
 
 /// How often the state is told of.
@@ -58,7 +58,11 @@ pub fn setting(case: &Case) -> Result<Setting, LabError> {
 }
 
 /// Writes the samples of a case's first repeat under the name that the published scheme gives it.
-pub fn write(context: &RunContext, case: &Case, course: Option<&Course>) -> Result<(), LabError> {
+pub fn write(
+    context: &RunContext,
+    case: &Case,
+    course: Option<&TimeSeries>,
+) -> Result<(), LabError> {
     let (players, entities) = (case.number("players"), case.number("entities"));
     let suffix = link::bad_suffix(case);
     let name = samples::name("sl", network_name(case), players, entities, &suffix);

@@ -6,7 +6,7 @@ use samestep_sim::NodeId;
 use samestep_sync::{Model, SentStats, Snapshot, SnapshotConfig, StateSync, StateSyncConfig};
 
 use crate::display::{DisplayMatch, Seen, Viewer};
-use crate::samples::{Counts, Course};
+use crate::samples::{Counts, TimeSeries};
 use crate::stats::Samples;
 use crate::testmatch::{MatchConfig, OPENER, ScriptedGame, TICK, script_of};
 
@@ -67,7 +67,7 @@ pub struct Played {
     /// What was seen.
     pub seen: Seen,
     /// What everyone counted each second.
-    pub course: Course,
+    pub course: TimeSeries,
     /// Wire bytes a second to each client, and from it.
     pub down: Samples,
     pub up: Samples,
@@ -105,7 +105,7 @@ pub fn play<G: ScriptedGame, M: Authority + 'static>(
     let (config, drawing) = (setting.room.clone(), setting.drawing);
     let mut room = DisplayMatch::open(config, drawing, seed, game, script, model);
     room.begin(players.into())?;
-    let mut course = Course::default();
+    let mut course = TimeSeries::default();
     for second in 0..setting.settling {
         sample(&room, second, &mut course);
         room.play_until(seconds(second + 1))?;
@@ -134,7 +134,7 @@ fn seconds(count: u32) -> Duration {
 fn sample<G: ScriptedGame, M: Authority>(
     room: &DisplayMatch<G, M>,
     second: u32,
-    course: &mut Course,
+    course: &mut TimeSeries,
 ) {
     for node in room.nodes() {
         let counts = Counts {
@@ -168,7 +168,7 @@ fn sum_up<G: ScriptedGame, M: Authority>(
     setting: &Setting,
     room: &DisplayMatch<G, M>,
     before: Totals,
-    course: Course,
+    course: TimeSeries,
     seen: Seen,
 ) -> Played {
     let length = f64::from((setting.seconds - setting.settling).max(1));

@@ -6,7 +6,7 @@ use crate::stats::Samples;
 
 /// One run of one clock.
 #[derive(Clone, Debug, Default)]
-pub struct Course {
+pub struct ClockTrace {
     /// When the client was in the room, in seconds.
     pub joined: Option<f64>,
     /// Seconds since the beginning, and milliseconds by which the clock was ahead of the truth.
@@ -26,7 +26,7 @@ const USABLE_MS: f64 = 5.0;
 /// For how long the error has to stay below to count.
 const STAYS: f64 = 5.0;
 
-impl Course {
+impl ClockTrace {
     /// Notes what a member's clock shows.
     pub fn look(&mut self, member: usize, shown: Duration) {
         self.shown
@@ -80,23 +80,23 @@ mod tests {
 
     #[test]
     fn usable_is_when_it_stays_so() {
-        let mut course = Course::default();
+        let mut trace = ClockTrace::default();
         for i in 0..200 {
             let at = f64::from(i) * 0.1;
             let error = if i < 10 || i == 30 { 9.0 } else { -1.0 };
-            course.errors.push((at, error));
+            trace.errors.push((at, error));
         }
-        assert!((course.usable().unwrap() - 3.1).abs() < 1e-9);
-        course.errors.truncate(40);
-        assert_eq!(course.usable(), None);
+        assert!((trace.usable().unwrap() - 3.1).abs() < 1e-9);
+        trace.errors.truncate(40);
+        assert_eq!(trace.usable(), None);
     }
 
     #[test]
     fn steps_back_are_counted_per_member() {
-        let mut course = Course::default();
+        let mut trace = ClockTrace::default();
         for (member, ms) in [(0, 10), (1, 5), (0, 9), (1, 6), (0, 9)] {
-            course.look(member, Duration::from_millis(ms));
+            trace.look(member, Duration::from_millis(ms));
         }
-        assert_eq!(course.backwards, 1);
+        assert_eq!(trace.backwards, 1);
     }
 }
