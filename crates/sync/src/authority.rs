@@ -1,8 +1,13 @@
-//! The engine of models in which one program is right: it simulates, the others are shown what they may see.
+//! The engine of client-server models: one program, the authority, simulates and decides; the others are sent what they may see.
 //!
-//! The authority simulates every tick when it is due by the common clock, with what it has heard until then. Every few ticks it publishes
-//! the state, and tells everyone what has changed since what they confirmed. Those who follow act some time ahead, so that what they do
-//! arrives just before its tick; between that and what they are told they simulate themselves, or draw what they know a little later.
+//! The authority simulates every tick when it is due by the common clock, with the inputs that have arrived by then. Every few ticks it publishes
+//! a snapshot, and sends every client what has changed since the snapshot that the client has acknowledged (delta compression, in `stream`), as far
+//! as the client may see it (interest management, [`Interest`](crate::Interest)). Clients give inputs some time ahead of the authority, so that
+//! they arrive just before their tick. From the acknowledged state up to that time a client either simulates itself (client-side prediction, with
+//! server reconciliation in `predict`), or draws snapshots a little later (snapshot interpolation through a jitter buffer).
+//!
+//! Client-side prediction, server reconciliation and lag compensation follow Yahn W. Bernier, *Latency Compensating Methods in Client/Server In-game
+//! Protocol Design and Optimization*, 2001; Gabriel Gambetta, *Fast-Paced Multiplayer*, explains them step by step.
 
 mod begin;
 mod client;
@@ -29,14 +34,14 @@ use kinds::Kinds;
 use message::Message;
 pub(crate) use settings::{Prediction, Settings};
 
-/// What an authority has sent so far.
+/// Counts what an authority has sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct SentStats {
     /// Messages, to all together.
     pub messages: u64,
     /// Their bytes.
     pub bytes: u64,
-    /// Rows that were told of, to all together.
+    /// Rows in those messages, to all together.
     pub rows: u64,
     /// The bytes they took.
     pub row_bytes: u64,
@@ -47,7 +52,7 @@ pub struct SentStats {
 pub(crate) struct Engine {
     context: Context,
     role: Role,
-    /// Whether who is there has changed since the side was told.
+    /// Whether the roster has changed since the role was given it.
     roster_changed: bool,
     /// A state that came as a message.
     state: Option<Vec<u8>>,
@@ -131,7 +136,7 @@ impl Engine {
                 Role::Host(host) => host.input(player, input),
                 Role::Guest(guest) => guest.input(player, input),
             };
-        // What is refused is no reason to do anything now: it may be offered again with every call.
+        // A refused input wakes nobody: a caller may offer it again with every call.
         match taken {
             true => self.context.wake_at(now),
             false => self.context.inputs_refused += 1,
@@ -139,7 +144,7 @@ impl Engine {
         taken
     }
 
-    /// Sees to it that this program does what is its part.
+    /// Becomes host or guest, whichever the roster says.
     fn prepare(&mut self, now: Duration, world: &mut dyn World) {
         let rate = world.ticks_per_second().max(1);
         self.context.tick_time = Duration::from_nanos(1_000_000_000 / u64::from(rate));

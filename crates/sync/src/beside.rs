@@ -1,4 +1,6 @@
 //! Two models side by side, each with its part of a game.
+//!
+//! It is kept for games in which every peer owns its movement while one host decides the rules: one part for each.
 
 mod both;
 mod either;

@@ -1,4 +1,4 @@
-//! Check values of a state.
+//! Checksums of a state.
 
 use crate::entities::EntityId;
 use crate::record::Record;

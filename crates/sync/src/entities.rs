@@ -110,7 +110,7 @@ impl Wire for EntityId {
 /// An ordered collection of entities.
 ///
 /// The rows lie side by side in one order, which is part of the state: iteration is fast and the same everywhere. Ids are
-/// found in constant time. It remembers which chunks of 64 rows were touched since the last check value, so change single rows with
+/// found in constant time. It remembers which chunks of 64 rows were touched since the last checksum, so change single rows with
 /// [`get_mut`](Self::get_mut) if few change, and the whole slice if many do.
 ///
 /// ```
@@ -131,7 +131,7 @@ pub struct Entities<T> {
     index: Index,
     /// The number of the next entity.
     next: u32,
-    /// The check value of each chunk, and which of them are out of date.
+    /// The checksum of each chunk, and which of them are out of date.
     digests: Vec<u64>,
     touched: Touched,
 }

@@ -1,4 +1,4 @@
-//! What a program may see of a game that only the authority knows whole.
+//! Interest management: what a program may see of a game that only the authority knows whole, and how often it is sent.
 
 use crate::Schema;
 

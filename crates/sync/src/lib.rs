@@ -55,7 +55,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! From the one description come check values, differences in words, exact encodings, save games, replays, repairs, and what is streamed to others.
+//! From the one description come checksums, differences in words, exact encodings, save games, replays, repairs, and what is streamed to others.
 //!
 //! # Models
 //!

@@ -256,7 +256,7 @@ pub struct DesyncReport {
     pub peer: PeerId,
     /// The check that showed it.
     pub tick: Tick,
-    /// The first difference: entity, field, both values. `None` while only the check values are known.
+    /// The first difference: entity, field, both values. `None` while only the checksums are known.
     pub difference: Option<Difference>,
     /// A recording that plays from the last check at which all was well to this one; only on the peer that differed.
     pub bundle: Option<Vec<u8>>,

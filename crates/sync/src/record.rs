@@ -71,7 +71,7 @@ pub trait Record: Clone + 'static {
     /// Reads what [`store`](Self::store) wrote, or says which cell holds what it cannot.
     fn load(cells: &[u64]) -> Result<Self, InvalidCell>;
 
-    /// Folds the value into a check value.
+    /// Folds the value into a checksum.
     fn digest(&self, digest: &mut Digest);
 }
 

@@ -7,7 +7,7 @@ use crate::table::{RestoreError, Rows, Schema, SchemaBuilder, Table};
 
 /// The whole state of a game: a struct of collections and plain fields.
 ///
-/// Derive it with [`#[derive(Replicate)]`](derive@crate::Replicate). From the one description come check values, the
+/// Derive it with [`#[derive(Replicate)]`](derive@crate::Replicate). From the one description come checksums, the
 /// place of a difference, transfer and save games.
 ///
 /// ```
@@ -93,7 +93,7 @@ pub trait Replicate: Part {
         summary.finish().0
     }
 
-    /// The check values of all parts; the root of it is the [`checksum`](Self::checksum).
+    /// The checksums of all parts; the root of it is the [`checksum`](Self::checksum).
     fn tree(&mut self) -> ChecksumTree {
         let mut summary = StateDigest::of_tree();
         self.digest_part(&mut summary);
@@ -128,7 +128,7 @@ pub trait Part: Clone + 'static {
     /// Becomes the same as `from`, in its own memory.
     fn assign_part(&mut self, from: &Self);
 
-    /// Adds its check values.
+    /// Adds its checksums.
     fn digest_part(&mut self, summary: &mut StateDigest);
 }
 
@@ -243,7 +243,7 @@ impl<T: Record> Part for T {
     }
 }
 
-/// A list of rows without ids, in its order. Its check value is computed anew each time.
+/// A list of rows without ids, in its order. Its checksum is computed anew each time.
 impl<T: Record> Part for Vec<T> {
     fn describe_part(name: &str, schema: &mut SchemaBuilder) {
         schema.add_kind::<T>(name, false);
@@ -283,7 +283,7 @@ impl<T: Record> Part for Vec<T> {
     }
 }
 
-/// Rows with ids, in their order. Check values of what was not touched are kept.
+/// Rows with ids, in their order. Checksums of what was not touched are kept.
 impl<T: Record> Part for Entities<T> {
     fn describe_part(name: &str, schema: &mut SchemaBuilder) {
         schema.add_kind::<T>(name, true);

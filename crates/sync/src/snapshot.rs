@@ -1,4 +1,4 @@
-//! Snapshot interpolation: the authority simulates, everyone else sees what it sees a little later.
+//! Snapshot interpolation: the authority simulates, clients draw its snapshots a little later.
 
 use core::fmt;
 use core::time::Duration;
@@ -20,7 +20,7 @@ const LEAST_BUDGET: u32 = 32_000;
 /// The model for many players and things: only the authority simulates, and shows everyone what they may see.
 ///
 /// Every few ticks the state is put on the grid that its description declares, and what has changed since what somebody has confirmed
-/// travels to it, unreliably and in messages that can each be understood alone: what is lost is said again with the next. What a player may not
+/// travels to it (delta compression), unreliably and in messages that can each be decoded alone: what is lost comes with the next. What a player may not
 /// see ([`Simulation::interest`](crate::Simulation::interest)) is never sent.
 ///
 /// Those who follow draw what they know a little later ([`Status::interpolation_delay`]), so that there is always something to move towards; how much

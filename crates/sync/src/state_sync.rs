@@ -1,4 +1,4 @@
-//! State synchronisation: the authority is right, and nobody waits for it.
+//! State synchronisation: the authority decides, and clients predict (client-side prediction with server reconciliation; lag compensation for shots).
 
 use core::fmt;
 use core::time::Duration;
@@ -17,11 +17,11 @@ const MAX_WINDOW: u64 = 120;
 /// The model of most action games: the authority simulates and is right; everyone simulates ahead of it, so that one's own inputs take effect
 /// at once.
 ///
-/// What travels is as with [`Snapshot`](crate::Snapshot), but exact. When what was simulated here is not what the authority says of the same
-/// tick, the world goes back to that, and simulates again what followed; [`Match::shown`](https://docs.rs/samestep) glides over the difference. Rows
+/// Snapshots travel as with [`Snapshot`](crate::Snapshot), but exact. Where the predicted state of a tick differs from the authority's, the world is
+/// reconciled: it continues from the authority's state and resimulates the ticks since; [`Match::shown`](https://docs.rs/samestep) glides over the difference. Rows
 /// that declare an `owner` are drawn as [`RemotePlayers`] says if they are another player's.
 ///
-/// A shot is judged by what the shooter saw ([`Simulation::step_lag_compensated`](crate::Simulation::step_lag_compensated)): the authority goes back to what was
+/// Lag compensation: a shot is judged by what the shooter saw ([`Simulation::step_lag_compensated`](crate::Simulation::step_lag_compensated)): the authority goes back to what was
 /// drawn there, as far as the round trip that it measures itself is within [`compensation`](StateSyncConfig::compensation). Beyond that it
 /// judges by the present, and who shoots is told to show how far to aim ahead ([`Status::beyond_lag_compensation`]).
 ///
@@ -52,7 +52,7 @@ pub struct StateSyncConfig {
     /// The round trip up to which a shot is judged by what the shooter saw; the delay with which it sees others comes on top. Default
     /// 150 ms; `None` for never.
     pub compensation: Option<Duration>,
-    /// Ticks simulated ahead of what is known at most. Whoever hears nothing for longer stands still. Default 30.
+    /// The maximum number of ticks predicted ahead of the newest snapshot. A client that receives nothing for longer stalls. Default 30.
     pub window: u64,
 }
 

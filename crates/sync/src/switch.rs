@@ -35,7 +35,7 @@ const IN_ADVANCE: Duration = Duration::from_millis(100);
 ///
 /// The authority changes it, [by hand](Self::to) or by a [policy](Self::with_policy), in a hosted room. A change is announced for one tick: all
 /// come to that tick with the model before, and go on from there with the next. Nobody's state is sent where it is the same everywhere anyway; else
-/// everyone takes over the authority's. What a player did and had not taken effect by then is said again, and takes effect once, in its order.
+/// everyone takes over the authority's. Inputs that had not taken effect by then are given to the next model, and take effect once, in their order.
 ///
 /// Everyone has to give the same choices.
 ///
@@ -69,7 +69,7 @@ pub struct Switch {
     running: Box<dyn SwitchableModel>,
     /// When it began.
     since: Duration,
-    /// The change that ends it.
+    /// The announced change that ends the epoch.
     change: Option<PlannedChange>,
     /// At the authority: models of epochs that not everyone has left.
     before: Vec<PreviousModel>,
@@ -98,9 +98,9 @@ pub struct Switch {
     handover: Option<Handover>,
     /// At a guest: not before this is the authority asked to be handed an epoch; `None` while it need not be.
     next_ask: Option<Duration>,
-    /// Check value of the state where the epoch began, until it is compared.
+    /// Checksum of the state where the epoch began, until it is compared.
     began: Option<u64>,
-    /// Nothing is said again before the authority has told what took effect.
+    /// Inputs are not given again before the authority has reported which took effect.
     quiet: bool,
     outbox: VecDeque<Outgoing>,
     events: VecDeque<ModelEvent>,
@@ -216,7 +216,7 @@ impl Switch {
         })
     }
 
-    /// Has the authority ask this once a second which model to go on with. What it says while a change is under way is not heard.
+    /// Has the authority ask this policy once a second which model to continue with. Its answers while a change is under way are ignored.
     pub fn with_policy(mut self, decide: SwitchPolicy) -> Switch {
         self.policy = Some(Policy::new(decide));
         self
@@ -227,7 +227,7 @@ impl Switch {
         self.which
     }
 
-    /// How many changes this program has gone through, or been told of when it joined.
+    /// How many changes this match has gone through.
     pub fn changes(&self) -> u64 {
         self.epoch
     }
@@ -258,6 +258,11 @@ impl Switch {
             others,
             Delivery::ReliableOrdered,
             &Message::PlannedChange { epoch, change },
+        );
+        tracing::info!(
+            tick = change.tick.0,
+            model = self.choices[choice].kind().name,
+            "change of model announced"
         );
         self.accept_change(now, change);
         true

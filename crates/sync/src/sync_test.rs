@@ -205,7 +205,7 @@ impl Place {
         let difference = ours.ok().and_then(|ours| ours.first_difference(&theirs));
         self.mismatch(match difference {
             Some(difference) => MismatchKind::Field(Box::new(difference)),
-            None => MismatchKind::Unreadable("the check values differ, the fields do not".into()),
+            None => MismatchKind::Unreadable("the checksums differ, the fields do not".into()),
         })
     }
 }
@@ -243,7 +243,7 @@ pub struct SyncTestReport {
     pub again: u64,
     /// How often the state went through bytes.
     pub through_bytes: u64,
-    /// Check value of the last state: to be compared between machines.
+    /// Checksum of the last state: to be compared between machines.
     pub checksum: u64,
     /// A field that was no number, if there was one.
     pub not_a_number: Option<NotANumber>,
@@ -267,7 +267,7 @@ impl fmt::Display for SyncTestReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{} ticks agree, {} simulated again, {} times through bytes, check value {:016x}",
+            "{} ticks agree, {} simulated again, {} times through bytes, checksum {:016x}",
             self.ticks, self.again, self.through_bytes, self.checksum
         )?;
         match &self.not_a_number {

@@ -37,16 +37,16 @@ pub trait World {
         loaded
     }
 
-    /// Check value of the present state: equal states have equal ones, different states hardly ever.
+    /// Checksum of the present state: equal states have equal ones, different states hardly ever.
     fn checksum(&mut self) -> u64;
 
-    /// Check value of a state that was kept.
+    /// Checksum of a state that was kept.
     fn checksum_at(&mut self, saved: Tick) -> Option<u64>;
 
-    /// The state at `tick` is known to have this check value everywhere: replays are verified by it.
+    /// The state at `tick` is known to have this checksum everywhere: replays are verified by it.
     fn record_checksum(&mut self, tick: Tick, checksum: u64);
 
-    /// Check values of the parts of a state that was kept.
+    /// Checksums of the parts of a state that was kept.
     fn checksum_tree_at(&mut self, saved: Tick) -> Option<ChecksumTree>;
 
     /// Parts of a state that was kept, exactly; with no parts named, all of it.

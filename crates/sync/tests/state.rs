@@ -204,7 +204,7 @@ fn every_cell_bears_on_the_check_value() {
     let table = table(&original);
     let expected = original.clone().checksum();
     let mut seen = std::collections::BTreeSet::new();
-    // Changed here and there through the typed state, because a table has no check value of its own.
+    // Changed here and there through the typed state, because a table has no checksum of its own.
     for n in (0..original.units.len()).step_by(3) {
         let id = original.units.ids()[n];
         for change in 0..8 {

@@ -28,7 +28,7 @@ impl Engine {
         self.context.wake_at(now);
     }
 
-    /// What somebody may not have heard yet of what happened, for its model.
+    /// An update with all events that a client may not have received yet.
     pub(crate) fn farewell(&self, peer: PeerId) -> Vec<u8> {
         let mut out = Vec::new();
         if let Role::Host(host) = &self.role
@@ -49,14 +49,14 @@ impl Engine {
         out
     }
 
-    /// Somebody will have the checkpoint that was made for it before it hears of anything else.
+    /// The checkpoint made for a client reaches it before anything else does: it counts as acknowledged.
     pub(crate) fn trust(&mut self, peer: PeerId) {
         if let Role::Host(host) = &mut self.role {
             host.trust(peer);
         }
     }
 
-    /// Whether what is drawn has come to a tick.
+    /// Whether what is drawn has reached a tick.
     pub(crate) fn has_shown(&mut self, now: Duration, tick: Tick) -> bool {
         match &mut self.role {
             Role::Guest(guest) if self.context.settings.prediction.is_none() => {
@@ -67,7 +67,7 @@ impl Engine {
         }
     }
 
-    /// Tells the game everything that is known to have happened.
+    /// Delivers all events to the game.
     pub(crate) fn finish(&mut self, world: &mut dyn World) {
         if let Role::Guest(guest) = &mut self.role {
             guest.deliver_all_events(world);

@@ -1,4 +1,4 @@
-//! What an authority knows of somebody who follows.
+//! The authority's record of one client: its inputs, its events, its budget.
 
 use core::time::Duration;
 use std::collections::{BTreeMap, VecDeque};
@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, VecDeque};
 use super::message::{EventBatch, InputEntry, TickEvents};
 use crate::{Member, PlayerId, Scene, Tick, ViewTime};
 
-/// Inputs of a player that wait at most.
+/// The maximum number of a player's inputs that wait.
 pub(super) const MAX_WAITING: usize = 128;
 /// Inputs for ticks farther ahead than this are refused: nobody needs to be so early.
 const MAX_AHEAD: u64 = 240;
@@ -24,18 +24,18 @@ const BURST: u64 = 1500;
 /// Bytes for which it is worth to send a packet.
 const WORTH: usize = 200;
 
-/// What a snapshot may take.
+/// The bytes that a snapshot may take.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Budget {
-    /// All there is to say will fit.
+    /// The whole snapshot fits.
     Unlimited,
     /// So many bytes.
     Bytes(usize),
-    /// Nothing, before it has been saved for.
+    /// Nothing yet: the allowance is not worth a packet.
     Wait,
 }
 
-/// What a player does, and when.
+/// An input and the tick it is due in.
 #[derive(Clone, Debug)]
 pub(super) struct Due {
     pub tick: Tick,
@@ -43,7 +43,7 @@ pub(super) struct Due {
     pub view_time: Option<ViewTime>,
 }
 
-/// What a player does from some tick on, in order.
+/// A player's inputs in the order they were given.
 #[derive(Debug, Default)]
 pub(super) struct Queue(VecDeque<Due>);
 
@@ -57,7 +57,7 @@ impl Queue {
         true
     }
 
-    /// What is done in a tick. What came too late for its own is done as well, or waits for the next if it cannot be.
+    /// The input of a tick. Inputs that came too late for their own tick are merged into it, or wait for the next if they cannot be.
     pub(super) fn take(&mut self, tick: Tick, scene: &dyn Scene) -> Option<Due> {
         let is_due = |due: &Due| due.tick <= tick;
         self.0.front().filter(|due| is_due(due))?;
@@ -77,24 +77,24 @@ impl Queue {
     }
 }
 
-/// Somebody who follows.
+/// A client.
 #[derive(Debug)]
 pub(super) struct Client {
     pub epoch: u8,
     pub incarnation: u64,
     pub players: Vec<PlayerId>,
     pub watches: bool,
-    /// There and back, as measured here.
+    /// The round trip as measured here.
     pub round_trip: Duration,
     pub loss: u8,
-    /// Numbers of the parts it was given to begin with, until it has said that it knows them.
+    /// Numbers of the parts of the whole state that it was sent, until it has acknowledged them.
     pub given: Option<(u32, u32)>,
     pub queues: BTreeMap<PlayerId, Queue>,
-    /// Inputs before this number were heard.
+    /// Inputs before this number have been received.
     pub acknowledged: u64,
-    /// What it said for a tick came so much before that, in µs: the least since it was told.
+    /// The minimum time in µs by which its inputs were early since the last report to it, and the tick they were for.
     pub slack: Option<(Tick, i64)>,
-    /// Events it has not confirmed, and from which tick on it wants them.
+    /// Events it has not acknowledged, and the tick they begin at.
     events: VecDeque<(Tick, usize, Vec<u8>)>,
     pub events_since: Tick,
     /// How far in the past others were drawn there when it did something last, in ticks, and when that was.
@@ -129,7 +129,7 @@ impl Client {
         }
     }
 
-    /// It says what its players do; `next` is the tick that is simulated next. Returns how much of it was refused.
+    /// Queues its inputs; `next` is the tick that is simulated next. Returns how many were refused.
     pub(super) fn handle_inputs(
         &mut self,
         next: Tick,
@@ -158,15 +158,15 @@ impl Client {
         refused
     }
 
-    /// Something it said for a tick came so much before that.
+    /// Inputs for a tick arrived this much before it was due.
     pub(super) fn on_slack(&mut self, tick: Tick, us: i64) {
         if self.slack.is_none_or(|(_, least)| us < least) {
             self.slack = Some((tick, us));
         }
     }
 
-    /// Whether it can have seen this when it did what it does in `tick`: what is drawn moves on evenly, so whoever claims to have seen now this
-    /// and now that does not tell the truth.
+    /// Whether its view time is consistent with earlier ones: the time that is drawn moves on evenly, so a client whose claims jump back and forth is
+    /// lying.
     pub(super) fn may_see(&mut self, tick: Tick, view_time: &ViewTime) -> bool {
         let between = view_time.after.since(view_time.before) as f64
             * f64::from(view_time.fraction)
@@ -183,7 +183,7 @@ impl Client {
         differs.abs() <= may_differ
     }
 
-    /// Something happened that it may know of.
+    /// Queues the events of a tick that it may know of.
     pub(super) fn on_events(&mut self, tick: Tick, count: usize, bytes: Vec<u8>) {
         if self.events.len() == MAX_EVENT_TICKS {
             self.events.pop_front();
@@ -191,7 +191,7 @@ impl Client {
         self.events.push_back((tick, count, bytes));
     }
 
-    /// It knows what happened before a tick.
+    /// It has received the events before a tick.
     pub(super) fn on_events_acknowledged(&mut self, before: Tick, next: Tick) {
         if before <= self.events_since || before > next {
             return;
@@ -202,12 +202,12 @@ impl Client {
         }
     }
 
-    /// What happened before a tick, as much as fits.
+    /// Events before a tick, as many as fit.
     pub(super) fn events(&self, before: Tick) -> EventBatch<'_> {
         self.events_within(before, EVENT_BYTES)
     }
 
-    /// All that happened before a tick.
+    /// All events before a tick.
     pub(super) fn all_events(&self, before: Tick) -> EventBatch<'_> {
         self.events_within(before, usize::MAX)
     }
@@ -233,7 +233,7 @@ impl Client {
         }
     }
 
-    /// What the next snapshot may take, a while after the last.
+    /// The budget of the next snapshot, `passed` after the last.
     pub(super) fn budget(&mut self, budget: Option<u32>, passed: Duration) -> Budget {
         let set = budget.map(|bits| u64::from(bits) / 8);
         // A bucket that is full at the beginning of a second may be emptied in it beside what flows in: so that both fit, less flows in. Something

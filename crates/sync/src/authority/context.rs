@@ -1,4 +1,4 @@
-//! A seat in the match: what the authority and those who follow it both have.
+//! What host and guest both need: settings, roster, schedule, outgoing messages and counters.
 
 use core::time::Duration;
 use std::collections::VecDeque;
@@ -17,10 +17,10 @@ pub(super) struct Context {
     pub roster: Option<Roster>,
     /// When the game began.
     pub start: Option<Duration>,
-    /// How much later than that it is now.
+    /// How far the schedule has moved since then.
     pub schedule_offset: Duration,
     pub tick_time: Duration,
-    /// From here on nothing is simulated.
+    /// The first tick that is not simulated any more, because another model takes over there.
     pub hold: Option<Tick>,
     pub outbox: VecDeque<Outgoing>,
     spare: Vec<Outgoing>,

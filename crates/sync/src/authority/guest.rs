@@ -1,4 +1,4 @@
-//! Somebody who follows the authority: says what its players do, and learns what became of it.
+//! A client of the authority: sends its players' inputs, and receives snapshots and events.
 
 use core::time::Duration;
 use std::collections::{BTreeMap, VecDeque};
@@ -18,15 +18,15 @@ use crate::{
     TickInputs, ViewTime, World,
 };
 
-/// Inputs of a player that wait at most for a tick of their own.
+/// The maximum number of a player's inputs that wait for a tick of their own.
 const MAX_PENDING: usize = 64;
-/// Inputs in one message at most.
+/// The maximum number of inputs in one message.
 const MAX_ENTRIES: usize = 64;
-/// Ticks between two messages while there is nothing new to say.
+/// Ticks between two messages while there are no inputs to send.
 const QUIET_TICKS: u32 = 3;
-/// How far ahead one may be at most.
+/// The maximum time by which inputs are given ahead of the authority.
 const MOST_LEAD: Duration = Duration::from_millis(750);
-/// Ticks of news that wait to be shown at most.
+/// The maximum number of ticks whose events wait to be shown.
 const MAX_EVENT_TICKS: usize = 16_384;
 
 #[derive(Debug)]
@@ -36,27 +36,27 @@ pub(super) struct Guest {
     playout: JitterBuffer,
     pub table: Table,
     pub held: TickInputs,
-    /// What is told beside the state.
+    /// What the authority sends beside the state.
     pub extras: SentExtras,
     epoch: u8,
     pub every: u64,
-    /// The tick in which players here act next.
+    /// The tick of the next local input: everything before it has been predicted.
     pub predicted_tick: Tick,
-    /// The tick of the newest state that is known, and the one that was looked at last.
+    /// The tick of the newest snapshot received, and of the newest that the prediction was reconciled with.
     pub confirmed_tick: Tick,
     pub reconciled_upto: Tick,
-    /// Ticks of which something came that has not been looked at yet, in ascending order.
+    /// Ticks of snapshots that have arrived and wait to be reconciled with, in ascending order.
     pub fresh: Vec<Tick>,
     pub lead: InputLead,
-    /// What players do next, and what they had seen when they did it.
+    /// Inputs that have no tick yet, with the view time they were given at.
     pending: BTreeMap<PlayerId, VecDeque<PendingInput>>,
-    /// What was done here and may still matter, by numbers that follow each other.
+    /// Inputs that may have to be sent or simulated again, numbered consecutively.
     pub log: VecDeque<LocalInput>,
-    /// Of the first in the log.
+    /// The number of the first input in the log.
     first: u64,
-    /// Inputs before this number were heard.
+    /// The authority has received the inputs before this number.
     acknowledged: u64,
-    /// Whose events are known, and those that wait to be told.
+    /// Events that wait to be delivered to the game; the tick before which all have been received, and the one before which all were delivered.
     events: VecDeque<(Tick, usize, Vec<u8>)>,
     events_upto: Tick,
     events_delivered: Tick,
@@ -66,10 +66,10 @@ pub(super) struct Guest {
     pub beyond_compensation: bool,
 }
 
-/// What a player does, and what it saw.
+/// An input that has no tick yet, and the view time it was given at.
 type PendingInput = (Vec<u8>, Option<ViewTime>);
 
-/// What a player here did in a tick.
+/// An input of a local player.
 #[derive(Clone, Debug)]
 pub(super) struct LocalInput {
     pub player: PlayerId,
@@ -118,7 +118,7 @@ impl Guest {
         self.playout.delay()
     }
 
-    /// Begins with what the authority gives.
+    /// Begins with the state that the authority has sent.
     pub(super) fn begin(
         &mut self,
         now: Duration,
@@ -155,6 +155,7 @@ impl Guest {
         };
         context.schedule_offset = Duration::from_micros(schedule_offset);
         *self = fresh;
+        tracing::debug!(tick, bytes = state.len(), "state of the authority adopted");
         self.on_roster(context);
         context.wake_at(now);
         Ok(())
@@ -177,7 +178,7 @@ impl Guest {
         self.on_roster(context);
     }
 
-    /// What players did that was not heard, to be done again, and what they have not done yet.
+    /// Inputs that the authority has not received, to be given again, and after them those that have no tick yet.
     fn take_unacknowledged(&mut self) -> BTreeMap<PlayerId, VecDeque<PendingInput>> {
         let mut pending = core::mem::take(&mut self.pending);
         let acknowledged = (self.acknowledged - self.first) as usize;
@@ -194,7 +195,7 @@ impl Guest {
         tick: Tick,
         world: &mut dyn World,
     ) -> Result<(), AdoptError> {
-        // What is never told stays as it is here.
+        // Cells that are never sent keep their local values.
         world.scene().extract(&mut self.table);
         self.store.known(tick, &mut self.table);
         self.extras = self.kinds.extras(&self.table);
@@ -257,6 +258,7 @@ impl Guest {
             return;
         }
         let Ok(received) = self.store.handle(part) else {
+            tracing::debug!("packet part refused: malformed, or its baseline is not kept any more");
             context.refused += 1;
             return;
         };
@@ -270,14 +272,14 @@ impl Guest {
             if let Err(at) = self.fresh.binary_search(&received.tick) {
                 self.fresh.insert(at, received.tick);
             }
-            // What is not all there yet is looked at in the next tick, whatever has come until then.
+            // An incomplete snapshot is reconciled with in the next tick, with whatever has arrived by then.
             if received.complete {
                 context.wake_at(now);
             }
         }
     }
 
-    /// Keeps what happened, to be told.
+    /// Queues events for delivery to the game.
     fn queue_events(&mut self, events: &EventBatch<'_>) {
         if events.since > self.events_upto || events.upto <= self.events_upto {
             return;
@@ -292,7 +294,7 @@ impl Guest {
         self.events_upto = events.upto;
     }
 
-    /// Tells the game what happened: at once if it has simulated that already, else when it is shown.
+    /// Delivers events to the game: at once if their ticks have been predicted, else when those ticks are shown.
     fn deliver_events(&mut self, now: Duration, context: &Context, world: &mut dyn World) {
         let predicts = context.settings.prediction.is_some();
         let upto = match predicts {
@@ -316,7 +318,7 @@ impl Guest {
         }
     }
 
-    /// Tells the game all that is known to have happened, whether it has been shown or not.
+    /// Delivers all events to the game, whether their ticks have been shown or not.
     pub(super) fn deliver_all_events(&mut self, world: &mut dyn World) {
         for (tick, count, bytes) in core::mem::take(&mut self.events) {
             world.scene().handle_events(tick, count, &bytes);
@@ -355,7 +357,7 @@ impl Guest {
         }
     }
 
-    /// Looks at what has come.
+    /// Reconciles the prediction with the snapshots that have arrived.
     fn reconcile_received(
         &mut self,
         predicts: bool,
@@ -373,7 +375,7 @@ impl Guest {
         }
     }
 
-    /// Goes on from what is known of a tick, whatever was simulated of it.
+    /// Continues from the snapshot of a tick, whatever was predicted of it.
     fn adopt_known(&mut self, tick: Tick, world: &mut dyn World) -> Result<(), AdoptError> {
         self.drop_saves(world, None);
         self.predicted_tick = self.predicted_tick.max(tick);
@@ -385,10 +387,10 @@ impl Guest {
         context.is_due(now + self.lead.length(), self.predicted_tick)
     }
 
-    /// Gives what players do to the ticks they do it in.
+    /// Gives inputs to the ticks that are due.
     fn act(&mut self, now: Duration, context: &Context, world: &mut dyn World) {
         if let Some(due) = context.ticks_at(now + self.lead.length()) {
-            // Who slept does not act in ticks that are over.
+            // A program that was suspended gives no inputs to ticks that are over.
             let past = (due.max(0.0) as u64).saturating_sub(QUIET_TICKS.into());
             self.predicted_tick = self.predicted_tick.max(Tick(past));
         }
@@ -420,7 +422,7 @@ impl Guest {
         }
     }
 
-    /// Forgets what was heard and will not be simulated again.
+    /// Forgets inputs that the authority has received and that will not be resimulated.
     pub(super) fn forget(&mut self) {
         while self.first < self.acknowledged
             && self
@@ -533,7 +535,10 @@ impl Guest {
             Ok(()) => context.events.push_back(ModelEvent::Adopted {
                 tick: self.predicted_tick,
             }),
-            Err(error) => context.trouble = Some(error.to_string()),
+            Err(error) => {
+                tracing::warn!(%error, "the authority's state was refused");
+                context.trouble = Some(error.to_string());
+            }
         }
     }
 

@@ -90,7 +90,7 @@ impl Host {
         }
     }
 
-    /// Somebody has the whole of what it was given to begin with, or will have it before it hears of anything else.
+    /// A client has, or will have before anything else arrives, the whole state that it was sent to begin with: all its parts count as acknowledged.
     pub(super) fn trust(&mut self, peer: PeerId) {
         let client = self.clients.get_mut(&peer);
         if let Some((first, last)) = client.and_then(|client| client.given.take()) {
@@ -104,14 +104,14 @@ impl Host {
         &self.publisher
     }
 
-    /// The state is another, and nobody knows anything of it.
+    /// The state was replaced: no client has a baseline of it.
     pub(super) fn forget(&mut self, keep: u64) {
         self.publisher = publisher(&self.kinds, keep);
         self.published = None;
         self.clients.clear();
     }
 
-    /// Who is there has changed.
+    /// Takes over a changed roster.
     pub(super) fn on_roster(&mut self, context: &Context) {
         let Some(roster) = &context.roster else {
             return;
@@ -136,7 +136,7 @@ impl Host {
         });
     }
 
-    /// What a local player does.
+    /// Queues an input of a local player.
     pub(super) fn input(&mut self, player: PlayerId, input: &[u8]) -> bool {
         let due = Due {
             tick: self.next_tick,
@@ -207,7 +207,7 @@ impl Host {
         }
     }
 
-    /// Whoever has slept for long does not make up for it: the game is later from here on.
+    /// Moves the schedule if the program was suspended for long: the ticks in between are not caught up with.
     fn move_schedule(&mut self, now: Duration, context: &mut Context) {
         let Some(due) = context.ticks_at(now) else {
             return;
@@ -235,7 +235,7 @@ impl Host {
         self.next_tick = tick.next();
     }
 
-    /// What everyone does in the next tick.
+    /// Collects everyone's inputs for the next tick.
     fn collect(&mut self, context: &Context, world: &mut dyn World) {
         let (tick, scene) = (self.next_tick, world.scene());
         self.inputs.clear();
@@ -265,7 +265,7 @@ impl Host {
         }
     }
 
-    /// Tells everyone of the present state.
+    /// Sends every client an update with the present state.
     fn send_updates(&mut self, now: Duration, context: &mut Context, world: &mut dyn World) {
         self.publish(world);
         let passed = now.saturating_sub(self.published_at);
@@ -277,7 +277,7 @@ impl Host {
         }
     }
 
-    /// Puts the present state into the stream.
+    /// Publishes the present state as a snapshot.
     fn publish(&mut self, world: &mut dyn World) {
         if self.published == Some(self.next_tick) {
             return;
@@ -360,7 +360,7 @@ impl Host {
         context.sent.bytes += bytes as u64;
     }
 
-    /// Looks what a program with these players may see. False if that is everything.
+    /// Interest management: determines what a program with these players may see. False if that is everything.
     fn set_interest(&mut self, players: &[PlayerId], world: &mut dyn World) -> bool {
         self.interest.reset();
         world.scene().interest(players, &mut self.interest);
@@ -420,6 +420,12 @@ impl Host {
         self.parts.clear();
         self.publisher
             .write(newcomer, interest, None, &mut self.parts);
+        tracing::debug!(
+            peer = newcomer.0,
+            tick = self.next_tick.0,
+            parts = self.parts.len(),
+            "sending the whole state to a client"
+        );
         put(&mut out, self.parts.len() as u64);
         for part in &self.parts {
             put(&mut out, part.bytes.len() as u64);
@@ -443,14 +449,14 @@ fn publisher(kinds: &Kinds, keep: u64) -> Publisher {
     Publisher::new(kinds.schema(), config)
 }
 
-/// Whether somebody is so far away that its shots are judged by what the authority sees.
+/// Whether a client's round trip is beyond lag compensation, so that its shots are judged by the present state.
 fn is_beyond_compensation(context: &Context, client: &Client) -> bool {
     let prediction = context.settings.prediction.as_ref();
     let bound = prediction.and_then(|prediction| prediction.compensation);
     bound.is_some_and(|bound| client.round_trip > bound)
 }
 
-/// Whether a player may have seen this when it did something that is done in `tick` now.
+/// Whether a client's claim of the view time is possible, by the round trip and the delays that the authority knows.
 fn is_plausible(context: &Context, client: &Client, tick: Tick, view_time: &ViewTime) -> bool {
     let prediction = context.settings.prediction.as_ref();
     let bound = prediction.and_then(|prediction| prediction.compensation);

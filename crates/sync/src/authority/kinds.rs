@@ -4,10 +4,10 @@ use crate::interest::INPUTS_PART;
 use crate::table::{Schema, Table};
 use crate::{PlayerId, TickInputs};
 
-/// The longest input that others are told of.
+/// The longest held input that is sent to others.
 const WORD: usize = 8;
 
-/// What is told beside a state.
+/// Which extras the authority has sent beside a state.
 #[derive(Clone, Debug, Default)]
 pub(super) struct SentExtras {
     /// Of which players what they hold.
@@ -15,7 +15,7 @@ pub(super) struct SentExtras {
     counters: bool,
 }
 
-/// Where in a table things are that models add to a state.
+/// The kinds of rows that the model adds to the table of a state.
 #[derive(Clone, Debug)]
 pub(super) struct Kinds {
     schema: Schema,

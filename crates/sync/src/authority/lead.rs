@@ -1,11 +1,11 @@
-//! How far ahead of the authority's present players act, so that what they do arrives just before its tick.
+//! The input lead: how far ahead of the authority a client gives inputs, so that they arrive just before their tick.
 
 use core::time::Duration;
 use std::collections::VecDeque;
 
 use crate::Tick;
 
-/// How much earlier than needed things are to arrive, in µs.
+/// How much earlier than needed inputs are to arrive, in µs.
 const MARGIN_US: i64 = 5_000;
 /// How long what was needed counts.
 const COUNTS: Duration = Duration::from_secs(5);
@@ -25,12 +25,12 @@ pub(super) struct InputLead {
     /// What was needed at most in this while and in the one before.
     needed: [Option<i64>; 2],
     half_ends: Duration,
-    /// What latency alone requires, until something has been heard.
+    /// The lead that latency alone requires, until the authority has reported.
     expected_us: i64,
     /// What loss requires.
     spare_us: i64,
     moved_at: Option<Duration>,
-    /// What it was when things were said for a tick.
+    /// The lead with which inputs for a tick were sent.
     sent: VecDeque<(Tick, i64)>,
 }
 
@@ -67,7 +67,7 @@ impl InputLead {
         }
     }
 
-    /// Something was said for a tick.
+    /// Inputs for a tick were sent.
     pub(super) fn on_sent(&mut self, tick: Tick) {
         if self.sent.back().is_some_and(|(last, _)| *last >= tick) {
             return;
@@ -78,7 +78,7 @@ impl InputLead {
         self.sent.push_back((tick, self.us));
     }
 
-    /// What was said for a tick arrived so much before it was due.
+    /// The authority reports that the inputs for a tick arrived this much before it was due.
     pub(super) fn on_slack(&mut self, now: Duration, tick: Tick, slack_us: i64) {
         let Ok(at) = self.sent.binary_search_by_key(&tick, |sent| sent.0) else {
             return;

@@ -1,4 +1,4 @@
-//! What an authority and those who follow it say to each other.
+//! The messages between an authority and its clients.
 
 use core::time::Duration;
 
@@ -15,32 +15,32 @@ const MAX_EVENT_TICKS: u64 = 4096;
 /// One message, read where it lies.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) enum Message<'a> {
-    /// How things stand, from the authority.
+    /// A snapshot's first part with events and acknowledgements, from the authority.
     Update(Update<'a>),
-    /// More of the state, from the authority: a part of the stream of this epoch.
+    /// A further packet part of the snapshot, from the authority, of this epoch.
     Part(u8, &'a [u8]),
-    /// What somebody's players do, and what it knows of the state.
+    /// Inputs and acknowledgements, from a client.
     Inputs(InputMessage<'a>),
-    /// Everything that who follows may know, to begin with.
+    /// The whole state that a client may see, to begin with.
     State(&'a [u8]),
 }
 
-/// What the authority tells with each snapshot.
+/// What the authority sends with each snapshot.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Update<'a> {
     /// Counts how often the recipient was given a state to begin with.
     pub epoch: u8,
     /// The state is that at this tick.
     pub tick: Tick,
-    /// How much later than it began the game is.
+    /// How far the schedule has moved.
     pub schedule_offset: Duration,
-    /// Inputs before this number were heard.
+    /// Inputs before this number have been received.
     pub acknowledged: u64,
-    /// Whether shots are judged by what the authority sees.
+    /// Whether the client is beyond lag compensation: its shots are judged by the present state.
     pub beyond_compensation: bool,
-    /// The least time by which something said for this tick was early (late if negative), in µs.
+    /// The minimum time by which inputs for this tick were early (late if negative), in µs.
     pub slack: Option<(Tick, i64)>,
-    /// What happened.
+    /// Events that the client has not acknowledged.
     pub events: EventBatch<'a>,
     /// The first part of the state.
     pub part: &'a [u8],
@@ -62,23 +62,23 @@ pub(super) struct TickEvents<'a> {
     pub bytes: &'a [u8],
 }
 
-/// What somebody who follows says.
+/// What a client sends.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct InputMessage<'a> {
-    /// Of the state it began with.
+    /// The epoch of the state it began with.
     pub epoch: u8,
-    /// The tick its players act in now.
+    /// The tick of its newest inputs.
     pub tick: Tick,
     /// The newest part of the stream it has decoded, and which before that.
     pub parts: Option<(u32, u128)>,
-    /// Events before this tick were heard.
+    /// Events before this tick have been received.
     pub events: Tick,
     /// The number of the first input.
     pub first: u64,
     pub entries: Vec<InputEntry<'a>>,
 }
 
-/// What a player does in a tick.
+/// A player's input for a tick.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct InputEntry<'a> {
     pub player: PlayerId,

@@ -1,4 +1,5 @@
-//! Simulating ahead of the authority, and putting right what turns out otherwise.
+//! Client-side prediction and server reconciliation: a client simulates ahead of the authority, compares its past states with each snapshot, and
+//! where they differ continues from the snapshot and resimulates the ticks since (Bernier 2001; see the parent module).
 
 use core::time::Duration;
 use std::collections::VecDeque;
@@ -10,21 +11,21 @@ use crate::{AdoptError, PlayerId, Tick, TickInputs, World};
 /// Ticks simulated in one call; the rest follows in the next.
 const AT_ONCE: u32 = 40;
 
-/// What is kept of ticks that were simulated ahead.
+/// Predicted ticks that may have to be corrected.
 #[derive(Debug, Default)]
 pub(super) struct Predicted {
-    /// Ticks whose states are kept, and what players held then.
+    /// Ticks whose states are saved, with the inputs that players held then.
     saves: VecDeque<(Tick, TickInputs)>,
     spare: Vec<TickInputs>,
     inputs: TickInputs,
-    /// How often something was put right, how many ticks were simulated again for that, and how many at most at once.
+    /// How many corrections there were, how many ticks were resimulated for them, and the maximum for one.
     pub corrections: u64,
     pub resimulated: u64,
     pub deepest: u64,
 }
 
 impl Guest {
-    /// Compares what was simulated of a tick with what the authority says about it, and goes on from what is right.
+    /// Server reconciliation: compares the predicted state of a tick with the authority's, and resimulates if they differ.
     pub(super) fn reconcile(
         &mut self,
         tick: Tick,
@@ -48,7 +49,7 @@ impl Guest {
         Ok(())
     }
 
-    /// Takes over the table as the state at a tick, and simulates again what followed.
+    /// Makes the table the state at a tick, and resimulates the ticks since.
     fn resimulate_from(&mut self, tick: Tick, world: &mut dyn World) -> Result<(), AdoptError> {
         self.kinds.set_counters(&mut self.table);
         self.kinds.held_inputs(&self.table, &mut self.held);
@@ -58,6 +59,11 @@ impl Guest {
         let again = until.since(tick);
         self.predicted.corrections += 1;
         self.predicted.resimulated += again;
+        tracing::debug!(
+            tick = tick.0,
+            resimulated = again,
+            "prediction corrected by the authority's snapshot"
+        );
         self.predicted.deepest = self.predicted.deepest.max(again);
         while self.predicted_tick < until {
             self.step(world);
@@ -71,7 +77,7 @@ impl Guest {
         let mut steps = 0;
         while self.acts(now, context) {
             if self.predicted_tick.since(self.confirmed_tick) >= window {
-                // Nothing is known of what goes on: it is not invented for ever.
+                // The prediction window ends here.
                 self.wait(now, context);
                 break;
             }

@@ -1,4 +1,5 @@
-//! The tree of check values that locates where two states differ.
+//! The checksum tree that locates where two states differ: a Merkle tree of three levels (state, kinds, chunks of 64 rows), after Ralph C. Merkle,
+//! *A Digital Signature Based on a Conventional Encryption Function*, 1987.
 
 use samestep_wire::{BitReader, DecodeError, Wire};
 
@@ -15,7 +16,7 @@ pub struct RowChunk {
     pub index: u32,
 }
 
-/// Check values of a whole state, of its kinds and of their chunks.
+/// Checksums of a whole state, of its kinds and of their chunks.
 ///
 /// Equal states have equal trees. Where two trees differ, [`differing`](ChecksumTree::differing) names the chunks to compare or
 /// to transfer.

@@ -1,4 +1,4 @@
-//! The pieces a replay consists of: each says what it is and how long, and ends with a check value.
+//! The pieces a replay consists of: each says what it is and how long, and ends with a checksum.
 
 use core::ops::Range;
 
@@ -29,7 +29,7 @@ impl Kind {
     ];
 }
 
-/// Appends a chunk to a file that has the check value `check` so far, and returns the new one. It continues the one before,
+/// Appends a chunk to a file that has the checksum `check` so far, and returns the new one. It continues the one before,
 /// so that a chunk which is missing or out of place shows.
 pub(super) fn append(file: &mut Vec<u8>, check: u32, kind: Kind, body: &[u8]) -> u32 {
     let start = file.len();
@@ -46,7 +46,7 @@ pub(super) fn append(file: &mut Vec<u8>, check: u32, kind: Kind, body: &[u8]) ->
 pub(super) enum Broken {
     /// The bytes end within it.
     Short,
-    /// Its check value is another, or there is no such kind.
+    /// Its checksum is another, or there is no such kind.
     Damaged,
 }
 
@@ -72,7 +72,7 @@ impl<'a> Chunks<'a> {
         self.at
     }
 
-    /// The check value of everything read so far.
+    /// The checksum of everything read so far.
     #[cfg(test)]
     pub(super) fn check(&self) -> u32 {
         self.check

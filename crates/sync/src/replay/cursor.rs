@@ -14,7 +14,7 @@ pub(super) struct Cursor {
     next: Tick,
 }
 
-/// What comes next in a replay.
+/// The next item of a replay.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum ReplayItem {
     /// The inputs of this tick.

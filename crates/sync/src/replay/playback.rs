@@ -167,6 +167,12 @@ impl<W: World> Playback<W> {
         if played == recorded {
             return Some(Ok(()));
         }
+        tracing::warn!(
+            tick = self.tick.0,
+            recorded,
+            played,
+            "desync: the replay leads to another state than was recorded"
+        );
         let checksums = self.replay.checksums();
         let agreed = checksums
             .map(|(tick, _)| tick)

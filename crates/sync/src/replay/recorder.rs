@@ -46,7 +46,7 @@ pub struct Recorder {
     header: ReplayHeader,
     /// What nobody has taken yet.
     file: Vec<u8>,
-    /// Check value of everything before the end of `file`, taken or not.
+    /// Checksum of everything before the end of `file`, taken or not.
     check: u32,
     taken: bool,
     /// Whether any tick was recorded.

@@ -155,7 +155,7 @@ fn flipped_bits_are_noticed() {
     }
 }
 
-/// Bodies with a right check value but arbitrary content: only the parsers stand between them and us.
+/// Bodies with a right checksum but arbitrary content: only the parsers stand between them and us.
 #[test]
 fn hostile_chunks_never_panic() {
     let kinds = [Kind::Checkpoint, Kind::Ticks, Kind::Divergence, Kind::End];

@@ -190,7 +190,7 @@ pub(super) struct TicksReader {
     view_times: Vec<(PlayerId, ViewTime)>,
 }
 
-/// What a body says next.
+/// The next item of a body.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum BodyItem {
     /// The inputs of this tick.

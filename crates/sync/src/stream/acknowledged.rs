@@ -1,10 +1,10 @@
-//! What one client is known to have of a page, and what is on its way to it.
+//! The acknowledged baselines of one client, page by page, and the parts in flight to it.
 
 use super::history::Versions;
 use super::page::{PAGE_ROWS, Page, rows_of};
 use crate::Tick;
 
-/// Of one page, by what the client has confirmed.
+/// The acknowledged baselines of one page.
 ///
 /// A row is in one of three conditions: confirmed as it was at a tick, confirmed not to be there (or never mentioned), or
 /// neither, because what was sent last about its being there is not confirmed. Rows that the client must not see are not there for it.
@@ -15,7 +15,7 @@ pub(super) struct Acknowledged {
     /// The rows that the client does not have.
     absent: u64,
     sent: Vec<Sent>,
-    /// How long each row has waited to be told of, in units of relevance; empty if none has.
+    /// How long each row has waited to be sent, in units of relevance; empty if none has.
     pub(super) waits: Vec<u16>,
 }
 
@@ -26,7 +26,7 @@ struct Layer {
     rows: u64,
 }
 
-/// What a part that is not confirmed says.
+/// Rows of a part that is not acknowledged yet.
 #[derive(Clone, Copy, Debug)]
 struct Sent {
     number: u32,
@@ -159,20 +159,22 @@ impl Acknowledged {
         });
     }
 
-    /// Snapshots before `oldest` are no baselines any more.
-    pub(super) fn on_expired(&mut self, oldest: Tick, versions: &Versions) {
+    /// Snapshots before `oldest` are no baselines any more. Returns how many rows have none left.
+    pub(super) fn on_expired(&mut self, oldest: Tick, versions: &Versions) -> u32 {
         if self.sent.first().is_some_and(|sent| sent.tick < oldest) {
             self.sent.retain(|sent| sent.tick >= oldest);
         }
         if self.layers.iter().all(|layer| layer.tick >= oldest) {
-            return;
+            return 0;
         }
-        let mut rows = 0;
+        let (mut rows, mut lost) = (0, 0);
         self.layers.retain(|layer| {
             if layer.tick >= oldest {
                 return true;
             }
-            rows |= layer.rows & !versions.changed_between(layer.tick, oldest);
+            let changed = versions.changed_between(layer.tick, oldest);
+            rows |= layer.rows & !changed;
+            lost += (layer.rows & changed).count_ones();
             false
         });
         match self.layers.iter_mut().find(|layer| layer.tick == oldest) {
@@ -180,6 +182,7 @@ impl Acknowledged {
             None if rows == 0 => {}
             None => self.layers.push(Layer { tick: oldest, rows }),
         }
+        lost
     }
 
     /// Lets all rows wait for a snapshot longer, by their relevance; returns those whose turn it is.

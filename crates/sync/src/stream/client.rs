@@ -1,4 +1,4 @@
-//! What a publisher knows about one client.
+//! The publisher's record of one client: its acknowledged baselines and the parts in flight.
 
 use std::collections::VecDeque;
 
@@ -88,8 +88,8 @@ impl Client {
         }
     }
 
-    /// Snapshots before the oldest are no baselines any more.
-    pub(super) fn on_expired(&mut self, oldest: Tick, history: &History) {
+    /// Snapshots before the oldest are no baselines any more. Returns how many rows have none left.
+    pub(super) fn on_expired(&mut self, oldest: Tick, history: &History) -> u32 {
         while let Some(front) = self.parts.front_mut() {
             match front {
                 Some(part) if part.tick >= oldest => break,
@@ -101,10 +101,12 @@ impl Client {
             }
             self.parts.pop_front();
         }
+        let mut lost = 0;
         for (known, pages) in self.kinds.iter_mut().zip(history.kinds()) {
             for (known, versions) in known.iter_mut().zip(pages) {
-                known.on_expired(oldest, versions);
+                lost += known.on_expired(oldest, versions);
             }
         }
+        lost
     }
 }

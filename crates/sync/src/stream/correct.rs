@@ -1,4 +1,4 @@
-//! Putting a predicted state right by what is certain of it.
+//! Correcting a predicted state by what the received snapshots say of it: the comparison of server reconciliation.
 
 use super::grid::Grid;
 use super::page::{PAGE_ROWS, Page, rows_of};

@@ -1,4 +1,5 @@
-//! The display clock: how far behind the authority's present a stream is shown.
+//! The jitter buffer: an adaptive interpolation delay, after the playout buffers of RTP receivers (RFC 3550; Ramjee et al., *Adaptive Playout Mechanisms*,
+//! 1994). It decides how far behind the authority's present snapshots are shown, so that there is nearly always a next one to interpolate to.
 
 use core::time::Duration;
 use std::collections::VecDeque;
@@ -69,7 +70,7 @@ impl Default for JitterBufferConfig {
     }
 }
 
-/// The display clock of a stream: runs behind the authority's, a little faster or slower than it where the delay has to change,
+/// The playout clock of a stream of snapshots: runs behind the authority's clock, a little faster or slower than it where the delay has to change,
 /// never backwards.
 ///
 /// All times are those of the common clock. The delay is what would have sufficed for the parts of the last ten seconds, and what
@@ -120,7 +121,7 @@ struct Newest {
 /// How long what is measured counts, in seconds.
 const WINDOW: f64 = 10.0;
 
-/// Who has not been heard of for this long was not awake: what arrives then may have waited.
+/// A program that was not called for this long was suspended: what arrives then may have waited.
 const ASLEEP: Duration = Duration::from_millis(250);
 
 /// How long a batch that has waited takes to be read.
@@ -135,7 +136,7 @@ const JUMP: f64 = 0.5;
 /// For so long after the beginning it may hurry, in seconds.
 const SETTLING: f64 = 2.0;
 
-/// What was overtaken and has not come after so many seconds is lost.
+/// A part that was overtaken and has not arrived after so many seconds is lost.
 const OVERTAKEN: f64 = 0.25;
 
 /// So many are remembered that may still come.

@@ -1,4 +1,4 @@
-//! Parts: what travels in one packet, and can be understood without the others.
+//! Packet parts: a part travels in one packet and is decoded without the others.
 
 use samestep_wire::{BitReader, BitWriter, DecodeError};
 

@@ -142,8 +142,15 @@ impl Publisher {
         self.history.push(&self.grid, tick, table);
         self.cache.clear();
         let oldest = self.history.oldest().unwrap_or(tick);
-        for client in self.clients.values_mut() {
-            client.on_expired(oldest, &self.history);
+        for (peer, client) in &mut self.clients {
+            let rows = client.on_expired(oldest, &self.history);
+            if rows > 0 {
+                tracing::debug!(
+                    peer = peer.0,
+                    rows,
+                    "acknowledged baseline lost: rows are sent in full"
+                );
+            }
         }
         self.history.trim();
     }

@@ -19,7 +19,7 @@ const SEEN: Duration = Duration::from_millis(150);
 const ASK_AFTER: Duration = Duration::from_secs(1);
 /// A state that is not larger is sent again before it is known to be lost.
 const CHEAP_BYTES: usize = 8192;
-/// Ticks after which it is, unless it has been heard.
+/// Ticks after which it is sent again, unless the guest has changed by then.
 const COPIES_AFTER: [u32; 2] = [2, 5];
 /// How often guests that do not simulate are told what has taken effect.
 const APPLIED_EVERY: Duration = Duration::from_millis(250);
@@ -50,7 +50,7 @@ impl Switch {
             return false;
         }
         if settled > change.tick {
-            // It had not heard of the change in time.
+            // The announcement of the change came too late.
             self.next_ask.get_or_insert(now);
             return false;
         }
@@ -170,13 +170,16 @@ impl Switch {
     }
 
     fn enter(&mut self, now: Duration, epoch: u64, which: usize) {
+        if let Some(choice) = self.choices.get(which).filter(|_| epoch != self.epoch) {
+            tracing::info!(epoch, model = choice.kind().name, "model changed");
+        }
         (self.epoch, self.which, self.since) = (epoch, which, now);
         self.change = None;
         self.next_ask = None;
         self.wake_at(now);
     }
 
-    /// At a guest: where the epoch began the authority's state had this check value.
+    /// At a guest: where the epoch began the authority's state had this checksum.
     pub(super) fn on_began(&mut self, now: Duration, checksum: u64, applied: &[(PlayerId, u64)]) {
         if core::mem::take(&mut self.quiet) {
             for (player, number) in applied {
@@ -186,6 +189,10 @@ impl Switch {
         }
         if self.began.take().is_some_and(|own| own != checksum) {
             self.counted.desyncs += 1;
+            tracing::warn!(
+                epoch = self.epoch,
+                "the state differed from the host's when the model changed"
+            );
             self.trouble =
                 Some("the state differed from the host's when the model changed".to_string());
             self.next_ask = Some(now);

@@ -1,4 +1,4 @@
-//! The world as it is lent to the model that runs: what players say comes to it without the numbers that were put in front.
+//! The world as it is lent to the running model: inputs reach it without the numbers in front of them.
 
 use core::cell::RefCell;
 use core::time::Duration;
@@ -11,17 +11,17 @@ use crate::{
     Table, Tick, TickInputs, World,
 };
 
-/// What is learnt from what a model does with the world.
+/// What the switch observes of a model's use of the world.
 #[derive(Debug, Default)]
 pub(super) struct WorldObservations {
     pub(super) applied: AppliedInputs,
-    /// Who was present in the last tick that was settled.
+    /// The players present in the last confirmed tick.
     pub(super) players: Arc<[PlayerId]>,
     /// States that the model has the world keep.
     kept: BTreeSet<Tick>,
     /// Whether another's state was taken over since this was asked.
     pub(super) replaced: bool,
-    /// Room for what players say.
+    /// Memory for inputs without their numbers.
     plain: TickInputs,
 }
 

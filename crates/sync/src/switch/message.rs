@@ -1,4 +1,4 @@
-//! What programs that change models say to each other. What the models say goes between with a few bytes behind it, so that nothing is copied.
+//! The messages of a switch. A model's own message travels with a few bytes behind it, so that nothing is copied.
 
 use super::PlannedChange;
 use crate::bytes::{Bytes, put};
@@ -32,7 +32,7 @@ pub(super) enum Message<'a> {
         farewell: &'a [u8],
         checkpoint: &'a [u8],
     },
-    /// Where an epoch began the state had this check value, and of the receiver's players this had taken effect.
+    /// Where an epoch began the state had this checksum, and of the receiver's players this had taken effect.
     Began {
         epoch: u64,
         checksum: u64,

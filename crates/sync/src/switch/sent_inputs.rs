@@ -1,4 +1,4 @@
-//! Numbers for what players do, so that nothing is lost or done twice when the model changes.
+//! Numbered inputs, so that none is lost or takes effect twice when the model changes.
 
 use core::time::Duration;
 use std::collections::{BTreeMap, VecDeque};
@@ -6,11 +6,11 @@ use std::collections::{BTreeMap, VecDeque};
 use crate::bytes::{Bytes, put};
 use crate::{PlayerId, TickInputs};
 
-/// Inputs of a player that may wait to be known to have taken effect.
+/// The maximum number of a player's inputs that are not known to have taken effect.
 const MAX_KEPT: usize = 1024;
-/// What has not taken effect for so long, while later things have, never will.
+/// An input that has not taken effect for so long, while later ones have, is lost.
 const LOST: Duration = Duration::from_secs(1);
-/// Numbers that are left out for what a former life of a program may have said and nobody has heard yet.
+/// Numbers that are left out for inputs which an earlier incarnation of a program may have sent and nobody has received yet.
 const LIFE: u64 = 1024;
 
 /// An input with its number in front; none has the number 0.
@@ -20,7 +20,7 @@ pub(super) fn wrap(number: u64, input: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(input);
 }
 
-/// The number of an input, and the input. What has none is nothing.
+/// The number of an input, and the input; without a number it is empty.
 pub(super) fn unwrap(wrapped: &[u8]) -> (u64, &[u8]) {
     let mut r = Bytes(wrapped);
     match r.number() {
@@ -29,7 +29,7 @@ pub(super) fn unwrap(wrapped: &[u8]) -> (u64, &[u8]) {
     }
 }
 
-/// What the players of this program have said and is not known to have taken effect.
+/// Inputs of this program's players that are not known to have taken effect.
 #[derive(Debug, Default)]
 pub(super) struct SentInputs {
     of: BTreeMap<PlayerId, PlayerInputs>,
@@ -41,14 +41,14 @@ pub(super) struct SentInputs {
 struct PlayerInputs {
     /// The number of the newest.
     last: u64,
-    /// Of those that are kept, in their order: when it was said, number, input.
+    /// Inputs in their order: when it was given, its number, the input.
     kept: VecDeque<(Duration, u64, Vec<u8>)>,
-    /// How many of the last of those the model has yet to be told.
+    /// How many of the last of those the model has yet to be given.
     pending: usize,
 }
 
 impl SentInputs {
-    /// Keeps what a player does, to be told.
+    /// Keeps an input, to be given to the model.
     pub(super) fn push(&mut self, now: Duration, player: PlayerId, input: &[u8]) -> bool {
         let of = self.of.entry(player).or_default();
         if of.kept.len() >= MAX_KEPT {
@@ -60,7 +60,7 @@ impl SentInputs {
         true
     }
 
-    /// The next thing that the model is to be told, with its number in front.
+    /// The next input that the model is to be given, with its number in front.
     pub(super) fn next_pending(
         &self,
         out: &mut Vec<u8>,
@@ -74,14 +74,14 @@ impl SentInputs {
         Some(*player)
     }
 
-    /// The model has taken that.
+    /// The model has taken a player's next pending input.
     pub(super) fn on_given(&mut self, player: PlayerId) {
         if let Some(of) = self.of.get_mut(&player) {
             of.pending = of.pending.saturating_sub(1);
         }
     }
 
-    /// The model does not take what was said last: it was never said.
+    /// The model refuses the last input: it counts as never given.
     pub(super) fn take_back(&mut self, player: PlayerId) {
         if let Some(of) = self.of.get_mut(&player) {
             of.kept.pop_back();
@@ -89,12 +89,12 @@ impl SentInputs {
         }
     }
 
-    /// Whether something of a player waits to be told that was said before the last.
+    /// Whether inputs of a player wait to be given to the model.
     pub(super) fn has_pending(&self, player: PlayerId) -> bool {
         self.of.get(&player).is_some_and(|of| of.pending > 0)
     }
 
-    /// Some model's ticks are settled in which this took effect.
+    /// A tick in which this input took effect is confirmed.
     pub(super) fn on_settled(&mut self, now: Duration, player: PlayerId, number: u64) {
         let Some(of) = self.of.get_mut(&player) else {
             return;
@@ -113,7 +113,7 @@ impl SentInputs {
         self.uncertain &= !of.kept.is_empty();
     }
 
-    /// The authority says that everything up to this number has taken effect.
+    /// The authority reports that every input up to this number has taken effect.
     pub(super) fn on_applied(&mut self, player: PlayerId, number: u64) {
         if let Some(of) = self.of.get_mut(&player) {
             of.kept.retain(|(_, kept, _)| *kept > number);
@@ -121,7 +121,7 @@ impl SentInputs {
         }
     }
 
-    /// A program that begins goes on where another life of it may have ended.
+    /// Continues the numbers where an earlier incarnation of this program may have ended.
     pub(super) fn continue_from(&mut self, player: PlayerId, number: u64) {
         let of = self.of.entry(player).or_default();
         if of.last < number {
@@ -139,7 +139,7 @@ impl SentInputs {
         self.uncertain
     }
 
-    /// Another model is to be told everything that has not taken effect.
+    /// The next model is to be given every input that has not taken effect.
     pub(super) fn give_again(&mut self) {
         self.uncertain = false;
         for of in self.of.values_mut() {
@@ -153,7 +153,7 @@ impl SentInputs {
     }
 }
 
-/// What is known from the ticks that were settled.
+/// Which inputs have taken effect in confirmed ticks.
 #[derive(Debug, Default)]
 pub(super) struct AppliedInputs {
     /// The last number of each player that took effect.
