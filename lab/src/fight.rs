@@ -1,8 +1,8 @@
 //! Sublockus as the lab plays it: what players do is known beforehand, and done at the same times whichever model keeps them together.
 
-mod eyes;
+mod paths;
+mod pictures;
 mod played;
-mod trail;
 
 use std::collections::BTreeMap;
 
@@ -10,18 +10,18 @@ use samestep_sublockus::{Angle, Bot, Controls, Sublockus};
 use samestep_sync::{Events, Input, Inputs, PlayerId, Rng, Simulation, Tick, random};
 
 use crate::testmatch::InputScript;
-pub use played::{Played, Program, Scene, Setting, play};
-pub use trail::{Correction, Stand, Track, Trail};
+pub use paths::{CharacterSample, Correction, PredictedPath, TruePath};
+pub use played::{FightConfig, FightScenario, Played, PlayerRecord, play};
 
 /// What players do, in the order of the ticks they do it in.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Lines {
-    lines: Vec<Line>,
+pub struct ScriptedInputs {
+    lines: Vec<ScriptedInput>,
 }
 
 /// What a player does in a tick of the script.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Line {
+pub struct ScriptedInput {
     /// When.
     pub tick: Tick,
     /// Who.
@@ -30,9 +30,9 @@ pub struct Line {
     pub controls: Controls,
 }
 
-impl Lines {
+impl ScriptedInputs {
     /// What bots do who fight alone, as if there were no network: the state is stepped with what they do at once.
-    pub fn rehearsed(game: &Sublockus, seed: u64, players: u16, ticks: u64) -> Lines {
+    pub fn rehearsed(game: &Sublockus, seed: u64, players: u16, ticks: u64) -> ScriptedInputs {
         let mut game = game.clone();
         let players: Vec<PlayerId> = (0..players).map(PlayerId).collect();
         let mut bots: Vec<Bot> = players.iter().map(|p| Bot::new(seed, *p)).collect();
@@ -48,7 +48,7 @@ impl Lines {
                 };
                 held[at] = tags.mark(at, controls);
                 given.push(at as u16);
-                lines.push(Line {
+                lines.push(ScriptedInput {
                     tick,
                     player: players[at],
                     controls: held[at],
@@ -57,45 +57,45 @@ impl Lines {
             let inputs = Inputs::new(tick, &players, &held, &given);
             game.step(&inputs, &mut Events::new());
         }
-        Lines { lines }
+        ScriptedInputs { lines }
     }
 
     /// Everyone runs, jumps and looks around, and does nothing to anybody.
-    pub fn strolled(seed: u64, players: u16, ticks: u64) -> Lines {
+    pub fn strolled(seed: u64, players: u16, ticks: u64) -> ScriptedInputs {
         let mut tags = Tags::new(players.into());
         let mut lines = Vec::new();
-        let mut strollers: Vec<Stroller> = (0..players)
-            .map(|player| Stroller::new(random::hash(seed, player.into(), 2)))
+        let mut wanderers: Vec<Wanderer> = (0..players)
+            .map(|player| Wanderer::new(random::hash(seed, player.into(), 2)))
             .collect();
         for tick in (0..ticks).map(Tick) {
-            for (at, stroller) in strollers.iter_mut().enumerate() {
-                let Some(controls) = stroller.decide(tick.0) else {
+            for (at, wanderer) in wanderers.iter_mut().enumerate() {
+                let Some(controls) = wanderer.decide(tick.0) else {
                     continue;
                 };
-                lines.push(Line {
+                lines.push(ScriptedInput {
                     tick,
                     player: PlayerId(at as u16),
                     controls: tags.mark(at, controls),
                 });
             }
         }
-        Lines { lines }
+        ScriptedInputs { lines }
     }
 
     /// Only what one player does.
-    pub fn only(mut self, player: PlayerId) -> Lines {
+    pub fn only(mut self, player: PlayerId) -> ScriptedInputs {
         self.lines.retain(|line| line.player == player);
         self
     }
 
     /// All of it.
-    pub fn lines(&self) -> &[Line] {
+    pub fn lines(&self) -> &[ScriptedInput] {
         &self.lines
     }
 
     /// To be played.
     pub fn script(self) -> InputScript<Sublockus> {
-        let said = |line: &Line| ((line.tick, line.player), line.controls);
+        let said = |line: &ScriptedInput| ((line.tick, line.player), line.controls);
         let lines: BTreeMap<(Tick, PlayerId), Controls> = self.lines.iter().map(said).collect();
         Box::new(move |_, tick, player| lines.get(&(tick, player)).copied())
     }
@@ -103,17 +103,17 @@ impl Lines {
 
 /// Somebody who runs and jumps for no reason.
 #[derive(Clone, Debug)]
-pub struct Stroller {
+pub struct Wanderer {
     rng: Rng,
     held: Controls,
     turns_at: u64,
     jumps_at: u64,
 }
 
-impl Stroller {
+impl Wanderer {
     /// One that does what follows from a seed.
-    pub fn new(seed: u64) -> Stroller {
-        Stroller {
+    pub fn new(seed: u64) -> Wanderer {
+        Wanderer {
             rng: Rng::new(seed),
             held: Controls::default(),
             turns_at: 0,
@@ -187,10 +187,12 @@ mod tests {
 
     #[test]
     fn a_rehearsal_is_a_fight_and_the_same_every_time() {
-        let script = Lines::rehearsed(&game(3), 3, 4, 1200);
-        assert_eq!(script, Lines::rehearsed(&game(3), 3, 4, 1200));
+        let script = ScriptedInputs::rehearsed(&game(3), 3, 4, 1200);
+        assert_eq!(script, ScriptedInputs::rehearsed(&game(3), 3, 4, 1200));
         let casts = |player| {
-            let of = |line: &&Line| line.player == PlayerId(player) && line.controls.cast.is_some();
+            let of = |line: &&ScriptedInput| {
+                line.player == PlayerId(player) && line.controls.cast.is_some()
+            };
             script.lines().iter().filter(of).count()
         };
         assert!((0..4).all(|player| casts(player) > 0));
@@ -199,9 +201,9 @@ mod tests {
 
     #[test]
     fn strollers_hurt_nobody() {
-        let script = Lines::strolled(5, 3, 600);
+        let script = ScriptedInputs::strolled(5, 3, 600);
         assert!(script.lines().len() > 60);
-        let harmless = |line: &Line| line.controls == line.controls.predict();
+        let harmless = |line: &ScriptedInput| line.controls == line.controls.predict();
         assert!(script.lines().iter().all(harmless));
         assert!(script.lines().iter().any(|line| line.controls.jump));
     }

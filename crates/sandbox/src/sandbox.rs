@@ -52,7 +52,7 @@ pub struct Sandbox<G: Playable> {
     nodes: Vec<NodeId>,
     /// World time at which the match began.
     start: Duration,
-    seats: Vec<Seat<G>>,
+    players: Vec<Player<G>>,
     model: ModelKind,
     /// A change of the model that the server has not accepted yet.
     wanted: Option<ModelKind>,
@@ -62,7 +62,7 @@ pub struct Sandbox<G: Playable> {
     log: Log<G::Input>,
 }
 
-struct Seat<G: Playable> {
+struct Player<G: Playable> {
     driver: Driver,
     bot: G::Bot,
     hands: G::Input,
@@ -88,7 +88,7 @@ impl<G: Playable> Sandbox<G> {
 
     /// What is plotted of a player.
     pub fn gauges(&self, player: usize) -> &Gauges {
-        &self.seats[player].gauges
+        &self.players[player].gauges
     }
 
     /// How a player's model gets on.
@@ -113,7 +113,7 @@ impl<G: Playable> Sandbox<G> {
 
     /// Who acts for a player.
     pub fn driver(&self, player: usize) -> Driver {
-        self.seats[player].driver
+        self.players[player].driver
     }
 
     /// Check value of the server's state.
@@ -161,14 +161,14 @@ impl<G: Playable> Sandbox<G> {
 
     /// Who acts for a player from now on.
     pub fn set_driver(&mut self, player: usize, driver: Driver) {
-        if self.seats[player].driver != driver {
+        if self.players[player].driver != driver {
             self.perform(Action::Driver(player, driver));
         }
     }
 
     /// What a player's hands do in the next step; afterwards they go on as [predicted](Input::predict).
     pub fn give(&mut self, player: usize, input: G::Input) {
-        if self.seats[player].hands != input {
+        if self.players[player].hands != input {
             self.perform(Action::Hands(player, input));
         }
     }
@@ -192,10 +192,10 @@ impl<G: Playable> Sandbox<G> {
             }
             Action::Model(kind) => self.wanted = Some(kind),
             Action::Driver(player, driver) => {
-                self.seats[player].driver = driver;
-                self.seats[player].hands = G::Input::default();
+                self.players[player].driver = driver;
+                self.players[player].hands = G::Input::default();
             }
-            Action::Hands(player, input) => self.seats[player].hands = input,
+            Action::Hands(player, input) => self.players[player].hands = input,
             Action::Meddle(player) => {
                 let node = self.nodes[player];
                 self.testbed
@@ -219,17 +219,17 @@ impl<G: Playable> Sandbox<G> {
     /// Everyone does something.
     fn act(&mut self) {
         let tick = Tick(self.now.step);
-        for (player, (seat, node)) in self.seats.iter_mut().zip(&self.nodes).enumerate() {
-            let input = match seat.driver {
-                Driver::Bot => self.now.views[player].state.decide(&mut seat.bot, tick),
-                Driver::Hands => Some(seat.hands.clone()),
+        for (player, (state, node)) in self.players.iter_mut().zip(&self.nodes).enumerate() {
+            let input = match state.driver {
+                Driver::Bot => self.now.views[player].state.decide(&mut state.bot, tick),
+                Driver::Hands => Some(state.hands.clone()),
             };
             if let Some(input) = input {
                 let id = PlayerId(player as u16);
                 self.testbed
                     .with(*node, |now, game| game.input(now, id, &input));
             }
-            seat.hands = seat.hands.predict();
+            state.hands = state.hands.predict();
         }
     }
 
@@ -298,8 +298,8 @@ impl<G: Playable> Sandbox<G> {
     fn sample(&mut self) {
         for player in 0..self.nodes.len() {
             let counted = self.count(player);
-            let before = std::mem::replace(&mut self.seats[player].counted, counted.clone());
-            self.seats[player]
+            let before = std::mem::replace(&mut self.players[player].counted, counted.clone());
+            self.players[player]
                 .gauges
                 .take(|gauge| counted.since(&before, gauge));
         }

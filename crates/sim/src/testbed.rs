@@ -387,7 +387,35 @@ impl<M: Machine> Testbed<M> {
         }
     }
 
-    /// The same, timers included.
+    /// Runs for a while and drops what happens.
+    pub fn run_for(&mut self, time: Duration) {
+        let until = self.now + time;
+        while self.next(until).is_some() {}
+    }
+
+    /// Runs until `done` holds of every machine, looking every `step`, at most for `patience`: whether it does. What happens is dropped.
+    pub fn wait_for_all(
+        &mut self,
+        patience: Duration,
+        step: Duration,
+        done: impl Fn(&M) -> bool,
+    ) -> bool {
+        let end = self.now + patience;
+        while !self
+            .nodes
+            .iter()
+            .filter_map(|node| node.machine.as_ref())
+            .all(&done)
+        {
+            if self.now >= end {
+                return false;
+            }
+            self.run_for(step);
+        }
+        true
+    }
+
+    /// The same as [`next`](Testbed::next), timers included.
     pub(crate) fn next_step(&mut self, until: Duration) -> Option<Step<M::Event>> {
         loop {
             if let Some((at, node, event)) = self.ready.pop_front() {

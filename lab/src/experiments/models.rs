@@ -7,7 +7,7 @@ use samestep_sync::{ModelConfig, ModelKind, RemotePlayers, StateSyncConfig};
 use super::in_case;
 use crate::error::LabError;
 use crate::experiment::{Experiment, Findings, Metric, RunContext};
-use crate::fight::{Played, Program, Scene, Setting, play};
+use crate::fight::{FightConfig, FightScenario, Played, PlayerRecord, play};
 use crate::link;
 use crate::parameters::{Case, Domain, Key};
 use crate::stats::Samples;
@@ -168,8 +168,8 @@ impl Experiment for Models {
 }
 
 fn measure(case: &Case, seed: u64) -> Result<Played, LabError> {
-    let setting = Setting {
-        scene: Scene::Fight,
+    let setting = FightConfig {
+        scenario: FightScenario::Fight,
         players: case.number("players") as u16,
         path: link::path(case)?,
         uplink_bps: 1_000_000_000,
@@ -189,12 +189,12 @@ fn measure(case: &Case, seed: u64) -> Result<Played, LabError> {
 fn figures(played: &[Played]) -> [Option<f64>; METRICS.len()] {
     let guests = || played.iter().flat_map(Played::guests);
     let hosts = || played.iter().map(|played| &played.programs[0]);
-    let all = |of: fn(&Program) -> &Samples| {
+    let all = |of: fn(&PlayerRecord) -> &Samples| {
         let mut all = Samples::new();
         guests().for_each(|guest| all.append(of(guest)));
         all.sorted()
     };
-    let host = |of: fn(&Program) -> &Samples| {
+    let host = |of: fn(&PlayerRecord) -> &Samples| {
         let mut all = Samples::new();
         hosts().for_each(|host| all.append(of(host)));
         all.sorted().percentile(50.0)
@@ -215,8 +215,8 @@ fn figures(played: &[Played]) -> [Option<f64>; METRICS.len()] {
     let seconds: f64 = played.iter().map(|played| played.seconds).sum();
     let guest_seconds = seconds * guests().count() as f64 / played.len().max(1) as f64;
     let rate = |bytes: u64, seconds: f64| Some(bytes as f64 / 1e3 / seconds);
-    let sum = |of: fn(&Program) -> u64| guests().map(of).sum::<u64>();
-    let work = |of: &mut dyn Iterator<Item = &Program>| {
+    let sum = |of: fn(&PlayerRecord) -> u64| guests().map(of).sum::<u64>();
+    let work = |of: &mut dyn Iterator<Item = &PlayerRecord>| {
         let work = of
             .filter_map(|program| program.work_ms)
             .collect::<Samples>();

@@ -10,7 +10,7 @@ use samestep_sync::{RemotePlayers, StateSync, StateSyncConfig};
 use super::in_case;
 use crate::error::LabError;
 use crate::experiment::{Experiment, Findings, Metric, RunContext};
-use crate::fight::{Played, Program, Scene, Setting, play};
+use crate::fight::{FightConfig, FightScenario, Played, PlayerRecord, play};
 use crate::link::{self, percent_label};
 use crate::parameters::{Case, Domain, Key};
 use crate::stats::Samples;
@@ -184,8 +184,8 @@ impl Experiment for Predictions {
 }
 
 fn measure(case: &Case, seed: u64) -> Result<Played, LabError> {
-    let setting = Setting {
-        scene: scene(case),
+    let setting = FightConfig {
+        scenario: scenario(case),
         players: case.number("players") as u16,
         path: path(case)?,
         uplink_bps: 1_000_000_000,
@@ -201,11 +201,11 @@ fn measure(case: &Case, seed: u64) -> Result<Played, LabError> {
         .map_err(|why| in_case(case)(format!("{why} (this repeat's seed is {seed})")))
 }
 
-fn scene(case: &Case) -> Scene {
+fn scenario(case: &Case) -> FightScenario {
     match case.text("scene") {
-        "stroll" => Scene::Stroll,
-        "alone" => Scene::Alone,
-        _ => Scene::Fight,
+        "stroll" => FightScenario::Stroll,
+        "alone" => FightScenario::Alone,
+        _ => FightScenario::Fight,
     }
 }
 
@@ -234,7 +234,7 @@ pub(super) fn path(case: &Case) -> Result<samestep_netem::Path, LabError> {
 /// In the order of the metrics.
 fn figures(played: &[Played]) -> [Option<f64>; METRICS.len()] {
     let guests = || played.iter().flat_map(Played::guests);
-    let all = |of: fn(&Program) -> &Samples| {
+    let all = |of: fn(&PlayerRecord) -> &Samples| {
         let mut all = Samples::new();
         guests().for_each(|guest| all.append(of(guest)));
         all
@@ -259,7 +259,7 @@ fn figures(played: &[Played]) -> [Option<f64>; METRICS.len()] {
             wrong.append(&played.wrong_for(guest).into_iter().collect());
         }
     }
-    let mean = |of: fn(&Program) -> f64| guests().map(of).collect::<Samples>().mean();
+    let mean = |of: fn(&PlayerRecord) -> f64| guests().map(of).collect::<Samples>().mean();
     let (own, others) = (all(|p| &p.own_ms).sorted(), all(|p| &p.others_ms).sorted());
     let astray = all(|p| &p.own_astray);
     let (sizes, wrong) = (moved.sorted(), wrong.sorted());

@@ -10,17 +10,17 @@ use samestep_sim::NodeId;
 use samestep_sublockus::{ArenaChoice, Builtin, Sublockus, SublockusConfig, SublockusEvent};
 use samestep_sync::{Model, Status, Tick};
 
-use super::eyes::Eyes;
-use super::{Correction, Lines, Stand, Track, Trail, tag_of};
+use super::pictures::PictureLog;
+use super::{CharacterSample, Correction, PredictedPath, ScriptedInputs, TruePath, tag_of};
 use crate::display::DisplayMatch;
 use crate::stats::Samples;
 use crate::testmatch::{MatchConfig, OPENER, TICK};
 
 /// What is played, and how everyone is connected.
 #[derive(Clone, Debug)]
-pub struct Setting {
+pub struct FightConfig {
     /// What the players do.
-    pub scene: Scene,
+    pub scenario: FightScenario,
     /// One to a program, the host's among them.
     pub players: u16,
     /// From each to the host and back.
@@ -35,7 +35,7 @@ pub struct Setting {
 
 /// What the players do.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Scene {
+pub enum FightScenario {
     /// They fight, as bots have done before.
     Fight,
     /// They run and jump, and do nothing to each other.
@@ -44,13 +44,13 @@ pub enum Scene {
     Alone,
 }
 
-impl Scene {
+impl FightScenario {
     fn game(self, players: u16, seed: u64) -> Result<Sublockus, String> {
         let fight = SublockusConfig::free_for_all(seed, players);
         let config = match self {
-            Scene::Fight => fight,
+            FightScenario::Fight => fight,
             // Nothing there that hurts, or that two could want.
-            Scene::Stroll | Scene::Alone => SublockusConfig {
+            FightScenario::Stroll | FightScenario::Alone => SublockusConfig {
                 arena: ArenaChoice::Builtin(Builtin::Cellar),
                 items: false,
                 ..fight
@@ -59,11 +59,13 @@ impl Scene {
         Sublockus::new(&config).map_err(|error| error.to_string())
     }
 
-    fn lines(self, game: &Sublockus, players: u16, seed: u64, ticks: u64) -> Lines {
+    fn lines(self, game: &Sublockus, players: u16, seed: u64, ticks: u64) -> ScriptedInputs {
         match self {
-            Scene::Fight => Lines::rehearsed(game, seed, players, ticks),
-            Scene::Stroll => Lines::strolled(seed, players, ticks),
-            Scene::Alone => Lines::strolled(seed, players, ticks).only(PlayerId(1)),
+            FightScenario::Fight => ScriptedInputs::rehearsed(game, seed, players, ticks),
+            FightScenario::Stroll => ScriptedInputs::strolled(seed, players, ticks),
+            FightScenario::Alone => {
+                ScriptedInputs::strolled(seed, players, ticks).only(PlayerId(1))
+            }
         }
     }
 }
@@ -72,7 +74,7 @@ impl Scene {
 #[derive(Debug)]
 pub struct Played {
     /// The host first.
-    pub programs: Vec<Program>,
+    pub programs: Vec<PlayerRecord>,
     /// How far from each other the same character was in two programs' pictures of the same moment, in blocks.
     pub apart: Samples,
     /// Judged, in s.
@@ -80,12 +82,12 @@ pub struct Played {
     /// When players were hurt.
     hurt: Vec<(Tick, PlayerId)>,
     /// By player.
-    tracks: Vec<Track>,
+    truth: Vec<TruePath>,
 }
 
 /// What was noted of one program.
 #[derive(Debug, Default)]
-pub struct Program {
+pub struct PlayerRecord {
     /// From its player's inputs to the first state that shows them, in states after the one that there was.
     pub own_ticks: Samples,
     /// From its player's inputs to the first picture of its own that shows them, in ms.
@@ -103,15 +105,15 @@ pub struct Program {
     /// Work in the time of a tick, in ms of the processor.
     pub work_ms: Option<f64>,
     /// What it simulated of its own character.
-    trail: Trail,
+    predicted: PredictedPath,
 }
 
 impl Played {
     /// What moved a program's own character, and whether it is a blow that became known.
     pub fn corrections(&self, program: usize) -> Vec<(Correction, bool)> {
         let corrections = self.programs[program]
-            .trail
-            .corrections(&self.tracks[program]);
+            .predicted
+            .corrections(&self.truth[program]);
         let by_blow = |correction: &Correction| {
             let fresh = correction.since..=correction.known;
             let own = |(tick, victim): &(Tick, PlayerId)| {
@@ -128,19 +130,19 @@ impl Played {
     /// For how long a program's own character was simulated otherwise than it was, in ms, each time.
     pub fn wrong_for(&self, program: usize) -> Vec<f64> {
         self.programs[program]
-            .trail
-            .wrong_for(&self.tracks[program])
+            .predicted
+            .wrong_for(&self.truth[program])
     }
 
     /// All but the host.
-    pub fn guests(&self) -> &[Program] {
+    pub fn guests(&self) -> &[PlayerRecord] {
         &self.programs[1..]
     }
 }
 
 /// Plays a match.
 pub fn play<M: Model>(
-    setting: &Setting,
+    setting: &FightConfig,
     seed: u64,
     model: impl Fn() -> M + 'static,
 ) -> Result<Played, String> {
@@ -163,35 +165,35 @@ pub fn play<M: Model>(
 /// What programs note by themselves.
 #[derive(Default)]
 struct Notes {
-    tracks: Vec<Track>,
-    trails: Vec<Trail>,
+    truth: Vec<TruePath>,
+    predicted: Vec<PredictedPath>,
 }
 
 /// A match that is played.
 struct Playing<M: Model> {
     room: DisplayMatch<Sublockus, M>,
-    lines: Lines,
+    lines: ScriptedInputs,
     /// At which node each player is.
     nodes: Vec<NodeId>,
     /// The first line that nobody has given yet.
     next: usize,
     notes: Rc<RefCell<Notes>>,
-    eyes: Vec<Eyes>,
-    programs: Vec<Program>,
+    pictures: Vec<PictureLog>,
+    programs: Vec<PlayerRecord>,
     apart: Samples,
     judged: bool,
 }
 
 impl<M: Model> Playing<M> {
     fn begin(
-        setting: &Setting,
+        setting: &FightConfig,
         seed: u64,
         model: impl Fn() -> M + 'static,
     ) -> Result<Playing<M>, String> {
         let players = setting.players;
         let ticks = setting.length.div_duration_f64(TICK) as u64;
-        let game = setting.scene.game(players, seed)?;
-        let lines = setting.scene.lines(&game, players, seed, ticks);
+        let game = setting.scenario.game(players, seed)?;
+        let lines = setting.scenario.lines(&game, players, seed, ticks);
         let config = MatchConfig::hosted(players, setting.path.clone(), setting.uplink_bps);
         let mut room = DisplayMatch::open(config, 0, seed, game, lines.clone().script(), model);
         room.begin(players.into())?;
@@ -208,8 +210,10 @@ impl<M: Model> Playing<M> {
             lines,
             next: 0,
             notes: Rc::default(),
-            eyes: (0..players).map(|_| Eyes::new(players.into())).collect(),
-            programs: (0..players).map(|_| Program::default()).collect(),
+            pictures: (0..players)
+                .map(|_| PictureLog::new(players.into()))
+                .collect(),
+            programs: (0..players).map(|_| PlayerRecord::default()).collect(),
             apart: Samples::new(),
             judged: false,
         })
@@ -220,8 +224,8 @@ impl<M: Model> Playing<M> {
         self.judged = true;
         let players = self.nodes.len();
         *self.notes.borrow_mut() = Notes {
-            tracks: vec![Track::default(); players],
-            trails: vec![Trail::default(); players],
+            truth: vec![TruePath::default(); players],
+            predicted: vec![PredictedPath::default(); players],
         };
         for (at, &node) in self.nodes.iter().enumerate() {
             let (notes, elapsed) = (self.notes.clone(), self.room.elapsed());
@@ -231,13 +235,13 @@ impl<M: Model> Playing<M> {
                 program.forget();
                 program.set_probe(move |time, live, status| {
                     let mut notes = notes.borrow_mut();
-                    let own = Stand::of(live.state(), PlayerId(at as u16));
+                    let own = CharacterSample::of(live.state(), PlayerId(at as u16));
                     let at_time = elapsed + time.saturating_sub(now);
-                    notes.trails[at].note(at_time, live.tick(), status, own);
+                    notes.predicted[at].note(at_time, live.tick(), status, own);
                     if opens {
                         for player in 0..players {
-                            let stand = Stand::of(live.state(), PlayerId(player as u16));
-                            notes.tracks[player].note(live.tick(), stand);
+                            let stand = CharacterSample::of(live.state(), PlayerId(player as u16));
+                            notes.truth[player].note(live.tick(), stand);
                         }
                     }
                 });
@@ -252,14 +256,14 @@ impl<M: Model> Playing<M> {
     fn play(&mut self, tick: u64) -> Result<(), String> {
         let time = TICK * tick as u32;
         self.room.play_until(time)?;
-        let given = |line: &&super::Line| line.tick.0 < tick;
+        let given = |line: &&super::ScriptedInput| line.tick.0 < tick;
         while let Some(line) = self.lines.lines().get(self.next).filter(given) {
             let node = self.nodes[usize::from(line.player.0)];
             let phase = f64::from(node.0) / self.nodes.len() as f64;
             let at = TICK * line.tick.0 as u32 + TICK.mul_f64(phase);
             let tag = tag_of(line.controls.aim);
-            for eyes in self.eyes.iter_mut().filter(|_| self.judged) {
-                eyes.expect(line.player.0.into(), at, tag);
+            for pictures in self.pictures.iter_mut().filter(|_| self.judged) {
+                pictures.expect(line.player.0.into(), at, tag);
             }
             self.next += 1;
         }
@@ -271,16 +275,16 @@ impl<M: Model> Playing<M> {
 
     fn look(&mut self, time: Duration) {
         let present = self.room.program(OPENER).game().world().tick();
-        let mut pictures: Vec<Vec<Option<Stand>>> = Vec::new();
+        let mut pictures: Vec<Vec<Option<CharacterSample>>> = Vec::new();
         for (at, &node) in self.nodes.iter().enumerate() {
             let picture = self.room.with(node, |now, program| {
                 let game = program.game_mut().shown(now);
                 let players = (0..self.nodes.len() as u16).map(PlayerId);
                 players
-                    .map(|player| Stand::of(game, player))
+                    .map(|player| CharacterSample::of(game, player))
                     .collect::<Vec<_>>()
             });
-            self.eyes[at].see(time, present, &picture);
+            self.pictures[at].see(time, present, &picture);
             pictures.push(picture);
         }
         for (at, picture) in pictures.iter().enumerate() {
@@ -307,20 +311,20 @@ impl<M: Model> Playing<M> {
             _ => None,
         });
         let hurt = hurt.collect();
-        let Notes { tracks, trails } = self.notes.take();
-        for (at, trail) in trails.into_iter().enumerate() {
-            let (program, eyes) = (&mut self.programs[at], &mut self.eyes[at]);
-            program.own_ticks = eyes.own_ticks(at, &trail);
-            (program.own_ms, program.others_ms) = eyes.delays(at);
-            (program.own_astray, program.others_astray) = eyes.astray(at, &tracks);
-            program.trail = trail;
+        let Notes { truth, predicted } = self.notes.take();
+        for (at, predicted) in predicted.into_iter().enumerate() {
+            let (program, pictures) = (&mut self.programs[at], &mut self.pictures[at]);
+            program.own_ticks = pictures.own_ticks(at, &predicted);
+            (program.own_ms, program.others_ms) = pictures.delays(at);
+            (program.own_astray, program.others_astray) = pictures.astray(at, &truth);
+            program.predicted = predicted;
         }
         Ok(Played {
             programs: self.programs,
             apart: self.apart,
             seconds,
             hurt,
-            tracks,
+            truth,
         })
     }
 }
@@ -344,9 +348,9 @@ mod tests {
 
     use super::*;
 
-    fn setting(scene: Scene) -> Setting {
-        Setting {
-            scene,
+    fn setting(scenario: FightScenario) -> FightConfig {
+        FightConfig {
+            scenario,
             players: 3,
             path: Path::symmetric(LinkConfig {
                 latency: Duration::from_millis(40),
@@ -361,7 +365,7 @@ mod tests {
     #[test]
     fn who_predicts_sees_what_it_does_at_once_and_others_later() {
         let model = || StateSync::new(StateSyncConfig::default()).unwrap();
-        let played = play(&setting(Scene::Stroll), 4, model).unwrap();
+        let played = play(&setting(FightScenario::Stroll), 4, model).unwrap();
         let guest = &played.guests()[0];
         assert_eq!(guest.own_ticks.max(), Some(1.0));
         assert!(guest.own_ms.len() > 10 && guest.own_ms.mean() < Some(35.0));
@@ -374,8 +378,8 @@ mod tests {
     #[test]
     fn in_lockstep_all_see_the_same_and_their_own_inputs_later() {
         let model = || Lockstep::new(LockstepConfig::default()).unwrap();
-        let played = play(&setting(Scene::Fight), 4, model).unwrap();
-        let own = |program: &Program| program.own_ms.sorted().percentile(50.0);
+        let played = play(&setting(FightScenario::Fight), 4, model).unwrap();
+        let own = |program: &PlayerRecord| program.own_ms.sorted().percentile(50.0);
         assert!(played.guests().iter().all(|guest| own(guest) > Some(80.0)));
         for program in &played.programs {
             assert!(own(program) > Some(20.0));

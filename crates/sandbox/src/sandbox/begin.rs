@@ -4,13 +4,13 @@ use std::fmt;
 use std::time::Duration;
 
 use samestep_netem::LinkConfig;
-use samestep_session::{JoinTo, Match, Presence, Role, SessionConfig, State};
-use samestep_sim::{NodeId, Testbed};
-use samestep_sync::{Live, PlayerId, Simulation, Switch, Tick};
+use samestep_session::{JoinTo, Match, SessionConfig};
+use samestep_sim::{NodeId, Testbed, Topology, is_in_sync};
+use samestep_sync::{Live, PlayerId, Switch, Tick};
 
 use super::rewind::Log;
 use super::room::Counted;
-use super::{Driver, SERVER, Sandbox, Seat};
+use super::{Driver, Player, SERVER, Sandbox};
 use crate::history::Moment;
 use crate::{Gauges, History, Playable, Scenario, Server};
 
@@ -38,7 +38,7 @@ impl<G: Playable> Sandbox<G> {
         let setup = scenario.setup();
         let game = G::begin(&setup).map_err(SandboxError)?;
         let players = scenario.players();
-        let seat = |player: usize| Seat {
+        let new_player = |player: usize| Player {
             driver: Driver::Bot,
             bot: G::bot(&setup, PlayerId(player as u16)),
             hands: G::Input::default(),
@@ -51,7 +51,7 @@ impl<G: Playable> Sandbox<G> {
             testbed: Testbed::new(scenario.seed),
             nodes: Vec::new(),
             start: Duration::ZERO,
-            seats: (0..players).map(seat).collect(),
+            players: (0..players).map(new_player).collect(),
             model: scenario.model,
             wanted: None,
             history: History::new(bytes_of(&game) * (players + 1)),
@@ -59,15 +59,15 @@ impl<G: Playable> Sandbox<G> {
             desyncs: Vec::new(),
             log: Log::new(scenario),
         };
-        sandbox.gather(&game)?;
+        sandbox.assemble(&game)?;
         sandbox.look();
         for player in 0..players {
-            sandbox.seats[player].counted = sandbox.count(player);
+            sandbox.players[player].counted = sandbox.count(player);
         }
         Ok(sandbox)
     }
 
-    fn gather(&mut self, game: &G) -> Result<(), SandboxError> {
+    fn assemble(&mut self, game: &G) -> Result<(), SandboxError> {
         // Coming together is not what one wants to see: it goes over good lines.
         let latency = Duration::from_millis(5);
         self.testbed.set_links(LinkConfig {
@@ -78,18 +78,17 @@ impl<G: Playable> Sandbox<G> {
         if self.scenario.server != Server::Dedicated {
             self.nodes.push(SERVER);
         }
-        self.sit(SERVER, game.clone());
+        self.start_program(SERVER, game.clone());
         while self.nodes.len() < self.scenario.players() {
             let node = self.testbed.add_node();
             self.nodes.push(node);
-            self.sit(node, game.clone());
+            self.start_program(node, game.clone());
             // One after the other, so that they are numbered in this order.
             let members = usize::from(node.0) + 1;
-            self.wait(|game| is_in_sync(game, members))?;
+            self.wait(|game| is_in_sync(game.session(), members))?;
         }
         self.connect();
-        let until = self.testbed.now() + SETTLING;
-        while self.testbed.next(until).is_some() {}
+        self.testbed.run_for(SETTLING);
         self.testbed
             .with(SERVER, |now, game| game.session_mut().start(now));
         // Who is late comes later.
@@ -99,7 +98,7 @@ impl<G: Playable> Sandbox<G> {
     }
 
     /// Starts the program at a node.
-    fn sit(&mut self, node: NodeId, game: G) {
+    fn start_program(&mut self, node: NodeId, game: G) {
         let name = self.nodes.iter().position(|other| *other == node);
         let name = name.map(|player| format!("Player {}", player + 1));
         let mut config = SessionConfig::new(G::NAME, G::VERSION);
@@ -109,12 +108,13 @@ impl<G: Playable> Sandbox<G> {
         config
             .players
             .extend(name.map(|name| samestep_session::Profile::named(&name)));
-        let opener = JoinTo::new(self.testbed.address(SERVER));
-        let role = match (node == SERVER, self.scenario.server == Server::Mesh) {
-            (true, false) => Role::Host,
-            (true, true) => Role::Introducer,
-            (false, false) => Role::Client(opener),
-            (false, true) => Role::Peer(opener),
+        let topology = match self.scenario.server {
+            Server::Mesh => Topology::Mesh,
+            _ => Topology::Hosted,
+        };
+        let role = match node == SERVER {
+            true => topology.opening(),
+            false => topology.joining(JoinTo::new(self.testbed.address(SERVER))),
         };
         let world = match node == SERVER {
             true => Live::new(game),
@@ -130,20 +130,16 @@ impl<G: Playable> Sandbox<G> {
     pub(super) fn come_back(&mut self, node: NodeId) {
         if node != SERVER {
             let game = self.now.truth.clone();
-            self.sit(node, game);
+            self.start_program(node, game);
         }
     }
 
     fn wait(&mut self, done: impl Fn(&Match<Live<G>, Switch>) -> bool) -> Result<(), SandboxError> {
-        let end = self.testbed.now() + PATIENCE;
-        while !self.testbed.nodes().all(|node| done(self.at(node))) {
-            if self.testbed.now() >= end {
-                return Err(SandboxError("the players did not come together".into()));
-            }
-            let until = self.testbed.now() + Duration::from_millis(20);
-            while self.testbed.next(until).is_some() {}
+        let step = Duration::from_millis(20);
+        match self.testbed.wait_for_all(PATIENCE, step, done) {
+            true => Ok(()),
+            false => Err(SandboxError("the players did not come together".into())),
         }
-        Ok(())
     }
 }
 
@@ -182,13 +178,6 @@ fn check<G: Playable>(scenario: &Scenario) -> Result<(), SandboxError> {
         }
         _ => Ok(()),
     }
-}
-
-fn is_in_sync<G: Simulation>(game: &Match<Live<G>, Switch>, members: usize) -> bool {
-    let session = game.session();
-    let peers = session.room().peers().iter();
-    let in_sync = peers.filter(|peer| peer.presence == Presence::InSync);
-    *session.state() == State::InSync && in_sync.count() == members
 }
 
 /// About how much memory a state takes.

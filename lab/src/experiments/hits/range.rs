@@ -17,7 +17,7 @@ use samestep_wire::encode_to_vec;
 use super::liar::{Claim, Claims, Liar};
 use super::shot::{Aimed, aim, bolt, choose, hit_by, verdict};
 use crate::display::DisplayMatch;
-use crate::fight::Stroller;
+use crate::fight::Wanderer;
 use crate::testmatch::{MatchConfig, OPENER, TICK};
 
 /// What is played.
@@ -90,7 +90,7 @@ struct Range {
     /// Who plays at each node.
     players: Vec<PlayerId>,
     rngs: Vec<Rng>,
-    strollers: Vec<Stroller>,
+    wanderers: Vec<Wanderer>,
     held: Vec<Controls>,
     shots: Vec<Shot>,
     claims: Claims,
@@ -150,7 +150,7 @@ impl Range {
             config: config.clone(),
             players: of.ok_or("somebody in the room does not play")?,
             rngs: each(3).map(Rng::new).collect(),
-            strollers: each(4).map(Stroller::new).collect(),
+            wanderers: each(4).map(Wanderer::new).collect(),
             held: vec![Controls::default(); players.into()],
             shots: Vec::new(),
             claims,
@@ -162,7 +162,7 @@ impl Range {
     fn act(&mut self, tick: u64, shoot: bool) {
         for node in self.room.nodes() {
             let at = usize::from(node.0);
-            let moved = self.strollers[at].decide(tick);
+            let moved = self.wanderers[at].decide(tick);
             if let Some(controls) = moved {
                 self.held[at] = controls;
             }

@@ -10,7 +10,7 @@ use super::tag_of;
 
 /// A character in the arena.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Stand {
+pub struct CharacterSample {
     /// Which.
     pub id: EntityId,
     /// Where.
@@ -19,13 +19,13 @@ pub struct Stand {
     pub tag: u16,
 }
 
-impl Stand {
+impl CharacterSample {
     /// A player's character; `None` if it is dead or waits.
-    pub fn of(game: &Sublockus, player: PlayerId) -> Option<Stand> {
+    pub fn of(game: &Sublockus, player: PlayerId) -> Option<CharacterSample> {
         let mut characters = game.characters().iter();
         let (id, own) = characters.find(|(_, character)| character.player == player)?;
         let is_there = own.health > 0 && own.is_in(game.clock());
-        is_there.then(|| Stand {
+        is_there.then(|| CharacterSample {
             id,
             place: own.place(),
             tag: tag_of(own.aim),
@@ -33,7 +33,7 @@ impl Stand {
     }
 
     /// How far it is from where it is elsewhere, in blocks; `None` if that is another.
-    pub fn distance(self, other: Stand) -> Option<f64> {
+    pub fn distance(self, other: CharacterSample) -> Option<f64> {
         let apart = f64::from(self.place.distance(other.place)) / f64::from(ONE);
         (self.id == other.id).then_some(apart)
     }
@@ -41,7 +41,7 @@ impl Stand {
 
 /// What a program has simulated of its own player's character, call by call.
 #[derive(Clone, Debug, Default)]
-pub struct Trail {
+pub struct PredictedPath {
     /// In the order of time.
     pub steps: Vec<Step>,
 }
@@ -58,7 +58,7 @@ pub struct Step {
     /// How often something has been put right.
     pub corrections: u64,
     /// The character.
-    pub own: Option<Stand>,
+    pub own: Option<CharacterSample>,
 }
 
 /// What happened to a character that was simulated otherwise than the authority has it.
@@ -76,9 +76,15 @@ pub struct Correction {
     pub moved: f64,
 }
 
-impl Trail {
+impl PredictedPath {
     /// Something may have happened.
-    pub fn note(&mut self, at: Duration, tick: Tick, status: &Status, own: Option<Stand>) {
+    pub fn note(
+        &mut self,
+        at: Duration,
+        tick: Tick,
+        status: &Status,
+        own: Option<CharacterSample>,
+    ) {
         let step = Step {
             at,
             tick,
@@ -95,7 +101,7 @@ impl Trail {
 
     /// What moved the character away from where it was at the same tick. Where the same call went on to a later tick, it was moved to
     /// where it was in truth.
-    pub fn corrections(&self, truth: &Track) -> Vec<Correction> {
+    pub fn corrections(&self, truth: &TruePath) -> Vec<Correction> {
         let pairs = self.steps.windows(2).map(|pair| (pair[0], pair[1]));
         let moved = pairs.filter_map(|(was, is)| {
             let right = match is.tick.cmp(&was.tick) {
@@ -116,7 +122,7 @@ impl Trail {
     }
 
     /// For how long the character was simulated otherwise than the authority had it, in ms, each time.
-    pub fn wrong_for(&self, truth: &Track) -> Vec<f64> {
+    pub fn wrong_for(&self, truth: &TruePath) -> Vec<f64> {
         let (mut spans, mut since) = (Vec::new(), None);
         for step in &self.steps {
             let apart = step.own.zip(truth.at(step.tick));
@@ -138,13 +144,13 @@ impl Trail {
 
 /// Where a character was in truth, tick by tick.
 #[derive(Clone, Debug, Default)]
-pub struct Track {
-    stands: Vec<Option<Stand>>,
+pub struct TruePath {
+    stands: Vec<Option<CharacterSample>>,
 }
 
-impl Track {
+impl TruePath {
     /// The authority is at this tick.
-    pub fn note(&mut self, tick: Tick, own: Option<Stand>) {
+    pub fn note(&mut self, tick: Tick, own: Option<CharacterSample>) {
         let at = tick.0 as usize;
         if self.stands.len() <= at {
             self.stands.resize(at + 1, None);
@@ -153,13 +159,13 @@ impl Track {
     }
 
     /// Where it was.
-    pub fn at(&self, tick: Tick) -> Option<Stand> {
+    pub fn at(&self, tick: Tick) -> Option<CharacterSample> {
         self.stands.get(tick.0 as usize).copied().flatten()
     }
 
     /// How far a place is from the way the character took in the ticks from `since` to `upto`, in blocks; `None` if it was not there, or
     /// another.
-    pub fn beside(&self, stand: Stand, since: Tick, upto: Tick) -> Option<f64> {
+    pub fn beside(&self, stand: CharacterSample, since: Tick, upto: Tick) -> Option<f64> {
         let mut nearest: Option<f64> = None;
         for tick in since.0..upto.0 {
             let (from, to) = (self.at(Tick(tick))?, self.at(Tick(tick + 1))?);
@@ -189,29 +195,29 @@ fn beside(place: Place, from: Place, to: Place) -> f64 {
 mod tests {
     use super::*;
 
-    fn stand(blocks: i32) -> Option<Stand> {
-        Some(Stand {
+    fn stand(blocks: i32) -> Option<CharacterSample> {
+        Some(CharacterSample {
             id: EntityId::fixed(1),
             place: Place::new(blocks * ONE, 0),
             tag: 0,
         })
     }
 
-    fn trail(steps: &[(u64, u64, u64, i32)]) -> Trail {
-        let mut trail = Trail::default();
+    fn predicted(steps: &[(u64, u64, u64, i32)]) -> PredictedPath {
+        let mut predicted = PredictedPath::default();
         for (ms, tick, corrections, blocks) in steps {
             let status = Status {
                 corrections: *corrections,
                 ..Status::default()
             };
             let at = Duration::from_millis(*ms);
-            trail.note(at, Tick(*tick), &status, stand(*blocks));
+            predicted.note(at, Tick(*tick), &status, stand(*blocks));
         }
-        trail
+        predicted
     }
 
-    fn truth(blocks: &[i32]) -> Track {
-        let mut track = Track::default();
+    fn truth(blocks: &[i32]) -> TruePath {
+        let mut track = TruePath::default();
         for (tick, blocks) in (0..).zip(blocks) {
             track.note(Tick(tick), stand(*blocks));
         }
@@ -222,7 +228,7 @@ mod tests {
     fn a_correction_moves_what_was_shown_at_the_same_tick() {
         let truth = truth(&[0, 1, 2, 4, 6, 8]);
         // Corrected at tick 3, and again within a call that goes on from tick 4 to 5.
-        let trail = trail(&[
+        let predicted = predicted(&[
             (0, 1, 0, 1),
             (16, 2, 0, 2),
             (33, 3, 0, 3),
@@ -230,19 +236,19 @@ mod tests {
             (50, 4, 1, 3),
             (66, 5, 2, 8),
         ]);
-        let moved: Vec<(u64, f64)> = trail
+        let moved: Vec<(u64, f64)> = predicted
             .corrections(&truth)
             .iter()
             .map(|correction| (correction.tick.0, correction.moved))
             .collect();
         assert_eq!(moved, [(3, 1.0), (4, 3.0)]);
-        assert_eq!(trail.wrong_for(&truth), [7.0, 16.0]);
+        assert_eq!(predicted.wrong_for(&truth), [7.0, 16.0]);
     }
 
     #[test]
     fn other_rows_that_are_put_right_move_nothing() {
-        let trail = trail(&[(0, 1, 0, 1), (16, 2, 0, 2), (20, 2, 1, 2), (33, 3, 2, 4)]);
-        assert_eq!(trail.corrections(&truth(&[0, 1, 2, 4])), []);
+        let predicted = predicted(&[(0, 1, 0, 1), (16, 2, 0, 2), (20, 2, 1, 2), (33, 3, 2, 4)]);
+        assert_eq!(predicted.corrections(&truth(&[0, 1, 2, 4])), []);
     }
 
     #[test]
@@ -250,7 +256,7 @@ mod tests {
         let track = truth(&[0, 2, 4]);
         let drawn = |x: i32, y: i32| {
             let place = Place::new(x, y);
-            let stand = Stand {
+            let stand = CharacterSample {
                 place,
                 ..stand(0).unwrap()
             };

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use samestep_sync::Tick;
 
-use super::{Stand, Track, Trail, has_done};
+use super::{CharacterSample, PredictedPath, TruePath, has_done};
 use crate::stats::Samples;
 
 /// How far from the authority's present what is drawn may be, in ticks: before and after.
@@ -13,13 +13,13 @@ const AROUND: (u64, u64) = (60, 30);
 
 /// Looks at one program's pictures.
 #[derive(Clone, Debug)]
-pub struct Eyes {
-    players: Vec<Eye>,
+pub struct PictureLog {
+    players: Vec<CharacterLog>,
 }
 
 /// Looks at one character.
 #[derive(Clone, Debug, Default)]
-struct Eye {
+struct CharacterLog {
     /// When what was done that does not show yet, with its number.
     awaited: VecDeque<(Duration, u16)>,
     /// The same of all that was done.
@@ -27,14 +27,14 @@ struct Eye {
     /// From being done to showing, in ms.
     delays: Samples,
     /// Where it was drawn, and at which tick the authority was then.
-    drawn: Vec<(Tick, Stand)>,
+    drawn: Vec<(Tick, CharacterSample)>,
 }
 
-impl Eyes {
+impl PictureLog {
     /// Of somebody who sees so many players.
-    pub fn new(players: usize) -> Eyes {
-        Eyes {
-            players: vec![Eye::default(); players],
+    pub fn new(players: usize) -> PictureLog {
+        PictureLog {
+            players: vec![CharacterLog::default(); players],
         }
     }
 
@@ -45,37 +45,37 @@ impl Eyes {
     }
 
     /// Sees a picture with everybody.
-    pub fn see(&mut self, at: Duration, present: Tick, picture: &[Option<Stand>]) {
-        for (eye, stand) in self.players.iter_mut().zip(picture) {
+    pub fn see(&mut self, at: Duration, present: Tick, picture: &[Option<CharacterSample>]) {
+        for (character, stand) in self.players.iter_mut().zip(picture) {
             let Some(stand) = stand else {
                 // Who is dead does nothing that shows.
-                eye.awaited.clear();
+                character.awaited.clear();
                 continue;
             };
-            while eye
+            while character
                 .awaited
                 .front()
                 .is_some_and(|(given, tag)| *given < at && has_done(stand.tag, *tag))
             {
-                if let Some((given, _)) = eye.awaited.pop_front() {
-                    eye.delays.push((at - given).as_secs_f64() * 1e3);
+                if let Some((given, _)) = character.awaited.pop_front() {
+                    character.delays.push((at - given).as_secs_f64() * 1e3);
                 }
             }
-            eye.drawn.push((present, *stand));
+            character.drawn.push((present, *stand));
         }
     }
 
     /// From what was done to the first picture that shows it, in ms: of the player itself, and of all others.
     pub fn delays(&self, own: usize) -> (Samples, Samples) {
-        self.apart(own, |eye| eye.delays.clone())
+        self.apart(own, |character| character.delays.clone())
     }
 
     /// How far from the way they took characters were drawn, in blocks.
-    pub fn astray(&self, own: usize, tracks: &[Track]) -> (Samples, Samples) {
-        let mut track = tracks.iter();
-        self.apart(own, |eye| {
+    pub fn astray(&self, own: usize, truth: &[TruePath]) -> (Samples, Samples) {
+        let mut track = truth.iter();
+        self.apart(own, |character| {
             let track = track.next().expect("a track for each player");
-            let drawn = eye.drawn.iter();
+            let drawn = character.drawn.iter();
             let astray = drawn.filter_map(|(present, stand)| {
                 let since = Tick(present.0.saturating_sub(AROUND.0));
                 track.beside(*stand, since, *present + AROUND.1)
@@ -85,12 +85,12 @@ impl Eyes {
     }
 
     /// In how many states after the one that there was what the player did itself shows.
-    pub fn own_ticks(&self, own: usize, trail: &Trail) -> Samples {
+    pub fn own_ticks(&self, own: usize, predicted: &PredictedPath) -> Samples {
         let given = self.players[own].given.iter();
         let ticks = given.filter_map(|(at, tag)| {
-            let next = trail.steps.partition_point(|step| step.at < *at);
-            let before = trail.steps.get(next.checked_sub(1)?)?;
-            let mut later = trail.steps[next..]
+            let next = predicted.steps.partition_point(|step| step.at < *at);
+            let before = predicted.steps.get(next.checked_sub(1)?)?;
+            let mut later = predicted.steps[next..]
                 .iter()
                 .take_while(|step| step.own.is_some());
             let shows = later.find(|step| step.own.is_some_and(|own| has_done(own.tag, *tag)))?;
@@ -99,12 +99,16 @@ impl Eyes {
         ticks.collect()
     }
 
-    fn apart(&self, own: usize, mut of: impl FnMut(&Eye) -> Samples) -> (Samples, Samples) {
+    fn apart(
+        &self,
+        own: usize,
+        mut of: impl FnMut(&CharacterLog) -> Samples,
+    ) -> (Samples, Samples) {
         let (mut mine, mut others) = (Samples::new(), Samples::new());
-        for (at, eye) in self.players.iter().enumerate() {
+        for (at, character) in self.players.iter().enumerate() {
             match at == own {
-                true => mine.append(&of(eye)),
-                false => others.append(&of(eye)),
+                true => mine.append(&of(character)),
+                false => others.append(&of(character)),
             }
         }
         (mine, others)
@@ -118,8 +122,8 @@ mod tests {
 
     use super::*;
 
-    fn stand(tag: u16, blocks: i32) -> Option<Stand> {
-        Some(Stand {
+    fn stand(tag: u16, blocks: i32) -> Option<CharacterSample> {
+        Some(CharacterSample {
             id: EntityId::fixed(1),
             place: Place::new(blocks * ONE, 0),
             tag,
@@ -132,35 +136,35 @@ mod tests {
 
     #[test]
     fn what_was_done_shows_once_and_what_the_dead_do_never() {
-        let mut eyes = Eyes::new(2);
+        let mut pictures = PictureLog::new(2);
         for (player, at, tag) in [(0, 10, 1), (1, 12, 1), (1, 20, 2), (0, 30, 2)] {
-            eyes.expect(player, ms(at), tag);
+            pictures.expect(player, ms(at), tag);
         }
-        eyes.see(ms(16), Tick(1), &[stand(1, 0), stand(0, 0)]);
-        eyes.see(ms(32), Tick(2), &[stand(1, 0), stand(0, 0)]);
-        eyes.see(ms(48), Tick(3), &[None, stand(2, 0)]);
-        eyes.see(ms(64), Tick(4), &[stand(2, 0), stand(2, 0)]);
-        let (own, others) = eyes.delays(0);
+        pictures.see(ms(16), Tick(1), &[stand(1, 0), stand(0, 0)]);
+        pictures.see(ms(32), Tick(2), &[stand(1, 0), stand(0, 0)]);
+        pictures.see(ms(48), Tick(3), &[None, stand(2, 0)]);
+        pictures.see(ms(64), Tick(4), &[stand(2, 0), stand(2, 0)]);
+        let (own, others) = pictures.delays(0);
         assert_eq!(own.values(), [6.0]);
         assert_eq!(others.values(), [36.0, 28.0]);
     }
 
     #[test]
     fn what_is_drawn_where_it_never_was_is_astray() {
-        let mut track = Track::default();
+        let mut track = TruePath::default();
         for tick in 0..100 {
             track.note(Tick(tick), stand(0, tick as i32));
         }
-        let mut eyes = Eyes::new(1);
-        let off = Some(Stand {
+        let mut pictures = PictureLog::new(1);
+        let off = Some(CharacterSample {
             place: Place::new(60 * ONE, ONE / 4),
             ..stand(0, 0).unwrap()
         });
-        eyes.see(ms(0), Tick(65), &[stand(0, 61)]);
-        eyes.see(ms(0), Tick(65), &[off]);
+        pictures.see(ms(0), Tick(65), &[stand(0, 61)]);
+        pictures.see(ms(0), Tick(65), &[off]);
         // The last ticks are not there to compare with.
-        eyes.see(ms(0), Tick(95), &[off]);
-        let (own, _) = eyes.astray(0, &[track]);
+        pictures.see(ms(0), Tick(95), &[off]);
+        let (own, _) = pictures.astray(0, &[track]);
         assert_eq!(own.values(), [0.0, 0.25]);
     }
 }
