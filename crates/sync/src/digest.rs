@@ -9,7 +9,7 @@ pub(crate) use checksum_tree::put_varint;
 pub use checksum_tree::{ChecksumTree, RowChunk, StateDigest};
 
 /// Rows in a chunk, the grain in which differences are located and repaired.
-pub const CHUNK_ROWS: usize = 64;
+pub(crate) const CHUNK_ROWS: usize = 64;
 
 /// Folds the fields of one record into 64 bits.
 ///

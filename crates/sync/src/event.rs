@@ -72,38 +72,16 @@ const SHIFT: u64 = 4;
 /// Sees to it that every event is resolved exactly once, however often its tick is simulated.
 ///
 /// A step's events are [emitted](EventLedger::emit); when ticks are simulated again they are [rewound](EventLedger::rewind) first, and what
-/// comes out again, in the same tick or up to four before or after, is the same event. [Settling](EventLedger::confirm_before) confirms what is
+/// comes out again, in the same tick or up to four before or after, is the same event. [Confirming](EventLedger::confirm_before) confirms what is
 /// there, in the order in which it was emitted last, and cancels what did not come out again.
-///
-/// ```
-/// use samestep_sync::{EventLedger, EventStage, Tick};
-///
-/// let mut ledger = EventLedger::default();
-/// ledger.emit(Tick(7), "door opens");
-/// ledger.emit(Tick(8), "shot");
-/// ledger.rewind(Tick(7)); // somebody had done something else
-/// ledger.emit(Tick(9), "shot");
-/// ledger.confirm_before(Tick(12));
-/// let told: Vec<_> = core::iter::from_fn(|| ledger.poll()).map(|told| (told.tick.0, told.stage, told.event)).collect();
-/// assert_eq!(
-///     told,
-///     [
-///         (7, EventStage::Predicted, "door opens"),
-///         (8, EventStage::Predicted, "shot"),
-///         (9, EventStage::Confirmed, "shot"),
-///         (7, EventStage::Cancelled, "door opens"),
-///     ]
-/// );
-/// ```
 #[derive(Debug)]
-pub struct EventLedger<E> {
+pub(crate) struct EventLedger<E> {
     /// What the present simulation has emitted, in its order, and is not settled yet.
     standing: VecDeque<Open<E>>,
     /// What was told as predicted and has not come out again, by tick.
     rewound: VecDeque<Open<E>>,
     told: VecDeque<TimedEvent<E>>,
     limit: usize,
-    dropped: u64,
 }
 
 #[derive(Debug)]
@@ -121,7 +99,6 @@ impl<E> Default for EventLedger<E> {
             rewound: VecDeque::new(),
             told: VecDeque::new(),
             limit: 65_536,
-            dropped: 0,
         }
     }
 }
@@ -219,11 +196,6 @@ impl<E: Clone + PartialEq> EventLedger<E> {
         self.told.pop_front()
     }
 
-    /// Occurrences that nobody asked for in time: the oldest are dropped beyond 65,536.
-    pub fn dropped(&self) -> u64 {
-        self.dropped
-    }
-
     /// Finds what comes out again in what was rewound, and says for which tick it was predicted. It is that of the same tick; else the oldest
     /// of the ticks before, which have been simulated again; else the next of those to come.
     fn take_again(&mut self, tick: Tick, event: &E) -> Option<Tick> {
@@ -249,7 +221,6 @@ impl<E: Clone + PartialEq> EventLedger<E> {
     fn tell(&mut self, tick: Tick, stage: EventStage, predicted: Option<Tick>, event: E) {
         if self.told.len() == self.limit {
             self.told.pop_front();
-            self.dropped += 1;
         }
         self.told.push_back(TimedEvent {
             tick,

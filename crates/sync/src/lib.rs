@@ -267,9 +267,10 @@ mod world;
 pub use authority::SentStats;
 pub use beside::{Beside, Both, Either};
 pub use difference::Difference;
-pub use digest::{CHUNK_ROWS, ChecksumTree, Digest, RowChunk, StateDigest};
+pub use digest::{ChecksumTree, Digest, RowChunk, StateDigest};
 pub use entities::{Entities, EntityId};
-pub use event::{EventLedger, EventStage, Events, TimedEvent};
+pub(crate) use event::EventLedger;
+pub use event::{EventStage, Events, TimedEvent};
 pub use fields::{SharedField, SharedFields, Stamp};
 pub use id::{Owner, PeerId, PlayerId};
 pub use input::{Input, Inputs, Tick, TickInputs};
@@ -506,8 +507,8 @@ pub use simulation::Simulation;
 pub use snapshot::{Snapshot, SnapshotConfig, SnapshotError};
 pub use state_sync::{RemotePlayers, StateSync, StateSyncConfig, StateSyncError};
 pub use stream::{
-    Grid, Interpolation, InterpolationDelay, JitterBuffer, JitterBufferConfig, PacketPart,
-    Publisher, PublisherConfig, PublisherStats, ReceivedPart, Store, StoreStats,
+    Grid, Interpolation, InterpolationDelay, PacketPart, Publisher, PublisherConfig,
+    PublisherStats, ReceivedPart, Store, StoreStats,
 };
 pub use switch::{Switch, SwitchConditions, SwitchError, SwitchPolicy};
 pub use sync_test::{Mismatch, MismatchKind, NotANumber, SyncTestReport, sync_test};

@@ -291,7 +291,7 @@ pub struct Status {
     pub input_delay: u64,
     /// Ticks of the newest turn.
     pub turn_length: u64,
-    /// JitterBuffer delay: how much later than the common schedule this program simulates.
+    /// Playout delay: how much later than the common schedule this program simulates.
     pub playout_delay: Duration,
     /// Whether ticks are simulated before all their inputs are known.
     pub predicting: bool,

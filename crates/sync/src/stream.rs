@@ -27,7 +27,8 @@ mod store;
 mod tests;
 
 pub use grid::Grid;
-pub use jitter_buffer::{Interpolation, InterpolationDelay, JitterBuffer, JitterBufferConfig};
+pub use jitter_buffer::{Interpolation, InterpolationDelay};
+pub(crate) use jitter_buffer::{JitterBuffer, JitterBufferConfig};
 pub use pack::PacketPart;
 pub use publish::{Publisher, PublisherConfig, PublisherStats};
 pub use store::{ReceivedPart, Store, StoreStats};

@@ -47,7 +47,7 @@ impl Default for InterpolationDelay {
 
 /// How a [`JitterBuffer`] runs.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct JitterBufferConfig {
+pub(crate) struct JitterBufferConfig {
     /// Default: adaptive, up to a second.
     pub delay: InterpolationDelay,
     /// Time between two snapshots. Default 50 ms.
@@ -75,24 +75,8 @@ impl Default for JitterBufferConfig {
 ///
 /// All times are those of the common clock. The delay is what would have sufficed for the parts of the last ten seconds, and what
 /// chance would make of their delays and losses: it rises as soon as that is known, and falls slowly.
-///
-/// ```
-/// use core::time::Duration;
-/// use samestep_sync::{JitterBuffer, JitterBufferConfig};
-///
-/// let ms = Duration::from_millis;
-/// let mut playout = JitterBuffer::new(JitterBufferConfig::default());
-/// assert_eq!(playout.display_time(ms(0)), None);
-/// for number in 0..200 {
-///     let tick_time = ms(1_000 + 50 * u64::from(number));
-///     playout.handle_arrival(tick_time + ms(30), tick_time, number);
-///     assert!(playout.display_time(tick_time + ms(30)).unwrap() <= tick_time);
-/// }
-/// // 30 ms on the way, and up to 50 ms until the next.
-/// assert!(playout.delay() >= ms(80) && playout.delay() < ms(85));
-/// ```
 #[derive(Clone, Debug)]
-pub struct JitterBuffer {
+pub(crate) struct JitterBuffer {
     config: JitterBufferConfig,
     interval: f64,
     /// What is needed, as measured last, and what is had.
@@ -219,11 +203,6 @@ impl JitterBuffer {
     /// How far behind the common clock it is.
     pub fn delay(&self) -> Duration {
         Duration::from_secs_f64(self.delay.max(0.0))
-    }
-
-    /// The share of parts that got lost lately.
-    pub fn loss(&self) -> f64 {
-        self.arrivals.loss()
     }
 
     fn on_awake(&mut self, now: Duration) {
