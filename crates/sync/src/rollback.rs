@@ -1,4 +1,6 @@
-//! Rollback: nobody waits for inputs that are on their way; what was assumed instead is put right when they arrive.
+//! Rollback: nobody waits for inputs that are on their way; they are predicted, and wrong predictions are resimulated when they arrive.
+//!
+//! The netcode of GGPO (Cannon 2012) and ggrs, on top of [`Lockstep`].
 
 use core::fmt;
 use core::time::Duration;
@@ -9,20 +11,20 @@ use crate::{
     ModelKind, Outgoing, PeerId, PlayerId, RoomKind, Roster, SlowMachine, Status, Tick, World,
 };
 
-/// The most ticks of a window.
+/// The maximum ticks of a window.
 const MAX_WINDOW: u64 = 60;
-/// The most ticks that are gone on without somebody.
+/// The maximum ticks that are predicted beyond the window.
 const MAX_GO_ON: u64 = 600;
 
 /// The model that never waits for the network, as far as its window reaches.
 ///
 /// Everyone simulates every tick when it is due. What others do in it and is not known yet is [predicted](crate::Input::predict); when it
-/// arrives and is something else, the world goes back to that tick and simulates again what followed, all within one call. So a player sees
+/// arrives and is something else, the world rolls back to that tick and resimulates what followed, all within one call. So a player sees
 /// its own input at once, and what others do as soon as it can be known.
 ///
-/// Under this there is the same timeline as that of [`Lockstep`]: who comes and goes, the comparison of states, repairs, spectators and
-/// recordings are the same. Other than there, in a hosted room too everyone says itself in which tick it does what, and the host passes that
-/// on once a tick, so that traffic grows with the number of players and not with its square.
+/// Underneath it is [`Lockstep`]: joining and leaving, desync detection, corrections, spectators and recordings are the same. Other than
+/// there, in a hosted room too every peer is an input source of its own, and the host relays the batches of all once a tick, so that traffic
+/// grows with the number of players and not with its square.
 ///
 /// [`Status::tick`] is the tick that is shown, [`Status::confirmed_tick`] the one before which nothing changes any more. Events of a game come
 /// [predicted](crate::EventStage::Predicted) first, and each is confirmed or cancelled exactly once.
@@ -72,12 +74,12 @@ pub struct RollbackConfig {
     pub keep: u64,
 }
 
-/// What to do where the window ends and somebody has still not been heard of.
+/// What to do where the window ends and the inputs of a peer are still missing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Beyond {
     /// Wait, as lockstep does.
     Wait,
-    /// Go on up to so many ticks ahead of what is known, then wait. All of them may have to be simulated again at once.
+    /// Predict up to so many ticks, then wait. All of them may have to be resimulated at once.
     GoOn {
         /// Ticks, more than the window's.
         ticks: u64,
@@ -183,17 +185,17 @@ impl Rollback {
         &self.config
     }
 
-    /// In words, how far everyone's inputs are known here: for whoever wants to know why a game stands still.
+    /// A description of how far the inputs of every source are known here, to find out why a game stalls.
     pub fn explain(&self) -> String {
         self.engine.explain()
     }
 
-    /// What both have in common.
+    /// The lockstep underneath.
     pub(crate) fn engine_mut(&mut self) -> &mut Lockstep {
         &mut self.engine
     }
 
-    /// What both have in common.
+    /// The lockstep underneath.
     pub(crate) fn engine(&self) -> &Lockstep {
         &self.engine
     }

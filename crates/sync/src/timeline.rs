@@ -1,24 +1,24 @@
-//! The log of inputs: who does what in which tick, as far as it is known.
+//! The timeline: the inputs of every tick and the changes of players, as far as known.
 
 use std::collections::{BTreeMap, VecDeque};
 
 use crate::{PeerId, PlayerId, Tick, TickInputs};
 
-/// One who speaks for players: a peer during one of its lives.
+/// An input source: a peer in one of its incarnations.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct SourceId {
     pub(crate) peer: PeerId,
     pub(crate) incarnation: u64,
 }
 
-/// Who comes and goes, at a tick.
+/// A change of who takes part, at a tick.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Change {
     /// A player takes part from this tick on.
     Join(PlayerId),
     /// A player takes part until this tick.
     Leave(PlayerId),
-    /// From this tick on a peer speaks for its players, and nothing goes on without it.
+    /// From this tick on a source provides the inputs of its players, and every tick waits for it.
     Source(SourceId, Vec<PlayerId>),
 }
 
@@ -29,17 +29,17 @@ pub(crate) struct Timeline {
     ticks: VecDeque<TickInputs>,
     changes: BTreeMap<Tick, Vec<Change>>,
     spare: Vec<TickInputs>,
-    /// The first tick that something new is known of since that was asked.
+    /// The first tick that has changed since [`take_touched`](Timeline::take_touched).
     touched: Option<Tick>,
 }
 
 /// Ticks that may be known ahead of the oldest kept one; more is refused.
 const MAX_TICKS: u64 = 1 << 16;
-/// Emptied ticks that are kept to be filled again.
+/// Emptied ticks whose memory is kept.
 const MAX_SPARE: usize = 64;
 
 impl Timeline {
-    /// Nothing known, from a tick on.
+    /// Begins anew: nothing is known from a tick on.
     pub(crate) fn begin(&mut self, base: Tick) {
         *self = Timeline {
             base,
@@ -52,7 +52,7 @@ impl Timeline {
         self.base
     }
 
-    /// Adds what a player does. False if that is too far away, or too late.
+    /// Adds the input of a player. False if the tick is too far ahead, or forgotten.
     pub(crate) fn insert(&mut self, tick: Tick, player: PlayerId, input: &[u8]) -> bool {
         if tick < self.base || tick.since(self.base) >= MAX_TICKS {
             return false;
@@ -68,12 +68,12 @@ impl Timeline {
         true
     }
 
-    /// Something new is known of a tick.
+    /// Notes that a tick has changed.
     pub(crate) fn touch(&mut self, tick: Tick) {
         self.touched = Some(self.touched.map_or(tick, |touched| touched.min(tick)));
     }
 
-    /// The first tick that something new is known of since this was asked last.
+    /// The first tick that has changed since this was asked last.
     pub(crate) fn take_touched(&mut self) -> Option<Tick> {
         self.touched.take()
     }
@@ -90,7 +90,7 @@ impl Timeline {
         }
     }
 
-    /// What is said for a tick, to be completed with who is present; `None` if nothing is.
+    /// The inputs of a tick, to be completed with the players that are present; `None` if there are none.
     pub(crate) fn inputs_mut(&mut self, tick: Tick) -> Option<&mut TickInputs> {
         if tick < self.base {
             return None;
@@ -98,7 +98,7 @@ impl Timeline {
         self.ticks.get_mut(tick.since(self.base) as usize)
     }
 
-    /// What is said for a tick.
+    /// The inputs of a tick; `None` if there are none.
     pub(crate) fn inputs(&self, tick: Tick) -> Option<&TickInputs> {
         if tick < self.base {
             return None;
@@ -106,19 +106,19 @@ impl Timeline {
         self.ticks.get(tick.since(self.base) as usize)
     }
 
-    /// Who comes and goes at a tick.
+    /// The changes at a tick.
     pub(crate) fn changes(&self, tick: Tick) -> &[Change] {
         self.changes.get(&tick).map_or(&[], Vec::as_slice)
     }
 
-    /// Who comes and goes from a tick on.
+    /// The changes from a tick on.
     pub(crate) fn changes_from(&self, tick: Tick) -> impl Iterator<Item = (Tick, &Change)> {
         self.changes
             .range(tick..)
             .flat_map(|(tick, changes)| changes.iter().map(move |change| (*tick, change)))
     }
 
-    /// Changes who is present as a tick says.
+    /// Applies the changes of a tick to the players that are present.
     pub(crate) fn apply_changes(&self, tick: Tick, present: &mut TickInputs) {
         let changes = self.changes(tick);
         if changes.is_empty() {
@@ -135,7 +135,7 @@ impl Timeline {
         present.set_players(&players);
     }
 
-    /// Forgets what some players do from one tick to another.
+    /// Forgets the inputs of some players from one tick to another.
     pub(crate) fn forget_between(&mut self, from: Tick, to: Tick, players: &[PlayerId]) {
         self.touch(from);
         let (skip, end) = (from.since(self.base), to.since(self.base));

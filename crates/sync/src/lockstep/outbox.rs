@@ -1,4 +1,4 @@
-//! What is to be sent.
+//! The messages that wait to be sent.
 
 use std::collections::VecDeque;
 
