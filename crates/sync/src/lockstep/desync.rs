@@ -263,8 +263,10 @@ impl Lockstep {
         tracing::warn!(tick = tick.0, %ask, "desync: this program's state differs");
         self.desync.desyncs += 1;
         self.desync.correction = Some((tick, ask));
-        let tree = world.checksum_tree_at(tick).map(|tree| tree.encode());
-        let tree = &tree.unwrap_or_default();
+        let Some(tree) = world.checksum_tree_at(tick) else {
+            return self.request_state(ask, tick);
+        };
+        let tree = &tree.encode();
         let message = Message::ChecksumTree { tick, tree };
         self.send(ask, Delivery::ReliableOrdered, &message);
     }
@@ -279,7 +281,7 @@ impl Lockstep {
         world: &mut dyn World,
     ) {
         let ours = world.checksum_tree_at(tick);
-        let theirs = ChecksumTree::decode(tree).ok().filter(|_| !tree.is_empty());
+        let theirs = ChecksumTree::decode(tree).ok();
         let rows = ours.as_ref().zip(theirs).and_then(|(ours, theirs)| {
             let parts = ours.differing(&theirs);
             world.rows_at(tick, Some(&parts))

@@ -39,7 +39,7 @@ pub(super) enum Message<'a> {
     Flushed { batch: InputBatch<'a> },
     /// The receiver's state differs: this peer has the right one.
     DesyncNotice { tick: Tick, ask: PeerId },
-    /// The checksum tree of the sender's state, to find out what differs. An empty one requests the whole state.
+    /// The checksum tree of the sender's state, to find out what differs.
     ChecksumTree { tick: Tick, tree: &'a [u8] },
     /// The rows that differ, as they should be.
     Rows {
@@ -49,6 +49,8 @@ pub(super) enum Message<'a> {
     },
     /// The sender has corrected its state; a description of the difference.
     Repaired { tick: Tick, words: &'a [u8] },
+    /// The sender requests the whole state, if the receiver's is of a later tick than this one.
+    StateRequest { tick: Tick },
     /// A whole state, to go on from.
     Checkpoint(&'a [u8]),
     /// A player of the sender passes the initiative on.
@@ -179,6 +181,7 @@ impl<'a> Message<'a> {
                 substitutions: r.number()?,
             },
             18 => Self::RelayedBatches(RelayedBatches::read(r.rest())?),
+            19 => Self::StateRequest { tick: r.tick()? },
             _ => return None,
         };
         r.0.is_empty().then_some(message)
@@ -255,6 +258,10 @@ impl<'a> Message<'a> {
                 out.push(10);
                 put(out, tick.0);
                 out.extend_from_slice(words);
+            }
+            Self::StateRequest { tick } => {
+                out.push(19);
+                put(out, tick.0);
             }
             Self::Checkpoint(bytes) => {
                 out.push(11);

@@ -75,7 +75,7 @@ impl Lockstep {
                     self.send_flushed(from, source, end);
                 } else if tick < self.timeline.base() {
                     // These inputs are forgotten: only the whole state helps.
-                    let request = Message::ChecksumTree { tick, tree: &[] };
+                    let request = Message::StateRequest { tick };
                     self.queue_for_world(now, from, &request.write());
                 } else if source.peer != me {
                     self.broadcast.relay.resend_to(source, from, tick);
@@ -126,9 +126,10 @@ impl Lockstep {
                 self.desync.state_is_wrong = true;
                 self.queue_for_world(now, from, bytes);
             }
-            Message::ChecksumTree { .. } | Message::Rows { .. } | Message::Checkpoint(_) => {
-                self.queue_for_world(now, from, bytes);
-            }
+            Message::ChecksumTree { .. }
+            | Message::StateRequest { .. }
+            | Message::Rows { .. }
+            | Message::Checkpoint(_) => self.queue_for_world(now, from, bytes),
         }
         Some(())
     }

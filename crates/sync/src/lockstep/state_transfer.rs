@@ -32,7 +32,7 @@ impl StateTransfer {
 
     /// A peer is to get the whole state, if it is of a later tick than this one.
     pub(super) fn request_for(&mut self, peer: PeerId, tick: Tick) {
-        let request = Message::ChecksumTree { tick, tree: &[] };
+        let request = Message::StateRequest { tick };
         self.for_world.push_back((peer, request.write()));
     }
 }
@@ -84,6 +84,9 @@ impl Lockstep {
                 Some(Message::ChecksumTree { tick, tree }) => {
                     self.send_rows(now, from, tick, tree, world);
                 }
+                Some(Message::StateRequest { tick }) => {
+                    self.answer_state_request(now, from, tick, world);
+                }
                 Some(Message::Rows {
                     tick,
                     checksum,
@@ -98,7 +101,7 @@ impl Lockstep {
     /// Requests the whole state of a peer, if that is of a later tick than this one.
     pub(super) fn request_state(&mut self, from: PeerId, tick: Tick) {
         tracing::debug!(peer = %from, tick = tick.0, "state requested");
-        let message = Message::ChecksumTree { tick, tree: &[] };
+        let message = Message::StateRequest { tick };
         self.send(from, Delivery::ReliableOrdered, &message);
     }
 

@@ -32,6 +32,7 @@ fn messages_are_written_as_the_page_says() {
                 from: Tick(100),
             },
         ),
+        ("lockstep.state_request", Message::StateRequest { tick }),
         (
             "lockstep.recall",
             Message::Flush(SourceId { peer, incarnation }),
@@ -43,7 +44,7 @@ fn messages_are_written_as_the_page_says() {
 }
 
 #[test]
-fn a_span_comes_back_as_written() {
+fn a_batch_comes_back_as_written() {
     let mut timeline = Timeline::default();
     timeline.begin(Tick(100));
     timeline.insert(Tick(100), PlayerId(0), b"x");
@@ -115,7 +116,7 @@ fn a_span_comes_back_as_written() {
 }
 
 #[test]
-fn words_come_back_as_written_and_damaged_ones_are_refused() {
+fn relayed_batches_come_back_as_written_and_damaged_ones_are_refused() {
     let mut bytes = Vec::new();
     let begin = Tick(1000);
     RelayedBatches::begin(Duration::from_micros(77), true, begin, &mut bytes);
