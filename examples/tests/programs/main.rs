@@ -1,6 +1,8 @@
 //! Every program of this folder in real processes, in each of the ways to play together that it offers.
 
 mod first_game;
+#[cfg(unix)]
+mod logs;
 mod mistakes;
 mod models;
 mod others;

@@ -76,6 +76,12 @@ impl Terminal {
         format!("127.0.0.1:{digits}")
     }
 
+    /// The id of its process.
+    #[cfg(unix)]
+    pub fn id(&self) -> u32 {
+        self.process.id()
+    }
+
     /// Types, and presses Enter.
     pub fn type_line(&mut self, line: &str) {
         self.type_keys(&format!("{line}\n"));
