@@ -145,34 +145,34 @@ impl PredictedPath {
 /// Where a character was in truth, tick by tick.
 #[derive(Clone, Debug, Default)]
 pub struct TruePath {
-    stands: Vec<Option<CharacterSample>>,
+    samples: Vec<Option<CharacterSample>>,
 }
 
 impl TruePath {
     /// The authority is at this tick.
     pub fn note(&mut self, tick: Tick, own: Option<CharacterSample>) {
         let at = tick.0 as usize;
-        if self.stands.len() <= at {
-            self.stands.resize(at + 1, None);
-            self.stands[at] = own;
+        if self.samples.len() <= at {
+            self.samples.resize(at + 1, None);
+            self.samples[at] = own;
         }
     }
 
     /// Where it was.
     pub fn at(&self, tick: Tick) -> Option<CharacterSample> {
-        self.stands.get(tick.0 as usize).copied().flatten()
+        self.samples.get(tick.0 as usize).copied().flatten()
     }
 
     /// How far a place is from the way the character took in the ticks from `since` to `upto`, in blocks; `None` if it was not there, or
     /// another.
-    pub fn beside(&self, stand: CharacterSample, since: Tick, upto: Tick) -> Option<f64> {
+    pub fn beside(&self, sample: CharacterSample, since: Tick, upto: Tick) -> Option<f64> {
         let mut nearest: Option<f64> = None;
         for tick in since.0..upto.0 {
             let (from, to) = (self.at(Tick(tick))?, self.at(Tick(tick + 1))?);
-            if from.id != stand.id || to.id != stand.id {
+            if from.id != sample.id || to.id != sample.id {
                 return None;
             }
-            let off = beside(stand.place, from.place, to.place) / f64::from(ONE);
+            let off = beside(sample.place, from.place, to.place) / f64::from(ONE);
             nearest = Some(nearest.map_or(off, |nearest| nearest.min(off)));
         }
         nearest
@@ -195,7 +195,7 @@ fn beside(place: Place, from: Place, to: Place) -> f64 {
 mod tests {
     use super::*;
 
-    fn stand(blocks: i32) -> Option<CharacterSample> {
+    fn sample(blocks: i32) -> Option<CharacterSample> {
         Some(CharacterSample {
             id: EntityId::fixed(1),
             place: Place::new(blocks * ONE, 0),
@@ -211,7 +211,7 @@ mod tests {
                 ..Status::default()
             };
             let at = Duration::from_millis(*ms);
-            predicted.note(at, Tick(*tick), &status, stand(*blocks));
+            predicted.note(at, Tick(*tick), &status, sample(*blocks));
         }
         predicted
     }
@@ -219,7 +219,7 @@ mod tests {
     fn truth(blocks: &[i32]) -> TruePath {
         let mut track = TruePath::default();
         for (tick, blocks) in (0..).zip(blocks) {
-            track.note(Tick(tick), stand(*blocks));
+            track.note(Tick(tick), sample(*blocks));
         }
         track
     }
@@ -256,15 +256,15 @@ mod tests {
         let track = truth(&[0, 2, 4]);
         let drawn = |x: i32, y: i32| {
             let place = Place::new(x, y);
-            let stand = CharacterSample {
+            let sample = CharacterSample {
                 place,
-                ..stand(0).unwrap()
+                ..sample(0).unwrap()
             };
-            track.beside(stand, Tick(0), Tick(2))
+            track.beside(sample, Tick(0), Tick(2))
         };
         assert_eq!(drawn(3 * ONE, 0), Some(0.0));
         assert_eq!(drawn(3 * ONE, ONE / 2), Some(0.5));
         assert_eq!(drawn(5 * ONE, 0), Some(1.0));
-        assert_eq!(track.beside(stand(0).unwrap(), Tick(1), Tick(9)), None);
+        assert_eq!(track.beside(sample(0).unwrap(), Tick(1), Tick(9)), None);
     }
 }

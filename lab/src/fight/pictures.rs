@@ -46,8 +46,8 @@ impl PictureLog {
 
     /// Sees a picture with everybody.
     pub fn see(&mut self, at: Duration, present: Tick, picture: &[Option<CharacterSample>]) {
-        for (character, stand) in self.players.iter_mut().zip(picture) {
-            let Some(stand) = stand else {
+        for (character, sample) in self.players.iter_mut().zip(picture) {
+            let Some(sample) = sample else {
                 // Who is dead does nothing that shows.
                 character.awaited.clear();
                 continue;
@@ -55,13 +55,13 @@ impl PictureLog {
             while character
                 .awaited
                 .front()
-                .is_some_and(|(given, tag)| *given < at && has_done(stand.tag, *tag))
+                .is_some_and(|(given, tag)| *given < at && has_done(sample.tag, *tag))
             {
                 if let Some((given, _)) = character.awaited.pop_front() {
                     character.delays.push((at - given).as_secs_f64() * 1e3);
                 }
             }
-            character.drawn.push((present, *stand));
+            character.drawn.push((present, *sample));
         }
     }
 
@@ -76,9 +76,9 @@ impl PictureLog {
         self.apart(own, |character| {
             let track = track.next().expect("a track for each player");
             let drawn = character.drawn.iter();
-            let astray = drawn.filter_map(|(present, stand)| {
+            let astray = drawn.filter_map(|(present, sample)| {
                 let since = Tick(present.0.saturating_sub(AROUND.0));
-                track.beside(*stand, since, *present + AROUND.1)
+                track.beside(*sample, since, *present + AROUND.1)
             });
             astray.collect()
         })
@@ -122,7 +122,7 @@ mod tests {
 
     use super::*;
 
-    fn stand(tag: u16, blocks: i32) -> Option<CharacterSample> {
+    fn sample(tag: u16, blocks: i32) -> Option<CharacterSample> {
         Some(CharacterSample {
             id: EntityId::fixed(1),
             place: Place::new(blocks * ONE, 0),
@@ -140,10 +140,10 @@ mod tests {
         for (player, at, tag) in [(0, 10, 1), (1, 12, 1), (1, 20, 2), (0, 30, 2)] {
             pictures.expect(player, ms(at), tag);
         }
-        pictures.see(ms(16), Tick(1), &[stand(1, 0), stand(0, 0)]);
-        pictures.see(ms(32), Tick(2), &[stand(1, 0), stand(0, 0)]);
-        pictures.see(ms(48), Tick(3), &[None, stand(2, 0)]);
-        pictures.see(ms(64), Tick(4), &[stand(2, 0), stand(2, 0)]);
+        pictures.see(ms(16), Tick(1), &[sample(1, 0), sample(0, 0)]);
+        pictures.see(ms(32), Tick(2), &[sample(1, 0), sample(0, 0)]);
+        pictures.see(ms(48), Tick(3), &[None, sample(2, 0)]);
+        pictures.see(ms(64), Tick(4), &[sample(2, 0), sample(2, 0)]);
         let (own, others) = pictures.delays(0);
         assert_eq!(own.values(), [6.0]);
         assert_eq!(others.values(), [36.0, 28.0]);
@@ -153,14 +153,14 @@ mod tests {
     fn what_is_drawn_where_it_never_was_is_astray() {
         let mut track = TruePath::default();
         for tick in 0..100 {
-            track.note(Tick(tick), stand(0, tick as i32));
+            track.note(Tick(tick), sample(0, tick as i32));
         }
         let mut pictures = PictureLog::new(1);
         let off = Some(CharacterSample {
             place: Place::new(60 * ONE, ONE / 4),
-            ..stand(0, 0).unwrap()
+            ..sample(0, 0).unwrap()
         });
-        pictures.see(ms(0), Tick(65), &[stand(0, 61)]);
+        pictures.see(ms(0), Tick(65), &[sample(0, 61)]);
         pictures.see(ms(0), Tick(65), &[off]);
         // The last ticks are not there to compare with.
         pictures.see(ms(0), Tick(95), &[off]);

@@ -240,8 +240,8 @@ impl<M: Model> Playing<M> {
                     notes.predicted[at].note(at_time, live.tick(), status, own);
                     if opens {
                         for player in 0..players {
-                            let stand = CharacterSample::of(live.state(), PlayerId(player as u16));
-                            notes.truth[player].note(live.tick(), stand);
+                            let sample = CharacterSample::of(live.state(), PlayerId(player as u16));
+                            notes.truth[player].note(live.tick(), sample);
                         }
                     }
                 });

@@ -1,9 +1,9 @@
 //! The suites `lockstep` and `rollback`: a game through storms and calms, in which everyone must see the same at every tick.
 
 mod pasture;
+mod recorded;
 mod settings;
 mod storm;
-mod told;
 mod verdict;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -19,10 +19,10 @@ use super::{Outcome, Pausable, Trace};
 use crate::check::{Breach, Promise, ResolvedOnce};
 use crate::{NodeId, Pace, ReceiveTime, Topology};
 use pasture::{Bleat, Pasture, Shepherd};
-use settings::Guise;
+use recorded::RecordedWorld;
+use settings::ProgramKind;
 pub(super) use settings::Settings;
-use storm::Stands;
-use told::Told;
+use storm::Stalls;
 
 /// Runs the world of `seed`, played with a model that has such settings: inputs given, and what went wrong.
 pub(super) fn run<S: Settings>(seed: u64, trace: Trace<'_>) -> Outcome {
@@ -34,16 +34,16 @@ pub(super) fn run<S: Settings>(seed: u64, trace: Trace<'_>) -> Outcome {
 }
 
 struct Script<'t, S: Settings> {
-    room: SoakMatch<'t, Told, S::Model, Notes>,
+    room: SoakMatch<'t, RecordedWorld, S::Model, Notes>,
     seed: u64,
     topology: Topology,
     settings: S,
-    /// The check value of every tick, and who told it first.
+    /// The checksum of every tick, and who recorded it first.
     states: BTreeMap<Tick, (u64, NodeId)>,
-    /// The events of every tick, and who told them first.
+    /// The events of every tick, and who recorded them first.
     events: BTreeMap<Tick, (Vec<Bleat>, NodeId)>,
     /// How long the programs stand still while only the links are bad.
-    stands: Option<Stands>,
+    stalls: Option<Stalls>,
     all_is_well: bool,
     /// One state is changed by hand, to see that found and repaired.
     spoil: bool,
@@ -52,26 +52,26 @@ struct Script<'t, S: Settings> {
 
 /// What is noted of a program.
 struct Notes {
-    guise: Guise,
-    /// What it told, and when.
-    told: VecDeque<(Duration, Word)>,
+    kind: ProgramKind,
+    /// What it recorded, and when.
+    records: VecDeque<(Duration, TickRecord)>,
     /// When it was no member the last time.
     disowned: Duration,
     events: ResolvedOnce<Bleat>,
 }
 
 impl Notes {
-    /// It is no member: what it told since it was one does not count.
+    /// It is no member: what it recorded since it was one does not count.
     fn disown(&mut self, now: Duration) {
-        self.told.clear();
+        self.records.clear();
         self.disowned = now;
     }
 }
 
 /// What a program tells of a tick.
-struct Word {
+struct TickRecord {
     tick: Tick,
-    /// The check value of the state at this tick.
+    /// The checksum of the state at this tick.
     checksum: u64,
     /// What happened in the tick before, if it was simulated here.
     events: Option<Vec<Bleat>>,
@@ -93,7 +93,7 @@ impl<'t, S: Settings> Script<'t, S> {
             settings,
             states: BTreeMap::new(),
             events: BTreeMap::new(),
-            stands: None,
+            stalls: None,
             all_is_well: false,
             spoil: false,
             spoiled: None,
@@ -108,7 +108,7 @@ impl<'t, S: Settings> Script<'t, S> {
         self.room.trace(|| terms);
         self.room.testbed.set_links(good_link());
         let opener = self.room.testbed.add_node();
-        self.start(opener, self.topology.opening(), Guise::PLAYER);
+        self.start(opener, self.topology.opening(), ProgramKind::PLAYER);
         for _ in 0..S::first_guests(&mut self.room.rng) {
             self.join(None);
         }
@@ -129,9 +129,9 @@ impl<'t, S: Settings> Script<'t, S> {
         }
     }
 
-    fn start(&mut self, node: NodeId, role: Role, guise: Guise) {
+    fn start(&mut self, node: NodeId, role: Role, kind: ProgramKind) {
         let mut config = SessionConfig::new("pasture", 1);
-        for number in 0..guise.players {
+        for number in 0..kind.players {
             config = match number {
                 0 => config.player(&format!("shepherd {}", node.0)),
                 _ => config.player(&format!("dog {}", node.0)),
@@ -142,13 +142,13 @@ impl<'t, S: Settings> Script<'t, S> {
             after: Duration::from_secs(2),
         };
         let (model, seed) = (self.settings.clone().model(), self.seed);
-        self.room.testbed.set_drift(node, guise.drift_ppm);
-        if let Some(period) = guise.frames {
+        self.room.testbed.set_drift(node, kind.drift_ppm);
+        if let Some(period) = kind.frames {
             let pace = Pace::Frames { period };
             self.room.testbed.set_pace(node, pace, ReceiveTime::Arrival);
         }
         self.room.testbed.start(node, |now, random| {
-            let world = Told::new(Pasture::new(seed));
+            let world = RecordedWorld::new(Pasture::new(seed));
             let game = Match::new(now, config, role, random, model, world);
             Pausable::new(game.expect("settings that make sense"))
         });
@@ -164,8 +164,8 @@ impl<'t, S: Settings> Script<'t, S> {
                 running: true,
                 secret: None,
                 notes: Notes {
-                    guise,
-                    told: VecDeque::new(),
+                    kind,
+                    records: VecDeque::new(),
                     disowned: now,
                     events: ResolvedOnce::default(),
                 },
@@ -186,29 +186,29 @@ impl<'t, S: Settings> Script<'t, S> {
             }
         };
         let mut to = JoinTo::new(self.room.testbed.address(through));
-        let (node, guise) = match who {
+        let (node, kind) = match who {
             None => (
                 self.room.testbed.add_node(),
-                S::guise(&mut self.room.rng, self.topology.is_mesh()),
+                S::kind(&mut self.room.rng, self.topology.is_mesh()),
             ),
             Some(index) => {
                 let program = &self.room.programs[index];
                 to.rejoin = program.secret;
-                (program.node, program.notes.guise)
+                (program.node, program.notes.kind)
             }
         };
         self.room
-            .trace(|| format!("{node:?} joins through {through:?} with {guise:?}"));
+            .trace(|| format!("{node:?} joins through {through:?} with {kind:?}"));
         let role = match self.topology {
-            Topology::Hosted if guise.watches() => Role::Spectator(to),
+            Topology::Hosted if kind.watches() => Role::Spectator(to),
             topology => topology.joining(to),
         };
-        self.start(node, role, guise);
+        self.start(node, role, kind);
     }
 
     fn end(&mut self, node: NodeId) {
         if let Some(notes) = self.room.end(node) {
-            notes.told.clear();
+            notes.records.clear();
         }
     }
 
@@ -220,7 +220,7 @@ impl<'t, S: Settings> Script<'t, S> {
                 self.on_event(node, event)?;
             }
             self.compare()?;
-            self.watch_stands()?;
+            self.watch_stalls()?;
             self.play();
         }
         Ok(())

@@ -11,8 +11,8 @@ use samestep_sync::{
 use crate::soak::conditions::Severity;
 use crate::soak::players::MAX_PROGRAMS;
 
-/// The longest that everyone stands still in latency and loss alone.
-const LONGEST_STAND: Duration = Duration::from_millis(1500);
+/// The longest that everyone stalls in latency and loss alone.
+const LONGEST_STALL: Duration = Duration::from_millis(1500);
 /// The longest that others wait for some who are frozen, in a mesh or by policy: until they are awake, or known to be gone.
 const UNTIL_DROPPED: Duration = Duration::from_secs(8);
 
@@ -34,7 +34,7 @@ pub(crate) trait Settings: Clone + fmt::Debug {
     fn first_guests(rng: &mut Rng) -> u64;
 
     /// What somebody is who joins.
-    fn guise(rng: &mut Rng, mesh: bool) -> Guise;
+    fn kind(rng: &mut Rng, mesh: bool) -> ProgramKind;
 
     /// The links of a storm.
     fn storm(rng: &mut Rng, severity: Severity) -> LinkConfig;
@@ -43,12 +43,12 @@ pub(crate) trait Settings: Clone + fmt::Debug {
     fn is_undisturbed(rng: &mut Rng) -> bool;
 
     /// The longest that the game may stand still in a storm, and in the calm after it.
-    fn longest_stand(&self, link: &LinkConfig, undisturbed: bool, mesh: bool) -> Option<Duration>;
+    fn longest_stall(&self, link: &LinkConfig, undisturbed: bool, mesh: bool) -> Option<Duration>;
 }
 
 /// What somebody is.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Guise {
+pub(crate) struct ProgramKind {
     /// Players of one program; none for one who watches.
     pub(super) players: usize,
     /// How wrongly its clock goes.
@@ -57,8 +57,8 @@ pub(crate) struct Guise {
     pub(super) frames: Option<Duration>,
 }
 
-impl Guise {
-    pub(super) const PLAYER: Guise = Guise {
+impl ProgramKind {
+    pub(super) const PLAYER: ProgramKind = ProgramKind {
         players: 1,
         drift_ppm: 0.0,
         frames: None,
@@ -120,8 +120,8 @@ impl Settings for LockstepConfig {
         rng.range(1..5)
     }
 
-    fn guise(_: &mut Rng, _: bool) -> Guise {
-        Guise::PLAYER
+    fn kind(_: &mut Rng, _: bool) -> ProgramKind {
+        ProgramKind::PLAYER
     }
 
     fn storm(rng: &mut Rng, severity: Severity) -> LinkConfig {
@@ -132,7 +132,7 @@ impl Settings for LockstepConfig {
         false
     }
 
-    fn longest_stand(&self, _: &LinkConfig, _: bool, _: bool) -> Option<Duration> {
+    fn longest_stall(&self, _: &LinkConfig, _: bool, _: bool) -> Option<Duration> {
         None
     }
 }
@@ -193,8 +193,8 @@ impl Settings for RollbackConfig {
         }
     }
 
-    fn guise(rng: &mut Rng, mesh: bool) -> Guise {
-        Guise {
+    fn kind(rng: &mut Rng, mesh: bool) -> ProgramKind {
+        ProgramKind {
             players: match rng.range(0..10) {
                 0 if !mesh => 0,
                 1..3 => 2,
@@ -243,16 +243,16 @@ impl Settings for RollbackConfig {
         rng.chance(0.4)
     }
 
-    fn longest_stand(&self, link: &LinkConfig, undisturbed: bool, mesh: bool) -> Option<Duration> {
+    fn longest_stall(&self, link: &LinkConfig, undisturbed: bool, mesh: bool) -> Option<Duration> {
         let outage = match link.loss {
             Loss::Burst { mean, .. } => 8 * mean,
             _ => Duration::ZERO,
         };
         let waits = mesh || matches!(self.slow, SlowMachine::Wait { .. });
         let most = match (undisturbed, waits) {
-            (true, _) => LONGEST_STAND,
-            (false, false) => LONGEST_STAND + self.patience,
-            (false, true) => LONGEST_STAND + UNTIL_DROPPED,
+            (true, _) => LONGEST_STALL,
+            (false, false) => LONGEST_STALL + self.patience,
+            (false, true) => LONGEST_STALL + UNTIL_DROPPED,
         };
         Some(most + outage)
     }

@@ -16,7 +16,7 @@ const RECOVERS: Duration = Duration::from_secs(3);
 
 /// Since when everyone shows the same tick.
 #[derive(Debug)]
-pub(super) struct Stands {
+pub(super) struct Stalls {
     shown: BTreeMap<NodeId, (Tick, Duration)>,
     /// Who was frozen, or without its host, and is not counted until then.
     excused: BTreeMap<NodeId, Duration>,
@@ -24,9 +24,9 @@ pub(super) struct Stands {
     most: Duration,
 }
 
-impl Stands {
-    fn new(most: Duration) -> Stands {
-        Stands {
+impl Stalls {
+    fn new(most: Duration) -> Stalls {
+        Stalls {
             shown: BTreeMap::new(),
             excused: BTreeMap::new(),
             longest: Duration::ZERO,
@@ -44,29 +44,29 @@ impl<S: Settings> Script<'_, S> {
         let undisturbed = S::is_undisturbed(&mut self.room.rng);
         let longest = self
             .settings
-            .longest_stand(&link, undisturbed, self.topology.is_mesh());
-        self.stands = longest.map(Stands::new);
+            .longest_stall(&link, undisturbed, self.topology.is_mesh());
+        self.stalls = longest.map(Stalls::new);
         while self.room.testbed.now() < end {
             self.run_for(Duration::from_millis(100))?;
             if !undisturbed && self.room.rng.chance(0.08) {
                 self.disturb();
             }
         }
-        if let Some(stands) = &self.stands {
+        if let Some(stalls) = &self.stalls {
             let words = if undisturbed {
                 "nobody came or went, and"
             } else {
                 ""
             };
-            let words = format!("{words} the longest stand was {:?}", stands.longest);
+            let words = format!("{words} the longest stall was {:?}", stalls.longest);
             self.room.trace(|| words);
         }
         Ok(())
     }
 
-    /// Nobody stands still for longer than the settings allow.
-    pub(super) fn watch_stands(&mut self) -> Result<(), Breach> {
-        let Some(mut stands) = self.stands.take() else {
+    /// Nobody stalls for longer than the settings allow.
+    pub(super) fn watch_stalls(&mut self) -> Result<(), Breach> {
+        let Some(mut stalls) = self.stalls.take() else {
             return Ok(());
         };
         let now = self.room.testbed.now();
@@ -74,37 +74,37 @@ impl<S: Settings> Script<'_, S> {
             let program = self.room.testbed.machine(node);
             program.is_some_and(|program| program.is_paused(self.room.testbed.local(node)))
         };
-        // Without its host a room stands still, and those who come just then are not yet where it is.
+        // Without its host a room stalls, and those who come just then are not yet where it is.
         let without_host = !self.topology.is_mesh() && sleeps(NodeId(0));
         for program in &self.room.programs {
             if without_host || sleeps(program.node) {
-                stands.excused.insert(program.node, now + RECOVERS);
+                stalls.excused.insert(program.node, now + RECOVERS);
             }
         }
         let mut playing = self.room.playing();
         playing.retain(|node| !self.is_disowned(*node));
-        let excused = |node: &NodeId| stands.excused.get(node).is_some_and(|until| now < *until);
+        let excused = |node: &NodeId| stalls.excused.get(node).is_some_and(|until| now < *until);
         let counted = |node: &NodeId| playing.contains(node) && !excused(node);
-        stands.shown.retain(|node, _| counted(node));
+        stalls.shown.retain(|node, _| counted(node));
         for node in playing.iter().copied().filter(counted) {
             let Some(tick) = self.shown(node) else {
                 continue;
             };
-            let (shown, since) = stands.shown.entry(node).or_insert((tick, now));
+            let (shown, since) = stalls.shown.entry(node).or_insert((tick, now));
             if *shown != tick {
                 (*shown, *since) = (tick, now);
             }
             let stood = now - *since;
-            stands.longest = stands.longest.max(stood);
-            if stood > stands.most {
+            stalls.longest = stalls.longest.max(stood);
+            if stood > stalls.most {
                 let what = format!(
                     "{node:?} shows tick {tick} for {stood:?}: {}",
-                    self.words(node)
+                    self.explain(node)
                 );
                 return Err(self.room.breach(Promise::GoesOn, what));
             }
         }
-        self.stands = Some(stands);
+        self.stalls = Some(stalls);
         Ok(())
     }
 
@@ -122,7 +122,7 @@ impl<S: Settings> Script<'_, S> {
     }
 
     /// Whether everyone listed is there and awake: a mesh that loses one after the other keeps its majority, one that loses
-    /// half of its members at once rightly stands still.
+    /// half of its members at once rightly stalls.
     fn is_settled(&self) -> bool {
         let playing = self.room.playing();
         playing.iter().all(|node| {

@@ -7,8 +7,8 @@ use samestep_session::Presence;
 use samestep_sync::{EventStage, Live, Playback, Replay, Tick};
 
 use super::pasture::Pasture;
-use super::told::Said;
-use super::{Script, Settings, Word, good_link};
+use super::recorded::WorldRecord;
+use super::{Script, Settings, TickRecord, good_link};
 use crate::NodeId;
 use crate::check::{Breach, Promise};
 
@@ -40,7 +40,7 @@ impl<S: Settings> Script<'_, S> {
                     Promise::GoesOn,
                     format!(
                         "{node:?} stands still at tick {tick}: {}",
-                        self.words(*node)
+                        self.explain(*node)
                     ),
                 ));
             }
@@ -49,7 +49,7 @@ impl<S: Settings> Script<'_, S> {
                     Promise::GoesOn,
                     format!(
                         "{node:?} is at tick {tick}, others at {newest}: {}",
-                        self.words(*node)
+                        self.explain(*node)
                     ),
                 ));
             }
@@ -64,17 +64,17 @@ impl<S: Settings> Script<'_, S> {
         match running.iter().find(|node| !after.contains_key(node)) {
             Some(node) => Err(self.room.breach(
                 Promise::GoesOn,
-                format!("{node:?} does not take part: {}", self.words(*node)),
+                format!("{node:?} does not take part: {}", self.explain(*node)),
             )),
             None => {
-                // Everyone is a member now: all that was told counts.
+                // Everyone is a member now: all that was recorded counts.
                 self.compare_all()
             }
         }
     }
 
     /// How things stand with everyone, a program first.
-    pub(super) fn words(&self, node: NodeId) -> String {
+    pub(super) fn explain(&self, node: NodeId) -> String {
         let others = self.room.programs.iter().filter(|program| program.running);
         let others = others
             .map(|program| program.node)
@@ -100,7 +100,7 @@ impl<S: Settings> Script<'_, S> {
         let playing: Vec<NodeId> = self.room.playing();
         let watches = |node: &NodeId| {
             let mut programs = self.room.programs.iter();
-            programs.any(|program| program.node == *node && program.notes.guise.watches())
+            programs.any(|program| program.node == *node && program.notes.kind.watches())
         };
         // Two that differ are told apart by a third; who watches has no say.
         let players = playing.iter().filter(|node| !watches(node)).count();
@@ -154,17 +154,22 @@ impl<S: Settings> Script<'_, S> {
             if disowned || self.spoiled.is_some_and(|(spoiled, _)| spoiled == node) {
                 self.room.programs[at].notes.disown(now);
             }
-            let due = |(told_at, _): &(Duration, Word)| now >= *told_at + patience;
-            while self.room.programs[at].notes.told.front().is_some_and(due) {
-                if let Some((_, word)) = self.room.programs[at].notes.told.pop_front() {
-                    self.compare_word(node, word)?;
+            let due = |(recorded_at, _): &(Duration, TickRecord)| now >= *recorded_at + patience;
+            while self.room.programs[at]
+                .notes
+                .records
+                .front()
+                .is_some_and(due)
+            {
+                if let Some((_, record)) = self.room.programs[at].notes.records.pop_front() {
+                    self.compare_record(node, record)?;
                 }
             }
         }
         Ok(())
     }
 
-    /// Everyone is a member now: all that was told counts.
+    /// Everyone is a member now: all that was recorded counts.
     pub(super) fn compare_all(&mut self) -> Result<(), Breach> {
         self.all_is_well = true;
         self.compare()?;
@@ -172,15 +177,15 @@ impl<S: Settings> Script<'_, S> {
         Ok(())
     }
 
-    fn compare_word(&mut self, node: NodeId, word: Word) -> Result<(), Breach> {
-        let tick = word.tick;
-        let (first, by) = *self.states.entry(tick).or_insert((word.checksum, node));
-        if first != word.checksum {
-            let words = self.words(node);
+    fn compare_record(&mut self, node: NodeId, record: TickRecord) -> Result<(), Breach> {
+        let tick = record.tick;
+        let (first, by) = *self.states.entry(tick).or_insert((record.checksum, node));
+        if first != record.checksum {
+            let words = self.explain(node);
             let what = format!("{node:?} differs from {by:?} at tick {tick}: {words}");
             return Err(self.room.breach(Promise::SameState, what));
         }
-        let Some(events) = word.events else {
+        let Some(events) = record.events else {
             return Ok(());
         };
         let (first, by) = self
@@ -194,32 +199,32 @@ impl<S: Settings> Script<'_, S> {
         Ok(())
     }
 
-    /// Takes down what a program told since the last time.
+    /// Takes what a program recorded since the last time.
     pub(super) fn collect(&mut self, at: usize) -> Result<(), Breach> {
         let (now, node) = (self.room.testbed.now(), self.room.programs[at].node);
-        let said = self
+        let records = self
             .room
             .testbed
-            .with(node, |_, program| program.game.world_mut().take_said());
+            .with(node, |_, program| program.game.world_mut().take_records());
         let program = &mut self.room.programs[at];
-        let mut fresh: Vec<Word> = Vec::new();
-        for said in said.unwrap_or_default() {
-            let heard = match said {
-                Said::Settled(tick, checksum) => {
+        let mut fresh: Vec<TickRecord> = Vec::new();
+        for record in records.unwrap_or_default() {
+            let heard = match record {
+                WorldRecord::Settled(tick, checksum) => {
                     let events = Some(Vec::new());
-                    fresh.push(Word {
+                    fresh.push(TickRecord {
                         tick,
                         checksum,
                         events,
                     });
                     Ok(())
                 }
-                Said::Adopted(tick, checksum) => {
-                    let settled = fresh.last().map(|word| word.tick);
+                WorldRecord::Adopted(tick, checksum) => {
+                    let settled = fresh.last().map(|record| record.tick);
                     let settled = settled.unwrap_or(program.notes.events.settled());
                     let counts = now > program.notes.disowned + MEMBERS_KNOW;
                     let events = None;
-                    fresh.push(Word {
+                    fresh.push(TickRecord {
                         tick,
                         checksum,
                         events,
@@ -231,23 +236,25 @@ impl<S: Settings> Script<'_, S> {
                         false => program.notes.events.on_adopted(tick),
                     }
                 }
-                Said::Events(occurrences) => {
-                    let settled = fresh.last().map(|word| word.tick);
+                WorldRecord::Events(occurrences) => {
+                    let settled = fresh.last().map(|record| record.tick);
                     let settled = settled.unwrap_or(program.notes.events.settled());
-                    let heard = occurrences
-                        .iter()
-                        .try_for_each(|told| program.notes.events.on_occurrence(told, settled));
-                    for told in occurrences
+                    let heard = occurrences.iter().try_for_each(|occurrence| {
+                        program.notes.events.on_occurrence(occurrence, settled)
+                    });
+                    for occurrence in occurrences
                         .into_iter()
-                        .filter(|told| told.stage == EventStage::Confirmed)
+                        .filter(|occurrence| occurrence.stage == EventStage::Confirmed)
                     {
-                        let of = fresh.iter_mut().rfind(|word| word.tick == told.tick.next());
-                        if let Some(Word {
+                        let of = fresh
+                            .iter_mut()
+                            .rfind(|record| record.tick == occurrence.tick.next());
+                        if let Some(TickRecord {
                             events: Some(events),
                             ..
                         }) = of
                         {
-                            events.push(told.event);
+                            events.push(occurrence.event);
                         }
                     }
                     heard.and_then(|()| program.notes.events.on_settled(settled))
@@ -261,8 +268,8 @@ impl<S: Settings> Script<'_, S> {
         }
         program
             .notes
-            .told
-            .extend(fresh.into_iter().map(|word| (now, word)));
+            .records
+            .extend(fresh.into_iter().map(|record| (now, record)));
         Ok(())
     }
 

@@ -10,39 +10,39 @@ use samestep_sync::{
 use super::pasture::{Bleat, Pasture};
 
 /// The game, telling the check value of its state after every tick that is final, and its events.
-pub(super) struct Told {
+pub(super) struct RecordedWorld {
     pub(super) live: Live<Pasture>,
     /// Check values of the states after ticks that are not final.
     simulated: BTreeMap<Tick, u64>,
     /// In this tick something happens that no rule says, however often it is simulated.
     broken: Option<Tick>,
-    said: Vec<Said>,
+    records: Vec<WorldRecord>,
 }
 
 /// What a game tells.
-pub(super) enum Said {
+pub(super) enum WorldRecord {
     /// The state at a tick is final, and has this check value.
     Settled(Tick, u64),
     /// It goes on from a state of another, with this check value.
     Adopted(Tick, u64),
-    /// What it said of events since the last time.
+    /// The events since the last time.
     Events(Vec<TimedEvent<Bleat>>),
 }
 
-impl Told {
-    pub(super) fn new(pasture: Pasture) -> Told {
-        Told {
+impl RecordedWorld {
+    pub(super) fn new(pasture: Pasture) -> RecordedWorld {
+        RecordedWorld {
             live: Live::new(pasture),
             simulated: BTreeMap::new(),
             broken: None,
-            said: Vec::new(),
+            records: Vec::new(),
         }
     }
 
     /// What it has to tell since this was asked last.
-    pub(super) fn take_said(&mut self) -> Vec<Said> {
-        self.say_events();
-        core::mem::take(&mut self.said)
+    pub(super) fn take_records(&mut self) -> Vec<WorldRecord> {
+        self.record_events();
+        core::mem::take(&mut self.records)
     }
 
     /// Something that no rule says happens in the next tick.
@@ -50,13 +50,13 @@ impl Told {
         self.broken = Some(self.live.tick());
     }
 
-    fn say_events(&mut self) {
+    fn record_events(&mut self) {
         let events = core::iter::from_fn(|| self.live.poll_event()).collect();
-        self.said.push(Said::Events(events));
+        self.records.push(WorldRecord::Events(events));
     }
 }
 
-impl World for Told {
+impl World for RecordedWorld {
     fn ticks_per_second(&self) -> u32 {
         self.live.ticks_per_second()
     }
@@ -74,7 +74,8 @@ impl World for Told {
         let checksum = self.simulated.remove(&tick.next());
         let checksum = checksum.expect("a tick that is final has been simulated");
         self.simulated = self.simulated.split_off(&tick.next());
-        self.said.push(Said::Settled(tick.next(), checksum));
+        self.records
+            .push(WorldRecord::Settled(tick.next(), checksum));
     }
 
     fn save(&mut self, tick: Tick) {
@@ -124,13 +125,13 @@ impl World for Told {
     }
 
     fn adopt(&mut self, tick: Tick, checkpoint: &[u8]) -> Result<(), AdoptError> {
-        self.say_events();
+        self.record_events();
         self.live.adopt(tick, checkpoint)?;
-        self.say_events();
+        self.record_events();
         self.simulated.clear();
         self.broken = None;
         let checksum = self.live.checksum();
-        self.said.push(Said::Adopted(tick, checksum));
+        self.records.push(WorldRecord::Adopted(tick, checksum));
         Ok(())
     }
 
