@@ -76,9 +76,9 @@ const SHIFT: u64 = 4;
 /// there, in the order in which it was emitted last, and cancels what did not come out again.
 #[derive(Debug)]
 pub(crate) struct EventLedger<E> {
-    /// What the present simulation has emitted, in its order, and is not settled yet.
+    /// Events of the present simulation whose ticks are not confirmed yet, in their order.
     standing: VecDeque<Open<E>>,
-    /// What was told as predicted and has not come out again, by tick.
+    /// Events delivered as predicted that have not been emitted again, by tick.
     rewound: VecDeque<Open<E>>,
     told: VecDeque<TimedEvent<E>>,
     limit: usize,
@@ -104,7 +104,7 @@ impl<E> Default for EventLedger<E> {
 }
 
 impl<E: Clone + PartialEq> EventLedger<E> {
-    /// A tick was simulated and emitted `event`; it will be settled later. Ticks after it that were simulated before count as rewound.
+    /// A tick was simulated and emitted `event`; it will be confirmed later. Ticks after it that were simulated before count as rewound.
     pub fn emit(&mut self, tick: Tick, event: E) {
         if self.standing.back().is_some_and(|last| last.tick > tick) {
             self.rewind(tick.next());
@@ -149,14 +149,14 @@ impl<E: Clone + PartialEq> EventLedger<E> {
         }
     }
 
-    /// A tick that is final already emitted `event`: it need not be predicted first. Ticks before it are settled.
+    /// A tick that is final already emitted `event`: it need not be predicted first. Ticks before it are confirmed.
     pub fn confirm(&mut self, tick: Tick, event: E) {
         self.confirm_before(tick);
         let predicted = self.take_again(tick, &event);
         self.tell(tick, EventStage::Confirmed, predicted, event);
     }
 
-    /// Whoever decides says that these are the events of `tick`, and that there were no others since the last that it spoke of. What was
+    /// The authority decides that these are the events of `tick`, and that there were no others since its last decision. What was
     /// predicted until then and is not among them is cancelled as soon as it cannot come any more, four ticks later.
     pub fn judge(&mut self, tick: Tick, events: impl IntoIterator<Item = E>) {
         while self.standing.front().is_some_and(|open| open.tick <= tick) {

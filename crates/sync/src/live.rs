@@ -63,9 +63,9 @@ pub struct Live<S: Simulation> {
     spare: Vec<PlayedState<S>>,
     given: Vec<u16>,
     events: Events<S::Event>,
-    /// The tick whose events nobody was told of yet: if it is settled at once, they need not be predicted first.
+    /// The tick whose events have not been delivered yet: if it is confirmed at once, they need not be delivered as predicted first.
     fresh: Option<Tick>,
-    settled: Tick,
+    confirmed_before: Tick,
     ledger: EventLedger<S::Event>,
     table: Table,
     recorder: Option<Recorder>,
@@ -77,7 +77,7 @@ pub struct Live<S: Simulation> {
     inputs_refused: u64,
 }
 
-/// A state, and what its players were doing.
+/// A state, and the inputs that its players held.
 #[derive(Clone)]
 struct PlayedState<S: Simulation> {
     tick: Tick,
@@ -178,7 +178,7 @@ impl<S: Simulation> Live<S> {
             given: Vec::new(),
             events: Events::new(),
             fresh: None,
-            settled: tick,
+            confirmed_before: tick,
             ledger: EventLedger::default(),
             table: Table::new(S::schema()),
             recorder: None,
@@ -202,11 +202,11 @@ impl<S: Simulation> Live<S> {
     /// Changes the state, and those it may go back to, as a broken machine or another rule would: to see what becomes of a desync.
     pub fn disturb(&mut self, change: impl Fn(&mut S)) {
         change(&mut self.now.state);
-        // What is settled stays as it was: a bundle begins there.
+        // Confirmed states stay as they were: a desync bundle begins there.
         let open = self
             .saves
             .iter_mut()
-            .filter(|(tick, _)| *tick >= self.settled);
+            .filter(|(tick, _)| *tick >= self.confirmed_before);
         open.for_each(|(_, moment)| change(&mut moment.state));
         self.update_view();
     }
@@ -332,7 +332,7 @@ impl<S: Simulation> World for Live<S> {
         now.state
             .step_lag_compensated(&inputs, &past, &mut self.events);
         now.tick = tick.next();
-        match tick < self.settled {
+        match tick < self.confirmed_before {
             // Told already, when it was simulated for the first time.
             true => drop(self.events.drain()),
             false => self.fresh = Some(tick),
@@ -349,7 +349,7 @@ impl<S: Simulation> World for Live<S> {
             }
         }
         self.ledger.confirm_before(tick.next());
-        self.settled = self.settled.max(tick.next());
+        self.confirmed_before = self.confirmed_before.max(tick.next());
         if let Some(recorder) = &mut self.recorder {
             recorder.on_tick(tick, inputs);
         }
@@ -479,7 +479,7 @@ impl<S: Simulation> World for Live<S> {
         };
         let freed = self.saves.drain(..).map(|(_, moment)| moment);
         self.spare.extend(freed);
-        self.settled = tick;
+        self.confirmed_before = tick;
         self.forget_fresh();
         self.ledger.forget();
         self.replace_view();

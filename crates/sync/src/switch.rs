@@ -330,7 +330,7 @@ impl Switch {
     /// Takes note of what the model has done with the world.
     fn note_applied(&mut self, now: Duration) {
         for (player, number) in self.observed.applied.news() {
-            self.sent_inputs.on_settled(now, player, number);
+            self.sent_inputs.on_confirmed(now, player, number);
         }
         if core::mem::take(&mut self.observed.replaced) {
             self.sent_inputs.on_replaced();

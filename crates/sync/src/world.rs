@@ -1,4 +1,4 @@
-//! What a model is lent to simulate with.
+//! The world: what a model is lent to simulate with.
 
 use core::fmt;
 use core::time::Duration;
@@ -110,7 +110,7 @@ pub trait Scene {
     /// The same of a state that was kept; false if there is none.
     fn extract_at(&mut self, saved: Tick, table: &mut Table) -> bool;
 
-    /// Who is present, and what they hold.
+    /// The players present, and the inputs they hold.
     fn held_inputs(&self, held: &mut TickInputs);
 
     /// The state at `tick` is another: that of a table, with these players present who hold this. Events of the ticks from there on that have
@@ -123,8 +123,8 @@ pub trait Scene {
     /// Takes away from `interest` what a program with these players must not see.
     fn interest(&self, viewers: &[PlayerId], interest: &mut Interest);
 
-    /// Adds the events of the last step that these players may be told of, encoded, and says how many there are. To be asked before the step is
-    /// settled.
+    /// Adds the events of the last step that these players may be told of, encoded, and says how many there are. To be called before the step is
+    /// confirmed.
     fn write_events(&self, viewers: &[PlayerId], out: &mut Vec<u8>) -> usize;
 
     /// The events of a tick are these, says the authority: what was predicted and is not among them is taken back. Nothing is ever told of this

@@ -1,4 +1,4 @@
-//! Beginning in the middle of a game that was kept in step otherwise so far, and ending where it will be.
+//! Taking over a running game from another model, and handing it over to the next.
 
 use core::time::Duration;
 
@@ -11,7 +11,7 @@ use crate::{PeerId, Tick, World};
 pub(super) const FIRST: u8 = 1;
 
 impl Engine {
-    /// When tick 0 was due before anything slipped, and how much everything has.
+    /// When tick 0 was due before the schedule moved, and how far it has moved.
     pub(crate) fn schedule(&self) -> Option<(Duration, Duration)> {
         Some((self.context.start?, self.context.schedule_offset))
     }

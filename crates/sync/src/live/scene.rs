@@ -106,7 +106,7 @@ impl<S: Simulation> Scene for Live<S> {
         }
         let whole = heard.len() == count;
         self.ledger.judge(tick, heard);
-        self.settled = self.settled.max(tick.next());
+        self.confirmed_before = self.confirmed_before.max(tick.next());
         whole
     }
 

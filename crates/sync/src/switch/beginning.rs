@@ -1,17 +1,17 @@
-//! Where a model begins that takes over from another.
+//! The point of a running game at which one model takes over from another.
 
 use core::time::Duration;
 
 use crate::{PlayerId, Tick};
 
-/// A moment of a running game from which another model goes on.
+/// The point of a running game from which another model continues.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Beginning<'a> {
-    /// The tick that is simulated next. All before it are settled.
+    /// The tick that is simulated next. All before it are confirmed.
     pub(crate) tick: Tick,
-    /// When tick 0 was due, before anything slipped.
+    /// When tick 0 was due, before the schedule moved.
     pub(crate) start: Duration,
-    /// How much later than planned everything happens since.
+    /// How far the schedule has moved since.
     pub(crate) schedule_offset: Duration,
     /// Whether everyone's world is in the same state.
     pub(crate) is_known: bool,

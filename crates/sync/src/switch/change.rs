@@ -44,12 +44,12 @@ impl Switch {
         let Some(change) = self.change else {
             return false;
         };
-        let settled = self.running.status().confirmed_tick;
+        let confirmed = self.running.status().confirmed_tick;
         let knows_all = self.leads() || self.running.is_same_everywhere();
-        if !knows_all || settled < change.tick {
+        if !knows_all || confirmed < change.tick {
             return false;
         }
-        if settled > change.tick {
+        if confirmed > change.tick {
             // The announcement of the change came too late.
             self.next_ask.get_or_insert(now);
             return false;
@@ -59,7 +59,7 @@ impl Switch {
         true
     }
 
-    /// Everything before a tick is settled: another model goes on from there.
+    /// Everything before a tick is confirmed: another model goes on from there.
     fn pass(&mut self, now: Duration, change: PlannedChange, world: &mut dyn World) {
         let Some((start, schedule_offset)) = self.running.schedule() else {
             return;

@@ -65,7 +65,9 @@ impl World for LentWorld<'_> {
 
     fn confirm(&mut self, tick: Tick, inputs: &TickInputs) {
         for (player, wrapped) in inputs.entries() {
-            self.observed.applied.on_settled(player, unwrap(wrapped).0);
+            self.observed
+                .applied
+                .on_confirmed(player, unwrap(wrapped).0);
         }
         strip(inputs, &mut self.observed.plain);
         if !Arc::ptr_eq(&self.observed.players, inputs.shared_players()) {

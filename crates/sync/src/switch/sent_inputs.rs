@@ -95,7 +95,7 @@ impl SentInputs {
     }
 
     /// A tick in which this input took effect is confirmed.
-    pub(super) fn on_settled(&mut self, now: Duration, player: PlayerId, number: u64) {
+    pub(super) fn on_confirmed(&mut self, now: Duration, player: PlayerId, number: u64) {
         let Some(of) = self.of.get_mut(&player) else {
             return;
         };
@@ -163,7 +163,7 @@ pub(super) struct AppliedInputs {
 }
 
 impl AppliedInputs {
-    pub(super) fn on_settled(&mut self, player: PlayerId, number: u64) {
+    pub(super) fn on_confirmed(&mut self, player: PlayerId, number: u64) {
         if number > 0 {
             self.last.insert(player, number);
             self.news.push((player, number));
@@ -221,7 +221,7 @@ mod tests {
             assert!(sent_inputs.push(NOW, ANN, input));
         }
         assert_eq!(numbers(tell(&mut sent_inputs)), [1, 2, 3]);
-        sent_inputs.on_settled(NOW, ANN, 2);
+        sent_inputs.on_confirmed(NOW, ANN, 2);
         assert!(sent_inputs.push(NOW, ANN, b"d"));
         sent_inputs.give_again();
         let again = [(1, b"a".to_vec()), (3, b"c".to_vec()), (4, b"d".to_vec())];
@@ -238,7 +238,7 @@ mod tests {
             sent_inputs.push(NOW, ANN, b"");
         }
         tell(&mut sent_inputs);
-        sent_inputs.on_settled(NOW + 2 * LOST, ANN, 2);
+        sent_inputs.on_confirmed(NOW + 2 * LOST, ANN, 2);
         sent_inputs.give_again();
         assert_eq!(numbers(tell(&mut sent_inputs)), [3]);
     }
