@@ -171,12 +171,12 @@ fuzz_target!(|input: (bool, bool, Vec<Op<'_>>)| {
         let liar = &mut table.sessions[liar];
         match op {
             Op::Raw { to, channel, bytes } => {
-                liar.say_raw(now, peer(to), ChannelId(channel % 8), bytes);
+                liar.send_raw(now, peer(to), ChannelId(channel % 8), bytes);
             }
             Op::Control { to, reliable, body } => {
                 let bytes = [&[8][..], body].concat();
                 let channel = ChannelId(if reliable { 5 } else { 0 });
-                liar.say_raw(now, peer(to), channel, &bytes);
+                liar.send_raw(now, peer(to), channel, &bytes);
             }
             Op::Game {
                 to,

@@ -3,6 +3,11 @@
 //! A [`Clock`] follows one other clock, the host's; a [`MeshClock`] agrees with all members of a mesh on one time that
 //! survives each of them. Both only see [`Exchange`]s, so anything that carries time stamps can feed them, and in virtual time their error is
 //! measured against the truth.
+//!
+//! An exchange has the four time stamps of NTP (RFC 5905, section 8), and a sample's error is bounded by half its round trip, as Cristian
+//! showed (*Probabilistic clock synchronization*, 1989). The estimate departs from NTP's clock filter: instead of the sample with the
+//! smallest round trip it takes the floor of the delays of each direction by itself, because queues of games' links are long and one-sided;
+//! and the shown time is slewed, never stepped back.
 
 mod direction;
 mod drift;

@@ -44,7 +44,7 @@ pub(crate) enum Control {
     Entries(Entries),
     /// This far my log equals yours.
     Matched {
-        /// Which life of mine says this.
+        /// Which incarnation of the sender this is of.
         #[wire(varint)]
         since: u64,
         #[wire(varint)]
@@ -101,7 +101,7 @@ pub(crate) struct Hello {
 #[derive(Clone, PartialEq, Eq, Debug, Wire)]
 pub(crate) struct Welcome {
     pub(crate) you: PeerId,
-    /// The log's index at which this life of yours begins.
+    /// The log's index at which the newcomer's incarnation begins.
     #[wire(varint)]
     pub(crate) since: u64,
     /// Whether it is not the first.
@@ -151,7 +151,7 @@ pub(crate) struct Entries {
     pub(crate) previous: Position,
     #[wire(max_len = 64)]
     pub(crate) entries: Vec<Entry>,
-    /// How far everything is certain.
+    /// How far the log is committed.
     #[wire(varint)]
     pub(crate) committed: u64,
 }
@@ -236,7 +236,7 @@ pub(crate) struct Heartbeat {
 /// How far reliable messages of one member have arrived at another.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Wire)]
 pub(crate) struct StreamAcks {
-    /// Which life of the two this is about.
+    /// Which incarnation of the two this is about.
     #[wire(varint)]
     pub(crate) epoch: u64,
     /// The next number expected, for each reliable delivery.

@@ -9,7 +9,7 @@ use crate::id::{MessageKind, PeerId};
 pub(crate) struct Envelope {
     pub(crate) content: Content,
     pub(crate) route: Route,
-    /// Number among the messages of its delivery between two peers, and which life of theirs it belongs to.
+    /// Number among the messages of its delivery between two peers, and which incarnation of theirs it belongs to.
     pub(crate) number: Option<Number>,
 }
 

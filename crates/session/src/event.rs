@@ -204,7 +204,7 @@ impl SessionEvent {
     }
 }
 
-/// Where a session is in its life.
+/// How far a session is.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum State {
     /// Looking for the room, or for a way back into it.

@@ -118,7 +118,7 @@ pub struct HandlersStats {
     pub unencodable: u64,
 }
 
-/// A step in the life of a message or action.
+/// A step of a message or action.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Step {
     Message,

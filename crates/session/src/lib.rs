@@ -3,8 +3,10 @@
 //! A [`Session`] is one program's part in a room: a dedicated server, a hosting player, a client, a spectator or a member of
 //! a mesh, as its [`Role`] says. Everything else is the same code. What all agree on is the [`Room`]: members propose changes,
 //! the authority (the host, in a mesh the leader they elected) puts them in order, and everyone applies the same changes in the same order.
+//! In a mesh this is consensus by a replicated log with leader election and quorums, after Raft (Ongaro and Ousterhout, *In Search of an
+//! Understandable Consensus Algorithm*, 2014).
 //!
-//! A [`Match`] is a session with a game in it: it hands a simulation and a model of `samestep-sync` what they need, and carries what they say.
+//! A [`Match`] is a session with a game in it: it hands a simulation and a model of `samestep-sync` what they need, and sends their messages.
 //!
 //! An action, asked for by the host's own player; one at a remote program takes the same way:
 //!
@@ -41,7 +43,7 @@
 //! # Main types
 //!
 //! - [`SessionConfig`] says what a program brings: players, capacity, password, grace periods, what to do about silence.
-//! - [`SessionEvent`]s tell what happens; [`State`] and [`LeaveReason`] where this program is in its life, and why it ended.
+//! - [`SessionEvent`]s tell what happens; [`State`] and [`LeaveReason`] how far this program is, and why its part ended.
 //! - A [`Message`](trait@Message) is a type with a [`Delivery`]; an [`Action`](trait@Action) is one that the authority confirms before it happens, or checks
 //!   after. [`Handlers`] call the game's functions for each type.
 //! - [`Match`] and [`MatchEvent`]: a game in a room, under any model.
@@ -54,6 +56,9 @@
 //! No IO, threads, clocks or randomness of its own: datagrams, the time and a seed go in, and what happened
 //! once happens again; `samestep` drives it over sockets. It does not know what messages mean, nor how a game is kept in step: models do. It does not hide a room's
 //! members from each other.
+//!
+//! Host migration is not done: a hosted room ends with its host. Where a game must outlive each of its programs, open it as a mesh
+//! ([`Role::Introducer`]), whose members elect another leader.
 
 mod address;
 mod channels;
@@ -82,7 +87,7 @@ pub use id::{MessageKind, NetworkId, Owner, PeerId, PlayerId, RejoinSecret, Requ
 pub use message::{Action, Message};
 pub use payload::Payload;
 pub use play::{Match, MatchEvent};
-pub use room::{PeerInfo, PeerKind, Phase, PlayerInfo, Presence, Room, Settings, Thing};
+pub use room::{NetworkObject, PeerInfo, PeerKind, Phase, PlayerInfo, Presence, Room, Settings};
 pub use samestep_proto::Delivery;
 /// The encoding of what is sent, as the derives of this crate find it.
 pub use samestep_wire as wire;

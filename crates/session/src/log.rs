@@ -304,12 +304,12 @@ impl Room {
 /// Whether these members may decide for all of `voters`: more than half, or half with the one that breaks ties.
 pub(crate) fn is_quorum(
     voters: &[PeerId],
-    survivor: PeerId,
+    tie_breaker: PeerId,
     with: impl Fn(PeerId) -> bool,
 ) -> bool {
     let agreeing = voters.iter().filter(|v| with(**v)).count();
     agreeing * 2 > voters.len()
-        || (agreeing * 2 == voters.len() && voters.contains(&survivor) && with(survivor))
+        || (agreeing * 2 == voters.len() && voters.contains(&tie_breaker) && with(tie_breaker))
 }
 
 #[cfg(test)]

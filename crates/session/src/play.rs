@@ -18,11 +18,11 @@ use crate::message::encode_reusing;
 use crate::room::{PeerKind, Phase, Presence};
 use crate::session::Session;
 
-/// How often latencies are looked at again.
+/// Time between two updates of the latencies in the roster.
 const LATENCIES_EVERY: Duration = Duration::from_secs(1);
-/// How often rates are, for models that care.
+/// Time between two updates of the rates, for models that use them.
 const RATES_EVERY: Duration = Duration::from_millis(100);
-/// A guest of a host need not know of everybody's coming and going at once.
+/// A guest learns of others' joining and leaving at most this often.
 const GUESTS_EVERY: Duration = Duration::from_millis(250);
 /// Changes of a latency that are not worth mentioning.
 const SAME_LATENCY: Duration = Duration::from_micros(500);
@@ -83,16 +83,16 @@ pub struct Match<W, M> {
     model: M,
     world: W,
     events: VecDeque<MatchEvent>,
-    /// What the players here said last.
-    said: BTreeMap<PlayerId, Vec<u8>>,
+    /// The input that each player of this program sent last, encoded.
+    sent_inputs: BTreeMap<PlayerId, Vec<u8>>,
     /// Memory to encode an input in.
     encoded: Vec<u8>,
     roster: Option<Roster>,
     roster_changed: bool,
-    /// When it is told next, if it has changed by then.
+    /// When the model gets it next, if it has changed by then.
     next_roster: Duration,
-    /// The state of the room it was made of.
-    roster_of: u64,
+    /// The version of the room's members that it was made of.
+    roster_version: u64,
     next_latencies: Duration,
     /// When rates are looked at; `None` if the model does not care.
     next_rates: Option<Duration>,
@@ -150,12 +150,12 @@ impl<W: World, M: Model> Match<W, M> {
             model,
             world,
             events: VecDeque::new(),
-            said: BTreeMap::new(),
+            sent_inputs: BTreeMap::new(),
             encoded: Vec::new(),
             roster: None,
             roster_changed: true,
             next_roster: now,
-            roster_of: 0,
+            roster_version: 0,
             next_latencies: now,
             next_rates: Some(now),
             delayed: Vec::new(),
@@ -171,7 +171,7 @@ impl<W: World, M: Model> Match<W, M> {
         let Some(time) = self.session.time(now) else {
             return false;
         };
-        if self.goes_without_saying(player, input) {
+        if self.is_predicted(player, input) {
             return true;
         }
         let Ok(len) = encode_reusing(input, &mut self.encoded) else {
@@ -180,7 +180,7 @@ impl<W: World, M: Model> Match<W, M> {
         let bytes = &self.encoded[..len];
         let taken = self.model.input(time, player, bytes);
         if taken {
-            let said = self.said.entry(player).or_default();
+            let said = self.sent_inputs.entry(player).or_default();
             said.clear();
             said.extend_from_slice(bytes);
         }
@@ -188,9 +188,9 @@ impl<W: World, M: Model> Match<W, M> {
         taken
     }
 
-    /// Whether everyone assumes this anyway, from the next tick on and for as long as nothing else is said.
-    fn goes_without_saying<I: Input>(&self, player: PlayerId, input: &I) -> bool {
-        let said = self.said.get(&player);
+    /// Whether everyone predicts this input anyway, from the next tick on and until another is sent.
+    fn is_predicted<I: Input>(&self, player: PlayerId, input: &I) -> bool {
+        let said = self.sent_inputs.get(&player);
         let said = said.and_then(|bytes| decode_exact::<I>(bytes).ok());
         said.is_some_and(|said| said.predict() == *input) && input.predict() == *input
     }
@@ -306,10 +306,10 @@ impl<W: World, M: Model> Match<W, M> {
         };
         let changed = self.roster_changed && now >= self.next_roster;
         if changed || now >= self.next_latencies {
-            self.tell_roster(now, time);
+            self.update_roster(now, time);
         }
         if self.next_rates.is_some_and(|at| at <= now) {
-            self.tell_rates(now, time);
+            self.update_rates(now, time);
         }
         let plays = matches!(self.session.state(), State::InSync);
         let due = self.wake.is_none_or(|wake| wake <= now)
@@ -319,7 +319,7 @@ impl<W: World, M: Model> Match<W, M> {
         }
         self.send(now);
         self.plan(now, time);
-        // What was said to oneself, or happened because of what was said.
+        // Messages to oneself, and events that sending has caused.
         while let Some(event) = self.session.poll_event() {
             self.on_event(now, event);
         }
@@ -354,7 +354,7 @@ impl<W: World, M: Model> Match<W, M> {
                 return;
             }
             SessionEvent::Starting { at } => {
-                self.tell_roster(now, time.unwrap_or_default());
+                self.update_roster(now, time.unwrap_or_default());
                 self.model.handle_start(time.unwrap_or_default(), *at);
             }
             _ => self.roster_changed = true,
@@ -365,7 +365,7 @@ impl<W: World, M: Model> Match<W, M> {
     /// Gives the state to somebody who joins.
     fn provide(&mut self, now: Duration, peer: PeerId) {
         let time = self.session.time(now).unwrap_or_default();
-        self.tell_roster(now, time);
+        self.update_roster(now, time);
         let watches = self
             .session
             .room()
@@ -391,8 +391,8 @@ impl<W: World, M: Model> Match<W, M> {
     /// Takes over the state of the game that was joined.
     fn adopt(&mut self, now: Duration, state: &[u8]) {
         let time = self.session.time(now).unwrap_or_default();
-        self.tell_roster(now, time);
-        self.said.clear();
+        self.update_roster(now, time);
+        self.sent_inputs.clear();
         match self.model.adopt(time, state, &mut self.world) {
             Ok(()) => self.session.loaded(now),
             Err(error) => {
@@ -403,8 +403,8 @@ impl<W: World, M: Model> Match<W, M> {
         self.roster_changed = true;
     }
 
-    /// Tells the model who is there.
-    fn tell_roster(&mut self, now: Duration, time: Duration) {
+    /// Hands the model the roster, if it or the latencies in it have changed.
+    fn update_roster(&mut self, now: Duration, time: Duration) {
         self.roster_changed = false;
         self.next_latencies = now + LATENCIES_EVERY;
         let Some(me) = self.session.me() else {
@@ -415,7 +415,7 @@ impl<W: World, M: Model> Match<W, M> {
         if !is_mesh && me != authority {
             self.next_roster = now + GUESTS_EVERY;
         }
-        let way_to = |peer: PeerId| {
+        let path_to = |peer: PeerId| {
             let matters = peer != me && (is_mesh || me == authority || peer == authority);
             let stats = matters
                 .then(|| self.session.peer_stats(now, peer))
@@ -426,11 +426,11 @@ impl<W: World, M: Model> Match<W, M> {
         };
         if let Some(roster) = &mut self.roster
             && roster.me == me
-            && self.roster_of == room.owners_term()
+            && self.roster_version == room.owners_term()
         {
             let mut changed = false;
             for member in &mut roster.members {
-                let (latency, loss) = way_to(member.peer);
+                let (latency, loss) = path_to(member.peer);
                 let farther =
                     latency.abs_diff(member.latency) > SAME_LATENCY.max(member.latency / 8);
                 if farther || loss.abs_diff(member.loss) > SAME_LOSS {
@@ -442,12 +442,12 @@ impl<W: World, M: Model> Match<W, M> {
             }
             return;
         }
-        self.roster_of = room.owners_term();
+        self.roster_version = room.owners_term();
         let mut members: Vec<Member> = room
             .peers()
             .iter()
             .map(|peer| {
-                let (latency, loss) = way_to(peer.id);
+                let (latency, loss) = path_to(peer.id);
                 Member {
                     peer: peer.id,
                     players: Vec::new(),
@@ -477,8 +477,8 @@ impl<W: World, M: Model> Match<W, M> {
         };
         let incarnation = |roster: &Roster| roster.member(me).map(|me| me.incarnation);
         if self.roster.as_ref().and_then(incarnation) != incarnation(&roster) {
-            // Who begins anew has said nothing.
-            self.said.clear();
+            // Another incarnation has sent no inputs yet.
+            self.sent_inputs.clear();
         }
         if self.roster.as_ref() != Some(&roster) {
             self.model.handle_roster(time, &roster);
@@ -486,8 +486,8 @@ impl<W: World, M: Model> Match<W, M> {
         }
     }
 
-    /// Tells the model how much may be sent to whom.
-    fn tell_rates(&mut self, now: Duration, time: Duration) {
+    /// Hands the model the rates that connections offer.
+    fn update_rates(&mut self, now: Duration, time: Duration) {
         let mut cares = true;
         let members = self.roster.iter().flat_map(|roster| &roster.members);
         for member in members {
@@ -498,10 +498,10 @@ impl<W: World, M: Model> Match<W, M> {
         self.next_rates = cares.then_some(now + RATES_EVERY);
     }
 
-    /// Sends what the model says, and tells what it found out.
+    /// Sends the model's messages, and passes its events on.
     fn send(&mut self, now: Duration) {
         while let Some(message) = self.model.poll_message() {
-            // What does not get through is asked for again.
+            // The model itself asks again for what does not get through.
             self.session.send_bytes_to_many(
                 now,
                 &message.to,
@@ -518,7 +518,7 @@ impl<W: World, M: Model> Match<W, M> {
                     MatchEvent::Repaired { peer, tick, bytes }
                 }
                 ModelEvent::Adopted { tick } => {
-                    self.said.clear();
+                    self.sent_inputs.clear();
                     MatchEvent::Adopted { tick }
                 }
                 ModelEvent::TooSlow { peer, ticks_behind } => {

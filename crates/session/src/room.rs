@@ -24,14 +24,14 @@ pub struct Room {
     mesh: bool,
     pub(crate) rules: Rules,
     authority: PeerId,
-    survivor: PeerId,
+    tie_breaker: PeerId,
     #[wire(varint)]
     next_peer: u16,
     peers: Vec<PeerInfo>,
     players: Vec<PlayerInfo>,
     settings: Settings,
     phase: Phase,
-    things: Vec<Thing>,
+    network_objects: Vec<NetworkObject>,
     /// How far the proposals of those who left were settled, in case they come back: the newest last.
     #[wire(max_len = 64)]
     departed: Vec<([u8; 16], [u32; 2])>,
@@ -100,7 +100,7 @@ pub struct PeerInfo {
     pub(crate) key: Option<[u8; 32]>,
     /// What its rejoin secret hashes to.
     pub(crate) secret_hash: [u8; 16],
-    /// The log's index at which it joined or came back: later ones belong to a later life.
+    /// The log's index at which it joined or came back: a later one is another incarnation.
     #[wire(varint)]
     pub(crate) since: u64,
     /// The member it joined through.
@@ -172,7 +172,7 @@ impl Phase {
 
 /// Something that has a network id.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Wire)]
-pub struct Thing {
+pub struct NetworkObject {
     /// Its name.
     pub id: NetworkId,
     /// What it is, in the game's own numbers.
@@ -189,13 +189,13 @@ impl Room {
             mesh,
             rules,
             authority: PeerId(0),
-            survivor: PeerId(0),
+            tie_breaker: PeerId(0),
             next_peer: 0,
             peers: Vec::new(),
             players: Vec::new(),
             settings: Settings::default(),
             phase: Phase::SetUp,
-            things: Vec::new(),
+            network_objects: Vec::new(),
             departed: Vec::new(),
             owners_term: 0,
             games: 0,
@@ -222,9 +222,9 @@ impl Room {
         self.authority
     }
 
-    /// Who goes on if the members fall into two equal parts.
-    pub fn survivor(&self) -> PeerId {
-        self.survivor
+    /// The tie-breaker: the member whose half goes on if the members fall into two equal parts.
+    pub fn tie_breaker(&self) -> PeerId {
+        self.tie_breaker
     }
 
     /// All peers, also those whose place is only kept, by id.
@@ -284,9 +284,9 @@ impl Room {
         self.games
     }
 
-    /// The things that were given a network id while playing.
-    pub fn things(&self) -> &[Thing] {
-        &self.things
+    /// The objects that were given a network id while playing.
+    pub fn network_objects(&self) -> &[NetworkObject] {
+        &self.network_objects
     }
 
     /// Which peer may change what this owner owns: the same answer on every member with the same room.

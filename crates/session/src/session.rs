@@ -3,12 +3,12 @@
 mod action;
 mod admit;
 mod agree;
-mod carry;
 mod contact;
 mod elect;
-mod hear;
 mod life;
 mod propose;
+mod receive;
+mod send;
 mod setup;
 mod tick;
 mod time;
@@ -30,11 +30,11 @@ use crate::secret::Secrets;
 use action::Acts;
 pub use action::Verdict;
 use admit::Admissions;
-pub use carry::{SendError, To};
 use contact::Contact;
 pub use contact::{PeerRoute, PeerStats};
 use elect::Ballot;
 use propose::{Askers, Proposals};
+pub use send::{SendError, To};
 use time::Timekeeper;
 
 /// One program's part in a room: a server, a hosting player, a client, a spectator or a member of a mesh.
@@ -77,17 +77,17 @@ pub struct Session {
     secret: RejoinSecret,
     state: State,
     me: Option<PeerId>,
-    /// The log's index at which this life in the room began.
+    /// The log's index at which this incarnation in the room began.
     since_index: u64,
     room: Room,
     log: Log,
-    /// The present reign, and who reigns, as far as known.
+    /// The present term, and its leader, as far as known.
     term: u32,
     leader: Option<PeerId>,
     /// How far this log is known to equal the leader's.
     verified: u64,
-    /// The last term in which this program reigned.
-    reign: u32,
+    /// The last term in which this program led.
+    led_term: u32,
     ballot: Ballot,
     contacts: BTreeMap<PeerId, Contact>,
     connections: BTreeMap<ConnectionId, OtherEnd>,
@@ -100,8 +100,8 @@ pub struct Session {
     key: [u8; 16],
     /// Since when somebody has been away or loading, on this program's clock.
     since: BTreeMap<PeerId, Duration>,
-    /// When this program said hello for the first and the last time, as long as there is no answer.
-    hello_said: Option<(Duration, Duration)>,
+    /// When this program sent its first and its last hello, as long as there is no answer.
+    hello_sent: Option<(Duration, Duration)>,
     hello_to: Option<ConnectionId>,
     /// Where attempts to join are directed.
     homes: BTreeMap<ConnectionId, SocketAddr>,
@@ -115,23 +115,23 @@ pub struct Session {
     state_by: Option<ConnectionId>,
     /// How far the log is contained in the state that was loaded.
     state_holds: u64,
-    /// Members' voluntary changes that wait for another to become certain.
+    /// Changes of who votes that wait for another to be committed.
     wishes: VecDeque<(PeerId, Change)>,
     /// The start of the last game that was announced.
     announced: Option<Duration>,
     started: bool,
-    /// Too few of a mesh are heard to decide anything.
+    /// Too few of a mesh are heard for a quorum.
     stalled: bool,
     events: VecDeque<SessionEvent>,
     questions: VecDeque<SessionEvent>,
     wake: Option<Duration>,
     next_beat: Duration,
     beats: u32,
-    /// Before this the room, being a crowd, is not told of further changes.
+    /// Before this time further changes are not sent: a crowd gets them together.
     next_entries: Duration,
-    /// The last change it was told of.
+    /// The last change that was sent.
     told: u64,
-    next_thing: u32,
+    next_object: u32,
     sequenced: u32,
     malformed: u64,
     buffers: BufferPool,
@@ -154,7 +154,7 @@ struct Scratch {
 /// Who is at the other end of a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum OtherEnd {
-    /// Somebody who has not said.
+    /// A peer that has not sent its hello yet.
     Stranger { until: Duration },
     /// The member this program wants to join through.
     Sponsor,
@@ -164,7 +164,7 @@ enum OtherEnd {
     Dialled(PeerId),
     /// A peer of the room.
     Peer(PeerId),
-    /// Nobody we listen to any more.
+    /// A connection that is given up: whatever still arrives is ignored.
     Gone,
 }
 
@@ -208,7 +208,7 @@ impl Session {
             term: 0,
             leader: None,
             verified: 0,
-            reign: 0,
+            led_term: 0,
             ballot: Ballot::default(),
             contacts: BTreeMap::new(),
             connections: BTreeMap::new(),
@@ -219,7 +219,7 @@ impl Session {
             time,
             key,
             since: BTreeMap::new(),
-            hello_said: None,
+            hello_sent: None,
             hello_to: None,
             homes: BTreeMap::new(),
             retry: None,
@@ -238,7 +238,7 @@ impl Session {
             beats: 0,
             next_entries: Duration::ZERO,
             told: 0,
-            next_thing: 0,
+            next_object: 0,
             sequenced: 0,
             malformed: 0,
             buffers: BufferPool::default(),
@@ -257,12 +257,12 @@ impl Session {
         Ok(session)
     }
 
-    /// The first to be in the room.
+    /// Opens the room with this program as its first peer and leader.
     fn open(&mut self, now: Duration) {
         let me = PeerId(0);
         self.me = Some(me);
         self.term = 1;
-        self.reign = 1;
+        self.led_term = 1;
         self.leader = Some(me);
         self.room.apply(0, &Change::Authority { peer: me });
         let names: Vec<_> = self.config.players.clone();
@@ -454,7 +454,7 @@ impl Session {
     }
 
     fn leads(&self) -> bool {
-        self.me.is_some() && self.leader == self.me && self.reign == self.term
+        self.me.is_some() && self.leader == self.me && self.led_term == self.term
     }
 }
 

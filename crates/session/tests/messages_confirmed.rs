@@ -70,7 +70,7 @@ fn handlers() -> Handlers<World> {
             assert_eq!(call.from, taken.by);
             assert_eq!(world.owner(taken.thing), None, "applied twice");
             world.owners.push((taken.thing, taken.by));
-            let index = call.index().expect("a command has a place");
+            let index = call.index().expect("a command has an index");
             world.applied.push((index, taken.thing, taken.by));
             if call.is_own() {
                 assert!(call.request_id().is_some());

@@ -13,7 +13,7 @@ struct Add(u32);
 
 #[derive(Default)]
 struct World {
-    /// The sum of all that was added, by its place in the log.
+    /// The sum of all that was added, by its index in the log.
     added: BTreeMap<u64, u32>,
     /// How each request of this program ended.
     ended: BTreeMap<RequestId, &'static str>,
@@ -38,7 +38,7 @@ fn handlers() -> Handlers<World> {
             _ => Ok(add),
         })
         .applied(|world, call, add| {
-            let index = call.index().expect("a command has a place");
+            let index = call.index().expect("a command has an index");
             assert_eq!(world.added.insert(index, add.0), None, "applied twice");
             if call.is_own() {
                 world.end(call.request_id(), "applied");

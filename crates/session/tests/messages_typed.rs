@@ -240,9 +240,9 @@ fn sequenced_messages_may_be_lost_but_never_go_back() {
     for program in [0, 2, 3] {
         let heard = &game.programs[program].context;
         let at = |text: &str| text.strip_prefix("At(")?.strip_suffix(')')?.parse().ok();
-        let places: Vec<i16> = heard.iter().filter_map(|(_, text)| at(text)).collect();
-        assert!(places.len() > 50, "{} arrived", places.len());
-        assert!(places.is_sorted_by(|a, b| a < b), "{places:?}");
+        let positions: Vec<i16> = heard.iter().filter_map(|(_, text)| at(text)).collect();
+        assert!(positions.len() > 50, "{} arrived", positions.len());
+        assert!(positions.is_sorted_by(|a, b| a < b), "{positions:?}");
     }
 }
 

@@ -22,7 +22,7 @@ struct GoBack {
 
 #[derive(Default)]
 struct World {
-    places: BTreeMap<PeerId, i16>,
+    positions: BTreeMap<PeerId, i16>,
     seen: Vec<(PeerId, i16, Duration)>,
     own: usize,
     checked: usize,
@@ -35,14 +35,14 @@ fn handlers() -> Handlers<World> {
         .unconfirmed::<Move>()
         .unwrap()
         .acted(|world, call, step| {
-            world.places.insert(call.from, step.to);
+            world.positions.insert(call.from, step.to);
             world.seen.push((call.from, step.to, call.now));
             world.own += usize::from(call.is_own());
         })
         .check(|world, call, step| {
             world.checked += 1;
-            // The authority's own steps are already taken: a place alone must tell.
-            let here = world.places.get(&call.from).copied().unwrap_or(0);
+            // The authority's own steps are already taken: a position alone must tell.
+            let here = world.positions.get(&call.from).copied().unwrap_or(0);
             match step.to.abs() <= 1000 {
                 true => Ok(()),
                 false if call.is_own() => Err(GoBack { to: 0 }),
@@ -52,7 +52,7 @@ fn handlers() -> Handlers<World> {
         .rejected(|world, call, why| {
             assert!(call.is_own() && call.request_id().is_some());
             if let Some(GoBack { to }) = why {
-                world.places.insert(call.from, to);
+                world.positions.insert(call.from, to);
             }
             world.rejected.push(why);
         });
@@ -111,7 +111,7 @@ fn it_takes_place_at_once_here_and_once_everywhere() {
             for (number, program) in game.programs.iter_mut().enumerate() {
                 let world = &mut program.context;
                 assert_eq!(world.seen.len(), 1, "by {actor}, seen by {number}");
-                assert_eq!(world.places[&me], to);
+                assert_eq!(world.positions[&me], to);
                 assert_eq!(world.own, usize::from(number == actor));
                 // By the authority; in a mesh, where it needs nobody to pass it on, by all who receive it too.
                 let receives = program.session.room().is_mesh() && number != actor;
@@ -137,7 +137,7 @@ fn what_does_not_pass_goes_no_further_and_is_taken_back() {
             game.run(ms(500));
             for (number, program) in game.programs.iter_mut().enumerate() {
                 let world = &mut program.context;
-                assert_eq!(world.places[&me], 0);
+                assert_eq!(world.positions[&me], 0);
                 let rejected: &[Option<GoBack>] = match number == actor {
                     true => &[Some(GoBack { to: 0 })],
                     false => &[],
@@ -158,7 +158,7 @@ fn without_a_check_all_passes_that_can_be_read() {
             .unconfirmed::<Move>()
             .unwrap()
             .acted(|world, call, step| {
-                world.places.insert(call.from, step.to);
+                world.positions.insert(call.from, step.to);
             })
             .rejected(|world, _, why| world.rejected.push(why));
         game.add(role, config().player("Ada"), handlers, World::default());
@@ -171,7 +171,7 @@ fn without_a_check_all_passes_that_can_be_read() {
     });
     game.run(ms(500));
     for world in game.contexts() {
-        assert_eq!(world.places[&me], 5000);
+        assert_eq!(world.positions[&me], 5000);
     }
     assert_eq!(game.programs[1].context.rejected, [None]);
     // The actor could not read it, and the authority could not check it; nobody else has seen it.

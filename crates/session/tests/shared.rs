@@ -4,7 +4,7 @@ mod room;
 
 use std::time::Duration;
 
-use room::{Hall, Place, address, config, ms};
+use room::{NodeIndex, TestNetwork, address, config, ms};
 use samestep_netem::Rng;
 use samestep_session::{JoinTo, NetworkId, Owner, PlayerId, Role, Shared, State};
 use samestep_sync::{SetError, SharedFields, Synced};
@@ -26,9 +26,9 @@ impl Board {
     }
 }
 
-/// A hall in which every program shares two boards of different names.
+/// A network in which every program shares two boards of different names.
 struct Party {
-    hall: Hall,
+    network: TestNetwork,
     boards: Vec<[Shared<Board>; 2]>,
     read: Vec<usize>,
     mesh: bool,
@@ -36,13 +36,13 @@ struct Party {
 
 impl Party {
     fn new(seed: u64, mesh: bool, members: usize) -> Party {
-        let mut hall = Hall::rough(seed);
+        let mut network = TestNetwork::rough(seed);
         match mesh {
-            true => hall.mesh(config("Ann"), members),
-            false => hall.hosted(config("Ann"), members - 1),
+            true => network.mesh(config("Ann"), members),
+            false => network.hosted(config("Ann"), members - 1),
         };
         let mut party = Party {
-            hall,
+            network,
             boards: Vec::new(),
             read: Vec::new(),
             mesh,
@@ -54,24 +54,24 @@ impl Party {
         party
     }
 
-    fn enter(&mut self, role: Role, place: Option<Place>) -> Place {
-        match place {
-            Some(place) => {
-                self.hall.replace(place, config("Ann"), role);
-                self.boards[place] = boards();
-                self.read[place] = self.hall.events[place].len();
-                place
+    fn enter(&mut self, role: Role, node: Option<NodeIndex>) -> NodeIndex {
+        match node {
+            Some(node) => {
+                self.network.replace(node, config("Ann"), role);
+                self.boards[node] = boards();
+                self.read[node] = self.network.events[node].len();
+                node
             }
             None => {
-                let place = self.hall.enter(config("Ann"), role);
+                let node = self.network.enter(config("Ann"), role);
                 self.boards.push(boards());
                 self.read.push(0);
-                place
+                node
             }
         }
     }
 
-    fn door(&self, at: Place) -> JoinTo {
+    fn door(&self, at: NodeIndex) -> JoinTo {
         JoinTo::new(address(at))
     }
 
@@ -83,13 +83,13 @@ impl Party {
     }
 
     fn run(&mut self, time: Duration) {
-        let end = self.hall.now + time;
-        while self.hall.now < end {
-            self.hall.run(ms(20));
-            for place in self.living() {
-                let events = self.hall.events[place].split_off(self.read[place]);
-                let boards = &mut self.boards[place];
-                self.hall.with(place, |now, session| {
+        let end = self.network.now + time;
+        while self.network.now < end {
+            self.network.run(ms(20));
+            for node in self.living() {
+                let events = self.network.events[node].split_off(self.read[node]);
+                let boards = &mut self.boards[node];
+                self.network.with(node, |now, session| {
                     for event in &events {
                         boards.iter_mut().for_each(|board| {
                             board.handle(now, session, event);
@@ -99,23 +99,23 @@ impl Party {
                         let _ = board.flush(now, session);
                     });
                 });
-                self.hall.events[place].extend(events);
-                self.read[place] = self.hall.events[place].len();
+                self.network.events[node].extend(events);
+                self.read[node] = self.network.events[node].len();
             }
         }
     }
 
-    fn living(&self) -> Vec<Place> {
-        let places = 0..self.hall.sessions.len();
-        let alive = |place: &Place| match &self.hall.sessions[*place] {
+    fn living(&self) -> Vec<NodeIndex> {
+        let nodes = 0..self.network.sessions.len();
+        let alive = |node: &NodeIndex| match &self.network.sessions[*node] {
             Some(session) => !matches!(session.state(), State::Left(_)),
             None => false,
         };
-        places.filter(alive).collect()
+        nodes.filter(alive).collect()
     }
 
-    fn set(&mut self, place: Place, board: usize, field: usize, value: u32) -> bool {
-        let board = &mut self.boards[place][board];
+    fn set(&mut self, node: NodeIndex, board: usize, field: usize, value: u32) -> bool {
+        let board = &mut self.boards[node][board];
         match field {
             0 => board.round.set(value).is_ok(),
             _ => board.scores[field - 1].set(value).is_ok(),
@@ -125,7 +125,7 @@ impl Party {
     /// All have what the owner of each field has.
     fn difference(&self) -> Option<String> {
         let living = self.living();
-        let room = self.hall.at(living[0]).room();
+        let room = self.network.at(living[0]).room();
         for board in 0..2 {
             for field in 0..=PLAYERS {
                 let owner = match field {
@@ -133,17 +133,17 @@ impl Party {
                     _ => Owner::Player(PlayerId(field as u16 - 1)),
                 };
                 let owner = room.owner_of(owner);
-                let owning = |place: &&Place| self.hall.at(**place).me() == owner;
+                let owning = |node: &&NodeIndex| self.network.at(**node).me() == owner;
                 let Some(owning) = living.iter().find(owning) else {
                     return Some(format!("{owner:?} is not alive"));
                 };
                 let truth = self.boards[*owning][board].values()[field];
-                for place in &living {
-                    let value = self.boards[*place][board].values()[field];
-                    let complete = self.boards[*place][board].is_complete();
+                for node in &living {
+                    let value = self.boards[*node][board].values()[field];
+                    let complete = self.boards[*node][board].is_complete();
                     if value != truth || !complete {
                         return Some(format!(
-                            "board {board} field {field}: {truth} at {owning}, {value} at {place} ({complete})"
+                            "board {board} field {field}: {truth} at {owning}, {value} at {node} ({complete})"
                         ));
                     }
                 }
@@ -156,12 +156,12 @@ impl Party {
     fn settle(&mut self, what: &str) {
         for _ in 0..1_500 {
             self.run(ms(20));
-            if self.hall.agree(&self.living()) && self.difference().is_none() {
+            if self.network.agree(&self.living()) && self.difference().is_none() {
                 return;
             }
         }
         let difference = self.difference();
-        panic!("{what}: {difference:?}\n{:?}", self.hall);
+        panic!("{what}: {difference:?}\n{:?}", self.network);
     }
 }
 
@@ -174,11 +174,11 @@ fn everyone_sees_what_owners_set_and_newcomers_too() {
     for (seed, mesh) in [(1, false), (2, true)] {
         let mut party = Party::new(seed, mesh, 3);
         party.run(ms(1_000));
-        for place in 0..3 {
-            let player = party.hall.at(place).my_players().next().unwrap();
+        for node in 0..3 {
+            let player = party.network.at(node).my_players().next().unwrap();
             let field = usize::from(player.0) + 1;
-            assert!(party.set(place, 0, field, 100 + field as u32));
-            assert!(!party.set(place, 0, 1 + field % 3, 0), "not its own");
+            assert!(party.set(node, 0, field, 100 + field as u32));
+            assert!(!party.set(node, 0, 1 + field % 3, 0), "not its own");
         }
         assert!(party.set(0, 0, 0, 7));
         assert!(party.set(0, 1, 0, 8));
@@ -205,18 +205,18 @@ fn an_heir_goes_on_with_what_was_there_and_a_returner_takes_it_back() {
     for (seed, mesh) in [(3, false), (4, true)] {
         let mut party = Party::new(seed, mesh, 4);
         party.run(ms(1_000));
-        let player = party.hall.at(3).my_players().next().unwrap();
+        let player = party.network.at(3).my_players().next().unwrap();
         let field = usize::from(player.0) + 1;
         assert!(party.set(3, 0, field, 33));
         party.settle("set by the one who will go");
 
-        let secret = party.hall.at(3).rejoin_secret();
-        party.hall.kill(3);
+        let secret = party.network.at(3).rejoin_secret();
+        party.network.kill(3);
         party.run(ms(15_000));
         party.settle("the owner vanished");
-        let owner = party.hall.at(0).room().owner_of(Owner::Player(player));
+        let owner = party.network.at(0).room().owner_of(Owner::Player(player));
         let heir = (0..3)
-            .find(|place| party.hall.at(*place).me() == owner)
+            .find(|node| party.network.at(*node).me() == owner)
             .expect("an heir among those who stayed");
         assert_eq!(*party.boards[heir][0].scores[field - 1], 33);
         assert!(party.set(heir, 0, field, 34));
@@ -242,18 +242,18 @@ fn storm(seed: u64, mesh: bool) {
     let (mut value, mut gone) = (0, Vec::new());
     for _ in 0..60 {
         let living = party.living();
-        let place = living[(rng.next_u64() % living.len() as u64) as usize];
+        let node = living[(rng.next_u64() % living.len() as u64) as usize];
         match rng.next_u64() % 20 {
-            0 if place != 0 => party.hall.isolate(&[place]),
-            1..4 => party.hall.mend(),
+            0 if node != 0 => party.network.isolate(&[node]),
+            1..4 => party.network.mend(),
             // One at a time: a mesh that has lost half of its members at once waits for them.
-            4 if living.len() > 3 && party.hall.agree(&living) && (mesh || place != 0) => {
-                gone.push((place, party.hall.at(place).rejoin_secret()));
-                party.hall.kill(place);
+            4 if living.len() > 3 && party.network.agree(&living) && (mesh || node != 0) => {
+                gone.push((node, party.network.at(node).rejoin_secret()));
+                party.network.kill(node);
             }
             5 if !gone.is_empty() => {
                 let (returning, secret) = gone.remove(0);
-                let mut join = party.door(if mesh { place } else { 0 });
+                let mut join = party.door(if mesh { node } else { 0 });
                 join.rejoin = Some(secret);
                 let role = party.role(join);
                 party.enter(role, Some(returning));
@@ -261,12 +261,12 @@ fn storm(seed: u64, mesh: bool) {
             _ => {
                 value += 1;
                 let (board, field) = (rng.next_u64() % 2, rng.next_u64() % (PLAYERS as u64 + 1));
-                party.set(place, board as usize, field as usize, value);
+                party.set(node, board as usize, field as usize, value);
             }
         }
         party.run(ms(20 + rng.next_u64() % 500));
     }
-    party.hall.mend();
+    party.network.mend();
     party.settle(&format!("seed {seed}, mesh {mesh}"));
 }
 

@@ -1,4 +1,4 @@
-//! The way there, or the way back: its delays, their floor, and when it jumps.
+//! One direction of a path: its delays, their floor, and when it jumps.
 
 use super::window::{Floor, Slope, Suspect, Window};
 
@@ -12,9 +12,9 @@ pub(crate) struct Direction {
     sign: f64,
 }
 
-/// A moment, and the line along which values are carried to it.
+/// The time values are extrapolated to, and the line along which they are.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Moment {
+pub(crate) struct Extrapolation {
     pub(crate) now: f64,
     /// How fast the other clock gains.
     pub(crate) rate: f64,
@@ -60,7 +60,7 @@ impl Direction {
     }
 
     /// The floor when last measured, carried to another moment.
-    pub(crate) fn carried(&self, moment: Moment) -> Option<f64> {
+    pub(crate) fn carried(&self, moment: Extrapolation) -> Option<f64> {
         let moved = self.sign * moment.rate * (moment.now - moment.measured);
         Some(self.floor?.value + moved)
     }
@@ -69,7 +69,7 @@ impl Direction {
     pub(crate) fn measure(
         &self,
         scratch: &mut Vec<f64>,
-        moment: Moment,
+        moment: Extrapolation,
         span: (f64, f64),
         share: f64,
         wary: bool,
@@ -87,7 +87,12 @@ impl Direction {
 
     /// Whether the delays have jumped; then those before are forgotten, and the floor with them. `closely` looks for jumps
     /// smaller than the jitter too.
-    pub(crate) fn jumps(&mut self, scratch: &mut Vec<f64>, moment: Moment, closely: bool) -> bool {
+    pub(crate) fn jumps(
+        &mut self,
+        scratch: &mut Vec<f64>,
+        moment: Extrapolation,
+        closely: bool,
+    ) -> bool {
         let (Some(floor), Some(value)) = (self.floor, self.carried(moment)) else {
             return false;
         };
@@ -108,7 +113,7 @@ impl Direction {
     fn jump(
         &self,
         scratch: &mut Vec<f64>,
-        moment: Moment,
+        moment: Extrapolation,
         floor: &Floor,
         value: f64,
     ) -> Option<f64> {
@@ -131,7 +136,7 @@ impl Direction {
 
     /// When the floor moved by less than the jitter: the floors of the last seconds and of the time before tell, where single
     /// delays do not.
-    fn shift(&self, scratch: &mut Vec<f64>, moment: Moment) -> Option<f64> {
+    fn shift(&self, scratch: &mut Vec<f64>, moment: Extrapolation) -> Option<f64> {
         let recent = (moment.now - 2.0 * RECENT, f64::INFINITY);
         let before = (f64::NEG_INFINITY, moment.now - 2.5 * RECENT);
         let samples = self.window.count(recent);
@@ -146,18 +151,18 @@ impl Direction {
     }
 
     /// Since when samples are so new that a few far below the floor are still doubted.
-    fn recent(&self, moment: Moment) -> f64 {
+    fn recent(&self, moment: Extrapolation) -> f64 {
         let since = moment.now - RECENT;
         self.window.last(DOUBTED).map_or(since, |at| at.min(since))
     }
 
     /// How far below a floor a delay has to be to be no chance of jitter.
-    fn too_low(&self, moment: Moment, floor: &Floor) -> f64 {
+    fn too_low(&self, moment: Extrapolation, floor: &Floor) -> f64 {
         (1.2 * (floor.median - floor.value)).max(self.least_jump(moment))
     }
 
     /// The smallest jump that cannot be drift.
-    fn least_jump(&self, moment: Moment) -> f64 {
+    fn least_jump(&self, moment: Extrapolation) -> f64 {
         let span = moment.now - self.window.begins().unwrap_or(moment.now);
         JUMP + 3.0 * moment.rate_error * span
     }
@@ -177,7 +182,7 @@ mod tests {
             direction.window.push(at, 0.010 + jitter + longer);
         }
         let before = (f64::NEG_INFINITY, from);
-        let moment = Moment {
+        let moment = Extrapolation {
             now: 30.0,
             rate: 0.0,
             rate_error: 1e-6,
@@ -192,7 +197,7 @@ mod tests {
     fn jumps_are_noticed_and_what_was_before_forgotten() {
         for by in [0.060, -0.008, 0.003, -0.003] {
             let mut direction = direction(27.0, by);
-            let moment = Moment {
+            let moment = Extrapolation {
                 now: 30.0,
                 rate: 0.0,
                 rate_error: 1e-6,
@@ -206,7 +211,7 @@ mod tests {
     #[test]
     fn jitter_is_no_jump() {
         let mut direction = direction(31.0, 0.060);
-        let moment = Moment {
+        let moment = Extrapolation {
             now: 30.0,
             rate: 0.0,
             rate_error: 1e-6,

@@ -3,7 +3,7 @@
 use core::time::Duration;
 
 use super::Exchange;
-use super::direction::{Direction, ENOUGH, JUMP, Moment};
+use super::direction::{Direction, ENOUGH, Extrapolation, JUMP};
 use super::drift::Drift;
 use super::slew::SlewConfig;
 use super::window::{Floor, Window};
@@ -215,8 +215,8 @@ impl Filter {
         self.offset + self.drift.rate() * (now - self.at)
     }
 
-    fn moment(&self, now: f64) -> Moment {
-        Moment {
+    fn moment(&self, now: f64) -> Extrapolation {
+        Extrapolation {
             now,
             rate: self.drift.rate(),
             rate_error: self.drift.error(),
@@ -421,7 +421,7 @@ impl Filter {
     fn measure_drift(&mut self, now: f64) {
         let span = (self.last_point, f64::INFINITY);
         let fewer = self.up.window.count(span).min(self.down.window.count(span));
-        let middle = Moment {
+        let middle = Extrapolation {
             now: (self.last_point + now) / 2.0,
             ..self.moment(now)
         };

@@ -1,4 +1,4 @@
-//! One common time of a mesh, that belongs to nobody in particular.
+//! One common time of a mesh, that belongs to nobody in particular: clocks are fitted to all measured offsets by weighted least squares.
 
 use core::time::Duration;
 use std::collections::BTreeMap;

@@ -1,4 +1,5 @@
-//! Clocks that fit all measured offsets best.
+//! Clocks that fit all measured offsets best: weighted least squares, reweighted by their residuals so that an outlier counts less
+//! (iteratively reweighted least squares; the weight is Cauchy's).
 
 /// A measured offset: the clock of `to` minus that of `from`, in seconds.
 #[derive(Clone, Copy, Debug)]

@@ -28,7 +28,7 @@ impl<'a, C, A: Action> Confirmed<'a, C, A> {
     }
 
     /// On the program that asks, when it has asked with [`Handlers::request`] or [`Call::request`]: to show that something is about
-    /// to happen. Nothing is certain yet.
+    /// to happen. Nothing is decided yet.
     pub fn requested(self, hook: impl FnMut(&mut C, &mut Call<'_>, A) + Send + 'static) -> Self {
         self.all(Step::Requested, taking(hook))
     }

@@ -6,7 +6,7 @@ use crate::address::Address;
 use crate::config::Profile;
 use crate::event::LeaveReason;
 use crate::id::{MessageKind, NetworkId, Owner, PeerId, PlayerId};
-use crate::room::{PeerInfo, PeerKind, Phase, PlayerInfo, Presence, Room, Settings, Thing};
+use crate::room::{NetworkObject, PeerInfo, PeerKind, Phase, PlayerInfo, Presence, Room, Settings};
 
 /// Of how many who left something is remembered.
 const DEPARTED: usize = 64;
@@ -23,7 +23,7 @@ pub(crate) enum Change {
         sponsor_address: Option<Address>,
         address: Option<Address>,
         key: Option<[u8; 32]>,
-        /// For who remembers nothing: where to begin to count, beyond all that a former life may have asked for.
+        /// For who remembers nothing: where to begin to count, beyond all that a former incarnation may have asked for.
         #[wire(varint)]
         count_from: Option<[u32; 2]>,
     },
@@ -53,9 +53,9 @@ pub(crate) enum Change {
     /// Somebody else puts changes in order from here on.
     Authority { peer: PeerId },
     /// Who goes on of two equal parts.
-    Survivor { peer: PeerId },
+    TieBreaker { peer: PeerId },
     /// Something has a name.
-    Named(Thing),
+    Named(NetworkObject),
     /// And no longer.
     Unnamed { id: NetworkId },
     /// A confirmed action.
@@ -137,7 +137,7 @@ impl Room {
                 self.peers.retain(|p| p.id != *peer);
                 self.players.retain(|p| p.peer != *peer);
                 self.owners_term = index;
-                self.keep_survivor();
+                self.keep_tie_breaker();
             }
             Change::Profile { player, profile } => {
                 if let Some(info) = self.players.iter_mut().find(|p| p.id == *player) {
@@ -169,18 +169,21 @@ impl Room {
             Change::Authority { peer } => {
                 self.authority = *peer;
                 // Ties go to who leads, so that no other half can believe it leads too.
-                self.survivor = *peer;
+                self.tie_breaker = *peer;
                 self.owners_term = index;
             }
-            Change::Survivor { peer } => {
-                self.survivor = *peer;
-                self.keep_survivor();
+            Change::TieBreaker { peer } => {
+                self.tie_breaker = *peer;
+                self.keep_tie_breaker();
             }
-            Change::Named(thing) => match self.things.binary_search_by_key(&thing.id, |t| t.id) {
-                Ok(at) => self.things[at] = *thing,
-                Err(at) => self.things.insert(at, *thing),
+            Change::Named(thing) => match self
+                .network_objects
+                .binary_search_by_key(&thing.id, |t| t.id)
+            {
+                Ok(at) => self.network_objects[at] = *thing,
+                Err(at) => self.network_objects.insert(at, *thing),
             },
-            Change::Unnamed { id } => self.things.retain(|t| t.id != *id),
+            Change::Unnamed { id } => self.network_objects.retain(|t| t.id != *id),
             Change::Command { .. } | Change::Denial | Change::Closed { .. } => {}
         }
     }
@@ -252,7 +255,7 @@ impl Room {
         if let Some(info) = self.peer_mut(peer) {
             info.presence = presence;
             self.owners_term = index;
-            self.keep_survivor();
+            self.keep_tie_breaker();
         }
     }
 
@@ -270,17 +273,17 @@ impl Room {
     }
 
     /// Who breaks ties must be able to.
-    fn keep_survivor(&mut self) {
+    fn keep_tie_breaker(&mut self) {
         let able = self
-            .peer(self.survivor)
+            .peer(self.tie_breaker)
             .is_some_and(|p| p.presence == Presence::InSync);
         if !able {
-            self.survivor = self.authority;
+            self.tie_breaker = self.authority;
         }
     }
 }
 
-impl Thing {
+impl NetworkObject {
     /// A thing made by a peer. It stays on record as the owner when it leaves; [`Room::owner_of`] finds the heir.
     pub(crate) fn of(peer: PeerId, id: NetworkId, kind: u16) -> Self {
         Self {
@@ -375,9 +378,9 @@ mod tests {
     #[test]
     fn who_breaks_ties_is_always_here() {
         let mut room = room(true, 3);
-        room.apply(20, &Change::Survivor { peer: PeerId(2) });
-        assert_eq!(room.survivor(), PeerId(2));
+        room.apply(20, &Change::TieBreaker { peer: PeerId(2) });
+        assert_eq!(room.tie_breaker(), PeerId(2));
         room.apply(21, &Change::Away { peer: PeerId(2) });
-        assert_eq!(room.survivor(), PeerId(0));
+        assert_eq!(room.tie_breaker(), PeerId(0));
     }
 }

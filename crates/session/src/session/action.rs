@@ -12,7 +12,7 @@ use crate::log::{Lane, Origin};
 use crate::payload::Payload;
 use crate::room::Change;
 use crate::session::Session;
-use crate::session::carry::{SendError, To};
+use crate::session::send::{SendError, To};
 use samestep_proto::Delivery;
 
 /// Longest action.
@@ -103,7 +103,7 @@ impl Acts {
         self.held.clear();
     }
 
-    /// What somebody did in an earlier life is no longer judged.
+    /// What a peer did in an earlier incarnation is no longer judged.
     pub(super) fn forget_peer(&mut self, peer: PeerId) {
         self.open.retain(|(ticket, _, _)| ticket.peer != peer);
     }
@@ -336,7 +336,7 @@ impl Session {
         true
     }
 
-    /// When a message of this peer may be heard, if everybody is to have the latency of the farthest.
+    /// When a message of this peer may be delivered, if everybody is to have the latency of the farthest.
     pub(super) fn fair_release(&mut self, now: Duration, from: PeerId) -> Duration {
         if self.config.fairness.is_none() || !self.leads() {
             return now;
@@ -346,7 +346,7 @@ impl Session {
             Some(contact) => (contact.delay, &mut contact.held_until),
             None => (self.acts.own_delay, &mut self.acts.own_held_until),
         };
-        // Never before what the same peer said earlier.
+        // Never before what the same peer sent earlier.
         *held_until = (now + delay).max(*held_until);
         *held_until
     }
@@ -381,7 +381,7 @@ impl Session {
         }
     }
 
-    /// Lets go of what has been held long enough.
+    /// Delivers the messages that have been held long enough.
     pub(super) fn release_held(&mut self, now: Duration) {
         while let Some(held) = self.acts.held.pop_front() {
             if held.until > now {

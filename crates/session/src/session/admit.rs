@@ -1,4 +1,4 @@
-//! Joining: from the first word to being in sync.
+//! Joining: from the hello to being in sync.
 
 use core::time::Duration;
 use std::collections::BTreeMap;
@@ -111,27 +111,27 @@ impl Session {
     }
 
     /// Says hello, and again, until there is an answer.
-    pub(super) fn say_hello_again(&mut self, now: Duration) {
+    pub(super) fn resend_hello(&mut self, now: Duration) {
         let sponsor = self
             .hello_to
             .filter(|id| self.connections.get(id) == Some(&OtherEnd::Sponsor));
-        let (Some(id), Some((first, last))) = (sponsor, self.hello_said) else {
+        let (Some(id), Some((first, last))) = (sponsor, self.hello_sent) else {
             return;
         };
         if now >= first + ANSWER {
             let words = "the member asked does not answer".to_owned();
-            self.hello_said = None;
+            self.hello_sent = None;
             return self.finish(now, LeaveReason::NotReached(words));
         }
         if now >= last + HELLO_AGAIN {
-            self.say_hello(now, id);
-            self.hello_said = Some((first, now));
+            self.send_hello(now, id);
+            self.hello_sent = Some((first, now));
         }
         self.wake_at(now + HELLO_AGAIN);
     }
 
-    pub(super) fn say_hello(&mut self, now: Duration, id: ConnectionId) {
-        self.hello_said = Some((now, now));
+    pub(super) fn send_hello(&mut self, now: Duration, id: ConnectionId) {
+        self.hello_sent = Some((now, now));
         self.wake_at(now + HELLO_AGAIN);
         let have = self.me.map(|_| Position {
             index: self.log.committed(),
@@ -146,7 +146,7 @@ impl Session {
             clock_us: now.as_micros() as u64,
             reached_at: self.endpoint.peer_address(id).map(Into::into),
         };
-        self.tell_connection(now, id, &Control::Hello(hello));
+        self.send_control_on(now, id, &Control::Hello(hello));
         debug!(connection = ?id, returning = self.me.is_some(), "hello sent");
     }
 
@@ -193,7 +193,7 @@ impl Session {
     fn turn_away(&mut self, now: Duration, id: ConnectionId, reason: LeaveReason) {
         warn!(connection = ?id, %reason, "newcomer refused");
         let (code, words) = reason.to_close();
-        self.tell_connection(now, id, &Control::Farewell(reason.clone()));
+        self.send_control_on(now, id, &Control::Farewell(reason.clone()));
         self.connections.insert(id, OtherEnd::Gone);
         self.endpoint.close(now, id, code, words);
     }
@@ -327,7 +327,7 @@ impl Session {
             clock_us: now.as_micros() as u64,
             epoch_us: self.time.epoch_us(),
         };
-        self.tell_connection(now, id, &Control::Welcome(Box::new(welcome)));
+        self.send_control_on(now, id, &Control::Welcome(Box::new(welcome)));
         debug!(%peer, returns, state_follows, "welcome sent");
         if state_follows {
             self.admissions.states_wanted.push(peer);
@@ -383,7 +383,7 @@ impl Session {
         let resumed = resumes && known;
         debug!(me = %welcome.you, leader = %welcome.leader, term = welcome.term, resumed, "welcome received");
         self.retry = None;
-        self.hello_said = None;
+        self.hello_sent = None;
         self.hang_up_on_others(now, id);
         let fresh = self.me.is_none();
         self.me = Some(welcome.you);
@@ -413,9 +413,9 @@ impl Session {
             })
             .collect();
         self.state_holds = 0;
-        self.next_thing = self
+        self.next_object = self
             .room
-            .things()
+            .network_objects()
             .iter()
             .filter_map(|thing| match thing.id {
                 crate::id::NetworkId::Dynamic { by, number } if by == welcome.you => {
@@ -425,7 +425,7 @@ impl Session {
             })
             .max()
             .unwrap_or(0)
-            .max(self.next_thing);
+            .max(self.next_object);
         self.state = State::Loading;
         self.meet_everyone(now, welcome.you, welcome.me);
         self.bind(now, welcome.me, id);

@@ -1,4 +1,4 @@
-//! One order of changes for all: the log's way from the authority to everyone, and back as certainty.
+//! Log replication, after Raft: changes go from the authority to everyone, and are committed once a quorum has them.
 
 use core::time::Duration;
 
@@ -10,7 +10,7 @@ use crate::event::{LeaveReason, SessionEvent, State};
 use crate::id::{PeerId, PlayerId, RequestId};
 use crate::log::{Entry, KEPT, Origin, Position, is_quorum};
 use crate::room::{Change, Presence};
-use crate::session::carry::sealed;
+use crate::session::send::sealed;
 use crate::session::{OtherEnd, Session};
 
 /// Entries in one message.
@@ -147,7 +147,7 @@ impl Session {
                 };
                 self.put_sealed(now, peer, CONTROL, &again.bytes);
             } else {
-                self.tell(now, peer, &control);
+                self.send_control(now, peer, &control);
             }
         }
     }
@@ -171,7 +171,7 @@ impl Session {
                 entries: Vec::new(),
                 committed,
             };
-            self.tell(now, peer, &Control::Entries(message));
+            self.send_control(now, peer, &Control::Entries(message));
         }
     }
 
@@ -183,7 +183,7 @@ impl Session {
         let me = self.me;
         let mut certain = self.log.last().index;
         while certain > self.log.committed() {
-            // Only entries of one's own reign can be counted; they carry the earlier ones along.
+            // Only entries of one's own term can be counted (Raft, section 5.4.2); they carry the earlier ones along.
             let own = self.log.term_at(certain) == Some(self.term);
             let there = |peer: PeerId| {
                 Some(peer) == me
@@ -209,9 +209,9 @@ impl Session {
     /// Whether these members may decide for all: both as the room is and as it will be once everything is certain. Else
     /// who drops the silent could thereby become the majority that may.
     pub(super) fn may_decide(&self, with: impl Fn(PeerId) -> bool) -> bool {
-        let survivor = self.room.survivor();
-        is_quorum(&self.room.voters(), survivor, &with)
-            && is_quorum(&self.log.voters(&self.room), survivor, &with)
+        let tie_breaker = self.room.tie_breaker();
+        is_quorum(&self.room.voters(), tie_breaker, &with)
+            && is_quorum(&self.log.voters(&self.room), tie_breaker, &with)
     }
 
     /// Applies what is certain.
@@ -269,7 +269,7 @@ impl Session {
                         term: self.term,
                         index: matched,
                     };
-                    self.tell(now, from, &answer);
+                    self.send_control(now, from, &answer);
                 }
                 self.verified = self.verified.max(matched);
                 self.commit(now, message.committed.min(matched));
@@ -279,7 +279,7 @@ impl Session {
                     term: self.term,
                     last: self.log.committed(),
                 };
-                self.tell(now, from, &answer);
+                self.send_control(now, from, &answer);
             }
         }
     }
@@ -329,7 +329,7 @@ impl Session {
             self.wishes.clear();
         }
         self.time.set_members(now, &self.room, leader);
-        self.say_proposals(now);
+        self.send_proposals(now);
     }
 
     /// A change is certain and the room has changed: what that means here.
@@ -393,7 +393,7 @@ impl Session {
                 self.start_if_ready(now);
             }
             Change::Start { .. } => self.announce_start(now),
-            Change::EndVote { .. } | Change::Survivor { .. } => {}
+            Change::EndVote { .. } | Change::TieBreaker { .. } => {}
             Change::End { result } => {
                 self.emit(SessionEvent::Ended { result });
             }

@@ -9,7 +9,7 @@ use crate::id::PeerId;
 use crate::session::{OtherEnd, Session};
 use crate::streams::Streams;
 
-/// Without a word for this long a direct connection is no longer relied on.
+/// A direct connection on which nothing arrives for this long is no longer relied on.
 const QUIET: Duration = Duration::from_millis(1000);
 /// How long the best of the recent exchanges is believed.
 const BEST_FOR: Duration = Duration::from_secs(10);
@@ -23,16 +23,16 @@ pub(super) struct Contact {
     pub(super) welcomed: bool,
     pub(super) next_dial: Duration,
     pub(super) dials: u32,
-    /// When something came straight from it.
+    /// When something last arrived on the direct connection.
     pub(super) heard_direct: Duration,
-    /// When something came from it by any way.
+    /// When something of it last arrived by any route.
     pub(super) heard: Duration,
-    /// Whom it said it hears, and accuses, and when.
+    /// Whom it reports to hear and to find silent, and when it did.
     pub(super) hears: Vec<PeerId>,
     pub(super) accuses: Vec<PeerId>,
     pub(super) reported: Duration,
     pub(super) term: u32,
-    /// It said goodbye.
+    /// The reason it gave for leaving, if it is leaving.
     pub(super) farewell: Option<LeaveReason>,
     /// Log entries sent to it, and known to be there.
     pub(super) sent_index: u64,
@@ -50,14 +50,14 @@ impl Contact {
         self.connection.is_some() && now.saturating_sub(self.heard_direct) < QUIET
     }
 
-    /// Something came straight from it.
+    /// Something arrived on the direct connection.
     pub(super) fn on_heard(&mut self, now: Duration) {
         self.heard = now;
         self.heard_direct = now;
         self.dials = 0;
     }
 
-    /// Forgets everything about an earlier life.
+    /// Forgets everything about an earlier incarnation.
     pub(super) fn begin_anew(&mut self, now: Duration, epoch: u64) {
         let connection = self.connection;
         *self = Self {
@@ -73,13 +73,13 @@ impl Contact {
 /// Another program's clock, of which acknowledgements tell the low 32 bits.
 #[derive(Debug, Default)]
 pub(super) struct TheirClock {
-    /// Their full time, and ours, at one moment.
+    /// Their full time, and ours, at the same instant.
     known: Option<(u64, Duration)>,
     best: Option<(Duration, Duration, i64)>,
 }
 
 impl TheirClock {
-    /// They said what their clock shows.
+    /// Their clock showed this now.
     pub(super) fn on_told(&mut self, now: Duration, clock_us: u64) {
         self.known = Some((clock_us, now));
     }
@@ -133,16 +133,16 @@ pub enum PeerRoute {
     None,
 }
 
-/// How another peer is doing, measured from here and never taken from its word.
+/// How another peer is doing, measured here, never reported by it.
 #[derive(Clone, PartialEq, Debug)]
 pub struct PeerStats {
     /// How messages reach it.
     pub route: PeerRoute,
-    /// Smoothed round trip; of the first part of the way if it is not direct.
+    /// Smoothed round trip; to the first relay if the route is not direct.
     pub rtt: Duration,
     /// Mean deviation of the round trip.
     pub jitter: Duration,
-    /// Fraction of packets lost on the way there, lately.
+    /// Fraction of packets to it that were lost, lately.
     pub loss: f32,
     /// How far its clock is ahead of this program's, in microseconds, by the best recent exchange; `None` without a direct
     /// connection.
@@ -223,7 +223,7 @@ impl Session {
         }
     }
 
-    /// Reads what acknowledgements on a connection said about clocks.
+    /// Feeds the clock with the time stamps that acknowledgements on a connection carried.
     pub(super) fn read_exchanges(&mut self, now: Duration, connection: ConnectionId) {
         let Some(OtherEnd::Peer(peer)) = self.connections.get(&connection) else {
             return;
@@ -275,7 +275,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     #[test]
-    fn the_way_leads_over_those_who_hear_each_other() {
+    fn the_path_leads_over_peers_that_hear_each_other() {
         let ids = |list: &[u16]| list.iter().map(|n| PeerId(*n)).collect::<Vec<_>>();
         let hears: BTreeMap<PeerId, Vec<PeerId>> = [
             (PeerId(0), ids(&[1, 2])),

@@ -1,4 +1,4 @@
-//! A mesh without its leader, or with too few members to go on.
+//! Leader election in a mesh, after Raft, and what happens without a quorum: heartbeats, votes, freezing.
 
 use core::time::Duration;
 use std::collections::BTreeSet;
@@ -29,7 +29,7 @@ const SEND_AGAIN: Duration = Duration::from_millis(600);
 /// This program's part in elections.
 #[derive(Debug, Default)]
 pub(super) struct Ballot {
-    /// The reign it last voted about.
+    /// The term it last voted in.
     voted: u32,
     /// Votes for itself.
     votes: Option<BTreeSet<PeerId>>,
@@ -124,7 +124,7 @@ impl Session {
                 clock_us: now.as_micros() as u64,
                 clock: clock.clone(),
             };
-            self.mention(now, *peer, &Control::Heartbeat(beat));
+            self.send_control_unreliably(now, *peer, &Control::Heartbeat(beat));
             self.dial_member(now, *peer);
             self.resend(now, *peer);
         }
@@ -216,7 +216,7 @@ impl Session {
             State::Frozen if goes_on => {
                 self.state = State::InSync;
                 self.emit(SessionEvent::InSync);
-                self.say_proposals(now);
+                self.send_proposals(now);
                 self.decide(now);
             }
             State::Loading if !voters.iter().any(|peer| !self.is_silent(now, *peer)) => {
@@ -320,7 +320,7 @@ impl Session {
             last: self.log.last(),
         };
         for voter in voters.into_iter().filter(|v| *v != me) {
-            self.tell(now, voter, &elect);
+            self.send_control(now, voter, &elect);
         }
         self.count_votes(now);
     }
@@ -346,7 +346,7 @@ impl Session {
         self.ballot.tried_at = now;
         self.ballot.forget();
         debug!(candidate = %from, term, "vote given");
-        self.tell(now, from, &Control::Vote { term });
+        self.send_control(now, from, &Control::Vote { term });
     }
 
     pub(super) fn on_vote(&mut self, now: Duration, from: PeerId, term: u32) {
@@ -369,7 +369,7 @@ impl Session {
         info!(term = self.term, votes = votes.len(), "won the election");
         self.ballot.forget();
         self.leader = Some(me);
-        self.reign = self.term;
+        self.led_term = self.term;
         self.askers.forget();
         self.wishes.clear();
         let last = self.log.last().index;
@@ -388,7 +388,7 @@ impl Session {
             contact.welcomed = presence.is_some_and(|p| p != Presence::Away);
         }
         self.append(now, None, Change::Authority { peer: me });
-        self.say_proposals(now);
+        self.send_proposals(now);
     }
 
     pub(super) fn on_heartbeat(&mut self, now: Duration, from: PeerId, beat: Heartbeat) {
@@ -398,7 +398,7 @@ impl Session {
         if !self.room.is_present(from) && !self.is_ahead(from) {
             // It does not know yet that it was dropped.
             let index = self.log.committed();
-            self.tell(now, from, &Control::Out { index });
+            self.send_control(now, from, &Control::Out { index });
             return;
         }
         let contact = self.contacts.entry(from).or_default();
@@ -431,7 +431,7 @@ impl Session {
                     term: self.term,
                     last: self.log.committed(),
                 };
-                self.mention(now, from, &gap);
+                self.send_control_unreliably(now, from, &gap);
             }
         }
     }

@@ -52,7 +52,7 @@ impl Session {
 
     fn on_sponsor_lost(&mut self, now: Duration, reason: &CloseReason) {
         if !self.connections.values().any(|e| *e == OtherEnd::Sponsor) {
-            self.hello_said = None;
+            self.hello_sent = None;
         }
         match (&mut self.retry, reason) {
             (None, reason) => self.finish(now, LeaveReason::of_close(reason)),
@@ -140,7 +140,7 @@ impl Session {
                 self.contact(peer).connection = None;
             }
             self.hello_to = Some(id);
-            self.say_hello(now, id);
+            self.send_hello(now, id);
         }
         self.wake_at(next);
     }
@@ -167,7 +167,7 @@ impl Session {
             .find(|way| !self.homes.values().any(|home| home == way));
         if let Some(address) = free
             && self.homes.len() < RETRY_AT_ONCE
-            && self.hello_said.is_none()
+            && self.hello_sent.is_none()
         {
             let _ = self.dial_home(now, address);
         }
@@ -234,7 +234,7 @@ impl Session {
             LeaveReason::Kicked(_) | LeaveReason::Banned(_) | LeaveReason::LoadingTooLong
         );
         if self.leads() && sent_away {
-            self.tell(now, peer, &Control::Farewell(reason.clone()));
+            self.send_control(now, peer, &Control::Farewell(reason.clone()));
         }
         if let Some(id) = self.contacts.remove(&peer).and_then(|c| c.connection) {
             self.connections.insert(id, OtherEnd::Gone);
@@ -302,7 +302,7 @@ impl Session {
         }
         if self.room.is_mesh() && matches!(reason, LeaveReason::RoomClosed(_)) {
             // Whoever does not hear the leader hears it from others.
-            self.tell_all(now, &Control::Farewell(reason.clone()));
+            self.send_control_to_all(now, &Control::Farewell(reason.clone()));
         }
         self.questions.clear();
         self.askers.forget();
@@ -350,17 +350,17 @@ impl Session {
             self.connections.insert(id, OtherEnd::Gone);
             self.endpoint.close(now, id, 0, "trying elsewhere");
         }
-        self.hello_said = None;
+        self.hello_sent = None;
         if let Some(retry) = &self.retry {
             let next = retry.next;
             self.wake_at(next);
         }
     }
 
-    pub(super) fn tell_all(&mut self, now: Duration, control: &Control) {
+    pub(super) fn send_control_to_all(&mut self, now: Duration, control: &Control) {
         let peers: Vec<PeerId> = self.contacts.keys().copied().collect();
         for peer in peers {
-            self.tell(now, peer, control);
+            self.send_control(now, peer, control);
         }
     }
 
@@ -374,7 +374,7 @@ impl Session {
         }
         self.retry = None;
         let reason = LeaveReason::Left(shorten(words));
-        self.tell_all(now, &Control::Farewell(reason.clone()));
+        self.send_control_to_all(now, &Control::Farewell(reason.clone()));
         self.finish(now, reason);
     }
 
@@ -388,7 +388,7 @@ impl Session {
             return self.append(now, None, Change::Closed { words });
         }
         let reason = LeaveReason::RoomClosed(words);
-        self.tell_all(now, &Control::Farewell(reason.clone()));
+        self.send_control_to_all(now, &Control::Farewell(reason.clone()));
         self.finish(now, reason);
     }
 

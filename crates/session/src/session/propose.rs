@@ -9,7 +9,7 @@ use crate::control::{Control, Proposal};
 use crate::event::SessionEvent;
 use crate::id::{MessageKind, PeerId, RejoinSecret, RequestId};
 use crate::log::{Lane, Origin};
-use crate::room::{Change, Phase, Presence, Settings, Thing, distinct};
+use crate::room::{Change, NetworkObject, Phase, Presence, Settings, distinct};
 use crate::secret;
 use crate::session::Session;
 use crate::session::admit::Admission;
@@ -121,14 +121,14 @@ impl Session {
                     oldest_open,
                     proposal,
                 };
-                self.tell(now, leader, &control);
+                self.send_control(now, leader, &control);
             }
             _ => {}
         }
     }
 
     /// Says everything unanswered again: there is a new authority, or a new way to it.
-    pub(super) fn say_proposals(&mut self, now: Duration) {
+    pub(super) fn send_proposals(&mut self, now: Duration) {
         self.proposals.said_at = now;
         for lane in 0..2 {
             for (number, proposal) in self.proposals.lanes[lane].open.clone() {
@@ -183,7 +183,7 @@ impl Session {
             .and_then(|me| self.room.peer(me))
             .map_or(([0; 2], Vec::new()), |p| (p.settled, p.denied.clone()));
         // Every network id took a proposal, so none of before can have a higher number.
-        self.next_thing = self.next_thing.max(settled[Lane::House as usize]);
+        self.next_object = self.next_object.max(settled[Lane::House as usize]);
         for (lane, settled) in settled.into_iter().enumerate() {
             let lane = &mut self.proposals.lanes[lane];
             lane.last = lane.last.max(settled);
@@ -212,7 +212,7 @@ impl Session {
                 }
             }
         }
-        self.say_proposals(now);
+        self.send_proposals(now);
     }
 
     /// The session is over: nothing will be answered any more.
@@ -282,7 +282,7 @@ impl Session {
                     number,
                     reason,
                 };
-                self.tell(now, from, &denied);
+                self.send_control(now, from, &denied);
             }
             return;
         }
@@ -381,7 +381,7 @@ impl Session {
                 number,
                 reason,
             };
-            self.tell(now, peer, &denied);
+            self.send_control(now, peer, &denied);
         }
         if lane == Lane::Action {
             // A verdict is a verdict, also for who is away when it is spoken, and under the next authority.
@@ -444,15 +444,15 @@ impl Session {
             },
             Proposal::Name { id, kind } => match id {
                 crate::id::NetworkId::Dynamic { by, .. } if by == from => {
-                    if expected.things().len() >= 4000 {
+                    if expected.network_objects().len() >= 4000 {
                         return words("too many network ids are in use");
                     }
-                    Decision::Change(Change::Named(Thing::of(from, id, kind)))
+                    Decision::Change(Change::Named(NetworkObject::of(from, id, kind)))
                 }
                 _ => words("a network id is given out by the peer it names"),
             },
             Proposal::Unname { id } => {
-                let thing = expected.things().iter().find(|t| t.id == id);
+                let thing = expected.network_objects().iter().find(|t| t.id == id);
                 match thing.map(|t| expected.owner_of(t.owner)) {
                     Some(owner) if owner == Some(from) => Decision::Change(Change::Unnamed { id }),
                     Some(_) => words("that network id belongs to somebody else"),

@@ -42,11 +42,11 @@ impl Session {
         self.propose(now, Proposal::Rematch);
     }
 
-    /// Names the member that goes on if the members of a mesh fall into two equal parts; else it is the leader. Only the
-    /// leader can, and a later leader may name another.
-    pub fn name_survivor(&mut self, now: Duration, peer: PeerId) {
+    /// Names the tie-breaker: the member whose half is the quorum if the members of a mesh fall into two equal parts. By default it is the
+    /// leader. Only the leader can name it, and a later leader may name another.
+    pub fn name_tie_breaker(&mut self, now: Duration, peer: PeerId) {
         if self.leads() && self.room.is_present(peer) {
-            self.append(now, None, Change::Survivor { peer });
+            self.append(now, None, Change::TieBreaker { peer });
         }
     }
 
@@ -55,9 +55,9 @@ impl Session {
     pub fn new_network_id(&mut self, now: Duration, kind: u16) -> Option<NetworkId> {
         let id = NetworkId::Dynamic {
             by: self.me?,
-            number: self.next_thing,
+            number: self.next_object,
         };
-        self.next_thing += 1;
+        self.next_object += 1;
         self.propose(now, Proposal::Name { id, kind });
         Some(id)
     }

@@ -18,13 +18,13 @@ impl Session {
         }
         self.dismiss_strangers(now);
         self.await_state(now);
-        self.say_hello_again(now);
+        self.resend_hello(now);
         self.retry(now);
         if matches!(self.state, State::Left(_)) {
             return;
         }
         if self.proposals_due().is_some_and(|at| at <= now) {
-            self.say_proposals(now);
+            self.send_proposals(now);
         }
         self.release_held(now);
         self.decide(now);

@@ -1,4 +1,4 @@
-//! What comes in: connections, and the messages on them.
+//! Incoming connections, and the messages on them.
 
 use core::time::Duration;
 
@@ -14,17 +14,17 @@ use crate::id::{MessageKind, PeerId};
 use crate::payload::Payload;
 use crate::session::{OtherEnd, Session};
 
-/// How long somebody may be connected without saying who it is.
+/// How long a connection may stay open without a hello.
 const STRANGER: Duration = Duration::from_secs(5);
-/// Most members a message is passed on by.
+/// Members of a mesh that relay a message, at most.
 pub(super) const MAX_HOPS: u8 = 4;
-/// Messages kept that came before the welcome they follow.
+/// Messages kept that arrived before the welcome they follow, at most.
 const MAX_UNWELCOMED: usize = 1024;
-/// Game messages kept while the state they follow is still on its way.
+/// Game messages kept while the state they follow is still being transferred, at most.
 const MAX_EARLY: usize = 65_536;
 
 impl Session {
-    /// Deals with everything the endpoint has to tell.
+    /// Handles the events of the endpoint.
     pub(super) fn pump(&mut self, now: Duration) {
         while let Some(event) = self.endpoint.poll_event() {
             match event {
@@ -48,14 +48,14 @@ impl Session {
             return;
         }
         match self.connections.get(&id) {
-            Some(OtherEnd::Sponsor) if self.hello_said.is_some() => {
+            Some(OtherEnd::Sponsor) if self.hello_sent.is_some() => {
                 // Another way was quicker.
                 self.connections.insert(id, OtherEnd::Gone);
                 self.endpoint.close(now, id, 0, "another way was quicker");
             }
             Some(OtherEnd::Sponsor) => {
                 self.hello_to = Some(id);
-                self.say_hello(now, id);
+                self.send_hello(now, id);
             }
             Some(OtherEnd::Dialled(peer)) => {
                 let peer = *peer;
@@ -64,7 +64,7 @@ impl Session {
                         from: me,
                         key: self.key,
                     };
-                    self.tell_connection(now, id, &link);
+                    self.send_control_on(now, id, &link);
                     self.bind(now, peer, id);
                 }
             }
@@ -83,15 +83,14 @@ impl Session {
                 self.malformed += 1;
                 warn!(connection = ?id, "malformed message: connection closed");
                 self.connections.insert(id, OtherEnd::Gone);
-                self.endpoint
-                    .abort(now, id, 0, "a message that makes no sense");
-                self.on_connection_lost(now, id, "it said something that makes no sense");
+                self.endpoint.abort(now, id, 0, "malformed message");
+                self.on_connection_lost(now, id, "it sent a malformed message");
                 return;
             }
         }
     }
 
-    /// `None` if the message makes no sense.
+    /// Handles one message of a connection. Returns `None` if it is malformed, or not the sender's to send.
     pub(super) fn on_message(
         &mut self,
         now: Duration,
@@ -126,9 +125,9 @@ impl Session {
             OtherEnd::Peer(peer) => peer,
             _ if envelope.content == Content::Control && envelope.route == Route::Direct => {
                 let control = decode_exact(&payload).ok()?;
-                return self.on_stranger_said(now, id, end, control);
+                return self.on_stranger_control(now, id, end, control);
             }
-            // Somebody whose link is not yet known here talks already: it will say so again.
+            // A member whose link is not yet known here: it will send this again.
             _ => return Some(()),
         };
         self.contact(neighbour).on_heard(now);
@@ -185,7 +184,7 @@ impl Session {
                     return Some(());
                 };
                 if self.room.peer(from).is_none() {
-                    // It has left, and this was still on its way.
+                    // It has left, and this was still in flight.
                     return Some(());
                 }
                 let mut ready = core::mem::take(&mut self.scratch.ready);
@@ -245,7 +244,7 @@ impl Session {
         }
     }
 
-    /// A member of a mesh passes on a message between two that do not hear each other.
+    /// A member of a mesh relays a message between two that are not connected.
     #[expect(clippy::too_many_arguments, reason = "the parts of one message")]
     fn relay(
         &mut self,
@@ -274,7 +273,7 @@ impl Session {
         let _ = self.put(now, hop, forwarding_channel(channel), &envelope, payload);
     }
 
-    /// Something for the game, in the right order.
+    /// Takes a game's message in the order of its delivery: it is held for fairness, or delivered at once.
     pub(super) fn on_game(
         &mut self,
         now: Duration,
@@ -318,7 +317,7 @@ impl Session {
         from: PeerId,
         control: Control,
     ) -> Option<()> {
-        if !self.may_say(from, &control) {
+        if !self.may_send(from, &control) {
             return None;
         }
         self.contact(from).heard = now;
@@ -354,8 +353,8 @@ impl Session {
         Some(())
     }
 
-    /// Whether it is this peer's place to say this: in a host's room all but the game is between the host and each client.
-    fn may_say(&self, from: PeerId, control: &Control) -> bool {
+    /// Whether this peer may send this: in a hosted room all control messages are between the host and each client.
+    fn may_send(&self, from: PeerId, control: &Control) -> bool {
         if self.room.is_mesh() {
             return true;
         }
@@ -379,8 +378,8 @@ impl Session {
         }
     }
 
-    /// Before the other end is known as a peer.
-    fn on_stranger_said(
+    /// Handles a control message of a connection whose other end is not known as a peer.
+    fn on_stranger_control(
         &mut self,
         now: Duration,
         id: ConnectionId,
@@ -401,7 +400,7 @@ impl Session {
                     self.contact(from).on_heard(now);
                 } else {
                     let index = self.log.committed();
-                    self.tell_connection(now, id, &Control::Out { index });
+                    self.send_control_on(now, id, &Control::Out { index });
                 }
             }
             (OtherEnd::Sponsor, Control::Welcome(welcome)) => self.on_welcome(now, id, *welcome),

@@ -1,4 +1,4 @@
-//! The game's messages on their way out.
+//! Outgoing messages: the game's, by every route a room has, and the session's own.
 
 use core::fmt;
 use core::time::Duration;
@@ -17,7 +17,7 @@ use crate::session::Session;
 use crate::session::contact::next_hop;
 use crate::streams::{FOR_ALL, SEQUENCED};
 
-/// Word of who hears whom is believed for this long.
+/// A member's report of whom it hears is believed for this long.
 const REPORT_FRESH: Duration = Duration::from_secs(2);
 /// Unanswered reliable messages of a mesh are sent again after this long, or after two round trips.
 const RESEND_AFTER: Duration = Duration::from_millis(600);
@@ -173,7 +173,7 @@ impl Session {
                 continue;
             }
             match self.send_to(now, me, id, delivery, kind, payload) {
-                // Who has just lost its connection is about to be away.
+                // A guest that has just lost its connection is about to be away.
                 Ok(()) | Err(SendError::NoSuchPeer) => {}
                 Err(error) => return Err(error),
             }
@@ -194,7 +194,7 @@ impl Session {
         let mut outcome = Ok(());
         for (peer, contact) in &self.contacts {
             let awaits_state = self.admissions.states_wanted.contains(peer);
-            // Who has just lost its connection is about to be away.
+            // A guest that has just lost its connection is about to be away.
             let Some(connection) = contact.connection else {
                 continue;
             };
@@ -261,7 +261,7 @@ impl Session {
         })
     }
 
-    /// Between members of a mesh: numbered, so that it arrives whichever way it has to take.
+    /// Sends between members of a mesh: numbered end to end, so that it arrives whichever route it takes.
     fn send_numbered(
         &mut self,
         now: Duration,
@@ -286,12 +286,12 @@ impl Session {
                 Some(contact.streams.send(now, stream, kind, payload, by))
             }
         };
-        self.carry(now, to, hop, number, channel(delivery), kind, payload);
+        self.send_along(now, to, hop, number, channel(delivery), kind, payload);
         Ok(())
     }
 
     #[expect(clippy::too_many_arguments, reason = "the parts of one message")]
-    fn carry(
+    fn send_along(
         &mut self,
         now: Duration,
         to: PeerId,
@@ -320,7 +320,7 @@ impl Session {
         let _ = self.put(now, hop, channel, &envelope, payload);
     }
 
-    /// Sends again what a member of the mesh has not acknowledged, if its way has changed or it is overdue.
+    /// Resends what a member of the mesh has not acknowledged, if its route has changed or it is overdue.
     pub(super) fn resend(&mut self, now: Duration, to: PeerId) {
         let hop = self.next_hop(now, to);
         let by = self.connection_to(hop);
@@ -333,7 +333,7 @@ impl Session {
         };
         for (number, kind, payload) in contact.streams.resend(now, by, after) {
             let channel = channel(STREAMS[usize::from(number.stream)]);
-            self.carry(now, to, hop, Some(number), channel, kind, &payload);
+            self.send_along(now, to, hop, Some(number), channel, kind, &payload);
         }
     }
 
@@ -420,17 +420,28 @@ impl Session {
             .map_err(SendError::Connection)
     }
 
-    /// Says something to a peer, by whatever way there is; reliably as long as that way lives.
-    pub(super) fn tell(&mut self, now: Duration, peer: PeerId, control: &Control) {
-        self.tell_by(now, peer, CONTROL, control);
+    /// Sends a control message to a peer over whatever route there is; reliably as long as that route lasts.
+    pub(super) fn send_control(&mut self, now: Duration, peer: PeerId, control: &Control) {
+        self.send_control_by(now, peer, CONTROL, control);
     }
 
-    /// The same, not to be repeated if lost.
-    pub(super) fn mention(&mut self, now: Duration, peer: PeerId, control: &Control) {
-        self.tell_by(now, peer, UNRELIABLE, control);
+    /// The same, unreliably.
+    pub(super) fn send_control_unreliably(
+        &mut self,
+        now: Duration,
+        peer: PeerId,
+        control: &Control,
+    ) {
+        self.send_control_by(now, peer, UNRELIABLE, control);
     }
 
-    fn tell_by(&mut self, now: Duration, peer: PeerId, channel: ChannelId, control: &Control) {
+    fn send_control_by(
+        &mut self,
+        now: Duration,
+        peer: PeerId,
+        channel: ChannelId,
+        control: &Control,
+    ) {
         let (Some(me), Some(hop)) = (self.me, self.next_hop(now, peer)) else {
             return;
         };
@@ -446,8 +457,8 @@ impl Session {
         let _ = self.put(now, hop, channel, &envelope, &bytes);
     }
 
-    /// Says something on a connection, whoever is at its other end.
-    pub(super) fn tell_connection(&mut self, now: Duration, id: ConnectionId, control: &Control) {
+    /// Sends a control message on a connection, whoever is at its other end.
+    pub(super) fn send_control_on(&mut self, now: Duration, id: ConnectionId, control: &Control) {
         let _ = self.endpoint.send(now, id, CONTROL, &sealed(control));
     }
 }
@@ -462,8 +473,8 @@ pub(super) fn sealed(control: &Control) -> Vec<u8> {
 
 #[cfg(fuzzing)]
 impl Session {
-    /// Says anything to a neighbour: a member that lies, for the fuzzers alone.
-    pub fn say_raw(&mut self, now: Duration, to: PeerId, channel: ChannelId, bytes: &[u8]) {
+    /// Sends any bytes to a neighbour: a member that lies, for the fuzzers alone.
+    pub fn send_raw(&mut self, now: Duration, to: PeerId, channel: ChannelId, bytes: &[u8]) {
         self.put_sealed(now, to, channel, bytes);
     }
 }
