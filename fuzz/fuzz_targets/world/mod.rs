@@ -264,9 +264,9 @@ impl World {
             }
             for side in 0..2 {
                 let promise = &self.promises[attempt as usize];
-                for (channel, kind) in self.kinds.iter().enumerate() {
+                for (channel, delivery) in self.deliveries.iter().enumerate() {
                     let arrived = promise[1 - side].received[channel].len() as u64;
-                    if kind.is_reliable() && arrived != promise[side].sent[channel] {
+                    if delivery.is_reliable() && arrived != promise[side].sent[channel] {
                         return Some(format!("side {side}, channel {channel} of {id}: {arrived}"));
                     }
                 }
