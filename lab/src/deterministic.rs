@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::marker::PhantomData;
 use std::time::Duration;
 
-use samestep_evaluation::Evaluation;
+use samestep_catalog::evaluation::Evaluation;
 use samestep_sim::NodeId;
 use samestep_sync::{Live, Lockstep, LockstepConfig, Model, Rollback, RollbackConfig, Tick};
 
@@ -19,8 +19,8 @@ use crate::parameters::Case;
 use crate::samples::TimeSeries;
 use crate::stats::Samples;
 use crate::testmatch::{
-    MatchConfig, Notice, OPENER, Observer, Programs, ScriptedGame, TestMatch, lockstep_config,
-    match_config, script_of,
+    MatchConfig, Notice, OPENER, Observer, Playable, Programs, TestMatch, lockstep_config,
+    match_config, setup_of,
 };
 use instrumented::Instrumented;
 use player::PlayerNotes;
@@ -85,7 +85,7 @@ pub struct StateComparison<G> {
     game: PhantomData<G>,
 }
 
-impl<G: ScriptedGame> Observer for StateComparison<G> {
+impl<G: Playable> Observer for StateComparison<G> {
     type World = Instrumented<G>;
     type Program = PlayerNotes;
     const PERIOD: Duration = Duration::from_secs(1);
@@ -133,12 +133,11 @@ impl<G: ScriptedGame> Observer for StateComparison<G> {
     }
 }
 
-impl<G: ScriptedGame, M: DeterministicModel> DeterministicMatch<G, M> {
+impl<G: Playable, M: DeterministicModel> DeterministicMatch<G, M> {
     /// The first member opens the room.
     pub fn open(config: DeterministicConfig, seed: u64) -> Result<Self, String> {
-        let (players, entities) = (config.setup.players, config.entities);
-        let game = G::begin(players, entities, seed)?;
-        let script = script_of(players, entities, seed)?;
+        let setup = setup_of::<G>(config.setup.players, config.entities, seed);
+        let (game, script) = (G::begin_measured(&setup)?, G::script(&setup)?);
         let observer = StateComparison {
             course: TimeSeries::default(),
             truth: BTreeMap::new(),

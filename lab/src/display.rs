@@ -12,7 +12,7 @@ use samestep_sim::{NodeId, Traffic};
 use samestep_sync::{Live, Model, Status};
 
 use crate::testmatch::{
-    InputScript, MatchConfig, OPENER, Observer, Positioned, Positions, Programs, TICK, TestMatch,
+    InputScript, MatchConfig, OPENER, Observer, Playable, Positions, Programs, TICK, TestMatch,
 };
 pub use packet_log::PacketLog;
 use player::ViewNotes;
@@ -50,7 +50,7 @@ pub struct Picture<'a> {
     pub truth: &'a Truth,
 }
 
-impl<G: Positioned> Observer for Display<G> {
+impl<G: Playable> Observer for Display<G> {
     type World = Live<G>;
     type Program = ViewNotes<G>;
     const PERIOD: Duration = TICK;
@@ -84,7 +84,7 @@ impl<G: Positioned> Observer for Display<G> {
     }
 }
 
-impl<G: Positioned, M: Model> DisplayMatch<G, M> {
+impl<G: Playable, M: Model> DisplayMatch<G, M> {
     /// The first member opens the room. All begin with the same game; `model` makes everyone's model; so many of those who join draw.
     pub fn open(
         config: MatchConfig,

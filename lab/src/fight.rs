@@ -6,7 +6,7 @@ mod played;
 
 use std::collections::BTreeMap;
 
-use samestep_sublockus::{Angle, Bot, Controls, Sublockus};
+use samestep_catalog::sublockus::{Angle, Bot, Controls, Sublockus};
 use samestep_sync::{Events, Input, Inputs, PlayerId, Rng, Simulation, Tick, random};
 
 use crate::testmatch::InputScript;
@@ -177,7 +177,7 @@ pub fn has_done(shown: u16, tag: u16) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use samestep_sublockus::SublockusConfig;
+    use samestep_catalog::sublockus::SublockusConfig;
 
     use super::*;
 

@@ -12,7 +12,7 @@ use std::{env, fs};
 use samestep::session::{Role, SessionConfig, SessionEvent};
 use samestep::transport::{Transport, Udp};
 use samestep::{Crowd, Driver};
-use samestep_evaluation::{Evaluation, script};
+use samestep_catalog::evaluation::{Evaluation, script};
 use samestep_proto::AcceptConfig;
 use samestep_session::{Match, MatchEvent};
 use samestep_sync::{Length, Live, Lockstep, LockstepConfig, PlayerId, Tick};

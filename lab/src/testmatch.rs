@@ -17,10 +17,11 @@ use samestep_sync::Model;
 
 pub use busy::Busy;
 pub use event_log::EventLog;
-pub use games::{Positioned, Positions, ScriptedGame};
-pub use inputs::{InputSchedule, InputScript, script_of};
+pub use games::{Positions, setup_of};
+pub use inputs::InputSchedule;
 pub use keys::*;
 pub use program::{Notice, PlayedWorld, Program, ProgramObserver};
+pub use samestep_playable::{Playable, Script as InputScript};
 
 /// Time of a tick of all the games.
 pub const TICK: Duration = Duration::from_nanos(1_000_000_000 / 60);

@@ -25,22 +25,16 @@ mod sandbox;
 
 use std::fmt::Write;
 
-use samestep_evaluation::{Evaluation, script};
-use samestep_skirmish::{Bot, Skirmish, SkirmishConfig};
-use samestep_sublockus::{Sublockus, SublockusConfig};
-use samestep_sync::{
-    Live, Playback, PlayerId, Progress, Replay, Simulation, Tick, TickInputs, World,
-};
+use samestep_catalog::{NAMES, Visitor, visit};
+use samestep_playable::{Bots, Playable, Setup};
+use samestep_sync::{Live, Playback, Progress, Replay, Tick, TickInputs, World};
 
 /// Ticks between two checksums of a report.
 const EVERY: u64 = 20;
 
-/// The games, by [`Simulation::NAME`].
-pub const GAMES: [&str; 3] = [Evaluation::NAME, Skirmish::NAME, Sublockus::NAME];
-
 /// What can be recorded: each game, and a match of the sandbox for each game and model.
 pub fn subjects() -> Vec<String> {
-    let games = GAMES.map(String::from).into_iter();
+    let games = NAMES.iter().map(|name| name.to_string());
     games.chain(sandbox::subjects()).collect()
 }
 
@@ -55,19 +49,26 @@ pub fn report(file: Vec<u8>) -> Result<String, String> {
     if let Some(damage) = replay.damage() {
         return Err(damage.to_string());
     }
-    match replay.header().game.as_str() {
-        Evaluation::NAME => play(replay, Evaluation::new(0, 1, 0)),
-        Skirmish::NAME => play(replay, skirmish()),
-        Sublockus::NAME => play(replay, sublockus()),
-        game => Err(format!("no such game: {game}")),
+    let game = replay.header().game.clone();
+    visit(&game, Play(replay)).unwrap_or_else(|| Err(format!("no such game: {game}")))
+}
+
+/// Plays a replay and lists checksums.
+struct Play(Replay);
+
+impl Visitor for Play {
+    type Output = Result<String, String>;
+
+    fn visit<G: Playable>(self) -> Self::Output {
+        play::<G>(self.0)
     }
 }
 
-fn play<S: Simulation>(replay: Replay, any: S) -> Result<String, String> {
+fn play<G: Playable>(replay: Replay) -> Result<String, String> {
     let header = replay.header();
-    header.check::<S>().map_err(|error| error.to_string())?;
+    header.check::<G>().map_err(|error| error.to_string())?;
     let mut report = format!("{} version {}\n", header.game, header.version);
-    let world = Live::without_recording(any);
+    let world = Live::without_recording(G::placeholder());
     let mut playback = Playback::new(replay, world).map_err(|error| error.to_string())?;
     let mut checked = 0;
     loop {
@@ -87,78 +88,42 @@ fn play<S: Simulation>(replay: Replay, any: S) -> Result<String, String> {
     }
 }
 
-fn skirmish() -> Skirmish {
-    let config = SkirmishConfig::battle(7, PLAYERS, 800);
-    Skirmish::new(&config).expect("a battle that is possible")
-}
-
-fn sublockus() -> Sublockus {
-    let config = SublockusConfig::free_for_all(7, PLAYERS);
-    Sublockus::new(&config).expect("a fight that is possible")
-}
-
-/// In a recorded match.
-const PLAYERS: u16 = 8;
-
 /// Records a match of bots, or how one of the sandbox begins; `None` if there is no such subject.
-pub fn record(game: &str) -> Option<Vec<u8>> {
-    match game {
-        Evaluation::NAME => {
-            let game = Evaluation::new(7, PLAYERS, 1024);
-            Some(bots(game, 900, |game, player, tick, inputs| {
-                if let Some(command) = script(7, player, tick, game) {
-                    inputs.give(player, &command);
-                }
-            }))
-        }
-        Skirmish::NAME => {
-            let mut minds: Vec<_> = players().map(|player| Bot::new(7, player)).collect();
-            Some(bots(skirmish(), 3600, |game, player, tick, inputs| {
-                if let Some(command) = minds[usize::from(player.0)].decide(tick, game) {
-                    inputs.give(player, &command);
-                }
-            }))
-        }
-        Sublockus::NAME => {
-            let bot = |player| samestep_sublockus::Bot::new(7, player);
-            let mut minds: Vec<_> = players().map(bot).collect();
-            Some(bots(sublockus(), 3600, |game, player, tick, inputs| {
-                if let Some(controls) = minds[usize::from(player.0)].decide(tick, game) {
-                    inputs.give(player, &controls);
-                }
-            }))
-        }
-        _ => sandbox::record(game),
-    }
+pub fn record(subject: &str) -> Option<Vec<u8>> {
+    visit(subject, Record).or_else(|| sandbox::record(subject))
 }
 
-fn players() -> impl Iterator<Item = PlayerId> {
-    (0..PLAYERS).map(PlayerId)
-}
+/// Records a minute of bots, with the checksum of every second.
+struct Record;
 
-fn bots<S: Simulation>(
-    game: S,
-    ticks: u64,
-    mut act: impl FnMut(&S, PlayerId, Tick, &mut TickInputs),
-) -> Vec<u8> {
-    let mut game = Live::new(game);
-    let mut inputs = TickInputs::new();
-    inputs.set_players(&players().collect::<Vec<_>>());
-    for tick in (0..ticks).map(Tick) {
-        inputs.clear();
-        for player in players() {
-            act(game.state(), player, tick, &mut inputs);
+impl Visitor for Record {
+    type Output = Vec<u8>;
+
+    fn visit<G: Playable>(self) -> Vec<u8> {
+        let setup = Setup {
+            players: 8,
+            size: G::SIZES.map(|sizes| sizes.load),
+            seed: 7,
+        };
+        let game = G::begin_measured(&setup).expect("eight players can play every game");
+        let mut game = Live::new(game);
+        let mut bots = Bots::<G>::new(&setup);
+        let mut inputs = TickInputs::new();
+        inputs.set_players(&bots.players());
+        for tick in (0..3600).map(Tick) {
+            inputs.clear();
+            bots.act(game.state(), tick, &mut inputs);
+            game.step(tick, &inputs);
+            game.confirm(tick, &inputs);
+            if tick.0.is_multiple_of(60) {
+                let checksum = game.checksum();
+                game.record_checksum(tick.next(), checksum);
+            }
         }
-        game.step(tick, &inputs);
-        game.confirm(tick, &inputs);
-        if tick.0.is_multiple_of(60) {
-            let checksum = game.checksum();
-            game.record_checksum(tick.next(), checksum);
-        }
+        let recorder = game.recorder_mut().expect("games are recorded by default");
+        recorder.finish();
+        recorder.bytes()
     }
-    let recorder = game.recorder_mut().expect("games are recorded by default");
-    recorder.finish();
-    recorder.bytes()
 }
 
 /// What a WebAssembly module offers its host.

@@ -2,13 +2,10 @@
 
 use std::fmt::Write;
 
-use samestep_evaluation::Evaluation;
+use samestep_catalog::{NAMES, Visitor, visit};
 use samestep_sandbox::{Conditions, ModelKind, Playable, Sandbox, Scenario};
-use samestep_skirmish::Skirmish;
-use samestep_sublockus::Sublockus;
-use samestep_sync::Simulation;
 
-use crate::{EVERY, GAMES};
+use crate::EVERY;
 
 /// How a file begins that holds a link.
 const BEGINS: &str = "sandbox ";
@@ -18,7 +15,7 @@ const STEPS: u64 = 360;
 /// Each game under each model.
 pub fn subjects() -> impl Iterator<Item = String> {
     let both = |game: &'static str| ModelKind::ALL.iter().map(move |kind| (game, kind.name));
-    let both = GAMES.into_iter().flat_map(both);
+    let both = NAMES.iter().copied().flat_map(both);
     both.map(|(game, model)| format!("sandbox-{game}-{model}"))
 }
 
@@ -42,11 +39,18 @@ pub fn link_in(file: &[u8]) -> Option<&str> {
 /// Plays a match and lists checksums of the server's states.
 pub fn report(link: &str) -> Result<String, String> {
     let scenario = Scenario::from_link(link).map_err(|error| error.to_string())?;
-    match scenario.game.as_str() {
-        Evaluation::NAME => play::<Evaluation>(&scenario),
-        Skirmish::NAME => play::<Skirmish>(&scenario),
-        Sublockus::NAME => play::<Sublockus>(&scenario),
-        game => Err(format!("no such game: {game}")),
+    visit(&scenario.game, Play(&scenario))
+        .unwrap_or_else(|| Err(format!("no such game: {}", scenario.game)))
+}
+
+/// Plays a match and lists checksums.
+struct Play<'a>(&'a Scenario);
+
+impl Visitor for Play<'_> {
+    type Output = Result<String, String>;
+
+    fn visit<G: Playable>(self) -> Self::Output {
+        play::<G>(self.0)
     }
 }
 

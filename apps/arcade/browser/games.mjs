@@ -4,13 +4,16 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 
-const GAMES = ['Sublockus', 'Skirmish', 'Evaluation'];
 export const MODELS = { lockstep: 'Lockstep', rollback: 'Rollback', snapshot: 'Snapshot interpolation', 'state-sync': 'State sync with prediction' };
 const GAUGES = ['round-trip', 'clock-error', 'download', 'upload', 'corrections', 'rollback-depth', 'lagged-ticks', 'buffer-delay'];
 
+function sum(target, ...args) {
+  return execFileSync(join(target, 'release', 'examples', 'sum'), args, { encoding: 'utf8' }).trim();
+}
+
 /** The checksum after so many steps of a match that is played natively. */
 export function native({ target }, link, steps) {
-  return execFileSync(join(target, 'release', 'examples', 'sum'), [link, String(steps)], { encoding: 'utf8' }).trim();
+  return sum(target, link, String(steps));
 }
 
 function soundly(report) {
@@ -31,12 +34,14 @@ async function offered(arcade) {
   return Object.entries(MODELS).filter(([, title]) => titles.includes(title)).map(([name]) => name);
 }
 
-export const tests = Object.fromEntries(GAMES.map((title) => [
+/** The name and the title of every game of the catalog. */
+const GAMES = sum(process.env.TARGET, 'games').split('\n').map((line) => line.split(/ (.*)/));
+
+export const tests = Object.fromEntries(GAMES.map(([game, title]) => [
   `${title} under every model, the same as natively`,
   async (bench) => {
     const arcade = await bench.open();
     await arcade.click(title);
-    const game = title.toLowerCase();
     await arcade.until(`${title} begins`, (report) => report.game === game);
     const models = await offered(arcade);
     assert.ok(models.length >= 2, `${title} is offered under ${models}`);

@@ -1,17 +1,14 @@
 //! The games that can be chosen.
 
-use samestep_evaluation::Evaluation;
-use samestep_skirmish::Skirmish;
-use samestep_sublockus::Sublockus;
-
 use crate::show::Entry;
 
-/// All there are; the first is what a newcomer sees.
-pub const GAMES: &[Entry] = &[
-    Entry::of::<Sublockus>(),
-    Entry::of::<Skirmish>(),
-    Entry::of::<Evaluation>(),
-];
+macro_rules! entries {
+    ($($name:ident => $game:ty,)*) => {
+        /// All games of the catalog; the first is what a newcomer sees.
+        pub const GAMES: &[Entry] = &[$(Entry::of::<$game>()),*];
+    };
+}
+samestep_catalog::for_each_game!(entries);
 
 /// The game of that name.
 pub fn game(name: &str) -> Option<&'static Entry> {

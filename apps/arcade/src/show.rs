@@ -72,7 +72,7 @@ pub trait Show {
     /// What a player's hands do in the next step; the pointer's place is on the screen, which is drawn at `rect`.
     fn give(&mut self, player: usize, hands: &Hands, rect: Rect);
     /// Makes a player's state differ.
-    fn meddle(&mut self, player: usize);
+    fn tamper(&mut self, player: usize);
     /// What is plotted of a player.
     fn gauges(&self, player: usize) -> &Gauges;
     /// How a player's model gets on.
@@ -182,8 +182,8 @@ impl<G: Drawn> Show for Shown<G> {
         self.sandbox.give(player, input);
     }
 
-    fn meddle(&mut self, player: usize) {
-        self.sandbox.meddle(player);
+    fn tamper(&mut self, player: usize) {
+        self.sandbox.tamper(player);
     }
 
     fn gauges(&self, player: usize) -> &Gauges {

@@ -325,7 +325,7 @@ fn an_example_is_played_for_who_has_no_file() {
 #[test]
 fn the_report_of_a_desync_marks_the_field_that_was_changed() {
     let mut show = play("game=evaluation&model=lockstep&players=3&net=lan", 200);
-    show.meddle(1);
+    show.tamper(1);
     let bundle = (0..600).find_map(|_| {
         show.step();
         let mut desyncs = show.desyncs().iter();

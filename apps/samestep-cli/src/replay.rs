@@ -11,10 +11,12 @@ use samestep::sync::{
     Divergence, Live, Playback, PlayerId, Progress, Replay, ReplayError, ReplayHeader, Table, Tick,
     World,
 };
+use samestep_catalog::Visitor;
+use samestep_playable::Playable;
 
 use crate::console::printable;
 use crate::failure::{Failure, Kind};
-use crate::games::{self, Game, Visitor};
+use crate::games;
 use crate::stage::{Scene, Show, show};
 use crate::watch::speed;
 
@@ -159,11 +161,11 @@ struct Play<'a> {
 impl Visitor for Play<'_> {
     type Output = Result<ExitCode, Box<dyn Error>>;
 
-    fn visit<G: Game>(self) -> Self::Output {
+    fn visit<G: Playable>(self) -> Self::Output {
         let arguments = self.arguments;
         let checked = self.replay.header().check::<G>();
         checked.map_err(|error| failure(&arguments.file, &error))?;
-        let world = Live::without_recording(G::any());
+        let world = Live::without_recording(G::placeholder());
         let mut playback = Playback::new(self.replay, world)?;
         if arguments.verify {
             return verify(&mut playback);
@@ -186,7 +188,7 @@ impl Visitor for Play<'_> {
     }
 }
 
-fn verify<G: Game>(playback: &mut Playback<Live<G>>) -> Result<ExitCode, Box<dyn Error>> {
+fn verify<G: Playable>(playback: &mut Playback<Live<G>>) -> Result<ExitCode, Box<dyn Error>> {
     let damaged = playback
         .replay()
         .damage()
@@ -236,7 +238,7 @@ fn judge(divergence: &Divergence, played: u64) -> String {
     }
 }
 
-fn list<G: Game>(playback: &mut Playback<Live<G>>) -> Result<ExitCode, Box<dyn Error>> {
+fn list<G: Playable>(playback: &mut Playback<Live<G>>) -> Result<ExitCode, Box<dyn Error>> {
     let second = u64::from(G::TICKS_PER_SECOND.max(1));
     let mut code = ExitCode::SUCCESS;
     loop {
@@ -262,7 +264,7 @@ fn list<G: Game>(playback: &mut Playback<Live<G>>) -> Result<ExitCode, Box<dyn E
 }
 
 /// What there is at the tick it is at.
-fn inspect<G: Game>(playback: &mut Playback<Live<G>>) -> String {
+fn inspect<G: Playable>(playback: &mut Playback<Live<G>>) -> String {
     let (tick, checksum) = (playback.tick(), playback.world_mut().checksum());
     let mut text = format!("  at tick {tick}: checksum {checksum:016x}\n");
     let mut table = Table::new(G::schema());
@@ -274,12 +276,12 @@ fn inspect<G: Game>(playback: &mut Playback<Live<G>>) -> String {
 }
 
 /// A replay on the terminal.
-struct Played<G: Game> {
+struct Played<G: Playable> {
     playback: Playback<Live<G>>,
     viewer: Option<PlayerId>,
 }
 
-impl<G: Game> Scene for Played<G> {
+impl<G: Playable> Scene for Played<G> {
     fn tick(&self) -> Tick {
         self.playback.tick()
     }
@@ -310,6 +312,6 @@ impl<G: Game> Scene for Played<G> {
         self.playback
             .world()
             .state()
-            .paint(self.viewer, columns, lines)
+            .picture(self.viewer, columns, lines)
     }
 }

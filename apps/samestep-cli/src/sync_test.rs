@@ -7,9 +7,10 @@ use std::time::Instant;
 use clap::Args;
 use samestep::sync::sync_test;
 
-use samestep_sandbox::Setup;
+use samestep_catalog::Visitor;
+use samestep_playable::{Bots, Playable, Setup};
 
-use crate::games::{self, Bots, Game, Visitor};
+use crate::games;
 
 #[derive(Args)]
 pub struct Arguments {
@@ -42,7 +43,7 @@ struct Test<'a>(&'a Arguments);
 impl Visitor for Test<'_> {
     type Output = Result<ExitCode, Box<dyn Error>>;
 
-    fn visit<G: Game>(self) -> Self::Output {
+    fn visit<G: Playable>(self) -> Self::Output {
         let arguments = self.0;
         let setup = Setup {
             players: arguments.players.unwrap_or(G::PLAYERS),

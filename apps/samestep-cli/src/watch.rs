@@ -8,10 +8,11 @@ use std::process::ExitCode;
 
 use clap::Args;
 use samestep::sync::{Live, PlayerId, Recorder, ReplayHeader, Tick, TickInputs, World};
-use samestep_sandbox::Setup;
+use samestep_catalog::Visitor;
+use samestep_playable::{Bots, Playable, Setup};
 
 use crate::failure::{Failure, Kind};
-use crate::games::{self, Bots, Game, Visitor};
+use crate::games;
 use crate::stage::{Scene, Show, show};
 
 #[derive(Args)]
@@ -60,7 +61,7 @@ struct Watch<'a>(&'a Arguments);
 impl Visitor for Watch<'_> {
     type Output = Result<ExitCode, Box<dyn Error>>;
 
-    fn visit<G: Game>(self) -> Self::Output {
+    fn visit<G: Playable>(self) -> Self::Output {
         let arguments = self.0;
         let setup = Setup {
             players: arguments.players.unwrap_or(G::PLAYERS),
@@ -96,7 +97,7 @@ impl Visitor for Watch<'_> {
 }
 
 /// A game among bots.
-struct Match<G: Game> {
+struct Match<G: Playable> {
     world: Live<G>,
     bots: Bots<G>,
     inputs: TickInputs,
@@ -105,7 +106,7 @@ struct Match<G: Game> {
     tape: Option<Tape>,
 }
 
-impl<G: Game> Scene for Match<G> {
+impl<G: Playable> Scene for Match<G> {
     fn tick(&self) -> Tick {
         self.tick
     }
@@ -136,7 +137,7 @@ impl<G: Game> Scene for Match<G> {
     }
 
     fn paint(&mut self, columns: usize, lines: usize) -> Vec<String> {
-        self.world.state().paint(self.viewer, columns, lines)
+        self.world.state().picture(self.viewer, columns, lines)
     }
 }
 
@@ -150,7 +151,7 @@ struct Tape {
 }
 
 impl Tape {
-    fn new<G: Game>(path: &Path, world: &mut Live<G>) -> Result<Self, Failure> {
+    fn new<G: Playable>(path: &Path, world: &mut Live<G>) -> Result<Self, Failure> {
         let failed = |error| Failure::new(Kind::Other, format!("{}: {error}", path.display()));
         let file = File::create(path).map_err(failed)?;
         Ok(Self {

@@ -7,7 +7,8 @@ use samestep::sync::{
     DivergedState, Divergence, Live, PlayerId, Recorder, ReplayHeader, Simulation, Tick,
     TickInputs, World,
 };
-use samestep_evaluation::Evaluation;
+use samestep_catalog::NAMES;
+use samestep_catalog::evaluation::Evaluation;
 
 /// Exit code, and everything printed.
 fn samestep(arguments: &[&str]) -> (Option<i32>, String) {
@@ -41,7 +42,7 @@ fn watch(game: &str, name: &str) -> PathBuf {
 
 #[test]
 fn what_was_watched_is_verified_and_seeked() {
-    for game in ["evaluation", "skirmish", "sublockus"] {
+    for game in NAMES {
         let file = watch(game, &format!("{game}.replay"));
         let (code, said) = samestep(&["replay", text(&file), "--verify"]);
         assert_eq!(code, Some(0), "{said}");
@@ -160,7 +161,7 @@ fn a_bundle_tells_who_was_right() {
 
 #[test]
 fn games_agree_with_themselves() {
-    for game in ["evaluation", "skirmish", "sublockus"] {
+    for game in NAMES {
         let (code, said) = samestep(&["sync-test", game, "--ticks", "60", "--depth", "5"]);
         assert_eq!(code, Some(0), "{said}");
         assert!(said.contains("60 ticks agree"), "{said}");

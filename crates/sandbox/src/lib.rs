@@ -5,7 +5,7 @@
 //! the same [`Scenario`] is the same match everywhere, natively and in a browser.
 //!
 //! ```
-//! use samestep_evaluation::Evaluation;
+//! use samestep_catalog::evaluation::Evaluation;
 //! use samestep_sandbox::{Conditions, Gauge, Sandbox, Scenario};
 //!
 //! let mut scenario = Scenario::new("evaluation");
@@ -37,17 +37,15 @@
 #![forbid(unsafe_code)]
 
 mod conditions;
-mod games;
 mod gauges;
 mod history;
-mod playable;
 mod sandbox;
 mod scenario;
 
 pub use conditions::{Conditions, PRESETS};
 pub use gauges::{Gauge, Gauges, SAMPLES_PER_SECOND};
 pub use history::{History, Moment};
-pub use playable::{Playable, Setup, Sizes};
+pub use samestep_playable::{Playable, Setup, Sizes};
 pub use samestep_sync::ModelKind;
 pub use sandbox::{Desync, Driver, STEP, Sandbox, SandboxError};
 pub use scenario::{LinkError, Scenario, Server};

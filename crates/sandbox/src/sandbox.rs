@@ -174,8 +174,8 @@ impl<G: Playable> Sandbox<G> {
     }
 
     /// Changes something in a player's own state that only the rules may change.
-    pub fn meddle(&mut self, player: usize) {
-        self.perform(Action::Meddle(player));
+    pub fn tamper(&mut self, player: usize) {
+        self.perform(Action::Tamper(player));
     }
 
     /// Has it happen now, and notes it.
@@ -196,10 +196,10 @@ impl<G: Playable> Sandbox<G> {
                 self.players[player].hands = G::Input::default();
             }
             Action::Hands(player, input) => self.players[player].hands = input,
-            Action::Meddle(player) => {
+            Action::Tamper(player) => {
                 let node = self.nodes[player];
                 self.testbed
-                    .with(node, |_, game| game.world_mut().disturb(G::meddle));
+                    .with(node, |_, game| game.world_mut().disturb(G::tamper));
             }
         }
     }

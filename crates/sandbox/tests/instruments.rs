@@ -1,9 +1,9 @@
 //! What one can look at: gauges, history, recordings, desyncs.
 
-use samestep_evaluation::Evaluation;
+use samestep_catalog::evaluation::Evaluation;
+use samestep_catalog::skirmish::Skirmish;
+use samestep_catalog::sublockus::Sublockus;
 use samestep_sandbox::{Conditions, Gauge, ModelKind, Playable, Sandbox, Scenario};
-use samestep_skirmish::Skirmish;
-use samestep_sublockus::Sublockus;
 use samestep_sync::{Live, Playback, Replay, Replicate};
 
 fn open<G: Playable>(model: &str, change: impl FnOnce(&mut Scenario)) -> Sandbox<G> {
@@ -119,11 +119,11 @@ fn the_recording_plays_to_the_same_states() {
 }
 
 #[test]
-fn who_is_meddled_with_is_found_out() {
+fn tampering_is_detected() {
     for model in ["lockstep", "rollback"] {
         let mut sandbox = open::<Evaluation>(model, |_| {});
         steps(&mut sandbox, 120);
-        sandbox.meddle(1);
+        sandbox.tamper(1);
         steps(&mut sandbox, 240);
         let found: Vec<_> = sandbox
             .desyncs()

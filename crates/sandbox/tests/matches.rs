@@ -1,9 +1,7 @@
 //! Whole matches in the sandbox.
 
-use samestep_evaluation::Evaluation;
+use samestep_catalog::sublockus::{Controls, Sublockus};
 use samestep_sandbox::{Conditions, Driver, Gauge, ModelKind, Playable, Sandbox, Scenario, Server};
-use samestep_skirmish::Skirmish;
-use samestep_sublockus::{Controls, Sublockus};
 
 fn scenario<G: Playable>(model: &str) -> Scenario {
     let mut scenario = Scenario::new(G::NAME);
@@ -22,7 +20,7 @@ fn every_model<G: Playable>() {
     for kind in ModelKind::ALL {
         for server in Server::ALL
             .into_iter()
-            .filter(|server| server.supports(*kind))
+            .filter(|server| server.supports(*kind) && G::supports(*kind))
         {
             let mut scenario = scenario::<G>(kind.name);
             scenario.server = server;
@@ -49,20 +47,19 @@ fn every_model<G: Playable>() {
     }
 }
 
-#[test]
-fn sublockus_is_played_under_every_model() {
-    every_model::<Sublockus>();
+macro_rules! under_every_model {
+    ($($name:ident => $game:ty,)*) => {
+        mod is_played_under_every_model {
+            $(
+                #[test]
+                fn $name() {
+                    super::every_model::<$game>();
+                }
+            )*
+        }
+    };
 }
-
-#[test]
-fn skirmish_is_played_under_every_model() {
-    every_model::<Skirmish>();
-}
-
-#[test]
-fn the_evaluation_game_is_played_under_every_model() {
-    every_model::<Evaluation>();
-}
+samestep_catalog::for_each_game!(under_every_model);
 
 #[test]
 fn the_model_changes_while_it_runs() {

@@ -24,7 +24,9 @@
 
 mod command;
 mod entity;
+mod playable;
 mod rules;
+mod terminal;
 
 pub use command::{COMMANDS_PER_SECOND, Command, script};
 pub use entity::{COLOURS, Entity, WORLD};

@@ -35,7 +35,7 @@
 //!
 //! - [`Skirmish`] is the state with its rules, [`SkirmishConfig`] how it begins, [`Command`] what a player may do, [`SkirmishEvent`] what happens.
 //! - [`Bot`] plays through the same commands, and knows no more than its side sees.
-//! - [`paint`] and [`status_line`] show a game on a terminal.
+//! - [`Playable`](samestep_playable::Playable) is implemented for programs that play any game; [`status_line`] says in a line how things stand.
 //!
 //! # How it stays cheap
 //!
@@ -58,12 +58,13 @@ mod formation;
 mod grid;
 mod orders;
 mod place;
+mod playable;
 mod separate;
 mod side;
 mod skirmish;
+mod terminal;
 mod think;
 mod unit;
-mod view;
 
 pub use bot::Bot;
 pub use building::{Building, BuildingId, BuildingKind, CAPTURE, CAPTURE_RADIUS, Mine};
@@ -74,5 +75,5 @@ pub use fog::FogBlock;
 pub use place::{ONE, Place};
 pub use side::{MAX_SIDES, Order, SQUADS, Side, SideId, Squad};
 pub use skirmish::Skirmish;
+pub use terminal::status_line;
 pub use unit::{Unit, UnitKind, UnitStats, Work};
-pub use view::{Cell, Rgb, paint, status_line};

@@ -69,9 +69,11 @@ mod hits;
 mod item;
 mod motion;
 mod place;
+mod playable;
 mod seat;
 mod sight;
 mod sublockus;
+mod terminal;
 mod terrain;
 mod things;
 

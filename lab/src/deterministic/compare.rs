@@ -8,12 +8,12 @@ use samestep_sync::Tick;
 
 use super::{DeterministicMatch, DeterministicModel};
 use crate::stats::Samples;
-use crate::testmatch::{OPENER, ScriptedGame};
+use crate::testmatch::{OPENER, Playable};
 
 /// Ticks after which an event that was predicted has to be confirmed or cancelled once everything is known: it may shift by a few.
 const RESOLVED_AFTER: u64 = 8;
 
-impl<G: ScriptedGame, M: DeterministicModel> DeterministicMatch<G, M> {
+impl<G: Playable, M: DeterministicModel> DeterministicMatch<G, M> {
     /// Times in ms from a player's input to where it is first to be seen by another, for each other, of those noted.
     pub fn others_delays(&self) -> Samples {
         let mut given = BTreeMap::new();

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use samestep_sync::{Live, Tick};
 
-use crate::testmatch::{Positions, ScriptedGame};
+use crate::testmatch::{Playable, Positions};
 
 /// What was shown before the world went back, until it is as far again.
 #[derive(Debug, Default)]
@@ -27,7 +27,7 @@ pub struct Correction {
 
 impl Corrections {
     /// The world, which is at this tick, goes back.
-    pub fn on_back<G: ScriptedGame>(&mut self, tick: Tick, game: &G) {
+    pub fn on_back<G: Playable>(&mut self, tick: Tick, game: &G) {
         // Only what it was when the program was called could be seen.
         if self.shown.is_none() {
             self.shown = Some(tick);
@@ -37,7 +37,7 @@ impl Corrections {
     }
 
     /// The world has come to this tick.
-    pub fn on_step<G: ScriptedGame>(&mut self, tick: Tick, game: &G) {
+    pub fn on_step<G: Playable>(&mut self, tick: Tick, game: &G) {
         if self.shown == Some(tick) {
             self.after.clear();
             game.positions(&mut self.after);
@@ -64,7 +64,7 @@ pub struct Pictures {
 
 impl Pictures {
     /// Draws the next. How far the farthest of what is in both moves since the last, in units.
-    pub fn draw<G: ScriptedGame>(&mut self, now: Duration, live: &mut Live<G>) -> f32 {
+    pub fn draw<G: Playable>(&mut self, now: Duration, live: &mut Live<G>) -> f32 {
         self.next.clear();
         live.shown(now).positions(&mut self.next);
         let Correction { farthest, .. } = difference(&self.last, &self.next);

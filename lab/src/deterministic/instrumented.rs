@@ -9,7 +9,7 @@ use samestep_sync::{
 };
 
 use super::corrections::{Correction, Corrections, Pictures};
-use crate::testmatch::{EventLog, PlayedWorld, ScriptedGame};
+use crate::testmatch::{EventLog, Playable, PlayedWorld};
 
 /// States are not kept of every tick: some that are final are simulated again on the way to one that is not, fewer than this.
 const FINAL_AGAIN: u64 = 128;
@@ -18,7 +18,7 @@ const FINAL_AGAIN: u64 = 128;
 const CHECKSUM_EVERY: u64 = 30;
 
 /// The game of one program, and what it did.
-pub struct Instrumented<G: ScriptedGame> {
+pub struct Instrumented<G: Playable> {
     live: Live<G>,
     /// Steps so far, those made again included: each costs time.
     steps: u64,
@@ -67,7 +67,7 @@ pub fn sum_of(input: &[u8]) -> u64 {
     input.iter().fold(0xcbf2_9ce4_8422_2325, mix)
 }
 
-impl<G: ScriptedGame> Instrumented<G> {
+impl<G: Playable> Instrumented<G> {
     pub fn new(live: Live<G>) -> Instrumented<G> {
         Instrumented {
             live,
@@ -155,7 +155,7 @@ impl<G: ScriptedGame> Instrumented<G> {
     }
 }
 
-impl<G: ScriptedGame> PlayedWorld for Instrumented<G> {
+impl<G: Playable> PlayedWorld for Instrumented<G> {
     type Game = G;
 
     fn state(&self) -> &G {
@@ -167,7 +167,7 @@ impl<G: ScriptedGame> PlayedWorld for Instrumented<G> {
     }
 }
 
-impl<G: ScriptedGame> World for Instrumented<G> {
+impl<G: Playable> World for Instrumented<G> {
     fn ticks_per_second(&self) -> u32 {
         self.live.ticks_per_second()
     }

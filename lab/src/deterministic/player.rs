@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use samestep_evaluation::{COLOURS, Evaluation};
+use samestep_catalog::evaluation::{COLOURS, Evaluation};
 use samestep_session::{Match, MatchEvent};
 use samestep_sync::{EntityId, Model, Tick, World};
 use samestep_wire::encode_to_vec;
@@ -11,7 +11,7 @@ use samestep_wire::encode_to_vec;
 use super::instrumented::{Instrumented, sum_of};
 use super::notes::Notes;
 use crate::samples::Counts;
-use crate::testmatch::{EventLog, Program, ProgramObserver, ScriptedGame, TICK};
+use crate::testmatch::{EventLog, Playable, Program, ProgramObserver, TICK};
 
 /// An input of this program's player.
 #[derive(Clone, Copy, Debug)]
@@ -52,7 +52,7 @@ impl PlayerNotes {
     }
 }
 
-impl<G: ScriptedGame> ProgramObserver<Instrumented<G>> for PlayerNotes {
+impl<G: Playable> ProgramObserver<Instrumented<G>> for PlayerNotes {
     fn on_call<M: Model>(&mut self, now: Duration, game: &mut Match<Instrumented<G>, M>) {
         let me = game.session().my_players().next();
         let world = game.world_mut();
@@ -106,7 +106,7 @@ impl<G: ScriptedGame> ProgramObserver<Instrumented<G>> for PlayerNotes {
     }
 }
 
-impl<G: ScriptedGame, M: Model> Program<Instrumented<G>, M, PlayerNotes> {
+impl<G: Playable, M: Model> Program<Instrumented<G>, M, PlayerNotes> {
     /// The events of the game.
     pub fn events(&self) -> &EventLog<G::Event> {
         &self.game.world().events

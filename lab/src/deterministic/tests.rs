@@ -1,7 +1,7 @@
 use super::*;
+use samestep_catalog::skirmish::Skirmish;
 use samestep_netem::{LinkConfig, Path};
 use samestep_sim::Topology;
-use samestep_skirmish::Skirmish;
 
 fn config(topology: Topology) -> DeterministicConfig {
     let path = Path::symmetric(LinkConfig {

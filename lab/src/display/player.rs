@@ -7,10 +7,10 @@ use samestep_session::{Match, MatchEvent, SessionEvent};
 use samestep_sync::{Live, Model, Status, Tick};
 
 use super::packet_log::PacketLog;
-use crate::testmatch::{EventLog, Positioned, Positions, Program, ProgramObserver, TICK};
+use crate::testmatch::{EventLog, Playable, Positions, Program, ProgramObserver, TICK};
 
 /// Notes of one program.
-pub struct ViewNotes<G: Positioned> {
+pub struct ViewNotes<G: Playable> {
     /// When the game began, by the common clock.
     began: Option<Duration>,
     events: EventLog<G::Event>,
@@ -32,7 +32,7 @@ struct OpenerNotes {
     sent: PacketLog,
 }
 
-impl<G: Positioned> ViewNotes<G> {
+impl<G: Playable> ViewNotes<G> {
     /// Notes of the opener, or of another program.
     pub fn new(opens: bool) -> ViewNotes<G> {
         ViewNotes {
@@ -45,7 +45,7 @@ impl<G: Positioned> ViewNotes<G> {
     }
 }
 
-impl<G: Positioned> ProgramObserver<Live<G>> for ViewNotes<G> {
+impl<G: Playable> ProgramObserver<Live<G>> for ViewNotes<G> {
     fn on_call<M: Model>(&mut self, now: Duration, game: &mut Match<Live<G>, M>) {
         while let Some(occurrence) = game.world_mut().poll_event() {
             self.events.push(occurrence);
@@ -78,7 +78,7 @@ impl<G: Positioned> ProgramObserver<Live<G>> for ViewNotes<G> {
     }
 }
 
-impl<G: Positioned, M: Model> Program<Live<G>, M, ViewNotes<G>> {
+impl<G: Playable, M: Model> Program<Live<G>, M, ViewNotes<G>> {
     /// Has the game looked at after everything that happens to it, from here on.
     pub fn set_probe(&mut self, probe: impl FnMut(Duration, &Live<G>, &Status) + 'static) {
         self.observer.probe = Some(Box::new(probe));

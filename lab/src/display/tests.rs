@@ -1,8 +1,8 @@
 use super::*;
-use crate::testmatch::{ScriptedGame, script_of};
-use samestep_evaluation::Evaluation;
+use crate::testmatch::{Playable, setup_of};
+use samestep_catalog::evaluation::Evaluation;
+use samestep_catalog::skirmish::Skirmish;
 use samestep_netem::{LinkConfig, Path};
-use samestep_skirmish::Skirmish;
 use samestep_sync::{Lockstep, LockstepConfig, Snapshot, SnapshotConfig, Tick};
 
 fn config() -> MatchConfig {
@@ -13,21 +13,22 @@ fn config() -> MatchConfig {
     MatchConfig::hosted(4, path, 1_000_000_000)
 }
 
-fn room<G: ScriptedGame, M: Model>(
+fn room<G: Playable, M: Model>(
     seed: u64,
     entities: usize,
     model: impl Fn() -> M + 'static,
 ) -> DisplayMatch<G, M> {
     let config = config();
-    let game = G::begin(config.players, entities, seed).unwrap();
-    let script = script_of(config.players, entities, seed).unwrap();
+    let setup = setup_of::<G>(config.players, entities, seed);
+    let game = G::begin_measured(&setup).unwrap();
+    let script = G::script(&setup).unwrap();
     let mut room = DisplayMatch::open(config, 2, seed, game, script, model);
     room.begin(4).unwrap();
     room
 }
 
 /// What is seen from now on, until so many seconds after the beginning.
-fn look<G: Positioned, M: Model>(room: &mut DisplayMatch<G, M>, until: u64) -> Seen {
+fn look<G: Playable, M: Model>(room: &mut DisplayMatch<G, M>, until: u64) -> Seen {
     room.observer_mut().viewer = Some(Viewer::default());
     room.play_until(seconds(until)).unwrap();
     room.observer_mut().viewer.take().unwrap().finish()

@@ -3,8 +3,7 @@
 mod figures;
 mod plots;
 
-use samestep_evaluation::Evaluation;
-use samestep_skirmish::Skirmish;
+use samestep_catalog::{NAMES, Visitor, visit};
 use samestep_sync::{Beyond, Length, Lockstep, LockstepConfig, Rollback, RollbackConfig};
 
 use super::in_case;
@@ -14,7 +13,7 @@ use crate::experiment::{Experiment, Findings, Metric, RunContext};
 use crate::link::{self, percent_label};
 use crate::parameters::{Case, Domain, Key, Value};
 use crate::testmatch::{
-    CHECK_EVERY, CPU_NS_PER_ENTITY, ENTITIES, PLAYERS, SECONDS, SETTLING_S, ScriptedGame, TOPOLOGY,
+    CHECK_EVERY, CPU_NS_PER_ENTITY, ENTITIES, PLAYERS, Playable, SECONDS, SETTLING_S, TOPOLOGY,
     TURN, UPLINK_KBPS,
 };
 use figures::{METRICS, Played, figures};
@@ -56,7 +55,7 @@ const KEYS: &[Key] = &[
 const GAME: Key = Key::text(
     "game",
     "evaluation",
-    Domain::Choice(&["evaluation", "skirmish"]),
+    Domain::Choice(NAMES),
     "evaluation: entities on random walks, each player gives 8 commands a second; skirmish: a battle between bots",
 )
 .labelled(|value| Some(value.to_string()).filter(|text| text != "evaluation"));
@@ -159,19 +158,28 @@ impl Experiment for Rollbacks {
 /// The same match under either model.
 fn measure(case: &Case, seed: u64) -> Result<(Played, Played), LabError> {
     let config = config(case)?;
-    match case.text("game") {
-        "skirmish" => both::<Skirmish>(case, &config, seed),
-        _ => both::<Evaluation>(case, &config, seed),
-    }
+    let both = BothModels {
+        case,
+        config: &config,
+        seed,
+    };
+    visit(case.text("game"), both).expect("the key admits only games")
 }
 
-fn both<G: ScriptedGame>(
-    case: &Case,
-    config: &DeterministicConfig,
+struct BothModels<'a> {
+    case: &'a Case,
+    config: &'a DeterministicConfig,
     seed: u64,
-) -> Result<(Played, Played), LabError> {
-    let lockstep = play::<G, Lockstep>(case, config, seed)?;
-    Ok((lockstep, play::<G, Rollback>(case, config, seed)?))
+}
+
+impl Visitor for BothModels<'_> {
+    type Output = Result<(Played, Played), LabError>;
+
+    fn visit<G: Playable>(self) -> Self::Output {
+        let lockstep = play::<G, Lockstep>(self.case, self.config, self.seed)?;
+        let rollback = play::<G, Rollback>(self.case, self.config, self.seed)?;
+        Ok((lockstep, rollback))
+    }
 }
 
 fn config(case: &Case) -> Result<DeterministicConfig, LabError> {
@@ -205,7 +213,7 @@ fn config(case: &Case) -> Result<DeterministicConfig, LabError> {
     Ok(config)
 }
 
-fn play<G: ScriptedGame, M: DeterministicModel>(
+fn play<G: Playable, M: DeterministicModel>(
     case: &Case,
     config: &DeterministicConfig,
     seed: u64,

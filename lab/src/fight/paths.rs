@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::time::Duration;
 
-use samestep_sublockus::{ONE, Place, Sublockus};
+use samestep_catalog::sublockus::{ONE, Place, Sublockus};
 use samestep_sync::{EntityId, PlayerId, Status, Tick};
 
 use super::tag_of;

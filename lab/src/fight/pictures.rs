@@ -117,7 +117,7 @@ impl PictureLog {
 
 #[cfg(test)]
 mod tests {
-    use samestep_sublockus::{ONE, Place};
+    use samestep_catalog::sublockus::{ONE, Place};
     use samestep_sync::EntityId;
 
     use super::*;

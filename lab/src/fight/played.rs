@@ -4,10 +4,12 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Duration;
 
+use samestep_catalog::sublockus::{
+    ArenaChoice, Builtin, Sublockus, SublockusConfig, SublockusEvent,
+};
 use samestep_netem::Path;
 use samestep_session::PlayerId;
 use samestep_sim::NodeId;
-use samestep_sublockus::{ArenaChoice, Builtin, Sublockus, SublockusConfig, SublockusEvent};
 use samestep_sync::{Model, Status, Tick};
 
 use super::pictures::PictureLog;

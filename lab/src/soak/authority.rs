@@ -5,9 +5,9 @@ mod judge;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use samestep_catalog::sublockus::{Bot, Controls, Sublockus, SublockusConfig, SublockusEvent};
 use samestep_netem::Rng;
 use samestep_session::{JoinTo, Match, MatchEvent, Role, SessionConfig, SessionEvent, Silence};
-use samestep_sublockus::{Bot, Controls, Sublockus, SublockusConfig, SublockusEvent};
 use samestep_sync::{
     Interpolation, InterpolationDelay, Live, Model, PlayerId, RemotePlayers, Snapshot,
     SnapshotConfig, StateSync, StateSyncConfig, Tick,

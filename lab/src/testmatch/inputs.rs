@@ -6,23 +6,7 @@ use samestep_session::PlayerId;
 use samestep_sim::NodeId;
 use samestep_sync::{Simulation, Tick};
 
-use super::{ScriptedGame, TICK};
-
-/// What a player does in a tick, if anything, where the game stands so. Ticks are asked for in their order, each maybe more than once.
-pub type InputScript<G> =
-    Box<dyn FnMut(&G, Tick, PlayerId) -> Option<<G as Simulation>::Input> + Send>;
-
-/// The script of a game that the lab knows.
-pub fn script_of<G: ScriptedGame>(
-    players: u16,
-    entities: usize,
-    seed: u64,
-) -> Result<InputScript<G>, String> {
-    let mut script = G::script(players, entities, seed)?;
-    Ok(Box::new(move |state, tick, player| {
-        state.command(&mut script, tick, player)
-    }))
-}
+use super::{InputScript, TICK};
 
 /// The script of a match: in every tick the players act one after the other, each at its own phase of it. Times are those since the
 /// game began, whatever keeps the players in step.

@@ -1,7 +1,7 @@
 //! The evaluation game on the screen.
 
 use eframe::egui::{Color32, Pos2, Rect, Vec2, pos2, vec2};
-use samestep_evaluation::{COLOURS, Command, Entity, Evaluation, WORLD};
+use samestep_catalog::evaluation::{COLOURS, Command, Entity, Evaluation, WORLD};
 use samestep_sync::{EntityId, PlayerId};
 
 use super::camera::{Camera, narrowness};

@@ -13,7 +13,7 @@ mod tests;
 mod units;
 
 use eframe::egui::{Pos2, Rect, Vec2, pos2};
-use samestep_skirmish::{Command, ONE, Place, SQUADS, SideId, Skirmish};
+use samestep_catalog::skirmish::{Command, ONE, Place, SQUADS, SideId, Skirmish};
 use samestep_sync::{EntityId, PlayerId};
 
 use self::grip::Grip;

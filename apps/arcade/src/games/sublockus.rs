@@ -1,7 +1,7 @@
 //! Sublockus on the screen.
 
 use eframe::egui::{Color32, Pos2, Vec2, vec2};
-use samestep_sublockus::{Controls, HALF, Place, Sublockus};
+use samestep_catalog::sublockus::{Controls, HALF, Place, Sublockus};
 use samestep_sync::{EntityId, PlayerId};
 
 use crate::canvas::{Canvas, Frame, at};

@@ -2,7 +2,6 @@
 
 use samestep_sync::{Live, Playback, Progress, Recorder, Replay, ReplayHeader, Tick, World};
 
-use super::played::world;
 use crate::drawn::Drawn;
 
 /// A recording that is made while another one is played.
@@ -24,7 +23,7 @@ impl<G: Drawn> Clip<G> {
         let (tick, state) = (playback.tick(), playback.world_mut().checkpoint());
         let mut recorder = Recorder::new(&ReplayHeader::of::<G>(), tick, &state);
         recorder.on_checksum(tick, playback.world_mut().checksum());
-        let mut echo = world::<G>().ok()?;
+        let mut echo = Live::without_recording(G::placeholder());
         echo.adopt(tick, &state).ok()?;
         Some(Clip {
             recorder,

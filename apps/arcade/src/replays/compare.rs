@@ -58,7 +58,7 @@ impl Led {
                 "Played here from tick {from}, the rules lead to theirs. So the rules are not to blame: between ticks {from} and {to} something that is not a rule changed our state, or that machine does not run the rules as this one does."
             ),
             Led::ToOurs => format!(
-                "Played here from tick {from}, the rules lead to ours. So nothing meddled with our state: the rules themselves come out differently on different machines. Look for floating point functions, an order that is not fixed, or another version."
+                "Played here from tick {from}, the rules lead to ours. So nothing tampered with our state: the rules themselves come out differently on different machines. Look for floating point functions, an order that is not fixed, or another version."
             ),
             Led::ToNeither => format!(
                 "Played here from tick {from}, the rules lead to neither. They do not come out the same twice: look for what is not part of the state, a clock or chance, or another version of the rules."

@@ -1,4 +1,4 @@
-//! A recording to look at for who has none: a short match, or one in which somebody meddles.
+//! A recording to look at for who has none: a short match, or one in which somebody tampers.
 
 use samestep_sandbox::{Conditions, ModelKind, SandboxError, Scenario};
 
@@ -6,8 +6,8 @@ use crate::show::{Entry, Show};
 
 /// How long a match is, in steps.
 const MATCH: u64 = 20 * 60;
-/// When somebody meddles.
-const MEDDLING: u64 = 5 * 60;
+/// When somebody tampers.
+const TAMPERING: u64 = 5 * 60;
 /// After this long nobody has noticed.
 const PATIENCE: u64 = 15 * 60;
 
@@ -54,7 +54,7 @@ impl Example {
     pub(super) fn progress(&self) -> f32 {
         let steps = match self.kind {
             Kind::Match => MATCH,
-            Kind::Desync => MEDDLING + 120,
+            Kind::Desync => TAMPERING + 120,
         };
         (self.show.steps() as f32 / steps as f32).min(1.0)
     }
@@ -67,20 +67,20 @@ impl Example {
                 Some(Ok((self.name.clone(), self.show.recording())))
             }
             Kind::Match => None,
-            Kind::Desync => self.meddle(),
+            Kind::Desync => self.tamper(),
         }
     }
 
-    fn meddle(&mut self) -> Option<Result<(String, Vec<u8>), String>> {
+    fn tamper(&mut self) -> Option<Result<(String, Vec<u8>), String>> {
         let steps = self.show.steps();
-        if steps == MEDDLING {
-            self.show.meddle(1);
+        if steps == TAMPERING {
+            self.show.tamper(1);
         }
         let bundles = self.show.desyncs().iter();
         let mut bundles = bundles.filter_map(|desync| desync.report.bundle.clone());
         match bundles.next() {
             Some(bundle) => Some(Ok((self.name.clone(), bundle))),
-            None if steps > PATIENCE => Some(Err("nobody noticed the meddling".into())),
+            None if steps > PATIENCE => Some(Err("nobody noticed the tampering".into())),
             None => None,
         }
     }

@@ -3,7 +3,6 @@
 use std::collections::VecDeque;
 
 use eframe::egui::{Painter, Rect};
-use samestep_sandbox::Setup;
 use samestep_sync::{
     Deviation, Divergence, Live, Playback, PlayerId, Progress, Replay, Table, Tick, TimedEvent,
     World,
@@ -50,7 +49,8 @@ pub trait Played {
 pub fn play<G: Drawn>(replay: Replay) -> Result<Box<dyn Played>, String> {
     let checked = replay.header().check::<G>();
     checked.map_err(|error| error.to_string())?;
-    let playback = Playback::new(replay, world::<G>()?);
+    let world = Live::without_recording(G::placeholder());
+    let playback = Playback::new(replay, world);
     let playback = playback.map_err(|error| error.to_string())?;
     let mut playing = Playing {
         playback,
@@ -61,16 +61,6 @@ pub fn play<G: Drawn>(replay: Replay) -> Result<Box<dyn Played>, String> {
     };
     playing.look();
     Ok(Box::new(playing))
-}
-
-/// A world for any state of the game: the one it begins with does not matter.
-pub(super) fn world<G: Drawn>() -> Result<Live<G>, String> {
-    let setup = Setup {
-        players: 2,
-        size: G::SIZES.map(|sizes| sizes.least),
-        seed: 1,
-    };
-    G::begin(&setup).map(Live::without_recording)
 }
 
 struct Playing<G: Drawn> {

@@ -1,6 +1,6 @@
 //! Recordings of whole matches: played, cut, damaged, compared.
 
-use samestep_evaluation::Evaluation;
+use samestep_catalog::evaluation::Evaluation;
 use samestep_sandbox::{Conditions, ModelKind, Scenario};
 use samestep_sync::{
     DivergedState, Divergence, Live, PlayerId, Progress, Replay, Replicate, Rng, Table, Tick,
@@ -186,10 +186,10 @@ fn a_game_that_is_not_here_is_described_and_not_played() {
     assert!(words.contains("version 99"), "{words}");
 }
 
-/// The bundle of a desync that meddling with the second player's state leads to.
+/// The bundle of a desync that tampering with the second player's state leads to.
 fn bundle(link: &str) -> Vec<u8> {
     let mut show = played(link, 200);
-    show.meddle(1);
+    show.tamper(1);
     for _ in 0..600 {
         show.step();
         let bundle = show
@@ -222,13 +222,13 @@ fn a_desync_shows_exactly_the_field_that_was_changed() {
     let right = value(&difference.theirs);
     assert_eq!(
         value(&difference.ours),
-        (right + 1) % samestep_evaluation::COLOURS
+        (right + 1) % samestep_catalog::evaluation::COLOURS
     );
 }
 
 /// A recording of ten ticks with a divergence at its end. Theirs is what the rules lead to a tick later; ours is what they lead to, or what
-/// they lead to two ticks later if it was meddled with.
-fn diverged(meddled: bool) -> Vec<u8> {
+/// they lead to two ticks later if it was tampered with.
+fn diverged(tampered: bool) -> Vec<u8> {
     let game = Evaluation::new(1, 2, 500);
     let mut world = Live::new(game.clone());
     let mut inputs = TickInputs::new();
@@ -247,7 +247,7 @@ fn diverged(meddled: bool) -> Vec<u8> {
     let [at, later, latest] = &mut states[..] else {
         unreachable!();
     };
-    let ours = if meddled { latest } else { at };
+    let ours = if tampered { latest } else { at };
     let parts = ours.tree().differing(&later.tree());
     let side = |state: &mut Evaluation| {
         let mut table = Table::new(Evaluation::schema());

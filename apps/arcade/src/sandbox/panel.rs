@@ -54,17 +54,17 @@ impl Panel {
             if theme::named(usual, "Usual size").clicked() && before.is_some() {
                 begin(now, wishes, |scenario| scenario.size = None);
             }
-            let mut size = before.unwrap_or(sizes.usual);
-            let slider = Slider::new(&mut size, sizes.least..=sizes.most).logarithmic(true);
-            let slider = theme::slider(ui, 66.0, slider, "Size").on_hover_text(sizes.of);
+            let mut size = before.unwrap_or(sizes.default);
+            let slider = Slider::new(&mut size, sizes.min..=sizes.max).logarithmic(true);
+            let slider = theme::slider(ui, 66.0, slider, "Size").on_hover_text(sizes.unit);
             ui.spacing_mut().interact_size.x = 50.0;
             let number = egui::DragValue::new(&mut size)
-                .range(sizes.least..=sizes.most)
+                .range(sizes.min..=sizes.max)
                 .custom_formatter(|size, _| match before {
                     Some(_) => size.to_string(),
                     None => "–".into(),
                 });
-            let number = theme::named(ui.add(number), "Size as a number").on_hover_text(sizes.of);
+            let number = theme::named(ui.add(number), "Size as a number").on_hover_text(sizes.unit);
             if slider.changed() || number.changed() {
                 self.size = Some(size);
             }
@@ -142,7 +142,7 @@ fn games(ui: &mut egui::Ui, now: &Scenario, wishes: &mut Vec<Wish>) {
             if choice.clicked() && !is_played {
                 begin(now, wishes, |scenario| {
                     scenario.game = entry.name.into();
-                    scenario.size = entry.sizes.map(|sizes| sizes.usual);
+                    scenario.size = entry.sizes.map(|sizes| sizes.default);
                     settle_model(entry, scenario);
                 });
             }
@@ -242,7 +242,7 @@ fn trouble(ui: &mut egui::Ui, now: &Scenario, wishes: &mut Vec<Wish>) {
             let button = ui.button(words.strong());
             let name = format!("Make the state of player {} differ", player + 1);
             if theme::named(button, &name).on_hover_text(hover).clicked() {
-                wishes.push(Wish::Meddle(player));
+                wishes.push(Wish::Tamper(player));
             }
         }
     });

@@ -26,7 +26,7 @@ pub enum Wish {
     /// Somebody else plays for a player.
     Seat(usize, Seat),
     /// A player's state differs.
-    Meddle(usize),
+    Tamper(usize),
     /// One step more.
     Step,
     /// Look at a step.
@@ -124,7 +124,7 @@ impl Workbench {
                     self.show.set_driver(player, driver);
                 }
             }
-            Wish::Meddle(player) => self.show.meddle(player),
+            Wish::Tamper(player) => self.show.tamper(player),
             Wish::Step => {
                 self.clock.paused = true;
                 match self.clock.at() {

@@ -26,7 +26,7 @@ fn another_game_is_a_click_away_and_keeps_the_rest() {
         assert_eq!(user.show().scenario().players(), 3);
         assert_eq!(user.show().model(0).name, "lockstep");
         assert_eq!(user.show().scenario().seed, 5);
-        let usual = entry.sizes.map(|sizes| sizes.usual);
+        let usual = entry.sizes.map(|sizes| sizes.default);
         assert_eq!(user.show().scenario().size, usual);
         assert!(user.show().steps() < 10);
     }

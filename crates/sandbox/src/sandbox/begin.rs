@@ -167,15 +167,13 @@ fn check<G: Playable>(scenario: &Scenario) -> Result<(), SandboxError> {
             "{} is as large as it is: leave out the size",
             G::TITLE
         )),
-        (Some(sizes), Some(size)) if !(sizes.least..=sizes.most).contains(&size) => {
-            refuse(format!(
-                "{} can have {} to {} {}",
-                G::TITLE,
-                sizes.least,
-                sizes.most,
-                sizes.of
-            ))
-        }
+        (Some(sizes), Some(size)) if !(sizes.min..=sizes.max).contains(&size) => refuse(format!(
+            "{} can have {} to {} {}",
+            G::TITLE,
+            sizes.min,
+            sizes.max,
+            sizes.unit
+        )),
         _ => Ok(()),
     }
 }

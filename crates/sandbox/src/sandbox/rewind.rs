@@ -10,7 +10,7 @@ pub(super) enum Action<I> {
     Model(ModelKind),
     Driver(usize, Driver),
     Hands(usize, I),
-    Meddle(usize),
+    Tamper(usize),
 }
 
 /// All that was done, with the step before which it was.

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 use std::time::Duration;
 
+use samestep_catalog::sublockus::{Ability, Place, SublockusEvent};
 use samestep_session::PlayerId;
-use samestep_sublockus::{Ability, Place, SublockusEvent};
 use samestep_sync::{
     AdoptError, Delivery, Model, ModelEvent, Outgoing, PeerId, Roster, StateSync, Status, Tick,
     ViewTime, World,

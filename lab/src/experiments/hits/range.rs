@@ -5,12 +5,12 @@ use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 use std::time::Duration;
 
+use samestep_catalog::sublockus::{
+    Ability, ArenaChoice, Character, Controls, Place, Sublockus, SublockusConfig, SublockusEvent,
+};
 use samestep_netem::Path;
 use samestep_session::PlayerId;
 use samestep_sim::NodeId;
-use samestep_sublockus::{
-    Ability, ArenaChoice, Character, Controls, Place, Sublockus, SublockusConfig, SublockusEvent,
-};
 use samestep_sync::{Rng, StateSync, StateSyncConfig, Tick, random};
 use samestep_wire::encode_to_vec;
 

@@ -1,6 +1,6 @@
 //! A shot: where it is aimed, and whom it hits for whoever sees things as the shooter does.
 
-use samestep_sublockus::{
+use samestep_catalog::sublockus::{
     Ability, Angle, Character, Controls, HALF, ONE, Place, Sublockus, SublockusEvent,
 };
 use samestep_sync::{Events, Inputs, PlayerId, Rng, Simulation, Tick};
@@ -113,7 +113,7 @@ pub(super) fn hit_by(event: &SublockusEvent, shooter: PlayerId) -> Option<Player
 
 #[cfg(test)]
 mod tests {
-    use samestep_sublockus::{ArenaChoice, SublockusConfig};
+    use samestep_catalog::sublockus::{ArenaChoice, SublockusConfig};
 
     use super::*;
 

@@ -7,7 +7,7 @@ use crate::experiment::Metric;
 use crate::parameters::Case;
 use crate::samples::{Counts, TimeSeries};
 use crate::stats::Samples;
-use crate::testmatch::ScriptedGame;
+use crate::testmatch::Playable;
 
 pub(super) const METRICS: &[Metric] = &[
     Metric::new(
@@ -138,7 +138,7 @@ pub(super) struct Played {
 
 impl Played {
     /// What has been measured in a match.
-    pub(super) fn of<G: ScriptedGame, M: DeterministicModel>(
+    pub(super) fn of<G: Playable, M: DeterministicModel>(
         room: &DeterministicMatch<G, M>,
     ) -> Played {
         let mut played = Played {

@@ -1,19 +1,19 @@
 //! What it costs to be told of a game, by game.
 
-use samestep_evaluation::Evaluation;
-use samestep_skirmish::Skirmish;
-use samestep_sublockus::Sublockus;
+use std::marker::PhantomData;
+
+use samestep_catalog::{NAMES, Visitor, visit};
 use samestep_sync::{Snapshot, StateSync};
 
 use super::keys::{BUDGET_KBPS, DRAWING, EVERY, setting};
-use super::played::{Authority, Played, errors, mean, play, together, waits};
+use super::played::{Authority, Played, Setting, errors, mean, play, together, waits};
 use crate::error::LabError;
 use crate::experiment::{Experiment, Findings, Metric, RunContext};
 use crate::experiments::in_case;
 use crate::link::{self, percent_label};
 use crate::parameters::{Case, Domain, Key, plain};
 use crate::plot::{Data, Plot};
-use crate::testmatch::{ENTITIES, PLAYERS, SECONDS, SETTLING_S, UPLINK_KBPS};
+use crate::testmatch::{ENTITIES, PLAYERS, Playable, SECONDS, SETTLING_S, UPLINK_KBPS};
 
 /// Bits of an update, and kbit/s of a match.
 pub struct Bandwidth;
@@ -21,7 +21,7 @@ pub struct Bandwidth;
 const GAME: Key = Key::text(
     "game",
     "evaluation",
-    Domain::Choice(&["evaluation", "skirmish", "sublockus"]),
+    Domain::Choice(NAMES),
     "what is played; in sublockus there are as many characters as players, and what they throw",
 )
 .labelled(plain);
@@ -143,12 +143,28 @@ impl Experiment for Bandwidth {
 
 fn measure<M: Authority + 'static>(case: &Case, seed: u64) -> Result<Played, LabError> {
     let setting = setting(case)?;
-    let played = match case.text("game") {
-        "skirmish" => play::<Skirmish, M>(&setting, seed),
-        "sublockus" => play::<Sublockus, M>(&setting, seed),
-        _ => play::<Evaluation, M>(&setting, seed),
+    let play = Play {
+        setting: &setting,
+        seed,
+        model: PhantomData::<M>,
     };
+    let played = visit(case.text("game"), play).expect("the key admits only games");
     played.map_err(in_case(case))
+}
+
+/// Plays a match of the visited game under one model.
+struct Play<'a, M> {
+    setting: &'a Setting,
+    seed: u64,
+    model: PhantomData<M>,
+}
+
+impl<M: Authority + 'static> Visitor for Play<'_, M> {
+    type Output = Result<Played, String>;
+
+    fn visit<G: Playable>(self) -> Self::Output {
+        play::<G, M>(self.setting, self.seed)
+    }
 }
 
 /// In the order of the metrics.

@@ -1,6 +1,6 @@
 //! Delay, jitter and loss: does the view go on, and is it right?
 
-use samestep_evaluation::Evaluation;
+use samestep_catalog::evaluation::Evaluation;
 use samestep_sync::Snapshot;
 
 use super::keys::{BUDGET_KBPS, DRAWING, EVERY, setting, write};

@@ -1,6 +1,6 @@
 //! How many players, how many entities can an authority tell of?
 
-use samestep_evaluation::Evaluation;
+use samestep_catalog::evaluation::Evaluation;
 use samestep_sync::Snapshot;
 
 use super::keys::{BUDGET_KBPS, DRAWING, EVERY, setting, write};

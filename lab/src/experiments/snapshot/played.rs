@@ -8,7 +8,7 @@ use samestep_sync::{Model, SentStats, Snapshot, SnapshotConfig, StateSync, State
 use crate::display::{DisplayMatch, Seen, Viewer};
 use crate::samples::{Counts, TimeSeries};
 use crate::stats::Samples;
-use crate::testmatch::{MatchConfig, OPENER, ScriptedGame, TICK, script_of};
+use crate::testmatch::{MatchConfig, OPENER, Playable, TICK, setup_of};
 
 /// What is played, and how everyone is connected.
 #[derive(Clone, Debug)]
@@ -92,13 +92,13 @@ pub struct Played {
 }
 
 /// Plays a match.
-pub fn play<G: ScriptedGame, M: Authority + 'static>(
+pub fn play<G: Playable, M: Authority + 'static>(
     setting: &Setting,
     seed: u64,
 ) -> Result<Played, String> {
-    let (players, entities) = (setting.room.players, setting.entities);
-    let game = G::begin(players, entities, seed)?;
-    let script = script_of::<G>(players, entities, seed)?;
+    let players = setting.room.players;
+    let setup = setup_of::<G>(players, setting.entities, seed);
+    let (game, script) = (G::begin_measured(&setup)?, G::script(&setup)?);
     M::of(&setting.snapshot)?;
     let config = setting.snapshot.clone();
     let model = move || M::of(&config).expect("they were checked");
@@ -131,7 +131,7 @@ fn seconds(count: u32) -> Duration {
     Duration::from_secs(count.into())
 }
 
-fn sample<G: ScriptedGame, M: Authority>(
+fn sample<G: Playable, M: Authority>(
     room: &DisplayMatch<G, M>,
     second: u32,
     course: &mut TimeSeries,
@@ -154,7 +154,7 @@ struct Totals {
 }
 
 impl Totals {
-    fn of<G: ScriptedGame, M: Authority>(room: &DisplayMatch<G, M>) -> Totals {
+    fn of<G: Playable, M: Authority>(room: &DisplayMatch<G, M>) -> Totals {
         let up = |node: NodeId| room.traffic(node, OPENER).wire_bytes_sent();
         Totals {
             up: room.guests().map(up).collect(),
@@ -164,7 +164,7 @@ impl Totals {
     }
 }
 
-fn sum_up<G: ScriptedGame, M: Authority>(
+fn sum_up<G: Playable, M: Authority>(
     setting: &Setting,
     room: &DisplayMatch<G, M>,
     before: Totals,

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use samestep_catalog::sublockus::{Character, Sublockus, SublockusEvent};
 use samestep_session::State;
-use samestep_sublockus::{Character, Sublockus, SublockusEvent};
 use samestep_sync::{EventStage, PlayerId, Tick};
 
 use super::{HOST, Script, Setting};

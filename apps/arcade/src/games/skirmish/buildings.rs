@@ -1,7 +1,7 @@
 //! Buildings and mines of Skirmish.
 
 use eframe::egui::{Color32, Pos2, Rect, Vec2, pos2, vec2};
-use samestep_skirmish::{Building, BuildingKind, CAPTURE, CAPTURE_RADIUS, Mine, ONE};
+use samestep_catalog::skirmish::{Building, BuildingKind, CAPTURE, CAPTURE_RADIUS, Mine, ONE};
 
 use super::ground::{Light, Sight, shade};
 use super::spot;

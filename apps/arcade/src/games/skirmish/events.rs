@@ -1,7 +1,7 @@
 //! What has just happened in Skirmish.
 
 use eframe::egui::{Align2, Color32, Pos2, vec2};
-use samestep_skirmish::{BuildingId, Skirmish, SkirmishEvent, UnitKind};
+use samestep_catalog::skirmish::{BuildingId, Skirmish, SkirmishEvent, UnitKind};
 use samestep_sync::{EventStage, PlayerId};
 
 use super::ground::Sight;

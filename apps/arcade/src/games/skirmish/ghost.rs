@@ -1,7 +1,7 @@
 //! Where units of Skirmish really are, if that is not where they are drawn.
 
 use eframe::egui::{Pos2, Rect, Vec2};
-use samestep_skirmish::{Skirmish, Unit};
+use samestep_catalog::skirmish::{Skirmish, Unit};
 
 use super::ground::Sight;
 use super::spot;

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use eframe::egui::Pos2;
-use samestep_skirmish::{BuildingId, BuildingKind, Command, SQUADS, UnitKind};
+use samestep_catalog::skirmish::{BuildingId, BuildingKind, Command, SQUADS, UnitKind};
 
 use super::super::camera::Camera;
 

@@ -1,7 +1,7 @@
 //! The ground of Skirmish, and the fog over it.
 
 use eframe::egui::{Color32, Pos2, Rect, pos2, vec2};
-use samestep_skirmish::{ONE, Place, SideId, Skirmish};
+use samestep_catalog::skirmish::{ONE, Place, SideId, Skirmish};
 use samestep_sync::random;
 
 use super::map_of;

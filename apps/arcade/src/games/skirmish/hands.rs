@@ -1,7 +1,9 @@
 //! How Skirmish is played by hand.
 
 use eframe::egui::Pos2;
-use samestep_skirmish::{BuildingId, BuildingKind, Command, Order, SideId, Skirmish, UnitKind};
+use samestep_catalog::skirmish::{
+    BuildingId, BuildingKind, Command, Order, SideId, Skirmish, UnitKind,
+};
 use samestep_sync::PlayerId;
 
 use super::grip::{Act, DOUBLE, Grip, Make, unit_name};
@@ -143,7 +145,8 @@ impl Player<'_> {
     fn choose_at(&mut self, place: Pos2) {
         let own = self.game.units().as_slice().iter();
         let own = own.filter(|unit| unit.side == self.side);
-        let distance = |unit: &samestep_skirmish::Unit| (spot(unit.place) - place).length_sq();
+        let distance =
+            |unit: &samestep_catalog::skirmish::Unit| (spot(unit.place) - place).length_sq();
         let nearest = own.min_by(|one, other| distance(one).total_cmp(&distance(other)));
         if let Some(unit) = nearest.filter(|unit| distance(unit) < NEAR * NEAR) {
             self.grip.squad = Some(unit.squad);
@@ -228,7 +231,7 @@ impl Player<'_> {
     }
 
     fn own_building_at(&self, place: Pos2) -> Option<BuildingId> {
-        let is_meant = |building: &samestep_skirmish::Building| {
+        let is_meant = |building: &samestep_catalog::skirmish::Building| {
             building.side == Some(self.side)
                 && building.kind != BuildingKind::Outpost
                 && (spot(building.place) - place).length_sq() < NEAR * NEAR
@@ -311,8 +314,9 @@ impl Player<'_> {
         let make = Make::Building(kind);
         let (x, y) = whole(place);
         let place = Pos2::new(f32::from(x), f32::from(y));
-        let distance =
-            |building: &samestep_skirmish::Building| (spot(building.place) - place).length_sq();
+        let distance = |building: &samestep_catalog::skirmish::Building| {
+            (spot(building.place) - place).length_sq()
+        };
         let mut all = self.game.buildings().iter();
         let is_crowded = all.any(|building| distance(building) <= APART * APART);
         let mut own = self

@@ -1,7 +1,7 @@
 //! What a player of Skirmish wants: where squads are sent, what the hands do, what can be made.
 
 use eframe::egui::{Align2, Color32, Pos2, Rect, pos2, vec2};
-use samestep_skirmish::{Order, SideId, Skirmish, Squad};
+use samestep_catalog::skirmish::{Order, SideId, Skirmish, Squad};
 
 use super::grip::{Act, Grip, MARK, Make, Mark, NOTE};
 use super::hands::Circle;

@@ -4,7 +4,7 @@ mod drawing;
 mod playing;
 
 use eframe::egui::{self, Rect, Vec2, pos2};
-use samestep_skirmish::{Skirmish, SkirmishConfig, SkirmishEvent};
+use samestep_catalog::skirmish::{Skirmish, SkirmishConfig, SkirmishEvent};
 use samestep_sync::PlayerId;
 
 use super::grip::Grip;

@@ -1,7 +1,7 @@
 //! Units of Skirmish: thousands of them in a few triangles each.
 
 use eframe::egui::{Color32, Pos2, Rect, Vec2, vec2};
-use samestep_skirmish::{ONE, SideId, Skirmish, Unit, UnitKind, Work};
+use samestep_catalog::skirmish::{ONE, SideId, Skirmish, Unit, UnitKind, Work};
 use samestep_sync::EntityId;
 
 use super::ground::Sight;
@@ -30,7 +30,7 @@ pub(super) struct Colours {
 
 impl Colours {
     pub(super) fn new(game: &Skirmish) -> Colours {
-        let tones = |side: &samestep_skirmish::Side| {
+        let tones = |side: &samestep_catalog::skirmish::Side| {
             let base = theme::player_colour(usize::from(side.player.0));
             [
                 mix(base, Color32::from_rgb(0xd8, 0xc8, 0xa0), 0.5),

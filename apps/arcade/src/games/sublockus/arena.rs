@@ -1,7 +1,7 @@
 //! The arena: what is far behind, the blocks, and the items that lie about.
 
 use eframe::egui::{Color32, Pos2, Rect, Vec2, vec2};
-use samestep_sublockus::{Block, Sublockus, Terrain};
+use samestep_catalog::sublockus::{Block, Sublockus, Terrain};
 
 use crate::canvas::{Canvas, at, mix};
 use crate::drawn::Scene;

@@ -1,7 +1,7 @@
 //! What the viewer can do, at the bottom of its screen; and where the others are that it does not show.
 
 use eframe::egui::{Align2, Color32, Pos2, Rect, pos2, vec2};
-use samestep_sublockus::{Ability, Character, Sublockus};
+use samestep_catalog::sublockus::{Ability, Character, Sublockus};
 use samestep_sync::PlayerId;
 
 use crate::canvas::Canvas;

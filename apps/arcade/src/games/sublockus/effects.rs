@@ -1,7 +1,7 @@
 //! The animations of what happened. `part` is how much of one is over, 0 to 1; `clear` how clearly it is drawn.
 
 use eframe::egui::{Align2, Color32, Pos2, Vec2, vec2};
-use samestep_sublockus::{Ability, ONE, Place};
+use samestep_catalog::sublockus::{Ability, ONE, Place};
 
 use crate::canvas::{Canvas, at, mix};
 use crate::drawn::FADES;

@@ -3,7 +3,7 @@
 use std::f32::consts::PI;
 
 use eframe::egui::{Align2, Color32, Pos2, Vec2, vec2};
-use samestep_sublockus::{Ability, Character, ItemKind, Sublockus, SublockusEvent};
+use samestep_catalog::sublockus::{Ability, Character, ItemKind, Sublockus, SublockusEvent};
 
 use crate::canvas::{Canvas, mix};
 use crate::drawn::Scene;

@@ -1,7 +1,7 @@
 //! Fireballs on their way.
 
 use eframe::egui::{Color32, Vec2, vec2};
-use samestep_sublockus::{FIREBALL, ONE, Projectile};
+use samestep_catalog::sublockus::{FIREBALL, ONE, Projectile};
 
 use crate::canvas::{Canvas, mix};
 

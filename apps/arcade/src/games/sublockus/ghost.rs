@@ -3,7 +3,7 @@
 use std::f32::consts::PI;
 
 use eframe::egui::{Color32, Pos2, Vec2, vec2};
-use samestep_sublockus::{HALF, ONE, Sublockus};
+use samestep_catalog::sublockus::{HALF, ONE, Sublockus};
 
 use crate::canvas::{Canvas, mix};
 use crate::drawn::Scene;

@@ -1,7 +1,7 @@
 //! What happened, as short animations. What is only predicted is drawn paler; what was taken back becomes a cross.
 
 use eframe::egui::{Color32, Vec2, vec2};
-use samestep_sublockus::{Ability, Sublockus, SublockusEvent};
+use samestep_catalog::sublockus::{Ability, Sublockus, SublockusEvent};
 use samestep_sync::EventStage;
 
 use crate::canvas::{Canvas, mix};

@@ -1,7 +1,7 @@
 //! Items and abilities as small pictures.
 
 use eframe::egui::{Color32, Pos2, Rect, vec2};
-use samestep_sublockus::{Ability, Item, ItemKind};
+use samestep_catalog::sublockus::{Ability, Item, ItemKind};
 
 use crate::canvas::{Canvas, at, mix};
 

@@ -3,7 +3,7 @@
 use std::cell::{Cell, RefCell};
 
 use eframe::egui::{Pos2, Vec2};
-use samestep_sublockus::{Ability, Sublockus};
+use samestep_catalog::sublockus::{Ability, Sublockus};
 use samestep_sync::{EntityId, PlayerId};
 
 use super::spot;

@@ -1,7 +1,7 @@
 //! Sublockus by hand.
 
 use eframe::egui::{Vec2, vec2};
-use samestep_sublockus::{Ability, Act, Angle, Character, Controls, POCKETS, Sublockus};
+use samestep_catalog::sublockus::{Ability, Act, Angle, Character, Controls, POCKETS, Sublockus};
 use samestep_sync::PlayerId;
 
 use crate::drawn::Hands;

@@ -1,7 +1,7 @@
 //! How a character stands: health, mana and number, above its head.
 
 use eframe::egui::{Align2, Color32, Rect, vec2};
-use samestep_sublockus::{Character, HALF, HEALTH, ONE};
+use samestep_catalog::sublockus::{Character, HALF, HEALTH, ONE};
 
 use crate::canvas::{Canvas, at, mix};
 

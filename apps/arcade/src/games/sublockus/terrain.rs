@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use samestep_sublockus::{Block, Terrain};
+use samestep_catalog::sublockus::{Block, Terrain};
 
 /// A run of blocks in a row, as columns.
 pub(super) type Run = Range<i32>;
@@ -66,7 +66,7 @@ pub(super) fn rectangles(
 
 #[cfg(test)]
 mod tests {
-    use samestep_sublockus::Builtin;
+    use samestep_catalog::sublockus::Builtin;
 
     use super::*;
 

@@ -1,7 +1,7 @@
 //! What is shown, of every arena.
 
 use eframe::egui::{self, Pos2, Rect, Vec2, pos2, vec2};
-use samestep_sublockus::{
+use samestep_catalog::sublockus::{
     Ability, Angle, ArenaChoice, Bot, Builtin, Controls, ItemKind, Sublockus, SublockusConfig,
     SublockusEvent,
 };

@@ -1,7 +1,7 @@
 //! Skirmish on screens of all sizes.
 
 use eframe::egui::{Vec2, vec2};
-use samestep_skirmish::{Bot, Skirmish, SkirmishConfig, SkirmishEvent};
+use samestep_catalog::skirmish::{Bot, Skirmish, SkirmishConfig, SkirmishEvent};
 use samestep_sync::{EntityId, Live, PlayerId, Replicate, Tick, TickInputs, TimedEvent, World};
 
 use super::super::grip::Grip;
@@ -154,7 +154,7 @@ fn a_ghost_is_drawn_only_where_it_differs() {
     };
     let same = count(&game);
     let id = *game.units().ids().first().unwrap();
-    other.unit_mut(id).unwrap().place.x += 3 * samestep_skirmish::ONE;
+    other.unit_mut(id).unwrap().place.x += 3 * samestep_catalog::skirmish::ONE;
     assert!((1..=12).contains(&(count(&other) - same)));
 }
 

@@ -1,7 +1,9 @@
 //! Skirmish played by hand.
 
 use eframe::egui::{Pos2, Rect, Vec2, pos2, vec2};
-use samestep_skirmish::{BuildingId, Command, Order, SideId, Skirmish, SkirmishConfig, UnitKind};
+use samestep_catalog::skirmish::{
+    BuildingId, Command, Order, SideId, Skirmish, SkirmishConfig, UnitKind,
+};
 use samestep_sync::{Events, Inputs, PlayerId, Simulation, Tick};
 
 use super::super::grip::Grip;

@@ -1,7 +1,7 @@
 //! What hands do.
 
 use eframe::egui::vec2;
-use samestep_sublockus::{Ability, Act, Angle, Builtin, Controls};
+use samestep_catalog::sublockus::{Ability, Act, Angle, Builtin, Controls};
 use samestep_sync::{Live, PlayerId};
 
 use super::{PLAYERS, play, quiet, step};

@@ -1,56 +1,51 @@
-//! Sublockus: the arena, two blocks to a character, and beside it how the players stand.
+//! Sublockus on a terminal: the arena, two blocks to a character, and beside it the scores of the players.
 
-use samestep::sync::PlayerId;
-use samestep_sublockus::{Block, HALF, Place, Seat, Sublockus, SublockusConfig};
+use samestep_playable::{Cell, Rgb, row};
+use samestep_sync::PlayerId;
 
-use super::Game;
+use crate::{Block, HALF, Place, Seat, Sublockus};
 
-impl Game for Sublockus {
-    const PLAYERS: u16 = 8;
-
-    fn paint(&self, viewer: Option<PlayerId>, columns: usize, lines: usize) -> Vec<String> {
-        let mut picture = vec![title(self, viewer)];
-        let terrain = self.terrain();
-        let (wide, high) = (terrain.width() as usize, terrain.height() as usize);
-        let (width, height) = (
-            columns.min(wide),
-            (2 * lines.saturating_sub(1)).min(high.next_multiple_of(2)),
-        );
-        let colours = points(self, viewer);
-        let (left, top) = corner(self, viewer, width, height);
-        let colour = |x: usize, y: usize| {
-            let at = (left + x, top + y);
-            if at.0 < wide && at.1 < high {
-                colours[at.1 * wide + at.0]
-            } else {
-                ROCK
-            }
-        };
-        for pair in 0..height / 2 {
-            let row = (0..width).map(|x| (colour(x, 2 * pair), colour(x, 2 * pair + 1)));
-            picture.push(half_blocks(row));
+pub(crate) fn picture(
+    game: &Sublockus,
+    viewer: Option<PlayerId>,
+    columns: usize,
+    lines: usize,
+) -> Vec<String> {
+    let mut picture = vec![title(game, viewer)];
+    let terrain = game.terrain();
+    let (wide, high) = (terrain.width() as usize, terrain.height() as usize);
+    let (width, height) = (
+        columns.min(wide),
+        (2 * lines.saturating_sub(1)).min(high.next_multiple_of(2)),
+    );
+    let colours = points(game, viewer);
+    let (left, top) = corner(game, viewer, width, height);
+    let colour = |x: usize, y: usize| {
+        let at = (left + x, top + y);
+        if at.0 < wide && at.1 < high {
+            colours[at.1 * wide + at.0]
+        } else {
+            ROCK
         }
-        let room = columns.saturating_sub(width + 2);
-        for (line, seat) in picture[1..].iter_mut().zip(table(self, room)) {
-            *line += "  ";
-            *line += &seat;
-        }
-        picture
+    };
+    for pair in 0..height / 2 {
+        let points = (0..width).map(|x| Cell::points(colour(x, 2 * pair), colour(x, 2 * pair + 1)));
+        picture.push(row(points));
     }
-
-    fn any() -> Self {
-        Sublockus::new(&SublockusConfig::default()).expect("the defaults are possible")
+    let room = columns.saturating_sub(width + 2);
+    for (line, seat) in picture[1..].iter_mut().zip(table(game, room)) {
+        *line += "  ";
+        *line += &seat;
     }
+    picture
 }
 
-type Rgb = [u8; 3];
-
-const AIR: Rgb = [18, 20, 30];
-const ROCK: Rgb = [92, 84, 76];
-const LEDGE: Rgb = [126, 96, 58];
-const THORNS: Rgb = [120, 30, 60];
-const ITEM: Rgb = [230, 190, 40];
-const FIRE: Rgb = [255, 110, 20];
+const AIR: Rgb = Rgb([18, 20, 30]);
+const ROCK: Rgb = Rgb([92, 84, 76]);
+const LEDGE: Rgb = Rgb([126, 96, 58]);
+const THORNS: Rgb = Rgb([120, 30, 60]);
+const ITEM: Rgb = Rgb([230, 190, 40]);
+const FIRE: Rgb = Rgb([255, 110, 20]);
 
 /// The colour of every block, row by row.
 fn points(game: &Sublockus, viewer: Option<PlayerId>) -> Vec<Rgb> {
@@ -87,8 +82,8 @@ fn points(game: &Sublockus, viewer: Option<PlayerId>) -> Vec<Rgb> {
             continue;
         }
         let colour = colour_of(character.player);
-        let head = |part: u8| part.saturating_add(60);
-        set(Place::new(place.x, place.y - HALF.y / 2), colour.map(head));
+        let head = Rgb(colour.0.map(|part| part.saturating_add(60)));
+        set(Place::new(place.x, place.y - HALF.y / 2), head);
         set(Place::new(place.x, place.y + HALF.y / 2), colour);
     }
     points
@@ -102,7 +97,7 @@ fn colour_of(player: PlayerId) -> Rgb {
         let rise = 720 - at.abs_diff(720);
         (40 + rise.clamp(240, 480).saturating_sub(240) * 180 / 240) as u8
     };
-    [part(0), part(480), part(960)]
+    Rgb([part(0), part(480), part(960)])
 }
 
 /// The block in the upper left corner, so that a viewer is in the middle if not everything fits.
@@ -127,22 +122,6 @@ fn corner(
     (from(x, width, wide), from(y, height, high))
 }
 
-/// Colours are only named where they change.
-fn half_blocks(pairs: impl Iterator<Item = (Rgb, Rgb)>) -> String {
-    let mut text = String::new();
-    let mut before = None;
-    for (upper, lower) in pairs {
-        if before != Some((upper, lower)) {
-            let ([r, g, b], [s, h, c]) = (upper, lower);
-            text += &format!("\x1b[38;2;{r};{g};{b};48;2;{s};{h};{c}m");
-            before = Some((upper, lower));
-        }
-        // Two points alike are a space, also where colours cannot be shown.
-        text.push(if upper == lower { ' ' } else { '▀' });
-    }
-    text + "\x1b[0m"
-}
-
 fn title(game: &Sublockus, viewer: Option<PlayerId>) -> String {
     let frags: u32 = game.seats().iter().map(|seat| u32::from(seat.frags)).sum();
     let own = viewer.and_then(|player| game.character_of(player));
@@ -159,7 +138,7 @@ fn title(game: &Sublockus, viewer: Option<PlayerId>) -> String {
     format!("{own}{name}, {seconds} s, {frags} frags")
 }
 
-/// How the players stand, the best first, in so many columns.
+/// The scores of the players, the best first, in that many columns.
 fn table(game: &Sublockus, columns: usize) -> Vec<String> {
     if columns < 20 {
         return Vec::new();
@@ -168,7 +147,7 @@ fn table(game: &Sublockus, columns: usize) -> Vec<String> {
     seats.sort_by_key(|seat| (core::cmp::Reverse(seat.frags), seat.deaths, seat.player));
     let head = format!("   {:>6}{:>8}", "frags", "deaths");
     let rows = seats.into_iter().map(|seat| {
-        let [r, g, b] = colour_of(seat.player);
+        let Rgb([r, g, b]) = colour_of(seat.player);
         format!(
             "\x1b[38;2;{r};{g};{b}m{:>2}\x1b[0m {:>6}{:>8}",
             seat.player.0, seat.frags, seat.deaths
@@ -180,19 +159,6 @@ fn table(game: &Sublockus, columns: usize) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_picture_fits() {
-        let game = Sublockus::any();
-        for (columns, lines) in [(80, 23), (40, 60), (200, 50), (1, 1), (0, 0)] {
-            let picture = game.paint(Some(PlayerId(0)), columns, lines);
-            assert!(picture.len() <= lines.max(1), "{columns} × {lines}");
-            let map = picture[1..]
-                .first()
-                .map_or(0, |row| row.matches('▀').count());
-            assert!(map <= columns, "{columns} × {lines}");
-        }
-    }
 
     #[test]
     fn players_look_different() {

@@ -1,26 +1,12 @@
-//! A game on a terminal: two points of the map in each character.
+//! Skirmish on a terminal: the map, two points to a character, and beside it the scores of the sides.
 
+use samestep_playable::{Cell, Rgb, row};
 use samestep_sync::PlayerId;
 
 use crate::building::{BuildingKind, CAPTURE};
 use crate::place::{ONE, Place};
-use crate::side::SideId;
+use crate::side::{Side, SideId};
 use crate::skirmish::Skirmish;
-
-/// A colour: red, green, blue.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Rgb(pub [u8; 3]);
-
-/// A character on the screen.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Cell {
-    /// What is written there: a half block, or the letter of a building.
-    pub glyph: char,
-    /// Its colour: that of the upper half, if it is a half block.
-    pub colour: Rgb,
-    /// What is behind it: the lower half.
-    pub background: Rgb,
-}
 
 const UNSEEN: Rgb = Rgb([8, 8, 12]);
 const REMEMBERED: Rgb = Rgb([20, 28, 22]);
@@ -28,10 +14,58 @@ const GROUND: Rgb = Rgb([30, 48, 32]);
 const GOLD: Rgb = Rgb([230, 190, 40]);
 const NOBODY: Rgb = Rgb([170, 170, 170]);
 
+pub(crate) fn picture(
+    game: &Skirmish,
+    viewer: Option<PlayerId>,
+    columns: usize,
+    lines: usize,
+) -> Vec<String> {
+    // The map is square, and a character holds two points one above the other.
+    let height = lines.saturating_sub(1).min(columns / 2);
+    let width = 2 * height;
+    let cells = paint(game, viewer, width, height);
+    let mut picture = vec![status_line(game, viewer)];
+    picture.extend(
+        cells
+            .chunks(width.max(1))
+            .map(|cells| row(cells.iter().copied())),
+    );
+    let room = columns.saturating_sub(width + 2);
+    for (line, side) in picture[1..].iter_mut().zip(table(game, room)) {
+        *line += "  ";
+        *line += &side;
+    }
+    picture
+}
+
+/// The sides, the best first, in that many columns.
+fn table(game: &Skirmish, columns: usize) -> Vec<String> {
+    if columns < 30 {
+        return Vec::new();
+    }
+    let mut sides: Vec<&Side> = game.sides().iter().collect();
+    sides.sort_by_key(|side| (side.is_defeated, u64::MAX - u64::from(side.score())));
+    let head = format!("   {:<9}{:>6}{:>7}{:>5}", "score", "units", "gold", "bldg");
+    let rows = sides.into_iter().map(|side| {
+        let player = side.player.0;
+        match side.is_defeated {
+            true => format!("{player:>2} \x1b[2mdefeated\x1b[0m"),
+            false => format!(
+                "{player:>2} {:<9}{:>6}{:>7}{:>5}",
+                side.score(),
+                side.units,
+                side.gold,
+                side.buildings
+            ),
+        }
+    });
+    std::iter::once(head).chain(rows).collect()
+}
+
 /// Paints the whole map into `width` × `height` characters, row by row.
 ///
 /// With a `viewer` it shows what that player's side sees; without one, or if that player has no side, everything.
-pub fn paint(game: &Skirmish, viewer: Option<PlayerId>, width: usize, height: usize) -> Vec<Cell> {
+fn paint(game: &Skirmish, viewer: Option<PlayerId>, width: usize, height: usize) -> Vec<Cell> {
     let viewer = viewer.and_then(|player| game.side_of(player));
     let sees = |place| viewer.is_none_or(|side| game.sees(side, place));
     let knows = |place| viewer.is_none_or(|side| game.has_explored(side, place));
@@ -72,11 +106,7 @@ pub fn paint(game: &Skirmish, viewer: Option<PlayerId>, width: usize, height: us
     let half_blocks = |at: usize| {
         let (row, column) = (at / width, at % width);
         let upper = points[2 * row * width + column];
-        Cell {
-            glyph: '▀',
-            colour: upper,
-            background: points[(2 * row + 1) * width + column],
-        }
+        Cell::points(upper, points[(2 * row + 1) * width + column])
     };
     let mut cells: Vec<Cell> = (0..width * height).map(half_blocks).collect();
     for building in game
@@ -176,7 +206,7 @@ fn shade(Rgb(rgb): Rgb, quarters: u16) -> Rgb {
 }
 
 /// The colour of a side: neighbours in number are far apart on the colour circle.
-pub(crate) fn colour_of(side: SideId) -> Rgb {
+fn colour_of(side: SideId) -> Rgb {
     // Steps of the golden ratio around a circle of 1536 hues, three levels of paleness.
     let hue = (u32::from(side.0) * 949 + 40) % 1536;
     let (rise, pale) = ((hue % 256) as u8, [40, 100, 10][usize::from(side.0) % 3]);

@@ -1,0 +1,22 @@
+//! What a game says about itself so that any program can play it without a window.
+//!
+//! A game implements [`Playable`] in its own crate, next to [`Simulation`](samestep_sync::Simulation). The command-line program, the sandbox, the
+//! lab and the WebAssembly check need nothing else of it; `samestep-catalog` lists the games that implement it.
+//!
+//! - [`Setup`] is what a match is set up from, [`Sizes`] the range of sizes of a game that can be of any size.
+//! - [`Bots`] plays all players of a match.
+//! - [`Script`] is what the players of a measured match do, and [`rehearse`] records it from bots.
+//! - [`Cell`] and [`row`] turn colours into lines of a terminal.
+//!
+//! The crate knows no game, no network and no window.
+#![forbid(unsafe_code)]
+
+mod bots;
+mod playable;
+mod script;
+mod terminal;
+
+pub use bots::Bots;
+pub use playable::{Playable, Setup, Sizes};
+pub use script::{Script, rehearse};
+pub use terminal::{Cell, Rgb, row};

@@ -1,0 +1,95 @@
+//! The trait that every game implements.
+
+use samestep_sync::{EntityId, ModelKind, PlayerId, Simulation, Tick};
+
+use crate::script::{Script, rehearse};
+
+/// A game that can be played without a window.
+pub trait Playable: Simulation<Input: Send> + Send {
+    /// The name on the screen; [`Simulation::NAME`] is the one in links and on command lines.
+    const TITLE: &'static str;
+    /// A few words about what kind of game it is.
+    const ABOUT: &'static str;
+    /// The default number of players.
+    const PLAYERS: u16;
+    /// The sizes the game can have; `None` if it has only one.
+    const SIZES: Option<Sizes> = None;
+
+    /// The state of a bot.
+    type Bot: Send + 'static;
+
+    /// Creates the initial state. The error is a sentence that says what is possible.
+    fn begin(setup: &Setup) -> Result<Self, String>;
+
+    /// Creates a bot for one of the players.
+    fn bot(setup: &Setup, player: PlayerId) -> Self::Bot;
+
+    /// Returns the input of a bot that sees this state; `None` leaves its last input in force.
+    fn decide(&self, bot: &mut Self::Bot, tick: Tick) -> Option<Self::Input>;
+
+    /// Whether the game can be played under this model.
+    fn supports(_model: ModelKind) -> bool {
+        true
+    }
+
+    /// Changes the state behind the rules' back, so that a desync can be demonstrated.
+    fn tamper(&mut self);
+
+    /// Draws the state for a terminal in at most that many columns and lines: what `viewer` sees, or everything.
+    fn picture(&self, viewer: Option<PlayerId>, columns: usize, lines: usize) -> Vec<String>;
+
+    /// Appends the position of everything that moves, in units of the game and in ascending order of the ids: corrections are measured with it.
+    fn positions(&self, positions: &mut Vec<(EntityId, (f32, f32))>);
+
+    /// Creates the initial state of a measured match, which may differ from what is pleasant to watch.
+    fn begin_measured(setup: &Setup) -> Result<Self, String> {
+        Self::begin(setup)
+    }
+
+    /// Creates the script of a measured match: inputs that are the same under every model, so that models can be compared.
+    fn script(setup: &Setup) -> Result<Script<Self>, String> {
+        rehearse(setup, Self::decide)
+    }
+
+    /// Creates some state that is about to be replaced, for example by the first one of a replay.
+    fn placeholder() -> Self {
+        Self::begin(&Setup::default_of::<Self>(0)).expect("a game can begin with its defaults")
+    }
+}
+
+/// What a match is set up from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Setup {
+    /// The number of players; their ids are 0, 1, 2 and so on.
+    pub players: u16,
+    /// The size, for games that have [`Playable::SIZES`].
+    pub size: Option<u32>,
+    /// The seed of all randomness: the same seed gives the same initial state.
+    pub seed: u64,
+}
+
+impl Setup {
+    /// The default set-up of a game.
+    pub fn default_of<G: Playable>(seed: u64) -> Setup {
+        Setup {
+            players: G::PLAYERS,
+            size: None,
+            seed,
+        }
+    }
+}
+
+/// The sizes a game can have.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Sizes {
+    /// What is counted, in the plural.
+    pub unit: &'static str,
+    /// The smallest size.
+    pub min: u32,
+    /// The largest size.
+    pub max: u32,
+    /// The size of a match that is watched.
+    pub default: u32,
+    /// The size of a match that keeps a processor busy, for checks of the computation.
+    pub load: u32,
+}
