@@ -470,7 +470,7 @@ mod tests {
             .unwrap_err();
         assert_eq!(
             error.to_string(),
-            "\"ipx\" is no value for transport; valid is udp, tcp"
+            "\"ipx\" is not a value of transport; valid is udp, tcp"
         );
     }
 }

@@ -29,15 +29,15 @@ pub fn table(rows: &[Row], paint: impl Fn(&str, [u8; 3]) -> String) -> String {
     let names = rows.iter().map(|row| row.shown_name().chars().count());
     let width = names.max().unwrap_or(0).max("name".len());
     let mut text = format!(
-        "{:>3}  {:<width$}  {:<7}  {:<8}  {:<8}  {:>9}  {:>9}  {:>9}  {:>6}  {:>8}  {:>8}\n",
+        "{:>3}  {:<width$}  {:<7}  {:<7}  {:<8}  {:>7}  {:>6}  {:>7}  {:>6}  {:>7}  {:>8}\n",
         "id",
         "name",
         "colour",
         "state",
         "route",
         "rtt ms",
-        "jitter ms",
-        "offset ms",
+        "jitter",
+        "offset",
         "loss",
         "sent",
         "received"
@@ -49,7 +49,7 @@ pub fn table(rows: &[Row], paint: impl Fn(&str, [u8; 3]) -> String) -> String {
             .map_or(name.clone(), |colour| paint(&name, colour));
         let or_dash = |value: Option<String>| value.unwrap_or_else(|| "-".into());
         let line = format!(
-            "{:>3}  {name}  {:<7}  {:<8}  {:<8}  {:>9}  {:>9}  {:>9}  {:>6}  {:>8}  {:>8}",
+            "{:>3}  {name}  {:<7}  {:<7}  {:<8}  {:>7}  {:>6}  {:>7}  {:>6}  {:>7}  {:>8}",
             row.id,
             or_dash(row.colour.map(hex)),
             row.state,

@@ -120,7 +120,7 @@ fn the_host_sends_somebody_away() {
     eve.expect("in the room");
     bob.expect("Eve is here");
     bob.enter("/kick Eve");
-    bob.expect("only who opened the room");
+    bob.expect("only the one who opened the room");
     ada.expect("Eve is here");
     ada.enter("/kick Nobody");
     ada.expect("nobody here is called \"Nobody\"");
