@@ -24,7 +24,7 @@
 //!
 //! # To add a game
 //!
-//! Its crate implements [`Playable`](samestep_playable::Playable). Here it is a dependency, a re-export and a line of [`for_each_game`]; the arcade has
+//! Its crate implements [`Playable`]. Here it is a dependency, a re-export and a line of [`for_each_game`]; the arcade has
 //! a file in `src/games/` that draws it, and does not compile without.
 #![forbid(unsafe_code)]
 

@@ -64,7 +64,7 @@ fn length(arguments: &mut impl Iterator<Item = String>) -> Result<Length, String
     })
 }
 
-/// The part of a process of clients in [`play`](super::play): it joins with many clients, plays with each, and prints their counters.
+/// The part of a process of clients in `play`: it joins with many clients, plays with each, and prints their counters.
 pub fn be_clients(arguments: &[String]) -> Result<(), String> {
     let mut arguments = arguments.iter().cloned();
     let host: SocketAddr = next(&mut arguments)?;
