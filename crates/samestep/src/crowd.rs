@@ -15,7 +15,7 @@ use crate::driver::Driver;
 const READ_LIMIT: usize = 8;
 
 /// Runs many machines, each over a transport of its own, on one thread: the rooms of a server, the guests of a load test (the lab's
-/// real rooms run on it, a thousand sockets on one core).
+/// real rooms run on it).
 ///
 /// It waits for all of them at once, so those that are idle cost nothing. Members are known by the index
 /// [`add`](Crowd::add) gave them.
