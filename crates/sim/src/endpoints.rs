@@ -57,8 +57,9 @@ impl EndpointTestbed {
                 false => Duration::from_nanos(rng.next_u64() % 1_000_000_000_000),
             }
         });
-        let start = |_, seed| Application::new(config, seed, None);
-        self.testbed.start(node, start);
+        // A new endpoint has nothing to send yet: it is not driven before something happens to it.
+        self.testbed
+            .place(node, |_, seed| Application::new(config, seed, None));
         node
     }
 

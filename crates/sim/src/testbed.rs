@@ -165,6 +165,12 @@ impl<M: Machine> Testbed<M> {
 
     /// Starts a program at a node, in the place of any that ran there; `make` gets the node's time and a seed.
     pub fn start(&mut self, node: NodeId, make: impl FnOnce(Duration, [u8; 32]) -> M) {
+        self.place(node, make);
+        self.touch(node);
+    }
+
+    /// The same for a machine that has nothing to do yet.
+    pub(crate) fn place(&mut self, node: NodeId, make: impl FnOnce(Duration, [u8; 32]) -> M) {
         let mut seed = [0; 32];
         self.rng.fill(&mut seed);
         self.kill(node);
@@ -172,7 +178,6 @@ impl<M: Machine> Testbed<M> {
         self.packet
             .resize(self.packet.len().max(machine.max_packet()), 0);
         self.nodes[node.index()].machine = Some(machine);
-        self.touch(node);
     }
 
     /// A node's program vanishes without a word, and with it what it had not told yet.
