@@ -14,7 +14,6 @@ use samestep_catalog::evaluation::Evaluation;
 use samestep_sim::NodeId;
 use samestep_sync::{Live, Lockstep, LockstepConfig, Model, Rollback, RollbackConfig, Tick};
 
-use crate::error::LabError;
 use crate::parameters::Case;
 use crate::samples::TimeSeries;
 use crate::stats::Samples;
@@ -42,7 +41,7 @@ pub struct DeterministicConfig {
 
 impl DeterministicConfig {
     /// The match a case describes.
-    pub fn of(case: &Case) -> Result<DeterministicConfig, LabError> {
+    pub fn of(case: &Case) -> Result<DeterministicConfig, String> {
         Ok(DeterministicConfig {
             setup: match_config(case)?,
             entities: case.number("entities") as usize,

@@ -9,75 +9,51 @@ use std::thread;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::error::LabError;
-use crate::experiments as all;
 use crate::parameters::{Case, Key};
 use crate::plan::Published;
 use crate::plot::Plot;
 
-/// Code that measures something under the conditions of a case.
-pub trait Experiment: Sync {
+/// Something that is measured under the conditions of a case.
+pub struct Experiment {
     /// The name plans use.
-    fn name(&self) -> &'static str;
-
-    /// Its parameters.
-    fn keys(&self) -> &'static [Key];
-
+    pub name: &'static str,
+    /// Its parameters, in groups. Cases are in their order.
+    pub keys: &'static [&'static [Key]],
     /// Its metrics.
-    fn metrics(&self) -> &'static [Metric];
-
+    pub metrics: &'static [Metric],
     /// Names of rows that summarise several cases.
-    fn summaries(&self) -> &'static [&'static str] {
-        &[]
-    }
-
+    pub summaries: &'static [&'static str],
     /// The names of its two columns of figures.
-    fn columns(&self) -> [&'static str; 2] {
-        ["theirs", "ours"]
-    }
-
+    pub columns: [&'static str; 2],
     /// True if it can also run over real sockets.
-    fn real(&self) -> bool {
-        false
+    pub real: bool,
+    /// Measures every case of the context.
+    pub run: fn(&RunContext) -> Result<Findings, LabError>,
+}
+
+impl Experiment {
+    /// An experiment in virtual time that compares the published algorithm with ours.
+    pub const fn new(
+        name: &'static str,
+        keys: &'static [&'static [Key]],
+        metrics: &'static [Metric],
+        run: fn(&RunContext) -> Result<Findings, LabError>,
+    ) -> Experiment {
+        Experiment {
+            name,
+            keys,
+            metrics,
+            summaries: &[],
+            columns: ["theirs", "ours"],
+            real: false,
+            run,
+        }
     }
 
-    /// Measures every case of the context.
-    fn run(&self, context: &RunContext) -> Result<Findings, LabError>;
-}
-
-/// Every experiment there is.
-pub fn experiments() -> &'static [&'static dyn Experiment] {
-    &[
-        &all::Delivery,
-        &all::Jitter,
-        &all::LossLatency,
-        &all::Block,
-        &all::Bottleneck,
-        &all::Hostile,
-        &all::Clock,
-        &all::Topology,
-        &all::Join,
-        &all::Churn,
-        &all::Limits,
-        &all::Conditions,
-        &all::Resync,
-        &all::LockstepJoin,
-        &all::Scale,
-        &all::Rollbacks,
-        &all::SnapshotLimits,
-        &all::SnapshotConditions,
-        &all::Bandwidth,
-        &all::Predictions,
-        &all::Hits,
-        &all::Models,
-    ]
-}
-
-/// The experiment of that name.
-pub fn experiment(name: &str) -> Option<&'static dyn Experiment> {
-    experiments()
-        .iter()
-        .copied()
-        .find(|experiment| experiment.name() == name)
+    /// All its parameters, in order.
+    pub fn keys(&self) -> impl Iterator<Item = &'static Key> + Clone + use<> {
+        self.keys.iter().copied().flatten()
+    }
 }
 
 /// A quantity that is measured.
@@ -139,17 +115,47 @@ impl Findings {
     /// Adds a figure.
     pub fn push(
         &mut self,
-        case: &Case,
+        case: &str,
         metric: &'static str,
         theirs: Option<f64>,
         ours: Option<f64>,
     ) {
         self.rows.push(Row {
-            case: case.name.clone(),
+            case: case.into(),
             metric,
             theirs,
             ours,
         });
+    }
+
+    /// Adds the figures of a case, which are in the order of the metrics. A list may be shorter than the metrics are.
+    pub fn add(
+        &mut self,
+        case: &str,
+        metrics: &[Metric],
+        theirs: &[Option<f64>],
+        ours: &[Option<f64>],
+    ) {
+        for (index, metric) in metrics.iter().enumerate() {
+            let [theirs, ours] = [theirs, ours].map(|side| side.get(index).copied().flatten());
+            self.push(case, metric.name, theirs, ours);
+        }
+    }
+
+    /// Removes the rows that have no figure: what the game or the kind of run does not have is left out.
+    pub fn retain_measured(&mut self) {
+        self.rows.retain(|row| row.theirs.or(row.ours).is_some());
+    }
+
+    /// The row of a case and metric.
+    pub fn row(&self, case: &Case, metric: &str) -> Option<&Row> {
+        let mut rows = self.rows.iter();
+        rows.find(|row| row.case == case.name && row.metric == metric)
+    }
+
+    /// Our figure of a case and metric.
+    pub fn ours(&self, case: &Case, metric: &str) -> Option<f64> {
+        self.row(case, metric)?.ours
     }
 }
 
@@ -177,7 +183,7 @@ impl RunContext {
     /// its number alone, so all cases of one repeat see the same randomness and differ only in their parameters.
     pub fn measure<T: Send>(
         &self,
-        measure: impl Fn(&Case, u64) -> Result<T, LabError> + Sync,
+        measure: impl Fn(&Case, u64) -> Result<T, String> + Sync,
     ) -> Result<Vec<(&Case, Vec<T>)>, LabError> {
         let workers = thread::available_parallelism().map_or(1, usize::from);
         self.measure_with(workers, measure)
@@ -187,7 +193,7 @@ impl RunContext {
     pub fn measure_with<T: Send>(
         &self,
         workers: usize,
-        measure: impl Fn(&Case, u64) -> Result<T, LabError> + Sync,
+        measure: impl Fn(&Case, u64) -> Result<T, String> + Sync,
     ) -> Result<Vec<(&Case, Vec<T>)>, LabError> {
         let jobs: Vec<(usize, u64)> = (0..self.cases.len())
             .flat_map(|case| {
@@ -202,11 +208,15 @@ impl RunContext {
                 scope.spawn(|| {
                     while let Some((case, repeat)) = jobs.get(next.fetch_add(1, Ordering::Relaxed))
                     {
-                        let answer = measure(&self.cases[*case], seed_of(self.seed, *repeat));
+                        let (case_of, seed) = (&self.cases[*case], seed_of(self.seed, *repeat));
+                        let answer = measure(case_of, seed).map_err(|why| LabError::Measurement {
+                            case: case_of.name.clone(),
+                            why: format!("{why} (this repeat's seed is {seed})"),
+                        });
                         let failed = answer.is_err();
                         let mut done = done.lock().expect("no worker panics with the lock");
                         done.push(((*case, *repeat), answer));
-                        bar.set_message(self.cases[*case].name.clone());
+                        bar.set_message(case_of.name.clone());
                         bar.inc(1);
                         if failed {
                             next.store(jobs.len(), Ordering::Relaxed);
@@ -294,6 +304,7 @@ impl Csv {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::experiments::EXPERIMENTS;
     use crate::plan::{Plan, Variant};
 
     fn context() -> RunContext {
@@ -342,12 +353,7 @@ mod tests {
 
     #[test]
     fn a_failing_case_fails_the_run() {
-        let failing = |case: &Case, _| -> Result<(), _> {
-            Err(LabError::Measurement {
-                case: case.name.clone(),
-                why: "no connection".into(),
-            })
-        };
+        let failing = |_: &Case, _| Err::<(), _>("no connection".into());
         assert!(
             context()
                 .measure(failing)
@@ -360,20 +366,17 @@ mod tests {
 
     #[test]
     fn names_are_unique_and_stable_in_form() {
-        for experiment in experiments() {
-            let mut names: Vec<_> = experiment
-                .metrics()
-                .iter()
-                .map(|metric| metric.name)
-                .collect();
+        for experiment in EXPERIMENTS {
+            let metrics = experiment.metrics.iter();
+            let mut names: Vec<_> = metrics.map(|metric| metric.name).collect();
             names.sort();
             names.dedup();
-            assert_eq!(names.len(), experiment.metrics().len());
+            assert_eq!(names.len(), experiment.metrics.len());
             assert!(names.iter().all(|name| {
                 name.chars()
                     .all(|c| c.is_ascii_lowercase() || c == '_' || c.is_ascii_digit())
             }));
-            assert!(experiment.keys().iter().any(|key| key.name == "repeats"));
+            assert!(experiment.keys().any(|key| key.name == "repeats"));
         }
     }
 }

@@ -17,30 +17,30 @@ mod rollback;
 mod snapshot;
 mod topology;
 
-pub use block::Block;
-pub use bottleneck::Bottleneck;
-pub use churn::Churn;
-pub use clock::Clock;
-pub use delivery::Delivery;
-pub use hits::Hits;
-pub use hostile::Hostile;
-pub use jitter::Jitter;
-pub use join::Join;
-pub use lockstep::{Conditions, Limits, LockstepJoin, Resync, Scale};
-pub use loss_latency::LossLatency;
-pub use models::Models;
-pub use prediction::Predictions;
-pub use rollback::Rollbacks;
-pub use snapshot::{Bandwidth, SnapshotConditions, SnapshotLimits};
-pub use topology::Topology;
+use crate::experiment::Experiment;
 
-use crate::error::LabError;
-use crate::parameters::Case;
-
-/// Names the case in an error of a measurement.
-fn in_case(case: &Case) -> impl Fn(String) -> LabError + '_ {
-    |why| LabError::Measurement {
-        case: case.name.clone(),
-        why,
-    }
-}
+/// Every experiment there is.
+pub static EXPERIMENTS: [&Experiment; 22] = [
+    &delivery::EXPERIMENT,
+    &jitter::EXPERIMENT,
+    &loss_latency::EXPERIMENT,
+    &block::EXPERIMENT,
+    &bottleneck::EXPERIMENT,
+    &hostile::EXPERIMENT,
+    &clock::EXPERIMENT,
+    &topology::EXPERIMENT,
+    &join::EXPERIMENT,
+    &churn::EXPERIMENT,
+    &lockstep::limits::EXPERIMENT,
+    &lockstep::conditions::EXPERIMENT,
+    &lockstep::resync::EXPERIMENT,
+    &lockstep::join::EXPERIMENT,
+    &lockstep::scale::EXPERIMENT,
+    &rollback::EXPERIMENT,
+    &snapshot::limits::EXPERIMENT,
+    &snapshot::conditions::EXPERIMENT,
+    &snapshot::bandwidth::EXPERIMENT,
+    &prediction::EXPERIMENT,
+    &hits::EXPERIMENT,
+    &models::EXPERIMENT,
+];

@@ -231,13 +231,13 @@ mod tests {
 
     /// Whether a plan has, or may have, a figure.
     fn check(plan: &Plan, real: bool, figure: &Figure) -> Result<(), String> {
-        let metrics = plan.experiment.metrics();
+        let metrics = plan.experiment.metrics;
         if !metrics.iter().any(|metric| metric.name == figure.metric) {
             return Err(format!("{} has no metric {}", plan.name, figure.metric));
         }
         let cases = plan.cases(Variant { quick: false, real }, &[]).unwrap();
         let names = cases.iter().map(|case| case.name.as_str());
-        let mut names = names.chain(plan.experiment.summaries().iter().copied());
+        let mut names = names.chain(plan.experiment.summaries.iter().copied());
         if !names.any(|name| matches(&figure.case, name)) {
             return Err(format!("{} has no case {}", plan.name, figure.case));
         }

@@ -2,8 +2,7 @@
 
 use samestep_netem::{Distribution, Path, Profile};
 
-use crate::error::LabError;
-use crate::parameters::{Case, Domain, Key, Value};
+use crate::parameters::{Case, Domain, Key, Value, unless};
 
 /// A named profile instead of single settings.
 pub const PROFILE: Key = Key::text(
@@ -53,10 +52,7 @@ pub const BURST_MS: Key = Key::number(
     Domain::Number(0.0, 60_000.0),
     "mean length of a burst of loss, in ms; 0 for independent losses",
 )
-.labelled(|value| match value {
-    Value::Number(0.0) => None,
-    value => Some(format!("burst{value}ms")),
-});
+.labelled(|value| unless(0.0, value, |ms| format!("burst{ms}ms")));
 
 /// Share of datagrams delivered twice.
 pub const DUPLICATE: Key = Key::number(
@@ -120,6 +116,11 @@ pub fn percent_label(value: &Value) -> Option<String> {
     }
 }
 
+/// Labels a share as a percentage, unless it is 0.
+pub fn some_percent_label(value: &Value) -> Option<String> {
+    percent_label(value).filter(|label| label != "0%")
+}
+
 /// Labels jitter, always.
 pub fn jitter_label(value: &Value) -> Option<String> {
     Some(format!("jitter{value}ms"))
@@ -130,23 +131,38 @@ pub fn some_jitter_label(value: &Value) -> Option<String> {
     jitter_label(value).filter(|_| *value != Value::Number(0.0))
 }
 
-/// The delay of a bad network, in the published scheme: `delay200`.
-pub const BAD_LATENCY_MS: Key = LATENCY_MS.labelled(|value| match value {
-    Value::Number(ms) if *ms >= 1.0 => Some(format!("delay{ms}")),
-    _ => None,
-});
+/// Delay, jitter and loss of a link whose loss is in every case's name.
+pub const WITH_LOSS: &[Key] = &[
+    LATENCY_MS,
+    JITTER_MS.labelled(some_jitter_label),
+    JITTER,
+    LOSS.labelled(percent_label),
+];
 
-/// Its jitter: `jitter100`.
-pub const BAD_JITTER_MS: Key = JITTER_MS.labelled(|value| match value {
-    Value::Number(ms) if *ms > 0.0 => Some(format!("jitter{ms}")),
-    _ => None,
-});
+/// Delay, jitter and loss of a link that is good unless its name says otherwise.
+pub const USUALLY_GOOD: &[Key] = &[
+    LATENCY_MS,
+    JITTER_MS.labelled(some_jitter_label),
+    JITTER,
+    LOSS.labelled(some_percent_label),
+];
 
-/// Its loss: `loss10`.
-pub const BAD_LOSS: Key = LOSS.labelled(|value| match value {
-    Value::Number(share) if *share > 0.0 => Some(format!("loss{}", (share * 1e8).round() / 1e6)),
-    _ => None,
-});
+/// Delay, jitter and loss of a bad network, named as in the published scheme: `delay200`, `jitter100`, `loss10`.
+pub const BAD: &[Key] = &[
+    LATENCY_MS.labelled(|value| match value {
+        Value::Number(ms) if *ms >= 1.0 => Some(format!("delay{ms}")),
+        _ => None,
+    }),
+    JITTER_MS.labelled(|value| unless(0.0, value, |ms| format!("jitter{ms}"))),
+    JITTER,
+    LOSS.labelled(|value| {
+        let percent = some_percent_label(value)?;
+        Some(format!("loss{}", percent.trim_end_matches('%')))
+    }),
+];
+
+/// What else can happen on a link.
+pub const FURTHER: &[Key] = &[BURST_MS, DUPLICATE, REORDER, RATE_KBPS, QUEUE_MS];
 
 /// What the published scheme appends to the name of a case with a bad network: `delay200-loss10`.
 pub fn bad_suffix(case: &Case) -> String {
@@ -172,15 +188,12 @@ fn distributions() -> Vec<&'static str> {
 }
 
 /// The path a case describes: its profile, changed by the link keys the case has.
-pub fn path(case: &Case) -> Result<Path, LabError> {
+pub fn path(case: &Case) -> Result<Path, String> {
     let mut path = Path::default();
     let mut set = |key: &Key, value: &Value| {
         let name = key.name.trim_start_matches("link.");
         path.set(name, &value.to_string())
-            .map_err(|error| LabError::Measurement {
-                case: case.name.clone(),
-                why: error.to_string(),
-            })
+            .map_err(|error| error.to_string())
     };
     // The profile first: it replaces everything before it.
     for key in [

@@ -175,6 +175,11 @@ pub fn plain(value: &Value) -> Option<String> {
     Some(value.to_string())
 }
 
+/// Names a number unless it is the one that goes without saying.
+pub fn unless(number: f64, value: &Value, name: impl Fn(&Value) -> String) -> Option<String> {
+    (*value != Value::Number(number)).then(|| name(value))
+}
+
 /// The layer a value comes from; later ones override earlier ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Source {
@@ -259,7 +264,10 @@ pub struct Layers {
 }
 
 /// Every case of the plan, in the order of the keys, each only once.
-pub fn cases(keys: &[Key], layers: &Layers) -> Result<Vec<Case>, String> {
+pub fn cases<'a>(
+    keys: impl Iterator<Item = &'a Key> + Clone,
+    layers: &Layers,
+) -> Result<Vec<Case>, String> {
     let whole = [Choices::new()];
     let matrices = if layers.matrices.is_empty() {
         &whole[..]
@@ -269,7 +277,7 @@ pub fn cases(keys: &[Key], layers: &Layers) -> Result<Vec<Case>, String> {
     let mut all: Vec<Case> = Vec::new();
     for matrix in matrices {
         let dimensions: Vec<(&Key, Source, Vec<Value>)> = keys
-            .iter()
+            .clone()
             .map(|key| dimension(key, layers, matrix))
             .collect();
         let count = dimensions
@@ -374,7 +382,7 @@ mod tests {
     }
 
     fn names(layers: &Layers) -> Vec<String> {
-        cases(&keys(), layers)
+        cases(keys().iter(), layers)
             .unwrap()
             .into_iter()
             .map(|case| case.name)
@@ -444,7 +452,7 @@ mod tests {
         ];
         assert!(
             cases(
-                &keys(),
+                keys().iter(),
                 &Layers {
                     matrices,
                     ..Layers::default()

@@ -6,7 +6,8 @@ use std::path::Path;
 use serde::Deserialize;
 
 use crate::error::LabError;
-use crate::experiment::{Experiment, experiment, experiments};
+use crate::experiment::Experiment;
+use crate::experiments::EXPERIMENTS;
 use crate::parameters::{Case, Choices, Key, Layers, Value, cases};
 
 macro_rules! plans {
@@ -52,7 +53,7 @@ pub struct Plan {
     /// What is done and what the cases mean.
     pub description: String,
     /// The code that measures.
-    pub experiment: &'static dyn Experiment,
+    pub experiment: &'static Experiment,
     /// Figures of the source document.
     pub published: Vec<Published>,
     /// What has to hold, whatever the seed.
@@ -210,15 +211,17 @@ impl Plan {
             why,
         };
         let file: PlanFile = toml::from_str(text).map_err(|error| bad(error.to_string()))?;
-        let experiment = experiment(&file.experiment).ok_or_else(|| {
-            let known: Vec<_> = experiments().iter().map(|e| e.name()).collect();
+        let mut experiments = EXPERIMENTS.into_iter();
+        let experiment = experiments.find(|experiment| experiment.name == file.experiment);
+        let experiment = experiment.ok_or_else(|| {
+            let known = EXPERIMENTS.map(|experiment| experiment.name);
             bad(format!(
                 "there is no experiment \"{}\"; the experiments are {}",
                 file.experiment,
                 known.join(", ")
             ))
         })?;
-        let choices = |table: &toml::Table| choices(experiment.keys(), origin, table);
+        let choices = |table: &toml::Table| choices(experiment, origin, table);
         let layers = Layers {
             plan: choices(&file.parameters)?,
             matrices: file.matrix.iter().map(choices).collect::<Result<_, _>>()?,
@@ -255,7 +258,7 @@ impl Plan {
             layers.real.clear();
         }
         for (name, text) in sets {
-            let key = self.key(name)?;
+            let key = key_of(self.experiment, &self.name, name)?;
             let values = text
                 .split(',')
                 .map(|text| key.domain.parse(name, text))
@@ -285,19 +288,8 @@ impl Plan {
         Ok(values)
     }
 
-    fn key(&self, name: &str) -> Result<&'static Key, LabError> {
-        let keys = self.experiment.keys();
-        keys.iter()
-            .find(|key| key.name == name)
-            .ok_or_else(|| LabError::UnknownKey {
-                plan: self.name.clone(),
-                key: name.into(),
-                known: keys.iter().map(|key| key.name).collect(),
-            })
-    }
-
     fn check_metrics(&self) -> Result<(), String> {
-        let metrics = self.experiment.metrics();
+        let metrics = self.experiment.metrics;
         let published = self.published.iter().map(|figure| &figure.metric);
         let expected = self
             .expectations
@@ -316,20 +308,22 @@ impl Plan {
     }
 }
 
+fn key_of(experiment: &Experiment, plan: &str, name: &str) -> Result<&'static Key, LabError> {
+    let found = experiment.keys().find(|key| key.name == name);
+    found.ok_or_else(|| LabError::UnknownKey {
+        plan: plan.into(),
+        key: name.into(),
+        known: experiment.keys().map(|key| key.name).collect(),
+    })
+}
+
 /// Reads `key = value` and `key = [values]`, with dotted keys as TOML nests them.
-fn choices(keys: &'static [Key], plan: &str, table: &toml::Table) -> Result<Choices, LabError> {
+fn choices(experiment: &Experiment, plan: &str, table: &toml::Table) -> Result<Choices, LabError> {
     let mut flat = BTreeMap::new();
     flatten("", table, &mut flat);
     let mut choices = Choices::new();
     for (name, value) in flat {
-        let key = keys
-            .iter()
-            .find(|key| key.name == name)
-            .ok_or_else(|| LabError::UnknownKey {
-                plan: plan.into(),
-                key: name.clone(),
-                known: keys.iter().map(|key| key.name).collect(),
-            })?;
+        let key = key_of(experiment, plan, &name)?;
         let values = match value {
             toml::Value::Array(values) => values
                 .iter()
@@ -412,7 +406,7 @@ mod tests {
             let known = |case: &String, quick: bool, real: bool| {
                 let cases = plan.cases(Variant { quick, real }, &[]).unwrap();
                 cases.iter().any(|known| known.name == *case)
-                    || plan.experiment.summaries().contains(&case.as_str())
+                    || plan.experiment.summaries.contains(&case.as_str())
             };
             for Published { case, .. } in &plan.published {
                 assert!(known(case, false, false), "{}: no {case}", plan.name);
@@ -422,7 +416,7 @@ mod tests {
             } in &plan.expectations
             {
                 assert!(known(case, false, *real), "{}: no {case}", plan.name);
-                assert!(!real || plan.experiment.real());
+                assert!(!real || plan.experiment.real);
                 assert!(
                     *real || *whole || known(case, true, false),
                     "{}: the short variant has no case {case}: give it one or mark the expectation whole = true",

@@ -34,9 +34,9 @@ pub struct Plot {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Data {
     /// A line per series: its name and its points.
-    Lines(Vec<(String, Vec<(f64, f64)>)>),
+    Lines(Vec<Line>),
     /// The same in steps: a value holds until the next point.
-    Steps(Vec<(String, Vec<(f64, f64)>)>),
+    Steps(Vec<Line>),
     /// Groups of bars: the names of the groups, and per series its name and a height per group.
     Bars(Vec<String>, Vec<(String, Vec<Option<f64>>)>),
     /// Cells coloured by a value: the value's unit, and the grids.
@@ -48,7 +48,43 @@ pub(crate) const STYLE: &str = include_str!("plot/plot.css");
 const WIDTH: f64 = 900.0;
 const HEIGHT: f64 = 400.0;
 
+/// A line or a series of steps: its name and its points.
+pub type Line = (String, Vec<(f64, f64)>);
+
 impl Plot {
+    /// A plot with these names of its axes and a linear vertical axis.
+    pub fn new(
+        name: impl Into<String>,
+        title: impl Into<String>,
+        [x, y]: [&str; 2],
+        data: Data,
+    ) -> Plot {
+        Plot {
+            name: name.into(),
+            title: title.into(),
+            x: x.into(),
+            y: y.into(),
+            log_y: false,
+            data,
+        }
+    }
+
+    /// The same with a logarithmic vertical axis.
+    pub fn log_y(self) -> Plot {
+        Plot {
+            log_y: true,
+            ..self
+        }
+    }
+
+    /// Whether there is a line to draw: a run of a few cases has single points at most.
+    pub fn has_lines(&self) -> bool {
+        match &self.data {
+            Data::Lines(lines) => lines.iter().any(|(_, points)| points.len() > 1),
+            _ => true,
+        }
+    }
+
     /// The drawing as SVG text that stands alone. The ground stays transparent, the text uses the reader's fonts.
     pub fn svg(&self) -> Result<String, LabError> {
         Ok(self.drawn().finish(&self.title, Some(STYLE)))
@@ -66,6 +102,14 @@ impl Plot {
             Data::Bars(groups, series) => bars::draw(self, groups, series),
             Data::Overview(unit, overview) => overview.draw(self, unit),
         }
+    }
+}
+
+/// Adds a point to the line of that name, which begins with it if there is none yet.
+pub fn add_point(lines: &mut Vec<Line>, name: String, point: (f64, f64)) {
+    match lines.iter_mut().find(|(known, _)| *known == name) {
+        Some((_, points)) => points.push(point),
+        None => lines.push((name, vec![point])),
     }
 }
 

@@ -47,7 +47,7 @@ impl Default for RunOptions {
 pub fn run(plan: &Plan, options: &RunOptions) -> Result<RunResult, LabError> {
     let started = Instant::now();
     let experiment = plan.experiment;
-    if options.real && !experiment.real() {
+    if options.real && !experiment.real {
         return Err(LabError::Unsupported(format!(
             "plan {} runs in virtual time only: leave out --real",
             plan.name
@@ -70,7 +70,7 @@ pub fn run(plan: &Plan, options: &RunOptions) -> Result<RunResult, LabError> {
         out: directory.clone(),
         progress: options.progress,
     };
-    let findings = experiment.run(&context)?;
+    let findings = (experiment.run)(&context)?;
     let rows = figures(plan, findings.rows, options.real)?;
     let judge = Judge {
         plan,
@@ -86,7 +86,7 @@ pub fn run(plan: &Plan, options: &RunOptions) -> Result<RunResult, LabError> {
         changed,
         conditions,
         varied,
-        columns: experiment.columns(),
+        columns: experiment.columns,
         rows,
         expectations,
         plots: findings.plots,
@@ -101,7 +101,7 @@ pub fn run(plan: &Plan, options: &RunOptions) -> Result<RunResult, LabError> {
 
 /// The figures with their units and the published figures.
 fn figures(plan: &Plan, rows: Vec<Row>, real: bool) -> Result<Vec<ResultRow>, LabError> {
-    let metrics = plan.experiment.metrics();
+    let metrics = plan.experiment.metrics;
     let figure = |row: Row| {
         let metric = metrics.iter().find(|metric| metric.name == row.metric);
         let metric = metric.ok_or_else(|| LabError::BadPlan {
@@ -239,7 +239,7 @@ fn changes(plan: &Plan, options: &RunOptions, cases: &[Case]) -> Result<Vec<Stri
 type Settings = Vec<(String, String)>;
 
 /// The settings that all cases share, and those that vary. A link setting that a profile replaces in every case is neither.
-fn conditions(keys: &[Key], cases: &[Case]) -> (Settings, Settings) {
+fn conditions<'a>(keys: impl Iterator<Item = &'a Key>, cases: &[Case]) -> (Settings, Settings) {
     let (mut common, mut varied) = (Settings::new(), Settings::new());
     for key in keys {
         let mut values: Vec<String> = Vec::new();

@@ -8,7 +8,9 @@ use samestep_session::Session;
 
 use crate::error::LabError;
 use crate::experiment::RunContext;
+use crate::parameters::Case;
 use crate::stats::Samples;
+use crate::testmatch::network_name;
 
 /// The counters of a client since it began.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -202,11 +204,13 @@ impl TimeSeries {
 }
 
 /// The name their scheme gives to a configuration of deterministic lockstep (dl) or snapshots (sl): `dl-lan-p40-e16000`.
-pub fn name(method: &str, network: &str, players: f64, entities: f64, suffix: &str) -> String {
+pub fn name(method: &str, case: &Case, suffix: &str) -> String {
+    let (players, entities) = (case.number("players"), case.number("entities"));
     let suffix = match suffix {
         "" => String::new(),
         suffix => format!("-{suffix}"),
     };
+    let network = network_name(case);
     format!("{method}-{network}-p{players}-e{entities}{suffix}")
 }
 
@@ -239,11 +243,16 @@ mod tests {
 
     #[test]
     fn files_are_named_and_headed_as_theirs() {
-        assert_eq!(name("dl", "lan", 40.0, 16_000.0, ""), "dl-lan-p40-e16000");
-        assert_eq!(
-            name("dl", "lan", 10.0, 1024.0, "loss10"),
-            "dl-lan-p10-e1024-loss10"
-        );
+        let sets = [
+            ("link.profile", "none"),
+            ("players", "40"),
+            ("entities", "16000"),
+        ];
+        let sets = sets.map(|(key, value)| (key.to_string(), value.to_string()));
+        let plan = crate::plan::Plan::find("lockstep-limits").unwrap();
+        let case = plan.cases(Default::default(), &sets).unwrap().remove(0);
+        assert_eq!(name("dl", &case, ""), "dl-lan-p40-e16000");
+        assert_eq!(name("dl", &case, "loss10"), "dl-lan-p40-e16000-loss10");
         let context = RunContext {
             seed: 1,
             quick: false,

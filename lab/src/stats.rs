@@ -1,5 +1,7 @@
 //! Statistics of a list of measurements: mean, spread, percentiles.
 
+use std::borrow::Borrow;
+
 /// Measurements of one quantity, all in the same unit.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Samples {
@@ -20,6 +22,15 @@ impl Samples {
     /// Adds every measurement of another list: repeats of one case are judged together.
     pub fn append(&mut self, other: &Samples) {
         self.values.extend_from_slice(&other.values);
+    }
+
+    /// The measurements of several lists, in their order.
+    pub fn together<S: Borrow<Samples>>(lists: impl IntoIterator<Item = S>) -> Samples {
+        let mut all = Samples::new();
+        for list in lists {
+            all.append(list.borrow());
+        }
+        all
     }
 
     /// How many measurements there are.

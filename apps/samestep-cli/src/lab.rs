@@ -110,10 +110,10 @@ fn list(keys: bool) -> Result<ExitCode, Box<dyn Error>> {
             continue;
         }
         text += "  metrics\n";
-        for metric in plan.experiment.metrics() {
+        for metric in plan.experiment.metrics {
             text += &format!("    {:<20}{:<6}{}\n", metric.name, metric.unit, metric.what);
         }
-        text += if plan.experiment.real() {
+        text += if plan.experiment.real {
             "  keys (virtual time and --real)\n"
         } else {
             "  keys (virtual time only)\n"

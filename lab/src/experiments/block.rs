@@ -5,7 +5,6 @@ use std::time::Duration;
 use samestep_proto::{ChannelConfig, ChannelId, Delivery};
 use samestep_sim::Wake;
 
-use super::in_case;
 use crate::error::LabError;
 use crate::experiment::{Experiment, Findings, Metric, RunContext};
 use crate::link::{self, jitter_label, percent_label};
@@ -16,44 +15,44 @@ use crate::stats::Samples;
 use crate::stream::{Stream, StreamConfig};
 
 /// A block on a reliable channel while an unreliable stream runs in the same direction.
-pub struct Block;
+pub static EXPERIMENT: Experiment = Experiment::new("block", KEYS, METRICS, run);
 
-const KEYS: &[Key] = &[
-    link::PROFILE,
-    link::LATENCY_MS,
-    link::JITTER_MS.labelled(jitter_label),
-    link::JITTER,
-    link::LOSS.labelled(|value| percent_label(value).filter(|label| label != "2%")),
-    link::BURST_MS,
-    link::DUPLICATE,
-    link::REORDER,
-    link::RATE_KBPS,
-    link::QUEUE_MS,
-    Key::number(
-        "block_mib",
-        16.0,
-        Domain::Number(0.001, 32.0),
-        "size of the block, in MiB",
-    ),
-    Key::number(
-        "rate_hz",
-        60.0,
-        Domain::Number(1.0, 10_000.0),
-        "messages of the stream per second",
-    ),
-    Key::number(
-        "message_bytes",
-        100.0,
-        Domain::Whole(32, 1_000),
-        "size of a message of the stream",
-    ),
-    Key::number(
-        "seconds",
-        10.0,
-        Domain::Number(1.0, 1_000.0),
-        "how long the stream runs alone first, in s",
-    ),
-    link::REPEATS,
+const KEYS: &[&[Key]] = &[
+    &[
+        link::PROFILE,
+        link::LATENCY_MS,
+        link::JITTER_MS.labelled(jitter_label),
+        link::JITTER,
+        link::LOSS.labelled(|value| percent_label(value).filter(|label| label != "2%")),
+    ],
+    link::FURTHER,
+    &[
+        Key::number(
+            "block_mib",
+            16.0,
+            Domain::Number(0.001, 32.0),
+            "size of the block, in MiB",
+        ),
+        Key::number(
+            "rate_hz",
+            60.0,
+            Domain::Number(1.0, 10_000.0),
+            "messages of the stream per second",
+        ),
+        Key::number(
+            "message_bytes",
+            100.0,
+            Domain::Whole(32, 1_000),
+            "size of a message of the stream",
+        ),
+        Key::number(
+            "seconds",
+            10.0,
+            Domain::Number(1.0, 1_000.0),
+            "how long the stream runs alone first, in s",
+        ),
+        link::REPEATS,
+    ],
 ];
 
 const METRICS: &[Metric] = &[
@@ -93,62 +92,38 @@ struct Measured {
 const STREAM: ChannelId = ChannelId(0);
 const BLOCK: ChannelId = ChannelId(1);
 
-impl Experiment for Block {
-    fn name(&self) -> &'static str {
-        "block"
+fn run(context: &RunContext) -> Result<Findings, LabError> {
+    let measured = context.measure(virtual_time)?;
+    let mut findings = Findings::default();
+    let mut lines = Vec::new();
+    for (case, repeats) in &measured {
+        let times: Samples = repeats
+            .iter()
+            .map(|repeat| repeat.block.as_secs_f64())
+            .collect();
+        let p99 = |of: fn(&Measured) -> &Samples| {
+            let all = Samples::together(repeats.iter().map(of));
+            all.sorted().percentile(99.0)
+        };
+        let (idle, busy) = (p99(|m| &m.idle), p99(|m| &m.busy));
+        let bytes: u64 = repeats.iter().map(|repeat| repeat.wire_bytes).sum();
+        let ratio = bytes as f64 / (case.number("block_mib") * 1_048_576.0 * repeats.len() as f64);
+        let added = idle.zip(busy).map(|(idle, busy)| busy - idle);
+        let figures = [times.max(), times.mean(), idle, busy, added, Some(ratio)];
+        findings.add(&case.name, METRICS, &[], &figures);
+        lines.push((case.name.clone(), repeats[0].trace.clone()));
     }
-
-    fn keys(&self) -> &'static [Key] {
-        KEYS
-    }
-
-    fn metrics(&self) -> &'static [Metric] {
-        METRICS
-    }
-
-    fn run(&self, context: &RunContext) -> Result<Findings, LabError> {
-        let measured =
-            context.measure(|case, seed| virtual_time(case, seed).map_err(in_case(case)))?;
-        let mut findings = Findings::default();
-        let mut lines = Vec::new();
-        for (case, repeats) in &measured {
-            let times: Samples = repeats
-                .iter()
-                .map(|repeat| repeat.block.as_secs_f64())
-                .collect();
-            let (mut idle, mut busy) = (Samples::new(), Samples::new());
-            for repeat in repeats {
-                idle.append(&repeat.idle);
-                busy.append(&repeat.busy);
-            }
-            let (idle, busy) = (
-                idle.sorted().percentile(99.0),
-                busy.sorted().percentile(99.0),
-            );
-            let bytes: u64 = repeats.iter().map(|repeat| repeat.wire_bytes).sum();
-            let ratio =
-                bytes as f64 / (case.number("block_mib") * 1_048_576.0 * repeats.len() as f64);
-            let added = idle.zip(busy).map(|(idle, busy)| busy - idle);
-            let figures = [times.max(), times.mean(), idle, busy, added, Some(ratio)];
-            for (metric, ours) in METRICS.iter().zip(figures) {
-                findings.push(case, metric.name, None, ours);
-            }
-            lines.push((case.name.clone(), repeats[0].trace.clone()));
-        }
-        findings.plots.push(Plot {
-            name: "stream".into(),
-            title: "Latency of a small stream while a large block passes beside it".into(),
-            x: "seconds since the block was sent".into(),
-            y: "ms".into(),
-            log_y: false,
-            data: Data::Lines(lines),
-        });
-        Ok(findings)
-    }
+    findings.plots.push(Plot::new(
+        "stream",
+        "Latency of a small stream while a large block passes beside it",
+        ["seconds since the block was sent", "ms"],
+        Data::Lines(lines),
+    ));
+    Ok(findings)
 }
 
 fn virtual_time(case: &Case, seed: u64) -> Result<Measured, String> {
-    let path = link::path(case).map_err(|error| error.to_string())?;
+    let path = link::path(case)?;
     // The game's own traffic goes first: a block is background.
     let channels = [
         ChannelConfig::new(Delivery::Unreliable),

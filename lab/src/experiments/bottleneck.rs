@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use samestep_proto::{ChannelConfig, ChannelId, Delivery};
 
-use super::in_case;
 use crate::error::LabError;
 use crate::experiment::{Experiment, Findings, Metric, RunContext};
 use crate::link::{self, jitter_label, percent_label};
@@ -15,36 +14,36 @@ use crate::stats::Samples;
 use crate::stream::{Stream, StreamConfig};
 
 /// Unreliable messages at twice the rate of the link, in front of a long queue.
-pub struct Bottleneck;
+pub static EXPERIMENT: Experiment = Experiment::new("bottleneck", KEYS, METRICS, run);
 
-const KEYS: &[Key] = &[
-    link::PROFILE,
-    link::LATENCY_MS.labelled(|value| match value {
-        Value::Number(ms) => Some(format!("rtt{}ms", 2.0 * ms)),
-        Value::Text(_) => None,
-    }),
-    link::JITTER_MS.labelled(jitter_label),
-    link::JITTER,
-    link::LOSS.labelled(percent_label),
-    link::BURST_MS,
-    link::DUPLICATE,
-    link::REORDER,
-    link::RATE_KBPS,
-    link::QUEUE_MS,
-    Key::number(
-        "offered_kbps",
-        2_000.0,
-        Domain::Number(1.0, 1e6),
-        "message bytes offered, in kbit/s",
-    ),
-    Key::number(
-        "message_bytes",
-        1_000.0,
-        Domain::Whole(32, 60_000),
-        "size of a message",
-    ),
-    link::SECONDS,
-    link::REPEATS,
+const KEYS: &[&[Key]] = &[
+    &[
+        link::PROFILE,
+        link::LATENCY_MS.labelled(|value| match value {
+            Value::Number(ms) => Some(format!("rtt{}ms", 2.0 * ms)),
+            Value::Text(_) => None,
+        }),
+        link::JITTER_MS.labelled(jitter_label),
+        link::JITTER,
+        link::LOSS.labelled(percent_label),
+    ],
+    link::FURTHER,
+    &[
+        Key::number(
+            "offered_kbps",
+            2_000.0,
+            Domain::Number(1.0, 1e6),
+            "message bytes offered, in kbit/s",
+        ),
+        Key::number(
+            "message_bytes",
+            1_000.0,
+            Domain::Whole(32, 60_000),
+            "size of a message",
+        ),
+        link::SECONDS,
+        link::REPEATS,
+    ],
 ];
 
 const METRICS: &[Metric] = &[
@@ -85,68 +84,45 @@ struct Measured {
     trace: Vec<(f64, f64)>,
 }
 
-impl Experiment for Bottleneck {
-    fn name(&self) -> &'static str {
-        "bottleneck"
+fn run(context: &RunContext) -> Result<Findings, LabError> {
+    let measured = context.measure(virtual_time)?;
+    let mut findings = Findings::default();
+    let mut lines = Vec::new();
+    for (case, repeats) in &measured {
+        let sum = |of: fn(&Measured) -> f64| repeats.iter().map(of).sum::<f64>();
+        let all = |of: fn(&Measured) -> &Samples| Samples::together(repeats.iter().map(of));
+        let (queued, latencies) = (all(|m| &m.queued_ms), all(|m| &m.latencies_ms));
+        let capacity = sum(|repeat| repeat.capacity_bytes);
+        let figures = [
+            Some(100.0 * sum(|repeat| repeat.good_bytes) / capacity),
+            Some(100.0 * sum(|repeat| repeat.used_bytes) / capacity),
+            queued.sorted().percentile(95.0),
+            queued.max(),
+            Some(
+                100.0 * sum(|repeat| repeat.dropped as f64) / sum(|repeat| repeat.datagrams as f64),
+            ),
+            latencies.sorted().percentile(95.0),
+        ];
+        findings.add(&case.name, METRICS, &[], &figures);
+        lines.push((case.name.clone(), repeats[0].trace.clone()));
     }
-
-    fn keys(&self) -> &'static [Key] {
-        KEYS
-    }
-
-    fn metrics(&self) -> &'static [Metric] {
-        METRICS
-    }
-
-    fn run(&self, context: &RunContext) -> Result<Findings, LabError> {
-        let measured =
-            context.measure(|case, seed| virtual_time(case, seed).map_err(in_case(case)))?;
-        let mut findings = Findings::default();
-        let mut lines = Vec::new();
-        for (case, repeats) in &measured {
-            let sum = |of: fn(&Measured) -> f64| repeats.iter().map(of).sum::<f64>();
-            let (mut queued, mut latencies) = (Samples::new(), Samples::new());
-            for repeat in repeats {
-                queued.append(&repeat.queued_ms);
-                latencies.append(&repeat.latencies_ms);
-            }
-            let capacity = sum(|repeat| repeat.capacity_bytes);
-            let figures = [
-                Some(100.0 * sum(|repeat| repeat.good_bytes) / capacity),
-                Some(100.0 * sum(|repeat| repeat.used_bytes) / capacity),
-                queued.sorted().percentile(95.0),
-                queued.max(),
-                Some(
-                    100.0 * sum(|repeat| repeat.dropped as f64)
-                        / sum(|repeat| repeat.datagrams as f64),
-                ),
-                latencies.sorted().percentile(95.0),
-            ];
-            for (metric, ours) in METRICS.iter().zip(figures) {
-                findings.push(case, metric.name, None, ours);
-            }
-            lines.push((case.name.clone(), repeats[0].trace.clone()));
-        }
-        // The corners of the matrix: all cases in one plot would hide each other.
-        let last = lines.len().saturating_sub(1);
-        let shown = lines
-            .into_iter()
-            .enumerate()
-            .filter(|(index, _)| *index == 0 || *index == last);
-        findings.plots.push(Plot {
-            name: "queue".into(),
-            title: "Time in the queue of a link that is offered twice what it carries".into(),
-            x: "seconds".into(),
-            y: "ms".into(),
-            log_y: false,
-            data: Data::Lines(shown.map(|(_, line)| line).collect()),
-        });
-        Ok(findings)
-    }
+    // The corners of the matrix: all cases in one plot would hide each other.
+    let last = lines.len().saturating_sub(1);
+    let shown = lines
+        .into_iter()
+        .enumerate()
+        .filter(|(index, _)| *index == 0 || *index == last);
+    findings.plots.push(Plot::new(
+        "queue",
+        "Time in the queue of a link that is offered twice what it carries",
+        ["seconds", "ms"],
+        Data::Lines(shown.map(|(_, line)| line).collect()),
+    ));
+    Ok(findings)
 }
 
 fn virtual_time(case: &Case, seed: u64) -> Result<Measured, String> {
-    let path = link::path(case).map_err(|error| error.to_string())?;
+    let path = link::path(case)?;
     let rate_bps = path
         .up
         .rate_bps

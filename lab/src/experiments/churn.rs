@@ -2,10 +2,9 @@
 
 mod churning;
 
-use super::in_case;
 use crate::error::LabError;
 use crate::experiment::{Experiment, Findings, Metric, RunContext};
-use crate::link::{self, percent_label};
+use crate::link;
 use crate::parameters::{Domain, Key};
 use crate::plot::{Data, Plot};
 use crate::stats::Samples;
@@ -13,53 +12,50 @@ use crate::testroom::TOPOLOGY;
 use churning::{ChurningRoom, Kind};
 
 /// A room that never comes to rest.
-pub struct Churn;
+pub static EXPERIMENT: Experiment = Experiment::new("churn", KEYS, METRICS, run);
 
-const KEYS: &[Key] = &[
-    TOPOLOGY,
-    Key::number(
-        "players",
-        16.0,
-        Domain::Whole(3, 64),
-        "players when all are there; the host stays",
-    )
-    .labelled(|value| Some(format!("{value}p"))),
-    link::PROFILE,
-    link::LATENCY_MS,
-    link::JITTER_MS.labelled(link::some_jitter_label),
-    link::JITTER,
-    link::LOSS.labelled(percent_label),
-    link::BURST_MS,
-    link::DUPLICATE,
-    link::REORDER,
-    link::RATE_KBPS,
-    link::QUEUE_MS,
-    Key::number(
-        "stay_s",
-        60.0,
-        Domain::Number(1.0, 10_000.0),
-        "how long a player stays, on average, in s",
-    ),
-    Key::number(
-        "away_s",
-        25.0,
-        Domain::Number(0.1, 10_000.0),
-        "how long a player is away, on average, in s",
-    ),
-    Key::number(
-        "timeout_ms",
-        5_000.0,
-        Domain::Number(500.0, 60_000.0),
-        "silence after which a peer counts as gone, in ms",
-    ),
-    Key::number(
-        "grace_s",
-        30.0,
-        Domain::Number(1.0, 10_000.0),
-        "how long a slot is kept, in s",
-    ),
-    link::SECONDS,
-    link::REPEATS,
+const KEYS: &[&[Key]] = &[
+    &[
+        TOPOLOGY,
+        Key::number(
+            "players",
+            16.0,
+            Domain::Whole(3, 64),
+            "players when all are there; the host stays",
+        )
+        .labelled(|value| Some(format!("{value}p"))),
+        link::PROFILE,
+    ],
+    link::WITH_LOSS,
+    link::FURTHER,
+    &[
+        Key::number(
+            "stay_s",
+            60.0,
+            Domain::Number(1.0, 10_000.0),
+            "how long a player stays, on average, in s",
+        ),
+        Key::number(
+            "away_s",
+            25.0,
+            Domain::Number(0.1, 10_000.0),
+            "how long a player is away, on average, in s",
+        ),
+        Key::number(
+            "timeout_ms",
+            5_000.0,
+            Domain::Number(500.0, 60_000.0),
+            "silence after which a peer counts as gone, in ms",
+        ),
+        Key::number(
+            "grace_s",
+            30.0,
+            Domain::Number(1.0, 10_000.0),
+            "how long a slot is kept, in s",
+        ),
+        link::SECONDS,
+        link::REPEATS,
+    ],
 ];
 
 const METRICS: &[Metric] = &[
@@ -112,85 +108,63 @@ const METRICS: &[Metric] = &[
     ),
 ];
 
-impl Experiment for Churn {
-    fn name(&self) -> &'static str {
-        "churn"
-    }
-
-    fn keys(&self) -> &'static [Key] {
-        KEYS
-    }
-
-    fn metrics(&self) -> &'static [Metric] {
-        METRICS
-    }
-
-    fn run(&self, context: &RunContext) -> Result<Findings, LabError> {
-        let measured = context.measure(|case, seed| {
-            let room = ChurningRoom::open(case, seed).map_err(in_case(case))?;
-            room.live()
-                .map_err(|why| in_case(case)(format!("{why} (this repeat's seed is {seed})")))
-        })?;
-        let mut findings = Findings::default();
-        let mut lines = Vec::new();
-        let header = ["case", "repeat", "kind", "node", "agreed_s", "took_s"];
-        let mut csv = context.csv("changes.csv", &header)?;
-        for (case, repeats) in &measured {
-            if let Some(csv) = &mut csv {
-                for (repeat, room) in repeats.iter().enumerate() {
-                    for (change, at, took) in &room.settled {
-                        csv.line(&[
-                            case.name.clone(),
-                            repeat.to_string(),
-                            format!("{:?}", change.kind).to_lowercase(),
-                            change.node.0.to_string(),
-                            format!("{:.6}", at.as_secs_f64()),
-                            format!("{:.6}", took.as_secs_f64()),
-                        ])?;
-                    }
+fn run(context: &RunContext) -> Result<Findings, LabError> {
+    let measured = context.measure(|case, seed| ChurningRoom::open(case, seed)?.live())?;
+    let mut findings = Findings::default();
+    let mut lines = Vec::new();
+    let header = ["case", "repeat", "kind", "node", "agreed_s", "took_s"];
+    let mut csv = context.csv("changes.csv", &header)?;
+    for (case, repeats) in &measured {
+        if let Some(csv) = &mut csv {
+            for (repeat, room) in repeats.iter().enumerate() {
+                for (change, at, took) in &room.settled {
+                    csv.line(&[
+                        case.name.clone(),
+                        repeat.to_string(),
+                        format!("{:?}", change.kind).to_lowercase(),
+                        change.node.0.to_string(),
+                        format!("{:.6}", at.as_secs_f64()),
+                        format!("{:.6}", took.as_secs_f64()),
+                    ])?;
                 }
             }
-            let took = |wanted: Option<Kind>| -> Samples {
-                let all = repeats.iter().flat_map(|room| &room.settled);
-                all.filter(|(change, ..)| wanted.is_none_or(|wanted| change.kind == wanted))
-                    .map(|(_, _, took)| took.as_secs_f64())
-                    .collect()
-            };
-            let all = took(None);
-            let sorted = all.sorted();
-            let figures = [
-                all.max(),
-                sorted.percentile(99.0),
-                all.mean(),
-                took(Some(Kind::Join)).max(),
-                took(Some(Kind::Return)).max(),
-                took(Some(Kind::Leave)).max(),
-                took(Some(Kind::Vanish)).max(),
-                took(Some(Kind::Forget)).max(),
-                Some(all.len() as f64 / repeats.len() as f64),
-                Some(repeats.iter().map(|room| room.slots_lost as f64).sum()),
-                Some(repeats.iter().map(|room| room.ghosts as f64).sum()),
-            ];
-            for (metric, ours) in METRICS.iter().zip(figures) {
-                findings.push(case, metric.name, None, ours);
-            }
-            let points = (0..=200).filter_map(|step| {
-                let share = 100.0 * f64::from(step) / 200.0;
-                Some((sorted.percentile(share)?, share))
-            });
-            lines.push((case.name.clone(), points.collect()));
         }
-        if let Some(csv) = csv {
-            csv.finish()?;
-        }
-        findings.plots.push(Plot {
-            name: "agreement".into(),
-            title: "Time until everyone agrees on a change".into(),
-            x: "seconds".into(),
-            y: "% of the changes".into(),
-            log_y: false,
-            data: Data::Lines(lines),
+        let took = |wanted: Option<Kind>| -> Samples {
+            let all = repeats.iter().flat_map(|room| &room.settled);
+            all.filter(|(change, ..)| wanted.is_none_or(|wanted| change.kind == wanted))
+                .map(|(_, _, took)| took.as_secs_f64())
+                .collect()
+        };
+        let all = took(None);
+        let sorted = all.sorted();
+        let figures = [
+            all.max(),
+            sorted.percentile(99.0),
+            all.mean(),
+            took(Some(Kind::Join)).max(),
+            took(Some(Kind::Return)).max(),
+            took(Some(Kind::Leave)).max(),
+            took(Some(Kind::Vanish)).max(),
+            took(Some(Kind::Forget)).max(),
+            Some(all.len() as f64 / repeats.len() as f64),
+            Some(repeats.iter().map(|room| room.slots_lost as f64).sum()),
+            Some(repeats.iter().map(|room| room.ghosts as f64).sum()),
+        ];
+        findings.add(&case.name, METRICS, &[], &figures);
+        let points = (0..=200).filter_map(|step| {
+            let share = 100.0 * f64::from(step) / 200.0;
+            Some((sorted.percentile(share)?, share))
         });
-        Ok(findings)
+        lines.push((case.name.clone(), points.collect()));
     }
+    if let Some(csv) = csv {
+        csv.finish()?;
+    }
+    findings.plots.push(Plot::new(
+        "agreement",
+        "Time until everyone agrees on a change",
+        ["seconds", "% of the changes"],
+        Data::Lines(lines),
+    ));
+    Ok(findings)
 }

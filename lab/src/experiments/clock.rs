@@ -7,7 +7,7 @@ mod world;
 use crate::error::LabError;
 use crate::experiment::{Experiment, Findings, Metric, Row, RunContext, seed_of};
 use crate::link;
-use crate::parameters::{Case, Domain, Key, Value};
+use crate::parameters::{Case, Domain, Key, unless};
 use crate::plot::{Data, Plot};
 use crate::stats::Samples;
 use cycles::CycleConfig;
@@ -16,13 +16,16 @@ use world::{Duo, Mesh};
 
 /// Sessions: a client that follows its host's clock, or a mesh that agrees on one. *Theirs* is the published protocol with the settings of one
 /// of its experiments, both programs reading their sockets once a frame; *ours* is the default, reading on arrival.
-pub struct Clock;
+pub static EXPERIMENT: Experiment = Experiment {
+    summaries: &[LTE],
+    ..Experiment::new("clock", KEYS, METRICS, run)
+};
 
-const KEYS: &[Key] = &[
+const KEYS: &[&[Key]] = &[&[
     Key::number("peers", 2.0, Domain::Whole(2, 64), "2 for a client and a server, more for a mesh")
-        .labelled(|value| named(value, 2.0, |peers| format!("mesh-of-{peers}"))),
+        .labelled(|value| unless(2.0, value, |peers| format!("mesh-of-{peers}"))),
     Key::number("experiment", 0.0, Domain::Whole(0, 16), "whose settings of Table 5.2 theirs has, 0 for those of 6; also chooses the seeds, as each was a run of its own")
-        .labelled(|value| named(value, 0.0, |number| format!("experiment-{number}"))),
+        .labelled(|value| unless(0.0, value, |number| format!("experiment-{number}"))),
     link::PROFILE,
     link::LATENCY_MS,
     link::JITTER_MS,
@@ -30,18 +33,14 @@ const KEYS: &[Key] = &[
     link::LOSS,
     Key::number("spread_ms", 0.0, Domain::Number(0.0, 1_000.0), "how much farther apart the farthest pair of a mesh is than link.latency_ms, in ms"),
     Key::number("step_up_ms", 0.0, Domain::Number(0.0, 1_000.0), "added to the one-way delay to the server from the middle of the run on, in ms")
-        .labelled(|value| named(value, 0.0, |ms| format!("+{ms}ms-up"))),
+        .labelled(|value| unless(0.0, value, |ms| format!("+{ms}ms-up"))),
     Key::number("step_down_ms", 0.0, Domain::Number(0.0, 1_000.0), "added to the one-way delay back from the middle of the run on, in ms")
-        .labelled(|value| named(value, 0.0, |ms| format!("+{ms}ms-down"))),
+        .labelled(|value| unless(0.0, value, |ms| format!("+{ms}ms-down"))),
     Key::number("drift_ppm", 0.0, Domain::Number(-500.0, 500.0), "how much faster the client's clock runs, in parts per million; in a mesh the largest, either way")
-        .labelled(|value| named(value, 0.0, |ppm| format!("{ppm}ppm"))),
+        .labelled(|value| unless(0.0, value, |ppm| format!("{ppm}ppm"))),
     Key::number("cycles", 160.0, Domain::Whole(70, 100_000), "cycles of each run; the first 60 are not judged"),
     link::REPEATS,
-];
-
-fn named(value: &Value, none: f64, name: impl Fn(&Value) -> String) -> Option<String> {
-    (*value != Value::Number(none)).then(|| name(value))
-}
+]];
 
 const METRICS: &[Metric] = &[
     Metric::new(
@@ -83,40 +82,18 @@ struct Measured {
     ours: ClockTrace,
 }
 
-impl Experiment for Clock {
-    fn name(&self) -> &'static str {
-        "clock"
+fn run(context: &RunContext) -> Result<Findings, LabError> {
+    let measured = context.measure(measure)?;
+    let mut findings = Findings::default();
+    for (case, repeats) in &measured {
+        let (theirs, ours) = both(case, repeats);
+        findings.add(&case.name, METRICS, &theirs.figures(), &ours.figures());
     }
-
-    fn keys(&self) -> &'static [Key] {
-        KEYS
-    }
-
-    fn metrics(&self) -> &'static [Metric] {
-        METRICS
-    }
-
-    fn summaries(&self) -> &'static [&'static str] {
-        &[LTE]
-    }
-
-    fn run(&self, context: &RunContext) -> Result<Findings, LabError> {
-        let measured = context.measure(measure)?;
-        let mut findings = Findings::default();
-        for (case, repeats) in &measured {
-            let (theirs, ours) = both(case, repeats);
-            for (index, metric) in METRICS.iter().enumerate() {
-                let figures = (theirs.figures()[index], ours.figures()[index]);
-                if figures != (None, None) {
-                    findings.push(case, metric.name, figures.0, figures.1);
-                }
-            }
-        }
-        summarise(&measured, &mut findings);
-        write_traces(context, &measured)?;
-        findings.plots = plots(context, &measured);
-        Ok(findings)
-    }
+    findings.retain_measured();
+    summarise(&measured, &mut findings);
+    write_traces(context, &measured)?;
+    findings.plots = plots(context, &measured);
+    Ok(findings)
 }
 
 /// The experiment of the source whose settings theirs has.
@@ -127,7 +104,7 @@ fn published(case: &Case) -> u8 {
     }
 }
 
-fn measure(case: &Case, seed: u64) -> Result<Measured, LabError> {
+fn measure(case: &Case, seed: u64) -> Result<Measured, String> {
     let path = link::path(case)?;
     let seed = seed_of(seed, case.number("experiment") as u64);
     let experiment = published(case);
@@ -246,24 +223,12 @@ fn summarise(measured: &[(&Case, Vec<Measured>)], findings: &mut Findings) {
         });
         Summary::of(traces, if ours { USABLE_BY } else { 60.0 }).figures()
     };
-    let (theirs, ours) = (everything(false), everything(true));
-    let mut rows = Vec::new();
-    for (index, metric) in METRICS.iter().enumerate() {
-        let (theirs, ours) = match index {
-            0..=2 => (
-                mean(metric.name, |row| row.theirs),
-                mean(metric.name, |row| row.ours),
-            ),
-            _ => (theirs[index], ours[index]),
-        };
-        rows.push(Row {
-            case: LTE.into(),
-            metric: metric.name,
-            theirs,
-            ours,
-        });
+    let (mut theirs, mut ours) = (everything(false), everything(true));
+    for (index, metric) in METRICS[..3].iter().enumerate() {
+        theirs[index] = mean(metric.name, |row| row.theirs);
+        ours[index] = mean(metric.name, |row| row.ours);
     }
-    findings.rows.extend(rows);
+    findings.add(LTE, METRICS, &theirs, &ours);
 }
 
 /// The true error every 0.1 s in the first repeat.
@@ -314,25 +279,23 @@ fn plots(context: &RunContext, measured: &[(&Case, Vec<Measured>)]) -> Vec<Plot>
     let published =
         |(case, _): &&&(&Case, Vec<Measured>)| context.published(case, "difference_std_dev");
     let published: Vec<_> = plain.iter().map(published).collect();
-    let mut plots = vec![Plot {
-        name: "spread".into(),
-        title: "A clock's standard deviation; experiments 1 to 6 on a LAN, 7 to 16 over LTE".into(),
-        x: "experiment".into(),
-        y: "ms".into(),
-        log_y: true,
-        data: Data::Bars(
-            plain
-                .iter()
-                .map(|(case, _)| case.number("experiment").to_string())
-                .collect(),
-            vec![
-                ("published, as it estimates itself".into(), published),
-                ("theirs, as it estimates itself".into(), figure(0, 0)),
-                ("theirs, true error".into(), figure(0, 3)),
-                ("ours, true error".into(), figure(1, 3)),
-            ],
-        ),
-    }];
+    let numbers = plain.iter().map(|(case, _)| case.number("experiment"));
+    let groups = numbers.map(|number| number.to_string()).collect();
+    let bars = vec![
+        ("published, as it estimates itself".into(), published),
+        ("theirs, as it estimates itself".into(), figure(0, 0)),
+        ("theirs, true error".into(), figure(0, 3)),
+        ("ours, true error".into(), figure(1, 3)),
+    ];
+    let mut plots = vec![
+        Plot::new(
+            "spread",
+            "A clock's standard deviation; experiments 1 to 6 on a LAN, 7 to 16 over LTE",
+            ["experiment", "ms"],
+            Data::Bars(groups, bars),
+        )
+        .log_y(),
+    ];
     let differences = |(case, repeats): &&&(&Case, Vec<Measured>)| {
         let trace = repeats.first()?.theirs.as_ref()?;
         let judged = trace.differences.iter().enumerate().skip(SKIPPED_CYCLES);
@@ -341,39 +304,28 @@ fn plots(context: &RunContext, measured: &[(&Case, Vec<Measured>)]) -> Vec<Plot>
         let shown = [2.0, 5.0, 6.0].contains(&number);
         shown.then(|| (format!("experiment {number}"), points))
     };
-    plots.push(Plot {
-        name: "differences".into(),
-        title: "Theirs: what the protocol takes for its error, cycle by cycle".into(),
-        x: "cycle".into(),
-        y: "ms".into(),
-        log_y: false,
-        data: Data::Lines(plain.iter().filter_map(differences).collect()),
-    });
-    let trace = |name: &str, of: &[(&str, &ClockTrace)], title: String, most: f64| Plot {
-        name: name.into(),
-        title,
-        x: "seconds".into(),
-        y: "ms ahead".into(),
-        log_y: false,
-        data: Data::Lines(
-            of.iter()
-                .map(|(name, trace)| {
-                    let points = trace.errors.iter().step_by(5);
-                    let shown = points.filter(|(at, e)| *at <= most && e.abs() < 50.0);
-                    (name.to_string(), shown.copied().collect())
-                })
-                .collect(),
-        ),
-    };
+    plots.push(Plot::new(
+        "differences",
+        "Theirs: what the protocol takes for its error, cycle by cycle",
+        ["cycle", "ms"],
+        Data::Lines(plain.iter().filter_map(differences).collect()),
+    ));
     for (case, repeats) in &pairs {
         let stepped = case.number("step_up_ms") > 0.0;
         if stepped && let Some(first) = repeats.first() {
-            let mut lines = vec![("ours", &first.ours)];
-            lines.extend(first.theirs.as_ref().map(|theirs| ("theirs", theirs)));
-            lines.reverse();
-            let name = format!("step-{}", case.text("link.profile"));
-            let title = format!("True error of the clock, {}", case.name.replace('/', ", "));
-            plots.push(trace(&name, &lines, title, f64::INFINITY));
+            let theirs = first.theirs.iter().map(|theirs| ("theirs", theirs));
+            let traces = theirs.chain([("ours", &first.ours)]);
+            let lines = traces.map(|(name, trace)| {
+                let points = trace.errors.iter().step_by(5);
+                let shown = points.filter(|(_, error)| error.abs() < 50.0);
+                (name.to_string(), shown.copied().collect())
+            });
+            plots.push(Plot::new(
+                format!("step-{}", case.text("link.profile")),
+                format!("True error of the clock, {}", case.name.replace('/', ", ")),
+                ["seconds", "ms ahead"],
+                Data::Lines(lines.collect()),
+            ));
         }
     }
     plots

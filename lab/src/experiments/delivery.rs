@@ -2,7 +2,6 @@
 
 use samestep_proto::{ChannelConfig, ChannelId, LossRecovery};
 
-use super::in_case;
 use crate::error::LabError;
 use crate::experiment::{Experiment, Findings, Metric, RunContext};
 use crate::link::{self, latency_label, percent_label, some_jitter_label};
@@ -15,9 +14,12 @@ use crate::stream::{self, StreamConfig, StreamLog};
 
 /// One position message per 100 ms. *Theirs* is what their library does: losses are mended by sending again, and both
 /// ends look at the network once a frame.
-pub struct Delivery;
+pub static EXPERIMENT: Experiment = Experiment {
+    real: true,
+    ..Experiment::new("delivery", KEYS, METRICS, run)
+};
 
-const KEYS: &[Key] = &[
+const KEYS: &[&[Key]] = &[&[
     Key::text("transport", "udp", Domain::Choice(&["udp", "tcp"]), "what carries the datagrams; tcp needs --real, and the link loses datagrams before TCP sees them")
         .labelled(|value| Some(value.to_string()).filter(|name| name != "udp")),
     link::PROFILE,
@@ -25,17 +27,13 @@ const KEYS: &[Key] = &[
     link::JITTER_MS.labelled(some_jitter_label),
     link::JITTER,
     link::LOSS.labelled(percent_label),
-    link::BURST_MS,
-    link::DUPLICATE,
-    link::REORDER,
-    link::RATE_KBPS,
-    link::QUEUE_MS,
+],link::FURTHER,&[
     Key::text("channel", "reliable-ordered", Domain::Choice(&samestep_proto::Delivery::NAMES), "delivery method").labelled(plain),
     Key::number("interval_ms", 100.0, Domain::Number(1.0, 10_000.0), "time between two messages, in ms"),
     Key::number("message_bytes", 32.0, Domain::Whole(32, 60_000), "size of a message, time stamps included"),
     link::SECONDS,
     link::REPEATS,
-];
+]];
 
 const METRICS: &[Metric] = &[
     Metric::new(
@@ -70,52 +68,32 @@ struct Measured {
     theirs: Option<StreamLog>,
 }
 
-impl Experiment for Delivery {
-    fn name(&self) -> &'static str {
-        "delivery"
+fn run(context: &RunContext) -> Result<Findings, LabError> {
+    if !context.real
+        && context
+            .cases
+            .iter()
+            .any(|case| case.text("transport") == "tcp")
+    {
+        return Err(LabError::Unsupported(
+            "transport=tcp needs real sockets: add --real".into(),
+        ));
     }
-
-    fn keys(&self) -> &'static [Key] {
-        KEYS
+    let measured = if context.real {
+        // Every case waits for a real clock, so they run side by side; the load of each is a few packets a second.
+        context.measure_with(context.cases.len().min(32), real_time)?
+    } else {
+        context.measure(virtual_time)?
+    };
+    write_messages(context, &measured)?;
+    let mut findings = Findings::default();
+    for (case, repeats) in &measured {
+        let ours = summary(repeats.iter().map(|repeat| &repeat.ours));
+        let theirs = summary(repeats.iter().filter_map(|repeat| repeat.theirs.as_ref()));
+        findings.add(&case.name, METRICS, &theirs, &ours);
     }
-
-    fn metrics(&self) -> &'static [Metric] {
-        METRICS
-    }
-
-    fn real(&self) -> bool {
-        true
-    }
-
-    fn run(&self, context: &RunContext) -> Result<Findings, LabError> {
-        if !context.real
-            && context
-                .cases
-                .iter()
-                .any(|case| case.text("transport") == "tcp")
-        {
-            return Err(LabError::Unsupported(
-                "transport=tcp needs real sockets: add --real".into(),
-            ));
-        }
-        let measured = if context.real {
-            // Every case waits for a real clock, so they run side by side; the load of each is a few packets a second.
-            context.measure_with(context.cases.len().min(32), real_time)?
-        } else {
-            context.measure(virtual_time)?
-        };
-        write_messages(context, &measured)?;
-        let mut findings = Findings::default();
-        for (case, repeats) in &measured {
-            let ours = summary(repeats.iter().map(|repeat| &repeat.ours));
-            let theirs = summary(repeats.iter().filter_map(|repeat| repeat.theirs.as_ref()));
-            for (index, metric) in METRICS.iter().enumerate() {
-                findings.push(case, metric.name, theirs[index], ours[index]);
-            }
-        }
-        findings.plots = plots(context, &measured);
-        Ok(findings)
-    }
+    findings.plots = plots(context, &measured);
+    Ok(findings)
 }
 
 fn config(case: &Case) -> StreamConfig {
@@ -131,31 +109,27 @@ fn config(case: &Case) -> StreamConfig {
     }
 }
 
-fn virtual_time(case: &Case, seed: u64) -> Result<Measured, LabError> {
+fn virtual_time(case: &Case, seed: u64) -> Result<Measured, String> {
     let path = link::path(case)?;
     let delivery = delivery(case.text("channel"));
-    let run = |channel: ChannelConfig, poll| {
+    let run = |channel, poll| {
         let mut pair = Pair::connect(&path, &[channel], poll, seed)?;
+        let reliable = delivery.is_reliable();
         stream::run(
             &mut pair,
             config(case),
-            delivery.is_reliable(),
+            reliable,
             path.up.latency + path.down.latency,
         )
     };
-    let ours = run(ChannelConfig::new(delivery), None).map_err(in_case(case))?;
-    let theirs = run(
-        ChannelConfig::new(delivery).recovery(LossRecovery::Retransmit),
-        Some(FRAME),
-    )
-    .map_err(in_case(case))?;
+    let resending = ChannelConfig::new(delivery).recovery(LossRecovery::Retransmit);
     Ok(Measured {
-        ours,
-        theirs: Some(theirs),
+        ours: run(ChannelConfig::new(delivery), None)?,
+        theirs: Some(run(resending, Some(FRAME))?),
     })
 }
 
-fn real_time(case: &Case, seed: u64) -> Result<Measured, LabError> {
+fn real_time(case: &Case, seed: u64) -> Result<Measured, String> {
     let delivery = delivery(case.text("channel"));
     let stream = config(case);
     let path = link::path(case)?;
@@ -164,7 +138,7 @@ fn real_time(case: &Case, seed: u64) -> Result<Measured, LabError> {
         _ => real::stream_udp(&path, delivery, stream, seed),
     };
     Ok(Measured {
-        ours: ours.map_err(in_case(case))?,
+        ours: ours?,
         theirs: None,
     })
 }
@@ -196,14 +170,11 @@ fn write_messages(
     };
     let ms = |time: std::time::Duration| format!("{:.3}", time.as_secs_f64() * 1e3);
     for (case, repeats) in measured {
-        let latency = case
-            .number_if_given("link.latency_ms")
-            .map(|ms| ms.to_string())
-            .unwrap_or_default();
-        let loss = case
-            .number_if_given("link.loss")
-            .map(|loss| loss.to_string())
-            .unwrap_or_default();
+        let given = |key: &str| {
+            let number = case.number_if_given(key);
+            number.map(|number| number.to_string()).unwrap_or_default()
+        };
+        let (latency, loss) = (given("link.latency_ms"), given("link.loss"));
         if let Some(repeat) = repeats.first() {
             for (name, log) in [
                 ("ours", Some(&repeat.ours)),
@@ -279,31 +250,27 @@ fn plots(context: &RunContext, measured: &[(&Case, Vec<Measured>)]) -> Vec<Plot>
         let theirs = |repeats: &[Measured]| {
             summary(repeats.iter().filter_map(|repeat| repeat.theirs.as_ref()))[0]
         };
+        let of_all = |of: &dyn Fn(&Case, &[Measured]) -> Option<f64>| {
+            let bars = cases.iter().map(|(case, repeats)| of(case, repeats));
+            bars.collect()
+        };
         let bars = vec![
-            (
-                "ours".into(),
-                cases.iter().map(|(_, repeats)| ours(repeats)).collect(),
-            ),
+            ("ours".into(), of_all(&|_, repeats| ours(repeats))),
             (
                 "theirs: resend, polled".into(),
-                cases.iter().map(|(_, repeats)| theirs(repeats)).collect(),
+                of_all(&|_, repeats| theirs(repeats)),
             ),
             (
                 "published".into(),
-                cases
-                    .iter()
-                    .map(|(case, _)| context.published(case, "latency_mean"))
-                    .collect(),
+                of_all(&|case, _| context.published(case, "latency_mean")),
             ),
         ];
-        Plot {
-            name: format!("latency-{minimum}"),
-            title: format!("Mean time to deliver a message over a link of {minimum}"),
-            x: "loss and delivery method".into(),
-            y: "ms".into(),
-            log_y: false,
-            data: Data::Bars(cases.iter().map(|(case, _)| label(case)).collect(), bars),
-        }
+        Plot::new(
+            format!("latency-{minimum}"),
+            format!("Mean time to deliver a message over a link of {minimum}"),
+            ["loss and delivery method", "ms"],
+            Data::Bars(cases.iter().map(|(case, _)| label(case)).collect(), bars),
+        )
     };
     minima.into_iter().map(plot).collect()
 }

@@ -8,7 +8,6 @@ use std::time::Duration;
 
 use samestep_sync::{StateSync, StateSyncConfig};
 
-use super::in_case;
 use super::prediction::{OTHERS, ROUND_TRIP_MS, others, path};
 use crate::error::LabError;
 use crate::experiment::{Experiment, Findings, Metric, RunContext};
@@ -18,9 +17,12 @@ use crate::plot::{Data, Plot};
 use range::{Cheat, RangeConfig, Shot, Shots, shoot};
 
 /// Bolts at players who run and jump, judged by what the shooter saw and, beside it, by the present alone.
-pub struct Hits;
+pub static EXPERIMENT: Experiment = Experiment {
+    columns: ["by the present", "as seen"],
+    ..Experiment::new("hits", KEYS, METRICS, run)
+};
 
-const KEYS: &[Key] = &[
+const KEYS: &[&[Key]] = &[&[
     Key::text(
         "cheat",
         "none",
@@ -67,7 +69,7 @@ const KEYS: &[Key] = &[
         "first seconds of each match in which nobody shoots",
     ),
     link::REPEATS,
-];
+]];
 
 const METRICS: &[Metric] = &[
     Metric::new(
@@ -110,6 +112,10 @@ const METRICS: &[Metric] = &[
     Metric::new("shots", "", "shots"),
 ];
 
+/// Where the shots that hit are in the figures, and what lies gain.
+const HIT: usize = 4;
+const GAIN: usize = 5;
+
 /// The same match by the present, by what shooters saw, and if they lie without their lies.
 struct Measured {
     uncompensated: Shots,
@@ -117,54 +123,26 @@ struct Measured {
     honest: Option<Shots>,
 }
 
-impl Experiment for Hits {
-    fn name(&self) -> &'static str {
-        "hits"
+fn run(context: &RunContext) -> Result<Findings, LabError> {
+    let measured = context.measure(measure)?;
+    let mut findings = Findings::default();
+    for (case, repeats) in &measured {
+        let side =
+            |of: fn(&Measured) -> &Shots| figures(&repeats.iter().map(of).collect::<Vec<_>>());
+        let (mut present, mut seen) = (side(|m| &m.uncompensated), side(|m| &m.compensated));
+        let honest: Vec<&Shots> = repeats.iter().filter_map(|m| m.honest.as_ref()).collect();
+        let without = figures(&honest)[HIT].filter(|_| !honest.is_empty());
+        let gain = seen[HIT].zip(without);
+        (present[GAIN], seen[GAIN]) = (None, gain.map(|(with, without)| with - without));
+        findings.add(&case.name, METRICS, &present, &seen);
     }
-
-    fn keys(&self) -> &'static [Key] {
-        KEYS
-    }
-
-    fn metrics(&self) -> &'static [Metric] {
-        METRICS
-    }
-
-    fn columns(&self) -> [&'static str; 2] {
-        ["by the present", "as seen"]
-    }
-
-    fn run(&self, context: &RunContext) -> Result<Findings, LabError> {
-        let measured = context.measure(measure)?;
-        let mut findings = Findings::default();
-        for (case, repeats) in &measured {
-            let side =
-                |of: fn(&Measured) -> &Shots| figures(&repeats.iter().map(of).collect::<Vec<_>>());
-            let (present, seen) = (side(|m| &m.uncompensated), side(|m| &m.compensated));
-            let honest: Vec<&Shots> = repeats.iter().filter_map(|m| m.honest.as_ref()).collect();
-            for (index, metric) in METRICS.iter().enumerate() {
-                let (mut theirs, mut ours) = (present[index], seen[index]);
-                if metric.name == "gain" {
-                    let hit = |figures: &[Option<f64>]| figures[index - 1];
-                    let without = hit(&figures(&honest)).filter(|_| !honest.is_empty());
-                    theirs = None;
-                    ours = hit(&seen)
-                        .zip(without)
-                        .map(|(with, without)| with - without);
-                }
-                if theirs.or(ours).is_some() {
-                    findings.push(case, metric.name, theirs, ours);
-                }
-            }
-        }
-        let cases: Vec<&Case> = measured.iter().map(|(case, _)| *case).collect();
-        findings.plots.extend(plot(&cases, &findings));
-        Ok(findings)
-    }
+    findings.retain_measured();
+    let cases: Vec<&Case> = measured.iter().map(|(case, _)| *case).collect();
+    findings.plots.extend(plot(&cases, &findings));
+    Ok(findings)
 }
 
-fn measure(case: &Case, seed: u64) -> Result<Measured, LabError> {
-    let fail = |why: String| in_case(case)(format!("{why} (this repeat's seed is {seed})"));
+fn measure(case: &Case, seed: u64) -> Result<Measured, String> {
     let cheat = match case.text("cheat") {
         "hits" => Cheat::Hits,
         "sights" => Cheat::Sights,
@@ -177,7 +155,7 @@ fn measure(case: &Case, seed: u64) -> Result<Measured, LabError> {
             compensation: bound,
             ..StateSyncConfig::default()
         };
-        StateSync::new(model.clone()).map_err(|error| fail(error.to_string()))?;
+        StateSync::new(model.clone()).map_err(|error| error.to_string())?;
         let config = RangeConfig {
             shooters: case.number("shooters") as u16,
             targets: case.number("targets") as u16,
@@ -187,7 +165,7 @@ fn measure(case: &Case, seed: u64) -> Result<Measured, LabError> {
             length: case.seconds("seconds"),
             settling: case.seconds("settling_s"),
         };
-        shoot(&config, seed).map_err(&fail)
+        shoot(&config, seed)
     };
     let bound = Some(case.millis("bound_ms"));
     Ok(Measured {
@@ -238,8 +216,7 @@ fn plot(cases: &[&Case], findings: &Findings) -> Option<Plot> {
                 && case.number("link.jitter_ms") == 0.0
         });
         let points = of.filter_map(|case| {
-            let mut rows = findings.rows.iter();
-            let row = rows.find(|row| row.case == case.name && row.metric == "agreement")?;
+            let row = findings.row(case, "agreement")?;
             let value = if ours { row.ours } else { row.theirs };
             Some((case.number("round_trip_ms"), value?))
         });
@@ -253,13 +230,11 @@ fn plot(cases: &[&Case], findings: &Findings) -> Option<Plot> {
         line("by the present", 0.0, false),
         line("by the present, 2 % loss", 0.02, false),
     ];
-    let has_lines = lines.iter().any(|(_, points)| points.len() > 1);
-    has_lines.then(|| Plot {
-        name: "agreement".into(),
-        title: "Shots of which shooter and authority say the same".into(),
-        x: "round trip, ms".into(),
-        y: "% of the shots".into(),
-        log_y: false,
-        data: Data::Lines(lines),
-    })
+    let plot = Plot::new(
+        "agreement",
+        "Shots of which shooter and authority say the same",
+        ["round trip, ms", "% of the shots"],
+        Data::Lines(lines),
+    );
+    plot.has_lines().then_some(plot)
 }

@@ -12,7 +12,6 @@ use samestep::transport::Udp;
 use samestep::{Driver, transport};
 use samestep_proto::{AcceptConfig, Endpoint};
 
-use super::in_case;
 use crate::error::LabError;
 use crate::experiment::{Experiment, Findings, Metric, RunContext};
 use crate::link;
@@ -22,9 +21,13 @@ use crate::plot::{Data, Plot};
 use crate::stats::Samples;
 
 /// Real sockets always: what is measured is the server's CPU, which virtual time does not spend.
-pub struct Hostile;
+pub static EXPERIMENT: Experiment = Experiment {
+    summaries: const { &[CHANNELS[0].name(), CHANNELS[1].name()] },
+    real: true,
+    ..Experiment::new("hostile", KEYS, METRICS, run)
+};
 
-const KEYS: &[Key] = &[
+const KEYS: &[&[Key]] = &[&[
     Key::number(
         "attack_hz",
         10_000.0,
@@ -50,7 +53,7 @@ const KEYS: &[Key] = &[
         "length of each calm and each attacked phase, in s",
     ),
     link::REPEATS,
-];
+]];
 
 const METRICS: &[Metric] = &[
     Metric::wall_clock(
@@ -83,52 +86,23 @@ const MESSAGE_BYTES: usize = 100;
 const PAUSE: Duration = Duration::from_millis(200);
 const SOURCES: usize = 16;
 
-impl Experiment for Hostile {
-    fn name(&self) -> &'static str {
-        "hostile"
-    }
-
-    fn keys(&self) -> &'static [Key] {
-        KEYS
-    }
-
-    fn metrics(&self) -> &'static [Metric] {
-        METRICS
-    }
-
-    fn summaries(&self) -> &'static [&'static str] {
-        const { &[CHANNELS[0].name(), CHANNELS[1].name()] }
-    }
-
-    fn real(&self) -> bool {
-        true
-    }
-
-    fn run(&self, context: &RunContext) -> Result<Findings, LabError> {
-        let mut findings = Findings::default();
-        for case in &context.cases {
-            let log = siege(case, context.seed).map_err(in_case(case))?;
-            for (channel, delivery) in CHANNELS.iter().enumerate() {
-                let name = delivery.name();
-                let figures = log.figures(case, channel);
-                for (metric, ours) in METRICS.iter().zip(figures) {
-                    let prefix = if case.name.is_empty() || context.cases.len() == 1 {
-                        name.to_string()
-                    } else {
-                        format!("{}/{name}", case.name)
-                    };
-                    findings.rows.push(crate::experiment::Row {
-                        case: prefix,
-                        metric: metric.name,
-                        theirs: None,
-                        ours,
-                    });
-                }
-            }
+fn run(context: &RunContext) -> Result<Findings, LabError> {
+    let mut findings = Findings::default();
+    for case in &context.cases {
+        let log = siege(case, context.seed).map_err(|why| LabError::Measurement {
+            case: case.name.clone(),
+            why,
+        })?;
+        for (channel, delivery) in CHANNELS.iter().enumerate() {
+            let name = match case.name.is_empty() || context.cases.len() == 1 {
+                true => delivery.name().to_string(),
+                false => format!("{}/{}", case.name, delivery.name()),
+            };
+            findings.add(&name, METRICS, &[], &log.figures(case, channel));
         }
-        findings.plots.push(plot(&findings));
-        Ok(findings)
     }
+    findings.plots.push(plot(&findings));
+    Ok(findings)
 }
 
 /// Calm beside attacked.
@@ -141,20 +115,19 @@ fn plot(findings: &Findings) -> Plot {
         };
         CHANNELS.iter().map(value).collect()
     };
-    Plot {
-        name: "siege".into(),
-        title: "Latency of a player's messages, 99th percentile".into(),
-        x: String::new(),
-        y: "ms".into(),
-        log_y: false,
-        data: Data::Bars(
+    let series = vec![
+        ("calm".into(), bars("p99_calm")),
+        ("under attack".into(), bars("p99_attacked")),
+    ];
+    Plot::new(
+        "siege",
+        "Latency of a player's messages, 99th percentile",
+        ["", "ms"],
+        Data::Bars(
             CHANNELS.map(|delivery| delivery.name().into()).to_vec(),
-            vec![
-                ("calm".into(), bars("p99_calm")),
-                ("under attack".into(), bars("p99_attacked")),
-            ],
+            series,
         ),
-    }
+    )
 }
 
 /// One message as it arrived.

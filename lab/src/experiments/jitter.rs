@@ -2,10 +2,9 @@
 
 use samestep_proto::{ChannelConfig, ChannelId, Delivery};
 
-use super::in_case;
 use crate::error::LabError;
-use crate::experiment::{Experiment, Findings, Metric, Row, RunContext};
-use crate::link::{self, latency_label, percent_label, some_jitter_label};
+use crate::experiment::{Experiment, Findings, Metric, RunContext};
+use crate::link::{self, latency_label, some_jitter_label};
 use crate::pair::Pair;
 use crate::parameters::{Case, Domain, Key};
 use crate::plot::{Data, Plot};
@@ -14,14 +13,18 @@ use crate::stats::Samples;
 use crate::stream::{self, StreamConfig, StreamLog};
 
 /// Unreliable messages at steady intervals; how steadily do they arrive? `--real` is the localhost series.
-pub struct Jitter;
+pub static EXPERIMENT: Experiment = Experiment {
+    summaries: &[COMPARISON],
+    real: true,
+    ..Experiment::new("jitter", KEYS, METRICS, run)
+};
 
-const KEYS: &[Key] = &[
+const KEYS: &[&[Key]] = &[&[
     link::PROFILE,
     link::LATENCY_MS.labelled(|value| latency_label(value).filter(|label| label != "0ms")),
     link::JITTER_MS.labelled(some_jitter_label),
     link::JITTER,
-    link::LOSS.labelled(|value| percent_label(value).filter(|label| label != "0%")),
+    link::LOSS.labelled(link::some_percent_label),
     link::BURST_MS,
     link::RATE_KBPS,
     link::QUEUE_MS,
@@ -51,7 +54,7 @@ const KEYS: &[Key] = &[
         "longest series, in s; 0 for no limit",
     ),
     link::REPEATS,
-];
+]];
 
 const METRICS: &[Metric] = &[
     Metric::new(
@@ -81,70 +84,34 @@ const METRICS: &[Metric] = &[
 /// The row that compares the two kinds of link.
 const COMPARISON: &str = "wifi-to-ethernet";
 
-impl Experiment for Jitter {
-    fn name(&self) -> &'static str {
-        "jitter"
-    }
-
-    fn keys(&self) -> &'static [Key] {
-        KEYS
-    }
-
-    fn metrics(&self) -> &'static [Metric] {
-        METRICS
-    }
-
-    fn summaries(&self) -> &'static [&'static str] {
-        &[COMPARISON]
-    }
-
-    fn real(&self) -> bool {
-        true
-    }
-
-    fn run(&self, context: &RunContext) -> Result<Findings, LabError> {
-        let measured = if context.real {
-            localhost(context)?
-        } else {
-            in_virtual_time(context)?
+fn run(context: &RunContext) -> Result<Findings, LabError> {
+    let measured = match context.real {
+        true => localhost(context)?,
+        false => in_virtual_time(context)?,
+    };
+    let mut findings = Findings::default();
+    for (name, interval_ms, log) in &measured {
+        let spacings = log.spacings_ms();
+        let percent = |width| {
+            spacings
+                .share_within(*interval_ms, width)
+                .map(|share| 100.0 * share)
         };
-        let mut findings = Findings::default();
-        for (name, interval_ms, log) in &measured {
-            let spacings = log.spacings_ms();
-            let percent = |width| {
-                spacings
-                    .share_within(*interval_ms, width)
-                    .map(|share| 100.0 * share)
-            };
-            let figures = [
-                spacings.std_dev(),
-                spacings.variance(),
-                percent(1.0),
-                percent(2.0),
-                Some(log.arrivals.len() as f64),
-            ];
-            for (metric, ours) in METRICS.iter().zip(figures) {
-                findings.rows.push(Row {
-                    case: name.clone(),
-                    metric: metric.name,
-                    theirs: None,
-                    ours,
-                });
-            }
-        }
-        if let Some(ratio) = comparison(&measured) {
-            let row = Row {
-                case: COMPARISON.into(),
-                metric: "variance_ratio",
-                theirs: None,
-                ours: Some(ratio),
-            };
-            findings.rows.push(row);
-        }
-        write_spacings(context, &measured)?;
-        findings.plots = plots(&measured);
-        Ok(findings)
+        let figures = [
+            spacings.std_dev(),
+            spacings.variance(),
+            percent(1.0),
+            percent(2.0),
+            Some(log.arrivals.len() as f64),
+        ];
+        findings.add(name, &METRICS[..figures.len()], &[], &figures);
     }
+    if let Some(ratio) = comparison(&measured) {
+        findings.push(COMPARISON, "variance_ratio", None, Some(ratio));
+    }
+    write_spacings(context, &measured)?;
+    findings.plots = plots(&measured);
+    Ok(findings)
 }
 
 /// A series: its name, its interval in ms, its messages.
@@ -170,39 +137,32 @@ fn in_virtual_time(context: &RunContext) -> Result<Vec<Series>, LabError> {
     let measured = context.measure(|case, seed| {
         let path = link::path(case)?;
         let channels = [ChannelConfig::new(Delivery::Unreliable)];
-        let mut pair = Pair::connect(&path, &channels, None, seed).map_err(in_case(case))?;
+        let mut pair = Pair::connect(&path, &channels, None, seed)?;
         stream::run(
             &mut pair,
             config(case),
             false,
             path.up.latency + path.down.latency,
         )
-        .map_err(in_case(case))
     })?;
-    let series = |(case, repeats): (&Case, Vec<StreamLog>)| {
-        (
-            case.name.clone(),
-            case.number("interval_ms"),
-            joined(repeats),
-        )
-    };
-    Ok(measured.into_iter().map(series).collect())
+    Ok(series(measured, ""))
 }
 
 /// All intervals at the same time, as they would disturb each other on one machine.
 fn localhost(context: &RunContext) -> Result<Vec<Series>, LabError> {
     let measured = context.measure_with(context.cases.len(), |case, seed| {
         real::stream_udp(&link::path(case)?, Delivery::Unreliable, config(case), seed)
-            .map_err(in_case(case))
     })?;
+    Ok(series(measured, "localhost/"))
+}
+
+/// The series of all cases, with what their names begin with.
+fn series(measured: Vec<(&Case, Vec<StreamLog>)>, prefix: &str) -> Vec<Series> {
     let series = |(case, repeats): (&Case, Vec<StreamLog>)| {
-        (
-            format!("localhost/{}", case.name),
-            case.number("interval_ms"),
-            joined(repeats),
-        )
+        let name = format!("{prefix}{}", case.name);
+        (name, case.number("interval_ms"), joined(repeats))
     };
-    Ok(measured.into_iter().map(series).collect())
+    measured.into_iter().map(series).collect()
 }
 
 fn joined(repeats: Vec<StreamLog>) -> StreamLog {
@@ -277,29 +237,18 @@ fn plots(measured: &[Series]) -> Vec<Plot> {
             .find(|(name, interval, _)| kind(name) == of && *interval == at)?;
         series.2.spacings_ms().variance()
     };
-    let bars = kinds
-        .iter()
-        .map(|kind| {
-            (
-                kind.clone(),
-                intervals.iter().map(|at| variance(kind, *at)).collect(),
-            )
-        })
-        .collect();
-    let mut plots = vec![Plot {
-        name: "variance".into(),
-        title: "Variance of the spacing on arrival".into(),
-        x: "sending interval, ms".into(),
-        y: "ms²".into(),
-        log_y: true,
-        data: Data::Bars(
-            intervals
-                .iter()
-                .map(|interval| crate::table::number(*interval))
-                .collect(),
-            bars,
-        ),
-    }];
+    let heights = |kind: &String| intervals.iter().map(|at| variance(kind, *at)).collect();
+    let bars = kinds.iter().map(|kind| (kind.clone(), heights(kind)));
+    let groups = intervals.iter().copied().map(crate::table::number);
+    let mut plots = vec![
+        Plot::new(
+            "variance",
+            "Variance of the spacing on arrival",
+            ["sending interval, ms", "ms²"],
+            Data::Bars(groups.collect(), bars.collect()),
+        )
+        .log_y(),
+    ];
     // The source shows the first few hundred spacings of three intervals; one is enough to see the shape.
     if let Some(interval) = intervals.iter().copied().find(|interval| *interval >= 64.0) {
         let line = |(name, _, log): &Series| {
@@ -313,20 +262,13 @@ fn plots(measured: &[Series]) -> Vec<Plot> {
                 .collect();
             (name.clone(), points)
         };
-        plots.push(Plot {
-            name: "spacing".into(),
-            title: format!("How far the spacing on arrival is from the {interval} ms of sending"),
-            x: "message".into(),
-            y: "ms too long".into(),
-            log_y: false,
-            data: Data::Lines(
-                measured
-                    .iter()
-                    .filter(|(_, at, _)| *at == interval)
-                    .map(line)
-                    .collect(),
-            ),
-        });
+        let shown = measured.iter().filter(|(_, at, _)| *at == interval);
+        plots.push(Plot::new(
+            "spacing",
+            format!("How far the spacing on arrival is from the {interval} ms of sending"),
+            ["message", "ms too long"],
+            Data::Lines(shown.map(line).collect()),
+        ));
     }
     plots
 }

@@ -1,21 +1,14 @@
 //! The evaluation game under lockstep.
 
-mod conditions;
-mod join;
-mod limits;
-mod resync;
-mod scale;
-
-pub use conditions::Conditions;
-pub use join::LockstepJoin;
-pub use limits::Limits;
-pub use resync::Resync;
-pub use scale::Scale;
+pub mod conditions;
+pub mod join;
+pub mod limits;
+pub mod resync;
+pub mod scale;
 
 use std::borrow::Borrow;
 use std::time::Duration;
 
-use super::in_case;
 use crate::deterministic::{DeterministicConfig, DeterministicMatch};
 use crate::error::LabError;
 use crate::experiment::RunContext;
@@ -23,7 +16,7 @@ use crate::parameters::Case;
 use crate::real_room::RealRoom;
 use crate::samples::{self, Counts, TimeSeries};
 use crate::stats::Samples;
-use crate::testmatch::{OPENER, network_name};
+use crate::testmatch::OPENER;
 
 /// One match, played from the beginning.
 struct Played {
@@ -38,13 +31,12 @@ struct Played {
 }
 
 /// Plays a match in which everyone has to stay the same.
-fn play(case: &Case, config: DeterministicConfig, seed: u64) -> Result<Played, LabError> {
-    let fail = in_case(case);
+fn play(case: &Case, config: DeterministicConfig, seed: u64) -> Result<Played, String> {
     let players = usize::from(config.setup.players);
-    let mut room: DeterministicMatch = DeterministicMatch::open(config, seed).map_err(&fail)?;
-    room.begin(players).map_err(&fail)?;
-    room.play_until(case.seconds("seconds")).map_err(&fail)?;
-    room.check_equal().map_err(&fail)?;
+    let mut room: DeterministicMatch = DeterministicMatch::open(config, seed)?;
+    room.begin(players)?;
+    room.play_until(case.seconds("seconds"))?;
+    room.check_equal()?;
     let status = room.program(OPENER).status();
     Ok(Played {
         delays: room.command_delays(case.seconds("settling_s")),
@@ -65,7 +57,7 @@ fn play_all(context: &RunContext) -> Result<Vec<(&Case, Vec<Played>)>, LabError>
 }
 
 /// The same over sockets of this machine: the link is this machine's own, and so is the time that steps take.
-fn play_for_real(case: &Case, seed: u64) -> Result<Played, LabError> {
+fn play_for_real(case: &Case, seed: u64) -> Result<Played, String> {
     let config = DeterministicConfig::of(case)?;
     let mut room = RealRoom::new(config.setup.players, config.entities);
     room.seconds = case.number("seconds") as u32;
@@ -76,7 +68,7 @@ fn play_for_real(case: &Case, seed: u64) -> Result<Played, LabError> {
     if case.number("delay") > 0.0 {
         room.lockstep.input_delay = config.lockstep.input_delay;
     }
-    let outcome = crate::real_room::play(&room).map_err(in_case(case))?;
+    let outcome = crate::real_room::play(&room)?;
     Ok(Played {
         course: outcome.course,
         delays: Samples::new(),
@@ -93,8 +85,7 @@ fn write(
     suffix: &str,
     course: Option<&TimeSeries>,
 ) -> Result<(), LabError> {
-    let (players, entities) = (case.number("players"), case.number("entities"));
-    let name = samples::name("dl", network_name(case), players, entities, suffix);
+    let name = samples::name("dl", case, suffix);
     course.map_or(Ok(()), |course| course.write(context, &name))
 }
 
@@ -118,11 +109,7 @@ fn of_clients<P: Borrow<Played>>(case: &Case, played: &[P], of: fn(&Counts) -> f
 }
 
 fn together<P: Borrow<Played>>(played: &[P], of: impl Fn(&Played) -> Samples) -> Samples {
-    let mut all = Samples::new();
-    for played in played {
-        all.append(&of(played.borrow()));
-    }
-    all
+    Samples::together(played.iter().map(|played| of(played.borrow())))
 }
 
 /// The median of command delays over all repeats.

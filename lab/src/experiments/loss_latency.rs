@@ -2,10 +2,9 @@
 
 use samestep_proto::{ChannelConfig, ChannelId, Delivery, LossRecovery};
 
-use super::in_case;
 use crate::error::LabError;
 use crate::experiment::{Experiment, Findings, Metric, RunContext};
-use crate::link::{self, percent_label, some_jitter_label};
+use crate::link;
 use crate::pair::{Pair, delivery};
 use crate::parameters::{Case, Domain, Key, plain};
 use crate::plot::{Data, Plot};
@@ -14,40 +13,38 @@ use crate::stats::Samples;
 use crate::stream::{self, StreamConfig, StreamLog};
 
 /// A steady stream of small messages. *Theirs* mends losses by sending again, as the source documents' libraries do.
-pub struct LossLatency;
+pub static EXPERIMENT: Experiment = Experiment {
+    real: true,
+    ..Experiment::new("loss-latency", KEYS, METRICS, run)
+};
 
-const KEYS: &[Key] = &[
-    link::PROFILE,
-    link::LATENCY_MS,
-    link::JITTER_MS.labelled(some_jitter_label),
-    link::JITTER,
-    link::LOSS.labelled(percent_label),
-    link::BURST_MS,
-    link::DUPLICATE,
-    link::REORDER,
-    link::RATE_KBPS,
-    link::QUEUE_MS,
-    Key::text(
-        "channel",
-        "reliable-ordered",
-        Domain::Choice(&Delivery::NAMES),
-        "kind of channel",
-    )
-    .labelled(plain),
-    Key::number(
-        "rate_hz",
-        60.0,
-        Domain::Number(0.1, 10_000.0),
-        "messages per second",
-    ),
-    Key::number(
-        "message_bytes",
-        100.0,
-        Domain::Whole(32, 60_000),
-        "size of a message",
-    ),
-    link::SECONDS,
-    link::REPEATS,
+const KEYS: &[&[Key]] = &[
+    &[link::PROFILE],
+    link::WITH_LOSS,
+    link::FURTHER,
+    &[
+        Key::text(
+            "channel",
+            "reliable-ordered",
+            Domain::Choice(&Delivery::NAMES),
+            "kind of channel",
+        )
+        .labelled(plain),
+        Key::number(
+            "rate_hz",
+            60.0,
+            Domain::Number(0.1, 10_000.0),
+            "messages per second",
+        ),
+        Key::number(
+            "message_bytes",
+            100.0,
+            Domain::Whole(32, 60_000),
+            "size of a message",
+        ),
+        link::SECONDS,
+        link::REPEATS,
+    ],
 ];
 
 const METRICS: &[Metric] = &[
@@ -78,49 +75,28 @@ struct Measured {
     unreliable: StreamLog,
 }
 
-impl Experiment for LossLatency {
-    fn name(&self) -> &'static str {
-        "loss-latency"
+fn run(context: &RunContext) -> Result<Findings, LabError> {
+    let measured = match context.real {
+        true => context.measure_with(context.cases.len().min(8), real_time)?,
+        false => context.measure(virtual_time)?,
+    };
+    let mut findings = Findings::default();
+    for (case, repeats) in &measured {
+        let seconds = case.number("seconds");
+        let reference: Vec<_> = repeats.iter().map(|repeat| &repeat.unreliable).collect();
+        let ours: Vec<_> = repeats.iter().map(|repeat| &repeat.ours).collect();
+        let theirs: Vec<_> = repeats
+            .iter()
+            .filter_map(|repeat| repeat.theirs.as_ref())
+            .collect();
+        let (ours, theirs) = (
+            summary(&ours, &reference, seconds),
+            summary(&theirs, &reference, seconds),
+        );
+        findings.add(&case.name, METRICS, &theirs, &ours);
     }
-
-    fn keys(&self) -> &'static [Key] {
-        KEYS
-    }
-
-    fn metrics(&self) -> &'static [Metric] {
-        METRICS
-    }
-
-    fn real(&self) -> bool {
-        true
-    }
-
-    fn run(&self, context: &RunContext) -> Result<Findings, LabError> {
-        let measured = if context.real {
-            context.measure_with(context.cases.len().min(8), real_time)?
-        } else {
-            context.measure(virtual_time)?
-        };
-        let mut findings = Findings::default();
-        for (case, repeats) in &measured {
-            let seconds = case.number("seconds");
-            let reference: Vec<_> = repeats.iter().map(|repeat| &repeat.unreliable).collect();
-            let ours: Vec<_> = repeats.iter().map(|repeat| &repeat.ours).collect();
-            let theirs: Vec<_> = repeats
-                .iter()
-                .filter_map(|repeat| repeat.theirs.as_ref())
-                .collect();
-            let (ours, theirs) = (
-                summary(&ours, &reference, seconds),
-                summary(&theirs, &reference, seconds),
-            );
-            for (index, metric) in METRICS.iter().enumerate() {
-                findings.push(case, metric.name, theirs[index], ours[index]);
-            }
-        }
-        findings.plots = plots(&measured);
-        Ok(findings)
-    }
+    findings.plots = plots(&measured);
+    Ok(findings)
 }
 
 fn config(case: &Case) -> StreamConfig {
@@ -136,19 +112,18 @@ fn config(case: &Case) -> StreamConfig {
     }
 }
 
-fn virtual_time(case: &Case, seed: u64) -> Result<Measured, LabError> {
+fn virtual_time(case: &Case, seed: u64) -> Result<Measured, String> {
     let path = link::path(case)?;
     let delivery = delivery(case.text("channel"));
     let run = |channel: ChannelConfig| {
         let reliable = channel.delivery.is_reliable();
-        let mut pair = Pair::connect(&path, &[channel], None, seed).map_err(in_case(case))?;
+        let mut pair = Pair::connect(&path, &[channel], None, seed)?;
         stream::run(
             &mut pair,
             config(case),
             reliable,
             path.up.latency + path.down.latency,
         )
-        .map_err(in_case(case))
     };
     let resends = delivery.is_reliable() && !delivery.is_redundant();
     let theirs = resends
@@ -162,10 +137,9 @@ fn virtual_time(case: &Case, seed: u64) -> Result<Measured, LabError> {
     })
 }
 
-fn real_time(case: &Case, seed: u64) -> Result<Measured, LabError> {
+fn real_time(case: &Case, seed: u64) -> Result<Measured, String> {
     let path = link::path(case)?;
-    let run =
-        |delivery| real::stream_udp(&path, delivery, config(case), seed).map_err(in_case(case));
+    let run = |delivery| real::stream_udp(&path, delivery, config(case), seed);
     let ours = run(delivery(case.text("channel")))?;
     Ok(Measured {
         ours,
@@ -178,9 +152,7 @@ fn summary(logs: &[&StreamLog], reference: &[&StreamLog], seconds: f64) -> [Opti
     if logs.is_empty() {
         return [None; 7];
     }
-    let mut latencies = Samples::new();
-    logs.iter()
-        .for_each(|log| latencies.append(&log.latencies_ms()));
+    let latencies = Samples::together(logs.iter().map(|log| log.latencies_ms()));
     let sorted = latencies.sorted();
     let bytes = |logs: &[&StreamLog]| logs.iter().map(|log| log.wire_bytes as f64).sum::<f64>();
     let sent: u32 = logs.iter().map(|log| log.sent).sum();
@@ -206,9 +178,7 @@ fn plots(measured: &[(&Case, Vec<Measured>)]) -> Vec<Plot> {
     let mut conditions: Vec<String> = measured.iter().map(|(case, _)| condition(case)).collect();
     conditions.dedup();
     let tail = |logs: Vec<&StreamLog>| {
-        let mut latencies = Samples::new();
-        logs.iter()
-            .for_each(|log| latencies.append(&log.latencies_ms()));
+        let latencies = Samples::together(logs.iter().map(|log| log.latencies_ms()));
         let tail = latencies.sorted().tail(300).into_iter();
         tail.map(|(ms, share)| (ms, 100.0 * share))
             .collect::<Vec<_>>()
@@ -237,17 +207,16 @@ fn plots(measured: &[(&Case, Vec<Measured>)]) -> Vec<Plot> {
             );
             lines.push(("theirs, reliable-ordered".into(), theirs));
         }
-        Plot {
-            name: format!("tail-{}", wanted.replace('%', "").replace('/', "-")),
-            title: format!(
+        Plot::new(
+            format!("tail-{}", wanted.replace('%', "").replace('/', "-")),
+            format!(
                 "How many messages take longer than that; loss {}",
                 wanted.replace('/', ", ")
             ),
-            x: "latency, ms".into(),
-            y: "% of the messages".into(),
-            log_y: true,
-            data: Data::Steps(lines),
-        }
+            ["latency, ms", "% of the messages"],
+            Data::Steps(lines),
+        )
+        .log_y()
     };
     conditions.into_iter().map(plot).collect()
 }

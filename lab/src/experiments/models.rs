@@ -4,7 +4,6 @@ mod plots;
 
 use samestep_sync::{ModelConfig, ModelKind, RemotePlayers, StateSyncConfig};
 
-use super::in_case;
 use crate::error::LabError;
 use crate::experiment::{Experiment, Findings, Metric, RunContext};
 use crate::fight::{FightConfig, FightScenario, Played, PlayerRecord, play};
@@ -14,7 +13,7 @@ use crate::stats::Samples;
 use plots::plots;
 
 /// Every model, side by side.
-pub struct Models;
+pub static EXPERIMENT: Experiment = Experiment::new("models", KEYS, METRICS, run);
 
 /// The models with their default settings, and what else is compared with them.
 fn models() -> impl Iterator<Item = (&'static str, ModelConfig)> {
@@ -38,43 +37,43 @@ fn names() -> Vec<&'static str> {
     models().map(|(name, _)| name).collect()
 }
 
-const KEYS: &[Key] = &[
-    link::PROFILE,
-    Key::text(
-        "model",
-        "state-sync",
-        Domain::Listed(names),
-        "what keeps everyone together",
-    )
-    .labelled(|value| Some(value.to_string())),
-    Key::number(
-        "players",
-        6.0,
-        Domain::Whole(2, 32),
-        "players, the hosting one among them",
-    ),
-    link::LATENCY_MS,
-    link::JITTER_MS,
-    link::JITTER,
-    link::LOSS,
-    link::BURST_MS,
-    link::DUPLICATE,
-    link::REORDER,
-    link::RATE_KBPS,
-    link::QUEUE_MS,
-    Key::number(
-        "seconds",
-        20.0,
-        Domain::Whole(2, 3_600),
-        "length of each match, in s",
-    ),
-    Key::number(
-        "settling_s",
-        3.0,
-        Domain::Whole(1, 600),
-        "first seconds of each match that are not judged",
-    ),
-    link::REPEATS,
+const KEYS: &[&[Key]] = &[
+    &[
+        link::PROFILE,
+        Key::text(
+            "model",
+            "state-sync",
+            Domain::Listed(names),
+            "what keeps everyone together",
+        )
+        .labelled(|value| Some(value.to_string())),
+        Key::number(
+            "players",
+            6.0,
+            Domain::Whole(2, 32),
+            "players, the hosting one among them",
+        ),
+        link::LATENCY_MS,
+        link::JITTER_MS,
+        link::JITTER,
+        link::LOSS,
+    ],
+    link::FURTHER,
+    &[
+        Key::number(
+            "seconds",
+            20.0,
+            Domain::Whole(2, 3_600),
+            "length of each match, in s",
+        ),
+        Key::number(
+            "settling_s",
+            3.0,
+            Domain::Whole(1, 600),
+            "first seconds of each match that are not judged",
+        ),
+        link::REPEATS,
+    ],
 ];
 
 const METRICS: &[Metric] = &[
@@ -138,36 +137,19 @@ const METRICS: &[Metric] = &[
     Metric::wall_clock("guest_work", "µs", "the same of a guest, mean"),
 ];
 
-impl Experiment for Models {
-    fn name(&self) -> &'static str {
-        "models"
+fn run(context: &RunContext) -> Result<Findings, LabError> {
+    let measured = context.measure(measure)?;
+    let mut findings = Findings::default();
+    for (case, repeats) in &measured {
+        findings.add(&case.name, METRICS, &[], &figures(repeats));
     }
-
-    fn keys(&self) -> &'static [Key] {
-        KEYS
-    }
-
-    fn metrics(&self) -> &'static [Metric] {
-        METRICS
-    }
-
-    fn run(&self, context: &RunContext) -> Result<Findings, LabError> {
-        let measured = context.measure(measure)?;
-        let mut findings = Findings::default();
-        for (case, repeats) in &measured {
-            for (metric, figure) in METRICS.iter().zip(figures(repeats)) {
-                if figure.is_some() {
-                    findings.push(case, metric.name, None, figure);
-                }
-            }
-        }
-        let cases: Vec<&Case> = measured.iter().map(|(case, _)| *case).collect();
-        findings.plots = plots(&cases, &findings);
-        Ok(findings)
-    }
+    findings.retain_measured();
+    let cases: Vec<&Case> = measured.iter().map(|(case, _)| *case).collect();
+    findings.plots = plots(&cases, &findings);
+    Ok(findings)
 }
 
-fn measure(case: &Case, seed: u64) -> Result<Played, LabError> {
+fn measure(case: &Case, seed: u64) -> Result<Played, String> {
     let setting = FightConfig {
         scenario: FightScenario::Fight,
         players: case.number("players") as u16,
@@ -182,27 +164,20 @@ fn measure(case: &Case, seed: u64) -> Result<Played, LabError> {
         .expect("a model that is listed");
     let build = move || config.build().expect("default settings make sense");
     play(&setting, seed, build)
-        .map_err(|why| in_case(case)(format!("{why} (this repeat's seed is {seed})")))
 }
 
 /// In the order of the metrics.
 fn figures(played: &[Played]) -> [Option<f64>; METRICS.len()] {
     let guests = || played.iter().flat_map(Played::guests);
     let hosts = || played.iter().map(|played| &played.programs[0]);
-    let all = |of: fn(&PlayerRecord) -> &Samples| {
-        let mut all = Samples::new();
-        guests().for_each(|guest| all.append(of(guest)));
-        all.sorted()
-    };
+    let all = |of: fn(&PlayerRecord) -> &Samples| Samples::together(guests().map(of)).sorted();
     let host = |of: fn(&PlayerRecord) -> &Samples| {
-        let mut all = Samples::new();
-        hosts().for_each(|host| all.append(of(host)));
+        let all = Samples::together(hosts().map(of));
         all.sorted().percentile(50.0)
     };
-    let mut apart = Samples::new();
+    let apart = Samples::together(played.iter().map(|played| &played.apart));
     let mut moved = Samples::new();
     for played in played {
-        apart.append(&played.apart);
         for guest in 1..played.programs.len() {
             let corrections = played.corrections(guest).into_iter();
             moved.append(

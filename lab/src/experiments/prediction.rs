@@ -4,10 +4,8 @@ mod plots;
 
 use std::time::Duration;
 
-use samestep_netem::LinkConfig;
 use samestep_sync::{RemotePlayers, StateSync, StateSyncConfig};
 
-use super::in_case;
 use crate::error::LabError;
 use crate::experiment::{Experiment, Findings, Metric, RunContext};
 use crate::fight::{FightConfig, FightScenario, Played, PlayerRecord, play};
@@ -17,9 +15,9 @@ use crate::stats::Samples;
 use plots::plots;
 
 /// State synchronisation in Sublockus, under links of all kinds.
-pub struct Predictions;
+pub static EXPERIMENT: Experiment = Experiment::new("prediction", KEYS, METRICS, run);
 
-const KEYS: &[Key] = &[
+const KEYS: &[&[Key]] = &[&[
     Key::text(
         "scene",
         "fight",
@@ -54,7 +52,7 @@ const KEYS: &[Key] = &[
         "first seconds of each match that are not judged",
     ),
     link::REPEATS,
-];
+]];
 
 /// How others are drawn.
 pub(super) const OTHERS: Key = Key::text(
@@ -154,36 +152,19 @@ const METRICS: &[Metric] = &[
     ),
 ];
 
-impl Experiment for Predictions {
-    fn name(&self) -> &'static str {
-        "prediction"
+fn run(context: &RunContext) -> Result<Findings, LabError> {
+    let measured = context.measure(measure)?;
+    let mut findings = Findings::default();
+    for (case, repeats) in &measured {
+        findings.add(&case.name, METRICS, &[], &figures(repeats));
     }
-
-    fn keys(&self) -> &'static [Key] {
-        KEYS
-    }
-
-    fn metrics(&self) -> &'static [Metric] {
-        METRICS
-    }
-
-    fn run(&self, context: &RunContext) -> Result<Findings, LabError> {
-        let measured = context.measure(measure)?;
-        let mut findings = Findings::default();
-        for (case, repeats) in &measured {
-            for (metric, figure) in METRICS.iter().zip(figures(repeats)) {
-                if figure.is_some() {
-                    findings.push(case, metric.name, None, figure);
-                }
-            }
-        }
-        let cases: Vec<&Case> = measured.iter().map(|(case, _)| *case).collect();
-        findings.plots = plots(&cases, &findings);
-        Ok(findings)
-    }
+    findings.retain_measured();
+    let cases: Vec<&Case> = measured.iter().map(|(case, _)| *case).collect();
+    findings.plots = plots(&cases, &findings);
+    Ok(findings)
 }
 
-fn measure(case: &Case, seed: u64) -> Result<Played, LabError> {
+fn measure(case: &Case, seed: u64) -> Result<Played, String> {
     let setting = FightConfig {
         scenario: scenario(case),
         players: case.number("players") as u16,
@@ -198,7 +179,6 @@ fn measure(case: &Case, seed: u64) -> Result<Played, LabError> {
     };
     let model = move || StateSync::new(config.clone()).expect("settings that make sense");
     play(&setting, seed, model)
-        .map_err(|why| in_case(case)(format!("{why} (this repeat's seed is {seed})")))
 }
 
 fn scenario(case: &Case) -> FightScenario {
@@ -219,26 +199,17 @@ pub(super) fn others(case: &Case) -> RemotePlayers {
 }
 
 /// The path of a case, half of the round trip each way.
-pub(super) fn path(case: &Case) -> Result<samestep_netem::Path, LabError> {
+pub(super) fn path(case: &Case) -> Result<samestep_netem::Path, String> {
     let mut path = link::path(case)?;
     let latency = Duration::from_secs_f64(case.number("round_trip_ms") / 2e3);
-    for link in [&mut path.up, &mut path.down] {
-        *link = LinkConfig {
-            latency,
-            ..link.clone()
-        };
-    }
+    (path.up.latency, path.down.latency) = (latency, latency);
     Ok(path)
 }
 
 /// In the order of the metrics.
 fn figures(played: &[Played]) -> [Option<f64>; METRICS.len()] {
     let guests = || played.iter().flat_map(Played::guests);
-    let all = |of: fn(&PlayerRecord) -> &Samples| {
-        let mut all = Samples::new();
-        guests().for_each(|guest| all.append(of(guest)));
-        all
-    };
+    let all = |of: fn(&PlayerRecord) -> &Samples| Samples::together(guests().map(of));
     let seconds: f64 = played
         .iter()
         .map(|played| played.seconds * played.guests().len() as f64)

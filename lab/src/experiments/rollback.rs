@@ -6,157 +6,103 @@ mod plots;
 use samestep_catalog::{NAMES, Visitor, visit};
 use samestep_sync::{Beyond, Length, Lockstep, LockstepConfig, Rollback, RollbackConfig};
 
-use super::in_case;
 use crate::deterministic::{DeterministicConfig, DeterministicMatch, DeterministicModel};
 use crate::error::LabError;
-use crate::experiment::{Experiment, Findings, Metric, RunContext};
+use crate::experiment::{Experiment, Findings, RunContext};
 use crate::link::{self, percent_label};
-use crate::parameters::{Case, Domain, Key, Value};
-use crate::testmatch::{
-    CHECK_EVERY, CPU_NS_PER_ENTITY, ENTITIES, PLAYERS, Playable, SECONDS, SETTLING_S, TOPOLOGY,
-    TURN, UPLINK_KBPS,
-};
+use crate::parameters::{Case, Domain, Key};
+use crate::testmatch::{ENTITIES, MACHINES, PLAYERS, Playable, SECONDS, TOPOLOGY, TURN, some};
 use figures::{METRICS, Played, figures};
 use plots::plots;
 
 /// Both models on links of all kinds. *Theirs* is lockstep.
-pub struct Rollbacks;
+pub static EXPERIMENT: Experiment = Experiment {
+    columns: ["lockstep", "rollback"],
+    ..Experiment::new("rollback", KEYS, METRICS, run)
+};
 
-const KEYS: &[Key] = &[
-    GAME,
-    TOPOLOGY,
-    link::PROFILE,
-    PLAYERS,
-    ENTITIES,
-    TURN,
-    WINDOW,
-    DELAY,
-    GO_ON,
-    LOCKSTEP_BELOW_MS,
-    link::LATENCY_MS.labelled(link::latency_label),
-    LATER_LATENCY_MS,
-    link::JITTER_MS.labelled(link::some_jitter_label),
-    link::JITTER,
-    link::LOSS.labelled(percent_label),
-    link::BURST_MS,
-    link::DUPLICATE,
-    link::REORDER,
-    link::RATE_KBPS,
-    link::QUEUE_MS,
-    UPLINK_KBPS,
-    CPU_NS_PER_ENTITY,
-    CHECK_EVERY,
-    SETTLING_S,
-    SECONDS,
-    link::REPEATS,
+const KEYS: &[&[Key]] = &[
+    &[
+        Key::text(
+            "game",
+            "evaluation",
+            Domain::Choice(NAMES),
+            "evaluation: entities on random walks, each player gives 8 commands a second; skirmish: a battle between bots",
+        )
+        .labelled(|value| Some(value.to_string()).filter(|text| text != "evaluation")),
+        TOPOLOGY,
+        link::PROFILE,
+        PLAYERS,
+        ENTITIES,
+        TURN,
+        Key::number(
+            "window",
+            0.0,
+            Domain::Whole(0, 60),
+            "ticks that rollback simulates beyond what is known; 0 for its default",
+        )
+        .labelled(|value| some(value, "window")),
+        Key::number(
+            "delay",
+            0.0,
+            Domain::Whole(0, 600),
+            "ticks from an input to its tick under rollback; 0 for as many as the window does not cover. Lockstep finds out its own",
+        )
+        .labelled(|value| some(value, "ahead")),
+        Key::number(
+            "go_on",
+            0.0,
+            Domain::Whole(0, 600),
+            "ticks up to which rollback goes on beyond its window rather than wait; 0 for waiting",
+        )
+        .labelled(|value| some(value, "goon")),
+        Key::number(
+            "lockstep_below_ms",
+            0.0,
+            Domain::Number(0.0, 10_000.0),
+            "rollback predicts nothing while the farthest round trip is shorter, in ms",
+        ),
+        link::LATENCY_MS.labelled(link::latency_label),
+        Key::number(
+            "later_latency_ms",
+            0.0,
+            Domain::Number(0.0, 60_000.0),
+            "smallest one-way delay in the second half of each match, in ms; 0 for the same as in the first",
+        )
+        .labelled(|value| some(value, "later")),
+        link::JITTER_MS.labelled(link::some_jitter_label),
+        link::JITTER,
+        link::LOSS.labelled(percent_label),
+    ],
+    link::FURTHER,
+    MACHINES,
+    &[SECONDS, link::REPEATS],
 ];
 
-/// What is played.
-const GAME: Key = Key::text(
-    "game",
-    "evaluation",
-    Domain::Choice(NAMES),
-    "evaluation: entities on random walks, each player gives 8 commands a second; skirmish: a battle between bots",
-)
-.labelled(|value| Some(value.to_string()).filter(|text| text != "evaluation"));
-
-/// How far it is predicted.
-const WINDOW: Key = Key::number(
-    "window",
-    0.0,
-    Domain::Whole(0, 60),
-    "ticks that rollback simulates beyond what is known; 0 for its default",
-)
-.labelled(|value| some(value, "window"));
-
-/// How long inputs wait under rollback.
-const DELAY: Key = Key::number(
-    "delay",
-    0.0,
-    Domain::Whole(0, 600),
-    "ticks from an input to its tick under rollback; 0 for as many as the window does not cover. Lockstep finds out its own",
-)
-.labelled(|value| some(value, "ahead"));
-
-/// What happens where the window ends.
-const GO_ON: Key = Key::number(
-    "go_on",
-    0.0,
-    Domain::Whole(0, 600),
-    "ticks up to which rollback goes on beyond its window rather than wait; 0 for waiting",
-)
-.labelled(|value| some(value, "goon"));
-
-/// When nothing is predicted.
-const LOCKSTEP_BELOW_MS: Key = Key::number(
-    "lockstep_below_ms",
-    0.0,
-    Domain::Number(0.0, 10_000.0),
-    "rollback predicts nothing while the farthest round trip is shorter, in ms",
-);
-
-/// What changes on the way.
-const LATER_LATENCY_MS: Key = Key::number(
-    "later_latency_ms",
-    0.0,
-    Domain::Number(0.0, 60_000.0),
-    "smallest one-way delay in the second half of each match, in ms; 0 for the same as in the first",
-)
-.labelled(|value| some(value, "later"));
-
-fn some(value: &Value, name: &str) -> Option<String> {
-    (*value != Value::Number(0.0)).then(|| format!("{name}{value}"))
-}
-
-impl Experiment for Rollbacks {
-    fn name(&self) -> &'static str {
-        "rollback"
-    }
-
-    fn keys(&self) -> &'static [Key] {
-        KEYS
-    }
-
-    fn metrics(&self) -> &'static [Metric] {
-        METRICS
-    }
-
-    fn columns(&self) -> [&'static str; 2] {
-        ["lockstep", "rollback"]
-    }
-
-    fn run(&self, context: &RunContext) -> Result<Findings, LabError> {
-        let measured = context.measure(measure)?;
-        let mut findings = Findings::default();
-        for (case, repeats) in &measured {
-            let side = |of: fn(&(Played, Played)) -> &Played| {
-                figures(case, &repeats.iter().map(of).collect::<Vec<_>>())
-            };
-            let (lockstep, rollback) = (side(|r| &r.0), side(|r| &r.1));
-            for (index, metric) in METRICS.iter().enumerate() {
-                // What a game does not have is left out.
-                if lockstep[index].or(rollback[index]).is_some() {
-                    findings.push(case, metric.name, lockstep[index], rollback[index]);
-                }
-            }
-            if let Some((lockstep, rollback)) = repeats.first() {
-                let name = case.name.replace('/', "-").replace('%', "pc");
-                lockstep
-                    .course
-                    .write(context, &format!("{name}-lockstep"))?;
-                rollback
-                    .course
-                    .write(context, &format!("{name}-rollback"))?;
+fn run(context: &RunContext) -> Result<Findings, LabError> {
+    let measured = context.measure(measure)?;
+    let mut findings = Findings::default();
+    for (case, repeats) in &measured {
+        let side = |of: fn(&(Played, Played)) -> &Played| {
+            figures(case, &repeats.iter().map(of).collect::<Vec<_>>())
+        };
+        let (lockstep, rollback) = (side(|r| &r.0), side(|r| &r.1));
+        findings.add(&case.name, METRICS, &lockstep, &rollback);
+        if let Some((lockstep, rollback)) = repeats.first() {
+            let name = case.name.replace('/', "-").replace('%', "pc");
+            for (model, played) in [("lockstep", lockstep), ("rollback", rollback)] {
+                played.course.write(context, &format!("{name}-{model}"))?;
             }
         }
-        let cases: Vec<&Case> = measured.iter().map(|(case, _)| *case).collect();
-        findings.plots = plots(&cases, &findings);
-        Ok(findings)
     }
+    findings.retain_measured();
+    let cases: Vec<&Case> = measured.iter().map(|(case, _)| *case).collect();
+    findings.plots = plots(&cases, &findings);
+    Ok(findings)
 }
 
 /// The same match under either model.
-fn measure(case: &Case, seed: u64) -> Result<(Played, Played), LabError> {
+fn measure(case: &Case, seed: u64) -> Result<(Played, Played), String> {
     let config = config(case)?;
     let both = BothModels {
         case,
@@ -173,7 +119,7 @@ struct BothModels<'a> {
 }
 
 impl Visitor for BothModels<'_> {
-    type Output = Result<(Played, Played), LabError>;
+    type Output = Result<(Played, Played), String>;
 
     fn visit<G: Playable>(self) -> Self::Output {
         let lockstep = play::<G, Lockstep>(self.case, self.config, self.seed)?;
@@ -182,7 +128,7 @@ impl Visitor for BothModels<'_> {
     }
 }
 
-fn config(case: &Case) -> Result<DeterministicConfig, LabError> {
+fn config(case: &Case) -> Result<DeterministicConfig, String> {
     let mut config = DeterministicConfig::of(case)?;
     let defaults = RollbackConfig::default();
     let or = |key: &str, otherwise: u64| match case.number(key) {
@@ -217,23 +163,20 @@ fn play<G: Playable, M: DeterministicModel>(
     case: &Case,
     config: &DeterministicConfig,
     seed: u64,
-) -> Result<Played, LabError> {
-    let fail = |why: String| in_case(case)(format!("{why} (this repeat's seed is {seed})"));
+) -> Result<Played, String> {
     let players = usize::from(config.setup.players);
-    let mut room: DeterministicMatch<G, M> =
-        DeterministicMatch::open(config.clone(), seed).map_err(&fail)?;
-    room.begin(players).map_err(&fail)?;
-    room.play_until(case.seconds("settling_s")).map_err(&fail)?;
+    let mut room: DeterministicMatch<G, M> = DeterministicMatch::open(config.clone(), seed)?;
+    room.begin(players)?;
+    room.play_until(case.seconds("settling_s"))?;
     for node in room.nodes() {
         room.with(node, |now, program| program.forget_notes(now));
     }
     let later = case.millis("later_latency_ms");
     if !later.is_zero() {
-        room.play_until(case.seconds("seconds") / 2)
-            .map_err(&fail)?;
+        room.play_until(case.seconds("seconds") / 2)?;
         room.set_latency(later);
     }
-    room.play_until(case.seconds("seconds")).map_err(&fail)?;
-    room.check_equal().map_err(&fail)?;
+    room.play_until(case.seconds("seconds"))?;
+    room.check_equal()?;
     Ok(Played::of(&room))
 }

@@ -1,11 +1,7 @@
-//! An authority that tells everyone of its state.
+//! The authority sends snapshots of its state to every client.
 
-mod bandwidth;
-mod conditions;
+pub mod bandwidth;
+pub mod conditions;
 mod keys;
-mod limits;
+pub mod limits;
 mod played;
-
-pub use bandwidth::Bandwidth;
-pub use conditions::SnapshotConditions;
-pub use limits::SnapshotLimits;

@@ -6,20 +6,19 @@ use std::time::Duration;
 use samestep_session::{Delivery, MessageKind, SessionConfig, SessionEvent, To};
 use samestep_sim::{NodeId, Traffic};
 
-use super::in_case;
 use crate::error::LabError;
 use crate::experiment::{Experiment, Findings, Metric, RunContext};
-use crate::link::{self, percent_label};
+use crate::link;
 use crate::pair::delivery;
 use crate::parameters::{Case, Domain, Key, Value};
-use crate::plot::{Data, Plot};
+use crate::plot::{Data, Plot, add_point};
 use crate::stats::Samples;
 use crate::testroom::{TOPOLOGY, TestRoom};
 
 /// Everyone tells everyone else where it is, many times a second.
-pub struct Topology;
+pub static EXPERIMENT: Experiment = Experiment::new("topology", KEYS, METRICS, run);
 
-const KEYS: &[Key] = &[
+const KEYS: &[&[Key]] = &[&[
     TOPOLOGY,
     Key::number(
         "players",
@@ -60,18 +59,10 @@ const KEYS: &[Key] = &[
         "how updates are sent",
     ),
     link::PROFILE,
-    link::LATENCY_MS,
-    link::JITTER_MS.labelled(link::some_jitter_label),
-    link::JITTER,
-    link::LOSS.labelled(|value| percent_label(value).filter(|label| label != "0%")),
-    link::BURST_MS,
-    link::DUPLICATE,
-    link::REORDER,
-    link::RATE_KBPS,
-    link::QUEUE_MS,
+], link::USUALLY_GOOD, link::FURTHER, &[
     link::SECONDS,
     link::REPEATS,
-];
+]];
 
 const METRICS: &[Metric] = &[
     Metric::new(
@@ -132,74 +123,55 @@ struct Rates {
     down: Vec<f64>,
 }
 
-impl Experiment for Topology {
-    fn name(&self) -> &'static str {
-        "topology"
-    }
-
-    fn keys(&self) -> &'static [Key] {
-        KEYS
-    }
-
-    fn metrics(&self) -> &'static [Metric] {
-        METRICS
-    }
-
-    fn run(&self, context: &RunContext) -> Result<Findings, LabError> {
-        let measured = context.measure(|case, seed| measure(case, seed).map_err(in_case(case)))?;
-        let mut findings = Findings::default();
-        let mut lines: Vec<(String, Vec<(f64, f64)>)> = Vec::new();
-        for (case, repeats) in &measured {
-            let mean = |of: &dyn Fn(&Measured) -> f64| {
-                let values: Samples = repeats.iter().flatten().map(of).collect();
-                values.mean()
-            };
-            let mesh = case.text("topology") == "mesh";
-            let bytes = case.number("bytes");
-            let figures = [
-                mean(&|m| busiest(&m.busy.up, mesh) / 1e3),
-                mean(&|m| busiest(&m.busy.down, mesh) / 1e3),
-                mean(&|m| others(&m.busy.up, mesh) / 1e3),
-                mean(&|m| others(&m.busy.down, mesh) / 1e3),
-                mean(&|m| m.busy.up.iter().sum::<f64>() / 1e3),
-                mean(&|m| m.idle.up.iter().sum::<f64>() / m.idle.up.len() as f64),
-                mean(&|m| busiest(&m.idle.up, mesh)),
-                mean(&|m| {
-                    let heard = (m.due - m.unheard).max(1) as f64;
-                    m.busy.up.iter().sum::<f64>() * m.seconds / heard - bytes
-                }),
-                mean(&|m| m.latency_ms.mean().unwrap_or(0.0)),
-                Some(repeats.iter().flatten().map(|m| m.unheard as f64).sum()),
-            ];
-            for (metric, ours) in METRICS.iter().zip(figures) {
-                findings.push(case, metric.name, None, ours);
-            }
-            if case.text("cut") == "none" {
-                let players = case.number("players");
-                for (who, value) in [("host", figures[0]), ("peer", figures[2])] {
-                    let name = match mesh {
-                        true if who == "host" => continue,
-                        true => "mesh, each".to_string(),
-                        false => format!("hosted, {who}"),
-                    };
-                    let point = (players, value.unwrap_or(0.0));
-                    match lines.iter_mut().find(|(known, _)| *known == name) {
-                        Some((_, points)) => points.push(point),
-                        None => lines.push((name, vec![point])),
-                    }
-                }
+fn run(context: &RunContext) -> Result<Findings, LabError> {
+    let measured = context.measure(measure)?;
+    let mut findings = Findings::default();
+    let mut lines = Vec::new();
+    for (case, repeats) in &measured {
+        let mean = |of: &dyn Fn(&Measured) -> f64| {
+            let values: Samples = repeats.iter().flatten().map(of).collect();
+            values.mean()
+        };
+        let mesh = case.text("topology") == "mesh";
+        let bytes = case.number("bytes");
+        let figures = [
+            mean(&|m| busiest(&m.busy.up, mesh) / 1e3),
+            mean(&|m| busiest(&m.busy.down, mesh) / 1e3),
+            mean(&|m| others(&m.busy.up, mesh) / 1e3),
+            mean(&|m| others(&m.busy.down, mesh) / 1e3),
+            mean(&|m| m.busy.up.iter().sum::<f64>() / 1e3),
+            mean(&|m| m.idle.up.iter().sum::<f64>() / m.idle.up.len() as f64),
+            mean(&|m| busiest(&m.idle.up, mesh)),
+            mean(&|m| {
+                let heard = (m.due - m.unheard).max(1) as f64;
+                m.busy.up.iter().sum::<f64>() * m.seconds / heard - bytes
+            }),
+            mean(&|m| m.latency_ms.mean().unwrap_or(0.0)),
+            Some(repeats.iter().flatten().map(|m| m.unheard as f64).sum()),
+        ];
+        findings.add(&case.name, METRICS, &[], &figures);
+        if case.text("cut") == "none" {
+            let players = case.number("players");
+            for (who, value) in [("host", figures[0]), ("peer", figures[2])] {
+                let name = match mesh {
+                    true if who == "host" => continue,
+                    true => "mesh, each".to_string(),
+                    false => format!("hosted, {who}"),
+                };
+                add_point(&mut lines, name, (players, value.unwrap_or(0.0)));
             }
         }
-        findings.plots.push(Plot {
-            name: "up".into(),
-            title: "What a member sends, by the number of players".into(),
-            x: "players".into(),
-            y: "kB/s".into(),
-            log_y: true,
-            data: Data::Lines(lines),
-        });
-        Ok(findings)
     }
+    findings.plots.push(
+        Plot::new(
+            "up",
+            "What a member sends, by the number of players",
+            ["players", "kB/s"],
+            Data::Lines(lines),
+        )
+        .log_y(),
+    );
+    Ok(findings)
 }
 
 fn busiest(of: &[f64], mesh: bool) -> f64 {
@@ -230,7 +202,7 @@ fn measure(case: &Case, seed: u64) -> Result<Vec<Measured>, String> {
 }
 
 fn virtual_time(case: &Case, seed: u64, cut: Option<(NodeId, NodeId)>) -> Result<Measured, String> {
-    let path = link::path(case).map_err(|error| error.to_string())?;
+    let path = link::path(case)?;
     let mut config = SessionConfig::new("samestep-lab", 1);
     config.capacity = 64;
     let mut room = TestRoom::open(seed, case, &path.up, config, Vec::new());

@@ -122,7 +122,7 @@ fn matrix(run: &Run) -> Markup {
 
 /// What a metric means, shown when it is pointed at.
 fn what(run: &Run, metric: &str) -> Option<&'static str> {
-    let mut metrics = run.plan.experiment.metrics().iter();
+    let mut metrics = run.plan.experiment.metrics.iter();
     metrics
         .find(|known| known.name == metric)
         .map(|known| known.what)

@@ -6,9 +6,8 @@ use samestep_sim::Topology;
 use samestep_sync::{Length, LockstepConfig};
 
 use super::MatchConfig;
-use crate::error::LabError;
 use crate::link;
-use crate::parameters::{Case, Domain, Key, Value};
+use crate::parameters::{Case, Domain, Key, Value, unless};
 
 /// How the members are connected.
 pub const TOPOLOGY: Key = Key::text(
@@ -98,12 +97,19 @@ pub const SETTLING_S: Key = Key::number(
     "first seconds of each match that are not judged",
 );
 
-fn some(value: &Value, name: &str) -> Option<String> {
-    (*value != Value::Number(0.0)).then(|| format!("{name}{value}"))
+/// Names a number of ticks after the key, unless it is 0.
+pub fn some(value: &Value, name: &str) -> Option<String> {
+    unless(0.0, value, |value| format!("{name}{value}"))
 }
 
+/// How a room under lockstep is made up.
+pub const LOCKSTEP_ROOM: &[Key] = &[TOPOLOGY, link::PROFILE, PLAYERS, ENTITIES, TURN, DELAY];
+
+/// What the machines of a room are like, and how it is judged.
+pub const MACHINES: &[Key] = &[UPLINK_KBPS, CPU_NS_PER_ENTITY, CHECK_EVERY, SETTLING_S];
+
 /// Who plays in a case, and how everyone is connected.
-pub fn match_config(case: &Case) -> Result<MatchConfig, LabError> {
+pub fn match_config(case: &Case) -> Result<MatchConfig, String> {
     let step_ns = case.number("cpu_ns_per_entity") * case.number("entities");
     Ok(MatchConfig {
         players: case.number("players") as u16,

@@ -80,7 +80,7 @@ const HOPELESS: Duration = Duration::from_secs(30);
 impl ChurningRoom {
     /// Everyone gathers.
     pub(super) fn open(case: &Case, seed: u64) -> Result<ChurningRoom, String> {
-        let path = link::path(case).map_err(|error| error.to_string())?;
+        let path = link::path(case)?;
         let (timeout, grace) = (case.millis("timeout_ms"), case.seconds("grace_s"));
         let players = case.number("players") as usize;
         let mut config = SessionConfig::new("samestep-lab", 1);

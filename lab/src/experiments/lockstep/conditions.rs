@@ -1,6 +1,6 @@
 //! Delay, jitter and loss: does the game go on, and how late is a command?
 
-use super::{Played, desyncs, lagged, median_delay, ms, of_all, play, sum, write};
+use super::{Played, desyncs, lagged, median_delay, ms, of_all, play, sum, together, write};
 use crate::deterministic::DeterministicConfig;
 use crate::error::LabError;
 use crate::experiment::{Experiment, Findings, Metric, RunContext};
@@ -9,37 +9,18 @@ use crate::parameters::{Case, Key};
 use crate::plot::{Data, Plot};
 use crate::reference::Probes;
 use crate::stats::Samples;
-use crate::testmatch::{
-    CHECK_EVERY, CPU_NS_PER_ENTITY, DELAY, ENTITIES, PLAYERS, SECONDS, SETTLING_S, TICK, TOPOLOGY,
-    TURN, UPLINK_KBPS,
-};
+use crate::testmatch::{LOCKSTEP_ROOM, MACHINES, SECONDS, TICK};
 use samestep_sync::LockstepConfig;
 
 /// Networks that are bad in one way, or in all. *Theirs* is lockstep as the source ran it: turns of 15 ticks, commands two turns ahead.
-pub struct Conditions;
+pub static EXPERIMENT: Experiment = Experiment::new("lockstep-conditions", KEYS, METRICS, run);
 
-const KEYS: &[Key] = &[
-    TOPOLOGY,
-    link::PROFILE,
-    PLAYERS,
-    ENTITIES,
-    TURN,
-    DELAY,
-    link::BAD_LATENCY_MS,
-    link::BAD_JITTER_MS,
-    link::JITTER,
-    link::BAD_LOSS,
-    link::BURST_MS,
-    link::DUPLICATE,
-    link::REORDER,
-    link::RATE_KBPS,
-    link::QUEUE_MS,
-    UPLINK_KBPS,
-    CPU_NS_PER_ENTITY,
-    CHECK_EVERY,
-    SETTLING_S,
-    SECONDS,
-    link::REPEATS,
+const KEYS: &[&[Key]] = &[
+    LOCKSTEP_ROOM,
+    link::BAD,
+    link::FURTHER,
+    MACHINES,
+    &[SECONDS, link::REPEATS],
 ];
 
 const METRICS: &[Metric] = &[
@@ -74,70 +55,47 @@ const METRICS: &[Metric] = &[
     ),
 ];
 
-impl Experiment for Conditions {
-    fn name(&self) -> &'static str {
-        "lockstep-conditions"
-    }
-
-    fn keys(&self) -> &'static [Key] {
-        KEYS
-    }
-
-    fn metrics(&self) -> &'static [Metric] {
-        METRICS
-    }
-
-    fn run(&self, context: &RunContext) -> Result<Findings, LabError> {
-        let measured = context.measure(measure)?;
-        let mut findings = Findings::default();
-        let mut groups = Vec::new();
-        let mut lagging = series(&["theirs", "ours"]);
-        let mut late = series(&["the path, p99", "theirs, median", "ours, median"]);
-        let most = measured.iter().map(|(case, _)| case.number("entities"));
-        let most = most.fold(0.0, f64::max);
-        for (case, repeats) in &measured {
-            let mut path = Samples::new();
-            repeats.iter().for_each(|(_, _, p)| path.append(p));
-            let path = path.sorted().percentile(99.0);
-            let side = |of: fn(&(Played, Played, Samples)) -> &Played| {
-                figures(case, &repeats.iter().map(of).collect::<Vec<_>>(), path)
-            };
-            let (theirs, ours) = (side(|r| &r.0), side(|r| &r.1));
-            for (index, metric) in METRICS.iter().enumerate() {
-                findings.push(case, metric.name, theirs[index], ours[index]);
-            }
-            if case.number("entities") == most {
-                groups.push(link::bad_suffix(case).replace('-', " + "));
-                push(&mut lagging, [theirs[0], ours[0]]);
-                push(&mut late, [path, theirs[3], ours[3]]);
-            }
-            let first = repeats.first().map(|(_, ours, _)| &ours.course);
-            write(context, case, &link::bad_suffix(case), first)?;
-        }
-        let plot = |name: &str, title: &str, y: &str, bars| Plot {
-            name: name.into(),
-            title: title.into(),
-            x: String::new(),
-            y: y.into(),
-            log_y: false,
-            data: Data::Bars(groups.clone(), bars),
+fn run(context: &RunContext) -> Result<Findings, LabError> {
+    let measured = context.measure(measure)?;
+    let mut findings = Findings::default();
+    let mut groups = Vec::new();
+    let mut lagging = series(&["theirs", "ours"]);
+    let mut late = series(&["the path, p99", "theirs, median", "ours, median"]);
+    let most = measured.iter().map(|(case, _)| case.number("entities"));
+    let most = most.fold(0.0, f64::max);
+    for (case, repeats) in &measured {
+        let path = Samples::together(repeats.iter().map(|(_, _, path)| path));
+        let path = path.sorted().percentile(99.0);
+        let side = |of: fn(&(Played, Played, Samples)) -> &Played| {
+            figures(case, &repeats.iter().map(of).collect::<Vec<_>>(), path)
         };
-        findings.plots = vec![
-            plot(
-                "delay",
-                "From a player's input to its execution",
-                "ms",
-                late,
-            ),
-            plot(
-                "lagged",
-                "Lagged ticks once settled",
-                "% of all ticks",
-                lagging,
-            ),
-        ];
-        Ok(findings)
+        let (theirs, ours) = (side(|r| &r.0), side(|r| &r.1));
+        findings.add(&case.name, METRICS, &theirs, &ours);
+        if case.number("entities") == most {
+            groups.push(link::bad_suffix(case).replace('-', " + "));
+            push(&mut lagging, [theirs[0], ours[0]]);
+            push(&mut late, [path, theirs[3], ours[3]]);
+        }
+        let first = repeats.first().map(|(_, ours, _)| &ours.course);
+        write(context, case, &link::bad_suffix(case), first)?;
     }
+    let plot =
+        |name, title, y, bars| Plot::new(name, title, ["", y], Data::Bars(groups.clone(), bars));
+    findings.plots = vec![
+        plot(
+            "delay",
+            "From a player's input to its execution",
+            "ms",
+            late,
+        ),
+        plot(
+            "lagged",
+            "Lagged ticks once settled",
+            "% of all ticks",
+            lagging,
+        ),
+    ];
+    Ok(findings)
 }
 
 type Bars = Vec<(String, Vec<Option<f64>>)>;
@@ -154,7 +112,7 @@ fn push<const N: usize>(series: &mut Bars, values: [Option<f64>; N]) {
 }
 
 /// Theirs, ours, and what the path takes.
-fn measure(case: &Case, seed: u64) -> Result<(Played, Played, Samples), LabError> {
+fn measure(case: &Case, seed: u64) -> Result<(Played, Played, Samples), String> {
     let config = DeterministicConfig::of(case)?;
     let probes = Probes {
         link: config.setup.path.up.clone(),
@@ -162,10 +120,7 @@ fn measure(case: &Case, seed: u64) -> Result<(Played, Played, Samples), LabError
         tick: TICK,
         length: case.seconds("seconds"),
     };
-    let path = probes.run(seed).map_err(|error| LabError::Measurement {
-        case: case.name.clone(),
-        why: error.to_string(),
-    })?;
+    let path = probes.run(seed).map_err(|error| error.to_string())?;
     let theirs = DeterministicConfig {
         lockstep: LockstepConfig::classic(),
         ..config.clone()
@@ -178,10 +133,7 @@ fn figures(case: &Case, played: &[&Played], path: Option<f64>) -> [Option<f64>; 
     let ticks = of_all(case, played, lagged);
     let per_second = ticks.mean();
     let delay = median_delay(played);
-    let mut delays = Samples::new();
-    played
-        .iter()
-        .for_each(|played| delays.append(&played.delays));
+    let delays = together(played, |played| played.delays.clone());
     let mean = |of: fn(&Played) -> u64| {
         let all: Samples = played.iter().map(|played| of(played) as f64).collect();
         all.mean()

@@ -2,44 +2,26 @@
 
 use std::time::Duration;
 
-use super::{in_case, write};
+use super::write;
 use crate::deterministic::{DeterministicConfig, DeterministicMatch};
 use crate::error::LabError;
 use crate::experiment::{Experiment, Findings, Metric, RunContext};
-use crate::link::{self, percent_label};
+use crate::link;
 use crate::parameters::{Case, Key};
 use crate::plot::{Data, Plot};
 use crate::samples::TimeSeries;
 use crate::stats::Samples;
-use crate::testmatch::{
-    CHECK_EVERY, CPU_NS_PER_ENTITY, DELAY, ENTITIES, OPENER, PLAYERS, SETTLING_S, TICK, TOPOLOGY,
-    TURN, UPLINK_KBPS,
-};
+use crate::testmatch::{LOCKSTEP_ROOM, MACHINES, OPENER, TICK};
 
 /// The last player comes late.
-pub struct LockstepJoin;
+pub static EXPERIMENT: Experiment = Experiment::new("lockstep-join", KEYS, METRICS, run);
 
-const KEYS: &[Key] = &[
-    TOPOLOGY,
-    link::PROFILE,
-    PLAYERS,
-    ENTITIES,
-    TURN,
-    DELAY,
-    link::LATENCY_MS,
-    link::JITTER_MS.labelled(link::some_jitter_label),
-    link::JITTER,
-    link::LOSS.labelled(|value| percent_label(value).filter(|label| label != "0%")),
-    link::BURST_MS,
-    link::DUPLICATE,
-    link::REORDER,
-    link::RATE_KBPS,
-    link::QUEUE_MS,
-    UPLINK_KBPS,
-    CPU_NS_PER_ENTITY,
-    CHECK_EVERY,
-    SETTLING_S,
-    link::REPEATS,
+const KEYS: &[&[Key]] = &[
+    LOCKSTEP_ROOM,
+    link::USUALLY_GOOD,
+    link::FURTHER,
+    MACHINES,
+    &[link::REPEATS],
 ];
 
 const METRICS: &[Metric] = &[
@@ -79,59 +61,40 @@ struct Measured {
     state_bytes: f64,
 }
 
-impl Experiment for LockstepJoin {
-    fn name(&self) -> &'static str {
-        "lockstep-join"
+fn run(context: &RunContext) -> Result<Findings, LabError> {
+    let measured = context.measure(measure)?;
+    let mut findings = Findings::default();
+    let mut lines = Vec::new();
+    for (case, repeats) in &measured {
+        let all = |of: &dyn Fn(&Measured) -> f64| repeats.iter().map(of).collect::<Samples>();
+        let figures = [
+            all(&|m| m.in_step.as_secs_f64()).max(),
+            all(&|m| m.acts.as_secs_f64()).max(),
+            all(&|m| m.pause_turns).max(),
+            all(&|m| m.pause.as_secs_f64() * 1e3).max(),
+            all(&|m| m.state_bytes / 1e3).mean(),
+        ];
+        findings.add(&case.name, METRICS, &[], &figures);
+        let first = repeats.first().map(|m| &m.course);
+        write(context, case, "join", first)?;
+        let points = first.map(|course| course.per_second(|c| c.bytes_sent as f64 / 1e3));
+        lines.push((case.name.clone(), points.unwrap_or_default()));
     }
-
-    fn keys(&self) -> &'static [Key] {
-        KEYS
-    }
-
-    fn metrics(&self) -> &'static [Metric] {
-        METRICS
-    }
-
-    fn run(&self, context: &RunContext) -> Result<Findings, LabError> {
-        let measured = context.measure(measure)?;
-        let mut findings = Findings::default();
-        let mut lines = Vec::new();
-        for (case, repeats) in &measured {
-            let all = |of: &dyn Fn(&Measured) -> f64| repeats.iter().map(of).collect::<Samples>();
-            let figures = [
-                all(&|m| m.in_step.as_secs_f64()).max(),
-                all(&|m| m.acts.as_secs_f64()).max(),
-                all(&|m| m.pause_turns).max(),
-                all(&|m| m.pause.as_secs_f64() * 1e3).max(),
-                all(&|m| m.state_bytes / 1e3).mean(),
-            ];
-            for (metric, ours) in METRICS.iter().zip(figures) {
-                findings.push(case, metric.name, None, ours);
-            }
-            let first = repeats.first().map(|m| &m.course);
-            write(context, case, "join", first)?;
-            let points = first.map(|course| course.per_second(|c| c.bytes_sent as f64 / 1e3));
-            lines.push((case.name.clone(), points.unwrap_or_default()));
-        }
-        findings.plots.push(Plot {
-            name: "sent".into(),
-            title: "What each client sends while one more joins".into(),
-            x: "seconds".into(),
-            y: "kB/s, mean".into(),
-            log_y: false,
-            data: Data::Lines(lines),
-        });
-        Ok(findings)
-    }
+    findings.plots.push(Plot::new(
+        "sent",
+        "What each client sends while one more joins",
+        ["seconds", "kB/s, mean"],
+        Data::Lines(lines),
+    ));
+    Ok(findings)
 }
 
-fn measure(case: &Case, seed: u64) -> Result<Measured, LabError> {
-    let fail = |why: String| in_case(case)(format!("{why} (this repeat's seed is {seed})"));
+fn measure(case: &Case, seed: u64) -> Result<Measured, String> {
     let config = DeterministicConfig::of(case)?;
     let players = usize::from(config.setup.players);
-    let mut room: DeterministicMatch = DeterministicMatch::open(config, seed).map_err(&fail)?;
-    room.begin(players - 1).map_err(&fail)?;
-    room.play_until(case.seconds("settling_s")).map_err(&fail)?;
+    let mut room: DeterministicMatch = DeterministicMatch::open(config, seed)?;
+    room.begin(players - 1)?;
+    room.play_until(case.seconds("settling_s"))?;
 
     for node in room.nodes() {
         room.with(node, |now, program| program.forget_pauses(now));
@@ -141,10 +104,10 @@ fn measure(case: &Case, seed: u64) -> Result<Measured, LabError> {
     let (mut in_step, mut acts) = (None, None);
     while in_step.is_none() || acts.is_none() {
         if room.elapsed() > asked + PATIENCE {
-            return Err(fail("the newcomer was not in step within a minute".into()));
+            return Err("the newcomer was not in step within a minute".into());
         }
         let next = room.elapsed() + Duration::from_millis(10);
-        room.play_until(next).map_err(&fail)?;
+        room.play_until(next)?;
         let took = room.elapsed() - asked;
         let clients = room
             .programs()
@@ -163,8 +126,8 @@ fn measure(case: &Case, seed: u64) -> Result<Measured, LabError> {
     let pause = others.map(|(_, program)| program.longest_pause()).max();
     let pause = pause.unwrap_or_default();
     let end = room.elapsed() + AFTER;
-    room.play_until(end).map_err(&fail)?;
-    room.check_equal().map_err(&fail)?;
+    room.play_until(end)?;
+    room.check_equal()?;
     Ok(Measured {
         course: room.course().clone(),
         in_step: in_step.unwrap_or(PATIENCE),

@@ -5,42 +5,26 @@ use super::{
 };
 use crate::error::LabError;
 use crate::experiment::{Experiment, Findings, Metric, RunContext};
-use crate::link::{self, percent_label};
+use crate::link;
 use crate::matrix::Matrix;
 use crate::parameters::{Case, Key};
 use crate::plot::{Cell, Plot};
 use crate::samples::COLUMNS;
 use crate::stats::Samples;
-use crate::testmatch::{
-    CHECK_EVERY, CPU_NS_PER_ENTITY, DELAY, ENTITIES, PLAYERS, SECONDS, SETTLING_S, TOPOLOGY, TURN,
-    UPLINK_KBPS,
-};
+use crate::testmatch::{LOCKSTEP_ROOM, MACHINES, SECONDS};
 
 /// The published matrix of players and entities.
-pub struct Limits;
+pub static EXPERIMENT: Experiment = Experiment {
+    real: true,
+    ..Experiment::new("lockstep-limits", KEYS, METRICS, run)
+};
 
-pub(super) const KEYS: &[Key] = &[
-    TOPOLOGY,
-    link::PROFILE,
-    PLAYERS,
-    ENTITIES,
-    TURN,
-    DELAY,
-    link::LATENCY_MS,
-    link::JITTER_MS.labelled(link::some_jitter_label),
-    link::JITTER,
-    link::LOSS.labelled(|value| percent_label(value).filter(|label| label != "0%")),
-    link::BURST_MS,
-    link::DUPLICATE,
-    link::REORDER,
-    link::RATE_KBPS,
-    link::QUEUE_MS,
-    UPLINK_KBPS,
-    CPU_NS_PER_ENTITY,
-    CHECK_EVERY,
-    SETTLING_S,
-    SECONDS,
-    link::REPEATS,
+pub(super) const KEYS: &[&[Key]] = &[
+    LOCKSTEP_ROOM,
+    link::USUALLY_GOOD,
+    link::FURTHER,
+    MACHINES,
+    &[SECONDS, link::REPEATS],
 ];
 
 pub(super) const METRICS: &[Metric] = &[
@@ -104,38 +88,20 @@ pub(super) const METRICS: &[Metric] = &[
     ),
 ];
 
-impl Experiment for Limits {
-    fn name(&self) -> &'static str {
-        "lockstep-limits"
+fn run(context: &RunContext) -> Result<Findings, LabError> {
+    let measured = play_all(context)?;
+    let mut findings = Findings::default();
+    for (case, played) in &measured {
+        rows(case, played, &mut findings);
+        write(
+            context,
+            case,
+            "",
+            played.first().map(|played| &played.course),
+        )?;
     }
-
-    fn keys(&self) -> &'static [Key] {
-        KEYS
-    }
-
-    fn metrics(&self) -> &'static [Metric] {
-        METRICS
-    }
-
-    fn real(&self) -> bool {
-        true
-    }
-
-    fn run(&self, context: &RunContext) -> Result<Findings, LabError> {
-        let measured = play_all(context)?;
-        let mut findings = Findings::default();
-        for (case, played) in &measured {
-            rows(case, played, &mut findings);
-            write(
-                context,
-                case,
-                "",
-                played.first().map(|played| &played.course),
-            )?;
-        }
-        findings.plots = plots(context, &measured, &findings);
-        Ok(findings)
-    }
+    findings.plots = plots(context, &measured, &findings);
+    Ok(findings)
 }
 
 /// The figures of one case, in the order of the metrics.
@@ -162,12 +128,9 @@ pub(super) fn rows(case: &Case, played: &[Played], findings: &mut Findings) {
         cores(|(host, _)| host).mean(),
         cores(|(_, clients)| clients).mean(),
     ];
+    findings.add(&case.name, METRICS, &[], &figures);
     // What cannot be measured in this kind of run is left out.
-    for (metric, ours) in METRICS.iter().zip(figures) {
-        if ours.is_some() {
-            findings.push(case, metric.name, None, ours);
-        }
-    }
+    findings.retain_measured();
 }
 
 /// Overviews like theirs: lagged ticks beside what was published, then every metric of their table.
@@ -177,11 +140,6 @@ fn plots(
     findings: &Findings,
 ) -> Vec<Plot> {
     let matrix = Matrix::new(measured.iter().map(|(case, _)| *case));
-    let ours = |case: &Case, metric: &str| {
-        let row = findings.rows.iter();
-        let mut row = row.filter(|row| row.case == case.name && row.metric == metric);
-        row.next()?.ours
-    };
     let of = |value: Option<f64>| value.map_or(Cell::Nothing, Cell::Value);
     let mut plots = Vec::new();
     for network in matrix.networks() {
@@ -194,7 +152,7 @@ fn plots(
                 (None, None) => Cell::Nothing,
             }
         };
-        let lagged = |case: &Case| of(ours(case, "lagged_mean"));
+        let lagged = |case: &Case| of(findings.ours(case, "lagged_mean"));
         let panels = vec![
             matrix.panel("published", network, published),
             matrix.panel("ours", network, lagged),

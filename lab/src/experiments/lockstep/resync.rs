@@ -6,24 +6,21 @@ use samestep_session::PeerId;
 use samestep_sim::NodeId;
 use samestep_sync::Tick;
 
-use super::{in_case, write};
+use super::write;
 use crate::deterministic::{DeterministicConfig, DeterministicMatch};
 use crate::error::LabError;
 use crate::experiment::{Experiment, Findings, Metric, RunContext};
-use crate::link::{self, percent_label};
+use crate::link;
 use crate::parameters::{Case, Domain, Key, plain};
 use crate::plot::{Data, Plot};
 use crate::samples::TimeSeries;
 use crate::stats::Samples;
-use crate::testmatch::{
-    CHECK_EVERY, CPU_NS_PER_ENTITY, DELAY, ENTITIES, Notice, OPENER, PLAYERS, SETTLING_S, TICK,
-    TOPOLOGY, TURN, UPLINK_KBPS,
-};
+use crate::testmatch::{DELAY, ENTITIES, MACHINES, Notice, OPENER, PLAYERS, TICK, TOPOLOGY, TURN};
 
 /// A state changed behind the rules' back.
-pub struct Resync;
+pub static EXPERIMENT: Experiment = Experiment::new("lockstep-resync", KEYS, METRICS, run);
 
-const KEYS: &[Key] = &[
+const KEYS: &[&[Key]] = &[&[
     TOPOLOGY,
     link::PROFILE,
     PLAYERS,
@@ -37,21 +34,7 @@ const KEYS: &[Key] = &[
     .labelled(plain),
     TURN,
     DELAY,
-    link::LATENCY_MS,
-    link::JITTER_MS.labelled(link::some_jitter_label),
-    link::JITTER,
-    link::LOSS.labelled(percent_label),
-    link::BURST_MS,
-    link::DUPLICATE,
-    link::REORDER,
-    link::RATE_KBPS,
-    link::QUEUE_MS,
-    UPLINK_KBPS,
-    CPU_NS_PER_ENTITY,
-    CHECK_EVERY,
-    SETTLING_S,
-    link::REPEATS,
-];
+], link::WITH_LOSS, link::FURTHER, MACHINES, &[link::REPEATS]];
 
 const METRICS: &[Metric] = &[
     Metric::new(
@@ -116,72 +99,52 @@ struct Measured {
     entity_bytes: f64,
 }
 
-impl Experiment for Resync {
-    fn name(&self) -> &'static str {
-        "lockstep-resync"
+fn run(context: &RunContext) -> Result<Findings, LabError> {
+    let measured = context.measure(measure)?;
+    let mut findings = Findings::default();
+    let (mut groups, mut bars) = (Vec::new(), [Vec::new(), Vec::new()]);
+    for (case, repeats) in &measured {
+        let all = |of: &dyn Fn(&Measured) -> f64| repeats.iter().map(of).collect::<Samples>();
+        let seconds = |time: Duration| time.as_secs_f64();
+        let given_up = PATIENCE.as_secs_f64();
+        let figures = [
+            all(&|m| f64::from(u8::from(m.repair.is_some()))).mean(),
+            all(&|m| m.found_checks).max(),
+            all(&|m| seconds(m.found)).max(),
+            all(&|m| m.repair.map_or(given_up, seconds)).max(),
+            all(&|m| m.pause_turns).max(),
+            all(&|m| seconds(m.pause) * 1e3).max(),
+            all(&|m| m.others_lagged).max(),
+            all(&|m| f64::from(u8::from(m.named))).mean(),
+            all(&|m| m.repair_bytes / 1e3).mean(),
+            all(&|m| m.entity_bytes).max(),
+        ];
+        findings.add(&case.name, METRICS, &[], &figures);
+        let first = repeats.first().map(|m| &m.course);
+        let suffix = format!("resync-{}", case.text("fault"));
+        write(context, case, &suffix, first)?;
+        groups.push(case.name.replace('/', " "));
+        bars[0].push(figures[2]);
+        bars[1].push(figures[3]);
     }
-
-    fn keys(&self) -> &'static [Key] {
-        KEYS
-    }
-
-    fn metrics(&self) -> &'static [Metric] {
-        METRICS
-    }
-
-    fn run(&self, context: &RunContext) -> Result<Findings, LabError> {
-        let measured = context.measure(measure)?;
-        let mut findings = Findings::default();
-        let (mut groups, mut bars) = (Vec::new(), [Vec::new(), Vec::new()]);
-        for (case, repeats) in &measured {
-            let all = |of: &dyn Fn(&Measured) -> f64| repeats.iter().map(of).collect::<Samples>();
-            let seconds = |time: Duration| time.as_secs_f64();
-            let given_up = PATIENCE.as_secs_f64();
-            let figures = [
-                all(&|m| f64::from(u8::from(m.repair.is_some()))).mean(),
-                all(&|m| m.found_checks).max(),
-                all(&|m| seconds(m.found)).max(),
-                all(&|m| m.repair.map_or(given_up, seconds)).max(),
-                all(&|m| m.pause_turns).max(),
-                all(&|m| seconds(m.pause) * 1e3).max(),
-                all(&|m| m.others_lagged).max(),
-                all(&|m| f64::from(u8::from(m.named))).mean(),
-                all(&|m| m.repair_bytes / 1e3).mean(),
-                all(&|m| m.entity_bytes).max(),
-            ];
-            for (metric, ours) in METRICS.iter().zip(figures) {
-                findings.push(case, metric.name, None, ours);
-            }
-            let first = repeats.first().map(|m| &m.course);
-            let suffix = format!("resync-{}", case.text("fault"));
-            write(context, case, &suffix, first)?;
-            groups.push(case.name.replace('/', " "));
-            bars[0].push(figures[2]);
-            bars[1].push(figures[3]);
-        }
-        let names = ["found", "repaired"];
-        findings.plots.push(Plot {
-            name: "repair".into(),
-            title: "A state that differs: until the check that finds it, and from there until it is repaired"
-                .into(),
-            x: String::new(),
-            y: "seconds, at most".into(),
-            log_y: false,
-            data: Data::Bars(groups, names.map(String::from).into_iter().zip(bars).collect()),
-        });
-        Ok(findings)
-    }
+    let names = ["found", "repaired"].map(String::from);
+    findings.plots.push(Plot::new(
+        "repair",
+        "A state that differs: until the check that finds it, and from there until it is repaired",
+        ["", "seconds, at most"],
+        Data::Bars(groups, names.into_iter().zip(bars).collect()),
+    ));
+    Ok(findings)
 }
 
-fn measure(case: &Case, seed: u64) -> Result<Measured, LabError> {
-    let fail = |why: String| in_case(case)(format!("{why} (this repeat's seed is {seed})"));
+fn measure(case: &Case, seed: u64) -> Result<Measured, String> {
     let config = DeterministicConfig::of(case)?;
     let (players, check_every) = (config.setup.players, config.lockstep.desync_check_interval);
     let entities = config.entities as f64;
-    let mut room: DeterministicMatch = DeterministicMatch::open(config, seed).map_err(&fail)?;
-    room.begin(usize::from(players)).map_err(&fail)?;
-    room.play_until(case.seconds("settling_s")).map_err(&fail)?;
-    room.check_equal().map_err(&fail)?;
+    let mut room: DeterministicMatch = DeterministicMatch::open(config, seed)?;
+    room.begin(usize::from(players))?;
+    room.play_until(case.seconds("settling_s"))?;
+    room.check_equal()?;
 
     let victim = NodeId(players / 2);
     let peer = room.program(victim).peer();
@@ -195,7 +158,7 @@ fn measure(case: &Case, seed: u64) -> Result<Measured, LabError> {
     let mut repaired = None;
     while repaired.is_none() && room.elapsed() < fault.0 + PATIENCE {
         let next = room.elapsed() + Duration::from_millis(100);
-        room.play_until(next).map_err(&fail)?;
+        room.play_until(next)?;
         repaired = room
             .notices()
             .iter()
@@ -207,14 +170,14 @@ fn measure(case: &Case, seed: u64) -> Result<Measured, LabError> {
     // What was looked at before was simulated with the wrong state.
     let right_from = room.program(victim).status().tick;
     let found = reports(&room, peer).next();
-    let (found_at, found_tick) = found.ok_or_else(|| fail("the fault was not found".into()))?;
+    let (found_at, found_tick) = found.ok_or("the fault was not found")?;
     let turn = room.program(OPENER).status().turn_length.max(1);
     let others = room.programs().filter(|(node, _)| *node != victim);
     let pause = others.map(|(_, program)| program.longest_pause()).max();
     let pause = pause.unwrap_or_default();
     let others_lagged = lagged_by_others(&room, victim) - lagged_before;
     let end = room.elapsed() + AFTER;
-    room.play_until(end).map_err(&fail)?;
+    room.play_until(end)?;
     let wrong = |(node, tick): &(NodeId, Tick)| *node != victim || *tick > right_from;
     let stayed_so = !room.differing().iter().any(wrong);
     let named = room.notices().iter().any(|(_, _, notice)| match notice {

@@ -3,68 +3,44 @@
 use super::limits::{KEYS, METRICS, rows};
 use super::{play_all, write};
 use crate::error::LabError;
-use crate::experiment::{Experiment, Findings, Metric, RunContext};
-use crate::parameters::Key;
-use crate::plot::{Data, Plot};
+use crate::experiment::{Experiment, Findings, RunContext};
+use crate::plot::{Data, Plot, add_point};
 
 /// Ever more players in one match.
-pub struct Scale;
+pub static EXPERIMENT: Experiment = Experiment {
+    real: true,
+    ..Experiment::new("lockstep-scale", KEYS, METRICS, run)
+};
 
-impl Experiment for Scale {
-    fn name(&self) -> &'static str {
-        "lockstep-scale"
-    }
-
-    fn keys(&self) -> &'static [Key] {
-        KEYS
-    }
-
-    fn metrics(&self) -> &'static [Metric] {
-        METRICS
-    }
-
-    fn real(&self) -> bool {
-        true
-    }
-
-    fn run(&self, context: &RunContext) -> Result<Findings, LabError> {
-        let measured = play_all(context)?;
-        let mut findings = Findings::default();
-        let mut lines: Vec<(String, Vec<(f64, f64)>)> = [
-            "sent by the host",
-            "received by each of the others",
-            "sent by each of the others",
-        ]
-        .map(|name| (name.to_string(), Vec::new()))
-        .to_vec();
-        for (case, played) in &measured {
-            rows(case, played, &mut findings);
-            write(
-                context,
-                case,
-                "",
-                played.first().map(|played| &played.course),
-            )?;
-            let of = [
-                "host_packets_up",
-                "client_packets_down",
-                "client_packets_up",
-            ];
-            for ((_, points), metric) in lines.iter_mut().zip(of) {
-                let row = findings.rows.iter();
-                let mut row = row.filter(|row| row.case == case.name && row.metric == metric);
-                let value = row.next().and_then(|row| row.ours);
-                points.push((case.number("players"), value.unwrap_or(0.0)));
-            }
+fn run(context: &RunContext) -> Result<Findings, LabError> {
+    let measured = play_all(context)?;
+    let mut findings = Findings::default();
+    let mut lines = Vec::new();
+    for (case, played) in &measured {
+        rows(case, played, &mut findings);
+        write(
+            context,
+            case,
+            "",
+            played.first().map(|played| &played.course),
+        )?;
+        for (metric, name) in [
+            ("host_packets_up", "sent by the host"),
+            ("client_packets_down", "received by each of the others"),
+            ("client_packets_up", "sent by each of the others"),
+        ] {
+            let value = findings.ours(case, metric).unwrap_or(0.0);
+            add_point(&mut lines, name.into(), (case.number("players"), value));
         }
-        findings.plots.push(Plot {
-            name: "packets".into(),
-            title: "Packets a second, by the number of players".into(),
-            x: "players".into(),
-            y: "packets/s".into(),
-            log_y: true,
-            data: Data::Lines(lines),
-        });
-        Ok(findings)
     }
+    findings.plots.push(
+        Plot::new(
+            "packets",
+            "Packets a second, by the number of players",
+            ["players", "packets/s"],
+            Data::Lines(lines),
+        )
+        .log_y(),
+    );
+    Ok(findings)
 }

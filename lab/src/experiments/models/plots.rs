@@ -25,12 +25,8 @@ pub(super) fn plots(cases: &[&Case], findings: &Findings) -> Vec<Plot> {
             let is_it =
                 |case: &&&Case| case.text("model") == model && case.text("link.profile") == link;
             let case = cases.iter().find(is_it);
-            let row = case.and_then(|case| {
-                let mut rows = findings.rows.iter();
-                rows.find(|row| row.case == case.name && row.metric == metric)
-            });
-            row.and_then(|row| row.ours)
-                .map_or(Cell::Nothing, Cell::Value)
+            let ours = case.and_then(|case| findings.ours(case, metric));
+            ours.map_or(Cell::Nothing, Cell::Value)
         };
         // The first model on top.
         let rows = models.iter().rev();
@@ -40,21 +36,14 @@ pub(super) fn plots(cases: &[&Case], findings: &Findings) -> Vec<Plot> {
             cells: cells.collect(),
         }
     };
-    let plot = |name: &str, title: &str, unit: &str, scale: (f64, f64), panels: Vec<Panel>| Plot {
-        name: name.into(),
-        title: title.into(),
-        x: String::new(),
-        y: String::new(),
-        log_y: false,
-        data: Data::Overview(
-            unit.into(),
-            Overview {
-                columns: links.iter().map(|name| short(name)).collect(),
-                rows: models.iter().rev().map(|name| short(name)).collect(),
-                scale,
-                panels,
-            },
-        ),
+    let plot = |name: &str, title: &str, unit: &str, scale: (f64, f64), panels: Vec<Panel>| {
+        let overview = Overview {
+            columns: links.iter().map(|name| short(name)).collect(),
+            rows: models.iter().rev().map(|name| short(name)).collect(),
+            scale,
+            panels,
+        };
+        Plot::new(name, title, ["", ""], Data::Overview(unit.into(), overview))
     };
     vec![
         plot(

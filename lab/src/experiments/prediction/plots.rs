@@ -12,15 +12,11 @@ pub(super) fn plots(cases: &[&Case], findings: &Findings) -> Vec<Plot> {
             && case.number("link.jitter_ms") == 0.0
     };
     let fights: Vec<&Case> = cases.iter().filter(is_fight).copied().collect();
-    let value = |case: &Case, metric: &str| {
-        let mut rows = findings.rows.iter();
-        let row = rows.find(|row| row.case == case.name && row.metric == metric);
-        row.and_then(|row| row.ours)
-    };
     // Points of one line: the cases in which one key has this value, over another.
     let line = |key: &str, is: f64, over: &str, unit: f64, metric: &str| {
         let of = fights.iter().filter(|case| case.number(key) == is);
-        let points = of.filter_map(|case| Some((case.number(over) * unit, value(case, metric)?)));
+        let points =
+            of.filter_map(|case| Some((case.number(over) * unit, findings.ours(case, metric)?)));
         let mut points: Vec<(f64, f64)> = points.collect();
         points.sort_by(|a, b| a.0.total_cmp(&b.0));
         points
@@ -29,18 +25,6 @@ pub(super) fn plots(cases: &[&Case], findings: &Findings) -> Vec<Plot> {
         let points = line("link.loss", loss, "round_trip_ms", 1.0, metric);
         (name.to_string(), points)
     };
-    let mut plots = Vec::new();
-    plots.push(plot(
-        "delay",
-        "From an input to the picture that shows it, median",
-        ("round trip, ms", "ms"),
-        vec![
-            delay("another's input, 10 % loss", 0.1, "others_delay"),
-            delay("another's input, no loss", 0.0, "others_delay"),
-            delay("one's own, 10 % loss", 0.1, "own_delay"),
-            delay("one's own, no loss", 0.0, "own_delay"),
-        ],
-    ));
     let over_loss = |metric: &str| {
         let of = |ms: f64| {
             let points = line("round_trip_ms", ms, "link.loss", 100.0, metric);
@@ -48,38 +32,35 @@ pub(super) fn plots(cases: &[&Case], findings: &Findings) -> Vec<Plot> {
         };
         [200.0, 100.0, 50.0].map(of).to_vec()
     };
-    plots.push(plot(
-        "corrections",
-        "How far corrections that are not due to a blow move one's own character, 99th percentile",
-        ("loss in each direction, %", "blocks"),
-        over_loss("unhit_p99"),
-    ));
-    plots.push(plot(
-        "mispredictions",
-        "How often something simulated ahead was not what the authority says",
-        ("loss in each direction, %", "per guest and second"),
-        over_loss("mispredictions"),
-    ));
-    // A run of a few cases has nothing to draw lines of.
-    plots.retain(|plot| match &plot.data {
-        Data::Lines(lines) => lines.iter().any(|(_, points)| points.len() > 1),
-        _ => true,
-    });
+    let over_the_loss = |name: &str, title: &str, y: &str, metric: &str| {
+        let axes = ["loss in each direction, %", y];
+        Plot::new(name, title, axes, Data::Lines(over_loss(metric)))
+    };
+    let mut plots = vec![
+        Plot::new(
+            "delay",
+            "From an input to the picture that shows it, median",
+            ["round trip, ms", "ms"],
+            Data::Lines(vec![
+                delay("another's input, 10 % loss", 0.1, "others_delay"),
+                delay("another's input, no loss", 0.0, "others_delay"),
+                delay("one's own, 10 % loss", 0.1, "own_delay"),
+                delay("one's own, no loss", 0.0, "own_delay"),
+            ]),
+        ),
+        over_the_loss(
+            "corrections",
+            "How far corrections that are not due to a blow move one's own character, 99th percentile",
+            "blocks",
+            "unhit_p99",
+        ),
+        over_the_loss(
+            "mispredictions",
+            "How often something simulated ahead was not what the authority says",
+            "per guest and second",
+            "mispredictions",
+        ),
+    ];
+    plots.retain(Plot::has_lines);
     plots
-}
-
-fn plot(
-    name: &str,
-    title: &str,
-    (x, y): (&str, &str),
-    lines: Vec<(String, Vec<(f64, f64)>)>,
-) -> Plot {
-    Plot {
-        name: name.into(),
-        title: title.into(),
-        x: x.into(),
-        y: y.into(),
-        log_y: false,
-        data: Data::Lines(lines),
-    }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::experiment::Findings;
+use crate::experiment::{Findings, Row};
 use crate::link::{latency_label, percent_label};
 use crate::parameters::{Case, Value};
 use crate::plot::{Data, Plot};
@@ -12,44 +12,37 @@ type Group<'a> = (String, Vec<(f64, &'a Case)>);
 
 /// Input delay and ticks simulated again over the round trip, stalls over loss.
 pub(super) fn plots(cases: &[&Case], findings: &Findings) -> Vec<Plot> {
-    let value = |case: &Case, metric: &str| {
-        let mut rows = findings.rows.iter();
-        let row = rows.find(|row| row.case == case.name && row.metric == metric);
-        row.map_or((None, None), |row| (row.theirs, row.ours))
-    };
-    type Side = fn((Option<f64>, Option<f64>)) -> Option<f64>;
-    let (lockstep, rollback): (Side, Side) = (|row| row.0, |row| row.1);
+    type Side = fn(&Row) -> Option<f64>;
+    let (lockstep, rollback): (Side, Side) = (|row| row.theirs, |row| row.ours);
     let line = |name: String, (_, cases): &Group, metric: &str, side: Side| {
+        let value = |case: &Case| side(findings.row(case, metric)?);
         let points = cases.iter();
-        let points =
-            points.filter_map(|(at, case)| side(value(case, metric)).map(|value| (*at, value)));
+        let points = points.filter_map(|(at, case)| Some((*at, value(case)?)));
         (name, points.collect::<Vec<_>>())
     };
     let mut plots = Vec::new();
     let by_latency = groups(cases, "link.latency_ms", 2.0, latency_label);
     if let Some(group) = by_latency.first() {
         let of = |metric, side, name: &str| line(name.into(), group, metric, side);
-        plots.push(plot(
+        plots.push(Plot::new(
             "delay",
             format!("From an input to what is seen of it, median; {}", group.0),
-            "round trip, ms",
-            "ms",
-            vec![
+            ["round trip, ms", "ms"],
+            Data::Lines(vec![
                 of("others_delay", lockstep, "lockstep, another's input"),
                 of("own_delay", lockstep, "lockstep, one's own"),
                 of("others_delay", rollback, "rollback, another's input"),
                 of("own_delay", rollback, "rollback, one's own"),
-            ],
+            ]),
         ));
         let resimulated = by_latency
             .iter()
             .map(|group| line(group.0.clone(), group, "resimulated", rollback));
-        plots.push(plot(
+        plots.push(Plot::new(
             "resimulated",
-            "Ticks simulated again by each member".into(),
-            "round trip, ms",
-            "ticks/s",
-            resimulated.collect(),
+            "Ticks simulated again by each member",
+            ["round trip, ms", "ticks/s"],
+            Data::Lines(resimulated.collect()),
         ));
     }
     let mut stalls = Vec::new();
@@ -60,32 +53,14 @@ pub(super) fn plots(cases: &[&Case], findings: &Findings) -> Vec<Plot> {
         }
     }
     if !stalls.is_empty() {
-        plots.push(plot(
+        plots.push(Plot::new(
             "stalls",
-            "Ticks in which nothing new could be shown".into(),
-            "loss in each direction, %",
-            "ticks/s",
-            stalls,
+            "Ticks in which nothing new could be shown",
+            ["loss in each direction, %", "ticks/s"],
+            Data::Lines(stalls),
         ));
     }
     plots
-}
-
-fn plot(
-    name: &str,
-    title: String,
-    x: &str,
-    y: &str,
-    lines: Vec<(String, Vec<(f64, f64)>)>,
-) -> Plot {
-    Plot {
-        name: name.into(),
-        title,
-        x: x.into(),
-        y: y.into(),
-        log_y: false,
-        data: Data::Lines(lines),
-    }
 }
 
 /// Cases that differ only in one key, by its value, `unit` to each; groups of at least three, the largest first.

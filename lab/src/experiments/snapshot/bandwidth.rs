@@ -5,48 +5,33 @@ use std::marker::PhantomData;
 use samestep_catalog::{NAMES, Visitor, visit};
 use samestep_sync::{Snapshot, StateSync};
 
-use super::keys::{BUDGET_KBPS, DRAWING, EVERY, setting};
+use super::keys::{JUDGED, MATCH, setting};
 use super::played::{Authority, Played, Setting, errors, mean, play, together, waits};
 use crate::error::LabError;
 use crate::experiment::{Experiment, Findings, Metric, RunContext};
-use crate::experiments::in_case;
-use crate::link::{self, percent_label};
+use crate::link;
 use crate::parameters::{Case, Domain, Key, plain};
 use crate::plot::{Data, Plot};
-use crate::testmatch::{ENTITIES, PLAYERS, Playable, SECONDS, SETTLING_S, UPLINK_KBPS};
+use crate::testmatch::Playable;
 
 /// Bits of an update, and kbit/s of a match.
-pub struct Bandwidth;
+pub static EXPERIMENT: Experiment = Experiment {
+    columns: ["state-sync", "snapshot"],
+    ..Experiment::new("bandwidth", KEYS, METRICS, run)
+};
 
-const GAME: Key = Key::text(
-    "game",
-    "evaluation",
-    Domain::Choice(NAMES),
-    "what is played; in sublockus there are as many characters as players, and what they throw",
-)
-.labelled(plain);
-
-const KEYS: &[Key] = &[
-    GAME,
-    link::PROFILE,
-    PLAYERS,
-    ENTITIES,
-    EVERY,
-    BUDGET_KBPS,
-    link::LATENCY_MS,
-    link::JITTER_MS.labelled(link::some_jitter_label),
-    link::JITTER,
-    link::LOSS.labelled(|value| percent_label(value).filter(|label| label != "0%")),
-    link::BURST_MS,
-    link::DUPLICATE,
-    link::REORDER,
-    link::RATE_KBPS,
-    link::QUEUE_MS,
-    UPLINK_KBPS,
-    DRAWING,
-    SETTLING_S,
-    SECONDS,
-    link::REPEATS,
+const KEYS: &[&[Key]] = &[
+    &[Key::text(
+        "game",
+        "evaluation",
+        Domain::Choice(NAMES),
+        "what is played; in sublockus there are as many characters as players, and what they throw",
+    )
+    .labelled(plain)],
+    MATCH,
+    link::USUALLY_GOOD,
+    link::FURTHER,
+    JUDGED,
 ];
 
 const METRICS: &[Metric] = &[
@@ -85,71 +70,47 @@ const METRICS: &[Metric] = &[
     ),
 ];
 
-impl Experiment for Bandwidth {
-    fn name(&self) -> &'static str {
-        "bandwidth"
-    }
-
-    fn keys(&self) -> &'static [Key] {
-        KEYS
-    }
-
-    fn metrics(&self) -> &'static [Metric] {
-        METRICS
-    }
-
-    fn columns(&self) -> [&'static str; 2] {
-        ["state-sync", "snapshot"]
-    }
-
-    fn run(&self, context: &RunContext) -> Result<Findings, LabError> {
-        let measured = context.measure(|case, seed| {
-            Ok((
-                measure::<StateSync>(case, seed)?,
-                measure::<Snapshot>(case, seed)?,
-            ))
-        })?;
-        let mut findings = Findings::default();
-        let mut groups = Vec::new();
-        let mut bars: [Vec<Option<f64>>; 2] = Default::default();
-        for (case, repeats) in &measured {
-            let state_sync = figures(&repeats.iter().map(|both| &both.0).collect::<Vec<_>>());
-            let snapshot = figures(&repeats.iter().map(|both| &both.1).collect::<Vec<_>>());
-            for (index, metric) in METRICS.iter().enumerate() {
-                let (theirs, ours) = (state_sync[index], snapshot[index]);
-                // What is predicted needs no update to move, and is not shown as it was at any time.
-                let is_told = !["wait", "error"]
-                    .iter()
-                    .any(|name| metric.name.starts_with(name));
-                let theirs = theirs.filter(|_| is_told);
-                findings.push(case, metric.name, theirs, ours);
-            }
-            groups.push(case.name.replace('/', " "));
-            bars[0].push(state_sync[0]);
-            bars[1].push(snapshot[0]);
+fn run(context: &RunContext) -> Result<Findings, LabError> {
+    let measured = context.measure(|case, seed| {
+        let state_sync = measure::<StateSync>(case, seed)?;
+        Ok((state_sync, measure::<Snapshot>(case, seed)?))
+    })?;
+    let mut findings = Findings::default();
+    let mut groups = Vec::new();
+    let mut bars: [Vec<Option<f64>>; 2] = Default::default();
+    for (case, repeats) in &measured {
+        let state_sync = figures(&repeats.iter().map(|both| &both.0).collect::<Vec<_>>());
+        let snapshot = figures(&repeats.iter().map(|both| &both.1).collect::<Vec<_>>());
+        for (index, metric) in METRICS.iter().enumerate() {
+            // What is predicted needs no update to move, and is not shown as it was at any time.
+            let names = ["wait", "error"];
+            let is_told = !names.iter().any(|name| metric.name.starts_with(name));
+            let theirs = state_sync[index].filter(|_| is_told);
+            findings.push(&case.name, metric.name, theirs, snapshot[index]);
         }
-        let names = self.columns().map(str::to_string);
-        findings.plots = vec![Plot {
-            name: "down".into(),
-            title: "What each player is sent, all headers included".into(),
-            x: String::new(),
-            y: "kbit/s".into(),
-            log_y: true,
-            data: Data::Bars(groups, names.into_iter().zip(bars).collect()),
-        }];
-        Ok(findings)
+        groups.push(case.name.replace('/', " "));
+        bars[0].push(state_sync[0]);
+        bars[1].push(snapshot[0]);
     }
+    let names = EXPERIMENT.columns.map(str::to_string);
+    let plot = Plot::new(
+        "down",
+        "What each player is sent, all headers included",
+        ["", "kbit/s"],
+        Data::Bars(groups, names.into_iter().zip(bars).collect()),
+    );
+    findings.plots = vec![plot.log_y()];
+    Ok(findings)
 }
 
-fn measure<M: Authority + 'static>(case: &Case, seed: u64) -> Result<Played, LabError> {
+fn measure<M: Authority + 'static>(case: &Case, seed: u64) -> Result<Played, String> {
     let setting = setting(case)?;
     let play = Play {
         setting: &setting,
         seed,
         model: PhantomData::<M>,
     };
-    let played = visit(case.text("game"), play).expect("the key admits only games");
-    played.map_err(in_case(case))
+    visit(case.text("game"), play).expect("the key admits only games")
 }
 
 /// Plays a match of the visited game under one model.

@@ -3,40 +3,19 @@
 use samestep_catalog::evaluation::Evaluation;
 use samestep_sync::Snapshot;
 
-use super::keys::{BUDGET_KBPS, DRAWING, EVERY, setting, write};
+use super::keys::{JUDGED, MATCH, setting, write};
 use super::played::{Played, errors, mean, play, stalls, together, waits};
 use crate::error::LabError;
 use crate::experiment::{Experiment, Findings, Metric, RunContext};
-use crate::experiments::in_case;
 use crate::link;
 use crate::parameters::Key;
 use crate::plot::{Data, Plot};
-use crate::testmatch::{ENTITIES, PLAYERS, SECONDS, SETTLING_S, TICK, UPLINK_KBPS};
+use crate::testmatch::TICK;
 
 /// Networks that are bad in one way, or in all.
-pub struct SnapshotConditions;
+pub static EXPERIMENT: Experiment = Experiment::new("snapshot-conditions", KEYS, METRICS, run);
 
-const KEYS: &[Key] = &[
-    link::PROFILE,
-    PLAYERS,
-    ENTITIES,
-    EVERY,
-    BUDGET_KBPS,
-    link::BAD_LATENCY_MS,
-    link::BAD_JITTER_MS,
-    link::JITTER,
-    link::BAD_LOSS,
-    link::BURST_MS,
-    link::DUPLICATE,
-    link::REORDER,
-    link::RATE_KBPS,
-    link::QUEUE_MS,
-    UPLINK_KBPS,
-    DRAWING,
-    SETTLING_S,
-    SECONDS,
-    link::REPEATS,
-];
+const KEYS: &[&[Key]] = &[MATCH, link::BAD, link::FURTHER, JUDGED];
 
 const METRICS: &[Metric] = &[
     Metric::new(
@@ -84,69 +63,46 @@ const METRICS: &[Metric] = &[
     Metric::new("client_down", "kB/s", "what each client is sent, mean"),
 ];
 
-impl Experiment for SnapshotConditions {
-    fn name(&self) -> &'static str {
-        "snapshot-conditions"
+fn run(context: &RunContext) -> Result<Findings, LabError> {
+    let measured =
+        context.measure(|case, seed| play::<Evaluation, Snapshot>(&setting(case)?, seed))?;
+    let mut findings = Findings::default();
+    let mut groups = Vec::new();
+    let mut bars: [Vec<Option<f64>>; 2] = Default::default();
+    for (case, played) in &measured {
+        let played: Vec<&Played> = played.iter().collect();
+        let figures = figures(&played);
+        findings.add(&case.name, METRICS, &[], &figures);
+        let suffix = link::bad_suffix(case).replace('-', " + ");
+        groups.push(if suffix.is_empty() {
+            "LAN".into()
+        } else {
+            suffix
+        });
+        bars[0].push(figures[5]);
+        bars[1].push(figures[6]);
+        write(context, case, played.first().map(|played| &played.course))?;
     }
-
-    fn keys(&self) -> &'static [Key] {
-        KEYS
-    }
-
-    fn metrics(&self) -> &'static [Metric] {
-        METRICS
-    }
-
-    fn run(&self, context: &RunContext) -> Result<Findings, LabError> {
-        let measured = context.measure(|case, seed| {
-            play::<Evaluation, Snapshot>(&setting(case)?, seed).map_err(in_case(case))
-        })?;
-        let mut findings = Findings::default();
-        let mut groups = Vec::new();
-        let mut bars: [Vec<Option<f64>>; 2] = Default::default();
-        for (case, played) in &measured {
-            let played: Vec<&Played> = played.iter().collect();
-            let figures = figures(&played);
-            for (metric, ours) in METRICS.iter().zip(figures) {
-                findings.push(case, metric.name, None, ours);
-            }
-            let suffix = link::bad_suffix(case).replace('-', " + ");
-            groups.push(if suffix.is_empty() {
-                "LAN".into()
-            } else {
-                suffix
-            });
-            bars[0].push(figures[5]);
-            bars[1].push(figures[6]);
-            write(context, case, played.first().map(|played| &played.course))?;
-        }
-        let plot = |name: &str, title: &str, y: &str, series: &str, bars: Vec<Option<f64>>| Plot {
-            name: name.into(),
-            title: title.into(),
-            x: String::new(),
-            y: y.into(),
-            log_y: false,
-            data: Data::Bars(groups.clone(), vec![(series.into(), bars)]),
-        };
-        let [errors, delays] = bars;
-        findings.plots = vec![
-            plot(
-                "error",
-                "From where things are shown to where they were, 95th percentile",
-                "% of the way in a second",
-                "ours",
-                errors,
-            ),
-            plot(
-                "delay",
-                "How much later than the host's present things are shown",
-                "ms",
-                "ours",
-                delays,
-            ),
-        ];
-        Ok(findings)
-    }
+    let plot = |name, title, y, bars| {
+        let data = Data::Bars(groups.clone(), vec![("ours".into(), bars)]);
+        Plot::new(name, title, ["", y], data)
+    };
+    let [errors, delays] = bars;
+    findings.plots = vec![
+        plot(
+            "error",
+            "From where things are shown to where they were, 95th percentile",
+            "% of the way in a second",
+            errors,
+        ),
+        plot(
+            "delay",
+            "How much later than the host's present things are shown",
+            "ms",
+            delays,
+        ),
+    ];
+    Ok(findings)
 }
 
 /// In the order of the metrics.

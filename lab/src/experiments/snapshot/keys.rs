@@ -8,7 +8,9 @@ use crate::experiment::RunContext;
 use crate::link;
 use crate::parameters::{Case, Domain, Key};
 use crate::samples::{self, TimeSeries};
-use crate::testmatch::{MatchConfig, network_name, uplink_bps};
+use crate::testmatch::{
+    ENTITIES, MatchConfig, PLAYERS, SECONDS, SETTLING_S, UPLINK_KBPS, uplink_bps,
+};
 
 /// How often the state is told of.
 pub const EVERY: Key = Key::number(
@@ -35,8 +37,14 @@ pub const DRAWING: Key = Key::number(
     "clients whose pictures are compared with what is true, 60 times a second",
 );
 
+/// What a match with snapshots is made of.
+pub const MATCH: &[Key] = &[link::PROFILE, PLAYERS, ENTITIES, EVERY, BUDGET_KBPS];
+
+/// How it is judged.
+pub const JUDGED: &[Key] = &[UPLINK_KBPS, DRAWING, SETTLING_S, SECONDS, link::REPEATS];
+
 /// The match that a case describes.
-pub fn setting(case: &Case) -> Result<Setting, LabError> {
+pub fn setting(case: &Case) -> Result<Setting, String> {
     let defaults = SnapshotConfig::default();
     let budget_kbps = case.number("budget_kbps");
     Ok(Setting {
@@ -63,8 +71,6 @@ pub fn write(
     case: &Case,
     course: Option<&TimeSeries>,
 ) -> Result<(), LabError> {
-    let (players, entities) = (case.number("players"), case.number("entities"));
-    let suffix = link::bad_suffix(case);
-    let name = samples::name("sl", network_name(case), players, entities, &suffix);
+    let name = samples::name("sl", case, &link::bad_suffix(case));
     course.map_or(Ok(()), |course| course.write(context, &name))
 }

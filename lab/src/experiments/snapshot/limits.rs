@@ -3,41 +3,19 @@
 use samestep_catalog::evaluation::Evaluation;
 use samestep_sync::Snapshot;
 
-use super::keys::{BUDGET_KBPS, DRAWING, EVERY, setting, write};
+use super::keys::{JUDGED, MATCH, setting, write};
 use super::played::{Played, errors, mean, play, stalls, together, waits};
 use crate::error::LabError;
 use crate::experiment::{Experiment, Findings, Metric, RunContext};
-use crate::experiments::in_case;
-use crate::link::{self, percent_label};
+use crate::link;
 use crate::matrix::Matrix;
 use crate::parameters::{Case, Key};
 use crate::plot::{Cell, Plot};
-use crate::testmatch::{ENTITIES, PLAYERS, SECONDS, SETTLING_S, UPLINK_KBPS};
 
 /// The published matrix of players and entities, with snapshots.
-pub struct SnapshotLimits;
+pub static EXPERIMENT: Experiment = Experiment::new("snapshot-limits", KEYS, METRICS, run);
 
-const KEYS: &[Key] = &[
-    link::PROFILE,
-    PLAYERS,
-    ENTITIES,
-    EVERY,
-    BUDGET_KBPS,
-    link::LATENCY_MS,
-    link::JITTER_MS.labelled(link::some_jitter_label),
-    link::JITTER,
-    link::LOSS.labelled(|value| percent_label(value).filter(|label| label != "0%")),
-    link::BURST_MS,
-    link::DUPLICATE,
-    link::REORDER,
-    link::RATE_KBPS,
-    link::QUEUE_MS,
-    UPLINK_KBPS,
-    DRAWING,
-    SETTLING_S,
-    SECONDS,
-    link::REPEATS,
-];
+const KEYS: &[&[Key]] = &[MATCH, link::USUALLY_GOOD, link::FURTHER, JUDGED];
 
 const METRICS: &[Metric] = &[
     Metric::new(
@@ -107,35 +85,18 @@ const METRICS: &[Metric] = &[
     ),
 ];
 
-impl Experiment for SnapshotLimits {
-    fn name(&self) -> &'static str {
-        "snapshot-limits"
+fn run(context: &RunContext) -> Result<Findings, LabError> {
+    let measured =
+        context.measure(|case, seed| play::<Evaluation, Snapshot>(&setting(case)?, seed))?;
+    let mut findings = Findings::default();
+    for (case, played) in &measured {
+        let played: Vec<&Played> = played.iter().collect();
+        findings.add(&case.name, METRICS, &[], &figures(&played));
+        write(context, case, played.first().map(|played| &played.course))?;
     }
-
-    fn keys(&self) -> &'static [Key] {
-        KEYS
-    }
-
-    fn metrics(&self) -> &'static [Metric] {
-        METRICS
-    }
-
-    fn run(&self, context: &RunContext) -> Result<Findings, LabError> {
-        let measured = context.measure(|case, seed| {
-            play::<Evaluation, Snapshot>(&setting(case)?, seed).map_err(in_case(case))
-        })?;
-        let mut findings = Findings::default();
-        for (case, played) in &measured {
-            let played: Vec<&Played> = played.iter().collect();
-            for (metric, ours) in METRICS.iter().zip(figures(&played)) {
-                findings.push(case, metric.name, None, ours);
-            }
-            write(context, case, played.first().map(|played| &played.course))?;
-        }
-        let cases = measured.iter().map(|(case, _)| *case);
-        findings.plots = plots(context, &Matrix::new(cases), &findings);
-        Ok(findings)
-    }
+    let cases = measured.iter().map(|(case, _)| *case);
+    findings.plots = plots(context, &Matrix::new(cases), &findings);
+    Ok(findings)
 }
 
 /// In the order of the metrics.
@@ -175,11 +136,6 @@ fn figures(played: &[&Played]) -> [Option<f64>; METRICS.len()] {
 
 /// Overviews like theirs: what plays beside what was published, then what it costs.
 fn plots(context: &RunContext, matrix: &Matrix<'_>, findings: &Findings) -> Vec<Plot> {
-    let ours = |case: &Case, metric: &str| {
-        let mut rows = findings.rows.iter();
-        let row = rows.find(|row| row.case == case.name && row.metric == metric);
-        row.and_then(|row| row.ours)
-    };
     let word = |plays: Option<f64>| match plays {
         Some(0.0) => Cell::Word("fails"),
         Some(_) => Cell::Word("plays"),
@@ -192,7 +148,7 @@ fn plots(context: &RunContext, matrix: &Matrix<'_>, findings: &Findings) -> Vec<
                 word(context.published(case, "plays"))
             }),
             matrix.panel("ours, 20 a second", network, |case| {
-                word(ours(case, "plays"))
+                word(findings.ours(case, "plays"))
             }),
         ];
         plots.push(matrix.plot(
@@ -217,7 +173,11 @@ fn plots(context: &RunContext, matrix: &Matrix<'_>, findings: &Findings) -> Vec<
             "ms",
         ),
     ] {
-        let value = |case: &Case| ours(case, metric).map_or(Cell::Nothing, Cell::Value);
+        let value = |case: &Case| {
+            findings
+                .ours(case, metric)
+                .map_or(Cell::Nothing, Cell::Value)
+        };
         let networks = matrix.networks().iter();
         let panels = networks.map(|network| matrix.panel(network, network, value));
         let name = metric.replace('_', "-");

@@ -212,9 +212,7 @@ fn sum_up<G: Playable, M: Authority>(
 
 /// What all repeats of a case have of something, together.
 pub fn together(played: &[&Played], of: impl Fn(&Played) -> Samples) -> Samples {
-    let mut all = Samples::new();
-    played.iter().for_each(|played| all.append(&of(played)));
-    all
+    Samples::together(played.iter().map(|played| of(played)))
 }
 
 /// The mean over the repeats of a case.
