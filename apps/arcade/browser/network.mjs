@@ -27,7 +27,7 @@ export const tests = {
   async 'one player can have another line'(bench) {
     const arcade = await bench.open('game=sublockus&model=snapshot&players=3&net=lan');
     await settled(arcade);
-    await arcade.click('Line of player 2');
+    await arcade.click('Connection of player 2');
     const latency = await arcade.drag('Latency', 0.5);
     const report = await settled(arcade);
     const [one, two, three] = means(report, 'round-trip', 10);
@@ -39,7 +39,7 @@ export const tests = {
     const arcade = await bench.open();
     const cases = [
       ['Jitter', 0.5, 'ms', 'buffer-delay'],
-      ['Doubles', 1, '%', 'download'],
+      ['Duplicates', 1, '%', 'download'],
       ['Loss', 0.9, '%', 'buffer-delay'],
       ['Rate', 0.05, 'kbit/s', 'round-trip'],
     ];

@@ -8,7 +8,7 @@ export const tests = {
   async 'states that differ are found'(bench) {
     const arcade = await bench.open('game=sublockus&model=lockstep&players=2&seed=2&net=lan');
     await arcade.play(60);
-    await arcade.click('Make the state of player 1 differ');
+    await arcade.click('Tamper with the state of player 1');
     await arcade.until('a desync', ({ desyncs }) => desyncs > 0);
     await arcade.away();
     await arcade.screenshot(join(bench.folder, 'desync.png'));

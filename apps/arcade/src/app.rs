@@ -2,10 +2,10 @@
 
 use eframe::egui::{self, Frame, Margin, RichText};
 
+use crate::platform::{File, Platform};
 use crate::replays::Replays;
 use crate::report::{Report, Widgets};
-use crate::sandbox::Workbench;
-use crate::surroundings::{File, Surroundings};
+use crate::sandbox::SandboxTab;
 use crate::theme;
 
 /// What the program begins with.
@@ -43,9 +43,9 @@ impl Tab {
 /// The program.
 pub struct Arcade {
     ctx: egui::Context,
-    around: Box<dyn Surroundings>,
+    platform: Box<dyn Platform>,
     tab: Tab,
-    sandbox: Workbench,
+    sandbox: SandboxTab,
     replays: Replays,
     frames: Frames,
 }
@@ -55,7 +55,7 @@ impl Arcade {
     pub fn new(
         cc: &eframe::CreationContext<'_>,
         opening: Opening,
-        around: Box<dyn Surroundings>,
+        platform: Box<dyn Platform>,
     ) -> Arcade {
         theme::apply(&cc.egui_ctx);
         cc.egui_ctx.add_plugin(Widgets::default());
@@ -65,9 +65,9 @@ impl Arcade {
         };
         let mut arcade = Arcade {
             ctx: cc.egui_ctx.clone(),
-            around,
+            platform,
             tab: Tab::Sandbox,
-            sandbox: Workbench::new(link),
+            sandbox: SandboxTab::new(link),
             replays: Replays::new(),
             frames: Frames::default(),
         };
@@ -93,7 +93,7 @@ impl Arcade {
     }
 
     /// The sandbox.
-    pub fn sandbox(&self) -> &Workbench {
+    pub fn sandbox(&self) -> &SandboxTab {
         &self.sandbox
     }
 
@@ -124,7 +124,7 @@ impl Arcade {
                     egui::Label::new(RichText::new(words).small().weak()),
                 );
                 match self.tab {
-                    Tab::Sandbox => self.sandbox.tools(ui, &*self.around),
+                    Tab::Sandbox => self.sandbox.tools(ui, &*self.platform),
                     Tab::Replays => None,
                 }
             })
@@ -136,9 +136,9 @@ impl Arcade {
     fn take_files(&mut self, ui: &egui::Ui) {
         let dropped = ui.input(|input| input.raw.dropped_files.clone());
         for file in dropped {
-            self.around.read_dropped(file);
+            self.platform.read_dropped(file);
         }
-        match self.around.opened() {
+        match self.platform.opened() {
             Some(Ok(file)) => self.open(Opening::Replay {
                 name: file.name,
                 bytes: file.bytes,
@@ -159,11 +159,11 @@ impl eframe::App for Arcade {
         let frame = Frame::new().inner_margin(Margin::symmetric(12, 6));
         let head = egui::Panel::top("head").frame(frame);
         let from_head = head.show(ui, |ui| self.head(ui)).inner;
-        let around = &*self.around;
+        let platform = &*self.platform;
         let from_tab = match self.tab {
-            Tab::Sandbox => self.sandbox.ui(ui, around),
+            Tab::Sandbox => self.sandbox.ui(ui, platform),
             Tab::Replays => {
-                self.replays.ui(ui, around);
+                self.replays.ui(ui, platform);
                 None
             }
         };

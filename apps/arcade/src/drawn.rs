@@ -1,4 +1,4 @@
-//! How a game looks, and how it is played by hand.
+//! How a game is drawn, and how people play it with keyboard and mouse.
 
 use eframe::egui::{Pos2, Rect, Vec2};
 use samestep_sandbox::Playable;
@@ -6,65 +6,70 @@ use samestep_sync::{EntityId, EventStage, PlayerId};
 
 use crate::canvas::{Canvas, Frame};
 
-/// How a game looks, and how it is played by hand.
+/// A game that can be drawn, and played with keyboard and mouse.
 pub trait Drawn: Playable {
-    /// What a screen remembers: where it looks, what is selected.
-    type Grip: Default;
+    /// What a screen keeps beside the state: the camera, the selection.
+    type ViewState: Default;
 
-    /// What the hands can do, as (keys, what they do). Layout one is W A S D and the mouse, layout two the arrow keys.
+    /// What the keys do, as (keys, effect). Layout one is W A S D and the mouse, layout two the arrow keys.
     const KEYS: &'static [(&'static str, &'static str)];
 
-    /// What part of the world a screen of this size shows.
-    fn frame(&self, viewer: Option<PlayerId>, grip: &Self::Grip, screen: Vec2) -> Frame;
+    /// Returns the part of the world that a screen of this size shows.
+    fn frame(&self, viewer: Option<PlayerId>, view_state: &Self::ViewState, screen: Vec2) -> Frame;
 
-    /// Draws what a player sees, or everything.
+    /// Draws what the viewer sees, or everything.
     fn paint(&self, scene: &Scene<'_, Self>, canvas: &mut Canvas);
 
-    /// Draws over it, as an outline, where things really are. `self` is the truth.
+    /// Draws the state of the server, which is `self`, as an outline over it.
     fn paint_ghost(&self, scene: &Scene<'_, Self>, canvas: &mut Canvas);
 
-    /// What a player does who sees this.
-    fn hands(&self, player: PlayerId, grip: &mut Self::Grip, hands: &Hands) -> Self::Input;
+    /// Converts keyboard and mouse into an input of a player who sees this state.
+    fn human_input(
+        &self,
+        player: PlayerId,
+        view_state: &mut Self::ViewState,
+        human: &HumanInput,
+    ) -> Self::Input;
 
-    /// A line about how a player stands.
+    /// Returns a line about a player's score.
     fn caption(&self, viewer: Option<PlayerId>) -> String;
 
-    /// Where an entity, or a row of a list, of a part of the state is, to point at it.
+    /// Returns the position of an entity, or of a row of a list, in a part of the state, so that a desync can point at it.
     fn place_of(&self, part: &str, entity: Option<EntityId>) -> Option<Pos2>;
 }
 
-/// What there is to draw beside the state.
+/// What is drawn beside the state.
 pub struct Scene<'a, G: Drawn> {
     /// Whose screen it is.
     pub viewer: Option<PlayerId>,
-    /// What is drawn, so that a ghost can be compared with it.
+    /// The state that is drawn, to compare the ghost with.
     pub drawn: &'a G,
-    /// What it remembers.
-    pub grip: &'a G::Grip,
-    /// What happened lately, the newest first.
-    pub happened: &'a [Happened<'a, G::Event>],
+    /// What the screen keeps.
+    pub view_state: &'a G::ViewState,
+    /// Recent events, the newest first.
+    pub recent: &'a [RecentEvent<'a, G::Event>],
     /// Seconds since the match began.
     pub seconds: f32,
 }
 
-/// Something that a player was told of.
-pub struct Happened<'a, E> {
+/// An event that the game reported to a player lately.
+pub struct RecentEvent<'a, E> {
     /// Seconds ago; at most [`FADES`].
     pub ago: f32,
-    /// Whether it was predicted or is sure, or was taken back.
+    /// Whether it is predicted, confirmed or cancelled.
     pub stage: EventStage,
-    /// It was told of before, as predicted.
+    /// Whether it was reported before, as predicted.
     pub was_predicted: bool,
-    /// What.
+    /// The event.
     pub event: &'a E,
 }
 
-/// How long what happened is shown, in seconds.
+/// How long an event is shown, in seconds.
 pub const FADES: f32 = 0.8;
 
-/// What a player's hands do on keyboard and mouse, whichever keys those are.
+/// What a person does on keyboard and mouse, whichever layout is used.
 #[derive(Clone, PartialEq, Debug, Default)]
-pub struct Hands {
+pub struct HumanInput {
     /// To the left.
     pub left: bool,
     /// To the right.
@@ -83,14 +88,14 @@ pub struct Hands {
     pub seen: Option<Rect>,
 }
 
-/// Something to press.
+/// The state of a key or a mouse button.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Button {
-    /// It is down.
+    /// Whether it is down.
     pub held: bool,
-    /// It went down since last looked at.
+    /// Whether it went down since the last step.
     pub pressed: bool,
-    /// It went up since last looked at.
+    /// Whether it went up since the last step.
     pub released: bool,
 }
 

@@ -11,9 +11,9 @@
 //!
 //! - [`app::Arcade`] is the program, [`app::Opening`] what it begins with.
 //! - [`registry::GAMES`] has the games. [`drawn::Drawn`] says how one looks and is played by hand; [`canvas::Canvas`] is what it draws on. A game that is not
-//!   known is a [`show::Show`], of which an [`Entry`](show::Entry) makes new ones.
-//! - [`sandbox::Workbench`] and [`replays::Replays`] are the two tabs.
-//! - [`surroundings::Surroundings`] is what differs between a window and a page: the clock, files, the address.
+//!   known is a [`show::AnyMatch`], of which an [`GameEntry`](show::Entry) makes new ones.
+//! - [`sandbox::SandboxTab`] and [`replays::Replays`] are the two tabs.
+//! - [`platform::Platform`] is what differs between a window and a page: the clock, files, the address.
 //! - [`report::Report`] is what is on the screen, as data, with the places of all controls: tests read it, also from a real browser.
 //!
 //! # To add a game
@@ -24,17 +24,17 @@
 //!
 //! It plays no match over a network, and knows no netcode: everything comes from the sandbox, and nothing it draws bears on the match. It has no sound.
 
+pub mod any_match;
 pub mod app;
 pub mod canvas;
 pub mod drawn;
 mod games;
 pub mod icons;
+pub mod platform;
 pub mod registry;
 pub mod replays;
 pub mod report;
 pub mod sandbox;
-pub mod show;
-pub mod surroundings;
 pub mod theme;
 #[cfg(target_arch = "wasm32")]
 pub mod web;

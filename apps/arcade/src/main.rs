@@ -16,8 +16,8 @@ mod native {
 
     use eframe::egui;
     use samestep_arcade::app::{Arcade, Opening};
+    use samestep_arcade::platform::Window;
     use samestep_arcade::registry;
-    use samestep_arcade::surroundings::Window;
     use samestep_sandbox::Scenario;
 
     const HELP: &str = "\

@@ -18,14 +18,14 @@ mod timeline;
 
 use eframe::egui::{self, Align, Frame, Key, Layout, Margin, Modifiers, RichText};
 
+use crate::platform::Platform;
 use crate::registry;
-use crate::surroundings::Surroundings;
 use crate::theme;
 pub use compare::{Compared, Led, Look, Whose};
 use example::{Example, Kind};
 pub use lens::Lens;
-use opened::{Opened, Shown};
-pub use played::{Played, play};
+use opened::{LiveMatch, Opened};
+pub use played::{RecordedMatch, play};
 
 /// How long a frame may play an example, in seconds.
 const BUDGET: f64 = 0.02;
@@ -74,8 +74,8 @@ impl Replays {
     }
 
     /// Shows them.
-    pub fn ui(&mut self, ui: &mut egui::Ui, around: &dyn Surroundings) {
-        self.work(ui, around);
+    pub fn ui(&mut self, ui: &mut egui::Ui, platform: &dyn Platform) {
+        self.work(ui, platform);
         self.take_keys(ui);
         let frame = Frame::new()
             .fill(theme::PANEL)
@@ -86,14 +86,14 @@ impl Replays {
             .frame(frame)
             .show(ui, |ui| {
                 let scroll = egui::ScrollArea::vertical().auto_shrink([false, false]);
-                scroll.show(ui, |ui| self.side(ui, around));
+                scroll.show(ui, |ui| self.side(ui, platform));
             });
         let frame = Frame::new()
             .fill(theme::GROUND)
             .inner_margin(Margin::same(12));
         egui::CentralPanel::default()
             .frame(frame)
-            .show(ui, |ui| self.middle(ui, around));
+            .show(ui, |ui| self.middle(ui, platform));
         drop_zone(ui);
     }
 
@@ -126,9 +126,9 @@ impl Replays {
     }
 
     /// Goes on with whatever is being done.
-    fn work(&mut self, ui: &egui::Ui, around: &dyn Surroundings) {
+    fn work(&mut self, ui: &egui::Ui, platform: &dyn Platform) {
         let passed = ui.input(|input| f64::from(input.unstable_dt));
-        let clock = || around.seconds();
+        let clock = || platform.seconds();
         if let Some(opened) = self.current() {
             opened.advance(passed, &clock);
             if let Ok(player) = &mut opened.player {
@@ -137,7 +137,7 @@ impl Replays {
                 }
                 if let Some(cut) = player.take_cut() {
                     let name = opened.name_for(&format!("-{}-{}", cut.from, cut.to), "replay");
-                    let said = cut.file.and_then(|file| around.save(&name, &file));
+                    let said = cut.file.and_then(|file| platform.save(&name, &file));
                     self.say(said);
                 }
             }
@@ -205,17 +205,17 @@ impl Replays {
             is_used = false;
         }
         if is_used {
-            opened.shown = Shown::Match;
+            opened.shown = LiveMatch::Match;
             ui.ctx().request_repaint();
         }
     }
 
-    fn middle(&mut self, ui: &mut egui::Ui, around: &dyn Surroundings) {
+    fn middle(&mut self, ui: &mut egui::Ui, platform: &dyn Platform) {
         self.notice(ui);
         if self.example.is_some() {
             self.waiting(ui);
         } else if self.open.is_empty() {
-            self.welcome(ui, around);
+            self.welcome(ui, platform);
         } else if let Some(opened) = self.current() {
             opened.ui(ui);
         }
@@ -264,7 +264,7 @@ impl Replays {
         });
     }
 
-    fn welcome(&mut self, ui: &mut egui::Ui, around: &dyn Surroundings) {
+    fn welcome(&mut self, ui: &mut egui::Ui, platform: &dyn Platform) {
         let edge = egui::Stroke::new(1.5, theme::LINE);
         let zone = ui.max_rect().shrink(24.0);
         let corners = [
@@ -289,8 +289,8 @@ impl Replays {
                     .color(theme::FAINT),
             );
             ui.add_space(14.0);
-            if around.has_chooser() && ui.button("Choose a file…").clicked() {
-                around.open_file();
+            if platform.has_chooser() && ui.button("Choose a file…").clicked() {
+                platform.open_file();
             }
             ui.add_space(26.0);
             ui.label(RichText::new("None at hand?").color(theme::FAINT));

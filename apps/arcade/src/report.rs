@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use eframe::egui::{self, FullOutput, Rect};
 use samestep_sandbox::Gauge;
 
-use crate::sandbox::Workbench;
+use crate::sandbox::SandboxTab;
 
 /// What the program shows.
 pub struct Report<'a> {
@@ -14,7 +14,7 @@ pub struct Report<'a> {
     /// Frames per second.
     pub frame_rate: f64,
     /// The sandbox.
-    pub sandbox: &'a Workbench,
+    pub sandbox: &'a SandboxTab,
     /// Everything that has a label.
     pub widgets: &'a [Widget],
 }
@@ -27,26 +27,26 @@ impl Report<'_> {
     pub fn to_json(&self) -> String {
         let mut out = Writer::default();
         let sandbox = self.sandbox;
-        let show = sandbox.show();
-        let scenario = show.scenario();
+        let live = sandbox.live_match();
+        let scenario = live.scenario();
         out.open("", '{');
         out.text("tab", self.tab);
         out.number("frame_rate", self.frame_rate);
-        out.number("steps", show.steps() as f64);
+        out.number("steps", live.steps() as f64);
         out.number("shown_step", sandbox.shown_step() as f64);
         out.text("game", &scenario.game);
-        out.text("model", show.model(show.steps()).name);
-        out.text("next_model", show.next_model().map_or("", |kind| kind.name));
+        out.text("model", live.model(live.steps()).name);
+        out.text("next_model", live.next_model().map_or("", |kind| kind.name));
         out.text("server", scenario.server.name());
         out.text("seed", &scenario.seed.to_string());
         out.number("players", scenario.players() as f64);
         out.text("link", &scenario.to_link());
         out.flag("paused", sandbox.is_paused());
-        out.text("checksum", &format!("{:016x}", show.checksum()));
+        out.text("checksum", &format!("{:016x}", live.checksum()));
         out.text("banner", sandbox.banner());
         out.open("gauges", '[');
         for player in 0..scenario.players() {
-            let gauges = show.gauges(player);
+            let gauges = live.gauges(player);
             out.open("", '{');
             out.number("player", player as f64);
             out.number("samples", gauges.taken() as f64);
@@ -61,7 +61,7 @@ impl Report<'_> {
         for gauge in Gauge::ALL {
             out.open(gauge.name(), '[');
             for player in 0..scenario.players() {
-                let series = show.gauges(player).series(gauge);
+                let series = live.gauges(player).series(gauge);
                 let forgotten = series.len().saturating_sub(SAMPLES);
                 out.open("", '[');
                 series
@@ -72,7 +72,7 @@ impl Report<'_> {
             out.close(']');
         }
         out.close('}');
-        out.number("desyncs", show.desyncs().len() as f64);
+        out.number("desyncs", live.desyncs().len() as f64);
         out.open("widgets", '[');
         for widget in self.widgets {
             out.open("", '{');

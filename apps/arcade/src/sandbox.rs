@@ -2,8 +2,8 @@
 
 mod address;
 mod banner;
-mod hands;
 mod help;
+mod keyboard;
 mod network;
 mod panel;
 mod plots;
@@ -19,22 +19,22 @@ use eframe::egui::{
 };
 use samestep_sandbox::{ModelKind, Scenario};
 
+use crate::any_match::AnyMatch;
+use crate::platform::{File, Platform};
 use crate::registry::{self, GAMES};
-use crate::show::Show;
-use crate::surroundings::{File, Surroundings};
 use crate::theme;
 use address::Address;
 use banner::{Answer, Banner};
-use hands::{Keyboard, Layout};
+use keyboard::{Keyboard, Layout};
 use panel::Panel;
 use rewind::Rewind;
-use run::{Wish, linked, opened};
+use run::{UserAction, linked, opened};
 use screens::Screens;
 use time::Clock;
 
 /// The tab in which a match is played.
-pub struct Workbench {
-    show: Box<dyn Show>,
+pub struct SandboxTab {
+    live: Box<dyn AnyMatch>,
     clock: Clock,
     panel: Panel,
     screens: Screens,
@@ -47,24 +47,24 @@ pub struct Workbench {
     desyncs: usize,
 }
 
-impl Workbench {
+impl SandboxTab {
     /// Begins what a link says. If that is not possible it says why, and begins as usual.
-    pub fn new(link: &str) -> Workbench {
+    pub fn new(link: &str) -> SandboxTab {
         match linked(link) {
-            Ok(show) => Self::with(show),
+            Ok(live) => Self::with(live),
             Err(words) => {
                 let usual = Scenario::new(GAMES[0].name);
-                let show = opened(&usual).expect("what is usual is possible");
-                let mut workbench = Self::with(show);
+                let live = opened(&usual).expect("what is usual is possible");
+                let mut workbench = Self::with(live);
                 workbench.refuse(&words);
                 workbench
             }
         }
     }
 
-    fn with(show: Box<dyn Show>) -> Workbench {
-        Workbench {
-            show,
+    fn with(live: Box<dyn AnyMatch>) -> SandboxTab {
+        SandboxTab {
+            live,
             clock: Clock::new(),
             panel: Panel::default(),
             screens: Screens::new(),
@@ -80,16 +80,16 @@ impl Workbench {
     /// Begins what a link says. If that is not possible it says why, and what is played goes on.
     pub fn open_link(&mut self, link: &str) {
         match linked(link) {
-            Ok(show) => {
+            Ok(live) => {
                 self.banner = None;
-                self.play(show);
+                self.play(live);
             }
             Err(words) => self.refuse(&words),
         }
     }
 
     fn refuse(&mut self, words: &str) {
-        self.address.leave(&self.show.scenario().to_link());
+        self.address.leave(&self.live.scenario().to_link());
         self.say(format!("The link could not be opened: {words}."));
     }
 
@@ -99,13 +99,13 @@ impl Workbench {
     }
 
     /// The match.
-    pub fn show(&self) -> &dyn Show {
-        &*self.show
+    pub fn live_match(&self) -> &dyn AnyMatch {
+        &*self.live
     }
 
     /// The step that is on the screens.
     pub fn shown_step(&self) -> u64 {
-        self.clock.at().unwrap_or(self.show.steps())
+        self.clock.at().unwrap_or(self.live.steps())
     }
 
     /// Whether time stands still.
@@ -119,7 +119,7 @@ impl Workbench {
     }
 
     /// Buttons for what can be done with the whole match.
-    pub fn tools(&mut self, ui: &mut egui::Ui, around: &dyn Surroundings) -> Option<File> {
+    pub fn tools(&mut self, ui: &mut egui::Ui, platform: &dyn Platform) -> Option<File> {
         let mut file = None;
         time::pace(ui, &self.clock);
         let help = ui.button("Keys").on_hover_text("What the keys do (F1)");
@@ -139,7 +139,7 @@ impl Workbench {
             .clicked()
         {
             let File { name, bytes } = self.recorded();
-            self.banner = Some(match around.save(&name, &bytes) {
+            self.banner = Some(match platform.save(&name, &bytes) {
                 Ok(words) => Banner::good(format!("The recording is {words}.")),
                 Err(words) => Banner::bad(words),
             });
@@ -149,7 +149,7 @@ impl Workbench {
             .on_hover_text("An address that shows somebody else the same match")
             .clicked()
         {
-            let address = around.share_address(&self.show.scenario().to_link());
+            let address = platform.share_address(&self.live.scenario().to_link());
             ui.copy_text(address);
             self.banner = Some(Banner::good("The link has been copied.".into()));
         }
@@ -157,32 +157,32 @@ impl Workbench {
     }
 
     /// Shows it all, and lets time pass.
-    pub fn ui(&mut self, ui: &mut egui::Ui, around: &dyn Surroundings) -> Option<File> {
-        let mut wishes = Vec::new();
+    pub fn ui(&mut self, ui: &mut egui::Ui, platform: &dyn Platform) -> Option<File> {
+        let mut requested = Vec::new();
         let now = ui.input(|input| input.time);
-        self.read_keys(ui, &mut wishes);
-        self.pass(now, around);
-        self.tell_desyncs();
-        self.left(ui, &mut wishes);
-        self.below(ui, &mut wishes);
-        let file = self.middle(ui, &mut wishes);
+        self.read_keys(ui, &mut requested);
+        self.pass(now, platform);
+        self.report_desyncs();
+        self.left(ui, &mut requested);
+        self.below(ui, &mut requested);
+        let file = self.middle(ui, &mut requested);
         if self.is_helping
-            && let Some(entry) = registry::game(&self.show.scenario().game)
+            && let Some(entry) = registry::game(&self.live.scenario().game)
         {
             help::ui(ui.ctx(), &mut self.is_helping, entry);
         }
-        for wish in wishes {
-            self.fulfil(wish);
+        for action in requested {
+            self.apply(action);
         }
-        let link = self.show.scenario().to_link();
-        self.address.tell(now, &link, around);
+        let link = self.live.scenario().to_link();
+        self.address.update(now, &link, platform);
         if !self.clock.paused || self.rewind.is_some() || self.address.is_behind(&link) {
             ui.ctx().request_repaint();
         }
         file
     }
 
-    fn left(&mut self, ui: &mut egui::Ui, wishes: &mut Vec<Wish>) {
+    fn left(&mut self, ui: &mut egui::Ui, requested: &mut Vec<UserAction>) {
         let frame = Frame::new().inner_margin(Margin {
             left: 12,
             right: 6,
@@ -196,12 +196,12 @@ impl Workbench {
             .show(ui, |ui| {
                 ScrollArea::vertical().auto_shrink(false).show(ui, |ui| {
                     ui.set_max_width(252.0);
-                    self.panel.ui(ui, &*self.show, wishes);
+                    self.panel.ui(ui, &*self.live, requested);
                 });
             });
     }
 
-    fn below(&mut self, ui: &mut egui::Ui, wishes: &mut Vec<Wish>) {
+    fn below(&mut self, ui: &mut egui::Ui, requested: &mut Vec<UserAction>) {
         let height = (ui.available_height() * 0.15).clamp(92.0, 150.0);
         let frame = Frame::new().inner_margin(Margin {
             left: 10,
@@ -215,7 +215,7 @@ impl Workbench {
             .show_separator_line(false)
             .frame(frame)
             .show(ui, |ui| {
-                plots::row(ui, &*self.show, self.clock.at(), wishes)
+                plots::row(ui, &*self.live, self.clock.at(), requested)
             });
         egui::Panel::bottom("time")
             .exact_size(36.0)
@@ -228,11 +228,11 @@ impl Workbench {
                         self.rewind = None;
                     }
                 }
-                None => time::bar(ui, &mut self.clock, &*self.show, wishes),
+                None => time::bar(ui, &mut self.clock, &*self.live, requested),
             });
     }
 
-    fn middle(&mut self, ui: &mut egui::Ui, wishes: &mut Vec<Wish>) -> Option<File> {
+    fn middle(&mut self, ui: &mut egui::Ui, requested: &mut Vec<UserAction>) -> Option<File> {
         let frame = Frame::new().inner_margin(Margin {
             left: 10,
             right: 10,
@@ -244,34 +244,35 @@ impl Workbench {
             match self.banner.as_mut().and_then(|banner| banner.ui(ui)) {
                 Some(Answer::Close) => self.banner = None,
                 Some(Answer::Look(bytes)) => {
-                    let name = format!("{}-desync.replay", self.show.scenario().game);
+                    let name = format!("{}-desync.replay", self.live.scenario().game);
                     file = Some(File { name, bytes });
                 }
                 None => {}
             }
             self.sentence(ui);
-            self.screens.ui(ui, &*self.show, self.shown_step(), wishes);
+            self.screens
+                .ui(ui, &*self.live, self.shown_step(), requested);
         });
         file
     }
 
     /// What one is looking at.
     fn sentence(&mut self, ui: &mut egui::Ui) {
-        let kind = self.show.model(self.shown_step());
+        let kind = self.live.model(self.shown_step());
         let size = vec2(ui.available_width(), 36.0);
         ui.allocate_ui_with_layout(size, Direction::right_to_left(Align::Min), |ui| {
             ui.set_min_size(size);
             let ghost = ui.checkbox(&mut self.screens.ghost, "Ghost");
-            ghost.on_hover_text("Where things really are, as an outline over each screen (G)");
+            ghost.on_hover_text("The server's state as an outline over each screen (G)");
             ui.add_space(8.0);
-            let job = sentence(kind, self.show.next_model());
+            let job = sentence(kind, self.live.next_model());
             ui.with_layout(Direction::left_to_right(Align::Min), |ui| {
                 ui.add(egui::Label::new(job).wrap());
             });
         });
     }
 
-    fn read_keys(&mut self, ui: &egui::Ui, wishes: &mut Vec<Wish>) {
+    fn read_keys(&mut self, ui: &egui::Ui, requested: &mut Vec<UserAction>) {
         let is_typing = ui.ctx().text_edit_focused();
         let plays = |layout| self.screens.is_taken(layout);
         let someone = plays(Layout::One) || plays(Layout::Two);
@@ -301,15 +302,15 @@ impl Workbench {
         if home {
             self.clock.look(None);
         }
-        wishes.extend(restart.then_some(Wish::Restart));
-        wishes.extend(step.then_some(Wish::Step));
+        requested.extend(restart.then_some(UserAction::Restart));
+        requested.extend(step.then_some(UserAction::Step));
     }
 
     fn recorded(&self) -> File {
-        let scenario = self.show.scenario();
+        let scenario = self.live.scenario();
         File {
             name: format!("{}-{}.replay", scenario.game, scenario.seed),
-            bytes: self.show.recording(),
+            bytes: self.live.recording(),
         }
     }
 }

@@ -17,7 +17,7 @@ use web_sys::{
 };
 
 use crate::app::{Arcade, Opening};
-use crate::surroundings::{File, Surroundings};
+use crate::platform::{File, Platform};
 
 #[wasm_bindgen]
 extern "C" {
@@ -116,7 +116,7 @@ impl Inbox {
     }
 }
 
-impl Surroundings for Page {
+impl Platform for Page {
     fn set_link(&self, link: &str) {
         let history = window().history();
         let change = history.and_then(|history| {

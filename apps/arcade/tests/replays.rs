@@ -5,10 +5,10 @@ use std::cell::{Cell, RefCell};
 use eframe::egui::{self, Key, Modifiers};
 use egui_kittest::Harness;
 use egui_kittest::kittest::{NodeT, Queryable};
+use samestep_arcade::any_match::AnyMatch;
+use samestep_arcade::platform::{File, Platform};
 use samestep_arcade::registry;
 use samestep_arcade::replays::Replays;
-use samestep_arcade::show::Show;
-use samestep_arcade::surroundings::{File, Surroundings};
 use samestep_arcade::theme;
 use samestep_sandbox::Scenario;
 use samestep_sync::{Replay, Tick};
@@ -22,7 +22,7 @@ struct Around {
     now: Cell<f64>,
 }
 
-impl Surroundings for Around {
+impl Platform for Around {
     fn set_link(&self, _link: &str) {}
 
     fn share_address(&self, link: &str) -> String {
@@ -57,26 +57,26 @@ impl Surroundings for Around {
 
 struct Tab {
     replays: Replays,
-    around: Around,
+    platform: Around,
 }
 
 type Screen = Harness<'static, Tab>;
 
 fn screen(has_chooser: bool) -> Screen {
-    let around = Around {
+    let platform = Around {
         has_chooser,
         ..Around::default()
     };
     let tab = Tab {
         replays: Replays::new(),
-        around,
+        platform,
     };
     let builder = Harness::builder()
         .with_size(egui::vec2(1280.0, 690.0))
         .with_step_dt(1.0 / 60.0)
         .with_max_steps(4_000)
         .with_context_setup(theme::apply);
-    builder.build_ui_state(|ui, tab: &mut Tab| tab.replays.ui(ui, &tab.around), tab)
+    builder.build_ui_state(|ui, tab: &mut Tab| tab.replays.ui(ui, &tab.platform), tab)
 }
 
 fn with_file(bytes: Vec<u8>) -> Screen {
@@ -86,11 +86,11 @@ fn with_file(bytes: Vec<u8>) -> Screen {
     screen
 }
 
-fn play(link: &str, steps: u64) -> Box<dyn Show> {
+fn play(link: &str, steps: u64) -> Box<dyn AnyMatch> {
     let scenario = Scenario::from_link(link).unwrap();
-    let mut show = (registry::game(&scenario.game).unwrap().open)(&scenario).unwrap();
-    (0..steps).for_each(|_| show.step());
-    show
+    let mut live = (registry::game(&scenario.game).unwrap().open)(&scenario).unwrap();
+    (0..steps).for_each(|_| live.step());
+    live
 }
 
 /// Ten seconds of the evaluation game.
@@ -246,7 +246,7 @@ fn clips_states_and_the_whole_are_saved() {
     click(&mut screen, "OK");
     assert!(!shows(&screen, "saved as"));
 
-    let saved = screen.state().around.saved.take();
+    let saved = screen.state().platform.saved.take();
     let [(whole_name, whole), (state_name, state), (_, clip)] = &saved[..] else {
         panic!("{} files", saved.len());
     };
@@ -310,7 +310,7 @@ fn a_path_is_typed_where_nothing_can_be_chosen() {
     page.run();
     click(&mut page, "Open a file…");
     click(&mut page, "Choose a file…");
-    assert_eq!(page.state().around.asked.get(), 2);
+    assert_eq!(page.state().platform.asked.get(), 2);
 }
 
 #[test]
@@ -324,11 +324,11 @@ fn an_example_is_played_for_who_has_no_file() {
 
 #[test]
 fn the_report_of_a_desync_marks_the_field_that_was_changed() {
-    let mut show = play("game=evaluation&model=lockstep&players=3&net=lan", 200);
-    show.tamper(1);
+    let mut live = play("game=evaluation&model=lockstep&players=3&net=lan", 200);
+    live.tamper(1);
     let bundle = (0..600).find_map(|_| {
-        show.step();
-        let mut desyncs = show.desyncs().iter();
+        live.step();
+        let mut desyncs = live.desyncs().iter();
         desyncs.find_map(|desync| desync.report.bundle.clone())
     });
     let mut screen = with_file(bundle.unwrap());

@@ -17,7 +17,7 @@ use samestep_playable::Playable;
 use crate::console::printable;
 use crate::failure::{Failure, Kind};
 use crate::games;
-use crate::stage::{Scene, Show, show};
+use crate::stage::{Scene, ShowOptions, show};
 use crate::watch::speed;
 
 #[derive(Args)]
@@ -27,7 +27,7 @@ pub struct Arguments {
     /// Play it and compare every checksum; fails if one differs
     #[arg(long)]
     verify: bool,
-    /// Go to this tick and say what is there; with --watch, begin there
+    /// Go to this tick and print its state; with --watch, begin there
     #[arg(long, value_name = "TICK")]
     seek: Option<u64>,
     /// Play it and list checksums of its states, one each second of the game and wherever one was recorded
@@ -39,7 +39,7 @@ pub struct Arguments {
     /// With --watch: show only what this player sees
     #[arg(long, value_name = "N", requires = "watch")]
     viewer: Option<u16>,
-    /// With --watch: times real time
+    /// With --watch: speed, as a multiple of real time
     #[arg(long, value_name = "X", default_value_t = 1.0, value_parser = speed)]
     speed: f64,
 }
@@ -180,7 +180,10 @@ impl Visitor for Play<'_> {
             let viewer = arguments.viewer.map(PlayerId);
             let speed = arguments.speed;
             let until = None;
-            show(&mut Played { playback, viewer }, Show { speed, until })?;
+            show(
+                &mut Played { playback, viewer },
+                ShowOptions { speed, until },
+            )?;
         } else {
             print!("{}", inspect(&mut playback));
         }

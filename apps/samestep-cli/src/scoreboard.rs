@@ -19,12 +19,12 @@ pub struct Peer {
     before: (Duration, u64, u64),
     rates: (f64, f64),
     /// What came on each channel.
-    pub channels: [Heard; 3],
+    pub channels: [ReceivedMessages; 3],
 }
 
-/// What the host heard on one channel of one bot.
+/// What the host received on one channel of one bot.
 #[derive(Clone, Default)]
-pub struct Heard {
+pub struct ReceivedMessages {
     next: u32,
     /// Messages that arrived.
     pub arrived: u32,
@@ -36,7 +36,7 @@ pub struct Heard {
 /// Latencies the table's percentiles are taken over: about the last ten seconds of the fastest stream.
 const RECENT: usize = 600;
 
-impl Heard {
+impl ReceivedMessages {
     /// Counts a message.
     pub fn on_message(&mut self, number: u32, latency: Duration) {
         self.disorder += u32::from(number < self.next);
@@ -93,8 +93,8 @@ pub fn table(peers: &mut [Peer], names: [&str; 3], elapsed: Duration, seconds: D
             ms(peer.stats.rtt),
             ms(peer.stats.jitter),
         );
-        for heard in &peer.channels {
-            text += &format!("  {:>13}", heard.percentiles());
+        for received in &peer.channels {
+            text += &format!("  {:>13}", received.percentiles());
         }
         text += "\n";
     }
@@ -170,12 +170,12 @@ mod tests {
 
     #[test]
     fn order_and_latency_are_noticed() {
-        let mut heard = Heard::default();
+        let mut received = ReceivedMessages::default();
         for number in [0, 1, 3, 2] {
-            heard.on_message(number, Duration::from_millis(50));
+            received.on_message(number, Duration::from_millis(50));
         }
-        assert_eq!((heard.arrived, heard.disorder), (4, 1));
-        assert_eq!(heard.percentiles(), "50.0 / 50.0");
-        assert_eq!(Heard::default().percentiles(), "-");
+        assert_eq!((received.arrived, received.disorder), (4, 1));
+        assert_eq!(received.percentiles(), "50.0 / 50.0");
+        assert_eq!(ReceivedMessages::default().percentiles(), "-");
     }
 }

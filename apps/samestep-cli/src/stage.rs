@@ -32,7 +32,7 @@ pub trait Scene {
 
 /// How a scene is shown.
 #[derive(Clone, Copy, Debug)]
-pub struct Show {
+pub struct ShowOptions {
     /// Times real time.
     pub speed: f64,
     /// Stop at this tick.
@@ -47,9 +47,9 @@ const WIND: u64 = 5;
 
 /// Shows it until it ends, or somebody has seen enough. Where nobody looks (no terminal), the last picture alone is printed, if it is known
 /// which one that is.
-pub fn show(scene: &mut dyn Scene, show: Show) -> Result<(), Box<dyn Error>> {
+pub fn show(scene: &mut dyn Scene, show: ShowOptions) -> Result<(), Box<dyn Error>> {
     if !std::io::stdout().is_terminal() {
-        return print_last(scene, show);
+        return print_final(scene, show);
     }
     let mut terminal = Terminal::open();
     let mut clock = Clock::new(show.speed);
@@ -103,7 +103,7 @@ pub fn show(scene: &mut dyn Scene, show: Show) -> Result<(), Box<dyn Error>> {
     }
 }
 
-fn print_last(scene: &mut dyn Scene, show: Show) -> Result<(), Box<dyn Error>> {
+fn print_final(scene: &mut dyn Scene, show: ShowOptions) -> Result<(), Box<dyn Error>> {
     let (_, last) = scene.range();
     let until = match show.until {
         Some(until) => until,

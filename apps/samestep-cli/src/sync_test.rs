@@ -1,4 +1,4 @@
-//! `samestep sync-test`: a game against itself.
+//! `samestep sync-test`: resimulates every tick of a game and compares the states.
 
 use std::error::Error;
 use std::process::ExitCode;
@@ -26,10 +26,10 @@ pub struct Arguments {
     /// How many ticks to play
     #[arg(long, value_name = "N", default_value_t = 600)]
     ticks: u64,
-    /// How many ticks to go back each time
+    /// How many ticks to roll back each time
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u64).range(1..=1000))]
     depth: u64,
-    /// What everything random follows from
+    /// Seed of all randomness
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
 }

@@ -1,4 +1,4 @@
-//! `samestep watch`: bots play, on the terminal.
+//! `samestep watch`: bots play a game on the terminal.
 
 use std::error::Error;
 use std::fs::File;
@@ -13,7 +13,7 @@ use samestep_playable::{Bots, Playable, Setup};
 
 use crate::failure::{Failure, Kind};
 use crate::games;
-use crate::stage::{Scene, Show, show};
+use crate::stage::{Scene, ShowOptions, show};
 
 #[derive(Args)]
 pub struct Arguments {
@@ -26,13 +26,13 @@ pub struct Arguments {
     /// How many entities, for games that can be of any size
     #[arg(long, value_name = "N")]
     entities: Option<u32>,
-    /// What everything random follows from
+    /// Seed of all randomness
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-    /// Times real time
+    /// Speed, as a multiple of real time
     #[arg(long, value_name = "X", default_value_t = 1.0, value_parser = speed)]
     speed: f64,
-    /// Show only what this player sees
+    /// ShowOptions only what this player sees
     #[arg(long, value_name = "N")]
     viewer: Option<u16>,
     /// Stop at this tick
@@ -69,9 +69,9 @@ impl Visitor for Watch<'_> {
             seed: arguments.seed,
         };
         let mut world = Live::without_recording(G::begin(&setup)?);
-        let tape = arguments.record.as_ref();
-        let tape = tape
-            .map(|file| Tape::new::<G>(file, &mut world))
+        let recording = arguments.record.as_ref();
+        let recording = recording
+            .map(|file| RecordingFile::new::<G>(file, &mut world))
             .transpose()?;
         let bots = Bots::new(&setup);
         let mut inputs = TickInputs::new();
@@ -82,13 +82,13 @@ impl Visitor for Watch<'_> {
             inputs,
             tick: Tick(0),
             viewer: arguments.viewer.map(PlayerId),
-            tape,
+            recording,
         };
         let until = arguments.ticks.map(Tick);
         let speed = arguments.speed;
-        let shown = show(&mut bots_play, Show { speed, until });
-        if let Some(tape) = bots_play.tape {
-            let (file, size) = tape.finish()?;
+        let shown = show(&mut bots_play, ShowOptions { speed, until });
+        if let Some(recording) = bots_play.recording {
+            let (file, size) = recording.finish()?;
             println!("recorded {} ({size} bytes)", file.display());
         }
         shown?;
@@ -103,7 +103,7 @@ struct Match<G: Playable> {
     inputs: TickInputs,
     tick: Tick,
     viewer: Option<PlayerId>,
-    tape: Option<Tape>,
+    recording: Option<RecordingFile>,
 }
 
 impl<G: Playable> Scene for Match<G> {
@@ -125,8 +125,8 @@ impl<G: Playable> Scene for Match<G> {
         self.bots.act(state, self.tick, &mut self.inputs);
         World::step(&mut self.world, self.tick, &self.inputs);
         World::confirm(&mut self.world, self.tick, &self.inputs);
-        if let Some(tape) = &mut self.tape {
-            tape.on_tick(self.tick, &self.inputs, &mut self.world)?;
+        if let Some(recording) = &mut self.recording {
+            recording.on_tick(self.tick, &self.inputs, &mut self.world)?;
         }
         self.tick = self.tick.next();
         Ok(true)
@@ -142,7 +142,7 @@ impl<G: Playable> Scene for Match<G> {
 }
 
 /// A recording that is written as the game goes on.
-struct Tape {
+struct RecordingFile {
     recorder: Recorder,
     path: PathBuf,
     file: File,
@@ -150,7 +150,7 @@ struct Tape {
     ticks_per_second: u64,
 }
 
-impl Tape {
+impl RecordingFile {
     fn new<G: Playable>(path: &Path, world: &mut Live<G>) -> Result<Self, Failure> {
         let failed = |error| Failure::new(Kind::Other, format!("{}: {error}", path.display()));
         let file = File::create(path).map_err(failed)?;

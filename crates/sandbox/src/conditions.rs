@@ -1,10 +1,10 @@
-//! A player's line to the server.
+//! The network conditions of a player's connection.
 
 use std::time::Duration;
 
 use samestep_netem::{LinkConfig, Loss, Path, Profile};
 
-/// Profiles to begin with, from good to bad, and what they are called on the screen.
+/// Profiles to choose from, from good to bad, with their names on the screen.
 pub const PRESETS: [(&str, &str); 6] = [
     ("perfect", "Perfect"),
     ("lan", "LAN"),
@@ -14,13 +14,13 @@ pub const PRESETS: [(&str, &str); 6] = [
     ("intercontinental", "Intercontinental"),
 ];
 
-/// What a line is like: a profile, and what was changed of it. The values apply in both directions.
+/// The network conditions of a player's connection: a profile and what was changed of it. The values apply in both directions.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Conditions {
     profile: Profile,
-    /// Smallest delay, one way.
+    /// Minimum one-way delay.
     pub latency_ms: f64,
-    /// Random delay on top.
+    /// Maximum random delay on top.
     pub jitter_ms: f64,
     /// Fraction lost.
     pub loss: f64,
@@ -28,7 +28,7 @@ pub struct Conditions {
     pub burst_ms: f64,
     /// Fraction delivered twice.
     pub duplicate: f64,
-    /// Most that it carries, in kbit/s, headers included; `None`: any amount.
+    /// Bandwidth in kbit/s, headers included; `None`: no limit.
     pub rate_kbps: Option<f64>,
 }
 

@@ -1,4 +1,4 @@
-//! What everyone saw, kept for a while.
+//! The history of a match: what every player saw in each step.
 
 use std::collections::VecDeque;
 
@@ -6,9 +6,9 @@ use samestep_sync::{Tick, TimedEvent};
 
 use crate::{ModelKind, Playable};
 
-/// What everyone saw at one time, and what was true.
+/// What every player saw in one step, and the state of the server.
 #[derive(Clone)]
-pub struct Moment<G: Playable> {
+pub struct StepRecord<G: Playable> {
     pub(crate) step: u64,
     pub(crate) views: Vec<View<G>>,
     pub(crate) truth: G,
@@ -21,18 +21,18 @@ pub(crate) struct View<G: Playable> {
     pub(crate) state: G,
     pub(crate) tick: Tick,
     pub(crate) is_waiting: bool,
-    pub(crate) told: Vec<TimedEvent<G::Event>>,
+    pub(crate) events: Vec<TimedEvent<G::Event>>,
 }
 
-impl<G: Playable> Moment<G> {
+impl<G: Playable> StepRecord<G> {
     pub(crate) fn new(game: &G, players: usize, model: ModelKind) -> Self {
         let view = View {
             state: game.clone(),
             tick: Tick(0),
             is_waiting: false,
-            told: Vec::new(),
+            events: Vec::new(),
         };
-        Moment {
+        StepRecord {
             step: 0,
             views: vec![view; players],
             truth: game.clone(),
@@ -47,7 +47,7 @@ impl<G: Playable> Moment<G> {
         for (view, from) in self.views.iter_mut().zip(&from.views) {
             view.state.assign(&from.state);
             (view.tick, view.is_waiting) = (from.tick, from.is_waiting);
-            view.told.clone_from(&from.told);
+            view.events.clone_from(&from.events);
         }
     }
 
@@ -72,8 +72,8 @@ impl<G: Playable> Moment<G> {
     }
 
     /// What a player was told in this step: events as they are predicted, confirmed and cancelled.
-    pub fn told(&self, player: usize) -> &[TimedEvent<G::Event>] {
-        &self.views[player].told
+    pub fn events(&self, player: usize) -> &[TimedEvent<G::Event>] {
+        &self.views[player].events
     }
 
     /// The server's own state.
@@ -94,7 +94,7 @@ impl<G: Playable> Moment<G> {
 
 /// The last moments, as many as there is memory for.
 pub struct History<G: Playable> {
-    moments: VecDeque<Moment<G>>,
+    records: VecDeque<StepRecord<G>>,
     /// Steps from one to the next: large games are not kept step by step.
     stride: u64,
     most: usize,
@@ -112,41 +112,41 @@ impl<G: Playable> History<G> {
     pub(crate) fn new(bytes: usize) -> Self {
         let most = (MEMORY / bytes.max(1)).clamp(30, LONGEST);
         Self {
-            moments: VecDeque::new(),
+            records: VecDeque::new(),
             stride: SHORTEST.div_ceil(most).max(1) as u64,
             most,
         }
     }
 
-    pub(crate) fn push(&mut self, moment: &Moment<G>) {
-        if !moment.step.is_multiple_of(self.stride) {
+    pub(crate) fn push(&mut self, record: &StepRecord<G>) {
+        if !record.step.is_multiple_of(self.stride) {
             return;
         }
-        match self.moments.len() < self.most {
-            true => self.moments.push_back(moment.clone()),
+        match self.records.len() < self.most {
+            true => self.records.push_back(record.clone()),
             false => {
-                let oldest = self.moments.pop_front();
+                let oldest = self.records.pop_front();
                 let mut moment_again = oldest.expect("there are at least thirty");
-                moment_again.assign(moment);
-                self.moments.push_back(moment_again);
+                moment_again.assign(record);
+                self.records.push_back(moment_again);
             }
         }
     }
 
     /// The first and the last step that are kept.
     pub fn range(&self) -> Option<(u64, u64)> {
-        Some((self.moments.front()?.step, self.moments.back()?.step))
+        Some((self.records.front()?.step, self.records.back()?.step))
     }
 
     /// The moment of a step, or the last one kept before it.
-    pub fn at(&self, step: u64) -> Option<&Moment<G>> {
-        let after = self.moments.partition_point(|moment| moment.step <= step);
-        self.moments.get(after.checked_sub(1)?)
+    pub fn at(&self, step: u64) -> Option<&StepRecord<G>> {
+        let after = self.records.partition_point(|record| record.step <= step);
+        self.records.get(after.checked_sub(1)?)
     }
 
     /// The moments kept up to a step, the newest first.
-    pub fn back_from(&self, step: u64) -> impl Iterator<Item = &Moment<G>> {
-        let after = self.moments.partition_point(|moment| moment.step <= step);
-        self.moments.range(..after).rev()
+    pub fn back_from(&self, step: u64) -> impl Iterator<Item = &StepRecord<G>> {
+        let after = self.records.partition_point(|record| record.step <= step);
+        self.records.range(..after).rev()
     }
 }

@@ -1,4 +1,4 @@
-//! A whole match in one program: every player's view of it, over any network, under any model, in time that can be stopped and wound back.
+//! A whole match in one program: every player's view of it, under any network conditions and any model, in time that can be paused and rewound.
 //!
 //! It is what one looks at to see what netcode does. Every player has a program of its own, with a session, a model and a clock, as it would on a
 //! computer of its own; between them are links with latency, jitter and loss. All of it runs in virtual time and follows from a seed, so that
@@ -27,8 +27,8 @@
 //!
 //! # Main types
 //!
-//! - [`Scenario`]: game, model, players, seed, network; a link that one can send to somebody. [`Conditions`]: a player's line to the server.
-//! - [`Sandbox`]: the match. [`Moment`]: what everyone saw at one time, and what was true. [`Gauges`]: what is plotted.
+//! - [`Scenario`]: game, model, players, seed, network conditions, as a link that can be shared. [`Conditions`]: those of a player.
+//! - [`Sandbox`]: the match. [`StepRecord`]: what everyone saw at one time, and what was true. [`Gauges`]: what is plotted.
 //! - [`ModelKind`]: the models of `samestep-sync`. [`Playable`]: what a game says of itself to be played here.
 //!
 //! # What it does not do
@@ -44,7 +44,7 @@ mod scenario;
 
 pub use conditions::{Conditions, PRESETS};
 pub use gauges::{Gauge, Gauges, SAMPLES_PER_SECOND};
-pub use history::{History, Moment};
+pub use history::{History, StepRecord};
 pub use samestep_playable::{Playable, Setup, Sizes};
 pub use samestep_sync::ModelKind;
 pub use sandbox::{Desync, Driver, STEP, Sandbox, SandboxError};

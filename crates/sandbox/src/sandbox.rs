@@ -1,4 +1,4 @@
-//! A match, with everything that is between its players.
+//! A match with all its programs and the network between them.
 
 mod begin;
 mod rewind;
@@ -11,28 +11,28 @@ use samestep_sim::{NodeId, Testbed};
 use samestep_sync::{DesyncReport, Input, Live, Status, Switch, Tick};
 
 use crate::gauges::SAMPLES_PER_SECOND;
-use crate::history::Moment;
+use crate::history::StepRecord;
 use crate::{Conditions, Gauges, History, ModelKind, Playable, Scenario, Server};
 pub use begin::SandboxError;
 use rewind::{Action, Log};
-use room::Counted;
+use room::Counters;
 
 /// The time of a step.
 pub const STEP: Duration = Duration::from_nanos(1_000_000_000 / 60);
 /// Steps from one sample to the next.
 const SAMPLE: u64 = 60 / SAMPLES_PER_SECOND as u64;
 
-/// Who acts for a player.
+/// Who provides the inputs of a player.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Driver {
     /// A bot.
     #[default]
     Bot,
-    /// Somebody who gives [inputs](Sandbox::give).
-    Hands,
+    /// A person, through [`set_input`](Sandbox::set_input).
+    Human,
 }
 
-/// A state that turned out to differ.
+/// A desync that was found.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Desync {
     /// When it was found, in steps.
@@ -43,7 +43,7 @@ pub struct Desync {
     pub report: DesyncReport,
 }
 
-/// A match, with everything that is between its players.
+/// A match with all its programs and the network between them.
 pub struct Sandbox<G: Playable> {
     scenario: Scenario,
     /// The server first, unless it is a player.
@@ -54,9 +54,9 @@ pub struct Sandbox<G: Playable> {
     start: Duration,
     players: Vec<Player<G>>,
     model: ModelKind,
-    /// A change of the model that the server has not accepted yet.
+    /// A change of the model that the server has not made yet.
     wanted: Option<ModelKind>,
-    now: Moment<G>,
+    now: StepRecord<G>,
     history: History<G>,
     desyncs: Vec<Desync>,
     log: Log<G::Input>,
@@ -65,38 +65,38 @@ pub struct Sandbox<G: Playable> {
 struct Player<G: Playable> {
     driver: Driver,
     bot: G::Bot,
-    hands: G::Input,
+    manual_input: G::Input,
     gauges: Gauges,
-    counted: Counted,
+    counted: Counters,
 }
 
 impl<G: Playable> Sandbox<G> {
-    /// The scenario as it is now: with the model, the lines and so on that were changed while it ran.
+    /// The scenario with all changes made while it ran, such as the model and the network conditions.
     pub fn scenario(&self) -> &Scenario {
         &self.scenario
     }
 
-    /// What everyone sees now.
-    pub fn now(&self) -> &Moment<G> {
+    /// What every player sees now.
+    pub fn now(&self) -> &StepRecord<G> {
         &self.now
     }
 
-    /// What everyone saw lately.
+    /// What every player saw lately.
     pub fn history(&self) -> &History<G> {
         &self.history
     }
 
-    /// What is plotted of a player.
+    /// The measured values of a player.
     pub fn gauges(&self, player: usize) -> &Gauges {
         &self.players[player].gauges
     }
 
-    /// How a player's model gets on.
+    /// The status of a player's model.
     pub fn status(&self, player: usize) -> Status {
         self.at(self.nodes[player]).status()
     }
 
-    /// States that turned out to differ, so far.
+    /// The desyncs found so far.
     pub fn desyncs(&self) -> &[Desync] {
         &self.desyncs
     }
@@ -111,12 +111,12 @@ impl<G: Playable> Sandbox<G> {
         self.wanted
     }
 
-    /// Who acts for a player.
+    /// Who provides the inputs of a player.
     pub fn driver(&self, player: usize) -> Driver {
         self.players[player].driver
     }
 
-    /// Check value of the server's state.
+    /// Checksum of the server's state.
     pub fn checksum(&self) -> u64 {
         self.now.truth.clone().checksum()
     }
@@ -129,26 +129,26 @@ impl<G: Playable> Sandbox<G> {
             .unwrap_or_default()
     }
 
-    /// Lets a sixtieth of a second pass.
+    /// Advances by a sixtieth of a second.
     pub fn step(&mut self) {
         self.perform_logged();
         self.change_model();
-        self.act();
-        self.pass();
-        self.look();
+        self.give_inputs();
+        self.advance();
+        self.observe();
         if self.now.step.is_multiple_of(SAMPLE) {
             self.sample();
         }
     }
 
-    /// Changes a player's line from now on.
+    /// Changes a player's network conditions from now on.
     pub fn set_conditions(&mut self, player: usize, conditions: Conditions) {
         if *self.scenario.conditions(player) != conditions {
-            self.perform(Action::Line(player, Box::new(conditions)));
+            self.perform(Action::Conditions(player, Box::new(conditions)));
         }
     }
 
-    /// Changes to another model as soon as everyone can know of it. In a mesh nobody could decide that: false.
+    /// Changes the model as soon as every program knows of it. Returns false in a mesh, where no program has the authority to do so.
     pub fn set_model(&mut self, kind: ModelKind) -> bool {
         if self.scenario.server == Server::Mesh || !G::supports(kind) {
             return kind == self.model;
@@ -159,26 +159,26 @@ impl<G: Playable> Sandbox<G> {
         true
     }
 
-    /// Who acts for a player from now on.
+    /// Changes who provides the inputs of a player from now on.
     pub fn set_driver(&mut self, player: usize, driver: Driver) {
         if self.players[player].driver != driver {
             self.perform(Action::Driver(player, driver));
         }
     }
 
-    /// What a player's hands do in the next step; afterwards they go on as [predicted](Input::predict).
-    pub fn give(&mut self, player: usize, input: G::Input) {
-        if self.players[player].hands != input {
-            self.perform(Action::Hands(player, input));
+    /// Sets a human player's input for the next step; afterwards it continues as [predicted](Input::predict).
+    pub fn set_input(&mut self, player: usize, input: G::Input) {
+        if self.players[player].manual_input != input {
+            self.perform(Action::Input(player, input));
         }
     }
 
-    /// Changes something in a player's own state that only the rules may change.
+    /// Changes a player's own copy of the state behind the rules' back, to provoke a desync.
     pub fn tamper(&mut self, player: usize) {
         self.perform(Action::Tamper(player));
     }
 
-    /// Has it happen now, and notes it.
+    /// Applies an action and logs it.
     fn perform(&mut self, action: Action<G::Input>) {
         self.log.note(self.now.step, action.clone());
         self.apply(action);
@@ -186,16 +186,16 @@ impl<G: Playable> Sandbox<G> {
 
     fn apply(&mut self, action: Action<G::Input>) {
         match action {
-            Action::Line(player, conditions) => {
+            Action::Conditions(player, conditions) => {
                 *self.scenario.conditions_mut(player) = *conditions;
                 self.connect();
             }
             Action::Model(kind) => self.wanted = Some(kind),
             Action::Driver(player, driver) => {
                 self.players[player].driver = driver;
-                self.players[player].hands = G::Input::default();
+                self.players[player].manual_input = G::Input::default();
             }
-            Action::Hands(player, input) => self.players[player].hands = input,
+            Action::Input(player, input) => self.players[player].manual_input = input,
             Action::Tamper(player) => {
                 let node = self.nodes[player];
                 self.testbed
@@ -216,32 +216,32 @@ impl<G: Playable> Sandbox<G> {
         });
     }
 
-    /// Everyone does something.
-    fn act(&mut self) {
+    /// Gives every player's input to its program.
+    fn give_inputs(&mut self) {
         let tick = Tick(self.now.step);
         for (player, (state, node)) in self.players.iter_mut().zip(&self.nodes).enumerate() {
             let input = match state.driver {
                 Driver::Bot => self.now.views[player].state.decide(&mut state.bot, tick),
-                Driver::Hands => Some(state.hands.clone()),
+                Driver::Human => Some(state.manual_input.clone()),
             };
             if let Some(input) = input {
                 let id = PlayerId(player as u16);
                 self.testbed
                     .with(*node, |now, game| game.input(now, id, &input));
             }
-            state.hands = state.hands.predict();
+            state.manual_input = state.manual_input.predict();
         }
     }
 
-    /// Time passes.
-    fn pass(&mut self) {
+    /// Runs all programs for the time of a step.
+    fn advance(&mut self) {
         self.now.step += 1;
         let nanos = u128::from(self.now.step) * 1_000_000_000 / 60;
         let until = self.start + Duration::from_nanos(nanos as u64);
         while let Some((_, node, event)) = self.testbed.next(until) {
             match event {
                 MatchEvent::Desync(report) => self.on_desync(node, report),
-                MatchEvent::Session(SessionEvent::Left { .. }) => self.come_back(node),
+                MatchEvent::Session(SessionEvent::Left { .. }) => self.rejoin(node),
                 _ => {}
             }
         }
@@ -257,8 +257,8 @@ impl<G: Playable> Sandbox<G> {
         });
     }
 
-    /// Everyone looks at its screen.
-    fn look(&mut self) {
+    /// Records what every player sees.
+    fn observe(&mut self) {
         let Sandbox {
             testbed,
             nodes,
@@ -270,9 +270,9 @@ impl<G: Playable> Sandbox<G> {
                 view.state.assign(game.shown(time));
                 let status = game.status();
                 (view.tick, view.is_waiting) = (status.tick, status.waiting_for.is_some());
-                view.told.clear();
-                while let Some(told) = game.world_mut().poll_event() {
-                    view.told.push(told);
+                view.events.clear();
+                while let Some(event) = game.world_mut().poll_event() {
+                    view.events.push(event);
                 }
             });
         }
@@ -314,5 +314,5 @@ impl<G: Playable> Sandbox<G> {
     }
 }
 
-/// Where the server is, or who opened the mesh.
+/// The node of the server, or of the program that opened the mesh.
 const SERVER: NodeId = NodeId(0);

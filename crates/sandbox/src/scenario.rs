@@ -1,4 +1,4 @@
-//! What a match is to be like, as a link that one can send to somebody.
+//! The description of a match, which can be written as a link.
 
 use std::fmt;
 
@@ -6,24 +6,24 @@ use samestep_sync::RoomKind;
 
 use crate::{Conditions, ModelKind, Setup};
 
-/// What a match is to be like. The same scenario is the same match, to the last bit, as long as nobody intervenes.
+/// The description of a match. The same scenario is the same match, to the last bit, as long as nobody intervenes.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Scenario {
     /// The game's [name](samestep_sync::Simulation::NAME).
     pub game: String,
     /// The model it begins under.
     pub model: ModelKind,
-    /// Who simulates for all.
+    /// Which program has authority, if any.
     pub server: Server,
-    /// How large the game is; as usual if `None`.
+    /// The size of the game; `None` for the default.
     pub size: Option<u32>,
-    /// What everything random follows from.
+    /// The seed of all randomness.
     pub seed: u64,
-    /// The players' lines: one for each.
+    /// The network conditions of each player.
     lines: Vec<Conditions>,
 }
 
-/// Who simulates for all.
+/// Which program has authority, if any.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Server {
     /// A program without a player.
@@ -31,7 +31,7 @@ pub enum Server {
     Dedicated,
     /// The first player's own program.
     Player,
-    /// Nobody: everyone talks to everyone. Between two players the slower line counts.
+    /// None: everyone talks to everyone. Between two players the slower connection counts.
     Mesh,
 }
 
@@ -57,7 +57,7 @@ impl Server {
         }
     }
 
-    /// Whether a model can be played so.
+    /// Whether a model works with it.
     pub fn supports(self, kind: ModelKind) -> bool {
         kind.works_in(match self {
             Server::Dedicated => RoomKind::Dedicated,
@@ -79,11 +79,11 @@ impl fmt::Display for LinkError {
 
 impl std::error::Error for LinkError {}
 
-/// The fewest and the most players.
+/// The minimum and maximum number of players.
 const PLAYERS: std::ops::RangeInclusive<usize> = 2..=4;
 
 impl Scenario {
-    /// Two players, a dedicated server, state sync, LTE: bad enough for something to be seen.
+    /// Two players, a dedicated server, state sync, and LTE, which is bad enough to show what netcode does.
     pub fn new(game: &str) -> Scenario {
         let line = Conditions::preset("lte").expect("it is always there");
         Scenario {
@@ -96,34 +96,34 @@ impl Scenario {
         }
     }
 
-    /// How many play: two to four.
+    /// The number of players: two to four.
     pub fn players(&self) -> usize {
         self.lines.len()
     }
 
-    /// Lets more or fewer play, as near to that number as possible. Newcomers have the last one's line.
+    /// Sets the number of players, clamped to what is possible. New players get the conditions of the last one.
     pub fn set_players(&mut self, players: usize) {
         let last = self.lines.last().cloned().unwrap_or_default();
         let players = players.clamp(*PLAYERS.start(), *PLAYERS.end());
         self.lines.resize(players, last);
     }
 
-    /// A player's line.
+    /// A player's network conditions.
     pub fn conditions(&self, player: usize) -> &Conditions {
         &self.lines[player]
     }
 
-    /// A player's line, to change it.
+    /// A player's network conditions, to change them.
     pub fn conditions_mut(&mut self, player: usize) -> &mut Conditions {
         &mut self.lines[player]
     }
 
-    /// The same line for all.
+    /// Sets the same network conditions for all players.
     pub fn set_conditions(&mut self, conditions: Conditions) {
         self.lines.fill(conditions);
     }
 
-    /// How its game begins.
+    /// The set-up of its game.
     pub fn setup(&self) -> Setup {
         Setup {
             players: self.players() as u16,
@@ -245,7 +245,7 @@ impl Scenario {
     }
 }
 
-/// What a line's values are called in links, the largest they can be, and where they are.
+/// The keys of network conditions in links, their maximum, and their fields.
 type Place = fn(&mut Conditions) -> &mut f64;
 const VALUES: [(&str, f64, Place); 5] = [
     ("latency", 60_000.0, |line| &mut line.latency_ms),

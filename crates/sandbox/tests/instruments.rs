@@ -74,9 +74,9 @@ fn moments_stay_as_they_were() {
         sums.push(sandbox.now().view(1).clone().checksum());
     }
     for (step, sum) in (1..).zip(&sums) {
-        let moment = sandbox.history().at(step).unwrap();
+        let record = sandbox.history().at(step).unwrap();
         assert_eq!(
-            (moment.step(), moment.view(1).clone().checksum()),
+            (record.step(), record.view(1).clone().checksum()),
             (step, *sum)
         );
     }
@@ -85,7 +85,7 @@ fn moments_stay_as_they_were() {
         sandbox
             .history()
             .at(1_000)
-            .is_some_and(|moment| moment.step() == 200)
+            .is_some_and(|record| record.step() == 200)
     );
 }
 

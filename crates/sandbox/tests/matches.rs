@@ -83,7 +83,7 @@ fn the_model_changes_while_it_runs() {
 #[test]
 fn a_match_is_had_again_with_all_that_was_done() {
     let mut sandbox = Sandbox::<Sublockus>::new(&scenario::<Sublockus>("rollback")).unwrap();
-    sandbox.set_driver(0, Driver::Hands);
+    sandbox.set_driver(0, Driver::Human);
     let mut sums = Vec::new();
     for step in 0..400u64 {
         if step == 30 {
@@ -92,7 +92,7 @@ fn a_match_is_had_again_with_all_that_was_done() {
         if step == 120 {
             sandbox.set_model(ModelKind::named("state-sync").unwrap());
         }
-        sandbox.give(
+        sandbox.set_input(
             0,
             Controls {
                 right: step % 90 < 45,
@@ -104,7 +104,7 @@ fn a_match_is_had_again_with_all_that_was_done() {
         sandbox.step();
         sums.push(sandbox.checksum());
     }
-    let mut again = sandbox.again(300).unwrap();
+    let mut again = sandbox.rerun(300).unwrap();
     for sum in &sums[..300] {
         again.step();
         assert_eq!(again.checksum(), *sum, "step {}", again.now().step());

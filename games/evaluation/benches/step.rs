@@ -1,4 +1,4 @@
-//! What a tick, a check value and a save of the evaluation game cost, in time on the processor.
+//! What a tick, a checksum and a save of the evaluation game cost, in time on the processor.
 
 use std::hint::black_box;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! A fight of bots: what a tick, a check value, a save and what everybody sees cost, in time on the processor. Then the last 8 ticks are
+//! A fight of bots: what a tick, a checksum, a save and what everybody sees cost, in time on the processor. Then the last 8 ticks are
 //! simulated again after every tick, as when an input arrives 8 ticks late.
 //!
 //! `cargo bench -p samestep-sublockus -- [SECONDS [SEED]]`

@@ -42,7 +42,7 @@ impl Row {
         }
     }
 
-    /// A part of it, for check values.
+    /// A part of it, for checksums.
     pub(crate) fn bits(&self, at: usize) -> u64 {
         self.bits.get(at).copied().unwrap_or(0)
     }

@@ -3,7 +3,7 @@
 use eframe::egui::{Pos2, Rect, Vec2, pos2};
 
 use crate::canvas::Frame;
-use crate::drawn::Hands;
+use crate::drawn::HumanInput;
 
 /// The part of the shown width that keys move it by in a step.
 const PAN: f32 = 0.018;
@@ -33,22 +33,22 @@ impl Camera {
     }
 
     /// Moves it as hands say.
-    pub(crate) fn follow(&mut self, hands: &Hands, map: Rect) {
-        let Some(seen) = hands.seen else { return };
+    pub(crate) fn follow(&mut self, human: &HumanInput, map: Rect) {
+        let Some(seen) = human.seen else { return };
         let span = seen.size().min_elem();
         let towards = |less: bool, more: bool| f32::from(more) - f32::from(less);
         let pan = Vec2::new(
-            towards(hands.left, hands.right),
-            towards(hands.up, hands.down),
+            towards(human.left, human.right),
+            towards(human.up, human.down),
         );
-        let scroll = hands.pointer.map_or(0.0, |pointer| pointer.scroll);
+        let scroll = human.pointer.map_or(0.0, |pointer| pointer.scroll);
         if pan == Vec2::ZERO && scroll == 0.0 {
             return;
         }
         let most = map.width().max(map.height());
         let zoomed = (span * ZOOM.powf(scroll)).clamp(NEAREST.min(most), most);
         let share = zoomed / span.max(1e-3);
-        let fixed = hands.pointer.map_or(seen.center(), |pointer| pointer.place);
+        let fixed = human.pointer.map_or(seen.center(), |pointer| pointer.place);
         let centre = fixed + (seen.center() - fixed) * share + pan * span * PAN;
         self.held = Some(Frame {
             centre: within(centre, seen.size() * share, map),
@@ -57,8 +57,8 @@ impl Camera {
     }
 
     /// Looks at a place, as near as before.
-    pub(crate) fn look_at(&mut self, place: Pos2, hands: &Hands) {
-        if let Some(seen) = hands.seen {
+    pub(crate) fn look_at(&mut self, place: Pos2, human: &HumanInput) {
+        if let Some(seen) = human.seen {
             self.held = Some(Frame {
                 centre: place,
                 size: Vec2::splat(seen.size().min_elem()),
@@ -113,7 +113,7 @@ mod tests {
 
     fn scroll(camera: &mut Camera, screen_share: Vec2, notches: f32) {
         let seen = seen(camera);
-        let hands = Hands {
+        let human = HumanInput {
             seen: Some(seen),
             pointer: Some(Pointer {
                 place: seen.min + seen.size() * screen_share,
@@ -121,9 +121,9 @@ mod tests {
                 secondary: Default::default(),
                 scroll: notches,
             }),
-            ..Hands::default()
+            ..HumanInput::default()
         };
-        camera.follow(&hands, map());
+        camera.follow(&human, map());
     }
 
     #[test]
@@ -131,15 +131,15 @@ mod tests {
         let mut camera = Camera::default();
         for step in 0..400 {
             let way = step / 50;
-            let hands = Hands {
+            let human = HumanInput {
                 left: way % 4 == 0,
                 right: way % 4 == 2,
                 up: way % 4 == 1,
                 down: way % 4 == 3,
                 seen: Some(seen(&camera)),
-                ..Hands::default()
+                ..HumanInput::default()
             };
-            camera.follow(&hands, map());
+            camera.follow(&human, map());
             let seen = seen(&camera);
             assert!(map().expand(0.01).contains_rect(seen), "{seen:?}");
         }
@@ -172,13 +172,13 @@ mod tests {
     fn at_the_edge_the_way_back_begins_at_once() {
         let mut camera = Camera::default();
         let hold = |camera: &mut Camera, left: bool| {
-            let hands = Hands {
+            let human = HumanInput {
                 left,
                 right: !left,
                 seen: Some(seen(camera)),
-                ..Hands::default()
+                ..HumanInput::default()
             };
-            camera.follow(&hands, map());
+            camera.follow(&human, map());
         };
         (0..200).for_each(|_| hold(&mut camera, true));
         let edge = seen(&camera).min.x;

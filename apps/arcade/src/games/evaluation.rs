@@ -6,7 +6,7 @@ use samestep_sync::{EntityId, PlayerId};
 
 use super::camera::{Camera, narrowness};
 use crate::canvas::{Canvas, Frame, mix};
-use crate::drawn::{Drawn, Hands, Scene};
+use crate::drawn::{Drawn, HumanInput, Scene};
 use crate::theme::{GHOST, player_colour};
 
 const GROUND: Color32 = Color32::from_rgb(0x12, 0x16, 0x1e);
@@ -39,7 +39,7 @@ const MARK: u16 = 36;
 
 /// What a screen remembers.
 #[derive(Default)]
-pub struct Grip {
+pub struct ViewState {
     camera: Camera,
     /// The first of those chosen, and how many.
     chosen: Option<(u16, u8)>,
@@ -48,7 +48,7 @@ pub struct Grip {
     pointed: Option<Pos2>,
 }
 
-impl Grip {
+impl ViewState {
     fn has(&self, number: usize) -> bool {
         self.chosen.is_some_and(|(first, count)| {
             (usize::from(first)..usize::from(first) + usize::from(count)).contains(&number)
@@ -72,7 +72,7 @@ fn goal(entity: &Entity) -> Pos2 {
 }
 
 impl Drawn for Evaluation {
-    type Grip = Grip;
+    type ViewState = ViewState;
 
     const KEYS: &'static [(&'static str, &'static str)] = &[
         ("Directions, wheel", "look elsewhere, nearer, farther"),
@@ -81,7 +81,7 @@ impl Drawn for Evaluation {
         ("1 to 8", "paint them"),
     ];
 
-    fn frame(&self, viewer: Option<PlayerId>, grip: &Grip, screen: Vec2) -> Frame {
+    fn frame(&self, viewer: Option<PlayerId>, view_state: &ViewState, screen: Vec2) -> Frame {
         let map = world();
         // A player's screen is used all, for one who looks on the whole world is shown.
         let part = viewer.map_or(1.0, |_| narrowness(screen));
@@ -89,7 +89,7 @@ impl Drawn for Evaluation {
             centre: map.center(),
             size: map.size() * part,
         };
-        grip.camera.frame(map, usual, screen)
+        view_state.camera.frame(map, usual, screen)
     }
 
     fn paint(&self, scene: &Scene<'_, Self>, canvas: &mut Canvas) {
@@ -104,13 +104,13 @@ impl Drawn for Evaluation {
             if count <= TAILS {
                 paint_tail(entity, size, canvas);
             }
-            if scene.grip.has(number) {
+            if scene.view_state.has(number) {
                 canvas.line(spot(entity), goal(entity), 1.0, CHOSEN.gamma_multiply(0.35));
                 canvas.rect(square(spot(entity), size * 1.9), CHOSEN);
             }
             paint_entity(entity, size, count <= EDGES, canvas);
         }
-        if let Some((place, left)) = scene.grip.mark {
+        if let Some((place, left)) = scene.view_state.mark {
             let left = f32::from(left) / f32::from(MARK);
             let radius = 16.0 * left / canvas.scale();
             canvas.ring(place, radius, 2.0, CHOSEN.gamma_multiply(left));
@@ -151,38 +151,43 @@ impl Drawn for Evaluation {
         }
     }
 
-    fn hands(&self, player: PlayerId, grip: &mut Grip, hands: &Hands) -> Command {
-        grip.camera.follow(hands, world());
-        if let Some((_, left)) = &mut grip.mark {
+    fn human_input(
+        &self,
+        player: PlayerId,
+        view_state: &mut ViewState,
+        human: &HumanInput,
+    ) -> Command {
+        view_state.camera.follow(human, world());
+        if let Some((_, left)) = &mut view_state.mark {
             *left = left.saturating_sub(1);
         }
-        grip.mark.take_if(|(_, left)| *left == 0);
-        if let Some(pointer) = &hands.pointer {
-            grip.pointed = Some(pointer.place);
+        view_state.mark.take_if(|(_, left)| *left == 0);
+        if let Some(pointer) = &human.pointer {
+            view_state.pointed = Some(pointer.place);
         }
-        let middle = hands.seen.map(|seen| seen.center());
-        let Some(place) = grip.pointed.or(middle) else {
+        let middle = human.seen.map(|seen| seen.center());
+        let Some(place) = view_state.pointed.or(middle) else {
             return Command::None;
         };
         let pressed = |which: usize| {
-            let mouse = hands
+            let mouse = human
                 .pointer
                 .map(|mouse| [mouse.primary, mouse.secondary][which]);
-            hands.actions[which].pressed || mouse.is_some_and(|mouse| mouse.pressed)
+            human.actions[which].pressed || mouse.is_some_and(|mouse| mouse.pressed)
         };
         if pressed(0) {
-            grip.chosen = nearest_run(self, player, place);
+            view_state.chosen = nearest_run(self, player, place);
         }
-        let Some((first, count)) = grip.chosen else {
+        let Some((first, count)) = view_state.chosen else {
             return Command::None;
         };
         if pressed(1) {
-            grip.mark = Some((place, MARK));
+            view_state.mark = Some((place, MARK));
             let along = |at: f32| at.round().clamp(0.0, f32::from(WORLD - 1)) as u16;
             let (x, y) = (along(place.x), along(place.y));
             return Command::Move { first, count, x, y };
         }
-        match hands.digit {
+        match human.digit {
             Some(digit @ 1..=COLOURS) => Command::Paint {
                 first,
                 count,
@@ -312,18 +317,18 @@ mod tests {
 
     const ME: PlayerId = PlayerId(1);
 
-    fn paint(game: &Evaluation, truth: &Evaluation, grip: &Grip, size: Vec2) -> usize {
+    fn paint(game: &Evaluation, truth: &Evaluation, view_state: &ViewState, size: Vec2) -> usize {
         let ctx = egui::Context::default();
         let mut triangles = 0;
         let mut output = ctx.run_ui(egui::RawInput::default(), |ui| {
             let rect = Rect::from_min_size(pos2(30.0, 10.0), size);
-            let frame = game.frame(Some(ME), grip, size);
+            let frame = game.frame(Some(ME), view_state, size);
             let mut canvas = Canvas::new(ui.painter(), rect, frame);
             let scene = Scene {
                 viewer: Some(ME),
                 drawn: game,
-                grip,
-                happened: &[],
+                view_state,
+                recent: &[],
                 seconds: 1.0,
             };
             game.paint(&scene, &mut canvas);
@@ -335,39 +340,39 @@ mod tests {
         triangles
     }
 
-    fn press(game: &Evaluation, grip: &mut Grip, place: Pos2, which: usize) -> Command {
+    fn press(game: &Evaluation, view_state: &mut ViewState, place: Pos2, which: usize) -> Command {
         let mut buttons = [Button::default(); 2];
         buttons[which].pressed = true;
-        let hands = Hands {
+        let human = HumanInput {
             pointer: Some(Pointer {
                 place,
                 primary: buttons[0],
                 secondary: buttons[1],
                 scroll: 0.0,
             }),
-            ..Hands::default()
+            ..HumanInput::default()
         };
-        game.hands(ME, grip, &hands)
+        game.human_input(ME, view_state, &human)
     }
 
     #[test]
     fn the_nearest_are_chosen_and_sent_and_painted() {
         let mut game = Evaluation::new(1, 2, 100);
-        let mut grip = Grip::default();
+        let mut view_state = ViewState::default();
         let place = spot(&game.entities()[60]);
-        assert_eq!(press(&game, &mut grip, place, 1), Command::None);
-        press(&game, &mut grip, place, 0);
-        assert_eq!(grip.chosen, Some((60, 32)));
-        let sent = press(&game, &mut grip, pos2(12.2, 2000.0), 1);
+        assert_eq!(press(&game, &mut view_state, place, 1), Command::None);
+        press(&game, &mut view_state, place, 0);
+        assert_eq!(view_state.chosen, Some((60, 32)));
+        let sent = press(&game, &mut view_state, pos2(12.2, 2000.0), 1);
         let (first, count) = (60, 32);
         let (x, y) = (12, 1023);
         assert_eq!(sent, Command::Move { first, count, x, y });
         let digit = Some(3);
-        let hands = Hands {
+        let human = HumanInput {
             digit,
-            ..Hands::default()
+            ..HumanInput::default()
         };
-        let painted = game.hands(ME, &mut grip, &hands);
+        let painted = game.human_input(ME, &mut view_state, &human);
         let inputs = [Command::None, painted];
         let players = [PlayerId(0), ME];
         game.step(
@@ -377,19 +382,19 @@ mod tests {
         assert!(game.entities()[60..92].iter().all(|one| one.colour == 2));
         // The last of one's own have nobody behind them.
         let last = spot(&game.entities()[97]);
-        press(&game, &mut grip, last, 0);
-        assert_eq!(grip.chosen, Some((97, 3)));
+        press(&game, &mut view_state, last, 0);
+        assert_eq!(view_state.chosen, Some((97, 3)));
     }
 
     #[test]
     fn sixteen_thousand_take_few_triangles_and_ghosts_only_where_they_differ() {
         let size = vec2(640.0, 640.0);
         let game = Evaluation::new(1, 4, 16_000);
-        let same = paint(&game, &game, &Grip::default(), size);
+        let same = paint(&game, &game, &ViewState::default(), size);
         assert!((16_000..17_000).contains(&same), "{same} triangles");
         let mut other = game.clone();
         other.entity_mut(7).unwrap().position = (500.0, 500.0);
-        let one = paint(&game, &other, &Grip::default(), size) - same;
+        let one = paint(&game, &other, &ViewState::default(), size) - same;
         assert!((1..=12).contains(&one), "{one} triangles");
     }
 
@@ -406,7 +411,7 @@ mod tests {
             );
         }
         for size in [vec2(0.0, 0.0), vec2(3.0, 900.0), vec2(1900.0, 1000.0)] {
-            paint(&game, &begin, &Grip::default(), size);
+            paint(&game, &begin, &ViewState::default(), size);
         }
     }
 

@@ -3,26 +3,26 @@
 mod buildings;
 mod events;
 mod ghost;
-mod grip;
 mod ground;
-mod hands;
+mod keyboard;
 mod map;
 mod marks;
 #[cfg(test)]
 mod tests;
 mod units;
+mod view_state;
 
 use eframe::egui::{Pos2, Rect, Vec2, pos2};
 use samestep_catalog::skirmish::{Command, ONE, Place, SQUADS, SideId, Skirmish};
 use samestep_sync::{EntityId, PlayerId};
 
-use self::grip::Grip;
 use self::ground::Sight;
-use self::hands::Circle;
+use self::keyboard::Circle;
 use self::units::{Chosen, Colours};
+use self::view_state::ViewState;
 use super::camera::narrowness;
 use crate::canvas::{Canvas, Frame};
-use crate::drawn::{Drawn, Hands, Scene};
+use crate::drawn::{Drawn, HumanInput, Scene};
 use crate::theme::player_name;
 
 /// Points to a unit that a screen has at first, at least.
@@ -54,18 +54,18 @@ fn around(home: Pos2, map: Rect, screen: Vec2) -> Frame {
 }
 
 impl Drawn for Skirmish {
-    type Grip = Grip;
+    type ViewState = ViewState;
 
-    const KEYS: &'static [(&'static str, &'static str)] = hands::KEYS;
+    const KEYS: &'static [(&'static str, &'static str)] = keyboard::KEYS;
 
-    fn frame(&self, viewer: Option<PlayerId>, grip: &Grip, screen: Vec2) -> Frame {
+    fn frame(&self, viewer: Option<PlayerId>, view_state: &ViewState, screen: Vec2) -> Frame {
         let map = map_of(self);
         let side = viewer.and_then(|player| self.side_of(player));
         let usual = match side {
             Some(side) => around(spot(self.sides()[side.index()].home), map, screen),
             None => Frame::between(map.min, map.max),
         };
-        grip.camera.frame(map, usual, screen)
+        view_state.camera.frame(map, usual, screen)
     }
 
     fn paint(&self, scene: &Scene<'_, Self>, canvas: &mut Canvas) {
@@ -74,10 +74,10 @@ impl Drawn for Skirmish {
         ground::paint(sight, canvas);
         buildings::paint(sight, &colours, scene.seconds, canvas);
         if let Some(side) = sight.side {
-            marks::paint_orders(self, side, scene.grip, canvas);
+            marks::paint_orders(self, side, scene.view_state, canvas);
         }
-        let chosen = sight.side.zip(scene.grip.squad).map(|(side, squad)| {
-            let drag = scene.grip.drag;
+        let chosen = sight.side.zip(scene.view_state.squad).map(|(side, squad)| {
+            let drag = scene.view_state.drag;
             Chosen {
                 side,
                 squad,
@@ -86,12 +86,12 @@ impl Drawn for Skirmish {
         });
         units::paint(sight, &colours, chosen, scene.seconds, canvas);
         events::paint(sight, scene, canvas);
-        marks::paint_hands(scene.grip, canvas);
-        if !scene.grip.is_making {
+        marks::paint_hands(scene.view_state, canvas);
+        if !scene.view_state.is_making {
             map::paint(sight, &colours, canvas);
         }
         if let Some(side) = sight.side {
-            marks::paint_menu(self, side, scene.grip, canvas);
+            marks::paint_menu(self, side, scene.view_state, canvas);
         }
     }
 
@@ -99,8 +99,13 @@ impl Drawn for Skirmish {
         ghost::paint(self, sight(scene.drawn, scene), canvas);
     }
 
-    fn hands(&self, player: PlayerId, grip: &mut Grip, hands: &Hands) -> Command {
-        hands::act(self, player, grip, hands)
+    fn human_input(
+        &self,
+        player: PlayerId,
+        view_state: &mut ViewState,
+        human: &HumanInput,
+    ) -> Command {
+        keyboard::act(self, player, view_state, human)
     }
 
     fn caption(&self, viewer: Option<PlayerId>) -> String {

@@ -5,18 +5,18 @@ use samestep_catalog::sublockus::{Controls, HALF, Place, Sublockus};
 use samestep_sync::{EntityId, PlayerId};
 
 use crate::canvas::{Canvas, Frame, at};
-use crate::drawn::{Drawn, Hands, Scene};
+use crate::drawn::{Drawn, HumanInput, Scene};
 use crate::theme::player_colour;
 
-use memory::Grip;
+use memory::ViewState;
 
 mod arena;
 mod belt;
 mod effects;
+mod events;
 mod figure;
 mod fireball;
 mod ghost;
-mod happenings;
 mod icon;
 mod memory;
 mod play;
@@ -34,14 +34,14 @@ const ACROSS: f32 = 28.0;
 const POINTS: [f32; 2] = [20.0, 32.0];
 
 impl Drawn for Sublockus {
-    type Grip = Grip;
+    type ViewState = ViewState;
 
     const KEYS: &'static [(&'static str, &'static str)] = play::KEYS;
 
-    fn frame(&self, viewer: Option<PlayerId>, grip: &Grip, screen: Vec2) -> Frame {
+    fn frame(&self, viewer: Option<PlayerId>, view_state: &ViewState, screen: Vec2) -> Frame {
         let all = extent(self);
         let screen = screen.max(vec2(1.0, 1.0));
-        let eye = viewer.and_then(|player| grip.eye(self, player));
+        let eye = viewer.and_then(|player| view_state.eye(self, player));
         let Some(eye) = eye.filter(|_| (screen / all).min_elem() < READABLE) else {
             return Frame::between(Pos2::ZERO, all.to_pos2());
         };
@@ -57,17 +57,17 @@ impl Drawn for Sublockus {
     }
 
     fn paint(&self, scene: &Scene<'_, Self>, canvas: &mut Canvas) {
-        let mut memory = scene.grip.memory.borrow_mut();
+        let mut memory = scene.view_state.memory.borrow_mut();
         memory.look(self);
         arena::paint(self, scene, canvas);
-        happenings::paint_below(scene, canvas);
+        events::paint_below(scene, canvas);
         for projectile in self.projectiles().as_slice() {
             if is_seen(self, scene.viewer, projectile.place) {
                 fireball::paint(projectile, scene.seconds, canvas);
             }
         }
         figure::paint_all(self, scene, &memory, canvas);
-        happenings::paint_above(self, scene, canvas);
+        events::paint_above(self, scene, canvas);
         if let Some(viewer) = scene.viewer {
             belt::paint(self, viewer, canvas);
         }
@@ -77,8 +77,13 @@ impl Drawn for Sublockus {
         ghost::paint(self, scene, canvas);
     }
 
-    fn hands(&self, player: PlayerId, grip: &mut Grip, hands: &Hands) -> Controls {
-        play::controls(self, player, grip, hands)
+    fn human_input(
+        &self,
+        player: PlayerId,
+        view_state: &mut ViewState,
+        human: &HumanInput,
+    ) -> Controls {
+        play::controls(self, player, view_state, human)
     }
 
     fn caption(&self, viewer: Option<PlayerId>) -> String {

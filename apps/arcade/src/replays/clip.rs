@@ -59,7 +59,7 @@ impl<G: Drawn> Clip<G> {
         }
     }
 
-    /// Notes the check value here, after making sure that the clip has it too.
+    /// Notes the checksum here, after making sure that the clip has it too.
     fn check(&mut self, playback: &mut Playback<Live<G>>) -> Result<(), String> {
         let checksum = playback.world_mut().checksum();
         if self.echo.checksum() != checksum {

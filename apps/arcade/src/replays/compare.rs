@@ -55,13 +55,13 @@ impl Led {
     pub fn sentence(self, from: Tick, to: Tick) -> String {
         match self {
             Led::ToTheirs => format!(
-                "Played here from tick {from}, the rules lead to theirs. So the rules are not to blame: between ticks {from} and {to} something that is not a rule changed our state, or that machine does not run the rules as this one does."
+                "RecordedMatch here from tick {from}, the rules lead to theirs. So the rules are not to blame: between ticks {from} and {to} something that is not a rule changed our state, or that machine does not run the rules as this one does."
             ),
             Led::ToOurs => format!(
-                "Played here from tick {from}, the rules lead to ours. So nothing tampered with our state: the rules themselves come out differently on different machines. Look for floating point functions, an order that is not fixed, or another version."
+                "RecordedMatch here from tick {from}, the rules lead to ours. So nothing tampered with our state: the rules themselves come out differently on different machines. Look for floating point functions, an order that is not fixed, or another version."
             ),
             Led::ToNeither => format!(
-                "Played here from tick {from}, the rules lead to neither. They do not come out the same twice: look for what is not part of the state, a clock or chance, or another version of the rules."
+                "RecordedMatch here from tick {from}, the rules lead to neither. They do not come out the same twice: look for what is not part of the state, a clock or chance, or another version of the rules."
             ),
         }
     }
@@ -71,13 +71,13 @@ impl Led {
 pub struct Compared {
     /// Where.
     pub tick: Tick,
-    /// Check value of what the rules lead to here.
+    /// Checksum of what the rules lead to here.
     pub played: u64,
     /// Which of the two that is.
     pub led: Led,
     /// All that differs, or the first 10,000 of it.
     pub differences: Vec<Difference>,
-    /// Whether the worlds shown have the check values that were recorded: ours, theirs.
+    /// Whether the worlds shown have the checksums that were recorded: ours, theirs.
     pub is_whole: [bool; 2],
     worlds: Box<dyn Worlds>,
 }
@@ -220,8 +220,8 @@ struct Pair<G: Drawn> {
 
 impl<G: Drawn> Pair<G> {
     fn whole(&self, look: &Look, screen: Rect) -> Frame {
-        let grip = G::Grip::default();
-        self.theirs.frame(look.viewer, &grip, screen.size())
+        let view_state = G::ViewState::default();
+        self.theirs.frame(look.viewer, &view_state, screen.size())
     }
 
     /// What is seen of both worlds.
@@ -268,12 +268,12 @@ impl<G: Drawn> Worlds for Pair<G> {
             Whose::Ours => &self.ours,
             Whose::Theirs => &self.theirs,
         };
-        let grip = G::Grip::default();
+        let view_state = G::ViewState::default();
         let scene = Scene {
             viewer: look.viewer,
             drawn: state,
-            grip: &grip,
-            happened: &[],
+            view_state: &view_state,
+            recent: &[],
             seconds: self.seconds,
         };
         let frame = self.frame(look, rect);

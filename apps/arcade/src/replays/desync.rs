@@ -4,7 +4,7 @@ use eframe::egui::{self, Frame, Margin, RichText, Sense, vec2};
 use samestep_sync::{Difference, Divergence};
 
 use super::compare::{Compared, Led, Look, Whose};
-use super::opened::{Opened, Shown};
+use super::opened::{LiveMatch, Opened};
 use super::screen::picture;
 use crate::theme;
 
@@ -14,7 +14,7 @@ const LISTED: usize = 100;
 impl Opened {
     /// The divergence that is shown.
     pub(super) fn desync(&mut self, ui: &mut egui::Ui) {
-        let (Shown::Desync(at), Ok(player)) = (self.shown, &self.player) else {
+        let (LiveMatch::Desync(at), Ok(player)) = (self.shown, &self.player) else {
             return;
         };
         let Some(divergence) = player.replay().divergences().get(at) else {
@@ -24,7 +24,7 @@ impl Opened {
             None => {
                 let part = player.progress().map_or(0.0, |(_, part)| part);
                 ui.add_space(20.0);
-                let words = format!("Playing to tick {}", divergence.tick);
+                let words = format!("ReplayedMatch to tick {}", divergence.tick);
                 ui.add(
                     egui::ProgressBar::new(part)
                         .text(words)
@@ -61,7 +61,7 @@ fn sentence(ui: &mut egui::Ui, compared: &Compared, words: &str) {
         ui.add(egui::Label::new(words).wrap());
         if compared.led == Led::ToNeither {
             ui.horizontal(|ui| {
-                ui.label(RichText::new("Check value of what they lead to").color(theme::FAINT));
+                ui.label(RichText::new("Checksum of what they lead to").color(theme::FAINT));
                 value(ui, &format!("{:016x}", compared.played), theme::FAINT);
             });
         }
@@ -95,7 +95,7 @@ fn worlds(ui: &mut egui::Ui, compared: &Compared, divergence: &Divergence, look:
                     ui.label(RichText::new(title).strong().color(whose.colour()));
                     let checksum = format!("{:016x}", side.checksum);
                     let checksum = value(ui, &checksum, theme::FAINT);
-                    checksum.on_hover_text("Check value of this state");
+                    checksum.on_hover_text("Checksum of this state");
                     if side.checksum == compared.played {
                         ui.label(RichText::new("the rules lead here").color(theme::ACCENT));
                     } else if !is_whole {

@@ -2,7 +2,7 @@
 
 use samestep_sandbox::{Conditions, ModelKind, SandboxError, Scenario};
 
-use crate::show::{Entry, Show};
+use crate::any_match::{AnyMatch, GameEntry};
 
 /// How long a match is, in steps.
 const MATCH: u64 = 20 * 60;
@@ -23,13 +23,13 @@ pub(super) enum Kind {
 /// A match that is played behind the scenes.
 pub(super) struct Example {
     kind: Kind,
-    show: Box<dyn Show>,
+    live: Box<dyn AnyMatch>,
     name: String,
 }
 
 impl Example {
     /// Begins one.
-    pub(super) fn new(game: &Entry, kind: Kind) -> Result<Example, SandboxError> {
+    pub(super) fn new(game: &GameEntry, kind: Kind) -> Result<Example, SandboxError> {
         let mut scenario = Scenario::new(game.name);
         scenario.set_players(3);
         if let Ok(line) = Conditions::preset("broadband") {
@@ -45,7 +45,7 @@ impl Example {
         };
         Ok(Example {
             kind,
-            show: (game.open)(&scenario)?,
+            live: (game.open)(&scenario)?,
             name: format!("{}-{what}.replay", game.name),
         })
     }
@@ -56,15 +56,15 @@ impl Example {
             Kind::Match => MATCH,
             Kind::Desync => TAMPERING + 120,
         };
-        (self.show.steps() as f32 / steps as f32).min(1.0)
+        (self.live.steps() as f32 / steps as f32).min(1.0)
     }
 
     /// Goes on by a step. In the end there is a file with its name, or words about why there is none.
     pub(super) fn step(&mut self) -> Option<Result<(String, Vec<u8>), String>> {
-        self.show.step();
+        self.live.step();
         match self.kind {
-            Kind::Match if self.show.steps() >= MATCH => {
-                Some(Ok((self.name.clone(), self.show.recording())))
+            Kind::Match if self.live.steps() >= MATCH => {
+                Some(Ok((self.name.clone(), self.live.recording())))
             }
             Kind::Match => None,
             Kind::Desync => self.tamper(),
@@ -72,11 +72,11 @@ impl Example {
     }
 
     fn tamper(&mut self) -> Option<Result<(String, Vec<u8>), String>> {
-        let steps = self.show.steps();
+        let steps = self.live.steps();
         if steps == TAMPERING {
-            self.show.tamper(1);
+            self.live.tamper(1);
         }
-        let bundles = self.show.desyncs().iter();
+        let bundles = self.live.desyncs().iter();
         let mut bundles = bundles.filter_map(|desync| desync.report.bundle.clone());
         match bundles.next() {
             Some(bundle) => Some(Ok((self.name.clone(), bundle))),

@@ -10,7 +10,7 @@ use crate::registry;
 
 /// What is shown of a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Shown {
+pub(super) enum LiveMatch {
     /// The match.
     Match,
     /// One of its divergences.
@@ -24,7 +24,7 @@ pub(super) struct Opened {
     pub(super) facts: Vec<(&'static str, String)>,
     /// Why it cannot be played, if it cannot.
     pub(super) player: Result<Player, String>,
-    pub(super) shown: Shown,
+    pub(super) shown: LiveMatch,
     /// What is cut out as a clip.
     pub(super) cut: (Tick, Tick),
     /// Both worlds of the divergence that is shown, once they are known.
@@ -40,15 +40,15 @@ impl Opened {
         let replay = Replay::parse(bytes.clone()).map_err(|error| format!("{name}: {error}"))?;
         let (facts, cut) = (facts(&replay), (replay.first(), replay.end()));
         let shown = match replay.divergences().is_empty() {
-            true => Shown::Match,
-            false => Shown::Desync(0),
+            true => LiveMatch::Match,
+            false => LiveMatch::Desync(0),
         };
         let mut opened = Opened {
             name,
             bytes,
             facts,
             player: play(replay).map(Player::new),
-            shown: Shown::Match,
+            shown: LiveMatch::Match,
             cut,
             compared: None,
             look: Look {
@@ -64,10 +64,10 @@ impl Opened {
     }
 
     /// Shows the match or a divergence, and goes there.
-    pub(super) fn show(&mut self, shown: Shown) {
+    pub(super) fn show(&mut self, shown: LiveMatch) {
         self.shown = shown;
         self.compared = None;
-        if let (Shown::Desync(at), Ok(player)) = (shown, &mut self.player) {
+        if let (LiveMatch::Desync(at), Ok(player)) = (shown, &mut self.player) {
             let divergence = player.replay().divergences().get(at);
             if let Some(tick) = divergence.map(|divergence| divergence.tick) {
                 player.stop();
@@ -82,7 +82,7 @@ impl Opened {
             return;
         };
         player.advance(passed, clock);
-        let Shown::Desync(at) = self.shown else {
+        let LiveMatch::Desync(at) = self.shown else {
             return;
         };
         if player.is_still() && self.compared.is_none() {
@@ -106,7 +106,7 @@ impl Opened {
     }
 }
 
-fn play(replay: Replay) -> Result<Box<dyn super::played::Played>, String> {
+fn play(replay: Replay) -> Result<Box<dyn super::played::RecordedMatch>, String> {
     let game = &replay.header().game;
     let Some(entry) = registry::game(game) else {
         let known: Vec<_> = registry::GAMES.iter().map(|game| game.title).collect();

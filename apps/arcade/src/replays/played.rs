@@ -13,10 +13,10 @@ use super::compare::Compared;
 use super::lens::Lens;
 use super::state;
 use crate::canvas::Canvas;
-use crate::drawn::{Drawn, FADES, Happened, Scene};
+use crate::drawn::{Drawn, FADES, RecentEvent, Scene};
 
 /// A recorded match, whichever game it is of.
-pub trait Played {
+pub trait RecordedMatch {
     /// What is played.
     fn replay(&self) -> &Replay;
     /// The tick it is at.
@@ -29,7 +29,7 @@ pub trait Played {
     fn approach(&mut self, tick: Tick, most: u64) -> Result<bool, String>;
     /// Compares with the checksum that was recorded for this tick, if there is one.
     fn check(&mut self) -> Option<Result<(), Deviation>>;
-    /// Check value of the state here.
+    /// Checksum of the state here.
     fn checksum(&mut self) -> u64;
     /// What is stepped through from here on goes into a recording of its own.
     fn begin_clip(&mut self);
@@ -46,34 +46,34 @@ pub trait Played {
 }
 
 /// Plays a replay of a game; in words if it cannot be.
-pub fn play<G: Drawn>(replay: Replay) -> Result<Box<dyn Played>, String> {
+pub fn play<G: Drawn>(replay: Replay) -> Result<Box<dyn RecordedMatch>, String> {
     let checked = replay.header().check::<G>();
     checked.map_err(|error| error.to_string())?;
     let world = Live::without_recording(G::placeholder());
     let playback = Playback::new(replay, world);
     let playback = playback.map_err(|error| error.to_string())?;
-    let mut playing = Playing {
+    let mut playing = ReplayedMatch {
         playback,
         players: Vec::new(),
         lately: VecDeque::new(),
         clip: None,
-        grip: G::Grip::default(),
+        view_state: G::ViewState::default(),
     };
     playing.look();
     Ok(Box::new(playing))
 }
 
-struct Playing<G: Drawn> {
+struct ReplayedMatch<G: Drawn> {
     playback: Playback<Live<G>>,
     /// In ascending order.
     players: Vec<PlayerId>,
     /// What happened, the newest last.
     lately: VecDeque<TimedEvent<G::Event>>,
     clip: Option<Clip<G>>,
-    grip: G::Grip,
+    view_state: G::ViewState,
 }
 
-impl<G: Drawn> Playing<G> {
+impl<G: Drawn> ReplayedMatch<G> {
     /// Notes who is there and what has happened.
     fn look(&mut self) {
         let tick = self.playback.tick();
@@ -95,7 +95,7 @@ impl<G: Drawn> Playing<G> {
     }
 }
 
-impl<G: Drawn> Played for Playing<G> {
+impl<G: Drawn> RecordedMatch for ReplayedMatch<G> {
     fn replay(&self) -> &Replay {
         self.playback.replay()
     }
@@ -165,21 +165,21 @@ impl<G: Drawn> Played for Playing<G> {
 
     fn paint(&self, viewer: Option<PlayerId>, lens: &Lens, painter: &Painter, rect: Rect) {
         let (tick, per_second) = (self.tick(), G::TICKS_PER_SECOND as f32);
-        let happened = self.lately.iter().rev().map(|told| Happened {
+        let recent = self.lately.iter().rev().map(|told| RecentEvent {
             ago: tick.since(told.tick) as f32 / per_second,
             stage: told.stage,
             was_predicted: false,
             event: &told.event,
         });
-        let happened: Vec<_> = happened.collect();
+        let recent: Vec<_> = recent.collect();
         let scene = Scene {
             viewer,
             drawn: self.state(),
-            grip: &self.grip,
-            happened: &happened,
+            view_state: &self.view_state,
+            recent: &recent,
             seconds: tick.0 as f32 / per_second,
         };
-        let frame = self.state().frame(viewer, &self.grip, rect.size());
+        let frame = self.state().frame(viewer, &self.view_state, rect.size());
         let mut canvas = Canvas::new(painter, rect, lens.frame(frame, rect));
         self.state().paint(&scene, &mut canvas);
         canvas.finish();

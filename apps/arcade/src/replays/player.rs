@@ -2,7 +2,7 @@
 
 use samestep_sync::{Deviation, PlayerId, Progress, Replay, Tick};
 
-use super::played::Played;
+use super::played::RecordedMatch;
 
 /// How long a frame may work on it, in seconds.
 const BUDGET: f64 = 0.012;
@@ -13,7 +13,7 @@ pub(super) const SPEEDS: [f64; 7] = [0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0];
 
 /// A recorded match and what is done with it.
 pub struct Player {
-    played: Box<dyn Played>,
+    played: Box<dyn RecordedMatch>,
     task: Task,
     /// Times real time.
     pub speed: f64,
@@ -59,7 +59,7 @@ impl Outcome {
     pub fn words(&self) -> String {
         match self {
             Outcome::Agrees(0) => {
-                "Played to the end; there are no checksums to compare with".into()
+                "RecordedMatch to the end; there are no checksums to compare with".into()
             }
             Outcome::Agrees(1) => "1 checksum agrees".into(),
             Outcome::Agrees(checksums) => format!("{checksums} checksums agree"),
@@ -84,7 +84,7 @@ pub struct Cut {
 
 impl Player {
     /// Stands at the beginning.
-    pub fn new(played: Box<dyn Played>) -> Player {
+    pub fn new(played: Box<dyn RecordedMatch>) -> Player {
         Player {
             played,
             task: Task::Still,
@@ -98,12 +98,12 @@ impl Player {
     }
 
     /// What is played.
-    pub fn played(&self) -> &dyn Played {
+    pub fn played(&self) -> &dyn RecordedMatch {
         &*self.played
     }
 
     /// What is played, to ask for what needs time.
-    pub fn played_mut(&mut self) -> &mut dyn Played {
+    pub fn played_mut(&mut self) -> &mut dyn RecordedMatch {
         &mut *self.played
     }
 

@@ -4,7 +4,7 @@ use eframe::egui::{self, Align, Layout, Rect, RichText, Sense, UiBuilder, vec2};
 use samestep_sync::PlayerId;
 
 use super::facts::time;
-use super::opened::{Opened, Shown};
+use super::opened::{LiveMatch, Opened};
 use super::player::{Player, SPEEDS};
 use super::timeline::timeline;
 use crate::icons::{self, Icon};
@@ -32,8 +32,8 @@ impl Opened {
         }
         self.choice(ui);
         match self.shown {
-            Shown::Match => self.play(ui),
-            Shown::Desync(_) => self.desync(ui),
+            LiveMatch::Match => self.play(ui),
+            LiveMatch::Desync(_) => self.desync(ui),
         }
     }
 
@@ -47,16 +47,16 @@ impl Opened {
         let mut shown = self.shown;
         ui.horizontal(|ui| {
             if !ticks.is_empty() {
-                ui.selectable_value(&mut shown, Shown::Match, "The match");
+                ui.selectable_value(&mut shown, LiveMatch::Match, "The match");
             }
             // A file that is nothing but divergences is not worth more room.
             for (at, tick) in ticks.iter().enumerate().take(6) {
                 let words = format!("Desync at tick {tick}");
-                ui.selectable_value(&mut shown, Shown::Desync(at), words);
+                ui.selectable_value(&mut shown, LiveMatch::Desync(at), words);
             }
             ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
                 eyes(ui, player);
-                if self.shown == Shown::Match {
+                if self.shown == LiveMatch::Match {
                     let caption = player.played().caption(player.viewer);
                     let caption = RichText::new(caption).color(theme::FAINT);
                     ui.add(egui::Label::new(caption).truncate());

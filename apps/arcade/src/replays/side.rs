@@ -9,13 +9,13 @@ use super::facts::time;
 use super::opened::Opened;
 use super::player::Outcome;
 use crate::icons::{self, Icon};
-use crate::surroundings::Surroundings;
+use crate::platform::Platform;
 use crate::theme;
 
 impl Replays {
     /// What is beside the picture.
-    pub(super) fn side(&mut self, ui: &mut egui::Ui, around: &dyn Surroundings) {
-        self.opening(ui, around);
+    pub(super) fn side(&mut self, ui: &mut egui::Ui, platform: &dyn Platform) {
+        self.opening(ui, platform);
         self.list(ui);
         let Some(opened) = self.current() else {
             return;
@@ -23,20 +23,20 @@ impl Replays {
         ui.add_space(4.0);
         facts(ui, opened);
         verification(ui, opened);
-        let said = exports(ui, opened, around);
+        let said = exports(ui, opened, platform);
         if let Some(said) = said {
             self.say(said);
         }
     }
 
-    fn opening(&mut self, ui: &mut egui::Ui, around: &dyn Surroundings) {
-        if around.has_chooser() {
+    fn opening(&mut self, ui: &mut egui::Ui, platform: &dyn Platform) {
+        if platform.has_chooser() {
             let button = egui::Button::new("Open a file…");
             if ui
                 .add_sized(vec2(ui.available_width(), 26.0), button)
                 .clicked()
             {
-                around.open_file();
+                platform.open_file();
             }
             return;
         }
@@ -171,7 +171,7 @@ fn verification(ui: &mut egui::Ui, opened: &mut Opened) {
 fn exports(
     ui: &mut egui::Ui,
     opened: &mut Opened,
-    around: &dyn Surroundings,
+    platform: &dyn Platform,
 ) -> Option<Result<String, String>> {
     heading(ui, "Save");
     let mut said = None;
@@ -179,7 +179,7 @@ fn exports(
     let whole = egui::Button::new("The whole file");
     if ui.add_sized(size, whole).clicked() {
         let name = opened.name_for("", "replay");
-        said = Some(around.save(&name, &opened.bytes));
+        said = Some(platform.save(&name, &opened.bytes));
     }
     let (json, clip) = match &opened.player {
         Ok(player) => (
@@ -195,7 +195,7 @@ fn exports(
     let state = egui::Button::new(format!("The state at tick {}, as JSON", player.tick()));
     if ui.add_sized(size, state).clicked() {
         let text = player.played_mut().state_as_json();
-        said = Some(around.save(&name, text.as_bytes()));
+        said = Some(platform.save(&name, text.as_bytes()));
     }
     ui.add_space(6.0);
     let (from, to) = &mut opened.cut;

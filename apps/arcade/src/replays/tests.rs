@@ -8,20 +8,20 @@ use samestep_sync::{
 };
 
 use super::compare::{Compared, Led};
-use super::opened::{Opened, Shown};
+use super::opened::{LiveMatch, Opened};
 use super::player::{Outcome, Player};
+use crate::any_match::AnyMatch;
 use crate::registry;
-use crate::show::Show;
 
 /// A match as a link says, so many steps long.
-fn played(link: &str, steps: u64) -> Box<dyn Show> {
+fn played(link: &str, steps: u64) -> Box<dyn AnyMatch> {
     let mut scenario = Scenario::from_link(link).unwrap();
     if !link.contains("net=") {
         scenario.set_conditions(Conditions::preset("lte").unwrap());
     }
-    let mut show = (registry::game(&scenario.game).unwrap().open)(&scenario).unwrap();
-    (0..steps).for_each(|_| show.step());
-    show
+    let mut live = (registry::game(&scenario.game).unwrap().open)(&scenario).unwrap();
+    (0..steps).for_each(|_| live.step());
+    live
 }
 
 fn open(bytes: Vec<u8>) -> Opened {
@@ -123,8 +123,8 @@ fn a_clip_plays_by_itself_as_the_whole_does() {
 
 #[test]
 fn what_is_cut_off_plays_to_there_and_what_is_damaged_never_breaks() {
-    let show = played("game=evaluation&model=lockstep&size=4&net=lan", 200);
-    let bytes = show.recording();
+    let live = played("game=evaluation&model=lockstep&size=4&net=lan", 200);
+    let bytes = live.recording();
     let end = Replay::parse(bytes.clone()).unwrap().end();
     let mut shorter = 0;
     for len in 0..bytes.len() {
@@ -188,11 +188,11 @@ fn a_game_that_is_not_here_is_described_and_not_played() {
 
 /// The bundle of a desync that tampering with the second player's state leads to.
 fn bundle(link: &str) -> Vec<u8> {
-    let mut show = played(link, 200);
-    show.tamper(1);
+    let mut live = played(link, 200);
+    live.tamper(1);
     for _ in 0..600 {
-        show.step();
-        let bundle = show
+        live.step();
+        let bundle = live
             .desyncs()
             .iter()
             .find_map(|desync| desync.report.bundle.clone());
@@ -206,7 +206,7 @@ fn bundle(link: &str) -> Vec<u8> {
 #[test]
 fn a_desync_shows_exactly_the_field_that_was_changed() {
     let bundle = bundle("game=evaluation&model=lockstep&players=3");
-    assert_eq!(open(bundle.clone()).shown, Shown::Desync(0));
+    assert_eq!(open(bundle.clone()).shown, LiveMatch::Desync(0));
     let compared = compare(bundle);
     assert_eq!(compared.led, Led::ToTheirs);
     assert_eq!(compared.is_whole, [true, true]);

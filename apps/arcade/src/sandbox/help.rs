@@ -2,22 +2,22 @@
 
 use eframe::egui::{self, Align2, RichText, vec2};
 
-use super::hands::{self, Layout};
-use crate::show::Entry;
+use super::keyboard::{self, Layout};
+use crate::any_match::GameEntry;
 use crate::theme;
 
 /// Keys that do the same in every game.
 const KEYS: [(&str, &str); 6] = [
-    ("Space", "pause and go on"),
+    ("Space", "pause or continue"),
     ("Period", "one step"),
-    ("R", "from the beginning, with the same seed"),
-    ("G", "the truth as an outline, or not"),
-    ("Home", "back to now"),
+    ("R", "restart with the same seed"),
+    ("G", "show or hide the server's state as an outline"),
+    ("Home", "back to the present"),
     ("F1 or ?", "these keys"),
 ];
 
 /// Shows the keys until they are closed.
-pub fn ui(ctx: &egui::Context, is_open: &mut bool, entry: &Entry) {
+pub fn ui(ctx: &egui::Context, is_open: &mut bool, entry: &GameEntry) {
     egui::Window::new(RichText::new("Keys").strong())
         .open(is_open)
         .anchor(Align2::CENTER_CENTER, vec2(0.0, 0.0))
@@ -48,7 +48,7 @@ fn layouts(ui: &mut egui::Ui, keys: &[(&str, &str)]) {
             ui.end_row();
             for (names, what) in keys {
                 for layout in layouts {
-                    ui.label(RichText::new(hands::keys(names, layout)).color(theme::ACCENT));
+                    ui.label(RichText::new(keyboard::keys(names, layout)).color(theme::ACCENT));
                 }
                 ui.scope(|ui| {
                     ui.set_max_width(330.0);

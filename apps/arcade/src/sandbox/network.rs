@@ -1,17 +1,17 @@
-//! The players' lines: presets and sliders.
+//! The network conditions of each player's connection: presets and sliders.
 
 use eframe::egui::{self, DragValue, RichText, Slider, SliderClamping, vec2};
 use samestep_sandbox::{Conditions, PRESETS};
 
-use super::Wish;
-use crate::show::Show;
+use super::UserAction;
+use crate::any_match::AnyMatch;
 use crate::theme;
 
-/// What a line has, what it is called, its range on the slider, and how it is written.
+/// A value of the network conditions, with its range on the slider and how it is written.
 struct Value {
     title: &'static str,
     about: &'static str,
-    most: f64,
+    max: f64,
     suffix: &'static str,
     /// What one unit on the screen is in the conditions.
     unit: f64,
@@ -21,40 +21,40 @@ struct Value {
 const VALUES: [Value; 5] = [
     Value {
         title: "Latency",
-        about: "The shortest time that anything takes, one way",
-        most: 300.0,
+        about: "Minimum one-way delay",
+        max: 300.0,
         suffix: " ms",
         unit: 1.0,
         place: |line| &mut line.latency_ms,
     },
     Value {
         title: "Jitter",
-        about: "Up to so much is added to that, at random",
-        most: 150.0,
+        about: "Maximum random delay on top of it",
+        max: 150.0,
         suffix: " ms",
         unit: 1.0,
         place: |line| &mut line.jitter_ms,
     },
     Value {
         title: "Loss",
-        about: "What part of the packets never arrives",
-        most: 40.0,
+        about: "Share of the packets that are lost",
+        max: 40.0,
         suffix: " %",
         unit: 0.01,
         place: |line| &mut line.loss,
     },
     Value {
         title: "Bursts",
-        about: "Losses come together, for so long at a time; 0: one by one",
-        most: 500.0,
+        about: "Mean length of a burst of losses; 0: losses are independent",
+        max: 500.0,
         suffix: " ms",
         unit: 1.0,
         place: |line| &mut line.burst_ms,
     },
     Value {
-        title: "Doubles",
-        about: "What part of the packets arrives twice",
-        most: 40.0,
+        title: "Duplicates",
+        about: "Share of the packets that are delivered twice",
+        max: 40.0,
         suffix: " %",
         unit: 0.01,
         place: |line| &mut line.duplicate,
@@ -63,28 +63,33 @@ const VALUES: [Value; 5] = [
 
 /// Of a slider, in points.
 const WIDTH: f32 = 104.0;
-/// The least and the most that a line can be set to carry, in kbit/s. At the upper end it carries anything.
+/// The minimum and maximum bandwidth of the slider, in kbit/s. The maximum means no limit.
 const RATES: [f64; 2] = [16.0, 2_000_000.0];
 
-/// Shows a player's line, or everybody's if `whose` is none, and changes it.
-pub fn ui(ui: &mut egui::Ui, whose: &mut Option<usize>, show: &dyn Show, wishes: &mut Vec<Wish>) {
-    let players = show.scenario().players();
+/// Shows and changes a player's network conditions, or everybody's if `whose` is none.
+pub fn ui(
+    ui: &mut egui::Ui,
+    whose: &mut Option<usize>,
+    live: &dyn AnyMatch,
+    requested: &mut Vec<UserAction>,
+) {
+    let players = live.scenario().players();
     *whose = whose.filter(|player| *player < players);
-    let lines = || (0..players).map(|player| show.scenario().conditions(player));
-    let all_alike = lines().all(|line| line == show.scenario().conditions(0));
+    let lines = || (0..players).map(|player| live.scenario().conditions(player));
+    let all_alike = lines().all(|line| line == live.scenario().conditions(0));
     choose_whose(ui, whose, players, all_alike);
-    let mut shown = show.scenario().conditions(whose.unwrap_or(0)).clone();
+    let mut shown = live.scenario().conditions(whose.unwrap_or(0)).clone();
     let is_preset = (all_alike || whose.is_some()) && !shown.is_changed();
     let preset = is_preset.then(|| shown.profile());
-    presets(ui, *whose, preset, show, wishes);
+    presets(ui, *whose, preset, live, requested);
     for value in &VALUES {
         let before = *(value.place)(&mut shown);
         if let Some(after) = slider(ui, value, before) {
-            change(*whose, show, wishes, |line| *(value.place)(line) = after);
+            change(*whose, live, requested, |line| *(value.place)(line) = after);
         }
     }
     if let Some(rate) = rate(ui, shown.rate_kbps) {
-        change(*whose, show, wishes, |line| line.rate_kbps = rate);
+        change(*whose, live, requested, |line| line.rate_kbps = rate);
     }
 }
 
@@ -92,10 +97,7 @@ fn choose_whose(ui: &mut egui::Ui, whose: &mut Option<usize>, players: usize, al
     ui.horizontal(|ui| {
         ui.spacing_mut().item_spacing.x = 3.0;
         let all = ui.selectable_label(whose.is_none(), "Everybody");
-        if all
-            .on_hover_text("What is set here is set for all")
-            .clicked()
-        {
+        if all.on_hover_text("Applies to every player").clicked() {
             *whose = None;
         }
         for player in 0..players {
@@ -105,8 +107,8 @@ fn choose_whose(ui: &mut egui::Ui, whose: &mut Option<usize>, players: usize, al
                 words = words.underline();
             }
             let choice = ui.selectable_label(*whose == Some(player), words.strong());
-            let name = format!("Line of player {}", player + 1);
-            let hover = format!("Only {}'s line", theme::player_name(player));
+            let name = format!("Connection of player {}", player + 1);
+            let hover = format!("Only {}'s connection", theme::player_name(player));
             if theme::named(choice, &name).on_hover_text(hover).clicked() {
                 *whose = Some(player);
             }
@@ -118,8 +120,8 @@ fn presets(
     ui: &mut egui::Ui,
     whose: Option<usize>,
     preset: Option<&str>,
-    show: &dyn Show,
-    wishes: &mut Vec<Wish>,
+    live: &dyn AnyMatch,
+    requested: &mut Vec<UserAction>,
 ) {
     ui.horizontal_wrapped(|ui| {
         ui.spacing_mut().item_spacing = vec2(4.0, 4.0);
@@ -133,7 +135,7 @@ fn presets(
             if ui.add(button).clicked()
                 && let Ok(preset) = Conditions::preset(name)
             {
-                change(whose, show, wishes, |line| *line = preset.clone());
+                change(whose, live, requested, |line| *line = preset.clone());
             }
         }
     });
@@ -142,15 +144,15 @@ fn presets(
 /// Changes one player's line, or everybody's.
 fn change(
     whose: Option<usize>,
-    show: &dyn Show,
-    wishes: &mut Vec<Wish>,
+    live: &dyn AnyMatch,
+    requested: &mut Vec<UserAction>,
     how: impl Fn(&mut Conditions),
 ) {
-    let players = 0..show.scenario().players();
+    let players = 0..live.scenario().players();
     for player in players.filter(|player| whose.is_none_or(|whose| whose == *player)) {
-        let mut line = show.scenario().conditions(player).clone();
+        let mut line = live.scenario().conditions(player).clone();
         how(&mut line);
-        wishes.push(Wish::Line(player, Box::new(line)));
+        requested.push(UserAction::Line(player, Box::new(line)));
     }
 }
 
@@ -158,16 +160,16 @@ fn slider(ui: &mut egui::Ui, value: &Value, before: f64) -> Option<f64> {
     let mut shown = before / value.unit;
     let mut changed = false;
     row(ui, value.title, value.about, |ui| {
-        let slider = Slider::new(&mut shown, 0.0..=value.most)
+        let slider = Slider::new(&mut shown, 0.0..=value.max)
             .clamping(SliderClamping::Edits)
             .step_by(if value.unit < 1.0 { 0.1 } else { 1.0 });
         changed |= theme::slider(ui, WIDTH, slider, value.title).changed();
         let number = DragValue::new(&mut shown)
-            .range(0.0..=value.most)
+            .range(0.0..=value.max)
             .clamp_existing_to_range(false)
             .suffix(value.suffix)
             .max_decimals(1)
-            .speed(value.most / 200.0);
+            .speed(value.max / 200.0);
         let name = format!("{} as a number", value.title);
         changed |= theme::named(ui.add(number), &name).changed();
     });
@@ -181,7 +183,7 @@ fn rate(ui: &mut egui::Ui, before: Option<f64>) -> Option<Option<f64>> {
     let [least, most] = RATES;
     let mut shown = before.unwrap_or(most);
     let mut changed = false;
-    let about = "How much fits through in a second; at the right end, anything";
+    let about = "Bandwidth; no limit at the right end";
     row(ui, "Rate", about, |ui| {
         let slider = Slider::new(&mut shown, least..=most)
             .logarithmic(true)

@@ -4,9 +4,9 @@ use eframe::egui::{self, RichText, Slider, TextEdit, vec2};
 use samestep_sandbox::{ModelKind, Scenario, Server};
 
 use super::network;
-use super::run::{Wish, wanted};
+use super::run::{UserAction, wanted};
+use crate::any_match::{AnyMatch, GameEntry};
 use crate::registry::{self, GAMES};
-use crate::show::{Entry, Show};
 use crate::theme;
 
 /// The panel, and what is not decided yet.
@@ -27,32 +27,38 @@ impl Panel {
     }
 
     /// Shows it.
-    pub fn ui(&mut self, ui: &mut egui::Ui, show: &dyn Show, wishes: &mut Vec<Wish>) {
+    pub fn ui(&mut self, ui: &mut egui::Ui, live: &dyn AnyMatch, requested: &mut Vec<UserAction>) {
         ui.spacing_mut().item_spacing.y = 4.0;
-        let scenario = &wanted(show);
+        let scenario = &wanted(live);
         let entry = registry::game(&scenario.game).expect("it is played");
         theme::section(ui, "Game");
-        games(ui, scenario, wishes);
+        games(ui, scenario, requested);
         theme::section(ui, "Model");
-        ui.scope(|ui| models(ui, entry, show, wishes));
+        ui.scope(|ui| models(ui, entry, live, requested));
         theme::section(ui, "Match");
-        servers(ui, entry, scenario, wishes);
-        players(ui, scenario, wishes);
-        self.size(ui, entry, scenario, wishes);
-        self.seed(ui, scenario, wishes);
+        servers(ui, entry, scenario, requested);
+        players(ui, scenario, requested);
+        self.size(ui, entry, scenario, requested);
+        self.seed(ui, scenario, requested);
         theme::section(ui, "Network");
-        network::ui(ui, &mut self.whose, show, wishes);
+        network::ui(ui, &mut self.whose, live, requested);
         theme::section(ui, "Trouble");
-        trouble(ui, scenario, wishes);
+        trouble(ui, scenario, requested);
     }
 
-    fn size(&mut self, ui: &mut egui::Ui, entry: &Entry, now: &Scenario, wishes: &mut Vec<Wish>) {
+    fn size(
+        &mut self,
+        ui: &mut egui::Ui,
+        entry: &GameEntry,
+        now: &Scenario,
+        requested: &mut Vec<UserAction>,
+    ) {
         let Some(sizes) = entry.sizes else { return };
         labelled(ui, "Size", |ui| {
             let before = self.size.or(now.size);
             let usual = ui.add(chip(before.is_none(), "Usual"));
             if theme::named(usual, "Usual size").clicked() && before.is_some() {
-                begin(now, wishes, |scenario| scenario.size = None);
+                begin(now, requested, |scenario| scenario.size = None);
             }
             let mut size = before.unwrap_or(sizes.default);
             let slider = Slider::new(&mut size, sizes.min..=sizes.max).logarithmic(true);
@@ -71,12 +77,12 @@ impl Panel {
             // While it is dragged nothing begins anew.
             let is_held = slider.dragged() || number.dragged() || number.has_focus();
             if !is_held && let Some(size) = self.size.take() {
-                begin(now, wishes, |scenario| scenario.size = Some(size));
+                begin(now, requested, |scenario| scenario.size = Some(size));
             }
         });
     }
 
-    fn seed(&mut self, ui: &mut egui::Ui, now: &Scenario, wishes: &mut Vec<Wish>) {
+    fn seed(&mut self, ui: &mut egui::Ui, now: &Scenario, requested: &mut Vec<UserAction>) {
         labelled(ui, "Seed", |ui| {
             let mut words = self.seed.clone().unwrap_or(now.seed.to_string());
             let seed = words.trim().parse::<u64>();
@@ -89,14 +95,14 @@ impl Panel {
                 .desired_width(66.0)
                 .text_color(colour);
             let field = theme::named(ui.add(field), "Seed");
-            let field = field.on_hover_text("A whole number: everything random follows from it");
+            let field = field.on_hover_text("The seed of all randomness: a whole number");
             if field.changed() {
                 self.seed = Some(words);
             }
             if field.lost_focus() {
                 match (seed, ui.input(|input| input.key_pressed(egui::Key::Enter))) {
-                    (Ok(seed), true) => begin(now, wishes, |scenario| scenario.seed = seed),
-                    (Err(_), true) => wishes.push(Wish::Say(
+                    (Ok(seed), true) => begin(now, requested, |scenario| scenario.seed = seed),
+                    (Err(_), true) => requested.push(UserAction::Say(
                         "A seed is a whole number from 0 on; the old one stays.".into(),
                     )),
                     _ => {}
@@ -107,22 +113,24 @@ impl Panel {
                 .button("New")
                 .on_hover_text("Another seed, another match");
             if theme::named(new, "New seed").clicked() {
-                begin(now, wishes, |scenario| scenario.seed = next_seed(now.seed));
+                begin(now, requested, |scenario| {
+                    scenario.seed = next_seed(now.seed)
+                });
             }
             let again = ui.button("Restart");
             let again = again.on_hover_text("The same match from the beginning (R)");
             if theme::named(again, "Restart with this seed").clicked() {
-                wishes.push(Wish::Restart);
+                requested.push(UserAction::Restart);
             }
         });
     }
 }
 
 /// Begins another match, in which something is different.
-fn begin(now: &Scenario, wishes: &mut Vec<Wish>, how: impl FnOnce(&mut Scenario)) {
+fn begin(now: &Scenario, requested: &mut Vec<UserAction>, how: impl FnOnce(&mut Scenario)) {
     let mut scenario = now.clone();
     how(&mut scenario);
-    wishes.push(Wish::Begin(Box::new(scenario)));
+    requested.push(UserAction::Begin(Box::new(scenario)));
 }
 
 /// Seeds that look nothing like each other, short enough to be read out.
@@ -131,7 +139,7 @@ fn next_seed(seed: u64) -> u64 {
     1 + (mixed >> 33) % 99_999
 }
 
-fn games(ui: &mut egui::Ui, now: &Scenario, wishes: &mut Vec<Wish>) {
+fn games(ui: &mut egui::Ui, now: &Scenario, requested: &mut Vec<UserAction>) {
     ui.horizontal_wrapped(|ui| {
         ui.spacing_mut().item_spacing = vec2(4.0, 4.0);
         for entry in GAMES {
@@ -140,7 +148,7 @@ fn games(ui: &mut egui::Ui, now: &Scenario, wishes: &mut Vec<Wish>) {
                 .add(chip(is_played, entry.title))
                 .on_hover_text(entry.about);
             if choice.clicked() && !is_played {
-                begin(now, wishes, |scenario| {
+                begin(now, requested, |scenario| {
                     scenario.game = entry.name.into();
                     scenario.size = entry.sizes.map(|sizes| sizes.default);
                     settle_model(entry, scenario);
@@ -151,7 +159,7 @@ fn games(ui: &mut egui::Ui, now: &Scenario, wishes: &mut Vec<Wish>) {
 }
 
 /// A model that the game and the server support: the one it has, or the first there is.
-fn settle_model(entry: &Entry, scenario: &mut Scenario) {
+fn settle_model(entry: &GameEntry, scenario: &mut Scenario) {
     let server = scenario.server;
     let possible = |kind: &ModelKind| (entry.supports)(*kind) && server.supports(*kind);
     if possible(&scenario.model) {
@@ -162,13 +170,18 @@ fn settle_model(entry: &Entry, scenario: &mut Scenario) {
     }
 }
 
-fn models(ui: &mut egui::Ui, entry: &Entry, show: &dyn Show, wishes: &mut Vec<Wish>) {
-    let runs = show.model(show.steps());
-    let chosen = show.next_model().unwrap_or(runs);
+fn models(
+    ui: &mut egui::Ui,
+    entry: &GameEntry,
+    live: &dyn AnyMatch,
+    requested: &mut Vec<UserAction>,
+) {
+    let runs = live.model(live.steps());
+    let chosen = live.next_model().unwrap_or(runs);
     ui.spacing_mut().item_spacing.y = 1.0;
     for kind in ModelKind::ALL {
-        let refused = refusal(entry, show.scenario().server, *kind);
-        let words = match show.next_model() == Some(*kind) {
+        let refused = refusal(entry, live.scenario().server, *kind);
+        let words = match live.next_model() == Some(*kind) {
             true => format!("{} …", kind.title),
             false => kind.title.to_string(),
         };
@@ -181,23 +194,23 @@ fn models(ui: &mut egui::Ui, entry: &Entry, show: &dyn Show, wishes: &mut Vec<Wi
             None => choice.on_hover_text(kind.sentence),
         };
         if choice.clicked() && *kind != chosen {
-            wishes.push(Wish::Model(*kind));
+            requested.push(UserAction::Model(*kind));
         }
     }
 }
 
 /// Why a model cannot be chosen.
-fn refusal(entry: &Entry, server: Server, kind: ModelKind) -> Option<String> {
+fn refusal(entry: &GameEntry, server: Server, kind: ModelKind) -> Option<String> {
     if !(entry.supports)(kind) {
-        return Some(format!("{} is not played under it.", entry.title));
+        return Some(format!("{} does not support this model.", entry.title));
     }
     if !server.supports(kind) {
-        return Some("It needs a server that decides, and in a full mesh nobody does.".into());
+        return Some("This model needs an authoritative server; a full mesh has none.".into());
     }
     None
 }
 
-fn servers(ui: &mut egui::Ui, entry: &Entry, now: &Scenario, wishes: &mut Vec<Wish>) {
+fn servers(ui: &mut egui::Ui, entry: &GameEntry, now: &Scenario, requested: &mut Vec<UserAction>) {
     labelled(ui, "Server", |ui| {
         let list = egui::ComboBox::from_id_salt("server")
             .selected_text(now.server.title())
@@ -206,43 +219,44 @@ fn servers(ui: &mut egui::Ui, entry: &Entry, now: &Scenario, wishes: &mut Vec<Wi
             for server in Server::ALL {
                 let choice = ui.selectable_label(server == now.server, server.title());
                 if choice.clicked() && server != now.server {
-                    begin(now, wishes, |scenario| {
+                    begin(now, requested, |scenario| {
                         scenario.server = server;
                         settle_model(entry, scenario);
                     });
                 }
             }
         });
-        let hover = "Who decides what happens. Another one begins a new match.";
+        let hover = "Who has authority over the state. A change begins a new match.";
         theme::named(list.response, "Server").on_hover_text(hover);
     });
 }
 
-fn players(ui: &mut egui::Ui, now: &Scenario, wishes: &mut Vec<Wish>) {
+fn players(ui: &mut egui::Ui, now: &Scenario, requested: &mut Vec<UserAction>) {
     labelled(ui, "Players", |ui| {
         ui.spacing_mut().item_spacing.x = 4.0;
         for count in 2..=4 {
             let is_so = now.players() == count;
             let choice = ui.add(chip(is_so, &count.to_string()).min_size(vec2(34.0, 0.0)));
             if theme::named(choice, &format!("{count} players")).clicked() && !is_so {
-                begin(now, wishes, |scenario| scenario.set_players(count));
+                begin(now, requested, |scenario| scenario.set_players(count));
             }
         }
     });
 }
 
-fn trouble(ui: &mut egui::Ui, now: &Scenario, wishes: &mut Vec<Wish>) {
+fn trouble(ui: &mut egui::Ui, now: &Scenario, requested: &mut Vec<UserAction>) {
     ui.horizontal(|ui| {
         ui.spacing_mut().item_spacing.x = 4.0;
-        let hover = "Changes something in a player's own state that only the rules may change";
-        ui.label("Alter the state of").on_hover_text(hover);
+        let hover =
+            "Changes a player's own copy of the state behind the rules' back, to provoke a desync";
+        ui.label("Tamper with").on_hover_text(hover);
         for player in 0..now.players() {
             let colour = theme::player_colour(player);
             let words = RichText::new(format!("P{}", player + 1)).color(colour);
             let button = ui.button(words.strong());
-            let name = format!("Make the state of player {} differ", player + 1);
+            let name = format!("Tamper with the state of player {}", player + 1);
             if theme::named(button, &name).on_hover_text(hover).clicked() {
-                wishes.push(Wish::Tamper(player));
+                requested.push(UserAction::Tamper(player));
             }
         }
     });

@@ -5,8 +5,8 @@ use eframe::egui::{
 };
 use samestep_sandbox::{Gauge, SAMPLES_PER_SECOND};
 
-use super::Wish;
-use crate::show::Show;
+use super::UserAction;
+use crate::any_match::AnyMatch;
 use crate::theme;
 
 /// What can be seen at once, in samples.
@@ -19,15 +19,20 @@ const HEAD: f32 = 31.0;
 const GAP: f32 = 6.0;
 
 /// All plots in a row; a step that is looked at is marked.
-pub fn row(ui: &mut egui::Ui, show: &dyn Show, at: Option<u64>, wishes: &mut Vec<Wish>) {
+pub fn row(
+    ui: &mut egui::Ui,
+    live: &dyn AnyMatch,
+    at: Option<u64>,
+    requested: &mut Vec<UserAction>,
+) {
     let count = Gauge::ALL.len() as f32;
     let (space, _) = ui.allocate_exact_size(ui.available_size(), Sense::hover());
     let width = (space.width() - GAP * (count - 1.0)) / count;
-    let window = Window::new(show, at);
+    let window = Window::new(live, at);
     for (gauge, number) in Gauge::ALL.into_iter().zip(0u8..) {
         let left = space.left() + f32::from(number) * (width + GAP);
         let rect = Rect::from_min_size(pos2(left, space.top()), vec2(width, space.height()));
-        plot(ui, show, gauge, rect, &window, wishes);
+        plot(ui, live, gauge, rect, &window, requested);
     }
 }
 
@@ -39,8 +44,8 @@ struct Window {
 }
 
 impl Window {
-    fn new(show: &dyn Show, mark: Option<u64>) -> Window {
-        let taken = show.gauges(0).taken();
+    fn new(live: &dyn AnyMatch, mark: Option<u64>) -> Window {
+        let taken = live.gauges(0).taken();
         let end = match mark.map(|step| step / STEPS) {
             Some(sample) if sample + SPAN < taken => sample + SPAN / 2,
             _ => taken,
@@ -67,25 +72,25 @@ impl Window {
 
 fn plot(
     ui: &mut egui::Ui,
-    show: &dyn Show,
+    live: &dyn AnyMatch,
     gauge: Gauge,
     rect: Rect,
     window: &Window,
-    wishes: &mut Vec<Wish>,
+    requested: &mut Vec<UserAction>,
 ) {
     let response = ui.interact(rect, ui.scope_id().with(gauge.name()), Sense::click());
     let response = theme::named(response, gauge.title());
     let painter = ui.painter().with_clip_rect(rect);
     painter.rect_filled(rect, 5.0, theme::CARD);
     let area = Rect::from_min_max(rect.min + vec2(7.0, HEAD), rect.max - vec2(7.0, 6.0));
-    let (low, high) = range(show, gauge, window);
+    let (low, high) = range(live, gauge, window);
     let y = |value: f32| egui::remap_clamp(value, low..=high, area.bottom()..=area.top());
-    head(&painter, show, gauge, rect, window);
+    head(&painter, live, gauge, rect, window);
     let faint = Stroke::new(1.0, theme::LINE);
     painter.hline(area.x_range(), area.top(), faint);
     painter.hline(area.x_range(), y(0.0), faint);
-    for player in (0..show.scenario().players()).rev() {
-        line(&painter, show, gauge, player, area, window, y);
+    for player in (0..live.scenario().players()).rev() {
+        line(&painter, live, gauge, player, area, window, y);
     }
     ends(&painter, area, low, high);
     if let Some(step) = window.mark {
@@ -96,14 +101,14 @@ fn plot(
         let sample = window.sample(area, pointer.x);
         upright(&painter, area, window.x(area, sample as f32), theme::FAINT);
         if response.clicked() {
-            wishes.push(Wish::Look(sample * STEPS));
+            requested.push(UserAction::Look(sample * STEPS));
         }
-        response.on_hover_ui_at_pointer(|ui| hover(ui, show, gauge, sample));
+        response.on_hover_ui_at_pointer(|ui| hover(ui, live, gauge, sample));
     }
 }
 
 /// Title, unit, and each player's value.
-fn head(painter: &Painter, show: &dyn Show, gauge: Gauge, rect: Rect, window: &Window) {
+fn head(painter: &Painter, live: &dyn AnyMatch, gauge: Gauge, rect: Rect, window: &Window) {
     let at = rect.min + vec2(7.0, 4.0);
     let title = painter.text(
         at,
@@ -124,10 +129,10 @@ fn head(painter: &Painter, show: &dyn Show, gauge: Gauge, rect: Rect, window: &W
     }
     let mut left = at.x;
     let newest = window.mark.map(|step| step / STEPS);
-    for player in 0..show.scenario().players() {
+    for player in 0..live.scenario().players() {
         let value = match newest {
-            Some(sample) => sampled(show, gauge, player, sample),
-            None => show.gauges(player).latest(gauge),
+            Some(sample) => sampled(live, gauge, player, sample),
+            None => live.gauges(player).latest(gauge),
         };
         let words = value.map_or("–".into(), short);
         let drawn = painter.text(
@@ -158,14 +163,14 @@ fn ends(painter: &Painter, area: Rect, low: f32, high: f32) {
 
 fn line(
     painter: &Painter,
-    show: &dyn Show,
+    live: &dyn AnyMatch,
     gauge: Gauge,
     player: usize,
     area: Rect,
     window: &Window,
     y: impl Fn(f32) -> f32,
 ) {
-    let gauges = show.gauges(player);
+    let gauges = live.gauges(player);
     let series = gauges.series(gauge);
     let oldest = gauges.taken() - series.len() as u64;
     // As many samples in one point as there is room for; always the same ones, so that nothing flickers.
@@ -196,13 +201,13 @@ fn upright(painter: &Painter, area: Rect, x: f32, colour: egui::Color32) {
     painter.vline(x, area.y_range(), Stroke::new(1.0, colour));
 }
 
-fn hover(ui: &mut egui::Ui, show: &dyn Show, gauge: Gauge, sample: u64) {
+fn hover(ui: &mut egui::Ui, live: &dyn AnyMatch, gauge: Gauge, sample: u64) {
     ui.set_max_width(260.0);
     ui.label(RichText::new(gauge.title()).strong());
     ui.label(RichText::new(about(gauge)).small().weak());
     ui.label(RichText::new(format!("at {}", super::time::time(sample * STEPS))).small());
-    for player in 0..show.scenario().players() {
-        let value = sampled(show, gauge, player, sample).map_or("–".into(), exact);
+    for player in 0..live.scenario().players() {
+        let value = sampled(live, gauge, player, sample).map_or("–".into(), exact);
         let words = format!("{}: {value} {}", theme::player_name(player), gauge.unit());
         ui.label(RichText::new(words).color(theme::player_colour(player)));
     }
@@ -211,32 +216,32 @@ fn hover(ui: &mut egui::Ui, show: &dyn Show, gauge: Gauge, sample: u64) {
 /// What a gauge means.
 fn about(gauge: Gauge) -> &'static str {
     match gauge {
-        Gauge::RoundTrip => "How long it takes to the server and back.",
-        Gauge::ClockError => "How far this program's idea of the common time is from the server's.",
-        Gauge::Download => "What arrives, headers included.",
-        Gauge::Upload => "What is sent, headers included.",
-        Gauge::Corrections => "How often what was simulated here turned out to be wrong.",
-        Gauge::RollbackDepth => "How many ticks were simulated again for a correction.",
-        Gauge::LaggedTicks => "Ticks that could not be simulated when they were due.",
+        Gauge::RoundTrip => "Round-trip time to the server.",
+        Gauge::ClockError => "Error of this program's synchronised clock against the server's.",
+        Gauge::Download => "Received data, headers included.",
+        Gauge::Upload => "Sent data, headers included.",
+        Gauge::Corrections => "Mispredictions: rollbacks, or corrections by the server.",
+        Gauge::RollbackDepth => "Ticks resimulated per correction.",
+        Gauge::LaggedTicks => "Stalls: ticks that could not be simulated when they were due.",
         Gauge::BufferDelay => {
-            "How much later than they happen things are shown, or one's own inputs act."
+            "Interpolation delay or jitter buffer of what is shown, or the delay of one's own inputs."
         }
     }
 }
 
-fn sampled(show: &dyn Show, gauge: Gauge, player: usize, sample: u64) -> Option<f32> {
-    let gauges = show.gauges(player);
+fn sampled(live: &dyn AnyMatch, gauge: Gauge, player: usize, sample: u64) -> Option<f32> {
+    let gauges = live.gauges(player);
     let mut series = gauges.series(gauge);
     let oldest = gauges.taken() - series.len() as u64;
     series.nth(sample.checked_sub(oldest)? as usize)
 }
 
 /// From where to where the axis goes.
-fn range(show: &dyn Show, gauge: Gauge, window: &Window) -> (f32, f32) {
+fn range(live: &dyn AnyMatch, gauge: Gauge, window: &Window) -> (f32, f32) {
     let mut most = least_range(gauge);
     let mut is_signed = false;
-    for player in 0..show.scenario().players() {
-        let gauges = show.gauges(player);
+    for player in 0..live.scenario().players() {
+        let gauges = live.gauges(player);
         let series = gauges.series(gauge);
         let oldest = gauges.taken() - series.len() as u64;
         let seen = series.skip(window.first().saturating_sub(oldest) as usize);

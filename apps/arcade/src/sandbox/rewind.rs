@@ -3,8 +3,8 @@
 use eframe::egui::{self, Align, Layout, ProgressBar};
 
 use super::time;
-use crate::show::Show;
-use crate::surroundings::Surroundings;
+use crate::any_match::AnyMatch;
+use crate::platform::Platform;
 use crate::theme;
 
 /// What it may take of a frame's time, in seconds.
@@ -12,23 +12,23 @@ const SLICE: f64 = 0.010;
 
 /// A match that is played again up to a step, a little in each frame.
 pub struct Rewind {
-    show: Box<dyn Show>,
+    live: Box<dyn AnyMatch>,
     until: u64,
 }
 
 impl Rewind {
     /// Begins a match again.
-    pub fn new(show: &dyn Show, until: u64) -> Result<Rewind, String> {
-        let show = show.again(until).map_err(|error| error.to_string())?;
-        Ok(Rewind { show, until })
+    pub fn new(live: &dyn AnyMatch, until: u64) -> Result<Rewind, String> {
+        let live = live.rerun(until).map_err(|error| error.to_string())?;
+        Ok(Rewind { live, until })
     }
 
     /// Plays on for a moment.
-    pub fn advance(&mut self, around: &dyn Surroundings) {
-        let began = around.seconds();
+    pub fn advance(&mut self, platform: &dyn Platform) {
+        let began = platform.seconds();
         while !self.is_done() {
-            self.show.step();
-            if around.seconds() - began > SLICE {
+            self.live.step();
+            if platform.seconds() - began > SLICE {
                 break;
             }
         }
@@ -36,12 +36,12 @@ impl Rewind {
 
     /// Whether the step is reached.
     pub fn is_done(&self) -> bool {
-        self.show.steps() >= self.until
+        self.live.steps() >= self.until
     }
 
     /// The match, as it was at the step.
-    pub fn into_show(self) -> Box<dyn Show> {
-        self.show
+    pub fn into_show(self) -> Box<dyn AnyMatch> {
+        self.live
     }
 
     /// How far it is. True if somebody does not want it any more.
@@ -51,7 +51,7 @@ impl Rewind {
             ui.label(format!("Back to {}", time::time(self.until)));
             ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
                 stop = ui.button("Stop").clicked();
-                let part = self.show.steps() as f32 / self.until.max(1) as f32;
+                let part = self.live.steps() as f32 / self.until.max(1) as f32;
                 let bar = ProgressBar::new(part).fill(theme::ACCENT);
                 ui.add(bar.desired_width(ui.available_width()).desired_height(14.0));
             });

@@ -1,58 +1,58 @@
-//! What happens: time passes, and what somebody wants is done.
+//! Advances the match and applies what the user asks for.
 
 use samestep_sandbox::{Conditions, ModelKind, Scenario};
 
-use super::Workbench;
+use super::SandboxTab;
 use super::banner::Banner;
 use super::rewind::Rewind;
-use super::screens::Seat;
+use super::screens::Control;
+use crate::any_match::AnyMatch;
+use crate::platform::Platform;
 use crate::registry::{self, GAMES};
-use crate::show::Show;
-use crate::surroundings::Surroundings;
 
-/// What a step may take of a frame's time, all steps together, in seconds.
+/// The time that the steps of a frame may take together, in seconds.
 const BUDGET: f64 = 0.025;
 
-/// What somebody wants to be done.
-pub enum Wish {
-    /// Another match.
+/// What the user asks for.
+pub enum UserAction {
+    /// Begins another match.
     Begin(Box<Scenario>),
-    /// The same match from the beginning.
+    /// Restarts the same match.
     Restart,
-    /// Another model.
+    /// Changes the model.
     Model(ModelKind),
-    /// Another line for a player.
+    /// Changes a player's network conditions.
     Line(usize, Box<Conditions>),
-    /// Somebody else plays for a player.
-    Seat(usize, Seat),
-    /// A player's state differs.
+    /// Changes who controls a player.
+    Control(usize, Control),
+    /// Changes a player's own copy of the state, to provoke a desync.
     Tamper(usize),
-    /// One step more.
+    /// Makes one step.
     Step,
-    /// Look at a step.
+    /// Shows a step of the history.
     Look(u64),
-    /// Go on from a step.
+    /// Continues from a step of the history.
     GoOn(u64),
-    /// Words across the screen.
+    /// Shows a message across the screen.
     Say(String),
 }
 
-impl Workbench {
-    /// Time passes.
-    pub(super) fn pass(&mut self, now: f64, around: &dyn Surroundings) {
+impl SandboxTab {
+    /// Makes the steps that are due.
+    pub(super) fn pass(&mut self, now: f64, platform: &dyn Platform) {
         let due = self.clock.due(now);
         if let Some(rewind) = &mut self.rewind {
-            rewind.advance(around);
+            rewind.advance(platform);
             self.arrive();
             return;
         }
         if self.clock.at().is_some() {
-            self.clock.replay(due, self.show.steps());
+            self.clock.replay(due, self.live.steps());
             return;
         }
-        let began = around.seconds();
+        let began = platform.seconds();
         let mut made = 0;
-        while made < due && (made == 0 || around.seconds() - began < BUDGET) {
+        while made < due && (made == 0 || platform.seconds() - began < BUDGET) {
             self.step();
             made += 1;
         }
@@ -60,14 +60,14 @@ impl Workbench {
     }
 
     fn step(&mut self) {
-        for player in 0..self.show.scenario().players() {
-            if let Seat::Hands(layout) = self.screens.seat(player) {
+        for player in 0..self.live.scenario().players() {
+            if let Control::Human(layout) = self.screens.control(player) {
                 let rect = self.screens.place(player);
-                let hands = self.keyboard.hands(layout, rect);
-                self.show.give(player, &hands, rect);
+                let human = self.keyboard.human_input(layout, rect);
+                self.live.give(player, &human, rect);
             }
         }
-        self.show.step();
+        self.live.step();
         self.keyboard.taken();
     }
 
@@ -80,99 +80,99 @@ impl Workbench {
     }
 
     /// Plays another match from now on.
-    pub(super) fn play(&mut self, show: Box<dyn Show>) {
-        self.show = show;
+    pub(super) fn play(&mut self, live: Box<dyn AnyMatch>) {
+        self.live = live;
         self.rewind = None;
         self.clock.reset();
         self.panel.reset();
-        self.desyncs = self.show.desyncs().len();
-        for player in 0..self.show.scenario().players() {
-            let driver = self.screens.seat(player).driver();
-            self.show.set_driver(player, driver);
+        self.desyncs = self.live.desyncs().len();
+        for player in 0..self.live.scenario().players() {
+            let driver = self.screens.control(player).driver();
+            self.live.set_driver(player, driver);
         }
     }
 
     fn begin(&mut self, scenario: &Scenario) {
         match opened(scenario) {
-            Ok(show) => {
+            Ok(live) => {
                 self.banner = None;
-                self.play(show);
+                self.play(live);
             }
             Err(words) => self.say(format!("That cannot be played: {words}.")),
         }
     }
 
-    pub(super) fn fulfil(&mut self, wish: Wish) {
-        match wish {
-            Wish::Begin(scenario) => self.begin(&scenario),
-            Wish::Restart => {
-                let scenario = wanted(&*self.show);
+    pub(super) fn apply(&mut self, action: UserAction) {
+        match action {
+            UserAction::Begin(scenario) => self.begin(&scenario),
+            UserAction::Restart => {
+                let scenario = wanted(&*self.live);
                 self.begin(&scenario);
             }
-            Wish::Model(kind) => {
-                if !self.show.set_model(kind) {
-                    let mut scenario = wanted(&*self.show);
+            UserAction::Model(kind) => {
+                if !self.live.set_model(kind) {
+                    let mut scenario = wanted(&*self.live);
                     scenario.model = kind;
                     self.begin(&scenario);
                 }
             }
-            Wish::Line(player, line) => self.show.set_conditions(player, *line),
-            Wish::Seat(player, seat) => {
-                self.screens.set_seat(player, seat);
-                for player in 0..self.show.scenario().players() {
-                    let driver = self.screens.seat(player).driver();
-                    self.show.set_driver(player, driver);
+            UserAction::Line(player, line) => self.live.set_conditions(player, *line),
+            UserAction::Control(player, control) => {
+                self.screens.set_control(player, control);
+                for player in 0..self.live.scenario().players() {
+                    let driver = self.screens.control(player).driver();
+                    self.live.set_driver(player, driver);
                 }
             }
-            Wish::Tamper(player) => self.show.tamper(player),
-            Wish::Step => {
+            UserAction::Tamper(player) => self.live.tamper(player),
+            UserAction::Step => {
                 self.clock.paused = true;
                 match self.clock.at() {
-                    Some(_) => self.clock.replay(1, self.show.steps()),
+                    Some(_) => self.clock.replay(1, self.live.steps()),
                     None => self.step(),
                 }
             }
-            Wish::Look(step) => {
-                let (first, last) = self.show.kept();
+            UserAction::Look(step) => {
+                let (first, last) = self.live.kept();
                 let step = step.clamp(first, last);
                 self.clock.look((step < last).then_some(step));
             }
-            Wish::GoOn(step) => match Rewind::new(&*self.show, step) {
+            UserAction::GoOn(step) => match Rewind::new(&*self.live, step) {
                 Ok(rewind) => self.rewind = Some(rewind),
                 Err(words) => self.say(words),
             },
-            Wish::Say(words) => self.say(words),
+            UserAction::Say(words) => self.say(words),
         }
     }
 
     /// Shows a desync that was found. Who differed has a recording of it, which matters more.
-    pub(super) fn tell_desyncs(&mut self) {
-        for desync in &self.show.desyncs()[self.desyncs..] {
-            let banner = Banner::desync(desync, self.show.scenario().server);
+    pub(super) fn report_desyncs(&mut self) {
+        for desync in &self.live.desyncs()[self.desyncs..] {
+            let banner = Banner::desync(desync, self.live.scenario().server);
             let is_known = self.banner.as_ref().is_some_and(Banner::has_recording);
             if !is_known || banner.has_recording() {
                 self.banner = Some(banner);
             }
         }
-        self.desyncs = self.show.desyncs().len();
+        self.desyncs = self.live.desyncs().len();
     }
 }
 
 /// The scenario as it is to be: with the model that is being changed to.
-pub fn wanted(show: &dyn Show) -> Scenario {
-    let mut scenario = show.scenario().clone();
-    scenario.model = show.next_model().unwrap_or(scenario.model);
+pub fn wanted(live: &dyn AnyMatch) -> Scenario {
+    let mut scenario = live.scenario().clone();
+    scenario.model = live.next_model().unwrap_or(scenario.model);
     scenario
 }
 
 /// The match that a link says, or why there is none.
-pub fn linked(link: &str) -> Result<Box<dyn Show>, String> {
+pub fn linked(link: &str) -> Result<Box<dyn AnyMatch>, String> {
     let scenario = Scenario::from_link(link).map_err(|error| error.to_string())?;
     opened(&scenario)
 }
 
 /// The match of a scenario, or why there is none.
-pub fn opened(scenario: &Scenario) -> Result<Box<dyn Show>, String> {
+pub fn opened(scenario: &Scenario) -> Result<Box<dyn AnyMatch>, String> {
     let Some(entry) = registry::game(&scenario.game) else {
         let names: Vec<_> = GAMES.iter().map(|game| game.name).collect();
         return Err(format!(

@@ -7,10 +7,10 @@ use eframe::egui::{
 };
 use samestep_sandbox::Driver;
 
-use super::Wish;
-use super::hands::{self, Layout};
+use super::UserAction;
+use super::keyboard::{self, Layout};
+use crate::any_match::AnyMatch;
 use crate::registry;
-use crate::show::Show;
 use crate::theme;
 
 /// Above a screen, for words.
@@ -24,33 +24,33 @@ const SHAPE: f32 = 1.6;
 
 /// Who plays on a screen.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Seat {
+pub enum Control {
     /// A bot.
     #[default]
     Bot,
     /// Somebody at this keyboard.
-    Hands(Layout),
+    Human(Layout),
 }
 
-impl Seat {
-    const ALL: [Seat; 3] = [
-        Seat::Bot,
-        Seat::Hands(Layout::One),
-        Seat::Hands(Layout::Two),
+impl Control {
+    const ALL: [Control; 3] = [
+        Control::Bot,
+        Control::Human(Layout::One),
+        Control::Human(Layout::Two),
     ];
 
     fn title(self) -> &'static str {
         match self {
-            Seat::Bot => "Bot",
-            Seat::Hands(layout) => layout.title(),
+            Control::Bot => "Bot",
+            Control::Human(layout) => layout.title(),
         }
     }
 
     /// What it is to the match.
     pub fn driver(self) -> Driver {
         match self {
-            Seat::Bot => Driver::Bot,
-            Seat::Hands(_) => Driver::Hands,
+            Control::Bot => Driver::Bot,
+            Control::Human(_) => Driver::Human,
         }
     }
 }
@@ -59,7 +59,7 @@ impl Seat {
 pub struct Screens {
     /// The truth is drawn over them.
     pub ghost: bool,
-    seats: Vec<Seat>,
+    controls: Vec<Control>,
     /// Where each was drawn last, and whether the mouse was over it.
     drawn: Vec<(Rect, bool)>,
 }
@@ -69,31 +69,31 @@ impl Screens {
     pub fn new() -> Screens {
         Screens {
             ghost: true,
-            seats: Vec::new(),
+            controls: Vec::new(),
             drawn: Vec::new(),
         }
     }
 
     /// Who plays for a player.
-    pub fn seat(&self, player: usize) -> Seat {
-        self.seats.get(player).copied().unwrap_or_default()
+    pub fn control(&self, player: usize) -> Control {
+        self.controls.get(player).copied().unwrap_or_default()
     }
 
     /// Has somebody play for a player; nobody else has the same keys.
-    pub fn set_seat(&mut self, player: usize, seat: Seat) {
-        self.seats
-            .resize(self.seats.len().max(player + 1), Seat::Bot);
-        for other in &mut self.seats {
-            if *other == seat {
-                *other = Seat::Bot;
+    pub fn set_control(&mut self, player: usize, control: Control) {
+        self.controls
+            .resize(self.controls.len().max(player + 1), Control::Bot);
+        for other in &mut self.controls {
+            if *other == control {
+                *other = Control::Bot;
             }
         }
-        self.seats[player] = seat;
+        self.controls[player] = control;
     }
 
     /// Whether somebody plays with these keys.
     pub fn is_taken(&self, layout: Layout) -> bool {
-        self.seats.contains(&Seat::Hands(layout))
+        self.controls.contains(&Control::Human(layout))
     }
 
     /// Where a player's screen was drawn last.
@@ -107,33 +107,40 @@ impl Screens {
     /// Whether the mouse is over the screen of who plays with it.
     pub fn is_mouse_over(&self) -> bool {
         let mut screens = self.drawn.iter().enumerate();
-        screens
-            .any(|(player, (_, is_over))| *is_over && self.seat(player) == Seat::Hands(Layout::One))
+        screens.any(|(player, (_, is_over))| {
+            *is_over && self.control(player) == Control::Human(Layout::One)
+        })
     }
 
     /// Shows them, as they were at a step.
-    pub fn ui(&mut self, ui: &mut egui::Ui, show: &dyn Show, step: u64, wishes: &mut Vec<Wish>) {
-        let players = show.scenario().players();
+    pub fn ui(
+        &mut self,
+        ui: &mut egui::Ui,
+        live: &dyn AnyMatch,
+        step: u64,
+        requested: &mut Vec<UserAction>,
+    ) {
+        let players = live.scenario().players();
         let (space, _) = ui.allocate_exact_size(ui.available_size(), Sense::hover());
         let cells = arrange(players, space);
         self.drawn.clear();
         for (player, cell) in cells.iter().take(players).enumerate() {
-            let drawn = self.screen(ui, show, step, player, *cell, wishes);
+            let drawn = self.screen(ui, live, step, player, *cell, requested);
             self.drawn.push(drawn);
         }
         if let Some(left_over) = cells.get(players) {
-            legend(ui, show, *left_over);
+            legend(ui, live, *left_over);
         }
     }
 
     fn screen(
         &self,
         ui: &mut egui::Ui,
-        show: &dyn Show,
+        live: &dyn AnyMatch,
         step: u64,
         player: usize,
         cell: Rect,
-        wishes: &mut Vec<Wish>,
+        requested: &mut Vec<UserAction>,
     ) -> (Rect, bool) {
         let colour = theme::player_colour(player);
         let (head, body) = cell.split_top_bottom_at_y(cell.top() + HEAD);
@@ -147,8 +154,8 @@ impl Screens {
         let response = ui.interact(body, ui.scope_id().with(player), Sense::click_and_drag());
         let name = format!("Screen of player {}", player + 1);
         let response = theme::named(response, &name);
-        show.paint(step, player, self.ghost, ui.painter(), body);
-        if show.is_waiting(step, player) {
+        live.paint(step, player, self.ghost, ui.painter(), body);
+        if live.is_waiting(step, player) {
             waiting(ui, body);
         }
         let stroke = Stroke::new(1.5, colour.gamma_multiply(0.85));
@@ -160,7 +167,7 @@ impl Screens {
             .max_rect(inner)
             .layout(Direction::left_to_right(Align::Center));
         ui.scope_builder(builder, |ui| {
-            self.head(ui, show, step, player, wishes);
+            self.head(ui, live, step, player, requested);
         });
         (body, response.contains_pointer())
     }
@@ -168,10 +175,10 @@ impl Screens {
     fn head(
         &self,
         ui: &mut egui::Ui,
-        show: &dyn Show,
+        live: &dyn AnyMatch,
         step: u64,
         player: usize,
-        wishes: &mut Vec<Wish>,
+        requested: &mut Vec<UserAction>,
     ) {
         let colour = theme::player_colour(player);
         ui.label(
@@ -180,14 +187,14 @@ impl Screens {
                 .color(colour),
         );
         ui.with_layout(Direction::right_to_left(Align::Center), |ui| {
-            self.seat_choice(ui, player, wishes);
-            let caption = show.caption(step, player);
+            self.seat_choice(ui, player, requested);
+            let caption = live.caption(step, player);
             let font = FontId::proportional(12.0);
             let painter = ui.painter();
             let wide = painter.layout_no_wrap(caption.clone(), font, theme::TEXT);
             // How the player stands matters more than where its program is.
             if wide.size().x + TICKS + 12.0 < ui.available_width() {
-                difference(ui, show, step, player);
+                difference(ui, live, step, player);
             }
             let caption = RichText::new(caption).size(12.0).color(theme::TEXT);
             let caption = egui::Label::new(caption).truncate();
@@ -197,17 +204,20 @@ impl Screens {
         });
     }
 
-    fn seat_choice(&self, ui: &mut egui::Ui, player: usize, wishes: &mut Vec<Wish>) {
-        let now = self.seat(player);
+    fn seat_choice(&self, ui: &mut egui::Ui, player: usize, requested: &mut Vec<UserAction>) {
+        let now = self.control(player);
         ui.spacing_mut().interact_size.y = 20.0;
         let words = RichText::new(now.title()).size(12.0);
-        let list = egui::ComboBox::from_id_salt(("seat", player))
+        let list = egui::ComboBox::from_id_salt(("control", player))
             .selected_text(words)
             .width(64.0)
             .show_ui(ui, |ui| {
-                for seat in Seat::ALL {
-                    if ui.selectable_label(seat == now, seat.title()).clicked() {
-                        wishes.push(Wish::Seat(player, seat));
+                for control in Control::ALL {
+                    if ui
+                        .selectable_label(control == now, control.title())
+                        .clicked()
+                    {
+                        requested.push(UserAction::Control(player, control));
                     }
                 }
             });
@@ -217,8 +227,8 @@ impl Screens {
 }
 
 /// Says how far a player's program is from the server's, always in the same room.
-fn difference(ui: &mut egui::Ui, show: &dyn Show, step: u64, player: usize) {
-    let (ours, server) = show.ticks(step, player);
+fn difference(ui: &mut egui::Ui, live: &dyn AnyMatch, step: u64, player: usize) {
+    let (ours, server) = live.ticks(step, player);
     let (words, hover) = ahead(ours.0, server.0);
     let words = RichText::new(words).size(12.0).color(theme::FAINT);
     let size = vec2(TICKS, ui.available_height());
@@ -258,8 +268,8 @@ fn waiting(ui: &egui::Ui, body: Rect) {
 }
 
 /// What the colours mean, where there is room for it.
-fn legend(ui: &mut egui::Ui, show: &dyn Show, cell: Rect) {
-    let Some(entry) = registry::game(&show.scenario().game) else {
+fn legend(ui: &mut egui::Ui, live: &dyn AnyMatch, cell: Rect) {
+    let Some(entry) = registry::game(&live.scenario().game) else {
         return;
     };
     let stroke = Stroke::new(1.0, theme::LINE);
@@ -272,7 +282,7 @@ fn legend(ui: &mut egui::Ui, show: &dyn Show, cell: Rect) {
         ui.label(RichText::new(entry.title).heading().strong());
         ui.label(entry.about);
         ui.add_space(4.0);
-        ui.label("Every screen is what that player sees. White outlines are where things really are: what the server knows.");
+        ui.label("Every screen is what that player sees. White outlines are the state of the server.");
         ui.add_space(4.0);
         keys(ui, entry.keys);
         let words = "Choose “WASD + mouse” or “Arrow keys” above a screen to play yourself; F1 shows all keys.";
@@ -286,7 +296,7 @@ fn keys(ui: &mut egui::Ui, keys: &[(&str, &str)]) {
     for (key, what) in keys.iter().take(room.max(0.0) as usize) {
         let mut words = LayoutJob::default();
         let font = FontId::proportional(12.5);
-        let key = hands::keys(key, Layout::One);
+        let key = keyboard::keys(key, Layout::One);
         words.append(&key, 0.0, TextFormat::simple(font.clone(), theme::ACCENT));
         words.append(what, 8.0, TextFormat::simple(font, theme::FAINT));
         ui.add(egui::Label::new(words).truncate());
@@ -361,10 +371,10 @@ mod tests {
     #[test]
     fn nobody_shares_keys() {
         let mut screens = Screens::new();
-        screens.set_seat(0, Seat::Hands(Layout::One));
-        screens.set_seat(2, Seat::Hands(Layout::One));
-        assert_eq!(screens.seat(0), Seat::Bot);
-        assert_eq!(screens.seat(2), Seat::Hands(Layout::One));
-        assert_eq!(screens.seat(3), Seat::Bot);
+        screens.set_control(0, Control::Human(Layout::One));
+        screens.set_control(2, Control::Human(Layout::One));
+        assert_eq!(screens.control(0), Control::Bot);
+        assert_eq!(screens.control(2), Control::Human(Layout::One));
+        assert_eq!(screens.control(3), Control::Bot);
     }
 }

@@ -2,9 +2,9 @@
 
 use eframe::egui::{self, Align, Layout, RichText, Slider};
 
-use super::Wish;
+use super::UserAction;
+use crate::any_match::AnyMatch;
 use crate::icons::{self, Icon};
-use crate::show::Show;
 use crate::theme;
 
 /// How fast time can run.
@@ -113,21 +113,26 @@ pub fn pace(ui: &mut egui::Ui, clock: &Clock) {
 }
 
 /// The bar with which it is controlled.
-pub fn bar(ui: &mut egui::Ui, clock: &mut Clock, show: &dyn Show, wishes: &mut Vec<Wish>) {
+pub fn bar(
+    ui: &mut egui::Ui,
+    clock: &mut Clock,
+    live: &dyn AnyMatch,
+    requested: &mut Vec<UserAction>,
+) {
     ui.horizontal_centered(|ui| {
-        buttons(ui, clock, wishes);
+        buttons(ui, clock, requested);
         ui.add_space(4.0);
         speeds(ui, clock);
         ui.add_space(4.0);
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-            ways_back(ui, clock, wishes);
-            words(ui, clock, show);
-            scrub(ui, clock, show);
+            ways_back(ui, clock, requested);
+            words(ui, clock, live);
+            scrub(ui, clock, live);
         });
     });
 }
 
-fn buttons(ui: &mut egui::Ui, clock: &mut Clock, wishes: &mut Vec<Wish>) {
+fn buttons(ui: &mut egui::Ui, clock: &mut Clock, requested: &mut Vec<UserAction>) {
     ui.spacing_mut().item_spacing.x = 4.0;
     let (icon, name) = match clock.paused {
         true => (Icon::Play, "Play"),
@@ -140,12 +145,12 @@ fn buttons(ui: &mut egui::Ui, clock: &mut Clock, wishes: &mut Vec<Wish>) {
     let step = icons::button(ui, Icon::Step, "Step", false);
     let hover = "One step, a sixtieth of a second (period)";
     if step.on_hover_text(hover).clicked() {
-        wishes.push(Wish::Step);
+        requested.push(UserAction::Step);
     }
     let again = icons::button(ui, Icon::Restart, "Restart", false);
     let hover = "From the beginning, with the same seed (R)";
     if again.on_hover_text(hover).clicked() {
-        wishes.push(Wish::Restart);
+        requested.push(UserAction::Restart);
     }
 }
 
@@ -174,12 +179,12 @@ fn speed_choices(ui: &mut egui::Ui, clock: &mut Clock) {
     }
 }
 
-fn ways_back(ui: &mut egui::Ui, clock: &mut Clock, wishes: &mut Vec<Wish>) {
+fn ways_back(ui: &mut egui::Ui, clock: &mut Clock, requested: &mut Vec<UserAction>) {
     let is_back = clock.at.is_some();
     let go_on = ui.add_enabled(is_back, egui::Button::new("Go on from here"));
     let hover = "Plays the match again up to here, and then on from here";
     if go_on.on_hover_text(hover).clicked() {
-        wishes.extend(clock.at.map(Wish::GoOn));
+        requested.extend(clock.at.map(UserAction::GoOn));
     }
     let now = ui.add_enabled(is_back, egui::Button::new("Back to now"));
     if now.on_hover_text("Stops looking back (home)").clicked() {
@@ -187,19 +192,19 @@ fn ways_back(ui: &mut egui::Ui, clock: &mut Clock, wishes: &mut Vec<Wish>) {
     }
 }
 
-fn words(ui: &mut egui::Ui, clock: &Clock, show: &dyn Show) {
-    let step = clock.at.unwrap_or(show.steps());
+fn words(ui: &mut egui::Ui, clock: &Clock, live: &dyn AnyMatch) {
+    let step = clock.at.unwrap_or(live.steps());
     let colour = match clock.at {
         Some(_) => theme::WARNING,
         None => theme::TEXT,
     };
     let words = RichText::new(time(step)).monospace().color(colour);
-    let hover = format!("Step {step} of {}; 60 steps are a second", show.steps());
+    let hover = format!("Step {step} of {}; 60 steps are a second", live.steps());
     ui.label(words).on_hover_text(hover);
 }
 
-fn scrub(ui: &mut egui::Ui, clock: &mut Clock, show: &dyn Show) {
-    let (first, last) = show.kept();
+fn scrub(ui: &mut egui::Ui, clock: &mut Clock, live: &dyn AnyMatch) {
+    let (first, last) = live.kept();
     let mut step = clock.at.unwrap_or(last);
     let width = (ui.available_width() - 12.0).max(40.0);
     let slider = Slider::new(&mut step, first..=last.max(first + 1));

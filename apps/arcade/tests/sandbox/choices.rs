@@ -12,8 +12,8 @@ use crate::User;
 fn without_a_link_the_first_game_plays_by_itself() {
     let mut user = User::opens("");
     user.waits(30);
-    assert_eq!(user.show().scenario().game, GAMES[0].name);
-    assert!((28..=36).contains(&user.show().steps()));
+    assert_eq!(user.live_match().scenario().game, GAMES[0].name);
+    assert!((28..=36).contains(&user.live_match().steps()));
     assert_eq!(user.banner(), "");
 }
 
@@ -22,13 +22,13 @@ fn another_game_is_a_click_away_and_keeps_the_rest() {
     let mut user = User::opens("model=lockstep&players=3&net=lan&seed=5");
     for entry in GAMES.iter().rev() {
         user.clicks(entry.title);
-        assert_eq!(user.show().scenario().game, entry.name);
-        assert_eq!(user.show().scenario().players(), 3);
-        assert_eq!(user.show().model(0).name, "lockstep");
-        assert_eq!(user.show().scenario().seed, 5);
+        assert_eq!(user.live_match().scenario().game, entry.name);
+        assert_eq!(user.live_match().scenario().players(), 3);
+        assert_eq!(user.live_match().model(0).name, "lockstep");
+        assert_eq!(user.live_match().scenario().seed, 5);
         let usual = entry.sizes.map(|sizes| sizes.default);
-        assert_eq!(user.show().scenario().size, usual);
-        assert!(user.show().steps() < 10);
+        assert_eq!(user.live_match().scenario().size, usual);
+        assert!(user.live_match().steps() < 10);
     }
 }
 
@@ -43,8 +43,8 @@ fn every_game_plays_under_every_model_it_supports() {
             let mut user = User::opens(&link);
             user.waits(60);
             assert_eq!(user.banner(), "", "{link}");
-            assert!(user.show().steps() >= 60, "{link}");
-            let (ours, server) = user.show().ticks(60, 0);
+            assert!(user.live_match().steps() >= 60, "{link}");
+            let (ours, server) = user.live_match().ticks(60, 0);
             assert!(
                 server.0 >= 55 && ours.0 >= 40,
                 "{link}: {ours:?} {server:?}"
@@ -62,10 +62,10 @@ fn the_model_changes_while_it_runs() {
     user.waits(60);
     user.clicks_a(Role::RadioButton, "State sync with prediction");
     user.waits(120);
-    let show = user.show();
-    assert_eq!(show.model(show.steps()).name, "state-sync");
-    assert_eq!(show.next_model(), None);
-    assert!(show.steps() > 180, "it was not begun anew");
+    let live = user.live_match();
+    assert_eq!(live.model(live.steps()).name, "state-sync");
+    assert_eq!(live.next_model(), None);
+    assert!(live.steps() > 180, "it was not begun anew");
     assert!(user.link().contains("model=state-sync"));
 }
 
@@ -79,8 +79,8 @@ fn a_model_that_was_just_chosen_outlasts_a_restart() {
     rollback.click_accesskit();
     user.harness.step();
     user.presses(Key::R);
-    assert_eq!(user.show().model(0).name, "rollback");
-    assert!(user.show().steps() < 10);
+    assert_eq!(user.live_match().model(0).name, "rollback");
+    assert!(user.live_match().steps() < 10);
 }
 
 #[test]
@@ -89,14 +89,20 @@ fn in_a_mesh_there_are_fewer_models_and_another_one_begins_anew() {
     user.waits(10);
     user.clicks_a(Role::ComboBox, "Server");
     user.clicks("Full mesh");
-    assert_eq!(user.show().scenario().server.name(), "mesh");
-    assert!(matches!(user.show().model(0).name, "lockstep" | "rollback"));
+    assert_eq!(user.live_match().scenario().server.name(), "mesh");
+    assert!(matches!(
+        user.live_match().model(0).name,
+        "lockstep" | "rollback"
+    ));
     user.waits(30);
     user.clicks_a(Role::RadioButton, "Snapshot interpolation");
-    assert!(matches!(user.show().model(0).name, "lockstep" | "rollback"));
+    assert!(matches!(
+        user.live_match().model(0).name,
+        "lockstep" | "rollback"
+    ));
     user.clicks_a(Role::RadioButton, "Lockstep");
-    assert_eq!(user.show().model(0).name, "lockstep");
-    assert!(user.show().steps() < 10);
+    assert_eq!(user.live_match().model(0).name, "lockstep");
+    assert!(user.live_match().steps() < 10);
 }
 
 #[test]
@@ -104,7 +110,7 @@ fn more_players_have_more_screens() {
     let mut user = User::opens("net=lan");
     for count in [2, 3, 4] {
         user.clicks(&format!("{count} players"));
-        assert_eq!(user.show().scenario().players(), count);
+        assert_eq!(user.live_match().scenario().players(), count);
         assert!(user.sees(&format!("Screen of player {count}")));
         assert!(!user.sees(&format!("Screen of player {}", count + 1)));
     }
@@ -115,7 +121,7 @@ fn a_size_begins_anew_and_is_in_the_link() {
     let mut user = User::opens("game=skirmish&net=lan");
     user.waits(5);
     user.sets("Size", 500.0);
-    assert_eq!(user.show().scenario().size, Some(500));
+    assert_eq!(user.live_match().scenario().size, Some(500));
     assert!(user.link().contains("size=500"));
 }
 
@@ -125,20 +131,20 @@ fn the_same_seed_is_the_same_match_and_another_is_another() {
     user.clicks("Pause");
     let at = 100;
     let checksum = |user: &mut User| {
-        while user.show().steps() < at {
+        while user.live_match().steps() < at {
             user.presses(Key::Period);
         }
-        assert_eq!(user.show().steps(), at);
-        user.show().checksum()
+        assert_eq!(user.live_match().steps(), at);
+        user.live_match().checksum()
     };
     let first = checksum(&mut user);
     user.clicks("Restart with this seed");
-    assert!(user.show().steps() < at);
+    assert!(user.live_match().steps() < at);
     assert_eq!(checksum(&mut user), first);
     user.presses(Key::R);
     assert_eq!(checksum(&mut user), first);
     user.clicks("New seed");
-    assert_ne!(user.show().scenario().seed, 8);
+    assert_ne!(user.live_match().scenario().seed, 8);
     assert_ne!(checksum(&mut user), first);
 }
 
@@ -158,9 +164,9 @@ fn a_seed_can_be_typed_and_nonsense_is_refused_in_words() {
         user.presses(Key::Enter);
     };
     types(&mut user, "4711");
-    assert_eq!(user.show().scenario().seed, 4711);
+    assert_eq!(user.live_match().scenario().seed, 4711);
     types(&mut user, "seven");
-    assert_eq!(user.show().scenario().seed, 4711);
+    assert_eq!(user.live_match().scenario().seed, 4711);
     assert!(user.banner().contains("whole number"), "{}", user.banner());
 }
 
@@ -168,6 +174,6 @@ fn a_seed_can_be_typed_and_nonsense_is_refused_in_words() {
 fn the_usual_size_comes_back() {
     let mut user = User::opens("game=skirmish&net=lan&size=100");
     user.clicks("Usual size");
-    assert_eq!(user.show().scenario().size, None);
+    assert_eq!(user.live_match().scenario().size, None);
     assert!(!user.link().contains("size"));
 }

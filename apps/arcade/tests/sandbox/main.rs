@@ -1,7 +1,7 @@
 //! The program as somebody uses it: clicks, keys and sliders, without a screen.
 
 mod choices;
-mod hands;
+mod keyboard;
 mod network;
 mod report;
 mod time;
@@ -14,9 +14,9 @@ use eframe::egui::accesskit::Role;
 use eframe::egui::{self, Key};
 use egui_kittest::Harness;
 use egui_kittest::kittest::Queryable;
+use samestep_arcade::any_match::AnyMatch;
 use samestep_arcade::app::{Arcade, Opening};
-use samestep_arcade::show::Show;
-use samestep_arcade::surroundings::{File, Surroundings};
+use samestep_arcade::platform::{File, Platform};
 
 /// Surroundings that only note what they are told.
 #[derive(Default)]
@@ -31,7 +31,7 @@ struct Noted {
 
 struct Around(Rc<Noted>);
 
-impl Surroundings for Around {
+impl Platform for Around {
     fn set_link(&self, link: &str) {
         *self.0.link.borrow_mut() = link.into();
     }
@@ -68,7 +68,7 @@ impl Surroundings for Around {
 /// The program in front of somebody who uses it.
 struct User {
     harness: Harness<'static, Arcade>,
-    around: Rc<Noted>,
+    platform: Rc<Noted>,
 }
 
 impl User {
@@ -77,15 +77,15 @@ impl User {
     }
 
     fn opens_at(link: &str, size: [f32; 2]) -> User {
-        let around = Rc::new(Noted::default());
-        let theirs = Box::new(Around(around.clone()));
+        let platform = Rc::new(Noted::default());
+        let theirs = Box::new(Around(platform.clone()));
         let opening = Opening::Link(link.into());
         let mut harness = Harness::builder()
             .with_size(size)
             .with_step_dt(1.0 / 60.0)
             .build_eframe(|cc| Arcade::new(cc, opening, theirs));
         harness.step();
-        User { harness, around }
+        User { harness, platform }
     }
 
     /// Lets so many frames pass, each a sixtieth of a second.
@@ -121,8 +121,8 @@ impl User {
         self.harness.query_all_by_label(name).next().is_some()
     }
 
-    fn show(&self) -> &dyn Show {
-        self.harness.state().sandbox().show()
+    fn live_match(&self) -> &dyn AnyMatch {
+        self.harness.state().sandbox().live_match()
     }
 
     fn shown_step(&self) -> u64 {
@@ -138,6 +138,6 @@ impl User {
     }
 
     fn link(&self) -> String {
-        self.show().scenario().to_link()
+        self.live_match().scenario().to_link()
     }
 }

@@ -11,11 +11,12 @@ use crate::User;
 fn sliders_change_everybodys_line_the_link_and_the_plots() {
     let mut user = User::opens("net=lan");
     user.waits(120);
-    let round_trip = |user: &User, player| user.show().gauges(player).latest(Gauge::RoundTrip);
+    let round_trip =
+        |user: &User, player| user.live_match().gauges(player).latest(Gauge::RoundTrip);
     assert!(round_trip(&user, 0) < Some(30.0));
     user.sets("Latency", 120.0);
     user.sets("Loss", 5.0);
-    let scenario = user.show().scenario();
+    let scenario = user.live_match().scenario();
     assert_eq!(scenario.conditions(0), scenario.conditions(1));
     assert_eq!(scenario.conditions(0).latency_ms, 120.0);
     assert_eq!(scenario.conditions(0).loss, 0.05);
@@ -30,18 +31,18 @@ fn sliders_change_everybodys_line_the_link_and_the_plots() {
 #[test]
 fn one_players_line_can_be_another() {
     let mut user = User::opens("net=lan&players=3");
-    user.clicks("Line of player 2");
+    user.clicks("Connection of player 2");
     user.clicks("Bad Wi-Fi");
     user.sets("Jitter", 33.0);
-    let scenario = user.show().scenario();
+    let scenario = user.live_match().scenario();
     assert_eq!(scenario.conditions(0).profile(), "lan");
     assert_eq!(scenario.conditions(1).profile(), "bad-wifi");
     assert_eq!(scenario.conditions(1).jitter_ms, 33.0);
     assert_eq!(Scenario::from_link(&user.link()).as_ref(), Ok(scenario));
     // For everybody, only what is changed changes.
     user.clicks("Everybody");
-    user.sets("Doubles", 10.0);
-    let scenario = user.show().scenario();
+    user.sets("Duplicates", 10.0);
+    let scenario = user.live_match().scenario();
     assert_eq!(scenario.conditions(1).profile(), "bad-wifi");
     for player in 0..3 {
         assert_eq!(scenario.conditions(player).duplicate, 0.1);
@@ -55,7 +56,7 @@ fn every_preset_stays_what_it_is() {
         user.clicks(title);
         user.waits(5);
         for player in 0..2 {
-            let line = user.show().scenario().conditions(player);
+            let line = user.live_match().scenario().conditions(player);
             assert_eq!((line.profile(), line.is_changed()), (name, false));
         }
     }
@@ -65,9 +66,12 @@ fn every_preset_stays_what_it_is() {
 fn the_rate_ends_with_no_limit() {
     let mut user = User::opens("net=perfect");
     user.sets("Rate", 64.0);
-    assert_eq!(user.show().scenario().conditions(0).rate_kbps, Some(64.0));
+    assert_eq!(
+        user.live_match().scenario().conditions(0).rate_kbps,
+        Some(64.0)
+    );
     user.sets("Rate", 2_000_000.0);
-    assert_eq!(user.show().scenario().conditions(0).rate_kbps, None);
+    assert_eq!(user.live_match().scenario().conditions(0).rate_kbps, None);
 }
 
 #[test]
@@ -81,7 +85,7 @@ fn a_slider_follows_the_mouse() {
     user.waits(1);
     user.harness.drop_at(rect.center());
     user.waits(2);
-    let latency = user.show().scenario().conditions(0).latency_ms;
+    let latency = user.live_match().scenario().conditions(0).latency_ms;
     assert!((140.0..160.0).contains(&latency), "{latency}");
 }
 
@@ -89,13 +93,13 @@ fn a_slider_follows_the_mouse() {
 fn the_address_follows_when_nothing_changes_for_a_moment() {
     let mut user = User::opens("net=lan&seed=2");
     user.waits(60);
-    let before = user.around.link.borrow().clone();
+    let before = user.platform.link.borrow().clone();
     assert_eq!(before, user.link());
     user.sets("Latency", 70.0);
-    assert_eq!(*user.around.link.borrow(), before);
+    assert_eq!(*user.platform.link.borrow(), before);
     user.waits(60);
-    assert_eq!(*user.around.link.borrow(), user.link());
-    assert!(user.around.link.borrow().contains("latency=70"));
+    assert_eq!(*user.platform.link.borrow(), user.link());
+    assert!(user.platform.link.borrow().contains("latency=70"));
 }
 
 #[test]
@@ -134,9 +138,9 @@ fn a_wrong_link_is_answered_in_words_and_something_plays() {
         let mut user = User::opens(link);
         user.waits(60);
         assert!(user.banner().contains(words), "{link}: {}", user.banner());
-        assert!(user.show().steps() >= 60);
+        assert!(user.live_match().steps() >= 60);
         assert_eq!(
-            *user.around.link.borrow(),
+            *user.platform.link.borrow(),
             "",
             "the address stays as it was"
         );

@@ -16,7 +16,7 @@ fn the_report_says_what_is_shown() {
     user.waits(120);
     user.clicks("Pause");
     let report = user.harness.state().report();
-    let show = user.show();
+    let live = user.live_match();
     for (key, expected) in [
         ("tab", "\"Sandbox\"".into()),
         ("game", "\"skirmish\"".into()),
@@ -25,11 +25,11 @@ fn the_report_says_what_is_shown() {
         ("seed", "\"9\"".into()),
         ("players", "3".into()),
         ("paused", "true".into()),
-        ("steps", show.steps().to_string()),
-        ("checksum", format!("\"{:016x}\"", show.checksum())),
+        ("steps", live.steps().to_string()),
+        ("checksum", format!("\"{:016x}\"", live.checksum())),
         ("link", format!("\"{}\"", user.link())),
         ("desyncs", "0".to_string()),
-        ("samples", show.gauges(0).taken().to_string()),
+        ("samples", live.gauges(0).taken().to_string()),
     ] {
         assert_eq!(value(&report, key), expected, "{key}");
     }
@@ -54,7 +54,7 @@ fn everything_that_can_be_used_is_in_the_report_with_its_place() {
         "Seed",
         "New seed",
         "Bad Wi-Fi",
-        "Line of player 4",
+        "Connection of player 4",
         "Latency",
         "Rate",
         "Pause",
@@ -67,7 +67,7 @@ fn everything_that_can_be_used_is_in_the_report_with_its_place() {
         "Screen of player 4",
         "Ghost",
         "Rollback depth",
-        "Make the state of player 1 differ",
+        "Tamper with the state of player 1",
         "Replays",
     ] {
         let label = format!("{{\"label\":\"{name}\"");

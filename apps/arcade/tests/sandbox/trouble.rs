@@ -1,7 +1,7 @@
 //! States that differ, and recordings.
 
 use egui_kittest::kittest::Queryable;
-use samestep_arcade::surroundings::File;
+use samestep_arcade::platform::File;
 
 use crate::User;
 
@@ -9,9 +9,9 @@ use crate::User;
 fn a_state_that_differs_is_found_told_of_and_can_be_looked_at() {
     let mut user = User::opens("model=lockstep&net=lan");
     user.waits(60);
-    user.clicks("Make the state of player 2 differ");
+    user.clicks("Tamper with the state of player 2");
     user.waits(300);
-    assert!(!user.show().desyncs().is_empty());
+    assert!(!user.live_match().desyncs().is_empty());
     let banner = user.banner();
     assert!(banner.starts_with("Player 2's state differs"), "{banner}");
     assert!(banner.contains("with the others"), "{banner}");
@@ -25,7 +25,7 @@ fn a_recording_is_saved_as_a_file() {
     let mut user = User::opens("game=skirmish&net=lan&seed=6");
     user.waits(60);
     user.clicks("Save recording");
-    let saved = user.around.saved.borrow();
+    let saved = user.platform.saved.borrow();
     assert_eq!(saved.len(), 1);
     assert_eq!(saved[0].name, "skirmish-6.replay");
     assert!(saved[0].bytes.len() > 100);
@@ -41,9 +41,9 @@ fn a_recording_opens_as_a_replay() {
     let report = user.harness.state().report();
     assert!(report.contains("\"tab\":\"Replays\""));
     user.clicks("Sandbox");
-    let steps = user.show().steps();
+    let steps = user.live_match().steps();
     user.waits(10);
-    assert!(user.show().steps() > steps);
+    assert!(user.live_match().steps() > steps);
 }
 
 #[test]
@@ -54,7 +54,7 @@ fn a_file_that_is_no_recording_is_refused_and_nothing_is_lost() {
         name: "holiday.jpg".into(),
         bytes: b"nothing of ours".to_vec(),
     };
-    *user.around.opened.borrow_mut() = Some(Ok(file));
+    *user.platform.opened.borrow_mut() = Some(Ok(file));
     user.waits(5);
     assert!(
         user.harness
@@ -63,13 +63,13 @@ fn a_file_that_is_no_recording_is_refused_and_nothing_is_lost() {
     );
     user.clicks("Sandbox");
     user.waits(5);
-    assert!(user.show().steps() > 30);
+    assert!(user.live_match().steps() > 30);
 }
 
 #[test]
 fn a_file_that_cannot_be_read_is_told_of() {
     let mut user = User::opens("net=lan");
-    *user.around.opened.borrow_mut() = Some(Err("it is on fire".into()));
+    *user.platform.opened.borrow_mut() = Some(Err("it is on fire".into()));
     user.waits(5);
     assert_eq!(user.banner(), "it is on fire");
 }

@@ -9,9 +9,9 @@ use samestep_sim::{NodeId, Testbed, Topology, is_in_sync};
 use samestep_sync::{Live, PlayerId, Switch, Tick};
 
 use super::rewind::Log;
-use super::room::Counted;
+use super::room::Counters;
 use super::{Driver, Player, SERVER, Sandbox};
-use crate::history::Moment;
+use crate::history::StepRecord;
 use crate::{Gauges, History, Playable, Scenario, Server};
 
 /// How long coming together may take.
@@ -41,11 +41,11 @@ impl<G: Playable> Sandbox<G> {
         let new_player = |player: usize| Player {
             driver: Driver::Bot,
             bot: G::bot(&setup, PlayerId(player as u16)),
-            hands: G::Input::default(),
+            manual_input: G::Input::default(),
             gauges: Gauges::default(),
-            counted: Counted::default(),
+            counted: Counters::default(),
         };
-        let now = Moment::new(&game, players, scenario.model);
+        let now = StepRecord::new(&game, players, scenario.model);
         let mut sandbox = Sandbox {
             scenario: scenario.clone(),
             testbed: Testbed::new(scenario.seed),
@@ -60,7 +60,7 @@ impl<G: Playable> Sandbox<G> {
             log: Log::new(scenario),
         };
         sandbox.assemble(&game)?;
-        sandbox.look();
+        sandbox.observe();
         for player in 0..players {
             sandbox.players[player].counted = sandbox.count(player);
         }
@@ -127,7 +127,7 @@ impl<G: Playable> Sandbox<G> {
     }
 
     /// Somebody who was lost joins again, as somebody new would.
-    pub(super) fn come_back(&mut self, node: NodeId) {
+    pub(super) fn rejoin(&mut self, node: NodeId) {
         if node != SERVER {
             let game = self.now.truth.clone();
             self.start_program(node, game);

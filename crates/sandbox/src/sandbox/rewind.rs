@@ -1,24 +1,24 @@
-//! What was done to a match from outside, so that it can be had again.
+//! The log of what was changed from outside, so that a match can be repeated.
 
 use super::{Driver, Sandbox, SandboxError};
 use crate::{Conditions, ModelKind, Playable, Scenario};
 
-/// Something that was done from outside.
+/// A change from outside.
 #[derive(Clone, Debug)]
 pub(super) enum Action<I> {
-    Line(usize, Box<Conditions>),
+    Conditions(usize, Box<Conditions>),
     Model(ModelKind),
     Driver(usize, Driver),
-    Hands(usize, I),
+    Input(usize, I),
     Tamper(usize),
 }
 
-/// All that was done, with the step before which it was.
+/// All changes from outside, each with the step before which it was made.
 #[derive(Clone, Debug)]
 pub(super) struct Log<I> {
     initial: Scenario,
-    done: Vec<(u64, Action<I>)>,
-    /// How much of it has been done again.
+    actions: Vec<(u64, Action<I>)>,
+    /// The number of actions repeated so far.
     next: usize,
 }
 
@@ -26,7 +26,7 @@ impl<I: Clone> Log<I> {
     pub(super) fn new(initial: &Scenario) -> Self {
         Log {
             initial: initial.clone(),
-            done: Vec::new(),
+            actions: Vec::new(),
             next: 0,
         }
     }
@@ -35,15 +35,15 @@ impl<I: Clone> Log<I> {
         &self.initial
     }
 
-    /// Something new is done: what was to be done again from here on is not any more.
+    /// Logs a new action, which replaces those that were yet to be repeated.
     pub(super) fn note(&mut self, step: u64, action: Action<I>) {
-        self.done.truncate(self.next);
-        self.done.push((step, action));
-        self.next = self.done.len();
+        self.actions.truncate(self.next);
+        self.actions.push((step, action));
+        self.next = self.actions.len();
     }
 
     fn due(&mut self, step: u64) -> Option<Action<I>> {
-        let (at, action) = self.done.get(self.next)?;
+        let (at, action) = self.actions.get(self.next)?;
         if *at > step {
             return None;
         }
@@ -53,12 +53,12 @@ impl<I: Clone> Log<I> {
 }
 
 impl<G: Playable> Sandbox<G> {
-    /// The same match from the beginning, in which everything that was done before a step is done again by itself. Let it
-    /// [step](Sandbox::step) as far as wanted: it is then as this one was there.
-    pub fn again(&self, until: u64) -> Result<Sandbox<G>, SandboxError> {
+    /// The same match from the beginning, which repeats by itself every action before a step. After that many [steps](Sandbox::step) it is
+    /// as this one was there.
+    pub fn rerun(&self, until: u64) -> Result<Sandbox<G>, SandboxError> {
         let mut again = Sandbox::new(&self.log.initial)?;
-        let done = self.log.done.iter().filter(|(step, _)| *step < until);
-        again.log.done = done.cloned().collect();
+        let actions = self.log.actions.iter().filter(|(step, _)| *step < until);
+        again.log.actions = actions.cloned().collect();
         Ok(again)
     }
 

@@ -1,4 +1,4 @@
-//! The lines between the programs, and what is counted on them.
+//! The network between the programs, and the counters of each player.
 
 use std::time::Duration;
 
@@ -9,9 +9,9 @@ use samestep_sync::{ModelConfig, Status};
 use super::{SAMPLE, SERVER, STEP, Sandbox};
 use crate::{Gauge, ModelKind, Playable, Server};
 
-/// What was counted for a player by some time.
+/// The counters of a player at one time.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Counted {
+pub(super) struct Counters {
     round_trip: Duration,
     clock_error_ms: f64,
     downloaded: u64,
@@ -19,12 +19,12 @@ pub(super) struct Counted {
     status: Status,
 }
 
-impl Counted {
-    /// What a gauge shows, given what had been counted a sample earlier.
-    pub(super) fn since(&self, before: &Counted, gauge: Gauge) -> f32 {
+impl Counters {
+    /// The value of a gauge, given the counters one sample earlier.
+    pub(super) fn since(&self, before: &Counters, gauge: Gauge) -> f32 {
         let seconds = STEP.as_secs_f32() * SAMPLE as f32;
         let more = |now: u64, before: u64| now.saturating_sub(before) as f32;
-        let wrong = |counted: &Counted| counted.status.rollbacks.max(counted.status.corrections);
+        let wrong = |counted: &Counters| counted.status.rollbacks.max(counted.status.corrections);
         let again = more(self.status.resimulated, before.status.resimulated);
         match gauge {
             Gauge::RoundTrip => millis(self.round_trip),
@@ -60,8 +60,8 @@ fn millis(time: Duration) -> f32 {
 }
 
 impl<G: Playable> Sandbox<G> {
-    /// What has been counted for a player.
-    pub(super) fn count(&self, player: usize) -> Counted {
+    /// The counters of a player.
+    pub(super) fn count(&self, player: usize) -> Counters {
         let node = self.nodes[player];
         let game = self.at(node);
         let (here, there) = (self.testbed.local(node), self.testbed.local(SERVER));
@@ -84,7 +84,7 @@ impl<G: Playable> Sandbox<G> {
                 up + to.wire_bytes_sent(),
             )
         });
-        Counted {
+        Counters {
             round_trip: round_trip.unwrap_or_default(),
             clock_error_ms,
             downloaded,
@@ -93,7 +93,7 @@ impl<G: Playable> Sandbox<G> {
         }
     }
 
-    /// Sets every link as the players' lines are now.
+    /// Sets every link to the players' network conditions.
     pub(super) fn connect(&mut self) {
         let lines: Vec<(NodeId, Path)> = self
             .nodes

@@ -7,7 +7,7 @@ use samestep_sync::{EventStage, PlayerId};
 use super::ground::Sight;
 use super::spot;
 use crate::canvas::Canvas;
-use crate::drawn::{FADES, Happened, Scene};
+use crate::drawn::{FADES, RecentEvent, Scene};
 use crate::theme::{self, player_colour, player_name};
 
 /// Flashes shown at most: a great battle has more than anybody sees.
@@ -16,15 +16,15 @@ const MOST: usize = 250;
 /// Draws what happened lately where the viewer sees it.
 pub(super) fn paint(sight: Sight<'_>, scene: &Scene<'_, Skirmish>, canvas: &mut Canvas) {
     // What was shown as predicted is not shown again when it is sure.
-    let is_news = |happened: &&Happened<'_, SkirmishEvent>| {
-        happened.stage != EventStage::Confirmed || !happened.was_predicted
+    let is_news = |recent: &&RecentEvent<'_, SkirmishEvent>| {
+        recent.stage != EventStage::Confirmed || !recent.was_predicted
     };
-    for happened in scene.happened.iter().filter(is_news).take(MOST) {
+    for recent in scene.recent.iter().filter(is_news).take(MOST) {
         let flash = Flash {
-            age: (happened.ago / FADES).clamp(0.0, 1.0),
-            is_cancelled: happened.stage == EventStage::Cancelled,
+            age: (recent.ago / FADES).clamp(0.0, 1.0),
+            is_cancelled: recent.stage == EventStage::Cancelled,
         };
-        match *happened.event {
+        match *recent.event {
             SkirmishEvent::Killed {
                 place,
                 player,

@@ -3,10 +3,10 @@
 use eframe::egui::{Align2, Color32, Pos2, Rect, pos2, vec2};
 use samestep_catalog::skirmish::{Order, SideId, Skirmish, Squad};
 
-use super::grip::{Act, Grip, MARK, Make, Mark, NOTE};
-use super::hands::Circle;
+use super::keyboard::Circle;
 use super::map::panel;
 use super::spot;
+use super::view_state::{Act, MARK, Make, Mark, NOTE, ViewState};
 use crate::canvas::Canvas;
 use crate::theme;
 
@@ -16,9 +16,14 @@ const GATHER: Color32 = Color32::from_rgb(0xff, 0xd3, 0x55);
 const CIRCLE: Color32 = Color32::from_rgb(0xff, 0xff, 0xe0);
 
 /// Draws where a side's squads are sent, as its state says.
-pub(super) fn paint_orders(game: &Skirmish, side: SideId, grip: &Grip, canvas: &mut Canvas) {
+pub(super) fn paint_orders(
+    game: &Skirmish,
+    side: SideId,
+    view_state: &ViewState,
+    canvas: &mut Canvas,
+) {
     for (at, squad) in game.squads(side).iter().enumerate() {
-        let is_chosen = grip.squad == Some(at as u8);
+        let is_chosen = view_state.squad == Some(at as u8);
         if !squad.is_empty() && (squad.at != squad.place || is_chosen && at > 0) {
             paint_order(at, squad, is_chosen, canvas);
         }
@@ -62,16 +67,16 @@ fn dashes(from: Pos2, to: Pos2, colour: Color32, canvas: &mut Canvas) {
 }
 
 /// Draws what hands are doing, at once, whatever the network does.
-pub(super) fn paint_hands(grip: &Grip, canvas: &mut Canvas) {
-    if let Some((from, to)) = grip.drag {
+pub(super) fn paint_hands(view_state: &ViewState, canvas: &mut Canvas) {
+    if let Some((from, to)) = view_state.drag {
         let Circle { centre, radius } = Circle::across(from, to);
         canvas.disc(centre, radius, CIRCLE.gamma_multiply(0.06));
         canvas.ring(centre, radius, 1.5, CIRCLE.gamma_multiply(0.9));
     }
-    for mark in &grip.marks {
+    for mark in &view_state.marks {
         paint_mark(mark, canvas);
     }
-    if let Some(place) = grip.crosshair {
+    if let Some(place) = view_state.crosshair {
         let point = 1.0 / canvas.scale();
         for way in [vec2(1.0, 0.0), vec2(0.0, 1.0)] {
             for side in [-1.0, 1.0] {
@@ -94,10 +99,15 @@ fn paint_mark(mark: &Mark, canvas: &mut Canvas) {
 }
 
 /// Draws what can be made, if digits choose that, and words to the player.
-pub(super) fn paint_menu(game: &Skirmish, side: SideId, grip: &Grip, canvas: &mut Canvas) {
+pub(super) fn paint_menu(
+    game: &Skirmish,
+    side: SideId,
+    view_state: &ViewState,
+    canvas: &mut Canvas,
+) {
     let screen = canvas.screen();
     let mut bottom = screen.bottom() - 8.0;
-    if grip.is_making {
+    if view_state.is_making {
         let gold = game.sides().get(side.index()).map_or(0, |side| side.gold);
         let width = ((screen.width() - 16.0) / 6.0).min(92.0);
         let left = screen.center().x - width * 3.0;
@@ -108,7 +118,7 @@ pub(super) fn paint_menu(game: &Skirmish, side: SideId, grip: &Grip, canvas: &mu
         }
         bottom -= 46.0;
     }
-    if let Some(note) = &grip.note {
+    if let Some(note) = &view_state.note {
         let strength = (f32::from(note.left) / f32::from(NOTE) * 3.0).min(1.0);
         let at = pos2(screen.center().x, bottom);
         let colour = theme::WARNING.gamma_multiply(strength);

@@ -7,9 +7,9 @@ use eframe::egui::{self, Rect, Vec2, pos2};
 use samestep_catalog::skirmish::{Skirmish, SkirmishConfig, SkirmishEvent};
 use samestep_sync::PlayerId;
 
-use super::grip::Grip;
+use super::view_state::ViewState;
 use crate::canvas::Canvas;
-use crate::drawn::{Drawn, Happened, Scene};
+use crate::drawn::{Drawn, RecentEvent, Scene};
 
 const ME: PlayerId = PlayerId(0);
 
@@ -22,21 +22,21 @@ fn paint(
     game: &Skirmish,
     truth: &Skirmish,
     viewer: Option<PlayerId>,
-    grip: &Grip,
-    happened: &[Happened<'_, SkirmishEvent>],
+    view_state: &ViewState,
+    recent: &[RecentEvent<'_, SkirmishEvent>],
     size: Vec2,
 ) -> usize {
     let ctx = egui::Context::default();
     let mut triangles = 0;
     let mut output = ctx.run_ui(egui::RawInput::default(), |ui| {
         let rect = Rect::from_min_size(pos2(30.0, 10.0), size);
-        let frame = game.frame(viewer, grip, size);
+        let frame = game.frame(viewer, view_state, size);
         let mut canvas = Canvas::new(ui.painter(), rect, frame);
         let scene = Scene {
             viewer,
             drawn: game,
-            grip,
-            happened,
+            view_state,
+            recent,
             seconds: 7.3,
         };
         game.paint(&scene, &mut canvas);

@@ -5,7 +5,7 @@ use samestep_catalog::skirmish::{ONE, SideId, Skirmish, Unit, UnitKind, Work};
 use samestep_sync::EntityId;
 
 use super::ground::Sight;
-use super::hands::Circle;
+use super::keyboard::Circle;
 use super::spot;
 use crate::canvas::{Canvas, mix};
 use crate::theme;

@@ -8,7 +8,7 @@ use samestep_catalog::sublockus::{Ability, Character, ItemKind, Sublockus, Sublo
 use crate::canvas::{Canvas, mix};
 use crate::drawn::Scene;
 
-use super::happenings::{STRIKES, latest};
+use super::events::{STRIKES, latest};
 use super::memory::Memory;
 use super::shapes::{bar, coin, ellipse, light};
 use super::{colour_of, icon, is_seen, spot, standing};
@@ -86,11 +86,11 @@ impl<'a> Figure<'a> {
         let player = character.player;
         let body = &character.body;
         let hit = latest(
-            scene.happened,
+            scene.recent,
             |event| matches!(event, SublockusEvent::Hit { victim, .. } if *victim == player),
         );
         let strike = latest(
-            scene.happened,
+            scene.recent,
             |event| matches!(event, SublockusEvent::Cast { player: by, ability: Ability::Strike, .. } if *by == player),
         );
         let stretch = match landing {

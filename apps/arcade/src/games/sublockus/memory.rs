@@ -10,7 +10,7 @@ use super::spot;
 
 /// What a screen of Sublockus remembers.
 #[derive(Default)]
-pub struct Grip {
+pub struct ViewState {
     pub(super) memory: RefCell<Memory>,
     /// Where the viewer was seen last.
     last: Cell<Option<Pos2>>,
@@ -20,7 +20,7 @@ pub struct Grip {
     pub(super) cast_at: [Option<u32>; Ability::ALL.len()],
 }
 
-impl Grip {
+impl ViewState {
     /// What a player looks at. Who died looks on for a while, then to where it will enter.
     pub(super) fn eye(&self, game: &Sublockus, player: PlayerId) -> Option<Pos2> {
         const TURNS: f32 = 45.0;

@@ -4,10 +4,10 @@ use eframe::egui::{Vec2, vec2};
 use samestep_catalog::sublockus::{Ability, Act, Angle, Character, Controls, POCKETS, Sublockus};
 use samestep_sync::PlayerId;
 
-use crate::drawn::Hands;
+use crate::drawn::HumanInput;
 
 use super::belt::ORDER;
-use super::memory::Grip;
+use super::memory::ViewState;
 use super::{is_seen, spot};
 
 /// What the hands can do.
@@ -30,46 +30,46 @@ pub(super) const KEYS: &[(&str, &str)] = &[
 pub(super) fn controls(
     game: &Sublockus,
     player: PlayerId,
-    grip: &mut Grip,
-    hands: &Hands,
+    view_state: &mut ViewState,
+    human: &HumanInput,
 ) -> Controls {
     let mut controls = Controls {
-        left: hands.left,
-        right: hands.right,
-        jump: hands.up,
-        down: hands.down,
+        left: human.left,
+        right: human.right,
+        jump: human.up,
+        down: human.down,
         ..Controls::default()
     };
     let Some(own) = game.character_of(player) else {
         return controls;
     };
-    controls.aim = angle(aim(game, own, grip, hands));
-    controls.act = act(game, own, hands);
+    controls.aim = angle(aim(game, own, view_state, human));
+    controls.act = act(game, own, human);
     if controls.act == Act::None {
-        controls.cast = cast(game, own, grip, hands);
+        controls.cast = cast(game, own, view_state, human);
     }
     controls
 }
 
 /// From the character to the pointer. Without one, at whoever is in front of it; else to where it goes or last went.
-fn aim(game: &Sublockus, own: &Character, grip: &mut Grip, hands: &Hands) -> Vec2 {
+fn aim(game: &Sublockus, own: &Character, view_state: &mut ViewState, human: &HumanInput) -> Vec2 {
     let here = spot(own.place());
-    if let Some(pointer) = hands.pointer {
+    if let Some(pointer) = human.pointer {
         let way = pointer.place - here;
         if way != Vec2::ZERO {
-            grip.facing = Some(way.normalized());
+            view_state.facing = Some(way.normalized());
             return way;
         }
     }
     let along = |more: bool, less: bool| f32::from(u8::from(more)) - f32::from(u8::from(less));
     let keys = vec2(
-        along(hands.right, hands.left),
-        along(hands.down, hands.up) * 0.8,
+        along(human.right, human.left),
+        along(human.down, human.up) * 0.8,
     );
     if keys != Vec2::ZERO {
-        grip.facing = Some(keys.normalized());
+        view_state.facing = Some(keys.normalized());
     }
-    let facing = grip
+    let facing = view_state
         .facing
         .unwrap_or(Vec2::angled(own.aim.radians() as f32));
     foe(game, own, facing).unwrap_or(facing)
@@ -97,14 +97,14 @@ fn angle(way: Vec2) -> Angle {
 }
 
 /// What is done with the hands: once for every press.
-fn act(game: &Sublockus, own: &Character, hands: &Hands) -> Act {
-    if let Some(digit) = hands.digit
+fn act(game: &Sublockus, own: &Character, human: &HumanInput) -> Act {
+    if let Some(digit) = human.digit
         && (1..=POCKETS as u8).contains(&digit)
         && usize::from(digit) <= own.kit.pockets.len()
     {
         return Act::Use(digit - 1);
     }
-    if !hands.actions[3].pressed {
+    if !human.actions[3].pressed {
         return Act::None;
     }
     let fireballs = game.projectiles().iter();
@@ -116,13 +116,18 @@ fn act(game: &Sublockus, own: &Character, hands: &Hands) -> Act {
 }
 
 /// What is cast: what was pressed first, else what is held, as often as it is possible.
-fn cast(game: &Sublockus, own: &Character, grip: &mut Grip, hands: &Hands) -> Option<Ability> {
+fn cast(
+    game: &Sublockus,
+    own: &Character,
+    view_state: &mut ViewState,
+    human: &HumanInput,
+) -> Option<Ability> {
     let clock = game.clock();
-    let keys = || ORDER.into_iter().zip(hands.actions);
+    let keys = || ORDER.into_iter().zip(human.actions);
     let pressed = keys().filter(|(_, key)| key.pressed);
     let held = keys().filter(|(ability, key)| {
         // What was just cast may not be seen yet: a slow line does not make it more.
-        let before = grip.cast_at[*ability as usize];
+        let before = view_state.cast_at[*ability as usize];
         let is_over = before.is_none_or(|before| {
             clock < before || clock >= before.saturating_add(ability.stats().cooldown)
         });
@@ -130,6 +135,6 @@ fn cast(game: &Sublockus, own: &Character, grip: &mut Grip, hands: &Hands) -> Op
     });
     let mut wanted = pressed.chain(held).map(|(ability, _)| ability);
     let ability = wanted.find(|ability| own.can_cast(*ability, clock))?;
-    grip.cast_at[ability as usize] = Some(clock);
+    view_state.cast_at[ability as usize] = Some(clock);
     Some(ability)
 }

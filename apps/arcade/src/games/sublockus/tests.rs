@@ -7,12 +7,12 @@ use samestep_catalog::sublockus::{
 };
 use samestep_sync::{EntityId, EventStage, Live, PlayerId, Tick, TickInputs, TimedEvent, World};
 
-use super::memory::Grip;
+use super::memory::ViewState;
 use super::{extent, spot};
 use crate::canvas::Canvas;
-use crate::drawn::{Drawn, Happened, Scene};
+use crate::drawn::{Drawn, RecentEvent, Scene};
 
-mod hands;
+mod keyboard;
 
 const PLAYERS: u16 = 4;
 
@@ -60,19 +60,19 @@ fn paint(
     game: &Sublockus,
     viewer: Option<PlayerId>,
     size: Vec2,
-    grip: &Grip,
-    happened: &[Happened<'_, SublockusEvent>],
+    view_state: &ViewState,
+    recent: &[RecentEvent<'_, SublockusEvent>],
 ) -> usize {
     let ctx = egui::Context::default();
     let mut triangles = 0;
     let mut output = ctx.run_ui(egui::RawInput::default(), |ui| {
-        let frame = game.frame(viewer, grip, size);
+        let frame = game.frame(viewer, view_state, size);
         let mut canvas = Canvas::new(ui.painter(), rect(size), frame);
         let scene = Scene {
             viewer,
             drawn: game,
-            grip,
-            happened,
+            view_state,
+            recent,
             seconds: game.clock() as f32 / 60.0,
         };
         game.paint(&scene, &mut canvas);
@@ -98,7 +98,7 @@ fn every_arena_is_drawn_for_everyone_and_takes_few_triangles() {
     for builtin in Builtin::ALL {
         let mut lately: Vec<(u32, EventStage, SublockusEvent)> = Vec::new();
         let mut most = 0;
-        let grips: Vec<Grip> = viewers().map(|_| Grip::default()).collect();
+        let view_states: Vec<ViewState> = viewers().map(|_| ViewState::default()).collect();
         let game = play(builtin, 20, |game, told| {
             let clock = game.clock();
             lately.retain(|(then, ..)| clock - then < 48);
@@ -106,23 +106,23 @@ fn every_arena_is_drawn_for_everyone_and_takes_few_triangles() {
             if !clock.is_multiple_of(40) {
                 return;
             }
-            let happened: Vec<_> = lately
+            let recent: Vec<_> = lately
                 .iter()
                 .rev()
-                .map(|(then, stage, event)| Happened {
+                .map(|(then, stage, event)| RecentEvent {
                     ago: (clock - then) as f32 / 60.0,
                     stage: *stage,
                     was_predicted: false,
                     event,
                 })
                 .collect();
-            for (viewer, grip) in viewers().zip(&grips) {
-                most = most.max(paint(game, viewer, SCREENS[0], grip, &happened));
+            for (viewer, view_state) in viewers().zip(&view_states) {
+                most = most.max(paint(game, viewer, SCREENS[0], view_state, &recent));
             }
         });
-        for (viewer, grip) in viewers().zip(&grips) {
+        for (viewer, view_state) in viewers().zip(&view_states) {
             for size in SCREENS {
-                let takes = paint(&game, viewer, size, grip, &[]);
+                let takes = paint(&game, viewer, size, view_state, &[]);
                 let most = MOST_TRIANGLES[usize::from(size.x > 640.0)];
                 assert!(takes <= most, "{builtin:?}, {size}: {takes}");
             }
@@ -201,17 +201,17 @@ fn everything_that_can_happen_is_drawn_at_every_age() {
         EventStage::Cancelled,
     ] {
         for tenth in 0..=8 {
-            let happened: Vec<_> = events
+            let recent: Vec<_> = events
                 .iter()
-                .map(|event| Happened {
+                .map(|event| RecentEvent {
                     ago: tenth as f32 / 10.0,
                     stage,
                     was_predicted: stage == EventStage::Cancelled,
                     event,
                 })
                 .collect();
-            let grip = Grip::default();
-            paint(&game, Some(player), SCREENS[2], &grip, &happened);
+            let view_state = ViewState::default();
+            paint(&game, Some(player), SCREENS[2], &view_state, &recent);
         }
     }
 }
@@ -219,12 +219,14 @@ fn everything_that_can_happen_is_drawn_at_every_age() {
 #[test]
 fn the_frame_stays_in_the_arena_and_shows_the_viewer() {
     for builtin in Builtin::ALL {
-        let grip = Grip::default();
+        let view_state = ViewState::default();
         play(builtin, 8, |game, _| {
             let player = PlayerId(0);
             let character = game.character_of(player).unwrap();
             for size in &SCREENS[..4] {
-                let seen = game.frame(Some(player), &grip, *size).seen(rect(*size));
+                let seen = game
+                    .frame(Some(player), &view_state, *size)
+                    .seen(rect(*size));
                 let all = Rect::from_min_size(Pos2::ZERO, extent(game));
                 for (seen, all) in [
                     (seen.x_range(), all.x_range()),
@@ -246,23 +248,23 @@ fn the_frame_stays_in_the_arena_and_shows_the_viewer() {
 #[test]
 fn small_screens_show_part_of_the_arena_and_large_ones_all() {
     let game = play(Builtin::Courtyard, 1, |_, _| {});
-    let frame = |size| game.frame(Some(PlayerId(1)), &Grip::default(), size);
+    let frame = |size| game.frame(Some(PlayerId(1)), &ViewState::default(), size);
     assert_eq!(frame(vec2(1280.0, 720.0)).size, extent(&game));
     let small = frame(vec2(480.0, 250.0)).size;
     assert!((20.0..=28.0).contains(&small.x), "{small}");
-    let nobody = game.frame(None, &Grip::default(), vec2(480.0, 250.0));
+    let nobody = game.frame(None, &ViewState::default(), vec2(480.0, 250.0));
     assert_eq!(nobody.size, extent(&game));
 }
 
 #[test]
 fn who_died_looks_on_and_then_to_where_it_will_enter() {
-    let grip = Grip::default();
+    let view_state = ViewState::default();
     let player = PlayerId(0);
     let size = vec2(480.0, 250.0);
     let mut before: Option<Pos2> = None;
     let mut deaths = 0;
     play(Builtin::Cellar, 40, |game, _| {
-        let centre = game.frame(Some(player), &grip, size).centre;
+        let centre = game.frame(Some(player), &view_state, size).centre;
         let waits = !game.character_of(player).unwrap().is_in(game.clock());
         if let Some(before) = before.filter(|_| waits) {
             deaths += 1;

@@ -4,11 +4,11 @@ use eframe::egui::{Vec2, vec2};
 use samestep_catalog::skirmish::{Bot, Skirmish, SkirmishConfig, SkirmishEvent};
 use samestep_sync::{EntityId, Live, PlayerId, Replicate, Tick, TickInputs, TimedEvent, World};
 
-use super::super::grip::Grip;
 use super::super::units::Detail;
+use super::super::view_state::ViewState;
 use super::super::{map_of, spot};
 use super::{ME, game, paint};
-use crate::drawn::{Drawn, FADES, Happened};
+use crate::drawn::{Drawn, FADES, RecentEvent};
 
 const SCREENS: [Vec2; 5] = [
     vec2(470.0, 300.0),
@@ -44,12 +44,12 @@ fn frames_stay_on_the_map_at_any_size() {
     let game = game();
     for screen in SCREENS {
         for viewer in [None, Some(ME), Some(PlayerId(9))] {
-            let frame = game.frame(viewer, &Grip::default(), screen);
+            let frame = game.frame(viewer, &ViewState::default(), screen);
             assert!(map_of(&game).contains(frame.centre), "{frame:?}");
             assert!(frame.size.min_elem() >= 1.0, "{frame:?}");
         }
         // Who looks on sees all of it.
-        let all = game.frame(None, &Grip::default(), screen);
+        let all = game.frame(None, &ViewState::default(), screen);
         assert_eq!(all.size, map_of(&game).size());
     }
 }
@@ -67,13 +67,13 @@ fn a_battle_is_drawn_at_any_time_and_size() {
         if now % 120 != 0 {
             return;
         }
-        let happened = lately.iter().rev().map(|(then, told)| Happened {
+        let recent = lately.iter().rev().map(|(then, told)| RecentEvent {
             ago: (now - then) as f32 / 60.0,
             stage: told.stage,
             was_predicted: false,
             event: &told.event,
         });
-        let happened: Vec<_> = happened.collect();
+        let recent: Vec<_> = recent.collect();
         for (at, size) in SCREENS.into_iter().enumerate() {
             let viewer = [
                 Some(ME),
@@ -82,7 +82,7 @@ fn a_battle_is_drawn_at_any_time_and_size() {
                 Some(PlayerId(9)),
                 Some(ME),
             ][at];
-            paint(game, &begin, viewer, &Grip::default(), &happened, size);
+            paint(game, &begin, viewer, &ViewState::default(), &recent, size);
         }
     });
 }
@@ -98,12 +98,12 @@ fn four_thousand_units_on_four_screens_take_few_triangles() {
     // Wherever one looks from; and everything at once.
     let mut all = 0;
     for player in (0..4).map(PlayerId) {
-        let grip = Grip::default();
+        let view_state = ViewState::default();
         all += paint(
             &battle,
             &battle,
             Some(player),
-            &grip,
+            &view_state,
             &[],
             vec2(470.0, 300.0),
         );
@@ -113,7 +113,7 @@ fn four_thousand_units_on_four_screens_take_few_triangles() {
         &battle,
         &battle,
         None,
-        &Grip::default(),
+        &ViewState::default(),
         &[],
         vec2(1900.0, 1000.0),
     );
@@ -123,7 +123,7 @@ fn four_thousand_units_on_four_screens_take_few_triangles() {
         &battle,
         &begin,
         None,
-        &Grip::default(),
+        &ViewState::default(),
         &[],
         vec2(500.0, 500.0),
     );
@@ -147,7 +147,7 @@ fn a_ghost_is_drawn_only_where_it_differs() {
             &game,
             truth,
             Some(ME),
-            &Grip::default(),
+            &ViewState::default(),
             &[],
             vec2(640.0, 360.0),
         )

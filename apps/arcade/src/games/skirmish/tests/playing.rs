@@ -6,10 +6,10 @@ use samestep_catalog::skirmish::{
 };
 use samestep_sync::{Events, Inputs, PlayerId, Simulation, Tick};
 
-use super::super::grip::Grip;
+use super::super::view_state::ViewState;
 use super::super::{map_of, spot};
 use super::{ME, game, paint};
-use crate::drawn::{Button, Drawn, Hands, Pointer};
+use crate::drawn::{Button, Drawn, HumanInput, Pointer};
 
 /// Lets one command be carried out.
 fn obey(game: &mut Skirmish, command: Command) {
@@ -25,33 +25,33 @@ fn obey(game: &mut Skirmish, command: Command) {
 /// A screen with hands.
 struct Player<'a> {
     game: &'a Skirmish,
-    grip: Grip,
+    view_state: ViewState,
 }
 
 impl Player<'_> {
     fn new(game: &Skirmish) -> Player<'_> {
         Player {
             game,
-            grip: Grip::default(),
+            view_state: ViewState::default(),
         }
     }
 
-    fn hands(&mut self, mut hands: Hands) -> Command {
+    fn human_input(&mut self, mut human: HumanInput) -> Command {
         let screen = Rect::from_min_size(Pos2::ZERO, vec2(640.0, 360.0));
-        let frame = self.game.frame(Some(ME), &self.grip, screen.size());
-        hands.seen = Some(frame.seen(screen));
-        self.game.hands(ME, &mut self.grip, &hands)
+        let frame = self.game.frame(Some(ME), &self.view_state, screen.size());
+        human.seen = Some(frame.seen(screen));
+        self.game.human_input(ME, &mut self.view_state, &human)
     }
 
     fn mouse(&mut self, place: Pos2, primary: Button, secondary: Button) -> Command {
-        self.hands(Hands {
+        self.human_input(HumanInput {
             pointer: Some(Pointer {
                 place,
                 primary,
                 secondary,
                 scroll: 0.0,
             }),
-            ..Hands::default()
+            ..HumanInput::default()
         })
     }
 
@@ -66,16 +66,16 @@ impl Player<'_> {
     }
 
     fn digit(&mut self, digit: u8) -> Command {
-        self.hands(Hands {
+        self.human_input(HumanInput {
             digit: Some(digit),
-            ..Hands::default()
+            ..HumanInput::default()
         })
     }
 
     fn act(&mut self, which: usize) -> Command {
-        let mut hands = Hands::default();
-        hands.actions[which] = DOWN;
-        self.hands(hands)
+        let mut human = HumanInput::default();
+        human.actions[which] = DOWN;
+        self.human_input(human)
     }
 }
 
@@ -121,7 +121,7 @@ fn a_circle_around_some_makes_them_a_squad_and_around_all_chooses_theirs() {
     let mut player = Player::new(&game);
     // All six are squad 1 already.
     let all = player.drag(middle - vec2(6.0, 6.0), middle + vec2(6.0, 6.0));
-    assert_eq!((all, player.grip.squad), (Command::None, Some(1)));
+    assert_eq!((all, player.view_state.squad), (Command::None, Some(1)));
     let unit = game.units().as_slice().iter();
     let mut one = unit.filter(|unit| unit.side == SideId(0) && unit.kind == UnitKind::Spear);
     let one = spot(one.next_back().unwrap().place);
@@ -129,7 +129,10 @@ fn a_circle_around_some_makes_them_a_squad_and_around_all_chooses_theirs() {
     let Command::Select { squad, kinds, .. } = some else {
         panic!("{some:?}");
     };
-    assert_eq!((squad, kinds, player.grip.squad), (2, 0b1110, Some(2)));
+    assert_eq!(
+        (squad, kinds, player.view_state.squad),
+        (2, 0b1110, Some(2))
+    );
     // Until that is known, the squad is not given away again.
     let again = player.drag(one - vec2(1.0, 0.0), one + vec2(1.0, 0.0));
     assert!(
@@ -149,7 +152,7 @@ fn a_click_chooses_the_squad_of_a_unit() {
     let mut player = Player::new(&game);
     player.mouse(place, DOWN, UP);
     player.mouse(place, RELEASED, UP);
-    assert_eq!(player.grip.squad, Some(0));
+    assert_eq!(player.view_state.squad, Some(0));
 }
 
 #[test]
@@ -214,7 +217,7 @@ fn units_are_trained_one_more_with_each_press() {
     // Digits choose squads again.
     player.act(2);
     assert_eq!(player.digit(3), Command::None);
-    assert_eq!(player.grip.squad, Some(2));
+    assert_eq!(player.view_state.squad, Some(2));
     obey(&mut game, train(UnitKind::Spear, 2));
     assert_eq!(game.buildings()[1].queue, 2);
 }
@@ -227,7 +230,13 @@ fn what_cannot_be_built_is_said() {
     };
     let game = Skirmish::new(&config).unwrap();
     let mut player = Player::new(&game);
-    let words = |player: &Player<'_>| player.grip.note.as_ref().map(|note| note.words.clone());
+    let words = |player: &Player<'_>| {
+        player
+            .view_state
+            .note
+            .as_ref()
+            .map(|note| note.words.clone())
+    };
     let home = hall(&game);
     player.act(2);
     player.mouse(home, UP, UP);
@@ -240,7 +249,7 @@ fn what_cannot_be_built_is_said() {
     assert!(words(&player).unwrap().starts_with("Build within 24"));
     let free = (0..16).map(|turn| home + Vec2::angled(turn as f32 / 2.5) * 20.0);
     let builds = free.filter(|place| {
-        player.grip.is_making = true;
+        player.view_state.is_making = true;
         player.mouse(*place, UP, UP);
         let command = player.digit(5);
         let mut after = game.clone();
@@ -258,7 +267,7 @@ fn hands_without_a_mouse_act_in_the_middle_of_the_screen() {
     let game = game();
     let mut player = Player::new(&game);
     let seen = game
-        .frame(Some(ME), &player.grip, vec2(640.0, 360.0))
+        .frame(Some(ME), &player.view_state, vec2(640.0, 360.0))
         .centre;
     let sent = player.act(1);
     let (x, y) = (seen.x.round() as u16, seen.y.round() as u16);
@@ -276,33 +285,36 @@ fn conquer(player: &mut Player<'_>, tick: u64) -> Command {
     let map = map_of(game);
     match (tick % 120, goal.next()) {
         (0, _) if tick < 9000 => {
-            player.grip.is_making = true;
+            player.view_state.is_making = true;
             player.digit(2)
         }
         (20, _) if tick < 2000 => {
-            player.grip.is_making = true;
+            player.view_state.is_making = true;
             player.digit(1)
         }
         (40, Some(_)) if tick > 4000 => {
-            player.grip.is_making = false;
+            player.view_state.is_making = false;
             // As large a circle as there is, around the home.
             let home = spot(game.sides()[0].home);
             let from = map.clamp(home - vec2(40.0, 40.0));
             player.drag(from, home + vec2(40.0, 40.0))
         }
         (60, Some(building)) if tick > 4000 => player.order(spot(building.place)),
-        _ => player.hands(Hands::default()),
+        _ => player.human_input(HumanInput::default()),
     }
 }
 
 #[test]
 fn a_whole_game_can_be_won_by_hand() {
-    let (mut game, mut grip) = (game(), Grip::default());
+    let (mut game, mut view_state) = (game(), ViewState::default());
     let players = [ME, PlayerId(1)];
     for tick in 0..30_000 {
-        let mut player = Player { game: &game, grip };
+        let mut player = Player {
+            game: &game,
+            view_state,
+        };
         let commands = [conquer(&mut player, tick), Command::None];
-        grip = player.grip;
+        view_state = player.view_state;
         let inputs = Inputs::new(Tick(tick), &players, &commands, &[0]);
         game.step(&inputs, &mut Events::new());
         if game.winner().is_some() {
@@ -311,6 +323,6 @@ fn a_whole_game_can_be_won_by_hand() {
     }
     assert_eq!(game.winner(), Some(ME));
     let screen = vec2(640.0, 360.0);
-    paint(&game, &game, Some(PlayerId(1)), &grip, &[], screen);
+    paint(&game, &game, Some(PlayerId(1)), &view_state, &[], screen);
     assert_eq!(game.caption(Some(PlayerId(1))), "Player 1 has won");
 }

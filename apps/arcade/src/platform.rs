@@ -12,7 +12,7 @@ pub struct File {
 }
 
 /// What the program needs of whatever it runs in: a window or a page.
-pub trait Surroundings {
+pub trait Platform {
     /// The sandbox has come to be another: the address should say so.
     fn set_link(&self, link: &str);
 
@@ -58,7 +58,7 @@ impl Window {
 }
 
 #[cfg(not(target_arch = "wasm32"))]
-impl Surroundings for Window {
+impl Platform for Window {
     fn set_link(&self, _link: &str) {}
 
     fn share_address(&self, link: &str) -> String {

@@ -2,7 +2,7 @@
 
 use eframe::egui::{Event, InputState, Key, MouseWheelUnit, PointerButton, Pos2, Rect};
 
-use crate::drawn::{Button, Hands, Pointer};
+use crate::drawn::{Button, HumanInput, Pointer};
 
 /// Which keys somebody plays with.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -98,7 +98,7 @@ const NOTCH: f32 = 50.0;
 /// What keyboard and mouse do. What was pressed is known until a step has [taken](Keyboard::taken) it, however short it was.
 #[derive(Default)]
 pub struct Keyboard {
-    sides: [Side; 2],
+    layouts: [KeyStates; 2],
     digit: Option<u8>,
     at: Option<Pos2>,
     mouse: [Button; 2],
@@ -106,25 +106,25 @@ pub struct Keyboard {
 }
 
 #[derive(Default)]
-struct Side {
+struct KeyStates {
     /// Left, right, up, down.
-    ways: [Button; 4],
+    directions: [Button; 4],
     actions: [Button; 4],
 }
 
-impl Side {
+impl KeyStates {
     fn button(&mut self, what: Use) -> &mut Button {
         match what {
-            Use::Left => &mut self.ways[0],
-            Use::Right => &mut self.ways[1],
-            Use::Up => &mut self.ways[2],
-            Use::Down => &mut self.ways[3],
+            Use::Left => &mut self.directions[0],
+            Use::Right => &mut self.directions[1],
+            Use::Up => &mut self.directions[2],
+            Use::Down => &mut self.directions[3],
             Use::Action(at) => &mut self.actions[at],
         }
     }
 
     fn buttons(&mut self) -> impl Iterator<Item = &mut Button> {
-        self.ways.iter_mut().chain(&mut self.actions)
+        self.directions.iter_mut().chain(&mut self.actions)
     }
 }
 
@@ -178,7 +178,7 @@ impl Keyboard {
 
     fn on_key(&mut self, key: Key, counts: bool, pressed: bool) {
         for (_, layout, what) in KEYS.into_iter().filter(|(other, ..)| *other == key) {
-            let button = self.sides[layout as usize].button(what);
+            let button = self.layouts[layout as usize].button(what);
             match (counts, pressed) {
                 (true, _) => press(button),
                 (false, false) => release(button),
@@ -193,32 +193,32 @@ impl Keyboard {
 
     /// Nobody holds anything any more.
     fn let_go(&mut self) {
-        let keys = self.sides.iter_mut().flat_map(Side::buttons);
+        let keys = self.layouts.iter_mut().flat_map(KeyStates::buttons);
         keys.chain(&mut self.mouse).for_each(release);
     }
 
     /// What the hands on these keys do whose screen is at `rect`.
-    pub fn hands(&self, layout: Layout, rect: Rect) -> Hands {
-        let side = &self.sides[layout as usize];
-        let [left, right, up, down] = side.ways.map(|way| way.held || way.pressed);
-        let mut hands = Hands {
+    pub fn human_input(&self, layout: Layout, rect: Rect) -> HumanInput {
+        let keys = &self.layouts[layout as usize];
+        let [left, right, up, down] = keys.directions.map(|button| button.held || button.pressed);
+        let mut human = HumanInput {
             left,
             right,
             up,
             down,
-            actions: side.actions,
-            ..Hands::default()
+            actions: keys.actions,
+            ..HumanInput::default()
         };
         if layout == Layout::One {
-            hands.digit = self.digit;
-            hands.pointer = self.pointer(rect);
-            for (action, button) in hands.actions.iter_mut().zip(self.mouse) {
+            human.digit = self.digit;
+            human.pointer = self.pointer(rect);
+            for (action, button) in human.actions.iter_mut().zip(self.mouse) {
                 action.held |= button.held;
                 action.pressed |= button.pressed;
                 action.released |= button.released;
             }
         }
-        hands
+        human
     }
 
     /// The mouse, while it is over the screen or was pressed there.
@@ -237,7 +237,7 @@ impl Keyboard {
 
     /// A step has taken notice of it all.
     pub fn taken(&mut self) {
-        let keys = self.sides.iter_mut().flat_map(Side::buttons);
+        let keys = self.layouts.iter_mut().flat_map(KeyStates::buttons);
         for button in keys.chain(&mut self.mouse) {
             (button.pressed, button.released) = (false, false);
         }
@@ -282,11 +282,14 @@ mod tests {
         keyboard.on(&key(Key::W, false), false, false);
         keyboard.on(&key(Key::E, true), false, false);
         keyboard.on(&key(Key::E, false), false, false);
-        let hands = keyboard.hands(Layout::One, screen());
-        assert!(hands.up && hands.actions[2].pressed && hands.actions[2].released);
-        assert!(!hands.actions[2].held);
+        let human = keyboard.human_input(Layout::One, screen());
+        assert!(human.up && human.actions[2].pressed && human.actions[2].released);
+        assert!(!human.actions[2].held);
         keyboard.taken();
-        assert_eq!(keyboard.hands(Layout::One, screen()), Hands::default());
+        assert_eq!(
+            keyboard.human_input(Layout::One, screen()),
+            HumanInput::default()
+        );
     }
 
     #[test]
@@ -302,17 +305,17 @@ mod tests {
         let mut keyboard = Keyboard::default();
         keyboard.on(&key(Key::ArrowLeft, true), false, false);
         keyboard.taken();
-        assert!(keyboard.hands(Layout::Two, screen()).left);
-        assert!(!keyboard.hands(Layout::One, screen()).left);
+        assert!(keyboard.human_input(Layout::Two, screen()).left);
+        assert!(!keyboard.human_input(Layout::One, screen()).left);
         keyboard.on(&Event::WindowFocused(false), false, false);
-        assert!(!keyboard.hands(Layout::Two, screen()).left);
+        assert!(!keyboard.human_input(Layout::Two, screen()).left);
     }
 
     #[test]
     fn letters_that_are_typed_move_nobody() {
         let mut keyboard = Keyboard::default();
         keyboard.on(&key(Key::A, true), true, false);
-        assert!(!keyboard.hands(Layout::One, screen()).left);
+        assert!(!keyboard.human_input(Layout::One, screen()).left);
     }
 
     #[test]
@@ -328,14 +331,14 @@ mod tests {
             ..Keyboard::default()
         };
         keyboard.on(&press(true), false, false);
-        assert_eq!(keyboard.hands(Layout::One, screen()).pointer, None);
+        assert_eq!(keyboard.human_input(Layout::One, screen()).pointer, None);
         keyboard.on(&press(true), false, true);
-        let hands = keyboard.hands(Layout::One, screen());
-        assert!(hands.actions[0].pressed);
+        let human = keyboard.human_input(Layout::One, screen());
+        assert!(human.actions[0].pressed);
         assert_eq!(
-            hands.pointer.map(|pointer| pointer.place),
+            human.pointer.map(|pointer| pointer.place),
             Some(pos2(100.0, 20.0))
         );
-        assert_eq!(keyboard.hands(Layout::Two, screen()).pointer, None);
+        assert_eq!(keyboard.human_input(Layout::Two, screen()).pointer, None);
     }
 }

@@ -5,7 +5,7 @@ use samestep_catalog::sublockus::{Ability, Sublockus, SublockusEvent};
 use samestep_sync::EventStage;
 
 use crate::canvas::{Canvas, mix};
-use crate::drawn::{FADES, Happened, Scene};
+use crate::drawn::{FADES, RecentEvent, Scene};
 
 use super::effects::{
     banner, burst, dust, entered, fade, halo, lightning, number, part, shatter, slash, sparks,
@@ -24,25 +24,25 @@ const HURT: Color32 = Color32::from_rgb(255, 122, 104);
 const HEAL: Color32 = Color32::from_rgb(132, 236, 140);
 const TAKEN_BACK: Color32 = Color32::from_rgb(255, 92, 160);
 
-type Events<'a> = [Happened<'a, SublockusEvent>];
+type Events<'a> = [RecentEvent<'a, SublockusEvent>];
 
 /// Something to be shown: how long ago it was, and how clearly.
-struct Shown<'a> {
+struct ShownEvent<'a> {
     ago: f32,
     clear: f32,
     event: &'a SublockusEvent,
 }
 
 /// Everything to be shown once, however often it was told of.
-fn shown<'a>(happened: &'a Events<'a>) -> impl Iterator<Item = Shown<'a>> {
-    happened.iter().enumerate().filter_map(|(at, told)| {
-        let is_same = |other: &&Happened<'_, SublockusEvent>| other.event == told.event;
+fn shown<'a>(recent: &'a Events<'a>) -> impl Iterator<Item = ShownEvent<'a>> {
+    recent.iter().enumerate().filter_map(|(at, told)| {
+        let is_same = |other: &&RecentEvent<'_, SublockusEvent>| other.event == told.event;
         let clear = match told.stage {
             EventStage::Cancelled => return None,
             EventStage::Confirmed if told.was_predicted => return None,
             EventStage::Confirmed => 1.0,
             EventStage::Predicted => {
-                let later = happened[..at].iter().rfind(is_same);
+                let later = recent[..at].iter().rfind(is_same);
                 match later.map(|told| told.stage) {
                     Some(EventStage::Cancelled) => return None,
                     Some(EventStage::Confirmed) => 1.0,
@@ -50,7 +50,7 @@ fn shown<'a>(happened: &'a Events<'a>) -> impl Iterator<Item = Shown<'a>> {
                 }
             }
         };
-        Some(Shown {
+        Some(ShownEvent {
             ago: told.ago,
             clear,
             event: told.event,
@@ -59,18 +59,15 @@ fn shown<'a>(happened: &'a Events<'a>) -> impl Iterator<Item = Shown<'a>> {
 }
 
 /// How long ago something happened last, as far as is known.
-pub(super) fn latest(
-    happened: &Events<'_>,
-    is_it: impl Fn(&SublockusEvent) -> bool,
-) -> Option<f32> {
-    let times = shown(happened).filter(|shown| is_it(shown.event));
+pub(super) fn latest(recent: &Events<'_>, is_it: impl Fn(&SublockusEvent) -> bool) -> Option<f32> {
+    let times = shown(recent).filter(|shown| is_it(shown.event));
     times.map(|shown| shown.ago).reduce(f32::min)
 }
 
 /// What is behind the characters.
 pub(super) fn paint_below(scene: &Scene<'_, Sublockus>, canvas: &mut Canvas) {
-    for shown in shown(scene.happened) {
-        let Shown { ago, clear, event } = shown;
+    for shown in shown(scene.recent) {
+        let ShownEvent { ago, clear, event } = shown;
         match *event {
             SublockusEvent::Entered { player, place } => {
                 entered(
@@ -100,10 +97,10 @@ pub(super) fn paint_below(scene: &Scene<'_, Sublockus>, canvas: &mut Canvas) {
 
 /// What is in front of them.
 pub(super) fn paint_above(game: &Sublockus, scene: &Scene<'_, Sublockus>, canvas: &mut Canvas) {
-    for shown in shown(scene.happened) {
+    for shown in shown(scene.recent) {
         paint_event(game, &shown, canvas);
     }
-    for told in scene.happened {
+    for told in scene.recent {
         if told.stage == EventStage::Cancelled
             && let Some((_, place)) = told.event.place()
         {
@@ -115,8 +112,8 @@ pub(super) fn paint_above(game: &Sublockus, scene: &Scene<'_, Sublockus>, canvas
     }
 }
 
-fn paint_event(game: &Sublockus, shown: &Shown<'_>, canvas: &mut Canvas) {
-    let Shown { ago, clear, event } = *shown;
+fn paint_event(game: &Sublockus, shown: &ShownEvent<'_>, canvas: &mut Canvas) {
+    let ShownEvent { ago, clear, event } = *shown;
     match *event {
         SublockusEvent::Cast {
             player,
@@ -193,8 +190,12 @@ mod tests {
 
     use super::*;
 
-    fn told(stage: EventStage, ago: f32, event: &SublockusEvent) -> Happened<'_, SublockusEvent> {
-        Happened {
+    fn told(
+        stage: EventStage,
+        ago: f32,
+        event: &SublockusEvent,
+    ) -> RecentEvent<'_, SublockusEvent> {
+        RecentEvent {
             ago,
             stage,
             was_predicted: stage != EventStage::Predicted,
@@ -207,14 +208,14 @@ mod tests {
         let event = SublockusEvent::Joined {
             player: PlayerId(1),
         };
-        let happened = [
+        let recent = [
             told(EventStage::Confirmed, 0.1, &event),
             told(EventStage::Predicted, 0.2, &event),
         ];
-        let all: Vec<_> = shown(&happened).map(|s| (s.ago, s.clear)).collect();
+        let all: Vec<_> = shown(&recent).map(|s| (s.ago, s.clear)).collect();
         assert_eq!(all, [(0.2, 1.0)]);
-        assert_eq!(latest(&happened, |_| true), Some(0.2));
-        assert_eq!(latest(&happened, |_| false), None);
+        assert_eq!(latest(&recent, |_| true), Some(0.2));
+        assert_eq!(latest(&recent, |_| false), None);
     }
 
     #[test]

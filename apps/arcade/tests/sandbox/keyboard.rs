@@ -18,10 +18,10 @@ fn played(layout: &str, key: Option<Key>) -> u64 {
         user.waits(1);
     }
     user.harness.get_by_label("Play").click_accesskit();
-    while user.show().steps() < until {
+    while user.live_match().steps() < until {
         user.waits(1);
     }
-    user.show().checksum()
+    user.live_match().checksum()
 }
 
 #[test]
@@ -44,16 +44,16 @@ fn a_key_that_is_pressed_while_time_is_slow_is_not_lost() {
         user.clicks("Pause");
         user.clicks_a(Role::ComboBox, "Who plays player 1");
         user.clicks("WASD + mouse");
-        while user.show().steps() < 60 {
+        while user.live_match().steps() < 60 {
             user.presses(Key::Period);
         }
         if press {
             user.presses(Key::W);
         }
-        while user.show().steps() < 75 {
+        while user.live_match().steps() < 75 {
             user.presses(Key::Period);
         }
-        user.show().checksum()
+        user.live_match().checksum()
     };
     assert_ne!(jump(true), jump(false));
 }
@@ -65,9 +65,9 @@ fn only_one_player_has_the_same_keys() {
         user.clicks_a(Role::ComboBox, &format!("Who plays player {player}"));
         user.clicks("WASD + mouse");
     }
-    let driver = |player| user.show().driver(player);
+    let driver = |player| user.live_match().driver(player);
     assert_eq!(driver(0), samestep_sandbox::Driver::Bot);
-    assert_eq!(driver(1), samestep_sandbox::Driver::Hands);
+    assert_eq!(driver(1), samestep_sandbox::Driver::Human);
 }
 
 #[test]

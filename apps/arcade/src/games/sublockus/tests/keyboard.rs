@@ -5,8 +5,8 @@ use samestep_catalog::sublockus::{Ability, Act, Angle, Builtin, Controls};
 use samestep_sync::{Live, PlayerId};
 
 use super::{PLAYERS, play, quiet, step};
-use crate::drawn::{Button, Drawn, Hands, Pointer};
-use crate::games::sublockus::memory::Grip;
+use crate::drawn::{Button, Drawn, HumanInput, Pointer};
+use crate::games::sublockus::memory::ViewState;
 use crate::games::sublockus::spot;
 
 fn press() -> Button {
@@ -26,18 +26,18 @@ fn hold() -> Button {
 
 #[test]
 fn keys_run_and_jump() {
-    let hands = Hands {
+    let human = HumanInput {
         left: true,
         up: true,
         down: true,
-        ..Hands::default()
+        ..HumanInput::default()
     };
-    let controls = quiet().hands(PlayerId(0), &mut Grip::default(), &hands);
+    let controls = quiet().human_input(PlayerId(0), &mut ViewState::default(), &human);
     assert!(controls.left && !controls.right && controls.jump && controls.down);
     assert!(controls.cast.is_none() && controls.act == Act::None);
     assert!(controls.aim.is_left());
     // Who has no character does no harm.
-    quiet().hands(PlayerId(30), &mut Grip::default(), &hands);
+    quiet().human_input(PlayerId(30), &mut ViewState::default(), &human);
 }
 
 #[test]
@@ -50,16 +50,16 @@ fn one_aims_at_the_pointer() {
         (vec2(-9.0, 0.0), Angle::LEFT),
         (vec2(0.0, 1.0), Angle::DOWN),
     ] {
-        let hands = Hands {
+        let human = HumanInput {
             pointer: Some(Pointer {
                 place: own + way,
                 primary: Button::default(),
                 secondary: Button::default(),
                 scroll: 0.0,
             }),
-            ..Hands::default()
+            ..HumanInput::default()
         };
-        let controls = game.hands(PlayerId(0), &mut Grip::default(), &hands);
+        let controls = game.human_input(PlayerId(0), &mut ViewState::default(), &human);
         let off = controls.aim.0.wrapping_sub(angle.0) as i16;
         assert!(off.abs() < 20, "{way}: {:?}", controls.aim);
     }
@@ -68,25 +68,35 @@ fn one_aims_at_the_pointer() {
 #[test]
 fn without_a_pointer_one_aims_where_one_goes_and_goes_on_doing_so() {
     let game = quiet();
-    let mut grip = Grip::default();
-    let left = Hands {
+    let mut view_state = ViewState::default();
+    let left = HumanInput {
         left: true,
-        ..Hands::default()
+        ..HumanInput::default()
     };
-    assert!(game.hands(PlayerId(0), &mut grip, &left).aim.is_left());
-    let nothing = Hands::default();
-    assert!(game.hands(PlayerId(0), &mut grip, &nothing).aim.is_left());
+    assert!(
+        game.human_input(PlayerId(0), &mut view_state, &left)
+            .aim
+            .is_left()
+    );
+    let nothing = HumanInput::default();
+    assert!(
+        game.human_input(PlayerId(0), &mut view_state, &nothing)
+            .aim
+            .is_left()
+    );
 }
 
 #[test]
 fn what_is_held_is_cast_again_when_it_is_possible_and_not_before() {
     let mut game = Live::new(quiet());
-    let mut grip = Grip::default();
+    let mut view_state = ViewState::default();
     let mut casts = Vec::new();
     for tick in 0..100 {
-        let mut hands = Hands::default();
-        hands.actions[0] = if tick == 0 { press() } else { hold() };
-        let controls = game.state().hands(PlayerId(0), &mut grip, &hands);
+        let mut human = HumanInput::default();
+        human.actions[0] = if tick == 0 { press() } else { hold() };
+        let controls = game
+            .state()
+            .human_input(PlayerId(0), &mut view_state, &human);
         if controls.cast.is_some() {
             casts.push(tick);
         }
@@ -103,13 +113,16 @@ fn what_is_held_is_cast_again_when_it_is_possible_and_not_before() {
 #[test]
 fn a_state_that_does_not_show_it_yet_is_not_told_again() {
     let game = quiet();
-    let mut grip = Grip::default();
-    let mut hands = Hands::default();
-    hands.actions[2] = press();
-    let cast = game.hands(PlayerId(0), &mut grip, &hands).cast;
+    let mut view_state = ViewState::default();
+    let mut human = HumanInput::default();
+    human.actions[2] = press();
+    let cast = game.human_input(PlayerId(0), &mut view_state, &human).cast;
     assert_eq!(cast, Some(Ability::Bolt));
-    hands.actions[2] = hold();
-    assert_eq!(game.hands(PlayerId(0), &mut grip, &hands).cast, None);
+    human.actions[2] = hold();
+    assert_eq!(
+        game.human_input(PlayerId(0), &mut view_state, &human).cast,
+        None
+    );
 }
 
 #[test]
@@ -120,9 +133,9 @@ fn every_action_has_its_ability() {
         (2, Ability::Bolt),
         (3, Ability::Mend),
     ] {
-        let mut hands = Hands::default();
-        hands.actions[action] = press();
-        let controls = quiet().hands(PlayerId(0), &mut Grip::default(), &hands);
+        let mut human = HumanInput::default();
+        human.actions[action] = press();
+        let controls = quiet().human_input(PlayerId(0), &mut ViewState::default(), &human);
         assert_eq!(controls.cast, Some(ability));
     }
 }
@@ -137,11 +150,11 @@ fn the_fourth_action_lets_a_fireball_burst() {
     };
     step(&mut game, controls);
     let id = game.state().projectiles().ids()[0];
-    let mut hands = Hands::default();
-    hands.actions[3] = press();
+    let mut human = HumanInput::default();
+    human.actions[3] = press();
     let controls = game
         .state()
-        .hands(PlayerId(0), &mut Grip::default(), &hands);
+        .human_input(PlayerId(0), &mut ViewState::default(), &human);
     assert_eq!((controls.act, controls.cast), (Act::Detonate(id), None));
     step(&mut game, controls);
     assert!(game.state().projectiles().is_empty());
@@ -154,11 +167,13 @@ fn digits_use_what_is_in_a_pocket() {
         for player in (0..PLAYERS).map(PlayerId) {
             let pockets = game.character_of(player).unwrap().kit.pockets.len();
             for digit in 0..=9 {
-                let hands = Hands {
+                let human = HumanInput {
                     digit: Some(digit),
-                    ..Hands::default()
+                    ..HumanInput::default()
                 };
-                let act = game.hands(player, &mut Grip::default(), &hands).act;
+                let act = game
+                    .human_input(player, &mut ViewState::default(), &human)
+                    .act;
                 let is_there = digit > 0 && usize::from(digit) <= pockets;
                 let wanted = if is_there {
                     Act::Use(digit - 1)

@@ -6,9 +6,9 @@ use samestep_catalog::skirmish::{
 };
 use samestep_sync::PlayerId;
 
-use super::grip::{Act, DOUBLE, Grip, Make, unit_name};
+use super::view_state::{Act, DOUBLE, Make, ViewState, unit_name};
 use super::{map_of, spot};
-use crate::drawn::{Button, Hands};
+use crate::drawn::{Button, HumanInput};
 
 /// What hands can do.
 pub(super) const KEYS: &[(&str, &str)] = &[
@@ -62,38 +62,47 @@ impl Circle {
 }
 
 /// What a player does who sees this.
-pub(super) fn act(game: &Skirmish, player: PlayerId, grip: &mut Grip, hands: &Hands) -> Command {
-    grip.camera.follow(hands, map_of(game));
-    grip.age();
+pub(super) fn act(
+    game: &Skirmish,
+    player: PlayerId,
+    view_state: &mut ViewState,
+    human: &HumanInput,
+) -> Command {
+    view_state.camera.follow(human, map_of(game));
+    view_state.age();
     let Some(side) = game.side_of(player) else {
         return Command::None;
     };
     let is_over = game.winner().is_some() || game.sides()[side.index()].is_defeated;
-    if let Some(place) = place_of_hands(grip, hands).filter(|_| !is_over) {
-        grip.squad.get_or_insert(1);
-        let mut player = Player { game, side, grip };
-        player.select(place, button(hands, 0));
-        player.order(place, button(hands, 1));
-        player.make(place, hands);
-        player.choose(hands);
+    if let Some(place) = cursor(view_state, human).filter(|_| !is_over) {
+        view_state.squad.get_or_insert(1);
+        let mut player = Player {
+            game,
+            side,
+            view_state,
+        };
+        player.select(place, button(human, 0));
+        player.order(place, button(human, 1));
+        player.make(place, human);
+        player.choose(human);
     }
-    grip.queue.pop_front().unwrap_or_default()
+    view_state.queue.pop_front().unwrap_or_default()
 }
 
 /// Where hands act: at the mouse, where it was last, or in the middle of the screen if there is none.
-fn place_of_hands(grip: &mut Grip, hands: &Hands) -> Option<Pos2> {
-    if let Some(pointer) = &hands.pointer {
-        grip.pointed = Some(pointer.place);
+fn cursor(view_state: &mut ViewState, human: &HumanInput) -> Option<Pos2> {
+    if let Some(pointer) = &human.pointer {
+        view_state.pointed = Some(pointer.place);
     }
-    let middle = hands.seen.map(|seen| seen.center());
-    grip.crosshair = middle.filter(|_| grip.pointed.is_none());
-    grip.pointed.or(middle)
+    let middle = human.seen.map(|seen| seen.center());
+    view_state.crosshair = middle.filter(|_| view_state.pointed.is_none());
+    view_state.pointed.or(middle)
 }
 
 /// One of the first two things to act with, on the keyboard or the mouse.
-fn button(hands: &Hands, which: usize) -> Button {
-    let key = hands.actions[which];
-    let Some(pointer) = &hands.pointer else {
+fn button(human: &HumanInput, which: usize) -> Button {
+    let key = human.actions[which];
+    let Some(pointer) = &human.pointer else {
         return key;
     };
     let mouse = [pointer.primary, pointer.secondary][which];
@@ -113,20 +122,20 @@ fn whole(place: Pos2) -> (u16, u16) {
 struct Player<'a> {
     game: &'a Skirmish,
     side: SideId,
-    grip: &'a mut Grip,
+    view_state: &'a mut ViewState,
 }
 
 impl Player<'_> {
     fn say(&mut self, command: Command) {
-        self.grip.queue.push_back(command);
+        self.view_state.queue.push_back(command);
     }
 
     /// A circle is drawn around units, or one is clicked on.
     fn select(&mut self, place: Pos2, button: Button) {
         if button.pressed {
-            self.grip.drag = Some((place, place));
+            self.view_state.drag = Some((place, place));
         }
-        let Some((from, to)) = &mut self.grip.drag else {
+        let Some((from, to)) = &mut self.view_state.drag else {
             return;
         };
         *to = place;
@@ -134,7 +143,7 @@ impl Player<'_> {
         if button.held && !button.released {
             return;
         }
-        self.grip.drag = None;
+        self.view_state.drag = None;
         match is_click {
             true => self.choose_at(place),
             false => self.gather_in(Circle::across(from, place)),
@@ -149,7 +158,7 @@ impl Player<'_> {
             |unit: &samestep_catalog::skirmish::Unit| (spot(unit.place) - place).length_sq();
         let nearest = own.min_by(|one, other| distance(one).total_cmp(&distance(other)));
         if let Some(unit) = nearest.filter(|unit| distance(unit) < NEAR * NEAR) {
-            self.grip.squad = Some(unit.squad);
+            self.view_state.squad = Some(unit.squad);
         }
     }
 
@@ -175,14 +184,15 @@ impl Player<'_> {
             squad.is_some_and(|squad| squad.len() == group.count)
         };
         if !group.is_mixed && is_whole(first) {
-            self.grip.squad = Some(first);
+            self.view_state.squad = Some(first);
             return;
         }
         let squad = self.free_squad();
         let (x, y) = whole(circle.centre);
-        self.grip.take(squad);
-        self.grip.squad = Some(squad);
-        self.grip.mark(Act::Select(circle.radius), circle.centre);
+        self.view_state.take(squad);
+        self.view_state.squad = Some(squad);
+        self.view_state
+            .mark(Act::Select(circle.radius), circle.centre);
         self.say(Command::Select {
             squad,
             kinds,
@@ -194,21 +204,29 @@ impl Player<'_> {
 
     /// The first squad without units, but not those that new ones join; or the one that is chosen.
     fn free_squad(&self) -> u8 {
-        let squads = self.game.squads(self.side).iter().zip(&self.grip.taken);
+        let squads = self
+            .game
+            .squads(self.side)
+            .iter()
+            .zip(&self.view_state.taken);
         let mut free = squads.enumerate().skip(2);
         let free = free.find(|(_, (squad, taken))| squad.is_empty() && **taken == 0);
-        let chosen = self.grip.squad.filter(|squad| *squad > 0).unwrap_or(1);
+        let chosen = self
+            .view_state
+            .squad
+            .filter(|squad| *squad > 0)
+            .unwrap_or(1);
         free.map_or(chosen, |(at, _)| at as u8)
     }
 
     /// The chosen squad is sent somewhere.
     fn order(&mut self, place: Pos2, button: Button) {
-        let Some(squad) = self.grip.squad.filter(|_| button.pressed) else {
+        let Some(squad) = self.view_state.squad.filter(|_| button.pressed) else {
             return;
         };
         if let Some(building) = self.own_building_at(place) {
-            self.grip.mark(Act::Make, place);
-            self.grip
+            self.view_state.mark(Act::Make, place);
+            self.view_state
                 .say(format!("Those trained there join squad {}.", squad + 1));
             return self.say(Command::Rally { building, squad });
         }
@@ -217,15 +235,15 @@ impl Player<'_> {
             mines.any(|mine| mine.gold > 0 && (spot(mine.place) - place).length_sq() < NEAR * NEAR);
         let workers = self.game.squads(self.side).get(usize::from(squad));
         let has_workers = workers.is_some_and(|squad| squad.size[UnitKind::Worker as usize] > 0);
-        let last = self.grip.last_order.take();
+        let last = self.view_state.last_order.take();
         let is_double = last.is_some_and(|(last, _)| (place - last).length() < NEAR);
         let (order, act) = match (is_mine && has_workers, is_double) {
             (true, _) => (Order::Gather, Act::Gather),
             (false, true) => (Order::Move, Act::Move),
             (false, false) => (Order::Attack, Act::Attack),
         };
-        self.grip.last_order = (!is_double).then_some((place, DOUBLE));
-        self.grip.mark(act, place);
+        self.view_state.last_order = (!is_double).then_some((place, DOUBLE));
+        self.view_state.mark(act, place);
         let (x, y) = whole(place);
         self.say(Command::Order { squad, order, x, y });
     }
@@ -241,17 +259,17 @@ impl Player<'_> {
     }
 
     /// Something is trained or built.
-    fn make(&mut self, place: Pos2, hands: &Hands) {
-        if hands.actions[2].pressed {
-            self.grip.is_making = !self.grip.is_making;
+    fn make(&mut self, place: Pos2, human: &HumanInput) {
+        if human.actions[2].pressed {
+            self.view_state.is_making = !self.view_state.is_making;
         }
-        let chosen = hands.digit.filter(|_| self.grip.is_making);
+        let chosen = human.digit.filter(|_| self.view_state.is_making);
         let chosen = chosen.and_then(|digit| Make::ALL.get(usize::from(digit).checked_sub(1)?));
-        let again = self.grip.made.filter(|_| hands.actions[3].pressed);
+        let again = self.view_state.made.filter(|_| human.actions[3].pressed);
         let Some(make) = chosen.copied().or(again) else {
             return;
         };
-        self.grip.made = Some(make);
+        self.view_state.made = Some(make);
         match make {
             Make::Unit(kind) => self.train(place, kind),
             Make::Building(kind) => self.build(place, kind),
@@ -267,7 +285,7 @@ impl Player<'_> {
                 continue;
             }
             let id = BuildingId(at as u16);
-            let asked = self.grip.asked.filter(|asked| asked.building == id);
+            let asked = self.view_state.asked.filter(|asked| asked.building == id);
             let (training, queue) = match asked {
                 Some(asked) => (asked.kind, asked.count.max(1)),
                 None => (building.training, building.queue),
@@ -291,15 +309,15 @@ impl Player<'_> {
                 "hall"
             };
             return self
-                .grip
+                .view_state
                 .say(format!("A {} is trained in a {place}.", unit_name(kind)));
         };
-        self.grip.ask(building, kind, count);
+        self.view_state.ask(building, kind, count);
         if let Some(at) = self.game.buildings().get(building.index()) {
-            self.grip.mark(Act::Make, spot(at.place));
+            self.view_state.mark(Act::Make, spot(at.place));
         }
         if self.gold() < kind.stats().cost {
-            self.grip
+            self.view_state
                 .say(format!("The {} waits for gold.", unit_name(kind)));
         }
         self.say(Command::Train {
@@ -330,12 +348,12 @@ impl Player<'_> {
             (_, false, _) => "Build within 24 units of a building of yours.".to_string(),
             (_, _, true) => "Too near to another building.".to_string(),
             (true, true, false) => {
-                self.grip.is_making = false;
-                self.grip.mark(Act::Make, place);
+                self.view_state.is_making = false;
+                self.view_state.mark(Act::Make, place);
                 return self.say(Command::Build { kind, x, y });
             }
         };
-        self.grip.say(refusal);
+        self.view_state.say(refusal);
     }
 
     fn gold(&self) -> u32 {
@@ -343,14 +361,14 @@ impl Player<'_> {
     }
 
     /// A digit chooses a squad.
-    fn choose(&mut self, hands: &Hands) {
-        let digit = hands.digit.filter(|_| !self.grip.is_making);
+    fn choose(&mut self, human: &HumanInput) {
+        let digit = human.digit.filter(|_| !self.view_state.is_making);
         let Some(squad) = digit.filter(|digit| (1..=8).contains(digit)) else {
             return;
         };
         let squad = squad - 1;
-        self.grip.squad = Some(squad);
-        let last = self.grip.last_digit.replace((squad, DOUBLE));
+        self.view_state.squad = Some(squad);
+        let last = self.view_state.last_digit.replace((squad, DOUBLE));
         if last.is_some_and(|(last, _)| last == squad) {
             let units = self.game.units().as_slice().iter();
             let of = units.filter(|unit| unit.side == self.side && unit.squad == squad);
@@ -358,7 +376,9 @@ impl Player<'_> {
                 (count + 1.0, sum + spot(unit.place).to_vec2())
             });
             if count > 0.0 {
-                self.grip.camera.look_at((sum / count).to_pos2(), hands);
+                self.view_state
+                    .camera
+                    .look_at((sum / count).to_pos2(), human);
             }
         }
     }

@@ -18,7 +18,7 @@ const UNDER_WAY: u16 = 90;
 
 /// What a screen remembers.
 #[derive(Default)]
-pub struct Grip {
+pub struct ViewState {
     pub(super) camera: Camera,
     /// The squad that orders go to, once hands have touched the screen.
     pub(super) squad: Option<u8>,
@@ -133,7 +133,7 @@ pub(super) struct Note {
     pub(super) left: u16,
 }
 
-impl Grip {
+impl ViewState {
     /// A step passes.
     pub(super) fn age(&mut self) {
         for mark in &mut self.marks {

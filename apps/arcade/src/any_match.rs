@@ -1,4 +1,4 @@
-//! A match of any game, as the screens and panels see it.
+//! A match of any game behind one trait, for screens and panels that do not know its type.
 
 use eframe::egui::{Painter, Rect};
 use samestep_sandbox::{
@@ -7,55 +7,55 @@ use samestep_sandbox::{
 use samestep_sync::{EventStage, PlayerId, Replay, Status, Tick};
 
 use crate::canvas::{Canvas, Frame};
-use crate::drawn::{Drawn, FADES, Hands, Happened, Scene};
-use crate::replays::{self, Played};
+use crate::drawn::{Drawn, FADES, HumanInput, RecentEvent, Scene};
+use crate::replays::{self, RecordedMatch};
 
-/// A game that can be chosen. One line in [`GAMES`](crate::registry::GAMES) makes it appear everywhere.
+/// A game that can be chosen: what the arcade knows about it without its type.
 #[derive(Clone, Copy)]
-pub struct Entry {
-    /// What it is called in links.
+pub struct GameEntry {
+    /// The name in links.
     pub name: &'static str,
-    /// What it is called on the screen.
+    /// The name on the screen.
     pub title: &'static str,
-    /// What it is, in a few words.
+    /// A few words about what kind of game it is.
     pub about: &'static str,
-    /// How large it can be.
+    /// The sizes it can have.
     pub sizes: Option<Sizes>,
-    /// What hands can do.
+    /// What the keys do.
     pub keys: &'static [(&'static str, &'static str)],
     /// Whether it can be played under a model.
     pub supports: fn(ModelKind) -> bool,
     /// Begins a match.
-    pub open: fn(&Scenario) -> Result<Box<dyn Show>, SandboxError>,
-    /// Plays a recorded match; in words if it cannot be.
-    pub replay: fn(Replay) -> Result<Box<dyn Played>, String>,
+    pub open: fn(&Scenario) -> Result<Box<dyn AnyMatch>, SandboxError>,
+    /// Plays a recorded match; the error is a sentence.
+    pub replay: fn(Replay) -> Result<Box<dyn RecordedMatch>, String>,
 }
 
-impl Entry {
-    /// That of a game.
-    pub const fn of<G: Drawn>() -> Entry {
-        Entry {
+impl GameEntry {
+    /// The entry of a game.
+    pub const fn of<G: Drawn>() -> GameEntry {
+        GameEntry {
             name: G::NAME,
             title: G::TITLE,
             about: G::ABOUT,
             sizes: G::SIZES,
             keys: G::KEYS,
             supports: G::supports,
-            open: |scenario| Ok(Box::new(Shown::<G>::new(Sandbox::new(scenario)?))),
+            open: |scenario| Ok(Box::new(LiveMatch::<G>::new(Sandbox::new(scenario)?))),
             replay: replays::play::<G>,
         }
     }
 }
 
-/// A match, whichever game it is of. Times are in steps of a sixtieth of a second since it began.
-pub trait Show {
+/// A match of any game. Times are in steps of a sixtieth of a second since it began.
+pub trait AnyMatch {
     /// The scenario as it is now.
     fn scenario(&self) -> &Scenario;
-    /// Lets a sixtieth of a second pass.
+    /// Advances by a sixtieth of a second.
     fn step(&mut self);
-    /// Steps so far.
+    /// The number of steps so far.
     fn steps(&self) -> u64;
-    /// The first and the last step that can be looked at.
+    /// The first and the last step of the history.
     fn kept(&self) -> (u64, u64);
     /// The model that runs, at a step.
     fn model(&self, step: u64) -> ModelKind;
@@ -63,55 +63,55 @@ pub trait Show {
     fn next_model(&self) -> Option<ModelKind>;
     /// Changes the model; false if that is not possible.
     fn set_model(&mut self, kind: ModelKind) -> bool;
-    /// Changes a player's line.
+    /// Changes a player's network conditions.
     fn set_conditions(&mut self, player: usize, conditions: Conditions);
-    /// Who acts for a player.
+    /// Who provides the inputs of a player.
     fn driver(&self, player: usize) -> Driver;
-    /// Changes who does.
+    /// Changes who provides the inputs of a player.
     fn set_driver(&mut self, player: usize, driver: Driver);
-    /// What a player's hands do in the next step; the pointer's place is on the screen, which is drawn at `rect`.
-    fn give(&mut self, player: usize, hands: &Hands, rect: Rect);
-    /// Makes a player's state differ.
+    /// Sets the input of a player for the next step; the pointer's place is on the screen, which is drawn at `rect`.
+    fn give(&mut self, player: usize, human: &HumanInput, rect: Rect);
+    /// Changes a player's own copy of the state, to provoke a desync.
     fn tamper(&mut self, player: usize);
-    /// What is plotted of a player.
+    /// The measured values of a player.
     fn gauges(&self, player: usize) -> &Gauges;
-    /// How a player's model gets on.
+    /// The status of a player's model.
     fn status(&self, player: usize) -> Status;
-    /// The tick a player's program had come to at a step, and the server's.
+    /// The tick of a player's program at a step, and the server's.
     fn ticks(&self, step: u64, player: usize) -> (Tick, Tick);
-    /// Whether a player's program stood still at a step.
+    /// Whether a player's program was stalled at a step.
     fn is_waiting(&self, step: u64, player: usize) -> bool;
-    /// How a player stands, at a step, by what it sees.
+    /// A line about a player's score at a step, as that player sees it.
     fn caption(&self, step: u64, player: usize) -> String;
-    /// Check value of the server's state.
+    /// Checksum of the server's state.
     fn checksum(&self) -> u64;
     /// What the server has recorded, as a file.
     fn recording(&self) -> Vec<u8>;
-    /// States that turned out to differ.
+    /// The desyncs found so far.
     fn desyncs(&self) -> &[Desync];
-    /// Draws a player's screen as it was at a step, with the truth over it if wanted.
+    /// Draws a player's screen as it was at a step, with the ghost of the server's state if wanted.
     fn paint(&self, step: u64, player: usize, ghost: bool, painter: &Painter, rect: Rect);
-    /// The same match from the beginning, which does again by itself what was done before a step.
-    fn again(&self, until: u64) -> Result<Box<dyn Show>, SandboxError>;
+    /// The same match from the beginning, which repeats by itself what was changed from outside before a step.
+    fn rerun(&self, until: u64) -> Result<Box<dyn AnyMatch>, SandboxError>;
 }
 
 /// A match and its screens.
-struct Shown<G: Drawn> {
+struct LiveMatch<G: Drawn> {
     sandbox: Sandbox<G>,
-    grips: Vec<G::Grip>,
+    view_states: Vec<G::ViewState>,
 }
 
-impl<G: Drawn> Shown<G> {
+impl<G: Drawn> LiveMatch<G> {
     fn new(sandbox: Sandbox<G>) -> Self {
         let players = sandbox.scenario().players();
         Self {
             sandbox,
-            grips: (0..players).map(|_| G::Grip::default()).collect(),
+            view_states: (0..players).map(|_| G::ViewState::default()).collect(),
         }
     }
 
     /// What there was at a step.
-    fn at(&self, step: u64) -> &samestep_sandbox::Moment<G> {
+    fn at(&self, step: u64) -> &samestep_sandbox::StepRecord<G> {
         let now = self.sandbox.now();
         match step >= now.step() {
             true => now,
@@ -120,7 +120,7 @@ impl<G: Drawn> Shown<G> {
     }
 
     fn frame(&self, state: &G, player: usize, rect: Rect) -> Frame {
-        state.frame(Some(id(player)), &self.grips[player], rect.size())
+        state.frame(Some(id(player)), &self.view_states[player], rect.size())
     }
 }
 
@@ -128,7 +128,7 @@ fn id(player: usize) -> PlayerId {
     PlayerId(player as u16)
 }
 
-impl<G: Drawn> Show for Shown<G> {
+impl<G: Drawn> AnyMatch for LiveMatch<G> {
     fn scenario(&self) -> &Scenario {
         self.sandbox.scenario()
     }
@@ -170,16 +170,16 @@ impl<G: Drawn> Show for Shown<G> {
         self.sandbox.set_driver(player, driver);
     }
 
-    fn give(&mut self, player: usize, hands: &Hands, rect: Rect) {
+    fn give(&mut self, player: usize, human: &HumanInput, rect: Rect) {
         let state = self.sandbox.now().view(player);
         let frame = self.frame(state, player, rect);
-        let mut hands = hands.clone();
-        hands.seen = Some(frame.seen(rect));
-        if let Some(pointer) = &mut hands.pointer {
+        let mut human = human.clone();
+        human.seen = Some(frame.seen(rect));
+        if let Some(pointer) = &mut human.pointer {
             pointer.place = frame.to_world(rect, pointer.place);
         }
-        let input = state.hands(id(player), &mut self.grips[player], &hands);
-        self.sandbox.give(player, input);
+        let input = state.human_input(id(player), &mut self.view_states[player], &human);
+        self.sandbox.set_input(player, input);
     }
 
     fn tamper(&mut self, player: usize) {
@@ -195,8 +195,8 @@ impl<G: Drawn> Show for Shown<G> {
     }
 
     fn ticks(&self, step: u64, player: usize) -> (Tick, Tick) {
-        let moment = self.at(step);
-        (moment.tick(player), moment.truth_tick())
+        let record = self.at(step);
+        (record.tick(player), record.truth_tick())
     }
 
     fn is_waiting(&self, step: u64, player: usize) -> bool {
@@ -220,37 +220,41 @@ impl<G: Drawn> Show for Shown<G> {
     }
 
     fn paint(&self, step: u64, player: usize, ghost: bool, painter: &Painter, rect: Rect) {
-        let moment = self.at(step);
-        let state = moment.view(player);
+        let record = self.at(step);
+        let state = record.view(player);
         let mut canvas = Canvas::new(painter, rect, self.frame(state, player, rect));
-        let lately = self.sandbox.history().back_from(moment.step());
-        let lately = lately.take_while(|then| seconds(moment.step() - then.step()) <= FADES);
-        let happened = lately.flat_map(|then| {
-            let ago = seconds(moment.step() - then.step());
-            then.told(player).iter().rev().map(move |told| Happened {
-                ago,
-                stage: told.stage,
-                was_predicted: told.stage != EventStage::Predicted && told.predicted.is_some(),
-                event: &told.event,
-            })
+        let lately = self.sandbox.history().back_from(record.step());
+        let lately = lately.take_while(|then| seconds(record.step() - then.step()) <= FADES);
+        let recent = lately.flat_map(|then| {
+            let ago = seconds(record.step() - then.step());
+            then.events(player)
+                .iter()
+                .rev()
+                .map(move |occurrence| RecentEvent {
+                    ago,
+                    stage: occurrence.stage,
+                    was_predicted: occurrence.stage != EventStage::Predicted
+                        && occurrence.predicted.is_some(),
+                    event: &occurrence.event,
+                })
         });
-        let happened: Vec<_> = happened.collect();
+        let recent: Vec<_> = recent.collect();
         let scene = Scene {
             viewer: Some(id(player)),
             drawn: state,
-            grip: &self.grips[player],
-            happened: &happened,
-            seconds: seconds(moment.step()),
+            view_state: &self.view_states[player],
+            recent: &recent,
+            seconds: seconds(record.step()),
         };
         state.paint(&scene, &mut canvas);
         if ghost {
-            moment.truth().paint_ghost(&scene, &mut canvas);
+            record.truth().paint_ghost(&scene, &mut canvas);
         }
         canvas.finish();
     }
 
-    fn again(&self, until: u64) -> Result<Box<dyn Show>, SandboxError> {
-        Ok(Box::new(Shown::new(self.sandbox.again(until)?)))
+    fn rerun(&self, until: u64) -> Result<Box<dyn AnyMatch>, SandboxError> {
+        Ok(Box::new(LiveMatch::new(self.sandbox.rerun(until)?)))
     }
 }
 
