@@ -1,6 +1,6 @@
 //! Random worlds from the command line: `soak SUITE COUNT [FIRST_SEED]`, or `soak SUITE trace SEED` to see all of one.
 
-use samestep_lab::{SUITES, suite};
+use samestep_lab::{suite, suites};
 use samestep_sim::{Suite, soak};
 
 fn main() {
@@ -8,7 +8,7 @@ fn main() {
     let word = |index: usize| arguments.get(index).map_or("", String::as_str);
     let number = |index: usize, default| word(index).parse().unwrap_or(default);
     let Some(suite) = suite(word(0)) else {
-        let names = SUITES.map(Suite::name).join(", ");
+        let names = Vec::from_iter(suites().into_iter().map(Suite::name)).join(", ");
         eprintln!("which suite? {names}");
         std::process::exit(2);
     };

@@ -83,7 +83,7 @@ fn pair(text: &str) -> Result<(String, String), String> {
 }
 
 fn suite(name: &str) -> Result<Suite, String> {
-    let names = samestep_lab::SUITES.map(Suite::name).join(", ");
+    let names = Vec::from_iter(samestep_lab::suites().into_iter().map(Suite::name)).join(", ");
     samestep_lab::suite(name)
         .ok_or_else(|| format!("there is no suite \"{name}\"; the suites are {names}"))
 }
@@ -171,7 +171,7 @@ fn run_plan(arguments: RunArguments) -> Result<ExitCode, Box<dyn Error>> {
 fn run_soak(arguments: &SoakArguments) -> Result<ExitCode, Box<dyn Error>> {
     let suites = arguments
         .suite
-        .map_or(samestep_lab::SUITES.to_vec(), |suite| vec![suite]);
+        .map_or_else(samestep_lab::suites, |suite| vec![suite]);
     let style = ProgressStyle::with_template("{bar:24} {pos}/{len} {eta} {wide_msg}")?;
     let mut all = SoakReport::default();
     for suite in suites {

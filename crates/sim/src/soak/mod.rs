@@ -18,8 +18,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc;
 use std::thread;
 
-use samestep_sync::{LockstepConfig, RollbackConfig};
-
 use crate::check::Breach;
 
 /// Receives line by line what happens in a world.
@@ -46,19 +44,6 @@ impl Suite {
     pub const ACTIONS: Suite = Suite::new("actions", |seed, trace| {
         rooms::run(rooms::Focus::Actions, seed, None, trace)
     });
-    /// Games in lockstep, in rooms of both kinds.
-    pub const LOCKSTEP: Suite = Suite::new("lockstep", game::run::<LockstepConfig>);
-    /// Games that simulate ahead of the confirmed inputs, in rooms of both kinds.
-    pub const ROLLBACK: Suite = Suite::new("rollback", game::run::<RollbackConfig>);
-
-    /// The suites that need no game but their own.
-    pub const ALL: [Suite; 5] = [
-        Suite::PROTOCOL,
-        Suite::SESSIONS,
-        Suite::ACTIONS,
-        Suite::LOCKSTEP,
-        Suite::ROLLBACK,
-    ];
 
     /// A suite in which `play` runs the world of a seed.
     pub const fn new(name: &'static str, play: fn(u64, Trace<'_>) -> Outcome) -> Suite {

@@ -8,6 +8,7 @@ use samestep_sync::{
     Beyond, Length, Lockstep, LockstepConfig, Model, Rollback, RollbackConfig, SlowMachine,
 };
 
+use crate::soak::Suite;
 use crate::soak::conditions::Severity;
 use crate::soak::players::MAX_PROGRAMS;
 
@@ -15,6 +16,16 @@ use crate::soak::players::MAX_PROGRAMS;
 const LONGEST_STALL: Duration = Duration::from_millis(1500);
 /// The longest that others wait for some who are frozen, in a mesh or by policy: until they are awake, or known to be gone.
 const UNTIL_DROPPED: Duration = Duration::from_secs(8);
+
+/// The suites of models that simulate everywhere: to add one, implement [`Settings`] and list it here.
+impl Suite {
+    /// Games in lockstep, in rooms of both kinds.
+    pub const LOCKSTEP: Suite = Suite::new("lockstep", super::run::<LockstepConfig>);
+    /// Games that simulate ahead of the confirmed inputs, in rooms of both kinds.
+    pub const ROLLBACK: Suite = Suite::new("rollback", super::run::<RollbackConfig>);
+    /// All of these.
+    pub const MODELS: &'static [Suite] = &[Suite::LOCKSTEP, Suite::ROLLBACK];
+}
 
 /// Settings of a model, and what happens in worlds that are played with it.
 pub(crate) trait Settings: Clone + fmt::Debug {
