@@ -101,13 +101,7 @@ impl Canvas {
 
     /// A rectangle whose colour changes from top to bottom.
     pub fn gradient(&mut self, rect: Rect, top: Color32, bottom: Color32) {
-        let corners = [
-            rect.left_top(),
-            rect.right_top(),
-            rect.right_bottom(),
-            rect.left_bottom(),
-        ];
-        self.shaded(corners.into_iter().zip([top, top, bottom, bottom]));
+        self.shaded(corners(rect).into_iter().zip([top, top, bottom, bottom]));
     }
 
     /// A triangle.
@@ -268,6 +262,16 @@ fn ways(sides: u32) -> impl Iterator<Item = Vec2> {
 /// A colour between two, `part` of the way from the first to the second.
 pub fn mix(from: Color32, to: Color32, part: f32) -> Color32 {
     from.lerp_to_gamma(to, part.clamp(0.0, 1.0))
+}
+
+/// The corners of a rectangle, clockwise from the upper left.
+pub fn corners(rect: Rect) -> [Pos2; 4] {
+    [
+        rect.left_top(),
+        rect.right_top(),
+        rect.right_bottom(),
+        rect.left_bottom(),
+    ]
 }
 
 /// A point, for short.

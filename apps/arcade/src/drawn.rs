@@ -88,6 +88,22 @@ pub struct HumanInput {
     pub seen: Option<Rect>,
 }
 
+impl HumanInput {
+    /// The state of one of the first two actions, on the keyboard or the mouse.
+    pub fn button(&self, which: usize) -> Button {
+        let key = self.actions[which];
+        let Some(pointer) = &self.pointer else {
+            return key;
+        };
+        let mouse = [pointer.primary, pointer.secondary][which];
+        Button {
+            held: key.held || mouse.held,
+            pressed: key.pressed || mouse.pressed,
+            released: key.released || mouse.released,
+        }
+    }
+}
+
 /// The state of a key or a mouse button.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Button {

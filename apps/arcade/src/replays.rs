@@ -18,6 +18,7 @@ mod timeline;
 
 use eframe::egui::{self, Align, Frame, Key, Layout, Margin, Modifiers, RichText};
 
+use crate::canvas::corners;
 use crate::platform::Platform;
 use crate::registry;
 use crate::theme;
@@ -55,7 +56,7 @@ impl Replays {
         Replays::default()
     }
 
-    /// Opens a file beside those that are open. If it is none that can be read, words say why, and all stays as it was.
+    /// Opens a file beside those that are open. If it cannot be read, a message says why, and nothing else changes.
     pub fn open(&mut self, name: &str, bytes: Vec<u8>) {
         let same = |open: &Opened| open.bytes == bytes;
         if let Some(at) = self.open.iter().position(same) {
@@ -267,15 +268,9 @@ impl Replays {
     fn welcome(&mut self, ui: &mut egui::Ui, platform: &dyn Platform) {
         let edge = egui::Stroke::new(1.5, theme::LINE);
         let zone = ui.max_rect().shrink(24.0);
-        let corners = [
-            zone.left_top(),
-            zone.right_top(),
-            zone.right_bottom(),
-            zone.left_bottom(),
-            zone.left_top(),
-        ];
+        let [a, b, c, d] = corners(zone);
         ui.painter()
-            .extend(egui::Shape::dashed_line(&corners, edge, 10.0, 8.0));
+            .extend(egui::Shape::dashed_line(&[a, b, c, d, a], edge, 10.0, 8.0));
         ui.vertical_centered(|ui| {
             ui.add_space(ui.available_height() * 0.28);
             ui.label(

@@ -5,7 +5,7 @@ use samestep_catalog::evaluation::{COLOURS, Command, Entity, Evaluation, WORLD};
 use samestep_sync::{EntityId, PlayerId};
 
 use super::camera::{Camera, narrowness};
-use crate::canvas::{Canvas, Frame, mix};
+use crate::canvas::{Canvas, Frame, corners, mix};
 use crate::drawn::{Drawn, HumanInput, Scene};
 use crate::theme::{GHOST, player_colour};
 
@@ -14,7 +14,7 @@ const LINE: Color32 = Color32::from_rgb(0x1d, 0x23, 0x2e);
 const EDGE: Color32 = Color32::from_rgb(0x3a, 0x43, 0x54);
 const CHOSEN: Color32 = Color32::from_rgb(0xff, 0xff, 0xe0);
 
-/// What entities are painted in.
+/// The colours that entities can have.
 const PAINTS: [Color32; COLOURS as usize] = [
     Color32::from_rgb(0xf4, 0xf1, 0xe6),
     Color32::from_rgb(0xf0, 0x6a, 0x5d),
@@ -26,18 +26,18 @@ const PAINTS: [Color32; COLOURS as usize] = [
     Color32::from_rgb(0x2b, 0x30, 0x3a),
 ];
 
-/// The most that a command reaches.
+/// The maximum number of entities in a command.
 const RUN: usize = 32;
 /// Up to so many on the screen show where they come from.
 const TAILS: usize = 5000;
 /// Up to so many have an edge of their owner's colour; more are one triangle each.
 const EDGES: usize = 6000;
-/// What differs by less, in points of the screen, is not worth a line.
+/// The smallest difference that is drawn as a line, in points of the screen.
 const LEAST: f32 = 1.2;
 /// How long a mark is shown, in steps.
 const MARK: u16 = 36;
 
-/// What a screen remembers.
+/// The state of a screen between frames.
 #[derive(Default)]
 pub struct ViewState {
     camera: Camera,
@@ -83,7 +83,7 @@ impl Drawn for Evaluation {
 
     fn frame(&self, viewer: Option<PlayerId>, view_state: &ViewState, screen: Vec2) -> Frame {
         let map = world();
-        // A player's screen is used all, for one who looks on the whole world is shown.
+        // A player's screen is filled; a spectator sees the whole world.
         let part = viewer.map_or(1.0, |_| narrowness(screen));
         let usual = Frame {
             centre: map.center(),
@@ -169,19 +169,13 @@ impl Drawn for Evaluation {
         let Some(place) = view_state.pointed.or(middle) else {
             return Command::None;
         };
-        let pressed = |which: usize| {
-            let mouse = human
-                .pointer
-                .map(|mouse| [mouse.primary, mouse.secondary][which]);
-            human.actions[which].pressed || mouse.is_some_and(|mouse| mouse.pressed)
-        };
-        if pressed(0) {
+        if human.button(0).pressed {
             view_state.chosen = nearest_run(self, player, place);
         }
         let Some((first, count)) = view_state.chosen else {
             return Command::None;
         };
-        if pressed(1) {
+        if human.button(1).pressed {
             view_state.mark = Some((place, MARK));
             let along = |at: f32| at.round().clamp(0.0, f32::from(WORLD - 1)) as u16;
             let (x, y) = (along(place.x), along(place.y));
@@ -246,19 +240,19 @@ fn size_of(count: usize, canvas: &Canvas) -> f32 {
     (room * 0.2).clamp(2.0, 9.0) / canvas.scale()
 }
 
-/// Whose it is.
+/// The colour of its owner.
 fn tint(entity: &Entity) -> Color32 {
     player_colour(usize::from(entity.player.0))
 }
 
-/// Where it goes: along both axes alike, as long as it has somewhere to go there.
+/// Its direction: along both axes alike, until it has arrived there.
 fn heading(entity: &Entity) -> Vec2 {
     let way = goal(entity) - spot(entity);
     let along = |way: f32| if way == 0.0 { 0.0 } else { way.signum() };
     vec2(along(way.x), along(way.y)).normalized()
 }
 
-/// What it has behind it, fading.
+/// Draws its fading tail.
 fn paint_tail(entity: &Entity, size: f32, canvas: &mut Canvas) {
     let ahead = heading(entity);
     if ahead != Vec2::ZERO {
@@ -296,15 +290,6 @@ fn paint_entity(entity: &Entity, size: f32, has_edge: bool, canvas: &mut Canvas)
 
 fn square(middle: Pos2, width: f32) -> Rect {
     Rect::from_center_size(middle, Vec2::splat(width))
-}
-
-fn corners(rect: Rect) -> [Pos2; 4] {
-    [
-        rect.left_top(),
-        rect.right_top(),
-        rect.right_bottom(),
-        rect.left_bottom(),
-    ]
 }
 
 #[cfg(test)]

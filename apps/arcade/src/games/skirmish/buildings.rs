@@ -6,7 +6,7 @@ use samestep_catalog::skirmish::{Building, BuildingKind, CAPTURE, CAPTURE_RADIUS
 use super::ground::{Light, Sight, shade};
 use super::spot;
 use super::units::{Colours, NOBODY};
-use crate::canvas::{Canvas, mix};
+use crate::canvas::{Canvas, corners, mix};
 
 const SHADOW: Color32 = Color32::from_black_alpha(70);
 const DARK: Color32 = Color32::from_rgb(0x14, 0x18, 0x1c);
@@ -255,12 +255,7 @@ impl Look<'_> {
         };
         self.block(half, 0.0, self.tone(DARK, 0.75), canvas);
         let rect = Rect::from_center_size(self.middle, half * 2.0);
-        let corners = [
-            rect.left_top(),
-            rect.right_top(),
-            rect.right_bottom(),
-            rect.left_bottom(),
-        ];
+        let corners = corners(rect);
         canvas.outline(&corners, 1.5, self.tone(WALL, 0.4));
         canvas.line(corners[0], corners[2], 1.0, self.tone(WALL, 0.4));
         canvas.line(corners[1], corners[3], 1.0, self.tone(WALL, 0.4));

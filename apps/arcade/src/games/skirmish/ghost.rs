@@ -5,7 +5,7 @@ use samestep_catalog::skirmish::{Skirmish, Unit};
 
 use super::ground::Sight;
 use super::spot;
-use crate::canvas::Canvas;
+use crate::canvas::{Canvas, corners};
 use crate::theme::GHOST;
 
 /// What differs by less, in points of the screen, is not worth a line.
@@ -29,7 +29,7 @@ pub(super) fn paint(truth: &Skirmish, drawn: Sight<'_>, canvas: &mut Canvas) {
                     place(unit, real, 0.8, canvas);
                 }
             }
-            // Hidden from this player, or not yet heard of.
+            // Hidden from this player, or not yet received.
             Some(_) => {}
             None if drawn.sees(unit.place) => place(unit, real, 0.5, canvas),
             None => {}
@@ -47,15 +47,6 @@ fn place(unit: &Unit, at: Pos2, strength: f32, canvas: &mut Canvas) {
             let size = Vec2::splat(2.0 / canvas.scale());
             canvas.rect(Rect::from_center_size(at, size), colour);
         }
-        _ => canvas.outline(
-            &[
-                rect.left_top(),
-                rect.right_top(),
-                rect.right_bottom(),
-                rect.left_bottom(),
-            ],
-            1.0,
-            colour,
-        ),
+        _ => canvas.outline(&corners(rect), 1.0, colour),
     }
 }

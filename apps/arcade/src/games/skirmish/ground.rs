@@ -5,7 +5,7 @@ use samestep_catalog::skirmish::{ONE, Place, SideId, Skirmish};
 use samestep_sync::random;
 
 use super::map_of;
-use crate::canvas::{Canvas, mix};
+use crate::canvas::{Canvas, corners, mix};
 
 /// Width of what is seen or not, in units.
 pub(super) const BLOCK: f32 = 8.0;
@@ -109,13 +109,7 @@ pub(super) fn paint(sight: Sight<'_>, canvas: &mut Canvas) {
             }
         }
     }
-    let corners = [
-        map.left_top(),
-        map.right_top(),
-        map.right_bottom(),
-        map.left_bottom(),
-    ];
-    canvas.outline(&corners, 1.5, EDGE);
+    canvas.outline(&corners(map), 1.5, EDGE);
 }
 
 fn fill_dark(run: Option<Rect>, canvas: &mut Canvas) {
@@ -158,12 +152,7 @@ impl Quad {
 
     fn paint(&self, canvas: &mut Canvas) {
         let rect = self.rect;
-        let corners = [
-            rect.left_top(),
-            rect.right_top(),
-            rect.right_bottom(),
-            rect.left_bottom(),
-        ];
+        let corners = corners(rect);
         // Around the middle, so that no diagonal shows.
         let [a, b, c, d] = self.colours;
         let middle = mix(mix(a, c, 0.5), mix(b, d, 0.5), 0.5);

@@ -10,7 +10,7 @@ use super::view_state::{Act, DOUBLE, Make, ViewState, unit_name};
 use super::{map_of, spot};
 use crate::drawn::{Button, HumanInput};
 
-/// What hands can do.
+/// The keys of the game.
 pub(super) const KEYS: &[(&str, &str)] = &[
     ("Directions, wheel", "look elsewhere, nearer, farther"),
     (
@@ -29,7 +29,7 @@ pub(super) const KEYS: &[(&str, &str)] = &[
     ("1 to 8", "choose a squad; twice: look at it"),
 ];
 
-/// The largest circle that a command can say.
+/// The largest radius that a command can hold.
 const WIDEST: f32 = 63.0;
 /// A shorter way is a click, in units.
 const CLICK: f32 = 1.2;
@@ -39,7 +39,7 @@ const NEAR: f32 = 3.0;
 const APART: f32 = 6.0;
 const WITHIN: f32 = 24.0;
 
-/// A circle around units, as a command says it: in whole units.
+/// A circle around units as commands hold it: in whole units.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct Circle {
     pub(super) centre: Pos2,
@@ -47,7 +47,7 @@ pub(super) struct Circle {
 }
 
 impl Circle {
-    /// That which two opposite places lie on.
+    /// The circle on which two opposite places lie.
     pub(super) fn across(from: Pos2, to: Pos2) -> Circle {
         let centre = from + (to - from) / 2.0;
         Circle {
@@ -61,7 +61,7 @@ impl Circle {
     }
 }
 
-/// What a player does who sees this.
+/// Translates the input of a person who sees this state into a command.
 pub(super) fn act(
     game: &Skirmish,
     player: PlayerId,
@@ -81,15 +81,15 @@ pub(super) fn act(
             side,
             view_state,
         };
-        player.select(place, button(human, 0));
-        player.order(place, button(human, 1));
+        player.select(place, human.button(0));
+        player.order(place, human.button(1));
         player.make(place, human);
         player.choose(human);
     }
     view_state.queue.pop_front().unwrap_or_default()
 }
 
-/// Where hands act: at the mouse, where it was last, or in the middle of the screen if there is none.
+/// The place that inputs refer to: the mouse, its last position, or without one the middle of the screen.
 fn cursor(view_state: &mut ViewState, human: &HumanInput) -> Option<Pos2> {
     if let Some(pointer) = &human.pointer {
         view_state.pointed = Some(pointer.place);
@@ -99,21 +99,7 @@ fn cursor(view_state: &mut ViewState, human: &HumanInput) -> Option<Pos2> {
     view_state.pointed.or(middle)
 }
 
-/// One of the first two things to act with, on the keyboard or the mouse.
-fn button(human: &HumanInput, which: usize) -> Button {
-    let key = human.actions[which];
-    let Some(pointer) = &human.pointer else {
-        return key;
-    };
-    let mouse = [pointer.primary, pointer.secondary][which];
-    Button {
-        held: key.held || mouse.held,
-        pressed: key.pressed || mouse.pressed,
-        released: key.released || mouse.released,
-    }
-}
-
-/// A place as commands say it.
+/// A place as commands hold it.
 fn whole(place: Pos2) -> (u16, u16) {
     let along = |at: f32| at.round().clamp(0.0, 2047.0) as u16;
     (along(place.x), along(place.y))

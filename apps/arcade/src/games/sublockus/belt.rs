@@ -4,7 +4,7 @@ use eframe::egui::{Align2, Color32, Pos2, Rect, pos2, vec2};
 use samestep_catalog::sublockus::{Ability, Character, Sublockus};
 use samestep_sync::PlayerId;
 
-use crate::canvas::Canvas;
+use crate::canvas::{Canvas, corners};
 
 use super::{colour_of, icon, is_seen, spot};
 
@@ -54,13 +54,7 @@ pub(super) fn paint(game: &Sublockus, viewer: PlayerId, canvas: &mut Canvas) {
 
 fn paint_slot(slot: Rect, canvas: &mut Canvas) {
     on_screen(canvas, slot, BACK);
-    let corners = [
-        slot.left_top(),
-        slot.right_top(),
-        slot.right_bottom(),
-        slot.left_bottom(),
-    ];
-    let corners = corners.map(|corner| canvas.to_world(corner));
+    let corners = corners(slot).map(|corner| canvas.to_world(corner));
     canvas.outline(&corners, 1.0, FRAME);
 }
 
