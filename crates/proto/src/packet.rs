@@ -214,7 +214,7 @@ pub enum Frame<'a> {
     Close {
         /// The application's code.
         code: u32,
-        /// The application's words.
+        /// The application's reason.
         reason: &'a [u8],
     },
     /// Prove that packets reach you at this address.
@@ -223,16 +223,13 @@ pub enum Frame<'a> {
     PathResponse(u64),
     /// A whole unreliable message; `seq` on sequenced channels only.
     Message {
-        /// Channel.
         channel: u8,
         /// Truncated number, sequenced channels only.
         seq: Option<u16>,
-        /// Bytes.
         payload: &'a [u8],
     },
     /// A part of an unreliable message that does not fit one packet.
     Fragment {
-        /// Channel.
         channel: u8,
         /// Truncated message number.
         seq: u16,
@@ -240,21 +237,17 @@ pub enum Frame<'a> {
         total: usize,
         /// Where this part begins.
         offset: usize,
-        /// Bytes.
         payload: &'a [u8],
     },
     /// A segment of a reliable channel: one or more messages.
     Segment {
-        /// Channel.
         channel: u8,
         /// Truncated segment number.
         seq: u16,
-        /// Bytes.
         payload: &'a [u8],
     },
     /// A combination of segments.
     Repair {
-        /// Channel.
         channel: u8,
         /// Truncated number of the first segment.
         first: u16,
@@ -262,25 +255,20 @@ pub enum Frame<'a> {
         count: usize,
         /// Key of the coefficients.
         key: u8,
-        /// Bytes.
         payload: &'a [u8],
     },
     /// A piece of a block: a message too long for a segment.
     Chunk {
-        /// Channel.
         channel: u8,
         /// Block number.
         block: u32,
         /// Length of the whole block.
         total: usize,
-        /// Which piece.
         index: u32,
-        /// Bytes.
         payload: &'a [u8],
     },
     /// How far a reliable channel has come: every segment before `next` is there.
     Status {
-        /// Channel.
         channel: u8,
         /// Truncated number of the first missing segment.
         next: u16,

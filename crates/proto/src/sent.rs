@@ -10,33 +10,20 @@ use crate::rtt::Rtt;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Carried {
     /// A segment of a reliable channel.
-    Segment {
-        /// Channel.
-        channel: u8,
-        /// Number.
-        seq: u32,
-    },
+    Segment { channel: u8, seq: u32 },
     /// A part of an unreliable message on a channel with reports.
     Fragment {
-        /// Channel.
         channel: u8,
         /// Number of the message.
         id: u64,
     },
     /// An unreliable message on a channel with reports.
-    Message {
-        /// Channel.
-        channel: u8,
-        /// Number.
-        id: u64,
-    },
+    Message { channel: u8, id: u64 },
     /// A piece of a block.
     Chunk {
-        /// Channel.
         channel: u8,
         /// Block number.
         block: u32,
-        /// Which piece.
         index: u32,
     },
 }
@@ -166,7 +153,7 @@ impl SentPackets {
         }
     }
 
-    /// Applies an acknowledgement; what the packets carried goes to `fates`. `None` if it speaks of packets never sent.
+    /// Applies an acknowledgement; what the packets carried goes to `fates`. `None` if it covers packets never sent.
     pub fn on_ack(&mut self, ack: &AckFrame, fates: &mut Vec<Fate>) -> Option<AckSummary> {
         if ack.largest() >= self.next() {
             return None;

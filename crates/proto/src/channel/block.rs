@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use crate::packet::PacketWriter;
+use crate::channel::OutgoingPacket;
 use crate::sent::Carried;
 
 /// Bytes of a chunk; only the last one of a block is shorter.
@@ -101,28 +101,19 @@ impl BlockSender {
     }
 
     /// Writes chunks while they fit. Returns the bytes written again.
-    pub fn fill(
-        &mut self,
-        background: bool,
-        w: &mut PacketWriter<'_>,
-        carried: &mut Vec<Carried>,
-    ) -> usize {
+    pub fn fill(&mut self, background: bool, packet: &mut OutgoingPacket<'_>) -> usize {
         let mut resent = 0;
         while let Some((position, index)) = self.candidate(background) {
             let block = &mut self.blocks[position];
             let from = index as usize * CHUNK_BYTES;
             let to = (from + CHUNK_BYTES).min(block.data.len());
             let number = self.first.wrapping_add(position as u32);
-            if !w.try_chunk(
-                self.channel,
-                number,
-                block.data.len(),
-                index,
-                &block.data[from..to],
-            ) {
+            let (total, piece) = (block.data.len(), &block.data[from..to]);
+            let w = &mut packet.w;
+            if !w.try_chunk(self.channel, number, total, index, piece) {
                 break;
             }
-            carried.push(Carried::Chunk {
+            packet.carried.push(Carried::Chunk {
                 channel: self.channel,
                 block: number,
                 index,
@@ -318,15 +309,14 @@ mod tests {
         let mut done = Vec::new();
         let mut step = 0u32;
         while !sender.is_empty() {
-            let mut packet = [0; 1200];
-            let mut w = PacketWriter::new(&mut packet);
-            let mut carried = Vec::new();
-            sender.fill(false, &mut w, &mut carried);
-            sender.fill(true, &mut w, &mut carried);
-            let len = w.finish();
+            let mut bytes = [0; 1200];
+            let mut packet = OutgoingPacket::of_test(0, 0.0, &mut bytes);
+            sender.fill(false, &mut packet);
+            sender.fill(true, &mut packet);
+            let (len, carried) = (packet.w.finish(), packet.carried);
             step += 1;
             let lost = step.is_multiple_of(5);
-            let mut frames = Frames::new(&packet[..len], 0, 0);
+            let mut frames = Frames::new(&bytes[..len], 0, 0);
             while let Some(Frame::Chunk {
                 block,
                 total,

@@ -35,6 +35,28 @@ pub fn open(index: u8, config: &ChannelConfig, memory_limit: usize) -> Box<dyn C
     }
 }
 
+/// A packet that is being written: the channels add their frames, one channel after the other.
+pub struct OutgoingPacket<'a> {
+    pub number: u64,
+    pub now: Duration,
+    /// The expected loss of packets, 0 to 1.
+    pub loss: f32,
+    pub w: PacketWriter<'a>,
+    /// What it carries so far whose fate matters.
+    pub carried: Vec<Carried>,
+}
+
+impl OutgoingPacket<'_> {
+    /// Writes a segment of a reliable channel, if it fits.
+    pub fn try_segment(&mut self, channel: u8, seq: u32, payload: &[u8]) -> bool {
+        let fits = self.w.try_segment(channel, seq, payload);
+        if fits {
+            self.carried.push(Carried::Segment { channel, seq });
+        }
+        fits
+    }
+}
+
 /// One channel of one connection, both directions.
 pub trait Channel: Debug + Send {
     /// Queues a message and returns its number; `None` if the queue is full.
@@ -54,19 +76,11 @@ pub trait Channel: Debug + Send {
         false
     }
 
-    /// Writes what is due into packet `packet`. Returns the bytes written that had been sent before.
-    fn fill(
-        &mut self,
-        now: Duration,
-        packet: u64,
-        loss: f32,
-        w: &mut PacketWriter<'_>,
-        carried: &mut Vec<Carried>,
-        buffers: &mut Buffers,
-    ) -> usize;
+    /// Writes what is due into a packet. Returns the bytes written that had been sent before.
+    fn fill(&mut self, packet: &mut OutgoingPacket<'_>, buffers: &mut Buffers) -> usize;
 
     /// Writes pieces of long blocks. Returns the bytes written that had been sent before.
-    fn fill_background(&mut self, _: &mut PacketWriter<'_>, _: &mut Vec<Carried>) -> usize {
+    fn fill_background(&mut self, _: &mut OutgoingPacket<'_>) -> usize {
         0
     }
 
@@ -93,7 +107,7 @@ pub trait Channel: Debug + Send {
         Err("status of no reliable channel")
     }
 
-    /// The status to send along with an acknowledgement, if the acknowledgements do not tell it.
+    /// The status to send along with an acknowledgement, if the acknowledgements do not imply it.
     fn poll_status(&mut self) -> Option<u32> {
         None
     }
@@ -119,4 +133,22 @@ pub trait Channel: Debug + Send {
 
     /// Bytes held, both directions.
     fn memory_bytes(&self) -> usize;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    impl<'a> OutgoingPacket<'a> {
+        /// An empty packet at time zero.
+        pub fn of_test(number: u64, loss: f32, bytes: &'a mut [u8]) -> Self {
+            Self {
+                number,
+                now: Duration::ZERO,
+                loss,
+                w: PacketWriter::new(bytes),
+                carried: Vec::new(),
+            }
+        }
+    }
 }

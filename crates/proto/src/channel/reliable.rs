@@ -3,13 +3,13 @@
 use core::time::Duration;
 
 use crate::buffers::Buffers;
-use crate::channel::Channel;
 use crate::channel::reliable_receive::ReliableReceiver;
 use crate::channel::reliable_send::ReliableSender;
+use crate::channel::{Channel, OutgoingPacket};
 use crate::config::ChannelConfig;
 use crate::event::Outcome;
 use crate::inbox::Inbox;
-use crate::packet::{Frame, PacketWriter};
+use crate::packet::Frame;
 use crate::sent::{Carried, Fate};
 use crate::stats::Stats;
 
@@ -51,21 +51,12 @@ impl Channel for Reliable {
         self.sender.blocks.wants(true)
     }
 
-    fn fill(
-        &mut self,
-        now: Duration,
-        packet: u64,
-        loss: f32,
-        w: &mut PacketWriter<'_>,
-        carried: &mut Vec<Carried>,
-        buffers: &mut Buffers,
-    ) -> usize {
-        let resent = self.sender.fill(now, packet, loss, w, carried, buffers);
-        resent + self.sender.blocks.fill(false, w, carried)
+    fn fill(&mut self, packet: &mut OutgoingPacket<'_>, buffers: &mut Buffers) -> usize {
+        self.sender.fill(packet, buffers) + self.sender.blocks.fill(false, packet)
     }
 
-    fn fill_background(&mut self, w: &mut PacketWriter<'_>, carried: &mut Vec<Carried>) -> usize {
-        self.sender.blocks.fill(true, w, carried)
+    fn fill_background(&mut self, packet: &mut OutgoingPacket<'_>) -> usize {
+        self.sender.blocks.fill(true, packet)
     }
 
     fn on_frame(

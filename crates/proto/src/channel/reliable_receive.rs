@@ -149,7 +149,7 @@ impl ReliableReceiver {
         Ok(())
     }
 
-    /// The status to send along, if there is news the acknowledgements do not tell.
+    /// The status to send along, if it has changed in a way that acknowledgements do not imply.
     pub fn poll_status(&mut self) -> Option<u32> {
         if self.status == 0 {
             return None;

@@ -7,12 +7,12 @@ use core::time::Duration;
 use std::collections::VecDeque;
 
 use crate::buffers::Buffers;
+use crate::channel::OutgoingPacket;
 use crate::channel::block::BlockSender;
 use crate::channel::unreliable::MESSAGE_OVERHEAD;
 use crate::config::{ChannelConfig, LossRecovery};
 use crate::fec;
 use crate::packet::{PacketWriter, expand_seq, varint_len};
-use crate::sent::Carried;
 
 /// Longest segment; a message that does not fit alone becomes a block.
 pub const MAX_SEGMENT: usize = 1100;
@@ -168,21 +168,14 @@ impl ReliableSender {
         self.pending.is_empty() && self.segments.is_empty() && self.blocks.is_empty()
     }
 
-    /// Writes what is due into packet `packet`. Returns the bytes written that had been sent before.
-    pub fn fill(
-        &mut self,
-        now: Duration,
-        packet: u64,
-        loss: f32,
-        w: &mut PacketWriter<'_>,
-        carried: &mut Vec<Carried>,
-        buffers: &mut Buffers,
-    ) -> usize {
-        let mut resent = self.fill_lost(packet, w, carried);
+    /// Writes what is due into a packet. Returns the bytes written that had been sent before.
+    pub fn fill(&mut self, packet: &mut OutgoingPacket<'_>, buffers: &mut Buffers) -> usize {
+        let mut resent = self.fill_lost(packet);
         let before = self.segments.len();
         if self.lost == 0 {
-            self.fill_fresh(packet, w, carried, buffers);
+            self.fill_fresh(packet, buffers);
         }
+        let (now, loss) = (packet.now, packet.loss);
         let fresh = self.segments.len() > before;
         if self.recovery != LossRecovery::Retransmit
             && loss >= NEGLIGIBLE_LOSS
@@ -191,10 +184,10 @@ impl ReliableSender {
             // What is in this packet would be lost with it: only earlier segments gain from a repair here.
             let covered = if fresh { before } else { self.segments.len() };
             resent += match self.recovery {
-                LossRecovery::Repeat => self.fill_repeats(packet, loss, covered, w, carried),
+                LossRecovery::Repeat => self.fill_repeats(packet, covered),
                 _ => {
                     self.credit += repairs_per_packet(loss);
-                    self.fill_repairs(covered, w)
+                    self.fill_repairs(covered, &mut packet.w)
                 }
             };
             self.schedule_flush(now, loss);
@@ -203,12 +196,7 @@ impl ReliableSender {
         resent
     }
 
-    fn fill_lost(
-        &mut self,
-        packet: u64,
-        w: &mut PacketWriter<'_>,
-        carried: &mut Vec<Carried>,
-    ) -> usize {
+    fn fill_lost(&mut self, packet: &mut OutgoingPacket<'_>) -> usize {
         let mut resent = 0;
         if self.lost == 0 {
             return 0;
@@ -217,18 +205,14 @@ impl ReliableSender {
             if !segment.lost {
                 continue;
             }
-            if !w.try_segment(self.channel, seq, &segment.payload) {
+            if !packet.try_segment(self.channel, seq, &segment.payload) {
                 break;
             }
             segment.lost = false;
-            segment.last_packet = packet;
+            segment.last_packet = packet.number;
             segment.protections = segment.protections.saturating_add(1);
             self.lost -= 1;
             resent += segment.payload.len();
-            carried.push(Carried::Segment {
-                channel: self.channel,
-                seq,
-            });
             if self.lost == 0 {
                 break;
             }
@@ -237,14 +221,8 @@ impl ReliableSender {
     }
 
     /// Makes new segments of what waits. Usually one; more when a packet has room after it was full of others.
-    fn fill_fresh(
-        &mut self,
-        packet: u64,
-        w: &mut PacketWriter<'_>,
-        carried: &mut Vec<Carried>,
-        buffers: &mut Buffers,
-    ) {
-        let room = w.segment_room().min(MAX_SEGMENT);
+    fn fill_fresh(&mut self, packet: &mut OutgoingPacket<'_>, buffers: &mut Buffers) {
+        let room = packet.w.segment_room().min(MAX_SEGMENT);
         let fits = self
             .pending
             .front()
@@ -279,18 +257,14 @@ impl ReliableSender {
             messages += 1;
             buffers.put(message.payload);
         }
-        let written = w.try_segment(self.channel, seq, &payload);
+        let written = packet.try_segment(self.channel, seq, &payload);
         debug_assert!(written, "room was computed for it");
         self.queued += payload.len();
-        carried.push(Carried::Segment {
-            channel: self.channel,
-            seq,
-        });
         self.segments.push_back(Segment {
             payload,
             first_message,
             messages,
-            last_packet: packet,
+            last_packet: packet.number,
             protections: 0,
             acked: false,
             lost: false,
@@ -351,32 +325,24 @@ impl ReliableSender {
     }
 
     /// Verbatim repeats of the last segments before index `covered` that are not yet protected enough, newest first.
-    fn fill_repeats(
-        &mut self,
-        packet: u64,
-        loss: f32,
-        covered: usize,
-        w: &mut PacketWriter<'_>,
-        carried: &mut Vec<Carried>,
-    ) -> usize {
+    fn fill_repeats(&mut self, packet: &mut OutgoingPacket<'_>, covered: usize) -> usize {
         let mut wrote = 0;
-        let wanted = protections_wanted(loss);
+        let wanted = protections_wanted(packet.loss);
         let from = covered.saturating_sub(SPAN);
         for index in (from..covered).rev() {
             let seq = self.base.wrapping_add(index as u32);
             let segment = &mut self.segments[index];
-            if segment.acked || segment.last_packet == packet || segment.protections >= wanted {
+            if segment.acked
+                || segment.last_packet == packet.number
+                || segment.protections >= wanted
+            {
                 continue;
             }
-            if !w.try_segment(self.channel, seq, &segment.payload) {
+            if !packet.try_segment(self.channel, seq, &segment.payload) {
                 break;
             }
             segment.protections = segment.protections.saturating_add(1);
-            segment.last_packet = packet;
-            carried.push(Carried::Segment {
-                channel: self.channel,
-                seq,
-            });
+            segment.last_packet = packet.number;
             wrote += segment.payload.len();
         }
         wrote
@@ -518,6 +484,7 @@ fn write_varint(into: &mut Vec<u8>, mut value: u64) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sent::Carried;
     use samestep_wire::Delivery;
 
     fn sender_with(segments: u64) -> (ReliableSender, Buffers) {
@@ -526,17 +493,9 @@ mod tests {
         for packet in 0..segments {
             sender.send(b"message", &mut buffers).unwrap();
             let mut bytes = [0; 1200];
-            let mut w = PacketWriter::new(&mut bytes);
-            let mut carried = Vec::new();
-            sender.fill(
-                Duration::ZERO,
-                packet,
-                0.1,
-                &mut w,
-                &mut carried,
-                &mut buffers,
-            );
-            assert!(w.finish() > 0);
+            let mut packet = OutgoingPacket::of_test(packet, 0.1, &mut bytes);
+            sender.fill(&mut packet, &mut buffers);
+            assert!(packet.w.finish() > 0);
         }
         (sender, buffers)
     }
@@ -564,10 +523,9 @@ mod tests {
         sender.on_lost(1, 1);
         assert!(sender.wants());
         let mut bytes = [0; 1200];
-        let mut w = PacketWriter::new(&mut bytes);
-        let mut carried = Vec::new();
-        sender.fill(Duration::ZERO, 9, 0.0, &mut w, &mut carried, &mut buffers);
-        assert_eq!(carried, [Carried::Segment { channel: 0, seq: 1 }]);
+        let mut packet = OutgoingPacket::of_test(9, 0.0, &mut bytes);
+        sender.fill(&mut packet, &mut buffers);
+        assert_eq!(packet.carried, [Carried::Segment { channel: 0, seq: 1 }]);
         // The first packet's fate no longer matters: another carries it now.
         sender.on_lost(1, 1);
         assert!(!sender.wants());

@@ -4,12 +4,12 @@ use core::time::Duration;
 use std::collections::VecDeque;
 
 use crate::buffers::Buffers;
-use crate::channel::Channel;
+use crate::channel::{Channel, OutgoingPacket};
 use crate::config::ChannelConfig;
 use crate::event::Outcome;
 use crate::id::ChannelId;
 use crate::inbox::Inbox;
-use crate::packet::{Frame, PacketWriter, expand_seq};
+use crate::packet::{Frame, expand_seq};
 use crate::received::REPLAY_WINDOW;
 use crate::sent::{Carried, Fate};
 use crate::stats::Stats;
@@ -57,16 +57,8 @@ impl Channel for Unreliable {
         !self.sender.is_idle()
     }
 
-    fn fill(
-        &mut self,
-        _: Duration,
-        _: u64,
-        _: f32,
-        w: &mut PacketWriter<'_>,
-        carried: &mut Vec<Carried>,
-        buffers: &mut Buffers,
-    ) -> usize {
-        self.sender.fill(w, carried, buffers);
+    fn fill(&mut self, packet: &mut OutgoingPacket<'_>, buffers: &mut Buffers) -> usize {
+        self.sender.fill(packet, buffers);
         0
     }
 
@@ -214,12 +206,8 @@ impl UnreliableSender {
     }
 
     /// Writes as much as fits.
-    pub fn fill(
-        &mut self,
-        w: &mut PacketWriter<'_>,
-        carried: &mut Vec<Carried>,
-        buffers: &mut Buffers,
-    ) {
+    pub fn fill(&mut self, packet: &mut OutgoingPacket<'_>, buffers: &mut Buffers) {
+        let (w, carried) = (&mut packet.w, &mut packet.carried);
         while let Some(front) = self.queue.front_mut() {
             let total = front.payload.len();
             let seq = front.id as u16;
@@ -465,13 +453,13 @@ mod tests {
         }
         let mut packets = Vec::new();
         while !sender.is_idle() {
-            let mut packet = vec![0; 1150];
-            let mut w = PacketWriter::new(&mut packet);
-            sender.fill(&mut w, &mut Vec::new(), &mut buffers);
-            let len = w.finish();
+            let mut bytes = vec![0; 1150];
+            let mut packet = OutgoingPacket::of_test(0, 0.0, &mut bytes);
+            sender.fill(&mut packet, &mut buffers);
+            let len = packet.w.finish();
             assert!(len > 0);
-            packet.truncate(len);
-            packets.push(packet);
+            bytes.truncate(len);
+            packets.push(bytes);
         }
         if reverse {
             packets.reverse();

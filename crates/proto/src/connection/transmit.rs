@@ -3,6 +3,7 @@
 use core::time::Duration;
 use std::net::SocketAddr;
 
+use crate::channel::OutgoingPacket;
 use crate::connection::{Connection, State, bits};
 use crate::packet::{HEADER_BYTES, PacketWriter, encode_header};
 use crate::sent::Carried;
@@ -56,10 +57,16 @@ impl Connection {
         buf: &mut [u8],
         content: bool,
     ) -> Option<(SocketAddr, usize)> {
-        let number = self.sent.next();
-        let loss = self.loss.expected(&self.rtt);
         let room = self.config.max_packet - HEADER_BYTES - self.crypto.overhead();
-        let mut w = PacketWriter::new(&mut buf[HEADER_BYTES..HEADER_BYTES + room]);
+        let mut packet = OutgoingPacket {
+            number: self.sent.next(),
+            now,
+            loss: self.loss.expected(&self.rtt),
+            w: PacketWriter::new(&mut buf[HEADER_BYTES..HEADER_BYTES + room]),
+            carried: core::mem::take(&mut self.carried),
+        };
+        packet.carried.clear();
+        let w = &mut packet.w;
         let mut acks = None;
         let mut ranges = 0;
         if self.received.is_pending()
@@ -81,13 +88,11 @@ impl Connection {
         if ranges >= MANY_RANGES && self.quiet_acks >= QUIET_ACKS {
             w.try_ping();
         }
-        let mut carried = core::mem::take(&mut self.carried);
-        carried.clear();
         let mut resent = 0;
         if content {
             self.background_turn = (self.background_turn + 1) % BACKGROUND_TURN;
             if self.background_turn == 0 {
-                resent += self.fill_background(&mut w, &mut carried);
+                resent += self.fill_background(&mut packet);
             }
             for i in 0..self.order.len() {
                 if self.active & 1 << self.order[i] == 0 {
@@ -95,12 +100,12 @@ impl Connection {
                 }
                 let channel = &mut self.channels[usize::from(self.order[i])];
                 if channel.wants() {
-                    resent +=
-                        channel.fill(now, number, loss, &mut w, &mut carried, &mut self.buffers);
+                    resent += channel.fill(&mut packet, &mut self.buffers);
                 }
             }
-            resent += self.fill_background(&mut w, &mut carried);
+            resent += self.fill_background(&mut packet);
         }
+        let OutgoingPacket { mut w, carried, .. } = packet;
         if w.len() == quiet && (self.ping || self.probes > 0) {
             w.try_ping();
         }
@@ -127,11 +132,11 @@ impl Connection {
         Some((self.peer, len))
     }
 
-    fn fill_background(&mut self, w: &mut PacketWriter<'_>, carried: &mut Vec<Carried>) -> usize {
+    fn fill_background(&mut self, packet: &mut OutgoingPacket<'_>) -> usize {
         let mut resent = 0;
         for i in 0..self.order.len() {
             if self.active & 1 << self.order[i] != 0 {
-                resent += self.channels[usize::from(self.order[i])].fill_background(w, carried);
+                resent += self.channels[usize::from(self.order[i])].fill_background(packet);
             }
         }
         resent
