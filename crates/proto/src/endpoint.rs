@@ -258,7 +258,9 @@ impl Endpoint {
             });
         }
         while let Some(&slot) = self.ready.front() {
-            let sent = match &mut self.slots[usize::from(slot)].content {
+            let place = &mut self.slots[usize::from(slot)];
+            let generation = place.generation;
+            let sent = match &mut place.content {
                 Content::Free => None,
                 Content::Connecting(attempt) => {
                     let sent = attempt.poll_transmit(now, buf);
@@ -270,7 +272,8 @@ impl Endpoint {
                 Content::Connection(connection) => connection.poll_transmit(now, buf),
             };
             if let Some((to, len)) = sent {
-                trace!(%to, bytes = len, "packet sent");
+                let id = ConnectionId { slot, generation };
+                trace!(%id, %to, bytes = len, "packet sent");
                 return Some(Transmit { to, len });
             }
             self.ready.pop_front();
@@ -337,7 +340,7 @@ impl Endpoint {
     }
 
     /// Closes a connection once everything reliable has arrived (or `close_timeout` has passed), giving the other end a
-    /// code and up to 255 bytes of words.
+    /// code and up to 255 bytes of reason.
     pub fn close(&mut self, now: Duration, id: ConnectionId, code: u32, reason: &str) {
         self.end(id, |connection| connection.close(now, code, reason));
     }
@@ -473,7 +476,7 @@ impl Endpoint {
         }
     }
 
-    /// Announces what happened to a connection, and sees to its packets and timers.
+    /// Emits the events of a connection, and schedules its packets and timers.
     fn after(&mut self, slot: u16) {
         let place = &mut self.slots[usize::from(slot)];
         let Content::Connection(connection) = &mut place.content else {

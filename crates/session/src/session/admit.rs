@@ -147,12 +147,12 @@ impl Session {
             reached_at: self.endpoint.peer_address(id).map(Into::into),
         };
         self.send_control_on(now, id, &Control::Hello(hello));
-        debug!(connection = ?id, returning = self.me.is_some(), "hello sent");
+        debug!(connection = %id, returning = self.me.is_some(), "hello sent");
     }
 
     /// Somebody wants in, through this program.
     pub(super) fn on_hello(&mut self, now: Duration, id: ConnectionId, hello: Hello) {
-        debug!(connection = ?id, kind = ?hello.kind, "hello received");
+        debug!(connection = %id, kind = ?hello.kind, "hello received");
         let mesh = hello.kind == PeerKind::Member;
         if mesh != self.room.is_mesh() || hello.kind == PeerKind::Host {
             return self.turn_away(now, id, LeaveReason::WrongTopology);
@@ -191,7 +191,7 @@ impl Session {
     }
 
     fn turn_away(&mut self, now: Duration, id: ConnectionId, reason: LeaveReason) {
-        warn!(connection = ?id, %reason, "newcomer refused");
+        warn!(connection = %id, %reason, "newcomer refused");
         let (code, words) = reason.to_close();
         self.send_control_on(now, id, &Control::Farewell(reason.clone()));
         self.connections.insert(id, OtherEnd::Gone);

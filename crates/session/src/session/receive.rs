@@ -41,7 +41,7 @@ impl Session {
 
     fn on_connected(&mut self, now: Duration, id: ConnectionId, incoming: bool) {
         if incoming {
-            debug!(connection = ?id, "connection accepted");
+            debug!(connection = %id, "connection accepted");
             let until = now + STRANGER;
             self.connections.insert(id, OtherEnd::Stranger { until });
             self.wake_at(until);
@@ -81,7 +81,7 @@ impl Session {
             let message = self.buffers.payload(message.payload);
             if self.on_message(now, id, channel, message).is_none() {
                 self.malformed += 1;
-                warn!(connection = ?id, "malformed message: connection closed");
+                warn!(connection = %id, "malformed message: connection closed");
                 self.connections.insert(id, OtherEnd::Gone);
                 self.endpoint.abort(now, id, 0, "malformed message");
                 self.on_connection_lost(now, id, "it sent a malformed message");
