@@ -123,7 +123,7 @@ fn send<T: Transport>(
                 return Err(format!("the connection closed: {reason}"));
             }
         }
-        Stamp::new(number, due, client.now(), client.endpoint(), id).write(&mut message);
+        Stamp::new(number, due, client.now(), client.machine(), id).write(&mut message);
         match client.send(id, stream.channel, &message) {
             Ok(_) => {}
             Err(SendError::QueueFull) if !reliable => {}

@@ -1,6 +1,5 @@
 //! What both ends agree on, and what each decides for itself.
 
-use core::fmt;
 use core::time::Duration;
 use std::net::SocketAddr;
 
@@ -260,15 +259,23 @@ pub struct ConnectOptions {
 }
 
 /// What is wrong with a [`Config`].
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum ConfigError {
     /// The number of channels is not 1 to 32.
+    #[error("{0} channels declared: declare 1 to {MAX_CHANNELS}")]
     Channels(usize),
     /// `max_packet` is not 1200 to 65000.
+    #[error("max_packet is {0}: use {MIN_PACKET} to 65000 bytes")]
     MaxPacket(usize),
     /// Encryption asked for, but built without the `crypto` feature.
+    #[error(
+        "encryption needs the `crypto` feature of samestep-proto: enable it or set Security::Plain"
+    )]
     NoCrypto,
     /// `timeout` must be longer than `keep_alive`, and that longer than zero.
+    #[error(
+        "timeout ({timeout:?}) must be longer than keep_alive ({keep_alive:?}), and that above zero"
+    )]
     Timeout {
         /// As given.
         keep_alive: Duration,
@@ -276,51 +283,18 @@ pub enum ConfigError {
         timeout: Duration,
     },
     /// A channel's `max_message` is zero or larger than its `queue_limit`.
+    #[error("channel {channel}: max_message must be at least 1 and at most queue_limit")]
     QueueLimit {
         /// Index of the channel.
         channel: usize,
     },
     /// A channel's `max_message` is above 1 GiB.
+    #[error("channel {channel}: max_message is above 1 GiB")]
     MaxMessage {
         /// Index of the channel.
         channel: usize,
     },
     /// The capacity is not 1 to 60000.
+    #[error("capacity is {0}: use 1 to 60000")]
     Capacity(usize),
 }
-
-impl fmt::Display for ConfigError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Channels(n) => write!(f, "{n} channels declared: declare 1 to {MAX_CHANNELS}"),
-            Self::MaxPacket(n) => write!(f, "max_packet is {n}: use {MIN_PACKET} to 65000 bytes"),
-            Self::NoCrypto => {
-                write!(
-                    f,
-                    "encryption needs the `crypto` feature of samestep-proto: enable it or set Security::Plain"
-                )
-            }
-            Self::Timeout {
-                keep_alive,
-                timeout,
-            } => {
-                write!(
-                    f,
-                    "timeout ({timeout:?}) must be longer than keep_alive ({keep_alive:?}), and that above zero"
-                )
-            }
-            Self::QueueLimit { channel } => {
-                write!(
-                    f,
-                    "channel {channel}: max_message must be at least 1 and at most queue_limit"
-                )
-            }
-            Self::MaxMessage { channel } => {
-                write!(f, "channel {channel}: max_message is above 1 GiB")
-            }
-            Self::Capacity(n) => write!(f, "capacity is {n}: use 1 to 60000"),
-        }
-    }
-}
-
-impl std::error::Error for ConfigError {}

@@ -80,35 +80,24 @@ impl Cipher {
 }
 
 /// Why a packet was not opened. In each case it is dropped and counted, nothing more.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OpenError {
     /// Shorter than its header and tag.
+    #[error("the packet is shorter than its header and tag")]
     Short,
     /// The tag does not fit the bytes: corrupted, forged, or meant for someone else.
+    #[error("the packet's tag does not fit its content")]
     Forged,
     /// From before the previous key.
     #[cfg(feature = "crypto")]
+    #[error("the packet's key is no longer kept")]
     TooOld,
     /// Two or more keys ahead of the newest packet believed so far. Refused without deriving keys,
     /// so an invented packet number costs nothing.
     #[cfg(feature = "crypto")]
+    #[error("the packet's number is too far ahead")]
     TooFar,
 }
-
-impl fmt::Display for OpenError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Short => "the packet is shorter than its header and tag",
-            Self::Forged => "the packet's tag does not fit its content",
-            #[cfg(feature = "crypto")]
-            Self::TooOld => "the packet's key is no longer kept",
-            #[cfg(feature = "crypto")]
-            Self::TooFar => "the packet's number is too far ahead",
-        })
-    }
-}
-
-impl std::error::Error for OpenError {}
 
 /// Protects the packets of one connection, both directions.
 #[derive(Debug)]

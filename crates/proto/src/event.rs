@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use crate::handshake::RefuseReason;
 use crate::id::{ChannelId, ConnectionId, MessageId, PacketNumber};
 
-/// Something happened to a connection.
+/// An event of a connection.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Event {
     /// A connection is open in both directions.
@@ -46,14 +46,14 @@ pub enum Event {
 pub enum CloseReason {
     /// This end closed it.
     Local,
-    /// The other end closed it, with its code and words.
+    /// The other end closed it, with its code and reason.
     Remote {
         /// The application's code.
         code: u32,
-        /// The application's words, at most 255 bytes.
+        /// The application's reason, at most 255 bytes.
         reason: String,
     },
-    /// Nothing was heard for the configured time.
+    /// Nothing was received for the configured time.
     TimedOut,
     /// The server did not answer at all while connecting.
     NoAnswer,
@@ -131,65 +131,38 @@ pub enum Outcome {
 }
 
 /// Why `send` declined. Nothing was queued.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum SendError {
     /// No such connection, or it is closing.
+    #[error("not connected")]
     NotConnected,
     /// No such channel.
+    #[error("no such channel: declare it in Config::channels on both ends")]
     UnknownChannel,
     /// Longer than the channel's `max_message`.
+    #[error("message longer than the channel's max_message of {limit} bytes")]
     TooLong {
         /// The channel's limit in bytes.
         limit: usize,
     },
     /// The channel's queue is full: the other end or the network is slower than what is sent. Try later or send less.
+    #[error("the channel's queue is full: send less, or later")]
     QueueFull,
 }
 
-impl fmt::Display for SendError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NotConnected => write!(f, "not connected"),
-            Self::UnknownChannel => write!(
-                f,
-                "no such channel: declare it in Config::channels on both ends"
-            ),
-            Self::TooLong { limit } => write!(
-                f,
-                "message longer than the channel's max_message of {limit} bytes"
-            ),
-            Self::QueueFull => write!(f, "the channel's queue is full: send less, or later"),
-        }
-    }
-}
-
-impl std::error::Error for SendError {}
-
 /// Why `connect` declined.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum ConnectError {
     /// All connection slots are in use.
+    #[error("all connection slots are in use")]
     TooManyConnections,
     /// More than 256 bytes of user data.
+    #[error("user data is longer than 256 bytes")]
     UserDataTooLong,
     /// A token is longer than 768 bytes.
+    #[error("the token is longer than 768 bytes")]
     TokenTooLong,
     /// A token would be readable on the way: give the server's key too.
+    #[error("a token needs the server's key, or it could be read on the way")]
     TokenWithoutKey,
 }
-
-impl fmt::Display for ConnectError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::TooManyConnections => write!(f, "all connection slots are in use"),
-            Self::UserDataTooLong => write!(f, "user data is longer than 256 bytes"),
-            Self::TokenTooLong => write!(f, "the token is longer than 768 bytes"),
-            Self::TokenWithoutKey => write!(
-                f,
-                "a token needs the server's key, or it could be read on the way"
-            ),
-        }
-    }
-}
-
-impl std::error::Error for ConnectError {}

@@ -17,8 +17,6 @@
 //! No reply is larger than its request: a Hello is padded to [`HELLO_BYTES`], a Connect to at
 //! least [`CONNECT_MIN_BYTES`]. Padding is zero when sent and ignored when received.
 
-use std::fmt;
-
 use crate::cookie::Cookie;
 use crate::crypto::{Checksum, mac};
 
@@ -141,14 +139,17 @@ impl<'a> Datagram<'a> {
 }
 
 /// Why a datagram is no handshake datagram. All but `Protocol` are dropped and counted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DecodeError {
     /// Something else: no known kind, or no magic.
+    #[error("not a handshake datagram")]
     Foreign,
     /// The checksum does not fit.
+    #[error("the datagram's checksum does not fit")]
     Damaged,
     /// A client that speaks another version of the protocol: answer with
     /// [`RefuseReason::Protocol`].
+    #[error("the sender speaks protocol version {protocol}")]
     Protocol {
         /// What to repeat in the answer.
         nonce: ClientNonce,
@@ -156,23 +157,9 @@ pub enum DecodeError {
         protocol: u8,
     },
     /// Too short, or a field out of its range.
+    #[error("the datagram is too short or has an impossible field")]
     Malformed,
 }
-
-impl fmt::Display for DecodeError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Foreign => f.write_str("not a handshake datagram"),
-            Self::Damaged => f.write_str("the datagram's checksum does not fit"),
-            Self::Protocol { protocol, .. } => {
-                write!(f, "the sender speaks protocol version {protocol}")
-            }
-            Self::Malformed => f.write_str("the datagram is too short or has an impossible field"),
-        }
-    }
-}
-
-impl std::error::Error for DecodeError {}
 
 /// Client to server: who is there, and what is expected?
 ///

@@ -82,24 +82,15 @@ impl fmt::Debug for Keys {
 }
 
 /// Why the exchange did not succeed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HandshakeError {
     /// The client gave a password, and the server's answer does not fit it.
+    #[error("the password is wrong")]
     Password,
     /// The message does not fit: another server key, something changed on the way, or nonsense.
+    #[error("the key exchange failed")]
     Failed,
 }
-
-impl fmt::Display for HandshakeError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Password => "the password is wrong",
-            Self::Failed => "the key exchange failed",
-        })
-    }
-}
-
-impl std::error::Error for HandshakeError {}
 
 /// The client's side of an exchange.
 pub struct Initiator {

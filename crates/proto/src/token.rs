@@ -217,43 +217,34 @@ pub fn verify(_lobby_key: &[u8; 32], token: &[u8]) -> Result<TokenClaims, TokenE
 }
 
 /// Why a token was not issued or not accepted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TokenError {
     /// The claims exceed a limit (when issuing).
+    #[error("a token holds at most 8 servers, 8 clients and 256 bytes of data")]
     TooLarge,
     /// It is not a token.
+    #[error("these bytes are not a connect token")]
     Malformed,
     /// It was not signed by this lobby.
+    #[error("the token was not signed by this server's lobby")]
     Signature,
     /// Its time is over.
+    #[error("the token has expired")]
     Expired,
     /// It is for other servers.
+    #[error("the token is for another server")]
     Server,
     /// It is for other clients.
+    #[error("the token is for another client address")]
     Client,
     /// It has been used before.
+    #[error("the token has been used")]
     Used,
     /// Too many tokens are being remembered to check another.
+    #[error("too many tokens were used recently to remember another")]
     Full,
 }
-
-impl fmt::Display for TokenError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::TooLarge => "a token holds at most 8 servers, 8 clients and 256 bytes of data",
-            Self::Malformed => "these bytes are not a connect token",
-            Self::Signature => "the token was not signed by this server's lobby",
-            Self::Expired => "the token has expired",
-            Self::Server => "the token is for another server",
-            Self::Client => "the token is for another client address",
-            Self::Used => "the token has been used",
-            Self::Full => "too many tokens were used recently to remember another",
-        })
-    }
-}
-
-impl std::error::Error for TokenError {}
 
 impl From<TokenError> for RefuseReason {
     fn from(error: TokenError) -> Self {

@@ -1,6 +1,5 @@
 //! Addresses as people write them.
 
-use std::fmt;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 
 /// The port used where none is named.
@@ -43,7 +42,7 @@ pub fn resolve(written: &str) -> Result<SocketAddr, AddressError> {
     check(written, *address)
 }
 
-/// The resolver's words without what the standard library puts before them.
+/// The resolver's message without the prefix of the standard library.
 fn plain(words: &str) -> String {
     let before = "failed to lookup address information: ";
     words.strip_prefix(before).unwrap_or(words).to_lowercase()
@@ -57,11 +56,15 @@ fn check(written: &str, address: SocketAddr) -> Result<SocketAddr, AddressError>
 }
 
 /// Why an address cannot be resolved. `Debug` shows the message too, so that `main` may return it.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AddressError {
     /// It is no address.
+    #[error(
+        "\"{0}\" is no address: write name:port or address:port, such as example.org:{DEFAULT_PORT}"
+    )]
     Malformed(String),
     /// Nobody knows the name.
+    #[error("nobody knows where \"{name}\" is ({why}): check the spelling, or use its IP address")]
     Unknown {
         /// The name.
         name: String,
@@ -69,29 +72,6 @@ pub enum AddressError {
         why: String,
     },
 }
-
-impl fmt::Display for AddressError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            AddressError::Malformed(written) => write!(
-                f,
-                "\"{written}\" is no address: write name:port or address:port, such as example.org:{DEFAULT_PORT}"
-            ),
-            AddressError::Unknown { name, why } => write!(
-                f,
-                "nobody knows where \"{name}\" is ({why}): check the spelling, or use its IP address"
-            ),
-        }
-    }
-}
-
-impl fmt::Debug for AddressError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
-}
-
-impl std::error::Error for AddressError {}
 
 #[cfg(test)]
 mod tests {

@@ -4,7 +4,6 @@ mod desk;
 mod shared;
 mod worker;
 
-use std::fmt;
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::{Arc, mpsc};
@@ -232,78 +231,37 @@ pub(crate) fn bind_towards(address: SocketAddr) -> Result<Udp, StartError> {
 }
 
 /// Why a session or a game could not begin. `Debug` shows the message too, so that `main` may return it.
+#[derive(thiserror::Error)]
 pub enum StartError {
     /// The address cannot be resolved.
-    Address(AddressError),
+    #[error(transparent)]
+    Address(#[from] AddressError),
     /// The session refuses its settings.
+    #[error(transparent)]
     Setup(SetupError),
     /// The command line is none that [`Game::from_args`](crate::Game::from_args) knows.
+    #[error(
+        "use one of `host [PORT]`, `serve [PORT]`, `join ADDRESS`, `watch ADDRESS`, or without a host `mesh [PORT]`, `peer ADDRESS`"
+    )]
     Command(String),
     /// Another program listens at this port.
+    #[error("port {0} is taken: end the program that listens there, or choose another port")]
     PortTaken(u16),
     /// An error of the operating system.
+    #[error(transparent)]
     Io(io::Error),
 }
 
-impl fmt::Display for StartError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            StartError::Address(error) => error.fmt(f),
-            StartError::Setup(error) => error.fmt(f),
-            StartError::Command(_) => f.write_str(
-                "use one of `host [PORT]`, `serve [PORT]`, `join ADDRESS`, `watch ADDRESS`, or without a host `mesh [PORT]`, `peer ADDRESS`",
-            ),
-            StartError::PortTaken(port) => write!(
-                f,
-                "port {port} is taken: end the program that listens there, or choose another port"
-            ),
-            StartError::Io(error) => error.fmt(f),
-        }
-    }
-}
-
-impl fmt::Debug for StartError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
-}
-
-impl std::error::Error for StartError {}
-
-impl From<AddressError> for StartError {
-    fn from(error: AddressError) -> StartError {
-        StartError::Address(error)
-    }
-}
-
 /// Why a session did not get in sync. `Debug` shows the message too, so that `main` may return it.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 pub enum WaitError {
     /// The session has ended, or was refused.
+    #[error("{0}")]
     Left(LeaveReason),
     /// The session's thread has ended, because the socket failed.
+    #[error("{0}")]
     Failed(String),
     /// It takes longer than this; it may still succeed.
+    #[error("not in sync after {0:?}: is the host running, and is the address right?")]
     TimedOut(Duration),
 }
-
-impl fmt::Display for WaitError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            WaitError::Left(reason) => reason.fmt(f),
-            WaitError::Failed(error) => f.write_str(error),
-            WaitError::TimedOut(time) => write!(
-                f,
-                "not in sync after {time:?}: is the host running, and is the address right?"
-            ),
-        }
-    }
-}
-
-impl fmt::Debug for WaitError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
-}
-
-impl std::error::Error for WaitError {}

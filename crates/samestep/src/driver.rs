@@ -1,6 +1,5 @@
 //! The loop between a machine without IO and a transport.
 
-use std::fmt;
 use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -154,11 +153,6 @@ impl<T: Transport, M: Machine> Driver<T, M> {
     pub fn transport(&self) -> &T {
         &self.transport
     }
-
-    /// The transport, to change its settings. Do not read from it.
-    pub fn transport_mut(&mut self) -> &mut T {
-        &mut self.transport
-    }
 }
 
 impl<T: Transport> Driver<T> {
@@ -211,16 +205,6 @@ impl<T: Transport> Driver<T> {
     /// Counters and estimates of a connection.
     pub fn stats(&self, id: ConnectionId) -> Option<Stats> {
         self.machine.stats(id)
-    }
-
-    /// The endpoint, for what the driver has no call for.
-    pub fn endpoint(&self) -> &Endpoint {
-        &self.machine
-    }
-
-    /// The endpoint, for what the driver has no call for. Give it [`now`](Driver::now) as time.
-    pub fn endpoint_mut(&mut self) -> &mut Endpoint {
-        &mut self.machine
     }
 }
 
@@ -290,37 +274,17 @@ pub(crate) fn seed() -> io::Result<[u8; 32]> {
 }
 
 /// Why a driver could not be made. `Debug` shows the message too, so that `main` may return it.
+#[derive(thiserror::Error)]
 pub enum DriverError {
     /// The endpoint refuses its configuration.
+    #[error(transparent)]
     Config(ConfigError),
     /// The session refuses its settings.
+    #[error(transparent)]
     Setup(SetupError),
     /// An error of the operating system.
-    Io(io::Error),
-}
-
-impl fmt::Display for DriverError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            DriverError::Config(error) => error.fmt(f),
-            DriverError::Setup(error) => error.fmt(f),
-            DriverError::Io(error) => error.fmt(f),
-        }
-    }
-}
-
-impl fmt::Debug for DriverError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
-}
-
-impl std::error::Error for DriverError {}
-
-impl From<io::Error> for DriverError {
-    fn from(error: io::Error) -> DriverError {
-        DriverError::Io(error)
-    }
+    #[error(transparent)]
+    Io(#[from] io::Error),
 }
 
 #[cfg(test)]

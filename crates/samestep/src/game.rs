@@ -1,7 +1,6 @@
 //! [`Game`]: a session, a model and a socket in one type.
 
 use std::collections::VecDeque;
-use std::fmt;
 use std::fs::File;
 use std::io;
 use std::net::SocketAddr;
@@ -353,36 +352,20 @@ impl<S: Simulation, M: Model, T: Transport> Drop for Game<S, M, T> {
 }
 
 /// Why a game has ended. `Debug` shows the message too, so that `main` may return it.
+#[derive(thiserror::Error)]
 pub enum GameError {
     /// This program has left the room, or was not admitted.
+    #[error("{}", why_left(.0))]
     Left(LeaveReason),
     /// An error of the operating system.
-    Io(io::Error),
+    #[error(transparent)]
+    Io(#[from] io::Error),
 }
 
-impl fmt::Display for GameError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            GameError::Left(LeaveReason::Silent) => {
-                f.write_str("the connection to the others is lost")
-            }
-            GameError::Left(reason) => reason.fmt(f),
-            GameError::Io(error) => error.fmt(f),
-        }
-    }
-}
-
-impl fmt::Debug for GameError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
-}
-
-impl std::error::Error for GameError {}
-
-impl From<io::Error> for GameError {
-    fn from(error: io::Error) -> GameError {
-        GameError::Io(error)
+fn why_left(reason: &LeaveReason) -> String {
+    match reason {
+        LeaveReason::Silent => "the connection to the others is lost".into(),
+        reason => reason.to_string(),
     }
 }
 

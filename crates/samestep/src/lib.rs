@@ -110,11 +110,25 @@ pub mod prelude {
     pub use samestep_session::{Action, MatchEvent, Message, SessionConfig, SessionEvent};
     pub use samestep_sync::{
         Entities, EntityId, EventStage, Events, Input, Inputs, Interest, LagCompensation, Lockstep,
-        LockstepConfig, PlayerId, Record, Replicate, Rng, Rollback, RollbackConfig, SharedFields,
-        Simulation, Snapshot, SnapshotConfig, StateSync, StateSyncConfig, Synced, Tick, TimedEvent,
+        LockstepConfig, ModelEvent, PlayerId, Record, Replicate, Rng, Rollback, RollbackConfig,
+        SharedFields, Simulation, Snapshot, SnapshotConfig, StateSync, StateSyncConfig, Synced,
+        Tick, TimedEvent,
     };
     pub use samestep_wire::Wire;
 }
+
+/// The errors that a program's `main` may return show their message as `Debug` too.
+macro_rules! debug_as_message {
+    ($($error:ty),*) => {$(
+        impl std::fmt::Debug for $error {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                std::fmt::Display::fmt(self, f)
+            }
+        }
+    )*};
+}
+
+debug_as_message!(AddressError, DriverError, GameError, StartError, WaitError);
 
 /// What the README and the guide show is compiled and run like the other examples.
 #[cfg(doctest)]

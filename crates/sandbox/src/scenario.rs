@@ -1,7 +1,5 @@
 //! The description of a match, which can be written as a link.
 
-use std::fmt;
-
 use samestep_sync::RoomKind;
 
 use crate::{Conditions, ModelKind, Setup};
@@ -68,16 +66,9 @@ impl Server {
 }
 
 /// Why a link is not a scenario.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("{0}")]
 pub struct LinkError(String);
-
-impl fmt::Display for LinkError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for LinkError {}
 
 /// The minimum and maximum number of players.
 const PLAYERS: std::ops::RangeInclusive<usize> = 2..=4;

@@ -1,6 +1,5 @@
-//! What a program decides about its part in a room.
+//! The settings of a session.
 
-use core::fmt;
 use core::time::Duration;
 use std::net::SocketAddr;
 
@@ -10,7 +9,7 @@ use samestep_wire::Wire;
 use crate::clock::ClockConfig;
 use crate::id::RejoinSecret;
 
-/// The part a program takes.
+/// The part a program takes in a room.
 #[derive(Clone, Debug)]
 pub enum Role {
     /// Opens a room and decides for all in it: a dedicated server, or, with [`players`](SessionConfig::players) of its
@@ -50,12 +49,12 @@ pub struct JoinTo {
     pub password: Option<String>,
     /// The host's public key, if known: joining fails unless the host owns it.
     pub server_key: Option<[u8; 32]>,
-    /// What [`Session::rejoin_secret`](crate::Session::rejoin_secret) said before, to take the old place again.
+    /// The [rejoin secret](crate::Session::rejoin_secret) of the earlier session, to take its slot again.
     pub rejoin: Option<RejoinSecret>,
 }
 
 impl JoinTo {
-    /// Joins at an address that asks for nothing.
+    /// Joins at an address without password, key or rejoin secret.
     pub fn new(address: SocketAddr) -> Self {
         Self {
             address,
@@ -98,24 +97,24 @@ pub enum StartRule {
     ByAuthority,
 }
 
-/// What a mesh does about a member nobody hears any more.
+/// What a mesh does about a silent member.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Silence {
-    /// Drops it, by the vote of more than half of the members that nobody accuses, after it has been silent this long.
+    /// Drops it after it has been silent this long, by a majority vote of the members that are not suspected themselves.
     Drop {
-        /// How long. Shorter reacts sooner, and drops members on bad links sooner.
+        /// The time of silence. A shorter one reacts sooner, and drops members with bad links sooner.
         after: Duration,
     },
     /// Waits for it, as long as it takes; the game is frozen meanwhile.
     Wait,
 }
 
-/// Gives everyone the latency of the farthest player, so that nobody is heard sooner for living near.
+/// Delays the messages of all players to the latency of the farthest one, so that no player has an advantage by being near.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Fairness {
-    /// How often latencies are looked at again. Seldom: a delay that changes is worse than a delay. Default 30 s.
+    /// The time between two updates of the delays. It is long because a changing delay is worse than a delay. Default 30 s.
     pub every: Duration,
-    /// Latency beyond which a player is not waited for. Default 150 ms.
+    /// The maximum latency that others are delayed to. Default 150 ms.
     pub at_most: Duration,
 }
 
@@ -131,37 +130,37 @@ impl Default for Fairness {
 /// Settings of a [`Session`](crate::Session), checked once in `new`.
 #[derive(Clone, Debug)]
 pub struct SessionConfig {
-    /// Game, version, encryption, time-outs. Its channels and its acceptance of connections are set by the session.
+    /// Game, version, encryption, time-outs. The session itself sets the channels and whether connections are accepted.
     pub protocol: Config,
-    /// The room's name as others see it, at most 64 bytes; the opener's counts.
+    /// The room's name as others see it, at most 64 bytes. Set by the program that opens the room.
     pub room_name: String,
-    /// Who plays on this program: nobody makes it a dedicated server or a spectator, several share one connection.
+    /// The players on this program. Without players it is a dedicated server or a spectator; several players share one connection.
     pub players: Vec<Profile>,
-    /// Players the room holds; the opener's counts. Default 16.
+    /// The maximum number of players. Set by the program that opens the room. Default 16.
     pub capacity: usize,
-    /// Spectators the room holds beside them. Default 16.
+    /// The maximum number of spectators beside them. Default 16.
     pub spectators: usize,
-    /// Password that those who join must know.
+    /// The password needed to join.
     pub password: Option<String>,
-    /// Whether who joins needs the game's state first: the member it joins through is then asked for it with
-    /// [`StateWanted`](crate::SessionEvent::StateWanted), and the newcomer says [`loaded`](crate::Session::loaded) when it is
-    /// ready. Default off: in sync as soon as the room is known. The opener's counts.
+    /// Whether a newcomer needs the game's state first. The member it joins through is then asked for it with
+    /// [`StateWanted`](crate::SessionEvent::StateWanted), and the newcomer calls [`loaded`](crate::Session::loaded) when it is
+    /// ready. Set by the program that opens the room. Default off: a newcomer is in sync as soon as it knows the room.
     pub initial_state: bool,
     /// How long loading may take before the newcomer is dropped. Default 30 s.
     pub load_grace: Duration,
-    /// How long the place of somebody who vanished is kept. Default 60 s.
+    /// How long the slot of a peer that vanished is kept. Default 60 s.
     pub rejoin_grace: Duration,
-    /// When the game begins. Default by the authority. The opener's counts.
+    /// When the game begins. Set by the program that opens the room. Default by the authority.
     pub start: StartRule,
-    /// How long before the common start everyone is told, at least; slow links add to it. Default 500 ms.
+    /// The minimum time between the announcement of the start and the start; slow links add to it. Default 500 ms.
     pub countdown: Duration,
     /// What a mesh does about silent members. Default: dropped after 3 s.
     pub silence: Silence,
-    /// Time delay for fairness. Default off.
+    /// Latency equalization between the players. Default off.
     pub fairness: Option<Fairness>,
     /// How the common time is kept.
     pub clock: ClockConfig,
-    /// Bytes of reliable messages a mesh keeps for each member until they are known to have arrived. Default 4 MiB.
+    /// The maximum number of bytes of unacknowledged reliable messages that a mesh keeps for each member. Default 4 MiB.
     pub unacknowledged_limit: usize,
 }
 
@@ -228,50 +227,27 @@ impl SessionConfig {
 }
 
 /// Why a session could not be made.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum SetupError {
     /// The protocol refuses its settings.
+    #[error(transparent)]
     Protocol(samestep_proto::ConfigError),
     /// Connecting is not possible.
+    #[error(transparent)]
     Connect(samestep_proto::ConnectError),
     /// A name is longer than 64 bytes.
+    #[error("\"{0}\" is too long: use at most 64 bytes")]
     NameTooLong(String),
     /// More local players than the room, or one program, can hold.
+    #[error("{0} players on one program: use at most 64, and no more than the room holds")]
     TooManyPlayers(usize),
     /// The capacity is not 1 to 4096.
+    #[error("capacity is {0}: use 1 to 4096 players")]
     Capacity(usize),
-    /// A spectator that plays.
+    /// A spectator has players.
+    #[error("a spectator does not play: leave `players` empty or join as a client")]
     SpectatorWithPlayers,
-    /// A client or member of a mesh without players.
+    /// A client or member of a mesh has no players.
+    #[error("nobody plays here: add a player, or join as a spectator")]
     NobodyPlays,
 }
-
-impl fmt::Display for SetupError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Protocol(error) => error.fmt(f),
-            Self::Connect(error) => error.fmt(f),
-            Self::NameTooLong(name) => {
-                write!(f, "\"{name}\" is too long: use at most 64 bytes")
-            }
-            Self::TooManyPlayers(n) => {
-                write!(
-                    f,
-                    "{n} players on one program: use at most 64, and no more than the room holds"
-                )
-            }
-            Self::Capacity(n) => write!(f, "capacity is {n}: use 1 to 4096 players"),
-            Self::SpectatorWithPlayers => {
-                write!(
-                    f,
-                    "a spectator does not play: leave `players` empty or join as a client"
-                )
-            }
-            Self::NobodyPlays => {
-                write!(f, "nobody plays here: add a player, or join as a spectator")
-            }
-        }
-    }
-}
-
-impl std::error::Error for SetupError {}

@@ -1,11 +1,11 @@
 //! Finding rooms in the local network.
 //!
-//! Who looks for a room sends a [`Query`] to everyone in the local network; whoever has one answers with an [`Answer`].
+//! A program that looks for a room sends a [`Query`] to everyone in the local network; a program with a room replies with an [`Answer`].
 //! A [`Finder`] asks and keeps the list, a [`Responder`] answers; both only turn datagrams into datagrams, and a socket that
 //! reaches everyone (in `samestep-transport`) carries them.
 //!
-//! Nothing here is secret or proven: anybody in the network can read it, and can answer. It says where to knock; who opens is
-//! settled by the handshake.
+//! Nothing here is encrypted or authenticated: anyone in the network can read it and can answer. It says where to connect; who is there is
+//! proven by the handshake.
 //!
 //! ```
 //! use samestep_session::discovery::{Announcement, Finder, FinderConfig, Responder, ResponderId, Topology};
@@ -43,11 +43,9 @@ mod responder;
 pub use finder::{Finder, FinderConfig, FinderStats, Found};
 pub use responder::{Responder, ResponderStats};
 
-use core::fmt;
-
 use samestep_wire::{BitReader, BitWriter, Wire};
 
-/// What a room says about itself to whoever asks.
+/// The answer of a room to a query.
 #[derive(Clone, PartialEq, Eq, Debug, Wire)]
 pub struct Announcement {
     /// The room's name, at most 64 bytes.
@@ -66,7 +64,7 @@ pub struct Announcement {
     pub password: bool,
     /// How its members talk to each other.
     pub topology: Topology,
-    /// Where it is joined: a port of the address the answer comes from.
+    /// The port to join at, on the address the answer comes from.
     pub port: u16,
 }
 
@@ -79,12 +77,12 @@ pub enum Topology {
     Mesh,
 }
 
-/// Chosen at random by whoever answers, the same in all its answers: a host that is reached over several interfaces is listed once.
+/// The id of a responder: random, and the same in all its answers, so that a host that is reached over several interfaces is listed once.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash, Wire)]
 pub struct ResponderId(pub u64);
 
 impl Announcement {
-    /// Names must fit, and must not contain control characters, which could play tricks on the terminals they are shown on.
+    /// Checks that the names fit and contain no control characters, which could manipulate the terminals they are shown on.
     pub fn check(&self) -> Result<(), AnnouncementError> {
         check_name(&self.room)?;
         check_name(&self.game)
@@ -102,26 +100,15 @@ fn check_name(name: &str) -> Result<(), AnnouncementError> {
 }
 
 /// Why a room cannot be announced, or a game not be looked for.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum AnnouncementError {
     /// A name is longer than 64 bytes.
+    #[error("{0:?} is too long: use at most 64 bytes")]
     TooLong(String),
     /// A name contains control characters.
+    #[error("{0:?} contains control characters: leave them out")]
     ControlCharacter(String),
 }
-
-impl fmt::Display for AnnouncementError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::TooLong(name) => write!(f, "{name:?} is too long: use at most 64 bytes"),
-            Self::ControlCharacter(name) => {
-                write!(f, "{name:?} contains control characters: leave them out")
-            }
-        }
-    }
-}
-
-impl std::error::Error for AnnouncementError {}
 
 /// Longest name of a room or game.
 const MAX_NAME_BYTES: usize = 64;
@@ -136,21 +123,21 @@ const QUERY: u8 = 1;
 const ANSWER: u8 = 2;
 const HEADER_BYTES: usize = 14;
 
-/// Length of every query: no answer is longer, so nobody gains by sending queries in another's name.
+/// The length of every query. No answer is longer, so queries with a forged sender amplify nothing.
 pub const QUERY_BYTES: usize = 168;
 
 /// The longest answer: 64 bytes for each of the names.
 pub const MAX_ANSWER_BYTES: usize = 162;
 
-/// Who is there?
+/// The question which rooms there are.
 #[derive(Clone, PartialEq, Eq, Debug, Wire)]
 pub struct Query {
-    /// Which game; empty for any.
+    /// The game to look for; empty for any.
     #[wire(max_len = 64)]
     pub game: String,
 }
 
-/// I am.
+/// The answer of one room.
 #[derive(Clone, PartialEq, Eq, Debug, Wire)]
 pub struct Answer {
     /// Who answers.
@@ -159,14 +146,14 @@ pub struct Answer {
     pub announcement: Announcement,
 }
 
-/// Marks a query; its answers repeat it. So an answer fits a question, and the round trip is known.
+/// The nonce of a query, repeated in its answers: it matches an answer to its query, and the round trip can be measured.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Nonce(pub u64);
 
-/// Why a datagram is none of this exchange.
+/// Why a datagram is not part of this exchange.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum DatagramError {
-    /// Something else altogether, or damaged.
+    /// It is something else, or damaged.
     Malformed,
     /// Another version of this exchange.
     Version(u8),
@@ -181,13 +168,13 @@ impl Query {
         Some(QUERY_BYTES)
     }
 
-    /// Takes a query apart. Shorter ones than [`QUERY_BYTES`] are refused, or the answer would be longer.
+    /// Decodes a query. Queries shorter than [`QUERY_BYTES`] are refused, because the answer would be longer.
     pub fn decode_datagram(datagram: &[u8]) -> Result<(Nonce, Query), DatagramError> {
         let (nonce, body) = split(QUERY, datagram)?;
         if datagram.len() < QUERY_BYTES {
             return Err(DatagramError::Malformed);
         }
-        // What follows is padding.
+        // The rest is padding.
         let query = Query::decode(&mut BitReader::new(body)).or(Err(DatagramError::Malformed))?;
         check_name(&query.game).or(Err(DatagramError::Malformed))?;
         Ok((nonce, query))
@@ -201,7 +188,7 @@ impl Answer {
         encode(ANSWER, nonce, self, buf)
     }
 
-    /// Takes an answer apart. What decodes is fit to be shown.
+    /// Decodes an answer. Its names can be shown as they are.
     pub fn decode_datagram(datagram: &[u8]) -> Result<(Nonce, Answer), DatagramError> {
         let (nonce, body) = split(ANSWER, datagram)?;
         let answer: Answer = samestep_wire::decode_exact(body).or(Err(DatagramError::Malformed))?;

@@ -50,31 +50,22 @@ impl Default for SkirmishConfig {
 }
 
 /// Mistakes in a [`SkirmishConfig`], with the way out.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum SkirmishConfigError {
     /// Ask for 2 to 64 players.
+    #[error("a skirmish is for 2 to 64 players")]
     Players,
     /// Make the map a multiple of 8 units wide, at most 2048, and at least 40 for each row of players.
+    #[error(
+        "the map must be a multiple of 8 units wide, at most 2048, with at least 40 for each row of players"
+    )]
     Size,
     /// All sides together may have 65,535 units at most: lower `max_units`.
+    #[error(
+        "all sides together may have 65,535 units at most: lower `max_units`, or begin with fewer"
+    )]
     Units,
 }
-
-impl core::fmt::Display for SkirmishConfigError {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.write_str(match self {
-            Self::Players => "a skirmish is for 2 to 64 players",
-            Self::Size => {
-                "the map must be a multiple of 8 units wide, at most 2048, with at least 40 for each row of players"
-            }
-            Self::Units => {
-                "all sides together may have 65,535 units at most: lower `max_units`, or begin with fewer"
-            }
-        })
-    }
-}
-
-impl core::error::Error for SkirmishConfigError {}
 
 impl SkirmishConfig {
     /// A battle that begins with `units` soldiers altogether, barracks and gold to replace them.

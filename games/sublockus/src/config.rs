@@ -1,7 +1,5 @@
 //! How a game begins.
 
-use core::fmt;
-
 use crate::arena::{Arena, ArenaError, Builtin};
 
 /// The most players with characters; others watch.
@@ -26,7 +24,7 @@ pub struct SublockusConfig {
     pub time_limit: Option<u32>,
     /// Whether there are items. Default true.
     pub items: bool,
-    /// Whether one is told only of what one sees or hears; for models in which a server knows everything. Default false.
+    /// Whether a player gets only what its character sees or hears (fog of war); for models in which a server alone knows everything. Default false.
     pub fog: bool,
 }
 
@@ -96,26 +94,15 @@ impl SublockusConfig {
 }
 
 /// Mistakes in a [`SublockusConfig`], with the way out.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum SublockusConfigError {
     /// The arena's text is not one.
+    #[error(transparent)]
     Arena(ArenaError),
     /// Nobody waits longer than a day.
+    #[error("grace, respawn and shelter are a day at most")]
     Times,
     /// A round needs at least one frag, or a second, and takes a day at most.
+    #[error("a round needs at least one frag or 60 ticks, and a day at most")]
     Limits,
 }
-
-impl fmt::Display for SublockusConfigError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Arena(error) => error.fmt(f),
-            Self::Times => f.write_str("grace, respawn and shelter are a day at most"),
-            Self::Limits => {
-                f.write_str("a round needs at least one frag or 60 ticks, and a day at most")
-            }
-        }
-    }
-}
-
-impl core::error::Error for SublockusConfigError {}

@@ -1,7 +1,5 @@
 //! Why a server refuses a client, on the wire and in words.
 
-use std::fmt;
-
 use super::{ClientNonce, DecodeError, Fields, REFUSE, REFUSE_BYTES, close, flag, start};
 
 /// Server to client: no. This layout is the same in every version of the protocol, so that any
@@ -65,10 +63,11 @@ impl Refuse {
 }
 
 /// Why a server refused a client. As text it tells the player what to do about it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RefuseReason {
     /// The two programs speak different versions of the protocol. `ours` is the client's.
+    #[error("the server speaks protocol version {theirs}, you speak {ours}: {}", update(.theirs, .ours))]
     Protocol {
         /// The server's.
         theirs: u8,
@@ -76,6 +75,7 @@ pub enum RefuseReason {
         ours: u8,
     },
     /// The two run different versions of the game. `ours` is the client's.
+    #[error("the server runs version {theirs}, you run {ours}: {}", update(.theirs, .ours))]
     Version {
         /// The server's.
         theirs: u32,
@@ -83,42 +83,65 @@ pub enum RefuseReason {
         ours: u32,
     },
     /// The server runs another game.
+    #[error("the server runs a different game: check the address")]
     Game,
     /// All places are taken.
+    #[error("the server is full: try again later")]
     Full,
     /// The password is wrong.
+    #[error("wrong password: type it again or ask the host for it")]
     Password,
     /// The server asks for a password and none was given.
+    #[error("the server asks for a password: enter it and try again")]
     PasswordRequired,
     /// A password was given and the server has none. It is not ignored, since it also proves to
     /// the client that it talks to the right server.
+    #[error("the server has no password: connect without one")]
     PasswordUnneeded,
     /// The client's address is banned.
+    #[error("you are banned from this server")]
     Banned,
     /// The server admits only clients sent by its lobby.
+    #[error("the server admits players only through its lobby: join there")]
     TokenRequired,
     /// The token is not one of this server's lobby.
+    #[error("the server does not trust this invitation: join through the server's own lobby")]
     TokenInvalid,
     /// The token's time is over.
+    #[error("the invitation has expired: ask the lobby for a new one")]
     TokenExpired,
     /// The token has been used.
+    #[error("the invitation has been used: ask the lobby for a new one")]
     TokenUsed,
     /// The token is for another server or another client address.
+    #[error("the invitation is for another server or another network: ask the lobby for a new one")]
     TokenAddress,
     /// The channel configurations differ.
+    #[error(
+        "the server's channels differ from this program's: both must be built with the same channel configuration"
+    )]
     Channels,
     /// One side wants encryption and the other does not.
+    #[error("{}", switch(.encrypted))]
     Security {
         /// Whether it is the server that encrypts.
         encrypted: bool,
     },
     /// Too many clients are connecting at this moment.
+    #[error("the server is busy with other players connecting: try again in a moment")]
     Busy,
     /// The key exchange failed: a wrong server key, or a datagram changed on its way.
+    #[error(
+        "no secure connection came about: check the server's key, or ask the lobby for it again"
+    )]
     Handshake,
     /// The server is shutting down.
+    #[error("the server is shutting down")]
     ShuttingDown,
     /// A reason that this version does not know, by its code.
+    #[error(
+        "the server refused for a reason this version does not know (code {0}): update the game"
+    )]
     Unknown(u8),
 }
 
@@ -161,80 +184,23 @@ impl RefuseReason {
             .find(|(other, _)| *other == code)
             .map_or(Self::Unknown(code), |(_, reason)| *reason)
     }
+}
 
-    /// Whether trying again in a little while may help without any change.
-    pub fn is_temporary(self) -> bool {
-        matches!(self, Self::Full | Self::Busy)
+/// Who has to update when the versions differ.
+fn update<T: PartialOrd>(theirs: &T, ours: &T) -> &'static str {
+    match theirs > ours {
+        true => "update the game",
+        false => "ask its host to update",
     }
 }
 
-impl fmt::Display for RefuseReason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let advice = |newer| {
-            if newer {
-                "update the game"
-            } else {
-                "ask its host to update"
-            }
-        };
-        let text = match *self {
-            Self::Protocol { theirs, ours } => {
-                let advice = advice(theirs > ours);
-                return write!(
-                    f,
-                    "the server speaks protocol version {theirs}, you speak {ours}: {advice}"
-                );
-            }
-            Self::Version { theirs, ours } => {
-                let advice = advice(theirs > ours);
-                return write!(
-                    f,
-                    "the server runs version {theirs}, you run {ours}: {advice}"
-                );
-            }
-            Self::Unknown(code) => {
-                return write!(
-                    f,
-                    "the server refused for a reason this version does not know (code {code}): \
-                     update the game"
-                );
-            }
-            Self::Game => "the server runs a different game: check the address",
-            Self::Full => "the server is full: try again later",
-            Self::Password => "wrong password: type it again or ask the host for it",
-            Self::PasswordRequired => "the server asks for a password: enter it and try again",
-            Self::PasswordUnneeded => "the server has no password: connect without one",
-            Self::Banned => "you are banned from this server",
-            Self::TokenRequired => "the server admits players only through its lobby: join there",
-            Self::TokenInvalid => {
-                "the server does not trust this invitation: join through the server's own lobby"
-            }
-            Self::TokenExpired => "the invitation has expired: ask the lobby for a new one",
-            Self::TokenUsed => "the invitation has been used: ask the lobby for a new one",
-            Self::TokenAddress => {
-                "the invitation is for another server or another network: ask the lobby for a new one"
-            }
-            Self::Channels => {
-                "the server's channels differ from this program's: both must be built with the \
-                 same channel configuration"
-            }
-            Self::Security { encrypted: true } => {
-                "the server accepts only encrypted connections: switch encryption on"
-            }
-            Self::Security { encrypted: false } => {
-                "the server does not encrypt: switch encryption off if you trust the network"
-            }
-            Self::Busy => "the server is busy with other players connecting: try again in a moment",
-            Self::Handshake => {
-                "no secure connection came about: check the server's key, or ask the lobby for it again"
-            }
-            Self::ShuttingDown => "the server is shutting down",
-        };
-        f.write_str(text)
+/// What to do when only one side encrypts: the server, or the client.
+fn switch(server_encrypts: &bool) -> &'static str {
+    match server_encrypts {
+        true => "the server accepts only encrypted connections: switch encryption on",
+        false => "the server does not encrypt: switch encryption off if you trust the network",
     }
 }
-
-impl std::error::Error for RefuseReason {}
 
 #[cfg(test)]
 mod tests {

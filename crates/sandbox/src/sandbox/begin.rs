@@ -1,6 +1,5 @@
 //! From an empty room to the first step.
 
-use std::fmt;
 use std::time::Duration;
 
 use samestep_netem::LinkConfig;
@@ -20,19 +19,12 @@ const PATIENCE: Duration = Duration::from_secs(60);
 const SETTLING: Duration = Duration::from_secs(2);
 
 /// Why there is no match.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("{0}")]
 pub struct SandboxError(String);
 
-impl fmt::Display for SandboxError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for SandboxError {}
-
 impl<G: Playable> Sandbox<G> {
-    /// Opens a room, has everyone join it, and begins. What comes is bots' play until told otherwise.
+    /// Opens a room, has everyone join it, and begins. Bots play until a person takes over.
     pub fn new(scenario: &Scenario) -> Result<Self, SandboxError> {
         check::<G>(scenario)?;
         let setup = scenario.setup();

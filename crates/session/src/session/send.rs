@@ -1,6 +1,5 @@
 //! Outgoing messages: the game's, by every route a room has, and the session's own.
 
-use core::fmt;
 use core::time::Duration;
 
 use samestep_proto::{ChannelId, ConnectionId, Delivery};
@@ -17,7 +16,7 @@ use crate::session::Session;
 use crate::session::contact::next_hop;
 use crate::streams::{FOR_ALL, SEQUENCED};
 
-/// A member's report of whom it hears is believed for this long.
+/// How long a member's report of its connections is used.
 const REPORT_FRESH: Duration = Duration::from_secs(2);
 /// Unanswered reliable messages of a mesh are sent again after this long, or after two round trips.
 const RESEND_AFTER: Duration = Duration::from_millis(600);
@@ -38,39 +37,29 @@ pub enum To {
 }
 
 /// Why a message was not sent.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum SendError {
     /// Not in a room yet, or no longer.
+    #[error("not in a room: wait for SessionEvent::Joined")]
     NotInRoom,
     /// Nobody like that is here.
+    #[error("nobody like that is in the room")]
     NoSuchPeer,
     /// The message does not encode: a value is outside of what its type allows.
+    #[error("the message does not encode: {0}")]
     Encode(EncodeError),
     /// An action is longer than 65,536 bytes.
+    #[error("an action may have at most 65536 bytes")]
     ActionTooLong,
     /// Too much is waiting for a member of the mesh to acknowledge it.
+    #[error(
+        "too much waits to be acknowledged by a member of the mesh: send less, or raise unacknowledged_limit"
+    )]
     Backlog,
     /// The connection does not take it.
+    #[error(transparent)]
     Connection(samestep_proto::SendError),
 }
-
-impl fmt::Display for SendError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NotInRoom => write!(f, "not in a room: wait for SessionEvent::Joined"),
-            Self::NoSuchPeer => write!(f, "nobody like that is in the room"),
-            Self::Encode(error) => write!(f, "the message does not encode: {error}"),
-            Self::ActionTooLong => write!(f, "an action may have at most 65536 bytes"),
-            Self::Backlog => write!(
-                f,
-                "too much waits to be acknowledged by a member of the mesh: send less, or raise unacknowledged_limit"
-            ),
-            Self::Connection(error) => error.fmt(f),
-        }
-    }
-}
-
-impl std::error::Error for SendError {}
 
 impl Session {
     /// Sends a payload of a kind. [`send`](Self::send) does the same for a type of message.
@@ -379,7 +368,7 @@ impl Session {
         next_hop(me, to, self.direct(now), hears, reached).or_else(|| connected(to).then_some(to))
     }
 
-    /// Members that are heard without a relay.
+    /// The members that are reached without a relay.
     pub(super) fn direct(&self, now: Duration) -> impl Iterator<Item = PeerId> {
         self.contacts
             .iter()

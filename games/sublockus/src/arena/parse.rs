@@ -1,6 +1,5 @@
 //! From text to arenas, with the place of every mistake.
 
-use core::fmt;
 use core::ops::RangeInclusive;
 
 use super::{Arena, LETTERS, MAX_NAME, MAX_SPOTS, Pad, Spot};
@@ -10,7 +9,8 @@ const WIDTHS: RangeInclusive<usize> = 12..=MAX_WIDTH;
 const HEIGHTS: RangeInclusive<usize> = 8..=MAX_HEIGHT;
 
 /// Why a text is no arena, and where.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("line {line}, column {column}: {kind}")]
 pub struct ArenaError {
     /// The line, counted from 1.
     pub line: usize,
@@ -21,96 +21,50 @@ pub struct ArenaError {
 }
 
 /// What is wrong with the text of an arena.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum ArenaErrorKind {
     /// A line of the header that is neither empty, nor `key: value`, nor a remark.
+    #[error(
+        "a line of the header is \"key: value\", or a remark that begins with \";\"; the rows begin after an empty line"
+    )]
     Header,
     /// A key that means nothing.
+    #[error("\"{0}\" means nothing; the header has a \"name\"")]
     UnknownKey(String),
     /// The name is there twice.
+    #[error("an arena has one name")]
     NamedTwice,
     /// There is no name, or one of more than 32 bytes.
+    #[error("an arena needs a name of 1 to {MAX_NAME} bytes: write \"name: …\" in the header")]
     Name,
     /// A letter that means nothing.
+    #[error("{0:?} is no block; there are space . # - ^ S b w m r s h p e ?")]
     UnknownLetter(char),
     /// Rows are 12 to 128 blocks wide.
+    #[error("{} blocks wide; arenas are {} to {} wide", .0, WIDTHS.start(), WIDTHS.end())]
     Width(usize),
     /// Arenas are 8 to 128 rows high.
+    #[error("{} rows; arenas are {} to {} high", .0, HEIGHTS.start(), HEIGHTS.end())]
     Height(usize),
     /// An empty line between rows.
+    #[error("an empty line between rows; write \".\" for a row of air")]
     EmptyRow,
     /// At least two spawn points are needed.
+    #[error("{0} spawn points; at least 2 \"S\" are needed")]
     FewSpawns(usize),
     /// Spawn points, or places for items, beyond 64.
+    #[error("more than {MAX_SPOTS} spawn points, or places for items")]
     Crowded,
     /// A spawn point without air above it.
+    #[error("a spawn point needs air above it, for the head")]
     LowSpawn,
     /// A spawn point from which one would fall into thorns.
+    #[error("who enters here falls into thorns")]
     ThornySpawn,
     /// A spawn point in another space than the first.
+    #[error("nobody gets from this spawn point to the first: rock is in between")]
     Apart,
 }
-
-impl fmt::Display for ArenaError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "line {}, column {}: {}",
-            self.line, self.column, self.kind
-        )
-    }
-}
-
-impl fmt::Display for ArenaErrorKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Header => f.write_str(
-                "a line of the header is \"key: value\", or a remark that begins with \";\"; the rows begin after an empty line",
-            ),
-            Self::UnknownKey(key) => {
-                write!(f, "\"{key}\" means nothing; the header has a \"name\"")
-            }
-            Self::NamedTwice => f.write_str("an arena has one name"),
-            Self::Name => write!(
-                f,
-                "an arena needs a name of 1 to {MAX_NAME} bytes: write \"name: …\" in the header"
-            ),
-            Self::UnknownLetter(letter) => {
-                write!(
-                    f,
-                    "{letter:?} is no block; there are space . # - ^ S b w m r s h p e ?"
-                )
-            }
-            Self::Width(width) => write!(
-                f,
-                "{width} blocks wide; arenas are {} to {} wide",
-                WIDTHS.start(),
-                WIDTHS.end()
-            ),
-            Self::Height(height) => write!(
-                f,
-                "{height} rows; arenas are {} to {} high",
-                HEIGHTS.start(),
-                HEIGHTS.end()
-            ),
-            Self::EmptyRow => f.write_str("an empty line between rows; write \".\" for a row of air"),
-            Self::FewSpawns(count) => {
-                write!(f, "{count} spawn points; at least 2 \"S\" are needed")
-            }
-            Self::Crowded => write!(
-                f,
-                "more than {MAX_SPOTS} spawn points, or places for items"
-            ),
-            Self::LowSpawn => f.write_str("a spawn point needs air above it, for the head"),
-            Self::ThornySpawn => f.write_str("who enters here falls into thorns"),
-            Self::Apart => {
-                f.write_str("nobody gets from this spawn point to the first: rock is in between")
-            }
-        }
-    }
-}
-
-impl core::error::Error for ArenaError {}
 
 fn at<T>(line: usize, column: usize, kind: ArenaErrorKind) -> Result<T, ArenaError> {
     Err(ArenaError { line, column, kind })
