@@ -40,7 +40,7 @@ impl Simulation for Ball {
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let arguments = Arguments::from_env()?;
+    let arguments = Arguments::for_game()?;
     let usage = "use it as `host [PORT]` or `join ADDRESS PROFILE`";
     let (role, port, path) = match arguments.words()[..] {
         ["host"] => (Role::Host, DEFAULT_PORT, Path::default()),

@@ -15,15 +15,27 @@ pub struct Arguments {
 }
 
 impl Arguments {
-    /// The command line of this program. Starts the log if it, or `RUST_LOG`, asks for one.
+    /// The command line of a program without a [`Game`](crate::Game), which refuses `--stats`: it has no figures to write. Starts the log if
+    /// the command line, or `RUST_LOG`, asks for one.
     pub fn from_env() -> Result<Arguments, StartError> {
+        let arguments = Arguments::for_game()?;
+        match arguments.stats {
+            None => Ok(arguments),
+            Some(_) => Err(StartError::Option(
+                "--stats: this program has no `Game` whose figures it could write".into(),
+            )),
+        }
+    }
+
+    /// The command line of a program that plays a [`Game`](crate::Game).
+    pub fn for_game() -> Result<Arguments, StartError> {
         let arguments = Arguments::parse(std::env::args().skip(1))?;
         #[cfg(feature = "log")]
         crate::log::init(arguments.log.as_deref()).map_err(StartError::Io)?;
         #[cfg(not(feature = "log"))]
-        if let Some(filter) = arguments.log {
+        if arguments.log.is_some() {
             let message = "--log: this program is built without the feature `log`";
-            return Err(StartError::Command(format!("{message} ({filter})")));
+            return Err(StartError::Option(message.into()));
         }
         Ok(arguments)
     }
@@ -40,8 +52,9 @@ impl Arguments {
                     continue;
                 }
             };
-            let value = given.next().ok_or(StartError::Command(word))?;
-            *option = Some(value);
+            let value = given.next();
+            let missing = || StartError::Option(format!("{word} needs a value"));
+            *option = Some(value.ok_or_else(missing)?);
         }
         Ok(arguments)
     }
@@ -70,6 +83,7 @@ mod tests {
 
     #[test]
     fn an_option_needs_a_value() {
-        assert!(parse("host --stats").is_err());
+        let error = parse("host --stats").unwrap_err();
+        assert_eq!(error.to_string(), "--stats needs a value");
     }
 }

@@ -244,6 +244,9 @@ pub enum StartError {
         "use one of `host [PORT]`, `serve [PORT]`, `join ADDRESS`, `watch ADDRESS`, or without a host `mesh [PORT]`, `peer ADDRESS`"
     )]
     Command(String),
+    /// An option that this program does not take, or that lacks its value: the message says which.
+    #[error("{0}")]
+    Option(String),
     /// Another program listens at this port.
     #[error("port {0} is taken: end the program that listens there, or choose another port")]
     PortTaken(u16),

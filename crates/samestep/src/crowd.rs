@@ -51,7 +51,7 @@ pub struct Crowd<M: Machine, T = Udp> {
     poller: Poller,
     /// When members want to be woken; only the entry a member calls its own counts.
     timers: BinaryHeap<Reverse<(Duration, usize)>>,
-    /// Members that may have something to send or to tell.
+    /// Members that may have something to send, or events.
     touched: VecDeque<usize>,
     events: VecDeque<(usize, M::Event)>,
     /// Members for whom something has arrived.

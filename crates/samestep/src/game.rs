@@ -98,7 +98,7 @@ impl<S: Simulation, M: Model> Game<S, M> {
     /// Without a port it is [`DEFAULT_PORT`]. `--stats FILE` writes [figures](Game::write_stats), to standard error if the file is `-`;
     /// `--log FILTER` logs, if the feature `log` is on.
     pub fn from_args(config: SessionConfig, model: M, state: S) -> Result<Self, StartError> {
-        let arguments = Arguments::from_env()?;
+        let arguments = Arguments::for_game()?;
         let mut game = Game::from_words(&arguments.words(), config, model, state)?;
         if let Some(file) = &arguments.stats {
             game.write_stats(file).map_err(StartError::Io)?;
@@ -327,7 +327,9 @@ impl<S: Simulation, M: Model, T: Transport> Game<S, M, T> {
     /// Leaves with this message to the others, and waits at most two seconds for their acknowledgement. A host closes the room.
     pub fn leave(mut self, words: &str) -> Result<(), GameError> {
         let until = self.driver.now() + FAREWELL;
-        Ok(self.driver.leave_game(words, until)?)
+        let left = self.driver.leave_game(words, until);
+        tracing::info!(reason = words, "game ends");
+        Ok(left?)
     }
 
     /// The driver, for everything else: session, model and world are in its [machine](Driver::machine).

@@ -152,7 +152,7 @@ fn nobody_plays_at_a_server_and_who_watches_does_not_either() {
     assert!(games[0].players().is_empty());
 }
 
-/// What the second of them is told in the end.
+/// The error that the second of them gets in the end.
 fn end_of(first: &mut Game<Heap, Lockstep>, second: &mut Game<Heap, Lockstep>) -> String {
     loop {
         if let Err(error) = second.run_for(Duration::from_millis(1)) {

@@ -13,7 +13,7 @@ use super::shared::Follower;
 
 pub type Job = Box<dyn FnOnce(Duration, &mut Session) + Send>;
 
-/// Where the program and the thread leave things for each other.
+/// The queues between the program and the thread.
 pub struct Desk {
     board: Mutex<Board>,
     pub news: Condvar,

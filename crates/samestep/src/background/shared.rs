@@ -11,7 +11,7 @@ use samestep_wire::EncodeError;
 use super::desk::Desk;
 
 /// A struct of [`Synced`](samestep_sync::Synced) fields that a [`Background`](crate::Background) session keeps the same
-/// everywhere. Clones are the same thing.
+/// everywhere. Clones share the same fields.
 pub struct SharedHandle<S> {
     slot: Arc<Slot<S>>,
     desk: Arc<Desk>,
@@ -155,7 +155,7 @@ impl<S: SharedFields + Send> Follower for Arc<Slot<S>> {
     fn flush(&mut self, now: Duration, session: &mut Session) -> Result<(), SendError> {
         let mut state = self.lock();
         let result = state.shared.flush(now, session);
-        // What was said too early may have been waiting for a change of the room.
+        // Messages that came too early may have been waiting for a change of the room.
         if state.shared.take_changed() {
             state.changes += 1;
             self.news.notify_all();

@@ -134,7 +134,7 @@ impl Worker {
         }
     }
 
-    /// Tells the program how things stand.
+    /// Publishes the state of the session to the program.
     fn publish(&mut self) {
         let session = self.driver.machine();
         self.was_complete = self.followers.iter().all(|follower| follower.is_complete());
