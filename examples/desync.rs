@@ -48,8 +48,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
         while let Some(news) = game.next_news() {
             match news {
-                MatchEvent::Desync(report) => println!("Desync: {report}."),
-                MatchEvent::Repaired { peer, tick, .. } => {
+                MatchEvent::Model(ModelEvent::Desync(report)) => println!("Desync: {report}."),
+                MatchEvent::Model(ModelEvent::Repaired { peer, tick, .. }) => {
                     println!("The state of {peer} is right again from tick {tick} on.");
                 }
                 _ => {}

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use samestep_session::{Match, MatchEvent, PlayerId, SessionEvent};
 use samestep_sim::{NodeId, Testbed};
-use samestep_sync::{DesyncReport, Input, Live, Status, Switch, Tick};
+use samestep_sync::{DesyncReport, Input, Live, ModelEvent, Status, Switch, Tick};
 
 use crate::gauges::SAMPLES_PER_SECOND;
 use crate::history::StepRecord;
@@ -240,7 +240,7 @@ impl<G: Playable> Sandbox<G> {
         let until = self.start + Duration::from_nanos(nanos as u64);
         while let Some((_, node, event)) = self.testbed.next(until) {
             match event {
-                MatchEvent::Desync(report) => self.on_desync(node, report),
+                MatchEvent::Model(ModelEvent::Desync(report)) => self.on_desync(node, report),
                 MatchEvent::Session(SessionEvent::Left { .. }) => self.rejoin(node),
                 _ => {}
             }

@@ -54,7 +54,7 @@ pub struct Exchange {
 /// let ms = Duration::from_millis;
 /// let mut clock = Clock::new(ms(0), &ClockConfig::default());
 /// assert_eq!(clock.time(ms(0)), None);
-/// // The other clock is 5 s ahead, 20 ms away, and asked as often as the clock wants.
+/// // The other clock is 5 s ahead, 20 ms away, and probed as often as the clock wants.
 /// while !clock.is_steady() {
 ///     let now = clock.next_probe();
 ///     clock.on_probe(now);
@@ -80,7 +80,7 @@ impl Clock {
     /// Seconds after the first estimate during which the shown time may still be slewed fast.
     const FRESH: f64 = 3.0;
 
-    /// A clock that knows nothing yet.
+    /// Creates a clock without an estimate.
     pub fn new(now: Duration, config: &ClockConfig) -> Self {
         Self {
             config: config.clone(),
@@ -90,7 +90,7 @@ impl Clock {
         }
     }
 
-    /// Takes in an exchange with the other clock. As many as there are: it picks what it needs.
+    /// Handles an exchange with the other clock. Pass on all there are: the clock picks what it needs.
     pub fn on_exchange(&mut self, now: Duration, exchange: Exchange) {
         let Self {
             config,
@@ -138,17 +138,12 @@ impl Clock {
         self.filter.rate() * 1e6
     }
 
-    /// Whether it coasts because the delays have changed.
-    pub fn is_coasting(&self) -> bool {
-        self.filter.is_learning()
-    }
-
     /// When the clock wants another exchange.
     pub fn next_probe(&self) -> Duration {
         self.probes.next
     }
 
-    /// An exchange has been provoked.
+    /// Notes that a probe was sent.
     pub fn on_probe(&mut self, now: Duration) {
         self.probes.on_probe(now);
     }

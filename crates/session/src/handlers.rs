@@ -95,19 +95,19 @@ use crate::session::{SendError, Session};
 /// ```
 ///
 /// The same handlers serve everywhere: on the authority, on the others, and for the players of the authority itself,
-/// whose actions take the same way as everyone's.
+/// whose actions take the same path as everyone's.
 ///
-/// One type may have one handler for each step; a second one replaces it. Bytes that are not what they claim to be are dropped and
+/// A type has at most one handler for each step; a second one replaces it. Bytes that do not decode as their type are dropped and
 /// [counted](Self::stats).
 pub struct Handlers<C> {
     hooks: BTreeMap<(MessageKind, Step), Hooks<C>>,
     types: BTreeMap<MessageKind, (TypeId, &'static str)>,
-    /// What handlers have asked for with [`Call::request`]: their hooks run when the handler has returned.
-    asked: Vec<Asked>,
+    /// The requests made by handlers with [`Call::request`]: their hooks run when the handler has returned.
+    requests: Vec<PendingRequest>,
     stats: HandlersStats,
 }
 
-/// What [`Handlers`] have done.
+/// Counters of [`Handlers`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct HandlersStats {
     /// Events that had a handler.
@@ -134,13 +134,13 @@ enum Step {
 
 type Hook<C> = Box<dyn FnMut(&mut C, &mut Call<'_>, &[u8]) -> Result<(), Flaw> + Send>;
 
-/// The hooks of one step: for everyone, and instead of it for this program's own players.
+/// The hooks of one step: `own`, if there is one, is called instead of `all` for this program's own players.
 struct Hooks<C> {
     all: Option<Hook<C>>,
     own: Option<Hook<C>>,
 }
 
-/// Why a hook could not do its work.
+/// Why a hook failed.
 enum Flaw {
     Undecodable,
     Unencodable,
@@ -159,19 +159,19 @@ impl From<EncodeError> for Flaw {
 }
 
 /// A request this program has just made.
-struct Asked {
+struct PendingRequest {
     request: RequestId,
     kind: MessageKind,
     payload: Vec<u8>,
 }
 
 impl<C> Handlers<C> {
-    /// No handlers yet.
+    /// Creates an empty set of handlers.
     pub fn new() -> Self {
         Self {
             hooks: BTreeMap::new(),
             types: BTreeMap::new(),
-            asked: Vec::new(),
+            requests: Vec::new(),
             stats: HandlersStats::default(),
         }
     }
@@ -181,24 +181,24 @@ impl<C> Handlers<C> {
         &mut self,
         handler: impl FnMut(&mut C, &mut Call<'_>, M) + Send + 'static,
     ) -> Result<&mut Self, KindError> {
-        self.know::<M>()?;
+        self.register::<M>()?;
         self.slot(M::KIND, Step::Message).all = Some(hooks::taking(handler));
         Ok(self)
     }
 
-    /// The steps of a *confirmed* action: to be given hooks.
+    /// Registers a *confirmed* action and returns its steps, to add hooks to.
     pub fn confirmed<A: Action>(&mut self) -> Result<Confirmed<'_, C, A>, KindError> {
-        self.know::<A>()?;
+        self.register::<A>()?;
         Ok(Confirmed::new(self))
     }
 
-    /// The steps of an *unconfirmed* action: to be given hooks. Without a [`check`](Unconfirmed::check) every action passes.
+    /// Registers an *unconfirmed* action and returns its steps, to add hooks to. Without a [`check`](Unconfirmed::check) every action passes.
     pub fn unconfirmed<A: Action>(&mut self) -> Result<Unconfirmed<'_, C, A>, KindError> {
-        self.know::<A>()?;
+        self.register::<A>()?;
         Ok(Unconfirmed::new(self))
     }
 
-    /// Lets the handler of an event do its work. Returns whether there was one; if not, the event is the game's own affair.
+    /// Calls the handler of an event. Returns whether there is one; if not, the game handles the event itself.
     pub fn handle(
         &mut self,
         now: Duration,
@@ -264,7 +264,7 @@ impl<C> Handlers<C> {
             own: from == me,
             request,
             index,
-            asked: &mut self.asked,
+            requests: &mut self.requests,
         };
         let handled = run(
             &mut self.hooks,
@@ -274,7 +274,7 @@ impl<C> Handlers<C> {
             (*kind, step),
             payload,
         );
-        self.tell_asked(now, session, context);
+        self.run_requested(now, session, context);
         handled
     }
 
@@ -286,27 +286,27 @@ impl<C> Handlers<C> {
         context: &mut C,
         action: &A,
     ) -> Result<RequestId, SendError> {
-        let asked = Asked::new(now, session, action)?;
-        let request = asked.request;
-        self.asked.push(asked);
-        self.tell_asked(now, session, context);
+        let made = PendingRequest::new(now, session, action)?;
+        let request = made.request;
+        self.requests.push(made);
+        self.run_requested(now, session, context);
         Ok(request)
     }
 
-    /// What they have done so far.
+    /// The counters so far.
     pub fn stats(&self) -> HandlersStats {
         self.stats
     }
 
-    /// Runs the hooks of what has been asked for.
-    fn tell_asked(&mut self, now: Duration, session: &mut Session, context: &mut C) {
+    /// Runs the hooks of the requests made.
+    fn run_requested(&mut self, now: Duration, session: &mut Session, context: &mut C) {
         let me = session.me().unwrap_or(NOBODY);
-        while !self.asked.is_empty() {
-            let Asked {
+        while !self.requests.is_empty() {
+            let PendingRequest {
                 request,
                 kind,
                 payload,
-            } = self.asked.remove(0);
+            } = self.requests.remove(0);
             let mut call = Call {
                 now,
                 session,
@@ -314,7 +314,7 @@ impl<C> Handlers<C> {
                 own: true,
                 request: Some(request),
                 index: None,
-                asked: &mut self.asked,
+                requests: &mut self.requests,
             };
             run(
                 &mut self.hooks,
@@ -327,8 +327,8 @@ impl<C> Handlers<C> {
         }
     }
 
-    /// Notes which type a kind stands for, or that it stands for another already.
-    fn know<M: Message>(&mut self) -> Result<(), KindError> {
+    /// Registers the type of a kind. Fails if the kind stands for another type already.
+    fn register<M: Message>(&mut self) -> Result<(), KindError> {
         let (kind, name) = (M::KIND, type_name::<M>());
         if kind.0 >= MessageKind::FIRST_RESERVED {
             return Err(KindError::Reserved { kind, name });
@@ -351,7 +351,7 @@ impl<C> Handlers<C> {
     }
 }
 
-/// Who speaks while the session does not know itself: nobody has this number.
+/// The sender while this program has no id yet: no peer has this number.
 const NOBODY: PeerId = PeerId(u16::MAX);
 
 fn run<C>(
@@ -394,9 +394,10 @@ impl<C> fmt::Debug for Handlers<C> {
 }
 
 /// Why a type cannot be handled.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum KindError {
     /// Another type has the same number.
+    #[error("`{}` and `{}` are both messages of kind {}: give one of them another number with `#[message(kind = …)]`, everywhere", .names[0], .names[1], .kind.0)]
     Shared {
         /// The number.
         kind: MessageKind,
@@ -404,6 +405,7 @@ pub enum KindError {
         names: [&'static str; 2],
     },
     /// The number is the library's own.
+    #[error("`{name}` is a message of kind {}, but the numbers from 65280 (0xFF00) on are the library's own: give it another with `#[message(kind = …)]`", .kind.0)]
     Reserved {
         /// The number.
         kind: MessageKind,
@@ -411,28 +413,3 @@ pub enum KindError {
         name: &'static str,
     },
 }
-
-impl fmt::Display for KindError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Shared {
-                kind: MessageKind(kind),
-                names: [first, second],
-            } => write!(
-                f,
-                "`{first}` and `{second}` are both messages of kind {kind}: give one of them another number with \
-                 `#[message(kind = …)]`, everywhere"
-            ),
-            Self::Reserved {
-                kind: MessageKind(kind),
-                name,
-            } => write!(
-                f,
-                "`{name}` is a message of kind {kind}, but the numbers from 65280 (0xFF00) on are the library's own: \
-                 give it another with `#[message(kind = …)]`"
-            ),
-        }
-    }
-}
-
-impl std::error::Error for KindError {}

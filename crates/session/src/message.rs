@@ -83,7 +83,7 @@ pub trait Action: Message {
     /// What the authority makes of it, if confirmed; by default the action itself.
     type Command: Wire + 'static;
 
-    /// Why the authority denies or rejects it; by default words.
+    /// Why the authority denies or rejects it; by default a string.
     type Denial: Wire + 'static;
 }
 
@@ -118,8 +118,8 @@ impl MessageKind {
     }
 }
 
-/// Reading events as types. Each gives `None` for other events, other types, and bytes that are not what they claim to be.
-/// ([`Handlers`](crate::Handlers) tell the last apart, and count it.)
+/// Reading events as types. Each returns `None` for other events, other types, and bytes that do not decode as their type.
+/// ([`Handlers`](crate::Handlers) count the last.)
 impl SessionEvent {
     /// A message, and who sent it.
     pub fn message<M: Message>(&self) -> Option<(PeerId, M)> {
@@ -183,18 +183,6 @@ impl SessionEvent {
         }
     }
 
-    /// To the authority: an unconfirmed action to be checked. Answer with [`Session::judge_as`](crate::Session::judge_as).
-    pub fn check<A: Action>(&self) -> Option<(Ticket, A)> {
-        match self {
-            Self::Check {
-                ticket,
-                kind,
-                payload,
-            } => Some((*ticket, A::read(*kind, payload)?.ok()?)),
-            _ => None,
-        }
-    }
-
     /// An unconfirmed action of this program that did not pass, and why; without a reason if nobody could check it.
     pub fn rejected<A: Action>(&self) -> Option<(RequestId, Option<A::Denial>)> {
         match self {
@@ -208,7 +196,7 @@ impl SessionEvent {
     }
 }
 
-/// Saying things as types.
+/// Sending typed messages and actions.
 impl Session {
     /// Sends a message.
     pub fn send<M: Message>(
@@ -252,21 +240,6 @@ impl Session {
             Err(denial) => Verdict::Deny(write_denial::<A>(Some(denial))?),
         };
         self.resolve(now, ticket, verdict);
-        Ok(())
-    }
-
-    /// As the authority, says whether an unconfirmed action makes sense.
-    pub fn judge_as<A: Action>(
-        &mut self,
-        now: Duration,
-        ticket: Ticket,
-        verdict: Result<(), A::Denial>,
-    ) -> Result<(), EncodeError> {
-        let verdict = match verdict {
-            Ok(()) => Ok(()),
-            Err(denial) => Err(write_denial::<A>(Some(denial))?),
-        };
-        self.judge(now, ticket, verdict);
         Ok(())
     }
 }

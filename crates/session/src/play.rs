@@ -6,8 +6,7 @@ use std::net::SocketAddr;
 
 use samestep_proto::{Machine, Transmit};
 use samestep_sync::{
-    AdoptError, DesyncReport, Input, Live, Member, Model, ModelEvent, Roster, Simulation, Status,
-    Tick, World,
+    AdoptError, Input, Live, Member, Model, ModelEvent, Roster, Simulation, Status, World,
 };
 use samestep_wire::decode_exact;
 
@@ -24,14 +23,14 @@ const LATENCIES_EVERY: Duration = Duration::from_secs(1);
 const RATES_EVERY: Duration = Duration::from_millis(100);
 /// A guest learns of others' joining and leaving at most this often.
 const GUESTS_EVERY: Duration = Duration::from_millis(250);
-/// Changes of a latency that are not worth mentioning.
+/// The largest change of a latency that the model does not need to know.
 const SAME_LATENCY: Duration = Duration::from_micros(500);
 /// The same of loss, in percent.
 const SAME_LOSS: u8 = 2;
 
 /// One program's part in a game: its [`Session`], the [`Model`] that keeps everyone in step, and the [`World`] that is simulated.
 ///
-/// It is driven like a session (it is a [`Machine`]), and simulates as time passes. Who joins is given the state first.
+/// It is driven like a session (it is a [`Machine`]), and simulates as time passes. A newcomer gets the state first.
 ///
 /// ```
 /// use core::time::Duration;
@@ -89,53 +88,32 @@ pub struct Match<W, M> {
     encoded: Vec<u8>,
     roster: Option<Roster>,
     roster_changed: bool,
-    /// When the model gets it next, if it has changed by then.
+    /// When the model gets the roster next, if it has changed by then.
     next_roster: Duration,
-    /// The version of the room's members that it was made of.
+    /// The version of the room's members that the roster was made of.
     roster_version: u64,
     next_latencies: Duration,
-    /// When rates are looked at; `None` if the model does not care.
+    /// When rates are read next; `None` if the model does not use them.
     next_rates: Option<Duration>,
-    /// States that spectators are to get later.
+    /// States that spectators get after the spectator delay.
     delayed: Vec<(Duration, PeerId, Vec<u8>)>,
     /// When the model wants to be called, by this program's clock.
     wake: Option<Duration>,
 }
 
-/// Something happened in the room or in the game.
+/// An event of the room or of the game.
 #[derive(Clone, PartialEq, Debug)]
 pub enum MatchEvent {
-    /// In the room.
+    /// An event of the room.
     Session(SessionEvent),
-    /// A state differs from that of the others: this program's own or, on the authority, somebody's.
-    Desync(DesyncReport),
-    /// A state that differed is right again, from this tick on.
-    Repaired {
-        /// Whose.
-        peer: PeerId,
-        /// The tick.
-        tick: Tick,
-        /// Bytes of the state that travelled; known to that peer alone.
-        bytes: usize,
-    },
-    /// The authority sends somebody away because its machine is too slow.
-    TooSlow {
-        /// Who.
-        peer: PeerId,
-        /// How far behind it is.
-        ticks_behind: u64,
-    },
-    /// The state was replaced by the authority's.
-    Adopted {
-        /// The tick it goes on from.
-        tick: Tick,
-    },
-    /// The state this program was given makes no sense to it, so it leaves.
+    /// An event of the model: a desync, its repair, a peer whose machine is too slow, a state taken over.
+    Model(ModelEvent),
+    /// The state this program was given does not load, so it leaves.
     NotLoaded(AdoptError),
 }
 
 impl<W: World, M: Model> Match<W, M> {
-    /// Opens or joins a room, as [`Session::new`] does, to play in it. The state of who joins is replaced by that of the game.
+    /// Opens or joins a room, as [`Session::new`] does, to play in it. The state of a newcomer is replaced by that of the game.
     pub fn new(
         now: Duration,
         mut config: SessionConfig,
@@ -163,10 +141,10 @@ impl<W: World, M: Model> Match<W, M> {
         })
     }
 
-    /// What a player of this program does next. False if it may not act now, or too much waits already.
+    /// Gives the next input of a player of this program. Returns false if the player may not act now, or too many inputs wait.
     ///
-    /// For controls call it once a tick with what is held and pressed. What is just as [predicted](Input::predict) from what was said last goes
-    /// without saying: it costs nothing, and is not among those [given](samestep_sync::Inputs::given).
+    /// For controls call it once a tick with the keys that are held. An input that equals the [prediction](Input::predict) from the last one is not
+    /// sent: it costs nothing, and is not among those [given](samestep_sync::Inputs::given).
     pub fn input<I: Input>(&mut self, now: Duration, player: PlayerId, input: &I) -> bool {
         let Some(time) = self.session.time(now) else {
             return false;
@@ -180,9 +158,9 @@ impl<W: World, M: Model> Match<W, M> {
         let bytes = &self.encoded[..len];
         let taken = self.model.input(time, player, bytes);
         if taken {
-            let said = self.sent_inputs.entry(player).or_default();
-            said.clear();
-            said.extend_from_slice(bytes);
+            let last = self.sent_inputs.entry(player).or_default();
+            last.clear();
+            last.extend_from_slice(bytes);
         }
         self.plan(now, time);
         taken
@@ -190,9 +168,9 @@ impl<W: World, M: Model> Match<W, M> {
 
     /// Whether everyone predicts this input anyway, from the next tick on and until another is sent.
     fn is_predicted<I: Input>(&self, player: PlayerId, input: &I) -> bool {
-        let said = self.sent_inputs.get(&player);
-        let said = said.and_then(|bytes| decode_exact::<I>(bytes).ok());
-        said.is_some_and(|said| said.predict() == *input) && input.predict() == *input
+        let last = self.sent_inputs.get(&player);
+        let last = last.and_then(|bytes| decode_exact::<I>(bytes).ok());
+        last.is_some_and(|last| last.predict() == *input) && input.predict() == *input
     }
 
     /// A player of this program passes the initiative on, in a game without real time.
@@ -203,23 +181,23 @@ impl<W: World, M: Model> Match<W, M> {
         }
     }
 
-    /// Has the model draw into the world what is to be seen at `now`. False if that is just the world's present state.
+    /// Has the model draw into the world the state to show at `now`. Returns false if that is the world's present state.
     pub fn draw(&mut self, now: Duration) -> bool {
         let time = self.session.time(now);
         time.is_some_and(|time| self.model.view(time, &mut self.world))
     }
 
-    /// The game as it is here.
+    /// The world of this program.
     pub fn world(&self) -> &W {
         &self.world
     }
 
-    /// The game as it is here, to read its events. Changing its state is a desync.
+    /// The world of this program, to read its events. Changing its state causes a desync.
     pub fn world_mut(&mut self) -> &mut W {
         &mut self.world
     }
 
-    /// How the model gets on.
+    /// The status of the model.
     pub fn status(&self) -> Status {
         self.model.status()
     }
@@ -229,7 +207,7 @@ impl<W: World, M: Model> Match<W, M> {
         &self.model
     }
 
-    /// The model, to have it do what it offers.
+    /// The model, for its own commands.
     pub fn model_mut(&mut self) -> &mut M {
         self.wake = Some(Duration::ZERO);
         &mut self.model
@@ -294,7 +272,7 @@ impl<W: World, M: Model> Match<W, M> {
         self.events.pop_front()
     }
 
-    /// Passes on between session, model and world what there is to pass on.
+    /// Moves messages and events between session, model and world.
     fn pump(&mut self, now: Duration) {
         while let Some(event) = self.session.poll_event() {
             self.on_event(now, event);
@@ -325,7 +303,7 @@ impl<W: World, M: Model> Match<W, M> {
         }
     }
 
-    /// When to call the model next; the common time is `time` now.
+    /// Schedules the next call of the model; the common time is `time` now.
     fn plan(&mut self, now: Duration, time: Duration) {
         let plays = matches!(self.session.state(), State::InSync);
         let at = self.model.poll_timeout().filter(|_| plays);
@@ -362,7 +340,7 @@ impl<W: World, M: Model> Match<W, M> {
         self.events.push_back(MatchEvent::Session(event));
     }
 
-    /// Gives the state to somebody who joins.
+    /// Gives the state to a newcomer.
     fn provide(&mut self, now: Duration, peer: PeerId) {
         let time = self.session.time(now).unwrap_or_default();
         self.update_roster(now, time);
@@ -512,27 +490,21 @@ impl<W: World, M: Model> Match<W, M> {
             self.model.reclaim(message);
         }
         while let Some(event) = self.model.poll_event() {
-            self.events.push_back(match event {
-                ModelEvent::Desync(report) => MatchEvent::Desync(report),
-                ModelEvent::Repaired { peer, tick, bytes } => {
-                    MatchEvent::Repaired { peer, tick, bytes }
-                }
-                ModelEvent::Adopted { tick } => {
-                    self.sent_inputs.clear();
-                    MatchEvent::Adopted { tick }
-                }
-                ModelEvent::TooSlow { peer, ticks_behind } => {
+            match &event {
+                ModelEvent::Adopted { .. } => self.sent_inputs.clear(),
+                ModelEvent::TooSlow { peer, .. } => {
                     self.session
-                        .kick(now, peer, "the machine is too slow for this game");
-                    MatchEvent::TooSlow { peer, ticks_behind }
+                        .kick(now, *peer, "the machine is too slow for this game");
                 }
-            });
+                ModelEvent::Desync(_) | ModelEvent::Repaired { .. } => {}
+            }
+            self.events.push_back(MatchEvent::Model(event));
         }
     }
 }
 
 impl<S: Simulation, M: Model> Match<Live<S>, M> {
-    /// What to draw at `now`: the state as it is to be seen, which moves smoothly, and where the authority alone knows everything lies a little
+    /// The state to draw at `now`, which moves smoothly; under a model where only the authority simulates, it lies a little
     /// in the past.
     pub fn shown(&mut self, now: Duration) -> &S {
         match self.draw(now) {

@@ -7,8 +7,8 @@ use samestep_netem::{LinkConfig, Loss};
 use samestep_session::{JoinTo, Match, MatchEvent, Role, SessionConfig};
 use samestep_sim::{NodeId, Testbed};
 use samestep_sync::{
-    Entities, EventStage, Events, Input, Inputs, Live, ModelKind, Playback, PlayerId, Record,
-    Replay, Replicate, Simulation, Switch, Tick, TimedEvent,
+    Entities, EventStage, Events, Input, Inputs, Live, ModelEvent, ModelKind, Playback, PlayerId,
+    Record, Replay, Replicate, Simulation, Switch, Tick, TimedEvent,
 };
 use samestep_wire::Wire;
 
@@ -198,7 +198,7 @@ impl Room {
         for _ in 0..ms {
             let until = self.testbed.now() + Duration::from_millis(1);
             while let Some((_, node, event)) = self.testbed.next(until) {
-                if let MatchEvent::Adopted { tick } = event {
+                if let MatchEvent::Model(ModelEvent::Adopted { tick }) = event {
                     self.adopted.insert(node, tick);
                 }
             }

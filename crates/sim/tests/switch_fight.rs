@@ -8,7 +8,8 @@ use samestep_session::{JoinTo, Match, MatchEvent, Role, SessionConfig};
 use samestep_sim::{NodeId, Testbed};
 use samestep_sublockus::{Bot, Controls, Sublockus, SublockusConfig};
 use samestep_sync::{
-    Live, LockstepConfig, ModelConfig, SnapshotConfig, StateSyncConfig, Switch, Tick, World,
+    Live, LockstepConfig, ModelConfig, ModelEvent, SnapshotConfig, StateSyncConfig, Switch, Tick,
+    World,
 };
 
 const HOST: NodeId = NodeId(0);
@@ -78,7 +79,10 @@ impl Fight {
         for _ in 0..ms {
             let until = self.testbed.now() + Duration::from_millis(1);
             while let Some((_, node, event)) = self.testbed.next(until) {
-                let lost = matches!(event, MatchEvent::Adopted { .. } | MatchEvent::Desync(_));
+                let lost = matches!(
+                    event,
+                    MatchEvent::Model(ModelEvent::Adopted { .. } | ModelEvent::Desync(_))
+                );
                 assert!(!lost, "{node:?}: {event:?} (seed {})", self.seed);
             }
             for node in &nodes {

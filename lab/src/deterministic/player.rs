@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use samestep_catalog::evaluation::{COLOURS, Evaluation};
 use samestep_session::{Match, MatchEvent};
-use samestep_sync::{EntityId, Model, Tick, World};
+use samestep_sync::{EntityId, Model, ModelEvent, Tick, World};
 use samestep_wire::encode_to_vec;
 
 use super::instrumented::{Instrumented, sum_of};
@@ -91,7 +91,7 @@ impl<G: Playable> ProgramObserver<Instrumented<G>> for PlayerNotes {
     }
 
     fn on_event<M: Model>(&mut self, game: &Match<Instrumented<G>, M>, event: &MatchEvent) {
-        if let MatchEvent::Desync(report) = event {
+        if let MatchEvent::Model(ModelEvent::Desync(report)) = event {
             self.desyncs += u64::from(Some(report.peer) == game.session().me());
         }
     }

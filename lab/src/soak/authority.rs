@@ -9,7 +9,7 @@ use samestep_catalog::sublockus::{Bot, Controls, Sublockus, SublockusConfig, Sub
 use samestep_netem::Rng;
 use samestep_session::{JoinTo, Match, MatchEvent, Role, SessionConfig, SessionEvent, Silence};
 use samestep_sync::{
-    Interpolation, InterpolationDelay, Live, Model, PlayerId, RemotePlayers, Snapshot,
+    Interpolation, InterpolationDelay, Live, Model, ModelEvent, PlayerId, RemotePlayers, Snapshot,
     SnapshotConfig, StateSync, StateSyncConfig, Tick,
 };
 
@@ -268,7 +268,7 @@ impl<'t, M: Setting> Script<'t, M> {
                 }
             }
             MatchEvent::Session(SessionEvent::Reconnecting { .. } | SessionEvent::Frozen)
-            | MatchEvent::Adopted { .. } => {
+            | MatchEvent::Model(ModelEvent::Adopted { .. }) => {
                 // What happened while it was away nobody tells it.
                 if let Some(program) = self.room.program(node) {
                     program.notes.since = None;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use samestep_proto::{Machine, Transmit};
 use samestep_session::{Match, MatchEvent, PeerId, PlayerId, SessionEvent, State};
 use samestep_sim::is_in_sync;
-use samestep_sync::{DesyncReport, Live, Model, Simulation, Status, Tick, World};
+use samestep_sync::{DesyncReport, Live, Model, ModelEvent, Simulation, Status, Tick, World};
 
 use super::busy::Stepping;
 use super::work::Work;
@@ -69,8 +69,8 @@ impl Notice {
     /// What an event says that is worth knowing.
     fn of(event: MatchEvent) -> Option<Notice> {
         match event {
-            MatchEvent::Desync(report) => Some(Notice::Desync(report)),
-            MatchEvent::Repaired { peer, bytes, .. } => Some(Notice::Repaired {
+            MatchEvent::Model(ModelEvent::Desync(report)) => Some(Notice::Desync(report)),
+            MatchEvent::Model(ModelEvent::Repaired { peer, bytes, .. }) => Some(Notice::Repaired {
                 peer,
                 bytes: bytes as u64,
             }),

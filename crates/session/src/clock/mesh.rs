@@ -11,13 +11,13 @@ use super::solve::{Edge, solve};
 use super::{Exchange, Probes};
 use crate::id::PeerId;
 
-/// A member's idea of the common time of a mesh.
+/// A member's estimate of the common time of a mesh.
 ///
-/// Every member measures the offset of its clock to each neighbour's and tells the others. Each then finds the common time that
-/// fits all these offsets best: a bad link, or one that is slower in one direction, is outvoted by the ways around it.
+/// Every member measures the offset of its clock to each neighbour's and reports it to the others. Each then finds the common time that
+/// fits all these offsets best: a bad link, or one that is slower in one direction, is outweighed by the paths around it.
 /// The common time goes at the pace of the reference's clock; when the reference leaves, it continues at another's.
 ///
-/// Until it is told otherwise it has no time: the first member [opens](MeshClock::open) it, all others learn it from
+/// It begins without a time: the first member [opens](MeshClock::open) it, all others learn it from
 /// [reports](MeshClock::on_report).
 #[derive(Clone, Debug)]
 pub struct MeshClock {
@@ -53,13 +53,13 @@ struct Shown {
     since: Duration,
 }
 
-/// What a member tells the others about clocks, a few times a second.
+/// The clock report that a member sends to the others a few times a second.
 #[derive(Clone, PartialEq, Debug, Default, Wire)]
 pub struct MeshReport {
     /// The common time minus the sender's, in microseconds, if it knows it.
     #[wire(varint)]
     pub common_us: Option<i64>,
-    /// What it has measured, in order of the peers.
+    /// The measured offsets, in order of the peers.
     #[wire(max_len = 256)]
     pub offsets: Vec<MeshOffset>,
 }
@@ -81,15 +81,15 @@ pub struct MeshOffset {
 }
 
 impl MeshClock {
-    /// A full mesh has many links: each is asked less, together they tell more.
+    /// A full mesh has many links: each is probed less often, together they give more samples.
     const BURST: u32 = 16;
     const BURST_INTERVAL: Duration = Duration::from_millis(50);
     const INTERVAL: Duration = Duration::from_millis(250);
     /// Solving more often than this brings nothing new.
     const SOLVE_INTERVAL: Duration = Duration::from_millis(100);
-    /// A report that old says nothing about now.
+    /// The age at which a report is ignored.
     const REPORT_LIFE: Duration = Duration::from_secs(10);
-    /// How long after its first idea of the common time it may still be hurried along.
+    /// How long after its first estimate the shown time may still be slewed fast.
     const FRESH: Duration = Duration::from_secs(3);
 
     /// A clock without time.
@@ -112,14 +112,14 @@ impl MeshClock {
         }
     }
 
-    /// The first member's: the common time is zero now.
+    /// Opens the clock of the first member: the common time is zero now.
     pub fn open(&mut self, now: Duration) {
         self.reference = Some(self.me);
         self.show(now, -now.as_secs_f64());
         self.error = 0.0;
     }
 
-    /// Says who is in, and whose pace counts. The time goes on where it is.
+    /// Sets the members and the reference, whose pace counts. The time continues where it is.
     pub fn set_members(&mut self, now: Duration, members: &[PeerId], reference: PeerId) {
         let others = members.iter().copied().filter(|peer| *peer != self.me);
         self.members = others.collect();
@@ -146,7 +146,7 @@ impl MeshClock {
         }
     }
 
-    /// Takes in an exchange with a member.
+    /// Handles an exchange with a member.
     pub fn on_exchange(&mut self, now: Duration, peer: PeerId, exchange: Exchange) {
         let Some(neighbour) = self.neighbours.get_mut(&peer) else {
             return;
@@ -157,7 +157,7 @@ impl MeshClock {
         }
     }
 
-    /// Takes in what a member told about clocks.
+    /// Handles a clock report of a member.
     pub fn on_report(&mut self, now: Duration, from: PeerId, report: &MeshReport) {
         let sorted = report.offsets.windows(2).all(|w| w[0].peer < w[1].peer);
         if self.members.binary_search(&from).is_err() || !sorted {
@@ -168,7 +168,7 @@ impl MeshClock {
         self.solve(now);
     }
 
-    /// What to tell the others, two to four times a second.
+    /// The report to send to the others two to four times a second.
     pub fn report(&self, now: Duration) -> MeshReport {
         let fixed = self.neighbours.iter().filter(|(_, n)| n.filter.is_fixed());
         let offsets = fixed.map(|(peer, neighbour)| MeshOffset {
@@ -198,18 +198,10 @@ impl MeshClock {
         })
     }
 
-    /// Its own idea of how far it is from the reference's time.
+    /// Its own estimate of its distance from the reference's time.
     pub fn error(&self, now: Duration) -> Duration {
         let behind = self.shown.as_ref().map_or(0.0, |s| s.slew.ahead(now).abs());
         Duration::try_from_secs_f64(self.error + behind).unwrap_or(Duration::MAX)
-    }
-
-    /// The offset of a member's clock to this one, in seconds, and its expected error.
-    pub fn offset_to(&self, now: Duration, peer: PeerId) -> Option<(f64, f64)> {
-        let filter = &self.neighbours.get(&peer)?.filter;
-        filter
-            .is_fixed()
-            .then(|| (offset(filter, now), filter.error(now)))
     }
 
     /// When another exchange with a member is wanted.
@@ -217,7 +209,7 @@ impl MeshClock {
         Some(self.neighbours.get(&peer)?.probes.next)
     }
 
-    /// An exchange with a member has been provoked.
+    /// Notes that a probe was sent to a member.
     pub fn on_probe(&mut self, now: Duration, peer: PeerId) {
         if let Some(neighbour) = self.neighbours.get_mut(&peer) {
             neighbour.probes.on_probe(now);
@@ -281,7 +273,7 @@ impl MeshClock {
         }
         let common = |heard: &Heard| Some(heard.report.common_us? as f64 * 1e-6);
         let known = |peer: PeerId| Some((index(peer)?, self.reports.get(&peer).and_then(common)?));
-        // The reference is right by definition. Until it is heard, whoever knows the time will do.
+        // The reference is right by definition. Until it reports, any member that knows the time takes its place.
         let mut anchors: Vec<(usize, f64)> = known(reference).into_iter().collect();
         if anchors.is_empty() {
             anchors = self.members.iter().copied().filter_map(known).collect();

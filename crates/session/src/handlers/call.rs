@@ -1,27 +1,27 @@
-//! What a handler knows beside the message.
+//! What a handler gets beside the message.
 
 use core::fmt;
 use core::time::Duration;
 
 use samestep_wire::encode_to_vec;
 
-use super::Asked;
+use super::PendingRequest;
 use crate::id::{PeerId, PlayerId, RequestId, Ticket};
 use crate::message::{Action, Message};
 use crate::session::{SendError, Session, To};
 
-/// The occasion on which a handler is called: when, by whom, and the session, to answer with.
+/// The context of a call of a handler: the time, the sender, and the session to answer with.
 pub struct Call<'a> {
-    /// The time that `handle` was told.
+    /// The time given to `handle`.
     pub now: Duration,
     /// The session, to read and to send.
     pub session: &'a mut Session,
-    /// Who sent the message or does the action; about the end of an own action, this program itself.
+    /// The peer that sent the message or does the action; this program itself for the outcome of its own action.
     pub from: PeerId,
     pub(super) own: bool,
     pub(super) request: Option<RequestId>,
     pub(super) index: Option<u64>,
-    pub(super) asked: &'a mut Vec<Asked>,
+    pub(super) requests: &'a mut Vec<PendingRequest>,
 }
 
 impl Call<'_> {
@@ -30,19 +30,19 @@ impl Call<'_> {
         self.own
     }
 
-    /// Whether this player is played on the program the message or action came from: who speaks for another player cheats.
+    /// Whether the player belongs to the sender of the message or action; if not, the sender cheats.
     pub fn plays(&self, player: PlayerId) -> bool {
         let player = self.session.room().player(player);
         player.is_some_and(|p| p.peer == self.from)
     }
 
-    /// The number under which the action was asked for or done: this program's, if it is its own action, else the
-    /// asker's, on the authority.
+    /// The id of the request or action: this program's for its own action, on the authority that of the
+    /// requesting peer.
     pub fn request_id(&self) -> Option<RequestId> {
         self.request
     }
 
-    /// The place of a command in the room's log: the same everywhere.
+    /// The index of a command in the room's log: the same everywhere.
     pub fn index(&self) -> Option<u64> {
         self.index
     }
@@ -64,9 +64,9 @@ impl Call<'_> {
 
     /// Asks for a confirmed action. Its hook for [`requested`](super::Confirmed::requested) runs after this handler.
     pub fn request<A: Action>(&mut self, action: &A) -> Result<RequestId, SendError> {
-        let asked = Asked::new(self.now, self.session, action)?;
-        let request = asked.request;
-        self.asked.push(asked);
+        let made = PendingRequest::new(self.now, self.session, action)?;
+        let request = made.request;
+        self.requests.push(made);
         Ok(request)
     }
 
@@ -75,7 +75,7 @@ impl Call<'_> {
         self.session.act(self.now, action)
     }
 
-    /// What the authority answers to.
+    /// The ticket that the authority answers.
     pub(super) fn ticket(&self) -> Option<Ticket> {
         Some(Ticket {
             peer: self.from,
@@ -84,15 +84,15 @@ impl Call<'_> {
     }
 }
 
-impl Asked {
-    /// Asks.
+impl PendingRequest {
+    /// Sends the request.
     pub(super) fn new<A: Action>(
         now: Duration,
         session: &mut Session,
         action: &A,
-    ) -> Result<Asked, SendError> {
+    ) -> Result<PendingRequest, SendError> {
         let payload = encode_to_vec(action).map_err(SendError::Encode)?;
-        Ok(Asked {
+        Ok(PendingRequest {
             request: session.request_bytes(now, A::KIND, &payload)?,
             kind: A::KIND,
             payload,

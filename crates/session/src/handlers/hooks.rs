@@ -1,11 +1,11 @@
 //! The steps of an action, and what the game does at each of them.
 
-use core::fmt;
 use core::marker::PhantomData;
 
-use samestep_wire::{Wire, decode_exact, encode_to_vec};
+use samestep_wire::{EncodeError, Wire, decode_exact, encode_to_vec};
 
 use super::{Call, Flaw, Handlers, Hook, Step};
+use crate::id::Ticket;
 use crate::message::{Action, read_denial, write_denial};
 use crate::session::Verdict;
 
@@ -102,8 +102,6 @@ impl<'a, C, A: Action> Confirmed<'a, C, A> {
 /// The steps of an unconfirmed action: it takes place at once on the program that [acts](Self::acted), then is
 /// [checked](Self::check) by the authority, and takes place on all others; or it is [rejected](Self::rejected) to the
 /// one that acted, which takes it back.
-///
-/// Hooks whose names end in `_own` are called *instead* for actions of this program's own players.
 pub struct Unconfirmed<'a, C, A> {
     handlers: &'a mut Handlers<C>,
     action: PhantomData<A>,
@@ -126,12 +124,7 @@ impl<'a, C, A: Action> Unconfirmed<'a, C, A> {
         self.all(Step::Acted, taking(hook))
     }
 
-    /// As [`acted`](Self::acted), for actions of this program's own players.
-    pub fn acted_own(self, hook: impl FnMut(&mut C, &mut Call<'_>, A) + Send + 'static) -> Self {
-        self.own(Step::Acted, taking(hook))
-    }
-
-    /// On the authority: whether somebody's action makes sense, as a guard against cheats and faults. An own action of the
+    /// On the authority: whether a peer's action is possible, as a guard against cheats and faults. An own action of the
     /// authority has already taken place when it is checked.
     ///
     /// In a mesh actions go to everyone directly, and every member checks what it receives; the actor hears the leader's
@@ -141,14 +134,6 @@ impl<'a, C, A: Action> Unconfirmed<'a, C, A> {
         hook: impl FnMut(&mut C, &mut Call<'_>, &A) -> Result<(), A::Denial> + Send + 'static,
     ) -> Self {
         self.all(Step::Check, checking::<C, A>(hook))
-    }
-
-    /// As [`check`](Self::check), for actions of the authority's own players.
-    pub fn check_own(
-        self,
-        hook: impl FnMut(&mut C, &mut Call<'_>, &A) -> Result<(), A::Denial> + Send + 'static,
-    ) -> Self {
-        self.own(Step::Check, checking::<C, A>(hook))
     }
 
     /// On the program that acted: take it back. The reason should hold what is needed for that, such as the position before;
@@ -164,14 +149,9 @@ impl<'a, C, A: Action> Unconfirmed<'a, C, A> {
         self.handlers.slot(A::KIND, step).all = Some(hook);
         self
     }
-
-    fn own(self, step: Step, hook: Hook<C>) -> Self {
-        self.handlers.slot(A::KIND, step).own = Some(hook);
-        self
-    }
 }
 
-/// A hook that takes what has arrived.
+/// A hook that gets the decoded message.
 pub(super) fn taking<C, T: Wire>(
     mut hook: impl FnMut(&mut C, &mut Call<'_>, T) + Send + 'static,
 ) -> Hook<C> {
@@ -181,12 +161,12 @@ pub(super) fn taking<C, T: Wire>(
     })
 }
 
-/// A hook that is told why not.
+/// A hook that gets the reason of a denial.
 fn denying<C, A: Action>(
     mut hook: impl FnMut(&mut C, &mut Call<'_>, Option<A::Denial>) + Send + 'static,
 ) -> Hook<C> {
     Box::new(move |context, call, reason| {
-        // An unreadable reason changes nothing about the denial, which must be heard exactly once.
+        // A reason that does not decode changes nothing about the denial, which must be reported exactly once.
         let denial = read_denial::<A>(reason);
         let flaw = denial.as_ref().err().map(|_| Flaw::Undecodable);
         hook(context, call, denial.unwrap_or(None));
@@ -194,62 +174,54 @@ fn denying<C, A: Action>(
     })
 }
 
-/// A hook that decides about a request. It is answered in any case.
+/// A hook that decides about a request.
 fn resolving<C, A: Action>(
     mut hook: impl FnMut(&mut C, &mut Call<'_>, A) -> Result<A::Command, A::Denial> + Send + 'static,
 ) -> Hook<C> {
-    Box::new(move |context, call, payload| {
-        let verdict = match decode_exact(payload) {
-            Ok(action) => match hook(context, call, action) {
-                Ok(command) => encode_to_vec(&command).map(Verdict::Command),
-                Err(denial) => write_denial::<A>(Some(denial)).map(Verdict::Deny),
-            }
-            .map_err(Flaw::from),
-            Err(error) => Err(Flaw::from(error)),
-        };
-        let (verdict, outcome) = match verdict {
-            Ok(verdict) => (verdict, Ok(())),
-            Err(flaw) => (Verdict::Deny(write_denial::<A>(None)?), Err(flaw)),
-        };
-        if let Some(ticket) = call.ticket() {
+    deciding::<C, A, _>(
+        move |context, call, action| match hook(context, call, action) {
+            Ok(command) => encode_to_vec(&command).map(Ok),
+            Err(denial) => Ok(Err(denial)),
+        },
+        |call, ticket, verdict| {
+            let verdict = verdict.map_or_else(Verdict::Deny, Verdict::Command);
             call.session.resolve(call.now, ticket, verdict);
-        }
-        outcome
-    })
+        },
+    )
 }
 
-/// A hook that decides whether an action passes. It is answered in any case.
+/// A hook that decides whether an action passes.
 fn checking<C, A: Action>(
     mut hook: impl FnMut(&mut C, &mut Call<'_>, &A) -> Result<(), A::Denial> + Send + 'static,
 ) -> Hook<C> {
+    deciding::<C, A, _>(
+        move |context, call, action| Ok(hook(context, call, &action)),
+        |call, ticket, verdict| call.session.judge(call.now, ticket, verdict),
+    )
+}
+
+/// A hook that decides about an action and answers in any case: an action that does not decode, or whose outcome does not encode, is
+/// denied without a reason.
+fn deciding<C, A: Action, T>(
+    mut decide: impl FnMut(&mut C, &mut Call<'_>, A) -> Result<Result<T, A::Denial>, EncodeError>
+    + Send
+    + 'static,
+    answer: impl Fn(&mut Call<'_>, Ticket, Result<T, Vec<u8>>) + Send + 'static,
+) -> Hook<C> {
     Box::new(move |context, call, payload| {
-        let verdict = match decode_exact(payload) {
-            Ok(action) => match hook(context, call, &action) {
-                Ok(()) => Ok(Ok(())),
-                Err(denial) => write_denial::<A>(Some(denial)).map(Err),
-            }
-            .map_err(Flaw::from),
-            Err(error) => Err(Flaw::from(error)),
+        let mut verdict = || {
+            Ok(match decide(context, call, decode_exact(payload)?)? {
+                Ok(accepted) => Ok(accepted),
+                Err(denial) => Err(write_denial::<A>(Some(denial))?),
+            })
         };
-        let (verdict, outcome) = match verdict {
+        let (verdict, outcome) = match verdict() {
             Ok(verdict) => (verdict, Ok(())),
             Err(flaw) => (Err(write_denial::<A>(None)?), Err(flaw)),
         };
         if let Some(ticket) = call.ticket() {
-            call.session.judge(call.now, ticket, verdict);
+            answer(call, ticket, verdict);
         }
         outcome
     })
-}
-
-impl<C, A> fmt::Debug for Confirmed<'_, C, A> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Confirmed").finish_non_exhaustive()
-    }
-}
-
-impl<C, A> fmt::Debug for Unconfirmed<'_, C, A> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Unconfirmed").finish_non_exhaustive()
-    }
 }

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use samestep_netem::Rng;
 use samestep_session::{JoinTo, Match, MatchEvent, Role, SessionConfig, SessionEvent, Silence};
-use samestep_sync::{PlayerId, Tick};
+use samestep_sync::{ModelEvent, PlayerId, Tick};
 
 use super::conditions::good_link;
 use super::players::{SoakMatch, SoakProgram};
@@ -239,7 +239,7 @@ impl<'t, S: Settings> Script<'t, S> {
                         .breach(Promise::GoesOn, format!("the host left: {reason}")));
                 }
             }
-            MatchEvent::Desync(report) => match &mut self.spoiled {
+            MatchEvent::Model(ModelEvent::Desync(report)) => match &mut self.spoiled {
                 Some((spoiled, found)) if *spoiled == node && report.difference.is_some() => {
                     let words = report.to_string();
                     *found = words.contains(" here, ") && report.bundle.is_some();
@@ -308,7 +308,8 @@ impl<'t, S: Settings> Script<'t, S> {
 fn short(event: &MatchEvent) -> String {
     match event {
         MatchEvent::Session(event) => format!("{event:?}"),
-        MatchEvent::Desync(report) => report.to_string(),
+        MatchEvent::Model(ModelEvent::Desync(report)) => report.to_string(),
+        MatchEvent::Model(event) => format!("{event:?}"),
         event => format!("{event:?}"),
     }
 }
