@@ -11,7 +11,7 @@ use crate::theme;
 /// What the program begins with.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Opening {
-    /// The sandbox, as a link says. If it is nonsense, the usual one and words about it.
+    /// Opens the sandbox of a link. A link that does not parse gives the default one and a message.
     Link(String),
     /// A recorded match.
     Replay {

@@ -1,4 +1,4 @@
-//! Buttons with a picture instead of words.
+//! Buttons with an icon instead of a text.
 
 use eframe::egui::{self, Color32, Pos2, Response, Sense, Shape, Stroke, Vec2, vec2};
 

@@ -19,7 +19,7 @@ pub struct Report<'a> {
     pub widgets: &'a [Widget],
 }
 
-/// How many of the newest samples of a gauge are told.
+/// The number of newest samples of a gauge in a report.
 const SAMPLES: usize = 50;
 
 impl Report<'_> {

@@ -43,7 +43,7 @@ pub struct SandboxTab {
     rewind: Option<Rewind>,
     address: Address,
     is_helping: bool,
-    /// Desyncs that have been told of.
+    /// The number of desyncs that have been shown.
     desyncs: usize,
 }
 
@@ -93,7 +93,7 @@ impl SandboxTab {
         self.say(format!("The link could not be opened: {words}."));
     }
 
-    /// Shows words across the screen.
+    /// Shows a banner across the screen.
     pub fn say(&mut self, words: String) {
         self.banner = Some(Banner::bad(words));
     }
@@ -113,7 +113,7 @@ impl SandboxTab {
         self.clock.paused
     }
 
-    /// The words across the screen, if there are any.
+    /// The text of the banner, if there is one.
     pub fn banner(&self) -> &str {
         self.banner.as_ref().map_or("", |banner| &banner.words)
     }

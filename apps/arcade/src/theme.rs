@@ -15,23 +15,23 @@ pub const CARD: Color32 = Color32::from_rgb(0x1b, 0x20, 0x2a);
 pub const CONTROL: Color32 = Color32::from_rgb(0x27, 0x2e, 0x3b);
 /// What can be pressed, with the mouse over it.
 pub const CONTROL_HOVERED: Color32 = Color32::from_rgb(0x33, 0x3c, 0x4d);
-/// Thin lines between things.
+/// Thin lines between parts.
 pub const LINE: Color32 = Color32::from_rgb(0x2a, 0x31, 0x3e);
-/// Words.
+/// Text.
 pub const TEXT: Color32 = Color32::from_rgb(0xd5, 0xdb, 0xe6);
-/// Words that matter less.
+/// Text of less importance.
 pub const FAINT: Color32 = Color32::from_rgb(0x8d, 0x97, 0xa9);
-/// Words that matter more.
+/// Text of more importance.
 pub const STRONG: Color32 = Color32::from_rgb(0xff, 0xff, 0xff);
 /// What is chosen, and what one should look at.
 pub const ACCENT: Color32 = Color32::from_rgb(0x9d, 0x7b, 0xff);
 /// Behind what is chosen.
 pub const ACCENT_DARK: Color32 = Color32::from_rgb(0x4a, 0x3a, 0x86);
-/// Something is wrong.
+/// Errors.
 pub const WRONG: Color32 = Color32::from_rgb(0xff, 0x5d, 0x5d);
-/// Something waits, or is not quite right.
+/// Warnings.
 pub const WARNING: Color32 = Color32::from_rgb(0xff, 0xc6, 0x4d);
-/// The truth, drawn over what somebody sees.
+/// The authoritative state, drawn over what a player sees.
 pub const GHOST: Color32 = Color32::from_rgb(0xf2, 0xf4, 0xf8);
 
 /// The players', in their order.
@@ -134,7 +134,7 @@ fn look(fill: Color32, edge: Color32, words: Color32) -> WidgetVisuals {
     }
 }
 
-/// A slider as wide as it is told, without its number; its knob is as small as its rail is thin.
+/// A slider of the given width, without its number, with a small knob.
 pub fn slider(
     ui: &mut egui::Ui,
     width: f32,

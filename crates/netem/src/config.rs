@@ -31,7 +31,7 @@ pub struct LinkConfig {
     pub queue: Duration,
     /// Whether later datagrams wait for earlier ones that were delayed more, as in one cable. Default no.
     pub keep_order: bool,
-    /// What happens later, in order of time. Default nothing.
+    /// Later changes of the link, in order of time. Default none.
     pub changes: Vec<Change>,
 }
 
@@ -55,7 +55,7 @@ impl Default for LinkConfig {
     }
 }
 
-/// Something that happens to a link at a time.
+/// A change of a link at a time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Change {
     /// When, on the clock given to [`Link::send`](crate::Link::send).
@@ -224,7 +224,7 @@ impl fmt::Display for LinkConfig {
     }
 }
 
-/// What is wrong with a link's settings, in words for whoever wrote them.
+/// What is wrong with a link's settings: a message for the user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LinkError(String);
 

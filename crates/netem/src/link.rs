@@ -12,7 +12,7 @@ pub const IP_UDP_OVERHEAD_BYTES: usize = 28;
 #[derive(Clone, Debug)]
 pub struct Link {
     config: LinkConfig,
-    /// How many of `config.changes` have happened.
+    /// The number of `config.changes` that have been applied.
     changes_done: usize,
     partitioned: bool,
     loss: LossProcess,
@@ -101,7 +101,7 @@ impl Link {
         &self.config
     }
 
-    /// What has happened so far.
+    /// The counters so far.
     pub fn stats(&self) -> LinkStats {
         self.stats
     }

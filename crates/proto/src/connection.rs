@@ -35,7 +35,7 @@ use timers::SILENT_PROBES;
 /// Delivery reports kept for an owner that does not read them.
 const MAX_REPORTS: usize = 65_536;
 
-/// Where a connection is in its life.
+/// The state of a connection.
 #[derive(Debug)]
 pub(crate) enum State {
     /// Accepted, but the client has not yet shown that it holds the keys. Repeats of its request get this answer.

@@ -1,4 +1,4 @@
-//! The names of things: connections, channels, messages, packets.
+//! Ids of connections, channels, messages and packets.
 
 use core::fmt;
 

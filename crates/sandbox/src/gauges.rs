@@ -24,7 +24,7 @@ pub enum Gauge {
     RollbackDepth,
     /// Ticks that could not be simulated when they were due.
     LaggedTicks,
-    /// How much later than they happen things are shown, or one's own inputs take effect, so that all goes smoothly.
+    /// The delay with which remote players are shown (interpolation delay) or own inputs take effect (input delay).
     BufferDelay,
 }
 

@@ -71,7 +71,7 @@ impl<G: Playable> StepRecord<G> {
         self.views[player].is_waiting
     }
 
-    /// What a player was told in this step: events as they are predicted, confirmed and cancelled.
+    /// The events that a player saw in this step, as they are predicted, confirmed and cancelled.
     pub fn events(&self, player: usize) -> &[TimedEvent<G::Event>] {
         &self.views[player].events
     }
@@ -138,7 +138,7 @@ impl<G: Playable> History<G> {
         Some((self.records.front()?.step, self.records.back()?.step))
     }
 
-    /// The moment of a step, or the last one kept before it.
+    /// The record of a step, or the last one kept before it.
     pub fn at(&self, step: u64) -> Option<&StepRecord<G>> {
         let after = self.records.partition_point(|record| record.step <= step);
         self.records.get(after.checked_sub(1)?)

@@ -208,7 +208,7 @@ impl Proposal {
     }
 }
 
-/// What a member of a mesh tells every other, several times a second.
+/// The heartbeat that a member of a mesh sends to every other several times a second.
 #[derive(Clone, PartialEq, Debug, Wire)]
 pub(crate) struct Heartbeat {
     #[wire(varint)]
@@ -218,10 +218,10 @@ pub(crate) struct Heartbeat {
     pub(crate) committed: u64,
     /// Whether it leads in this term.
     pub(crate) leads: bool,
-    /// Whom it hears without help.
+    /// The members it receives from directly.
     #[wire(max_len = 255)]
     pub(crate) hears: Vec<PeerId>,
-    /// Whom it has not heard at all for too long.
+    /// The members it suspects: silent for too long on every path.
     #[wire(max_len = 255)]
     pub(crate) accuses: Vec<PeerId>,
     /// How far it has received the reliable messages of who reads this.

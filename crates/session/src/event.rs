@@ -1,4 +1,4 @@
-//! What a session tells its game.
+//! The events and states of a session.
 
 use core::fmt;
 use core::time::Duration;
@@ -10,7 +10,7 @@ use tracing::{debug, info, warn};
 use crate::id::{MessageKind, PeerId, PlayerId, RequestId, Ticket};
 use crate::payload::Payload;
 
-/// Something happened in the room, or to this program's part in it.
+/// An event of the room, or of this program's part in it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum SessionEvent {
     /// Accepted: the room is known. Loading begins, or, without an initial state, [`InSync`](Self::InSync) follows.
@@ -32,10 +32,10 @@ pub enum SessionEvent {
     InSync,
     /// The connection is lost; trying to come back.
     Reconnecting {
-        /// Why it was lost, in words.
+        /// Why it was lost.
         why: String,
     },
-    /// A mesh: this program hears too few of the others to go on. Stop the game; `InSync` follows when it is back.
+    /// In a mesh, this program reaches too few of the others for a quorum. Stop the game; `InSync` follows when it is back.
     Frozen,
     /// Somebody was accepted and loads.
     PeerJoined {
@@ -176,7 +176,7 @@ pub enum SessionEvent {
 }
 
 impl SessionEvent {
-    /// Logs what happens to the room. Messages and actions are the game's business, but for those that are refused.
+    /// Logs the event. Messages and actions are the game's own and not logged, except those that are refused.
     pub(crate) fn log(&self) {
         match self {
             Self::Joined { me } => info!(%me, "joined the room"),
@@ -213,7 +213,7 @@ pub enum State {
     Loading,
     /// Taking part.
     InSync,
-    /// Member of a mesh that hears too few of the others.
+    /// Member of a mesh that reaches too few of the others for a quorum.
     Frozen,
     /// Over.
     Left(LeaveReason),
@@ -222,13 +222,13 @@ pub enum State {
 /// Why somebody left a room, or did not get in.
 #[derive(Clone, PartialEq, Eq, Debug, Wire)]
 pub enum LeaveReason {
-    /// Wanted to, with these words.
+    /// It left on its own, with this message.
     Left(#[wire(max_len = 255)] String),
-    /// Was sent away.
+    /// It was kicked, with this message.
     Kicked(#[wire(max_len = 255)] String),
-    /// Was sent away and may not come back.
+    /// It was banned, with this message.
     Banned(#[wire(max_len = 255)] String),
-    /// Nothing was heard any more.
+    /// It was silent for too long.
     Silent,
     /// Loading took too long.
     LoadingTooLong,
@@ -236,11 +236,11 @@ pub enum LeaveReason {
     RoomClosed(#[wire(max_len = 255)] String),
     /// The room is full.
     Full,
-    /// The password is not the room's: in words.
+    /// The password is wrong; with a message.
     WrongPassword(#[wire(max_len = 255)] String),
-    /// Another game, or another version of it: in words.
+    /// It is another game, or another version of it; with a message.
     WrongVersion(#[wire(max_len = 255)] String),
-    /// The host could not be reached, or refused: in words.
+    /// The host could not be reached, or refused; with a message.
     NotReached(#[wire(max_len = 255)] String),
     /// The room is a mesh and the role is not, or the other way round.
     WrongTopology,
@@ -268,7 +268,7 @@ impl LeaveReason {
 }
 
 impl LeaveReason {
-    /// How it is told when a connection is closed: in case the farewell itself gets lost.
+    /// The close code and reason of the connection, in case the farewell itself gets lost.
     pub(crate) fn to_close(&self) -> (u32, &str) {
         match self {
             Self::Left(words) => (1, words),

@@ -1,4 +1,4 @@
-//! The names of things: peers, players, entities, requests.
+//! Ids of peers, players, network objects and requests.
 
 use core::fmt;
 
@@ -6,12 +6,12 @@ use samestep_wire::Wire;
 
 pub use samestep_sync::{Owner, PeerId, PlayerId};
 
-/// A name for something that is the same thing everywhere.
+/// The id of an object that is the same on every program.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash, Wire)]
 pub enum NetworkId {
     /// Fixed by the game's data: a building of the map, a type of unit.
     Static(#[wire(varint)] u32),
-    /// Given out while playing, by the peer that made the thing; needs no asking, as every peer counts for itself.
+    /// Assigned while playing by the peer that created the object. No agreement is needed, as every peer counts for itself.
     Dynamic {
         /// Who gave it out.
         by: PeerId,
@@ -60,7 +60,7 @@ impl MessageKind {
     pub const FIRST_RESERVED: u16 = 0xFF00;
 }
 
-/// What a peer proves itself with when it comes back. Keep it to return after a restart; tell it to nobody.
+/// The secret with which a peer proves its identity when it comes back. Keep it to return after a restart, and keep it secret.
 #[derive(Clone, Copy, PartialEq, Eq, Wire)]
 pub struct RejoinSecret(pub [u8; 16]);
 

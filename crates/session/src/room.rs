@@ -13,7 +13,7 @@ use crate::id::{NetworkId, Owner, PeerId, PlayerId};
 pub(crate) use change::{Change, Newcomer};
 pub(crate) use names::distinct;
 
-/// Who is here, who plays where, what was agreed, and how far the game is: the same for every member.
+/// The replicated state of a room: its peers, players, settings and the phase of the game. It is the same for every member.
 ///
 /// Nobody changes it by hand. Members propose, the authority puts the changes in order, and every member applies the
 /// same changes in the same order.
@@ -32,7 +32,7 @@ pub struct Room {
     settings: Settings,
     phase: Phase,
     network_objects: Vec<NetworkObject>,
-    /// How far the proposals of those who left were settled, in case they come back: the newest last.
+    /// The last settled proposals of peers that left, in case they come back: the newest last.
     #[wire(max_len = 64)]
     departed: Vec<([u8; 16], [u32; 2])>,
     #[wire(varint)]
@@ -41,7 +41,7 @@ pub struct Room {
     games: u32,
 }
 
-/// What the opener of a room decided for all who come.
+/// The rules set by the program that opened the room.
 #[derive(Clone, PartialEq, Eq, Debug, Wire)]
 pub(crate) struct Rules {
     #[wire(varint)]
@@ -64,7 +64,7 @@ pub(crate) struct Rules {
 /// How a peer takes part.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Wire)]
 pub enum PeerKind {
-    /// Opened the room and decides for all.
+    /// Opened the room and is its authority.
     Host,
     /// Plays in a host's room.
     Client,
@@ -81,7 +81,7 @@ pub enum Presence {
     Loading,
     /// Taking part.
     InSync,
-    /// Vanished; its place is kept for a while.
+    /// Vanished; its slot is kept for a while.
     Away,
 }
 
@@ -94,11 +94,11 @@ pub struct PeerInfo {
     pub kind: PeerKind,
     /// Whether it is here.
     pub presence: Presence,
-    /// Where it can be reached; only in a mesh.
+    /// Its address; only in a mesh.
     pub(crate) address: Option<Address>,
     /// The key it proves itself with when others connect to it.
     pub(crate) key: Option<[u8; 32]>,
-    /// What its rejoin secret hashes to.
+    /// The hash of its rejoin secret.
     pub(crate) secret_hash: [u8; 16],
     /// The log's index at which it joined or came back: a later one is another incarnation.
     #[wire(varint)]
@@ -108,14 +108,14 @@ pub struct PeerInfo {
     /// The last of its proposals that became a change, in each lane.
     #[wire(varint)]
     pub(crate) settled: [u32; 2],
-    /// The last of its actions that were denied, so that it can learn of it after an absence.
+    /// The last of its actions that were denied, so that it learns of them after an absence.
     #[wire(max_len = 128, varint)]
     pub(crate) denied: Vec<u32>,
-    /// Says the game is over, and how; a hash of the result.
+    /// Its vote that the game is over: a hash of the result.
     pub(crate) end_vote: Option<u64>,
 }
 
-/// One place in the game.
+/// A player of the room.
 #[derive(Clone, PartialEq, Eq, Debug, Wire)]
 pub struct PlayerInfo {
     /// Its id.
@@ -137,7 +137,7 @@ pub struct Settings {
     /// The mode.
     #[wire(max_len = 255)]
     pub mode: String,
-    /// Whatever else the game wants to agree on.
+    /// Further settings of the game's own.
     #[wire(max_len = 255)]
     pub values: Vec<(String, String)>,
 }
@@ -173,12 +173,12 @@ impl Phase {
 /// Something that has a network id.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Wire)]
 pub struct NetworkObject {
-    /// Its name.
+    /// Its network id.
     pub id: NetworkId,
     /// What it is, in the game's own numbers.
     #[wire(varint)]
     pub kind: u16,
-    /// Whose it is.
+    /// Its owner.
     pub owner: Owner,
 }
 
@@ -217,7 +217,7 @@ impl Room {
         usize::from(self.rules.capacity)
     }
 
-    /// Who puts changes in order: the host, or the leader of a mesh.
+    /// The peer that orders the changes: the host, or the leader of a mesh.
     pub fn authority(&self) -> PeerId {
         self.authority
     }
@@ -227,7 +227,7 @@ impl Room {
         self.tie_breaker
     }
 
-    /// All peers, also those whose place is only kept, by id.
+    /// All peers by id, including those that are away.
     pub fn peers(&self) -> &[PeerInfo] {
         &self.peers
     }
@@ -291,8 +291,8 @@ impl Room {
 
     /// Which peer may change what this owner owns: the same answer on every member with the same room.
     ///
-    /// What belongs to somebody who is not here falls to one of those who are in sync: to the host in a host's room, in a
-    /// mesh to the members in turn, so that the loss of one burdens all.
+    /// What belongs to an absent peer is taken over by one that is in sync: by the host in a host's room, in a
+    /// mesh by the members in turn, so that the load is spread.
     pub fn owner_of(&self, owner: Owner) -> Option<PeerId> {
         let (wanted, turn) = match owner {
             Owner::Authority => (Some(self.authority), 0),
@@ -315,12 +315,12 @@ impl Room {
         Some(heirs[heir])
     }
 
-    /// Rises whenever somebody comes or goes, so that words of an earlier owner can be told from those of a later.
+    /// Rises whenever a peer comes or goes, so that messages of an earlier owner can be told from those of a later one.
     pub fn owners_term(&self) -> u64 {
         self.owners_term
     }
 
-    /// Members whose acknowledgement counts: the host alone, or all of a mesh that are in sync.
+    /// The voters: the host alone, or all members of a mesh that are in sync.
     pub(crate) fn voters(&self) -> Vec<PeerId> {
         if !self.mesh {
             return vec![self.authority];
@@ -346,7 +346,7 @@ impl Room {
         usize::from(self.rules.spectators).saturating_sub(taken)
     }
 
-    /// The lowest places nobody has, for `count` newcomers.
+    /// The lowest free player ids, for `count` newcomers.
     pub(crate) fn lowest_free(&self, count: usize) -> Vec<PlayerId> {
         (0..u16::MAX)
             .map(PlayerId)

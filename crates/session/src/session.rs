@@ -120,7 +120,7 @@ pub struct Session {
     /// The start of the last game that was announced.
     announced: Option<Duration>,
     started: bool,
-    /// Too few of a mesh are heard for a quorum.
+    /// Too few members of a mesh are reached for a quorum.
     stalled: bool,
     events: VecDeque<SessionEvent>,
     questions: VecDeque<SessionEvent>,
@@ -351,7 +351,7 @@ impl Session {
             .or_else(|| self.questions.pop_front())
     }
 
-    /// Where this program is in its life.
+    /// The state of this program.
     pub fn state(&self) -> &State {
         &self.state
     }

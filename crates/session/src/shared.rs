@@ -41,7 +41,7 @@ use samestep_proto::Delivery;
 /// ```
 ///
 /// In a hosted room what an owner sets goes to the authority, which checks whose it is and passes it on; in a mesh it goes
-/// to everyone. Newcomers, and who was away, get everything. If an owner leaves, its heir's value is everyone's.
+/// to everyone. Newcomers and peers that return get all values. If an owner leaves, the value of the next owner holds.
 ///
 /// Set the fields; do not replace them with new ones, which know nothing of the room.
 #[derive(Debug)]
@@ -49,7 +49,7 @@ pub struct Shared<S> {
     id: NetworkId,
     fields: S,
     replicator: Replicator,
-    /// What could not be sent; nothing else is made before it has left, so that only newest values pile up: in the fields.
+    /// The message that could not be sent. No other is encoded before it has left: later values replace each other in the fields.
     unsent: Option<(Recipient, Vec<u8>)>,
 }
 
@@ -64,12 +64,12 @@ impl<S: SharedFields> Shared<S> {
         })
     }
 
-    /// The name all programs know it by.
+    /// The id under which all programs share it.
     pub fn id(&self) -> NetworkId {
         self.id
     }
 
-    /// Takes what an event says about these fields, and says whether it was a message for them alone.
+    /// Handles an event of the session. Returns whether it was a message for these fields.
     pub fn handle(&mut self, _now: Duration, session: &Session, event: &SessionEvent) -> bool {
         match event {
             SessionEvent::Message {
@@ -87,7 +87,7 @@ impl<S: SharedFields> Shared<S> {
                 }
                 is_ours
             }
-            // Whatever was under way may be lost. Getting in sync is one of them: it is so again after an interruption.
+            // Messages in flight may be lost. Getting in sync counts as an interruption, because it also follows one.
             SessionEvent::Reconnecting { .. } | SessionEvent::Frozen | SessionEvent::InSync => {
                 self.unsent = None;
                 self.replicator.on_interruption(&mut self.fields);
@@ -119,24 +119,24 @@ impl<S: SharedFields> Shared<S> {
             payload.extend_from_slice(message);
             let delivery = Delivery::ReliableOrdered;
             match session.send_bytes(now, to, delivery, MessageKind::SHARED, &payload) {
-                // Who is not here any more asks when it is back.
+                // A peer that is gone asks for the values when it returns.
                 Ok(()) | Err(SendError::NoSuchPeer) => self.unsent = None,
                 Err(error) => return Err(error),
             }
         }
     }
 
-    /// Whether the fields are what the room knows: before, they have the values they were made with.
+    /// Whether the fields have the values of the room; before, they have their initial values.
     pub fn is_complete(&self) -> bool {
         self.replicator.is_complete()
     }
 
-    /// Whether somebody else has changed a field since this was asked last. Each field knows it of itself, too.
+    /// Whether another program has changed a field since the last call. Each field also knows this of itself.
     pub fn take_changed(&mut self) -> bool {
         self.replicator.take_changed()
     }
 
-    /// Messages that were malformed, or tried to set what was not their sender's.
+    /// The number of messages that were malformed or tried to set a field their sender does not own.
     pub fn refused(&self) -> u64 {
         self.replicator.refused()
     }

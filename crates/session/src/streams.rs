@@ -11,20 +11,20 @@ use crate::envelope::Number;
 use crate::id::MessageKind;
 use crate::payload::Payload;
 
-/// The number space of sequenced messages.
+/// The stream number of sequenced messages, whose numbers are their own.
 pub(crate) const SEQUENCED: u8 = 3;
-/// The epoch of messages numbered for all who get them.
+/// The epoch of messages that are numbered once for all recipients.
 pub(crate) const FOR_ALL: u64 = 0;
-/// Messages that may wait for one that is missing.
+/// The maximum number of messages that wait for a missing one before them.
 const MAX_WAITING: u32 = 16_384;
 
-/// Between two members of a mesh: what was sent and is not known to have arrived, and what arrived out of order.
+/// The reliable streams between two members of a mesh: messages sent and not yet acknowledged, and messages that arrived out of order.
 ///
 /// A connection delivers reliably only as long as it lives. Members go on talking over other routes, so their
 /// messages are numbered end to end and sent again when the route they took is gone.
 #[derive(Debug, Default)]
 pub(crate) struct Streams {
-    /// Which incarnation of the two peers the numbers belong to.
+    /// The incarnations of the two peers that the numbers belong to.
     epoch: u64,
     out: [Outgoing; STREAMS.len()],
     into: [Incoming; STREAMS.len()],
@@ -51,7 +51,7 @@ struct Sent {
 }
 
 impl Sent {
-    /// Bytes that it counts for: its kind and its content.
+    /// The bytes it counts for in the limit: its kind and its payload.
     fn len(&self) -> usize {
         2 + self.payload.len()
     }
@@ -60,11 +60,11 @@ impl Sent {
 #[derive(Debug, Default)]
 struct Incoming {
     next: u32,
-    /// What has become of the messages from `next` on.
+    /// The state of the messages from `next` on.
     window: VecDeque<Arrival>,
 }
 
-/// What has become of a numbered message.
+/// The state of a numbered message.
 #[derive(Debug)]
 enum Arrival {
     Missing,
@@ -124,7 +124,7 @@ impl Streams {
         }
     }
 
-    /// The other end says how far everything has arrived.
+    /// Handles the acknowledgements of the other end.
     pub(crate) fn on_acks(&mut self, acks: &StreamAcks) {
         if acks.epoch != self.epoch {
             return;
@@ -139,7 +139,7 @@ impl Streams {
         }
     }
 
-    /// How far everything has arrived here.
+    /// The acknowledgements to send: the first missing number of each stream.
     pub(crate) fn acks(&self) -> StreamAcks {
         StreamAcks {
             epoch: self.epoch,
@@ -182,7 +182,7 @@ impl Streams {
         payload: Payload,
         ready: &mut Vec<(MessageKind, Payload)>,
     ) {
-        // What a host passes on is numbered by its sender for all, without an epoch of two.
+        // A message relayed by a host is numbered by its sender once for all recipients, so it has no epoch of two peers.
         if number.epoch != self.epoch && number.epoch != FOR_ALL {
             return;
         }

@@ -1,7 +1,7 @@
 use std::io;
 use std::net::SocketAddr;
 
-/// Says in words for the user why a program cannot have its address.
+/// Explains to the user why a program cannot have its address.
 pub(crate) fn explain(protocol: &str, addr: SocketAddr, error: io::Error) -> io::Error {
     let port = addr.port();
     let why = match error.kind() {

@@ -24,7 +24,7 @@ pub struct Tcp {
     next_key: u64,
     /// Connections that may have something to read, oldest first.
     readable: VecDeque<u64>,
-    /// Connections with something to write that have not been told to wait.
+    /// Connections with something to write whose socket is not blocked.
     unflushed: Vec<u64>,
     stats: TransportStats,
 }

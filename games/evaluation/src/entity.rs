@@ -8,7 +8,7 @@ pub const WORLD: u16 = 1024;
 /// How many colours there are.
 pub const COLOURS: u8 = 8;
 
-/// One of the things that walk about. Its id is that of its place in [`Entities`](samestep_sync::Entities).
+/// An entity that walks about. Its id is its index in [`Entities`](samestep_sync::Entities).
 #[derive(Clone, Copy, PartialEq, Debug, Record)]
 pub struct Entity {
     /// What it is; of no consequence.

@@ -92,7 +92,7 @@ impl Evaluation {
         self.entities().get(usize::from(number))
     }
 
-    /// To try out what happens to a state that differs: an entity to be changed behind the rules' back.
+    /// An entity to change behind the rules' back, to provoke a desync.
     pub fn entity_mut(&mut self, number: u16) -> Option<&mut Entity> {
         self.entities.row_mut(usize::from(number))
     }

@@ -58,7 +58,7 @@ pub enum Command {
         #[wire(range = 0..=1023)]
         count: u16,
     },
-    /// A building trains units, one after the other, each paid for when it is begun. It replaces what it was told before.
+    /// A building trains units, one after the other, each paid for when it is begun. This replaces its earlier orders.
     Train {
         /// Which one.
         building: BuildingId,

@@ -1,4 +1,4 @@
-//! What happened, for those who watch and listen.
+//! The events of the game, for display and sound.
 
 use samestep_sync::{EntityId, PlayerId, Wire};
 
@@ -6,7 +6,7 @@ use crate::building::{BuildingId, BuildingKind};
 use crate::place::Place;
 use crate::unit::UnitKind;
 
-/// Something that happened in a tick.
+/// An event of a tick.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Wire)]
 pub enum SkirmishEvent {
     /// A unit was killed.

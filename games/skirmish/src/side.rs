@@ -65,12 +65,12 @@ impl Side {
 /// What a squad is to do.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Record, samestep_sync::Wire)]
 pub enum Order {
-    /// Workers dig for gold, soldiers stand where they are told and fight who comes near.
+    /// Workers dig for gold, soldiers stay at their place and fight whoever comes near.
     #[default]
     Gather,
     /// Go there, fighting whoever is met.
     Attack,
-    /// Go there, whatever happens.
+    /// Go there without fighting.
     Move,
 }
 

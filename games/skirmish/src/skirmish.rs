@@ -1,4 +1,4 @@
-//! The state of the game and the order of things in a tick.
+//! The state of the game and the order of the steps in a tick.
 
 use samestep_sync::{Entities, EntityId, Events, Inputs, PlayerId, Replicate, Rng, Simulation};
 
@@ -101,7 +101,7 @@ impl Skirmish {
         self.winner
     }
 
-    /// To try out what happens to a state that differs: a unit to be changed behind the rules' back.
+    /// A unit to change behind the rules' back, to provoke a desync.
     pub fn unit_mut(&mut self, id: EntityId) -> Option<&mut Unit> {
         self.units.get_mut(id)
     }

@@ -133,7 +133,7 @@ fn paint(game: &Skirmish, viewer: Option<PlayerId>, width: usize, height: usize)
     cells
 }
 
-/// How things stand, in a line: for a player, or overall.
+/// A line with the state of the match: for a player, or overall.
 pub fn status_line(game: &Skirmish, viewer: Option<PlayerId>) -> String {
     let left = game.sides().iter().filter(|side| !side.is_defeated).count();
     let world = format!(
@@ -166,7 +166,7 @@ pub fn status_line(game: &Skirmish, viewer: Option<PlayerId>) -> String {
     }
 }
 
-/// Where on the screen things are, in points.
+/// The mapping of the world to points of the screen.
 struct Canvas {
     size: i64,
     width: usize,

@@ -227,7 +227,7 @@ fn squad_of(unit: &Unit) -> usize {
     unit.side.index() * SQUADS + usize::from(unit.squad)
 }
 
-/// Whether a moment on the clock of thoughts has come.
+/// Whether a time on the clock of decisions has come.
 #[inline]
 fn is_due(ready: u16, now: u16) -> bool {
     now.wrapping_sub(ready) < 1 << 15

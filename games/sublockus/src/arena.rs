@@ -18,7 +18,7 @@ pub use parse::{ArenaError, ArenaErrorKind};
 /// The longest name of an arena, in bytes.
 pub const MAX_NAME: usize = 32;
 
-/// The most spawn points, and the most places for items.
+/// The maximum number of spawn points, and of places for items.
 pub const MAX_SPOTS: usize = 64;
 
 /// Where a game takes place: blocks, spawn points and places for items.

@@ -20,7 +20,7 @@ const REPEAT: u64 = 20;
 /// Ticks without getting anywhere after which it tries something else.
 const PATIENCE: u64 = 120;
 
-/// Plays one character: pursues, aims, fights, and looks after itself and its things.
+/// Plays one character: pursues, aims, fights, heals and collects items.
 ///
 /// What it does follows from its seed and the states it is shown, and it acts through its controls, as anybody does. It finds its way by
 /// trying out, by the rules of motion, where a step or a leap from a block leads.
@@ -29,7 +29,7 @@ pub struct Bot {
     player: PlayerId,
     rng: Rng,
     ways: Ways,
-    /// What it said last, and when.
+    /// Its last input, and when it was given.
     held: Controls,
     held_at: u64,
     /// Where it goes, and what for.

@@ -8,7 +8,7 @@ use crate::place::Angle;
 
 /// The state of a player's controls in one tick. It takes 4 bytes, or 7 with an [`Act`] on an entity.
 ///
-/// Keys are held until something else is said, casts and acts happen once. What is not possible (no mana, an empty pocket) has no effect.
+/// Keys are held until the next input, casts and acts take effect once. An impossible one (no mana, an empty pocket) has no effect.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Wire)]
 pub struct Controls {
     /// To the left; together with `right`, nowhere.
@@ -27,7 +27,7 @@ pub struct Controls {
     pub act: Act,
 }
 
-/// What is done with the hands, once.
+/// An act that takes effect once.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Wire)]
 pub enum Act {
     /// Nothing.
@@ -52,7 +52,7 @@ impl Input for Controls {
         }
     }
 
-    /// Keys are as said last; what was to happen once still happens, unless something else is to happen once.
+    /// Keys are those of the last input; an act or cast of an earlier input still takes effect, unless a later one replaces it.
     fn merge(&mut self, late: &Self) -> bool {
         let has_cast = late.cast.is_some();
         let has_acted = late.act != Act::None;

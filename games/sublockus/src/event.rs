@@ -1,4 +1,4 @@
-//! What happened, for those who watch and listen.
+//! The events of the game, for display and sound.
 
 use samestep_sync::{PlayerId, Wire};
 
@@ -6,7 +6,7 @@ use crate::ability::Ability;
 use crate::item::ItemKind;
 use crate::place::{Angle, Place};
 
-/// Something that happened in a tick.
+/// An event of a tick.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Wire)]
 pub enum SublockusEvent {
     /// Somebody came to play, for the first time or again.
@@ -133,7 +133,7 @@ pub enum SublockusEvent {
 }
 
 impl SublockusEvent {
-    /// Where it happened, and to whom; `None` if it is for everybody to know.
+    /// Its place and the player concerned; `None` if everybody may know of it.
     pub fn place(&self) -> Option<(PlayerId, Place)> {
         match *self {
             Self::Joined { .. }

@@ -1,4 +1,4 @@
-//! What players do with their hands: casting, hitting, using items.
+//! The acts of players: casting, hitting, using items.
 
 use samestep_sync::{Events, PlayerId};
 

@@ -46,11 +46,11 @@
 //! # How it suits networks
 //!
 //! - Everything is an integer, so that a state that travels in part still fits to the last unit.
-//! - Times are kept as the moment when something ends, not as what is left: what waits does not change, and costs nothing.
+//! - Times are kept as the tick at which they end, not as the ticks left: waiting changes no state, and costs nothing.
 //! - Characters, fireballs and what is dropped have ids that follow from their player: whoever predicts its own gets them right, whatever others do. A
 //!   character that enters again is another one, so that nothing slides from where it died to there.
 //! - Bolts and strikes are judged by where the attacker saw the others, where a model knows that.
-//! - With `fog`, programs are told only of what their players see or hear. Who rolls dice for spawn points is known to nobody but the authority.
+//! - With `fog`, programs get only what their players see or hear. The dice for spawn points are known to the authority alone.
 //!
 //! # What it does not do
 //!

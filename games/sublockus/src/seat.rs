@@ -55,7 +55,7 @@ pub struct Round {
     pub over_until: Option<u32>,
 }
 
-/// The id of a player's next character or fireball: the same whoever simulates it, and whatever else has happened.
+/// The id of a player's next character or fireball: the same on every program, whatever else was simulated before.
 pub(crate) fn id_of(player: PlayerId, count: u16) -> EntityId {
     EntityId::fixed((u32::from(player.0) & 0x3ff) << 14 | u32::from(count) & 0x3fff)
 }

@@ -1,4 +1,4 @@
-//! Who sees and hears what.
+//! What each player sees and hears.
 
 use samestep_sync::{Interest, PlayerId, Relevance};
 
@@ -7,13 +7,13 @@ use crate::motion::HALF;
 use crate::place::{ONE, Place};
 use crate::sublockus::Sublockus;
 
-/// How far one hears, through rock as well, in units.
+/// The hearing range, through rock as well, in units.
 pub const HEARING: i32 = 6 * ONE;
 
 /// How far one sees, if nothing is in between, in units.
 pub const SIGHT: i32 = 48 * ONE;
 
-/// Up to where everything is told as often as anything, in units.
+/// The distance up to which everything is sent at the full rate, in units.
 const NEAR: i32 = 20 * ONE;
 
 /// Where eyes are, from the middle.
@@ -23,7 +23,7 @@ impl Sublockus {
     /// Whether a player sees or hears what is at a place and reaches so far to each side: whether a straight line leads from its eyes to the
     /// middle of it, its top or its bottom, or it is close by. Nobody who has no character sees anything.
     ///
-    /// This is what is told under fog; it does not depend on whether there is any.
+    /// Under fog only this is sent; the answer does not depend on whether there is fog.
     pub fn notices(&self, player: PlayerId, place: Place, half: Place) -> bool {
         let Some(viewer) = self.character_of(player) else {
             return false;
@@ -97,7 +97,7 @@ impl Sublockus {
         }
     }
 
-    /// Whether viewers may be told of an event.
+    /// Whether viewers may see an event.
     pub(crate) fn tells(&self, viewers: &[PlayerId], event: &SublockusEvent) -> bool {
         if !self.rules.fog || viewers.is_empty() {
             return true;

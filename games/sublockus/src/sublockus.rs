@@ -1,4 +1,4 @@
-//! The state of the game and the order of things in a tick.
+//! The state of the game and the order of the steps in a tick.
 
 use samestep_sync::{
     Entities, EntityId, Events, Inputs, Interest, LagCompensation, List, PlayerId, Record,
@@ -121,7 +121,7 @@ impl Sublockus {
         &self.projectiles
     }
 
-    /// All items, in no particular order, also those that are not back yet: [`is_there`](Self::is_there) tells.
+    /// All items, in no particular order, including those that are not back yet: see [`is_there`](Self::is_there).
     pub fn items(&self) -> &Entities<Item> {
         &self.items
     }
@@ -178,7 +178,7 @@ impl Sublockus {
         self.clock
     }
 
-    /// Whether one is told only of what one sees or hears.
+    /// Whether a player gets only the part of the state that its character sees or hears (fog of war).
     pub fn has_fog(&self) -> bool {
         self.rules.fog
     }
@@ -188,13 +188,13 @@ impl Sublockus {
         self.clock.saturating_add(ticks)
     }
 
-    /// To try out what happens to a state that differs: a character to be changed behind the rules' back.
+    /// A character to change behind the rules' back, to provoke a desync.
     pub fn character_mut(&mut self, player: PlayerId) -> Option<&mut Character> {
         let place = self.place_of(player)?;
         self.characters.row_mut(place)
     }
 
-    /// To try out what happens to a state of which only part is known: takes a character away behind the rules' back.
+    /// Removes a character behind the rules' back, to try out a state of which only part is known.
     pub fn forget(&mut self, player: PlayerId) -> bool {
         let place = self.place_of(player);
         let id = place.and_then(|place| self.characters.ids().get(place).copied());

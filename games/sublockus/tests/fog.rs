@@ -1,4 +1,4 @@
-//! Under fog one is told of what one sees or hears, and nothing else.
+//! Under fog a player gets what it sees or hears, and nothing else.
 
 mod scene;
 

@@ -12,7 +12,7 @@ const ZOOM: f32 = 0.87;
 /// The least that is shown, in units.
 const NEAREST: f32 = 16.0;
 
-/// Where a screen looks. It looks where the game thinks best until hands move it.
+/// The camera of a screen. It is where the game wants it until a person moves it.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub(crate) struct Camera {
     held: Option<Frame>,
@@ -32,7 +32,7 @@ impl Camera {
         }
     }
 
-    /// Moves it as hands say.
+    /// Moves it by the input of a person.
     pub(crate) fn follow(&mut self, human: &HumanInput, map: Rect) {
         let Some(seen) = human.seen else { return };
         let span = seen.size().min_elem();

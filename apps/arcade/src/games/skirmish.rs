@@ -41,7 +41,7 @@ fn map_of(game: &Skirmish) -> Rect {
     Rect::from_min_size(Pos2::ZERO, Vec2::splat(f32::from(game.size())))
 }
 
-/// What a screen shows of a map at first, of somebody who lives here: it is filled, and units can be told apart.
+/// The part of the map that a player's screen shows at first, around its home: the screen is filled, and units can be told apart.
 fn around(home: Pos2, map: Rect, screen: Vec2) -> Frame {
     let filled = map.width() * narrowness(screen);
     let readable = screen.min_elem() / COMFORTABLE;

@@ -250,7 +250,7 @@ impl<G: Drawn> Pair<G> {
         look.lens.frame(frame, screen)
     }
 
-    /// How many times larger than usual things are in a frame.
+    /// The zoom of a frame.
     fn nearness(&self, look: &Look, frame: &Frame, screen: Rect) -> f32 {
         let whole = self.whole(look, screen);
         let (usual, now) = (whole.seen(screen).width(), frame.seen(screen).width());

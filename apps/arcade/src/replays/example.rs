@@ -59,7 +59,7 @@ impl Example {
         (self.live.steps() as f32 / steps as f32).min(1.0)
     }
 
-    /// Goes on by a step. In the end there is a file with its name, or words about why there is none.
+    /// Advances by a step. At the end it returns a file with its name, or an error message.
     pub(super) fn step(&mut self) -> Option<Result<(String, Vec<u8>), String>> {
         self.live.step();
         match self.kind {

@@ -1,10 +1,10 @@
-//! What can be said of a recording without playing it.
+//! The facts about a recording that are known without playing it.
 
 use samestep_sync::{Replay, Tick};
 
 use crate::registry;
 
-/// What can be said of a recording without playing it: names and values.
+/// The facts about a recording that are known without playing it: names and values.
 pub(super) fn facts(replay: &Replay) -> Vec<(&'static str, String)> {
     let header = replay.header();
     let states = replay.checkpoints().count();

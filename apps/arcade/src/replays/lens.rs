@@ -4,7 +4,7 @@ use eframe::egui::{self, Rect, Response, Vec2};
 
 use crate::canvas::Frame;
 
-/// How much it enlarges, from the least to the most.
+/// The minimum and maximum zoom.
 const ZOOM: (f32, f32) = (0.4, 16.0);
 
 /// How much closer than usual one looks, and where.

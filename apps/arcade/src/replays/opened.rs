@@ -34,7 +34,7 @@ pub(super) struct Opened {
 }
 
 impl Opened {
-    /// Reads a file. If not even that is possible, words about it.
+    /// Reads a file. The error is a message for the user.
     pub(super) fn new(name: &str, bytes: Vec<u8>) -> Result<Opened, String> {
         let name = printable(name);
         let replay = Replay::parse(bytes.clone()).map_err(|error| format!("{name}: {error}"))?;

@@ -45,7 +45,7 @@ pub trait RecordedMatch {
     fn paint(&self, viewer: Option<PlayerId>, lens: &Lens, painter: &Painter, rect: Rect);
 }
 
-/// Plays a replay of a game; in words if it cannot be.
+/// Plays a replay of a game. The error is a message for the user.
 pub fn play<G: Drawn>(replay: Replay) -> Result<Box<dyn RecordedMatch>, String> {
     let checked = replay.header().check::<G>();
     checked.map_err(|error| error.to_string())?;
@@ -67,14 +67,14 @@ struct ReplayedMatch<G: Drawn> {
     playback: Playback<Live<G>>,
     /// In ascending order.
     players: Vec<PlayerId>,
-    /// What happened, the newest last.
+    /// The recent events, the newest last.
     lately: VecDeque<TimedEvent<G::Event>>,
     clip: Option<Clip<G>>,
     view_state: G::ViewState,
 }
 
 impl<G: Drawn> ReplayedMatch<G> {
-    /// Notes who is there and what has happened.
+    /// Records the players and the events of a step.
     fn look(&mut self) {
         let tick = self.playback.tick();
         while let Some(told) = self.playback.world_mut().poll_event() {
@@ -123,7 +123,7 @@ impl<G: Drawn> RecordedMatch for ReplayedMatch<G> {
         let there = self.playback.approach(tick, most);
         let there = there.map_err(|error| error.to_string())?;
         if self.tick() < before {
-            // What happened before the place it went back to is not known.
+            // The events before the tick it was rewound to are unknown.
             self.lately.clear();
         }
         self.look();

@@ -55,7 +55,7 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// In words.
+    /// A sentence for the user.
     pub fn words(&self) -> String {
         match self {
             Outcome::Agrees(0) => {
@@ -139,7 +139,7 @@ impl Player {
         self.task == Task::Still
     }
 
-    /// What is being done that takes a while: words, and how far it is, from 0 to 1.
+    /// The long task that runs: its description, and its progress from 0 to 1.
     pub fn progress(&self) -> Option<(&'static str, f32)> {
         let part = |from: Tick, to: Tick| {
             let whole = to.since(from).max(1) as f32;

@@ -1,4 +1,4 @@
-//! Keyboard and mouse, as hands of players.
+//! The inputs of people: keyboard and mouse.
 
 use eframe::egui::{Event, InputState, Key, MouseWheelUnit, PointerButton, Pos2, Rect};
 
@@ -197,7 +197,7 @@ impl Keyboard {
         keys.chain(&mut self.mouse).for_each(release);
     }
 
-    /// What the hands on these keys do whose screen is at `rect`.
+    /// The input of the person on these keys whose screen is at `rect`.
     pub fn human_input(&self, layout: Layout, rect: Rect) -> HumanInput {
         let keys = &self.layouts[layout as usize];
         let [left, right, up, down] = keys.directions.map(|button| button.held || button.pressed);

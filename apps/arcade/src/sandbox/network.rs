@@ -239,7 +239,7 @@ fn read_rate(words: &str) -> Option<f64> {
     })
 }
 
-/// Rounds to what one can still tell apart.
+/// Rounds to a readable precision.
 fn two_digits(value: f64) -> f64 {
     let power = 10f64.powf(value.max(1e-3).log10().floor() - 1.0);
     let rounded = (value / power).round() * power;

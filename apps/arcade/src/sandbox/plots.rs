@@ -13,7 +13,7 @@ use crate::theme;
 const SPAN: u64 = 30 * SAMPLES_PER_SECOND as u64;
 /// Steps from one sample to the next.
 const STEPS: u64 = 60 / SAMPLES_PER_SECOND as u64;
-/// Above a plot, for words.
+/// The height of the caption above a plot.
 const HEAD: f32 = 31.0;
 /// Between plots.
 const GAP: f32 = 6.0;

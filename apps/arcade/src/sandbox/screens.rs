@@ -13,7 +13,7 @@ use crate::any_match::AnyMatch;
 use crate::registry;
 use crate::theme;
 
-/// Above a screen, for words.
+/// The height of the caption above a screen.
 const HEAD: f32 = 28.0;
 /// The room for how far a program is from the server's.
 const TICKS: f32 = 88.0;
@@ -290,7 +290,7 @@ fn legend(ui: &mut egui::Ui, live: &dyn AnyMatch, cell: Rect) {
     });
 }
 
-/// What hands can do, as far as there is room.
+/// The keys of the game, as far as there is room.
 fn keys(ui: &mut egui::Ui, keys: &[(&str, &str)]) {
     let room = (ui.available_height() - 50.0) / 22.0;
     for (key, what) in keys.iter().take(room.max(0.0) as usize) {

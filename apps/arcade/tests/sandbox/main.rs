@@ -18,7 +18,7 @@ use samestep_arcade::any_match::AnyMatch;
 use samestep_arcade::app::{Arcade, Opening};
 use samestep_arcade::platform::{File, Platform};
 
-/// Surroundings that only note what they are told.
+/// A platform that only records its calls.
 #[derive(Default)]
 struct Noted {
     link: RefCell<String>,

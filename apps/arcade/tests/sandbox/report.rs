@@ -1,4 +1,4 @@
-//! What tests in a browser are told.
+//! The report that tests in a browser read.
 
 use crate::User;
 

@@ -22,7 +22,7 @@ pub struct Path {
     pub loss: f64,
     /// Every so often, for so long, everything is lost.
     pub outage: Option<(Duration, Duration)>,
-    /// From this moment on, this rate.
+    /// The rate from this time on.
     pub changes: Vec<(Duration, f64)>,
 }
 

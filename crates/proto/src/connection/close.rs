@@ -45,7 +45,7 @@ impl Connection {
             self.state,
             State::Open | State::Unconfirmed { .. } | State::Flushing { .. }
         ) {
-            // Of one that never confirmed, the application has not heard.
+            // A connection that was never confirmed was not announced to the application.
             let announced = !matches!(self.state, State::Unconfirmed { .. });
             self.closed = announced.then_some(CloseReason::Local);
             self.state = State::Closing(Closing::new(now, code, reason));

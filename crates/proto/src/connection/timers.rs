@@ -1,4 +1,4 @@
-//! What happens when time passes.
+//! The timers of a connection.
 
 use core::time::Duration;
 
@@ -9,7 +9,7 @@ use crate::connection::{Connection, State, bits};
 use crate::event::CloseReason;
 use crate::sent::Carried;
 
-/// A peer that is not heard for this long, or for two round trips, is silent.
+/// A peer is silent if nothing arrives for this long, or for two round trips.
 const SILENCE: Duration = Duration::from_millis(250);
 /// Longest wait between probes of a silent path (RFC 9002's probe timeout, section 6.2).
 const MAX_PROBE_WAIT: Duration = Duration::from_secs(2);

@@ -393,7 +393,7 @@ impl Endpoint {
         self.after(slot);
     }
 
-    /// Closes a connection the application never heard of.
+    /// Closes a connection that was never announced to the application.
     fn turn_away(&mut self, now: Duration, slot: u16) {
         if let Content::Connection(connection) = &mut self.slots[usize::from(slot)].content {
             connection.abort(now, 0, "the server is full: try again later");

@@ -1,4 +1,4 @@
-//! What the two sides tell each other inside a Connect and an Accept.
+//! The encrypted payloads of Connect and Accept.
 
 use super::{ClientNonce, DecodeError, Fields, MAX_TOKEN_BYTES, MAX_USER_DATA_BYTES, length};
 use crate::cookie::Cookie;

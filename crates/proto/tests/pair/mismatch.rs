@@ -1,4 +1,4 @@
-//! Ends that do not fit together are told why.
+//! Ends that do not fit together learn why.
 
 use samestep_proto::{
     ChannelConfig, CloseReason, Config, ConnectOptions, Delivery, LossRecovery, RefuseReason,

@@ -78,7 +78,7 @@ pub struct Received {
     pub payload: Vec<u8>,
 }
 
-/// One endpoint and what it has told its owner.
+/// One endpoint and the events it has emitted.
 pub struct Peer {
     pub endpoint: Endpoint,
     pub address: SocketAddr,

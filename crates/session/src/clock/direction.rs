@@ -29,9 +29,9 @@ const RISEN: usize = 12;
 const RECENT: f64 = 2.0;
 /// Samples of which three have to agree that a floor has fallen.
 const DOUBTED: usize = 8;
-/// A jump smaller than this, in seconds, is not worth the trouble: half of it is the error.
+/// The smallest jump that is handled, in seconds: the error of ignoring one is half of it.
 pub(crate) const JUMP: f64 = 1e-3;
-/// Samples that make a floor.
+/// The number of samples needed for a floor.
 pub(crate) const ENOUGH: usize = 2 * RISEN;
 
 impl Direction {
@@ -59,7 +59,7 @@ impl Direction {
         }
     }
 
-    /// The floor when last measured, carried to another moment.
+    /// The floor when last measured, extrapolated to another time.
     pub(crate) fn carried(&self, moment: Extrapolation) -> Option<f64> {
         let moved = self.sign * moment.rate * (moment.now - moment.measured);
         Some(self.floor?.value + moved)
@@ -109,7 +109,7 @@ impl Direction {
         since.is_some()
     }
 
-    /// When single delays show that the floor is another.
+    /// The time of a jump that single delays show.
     fn jump(
         &self,
         scratch: &mut Vec<f64>,

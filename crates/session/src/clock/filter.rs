@@ -15,14 +15,14 @@ use super::window::{Floor, Window};
 /// learns the new delays and takes the difference between the two directions for the route's.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ClockConfig {
-    /// Exchanges asked for at the beginning, for a quick first fix; with none the first comes after `interval`. Default 40.
+    /// The number of probes at the beginning, for a quick first fix; with none the first comes after `interval`. Default 40.
     pub burst: u32,
     /// Time between them. Default 25 ms.
     pub burst_interval: Duration,
-    /// Longest time between two exchanges after that; other traffic counts, so a busy connection is asked for nothing.
-    /// Shorter is more exact and costs a small packet each way. Default 100 ms.
+    /// The longest time between two exchanges after that; other traffic counts, so a busy connection is not probed.
+    /// A shorter time is more exact and costs a small packet in each direction. Default 100 ms.
     pub interval: Duration,
-    /// The same while the clock believes to be exact to `calm_error`. Default 250 ms.
+    /// The same while the estimated error is below `calm_error`. Default 250 ms.
     pub calm_interval: Duration,
     /// Default 0.2 ms.
     pub calm_error: Duration,
@@ -59,7 +59,7 @@ pub(crate) struct Filter {
     up: Direction,
     down: Direction,
     scratch: Vec<f64>,
-    /// Seconds the way there is longer than the way back, as far as changes of route have shown.
+    /// The asymmetry of the path: the seconds by which the one-way delay there exceeds the one back, as far as changes of route have shown.
     asymmetry: f64,
     /// Other clock minus ours minus anchor, at `at`.
     offset: f64,
@@ -82,7 +82,7 @@ pub(crate) struct Filter {
 struct Learning {
     since: f64,
     until: f64,
-    /// The delays there and back before, by the estimate of then.
+    /// The delays there and back before the change, by the estimate of that time.
     before: (f64, f64),
 }
 
@@ -125,14 +125,14 @@ impl Filter {
         }
     }
 
-    /// Takes an exchange in; true if the estimate is new.
+    /// Handles an exchange. Returns whether the estimate is new.
     pub(crate) fn on_exchange(&mut self, exchange: &Exchange) -> bool {
         if exchange.returned_at < exchange.sent_at || exchange.answered_at < exchange.received_at {
             return false;
         }
         let sent = self.local(exchange.sent_at);
         let now = self.local(exchange.returned_at);
-        // A busy connection brings more than it takes; while the first fix is sought, everything is welcome.
+        // A busy connection brings more samples than are needed; until the first fix all are used.
         let spacing = match self.fixed {
             Some(at) if now > at + 1.5 => self.config.window.as_secs_f64() / 600.0,
             _ => 0.004,
@@ -188,7 +188,7 @@ impl Filter {
         self.drift.rate()
     }
 
-    /// Expected error of the offset, in seconds. Grows while nothing is heard.
+    /// The expected error of the offset, in seconds. It grows while no exchange arrives.
     pub(crate) fn error(&self, now: Duration) -> f64 {
         let unheard = (self.local(now) - self.at).max(0.0);
         self.error + unheard * self.drift.error()
@@ -301,7 +301,7 @@ impl Filter {
         }
     }
 
-    /// How far back to look: as far as the unknown part of the drift does less harm than more samples do good.
+    /// How far back to look: as far as more samples reduce the error by more than the unknown drift adds to it.
     fn span(&self) -> f64 {
         match (self.up.floor, self.down.floor) {
             (Some(up), Some(down)) if self.learning.is_none() => {
@@ -354,7 +354,7 @@ impl Filter {
                 down.unwrap_or(-offset) + offset,
             ),
         });
-        // Routes that never come to rest must not keep the clock from its measurements for ever.
+        // A route that keeps changing must not keep the clock from measuring for ever.
         let longest = learning.since + 60.0;
         learning.until = (now + self.config.learning.as_secs_f64()).min(longest);
     }
@@ -439,7 +439,7 @@ impl Filter {
     }
 }
 
-/// The two directions have changed by the same amount in opposite ways: that is no route, that is a clock.
+/// Whether the two directions have changed by the same amount in opposite directions: then a clock has jumped, not the route.
 fn opposite(up: f64, down: f64, noise: f64) -> bool {
     (up + down).abs() <= noise.max(0.1 * (up - down).abs()) && (up - down).abs() > 4.0 * noise
 }

@@ -39,12 +39,12 @@ pub(crate) struct Slew {
     /// How far it is ahead of that, and how fast it gets there.
     ahead: f64,
     speed: f64,
-    /// What it has shown already.
+    /// The last time shown.
     shown: i128,
 }
 
 impl Slew {
-    /// Starts right at an offset.
+    /// Starts exactly at an offset.
     pub(crate) fn new(now: Duration, config: SlewConfig, anchor: i128, offset: f64) -> Self {
         Self {
             config,

@@ -14,7 +14,7 @@ pub(crate) struct Edge {
 const DOUBTFUL: f64 = 1e-3;
 /// No offset is known better than this.
 const EXACT: f64 = 50e-6;
-/// How often doubts are weighed anew.
+/// The number of reweighting rounds.
 const ROUNDS: usize = 6;
 
 /// Finds what has to be added to the clock of `wanted` to get the common time, from what has to be added to the `anchors`: the
@@ -44,7 +44,7 @@ pub(crate) fn solve(
         for (edge, offset) in &usable {
             let residual = offset - (found[edge.from] - found[edge.to]);
             let doubtful = residual / (DOUBTFUL + 2.0 * edge.error);
-            // The first round hears everyone alike.
+            // The first round gives all offsets the same weight.
             let trust = if round == 0 {
                 1.0
             } else {

@@ -1,4 +1,4 @@
-//! The delays of one direction, lately, and their floor.
+//! The recent delays of one direction, and their floor.
 
 use std::collections::VecDeque;
 
@@ -15,7 +15,7 @@ struct Sample {
     value: f64,
 }
 
-/// What the window says about the smallest delay.
+/// The estimate of the smallest delay.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Floor {
     /// Mean of the lowest values: steadier than the minimum, which never settles when jitter is bell-shaped.
@@ -60,7 +60,7 @@ impl Slope {
 }
 
 impl Window {
-    /// Samples kept at most; those who feed it keep them apart so that they span the time they want.
+    /// The maximum number of samples; callers space them so that they span the time they need.
     const LIMIT: usize = 1024;
 
     pub(crate) fn push(&mut self, at: f64, value: f64) {

@@ -10,10 +10,10 @@ use super::{
 #[derive(Debug)]
 pub struct Finder {
     config: FinderConfig,
-    /// Where the next nonce comes from.
+    /// The state of the generator of nonces.
     random: u64,
     next_query: Option<Duration>,
-    /// The last queries: answers to anything else are not believed.
+    /// The last queries; answers to others are ignored.
     asked: VecDeque<(Nonce, Duration)>,
     rooms: BTreeMap<ResponderId, Found>,
     stats: FinderStats,
@@ -26,11 +26,11 @@ pub struct FinderConfig {
     pub game: String,
     /// Time between two queries. Default 500 ms.
     pub every: Duration,
-    /// A room that has not answered for so long is forgotten: several queries may get lost. Default 3 s.
+    /// The time after which a room that does not answer is removed; several queries may get lost. Default 3 s.
     pub forget_after: Duration,
-    /// Rooms in the list; further ones are not taken up. Default 256.
+    /// The maximum number of rooms in the list. Default 256.
     pub rooms: usize,
-    /// Rooms of one machine, so that a liar among the machines cannot fill the list. Default 32.
+    /// The maximum number of rooms of one machine, so that a hostile machine cannot fill the list. Default 32.
     pub rooms_per_machine: usize,
 }
 
@@ -70,10 +70,10 @@ pub struct Found {
 }
 
 impl Finder {
-    /// Queries whose answers are still taken.
+    /// The number of queries whose answers are still accepted.
     const ASKED: usize = 8;
 
-    /// Begins to look with the first [`poll_query`](Finder::poll_query). Choose `seed` at random.
+    /// Creates a finder; it looks from the first [`poll_query`](Finder::poll_query) on. Choose `seed` at random.
     pub fn new(config: FinderConfig, seed: u64) -> Result<Self, AnnouncementError> {
         check_name(&config.game)?;
         Ok(Self {
@@ -105,7 +105,7 @@ impl Finder {
         Some(len)
     }
 
-    /// Takes a datagram that arrived; says whether the list has changed (round trips aside).
+    /// Handles a datagram that arrived. Returns whether the list has changed (round trips aside).
     pub fn handle_answer(&mut self, now: Duration, from: SocketAddr, datagram: &[u8]) -> bool {
         let (nonce, answer) = match Answer::decode_datagram(datagram) {
             Ok(answer) => answer,
@@ -144,7 +144,7 @@ impl Finder {
             };
             changed
         } else if silent || better {
-            // Another way to the same room: taken if the old one has died, or was good on this machine alone.
+            // Another address of the same room replaces the old one if that no longer answers or is a loopback address.
             *known = found;
             true
         } else {
@@ -165,7 +165,7 @@ impl Finder {
         true
     }
 
-    /// Forgets rooms that have not answered for long; says whether there were any.
+    /// Removes the rooms that have not answered for long. Returns whether there were any.
     pub fn handle_timeout(&mut self, now: Duration) -> bool {
         let before = self.rooms.len();
         let limit = self.config.forget_after;
@@ -188,7 +188,7 @@ impl Finder {
         self.rooms.values()
     }
 
-    /// What it has heard so far.
+    /// The counters so far.
     pub fn stats(&self) -> FinderStats {
         self.stats
     }
@@ -206,11 +206,11 @@ impl Finder {
 /// Counters of a [`Finder`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct FinderStats {
-    /// Answers nobody asked for, or far too late.
+    /// Answers to no query, or too late.
     pub unasked: u64,
     /// Rooms that did not fit the list.
     pub no_room: u64,
-    /// Answers of another version of this exchange: somebody needs an update.
+    /// Answers of another version of this exchange: one of the programs needs an update.
     pub other_version: u64,
     /// Datagrams that are no answers.
     pub malformed: u64,

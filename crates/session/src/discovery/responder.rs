@@ -6,24 +6,24 @@ use super::{Announcement, AnnouncementError, Answer, DatagramError, Nonce, Query
 
 /// Answers those who look for rooms.
 ///
-/// A query that reaches it by several ways (broadcast and multicast) is answered once, and there are at most
+/// A query that arrives over several paths (broadcast and multicast) is answered once, and there are at most
 /// [`ANSWERS_PER_S`](Responder::ANSWERS_PER_S) answers a second, whoever asks.
 #[derive(Debug)]
 pub struct Responder {
     answer: Answer,
     /// The last queries answered.
     answered: VecDeque<(SocketAddr, Nonce)>,
-    /// Answers that may be given now, refilled with time.
+    /// The tokens of the rate limit (a token bucket): answers that may be sent now.
     allowance: f64,
     refilled_at: Duration,
     stats: ResponderStats,
 }
 
 impl Responder {
-    /// Most answers a second; twenty seekers at the default rate of a [`Finder`](super::Finder) fit in.
+    /// The maximum number of answers a second: enough for twenty finders at the default rate.
     pub const ANSWERS_PER_S: u32 = 40;
 
-    /// Queries remembered so as not to be answered again. More than come in while a copy of one may be under way.
+    /// The number of queries remembered so that copies are not answered again: more than arrive while a copy may be in flight.
     const REMEMBERED: usize = 32;
 
     /// Answers for one room. Choose `id` at random.
@@ -41,7 +41,7 @@ impl Responder {
         })
     }
 
-    /// Says something else from now on: somebody joined, or left.
+    /// Changes the announcement, for example because a player joined or left.
     pub fn set_announcement(
         &mut self,
         announcement: Announcement,
@@ -51,12 +51,12 @@ impl Responder {
         Ok(())
     }
 
-    /// What it says now.
+    /// The announcement.
     pub fn announcement(&self) -> &Announcement {
         &self.answer.announcement
     }
 
-    /// Takes a datagram that arrived. If it is to be answered, fills the beginning of `buf`, which holds at least
+    /// Handles a datagram that arrived. If it is to be answered, fills the beginning of `buf`, which holds at least
     /// [`MAX_ANSWER_BYTES`](super::MAX_ANSWER_BYTES), and returns how many bytes go back to `from`.
     pub fn handle_query(
         &mut self,
@@ -109,7 +109,7 @@ impl Responder {
         allowed
     }
 
-    /// What it has heard and done so far.
+    /// The counters so far.
     pub fn stats(&self) -> ResponderStats {
         self.stats
     }

@@ -8,34 +8,34 @@ use crate::event::LeaveReason;
 use crate::id::{MessageKind, NetworkId, Owner, PeerId, PlayerId};
 use crate::room::{NetworkObject, PeerInfo, PeerKind, Phase, PlayerInfo, Presence, Room, Settings};
 
-/// Of how many who left something is remembered.
+/// The number of departed peers that are remembered.
 const DEPARTED: usize = 64;
 
 /// One change. Applied by every member, in the same order.
 #[derive(Clone, PartialEq, Eq, Debug, Wire)]
 pub(crate) enum Change {
-    /// Somebody is accepted and begins to load.
+    /// Admits a peer, which begins to load.
     Joined(Newcomer),
-    /// Somebody whose place was kept is back and loads again.
+    /// A peer that was away is back and loads again.
     Returned {
         peer: PeerId,
         sponsor: PeerId,
         sponsor_address: Option<Address>,
         address: Option<Address>,
         key: Option<[u8; 32]>,
-        /// For who remembers nothing: where to begin to count, beyond all that a former incarnation may have asked for.
+        /// For a peer that restarted: the numbers to count from, beyond all proposals of its former incarnation.
         #[wire(varint)]
         count_from: Option<[u32; 2]>,
     },
-    /// Somebody has loaded.
+    /// A peer has loaded.
     InSync { peer: PeerId },
-    /// Somebody vanished; the place is kept.
+    /// A peer vanished; its slot is kept.
     Away { peer: PeerId },
-    /// Somebody is gone for good.
+    /// A peer has left for good.
     Left { peer: PeerId, reason: LeaveReason },
-    /// Name or colour.
+    /// The name or colour of a player changes.
     Profile { player: PlayerId, profile: Profile },
-    /// Ready, or no longer.
+    /// A player is ready, or no longer.
     Ready { player: PlayerId, ready: bool },
     /// New settings: nobody is ready for these yet.
     Settings(Settings),
@@ -44,19 +44,19 @@ pub(crate) enum Change {
         #[wire(varint)]
         at_us: u64,
     },
-    /// Somebody says the game is over.
+    /// A peer votes that the game is over.
     EndVote { peer: PeerId, vote: u64 },
     /// The game is over.
     End { result: Vec<u8> },
-    /// Back to the set-up.
+    /// The room returns to the set-up phase.
     Rematch,
-    /// Somebody else puts changes in order from here on.
+    /// Another peer becomes the authority.
     Authority { peer: PeerId },
-    /// Who goes on of two equal parts.
+    /// A peer becomes the tie-breaker.
     TieBreaker { peer: PeerId },
-    /// Something has a name.
+    /// An object gets a network id.
     Named(NetworkObject),
-    /// And no longer.
+    /// A network id is freed.
     Unnamed { id: NetworkId },
     /// A confirmed action.
     Command {
@@ -65,7 +65,7 @@ pub(crate) enum Change {
         #[wire(max_len = 65_536)]
         payload: Vec<u8>,
     },
-    /// An action was denied: the asker alone is told why.
+    /// An action was denied; only the requesting peer learns the reason.
     Denial,
     /// The room is closed.
     Closed {
@@ -74,13 +74,13 @@ pub(crate) enum Change {
     },
 }
 
-/// Somebody who is accepted.
+/// A peer that is admitted.
 #[derive(Clone, PartialEq, Eq, Debug, Wire)]
 pub(crate) struct Newcomer {
     pub(crate) peer: PeerId,
     pub(crate) kind: PeerKind,
     pub(crate) sponsor: PeerId,
-    /// Where the sponsor was reached.
+    /// The address at which the sponsor was reached.
     pub(crate) sponsor_address: Option<Address>,
     pub(crate) address: Option<Address>,
     pub(crate) key: Option<[u8; 32]>,
@@ -90,7 +90,7 @@ pub(crate) struct Newcomer {
 }
 
 impl Change {
-    /// Whether it changes whose acknowledgements count.
+    /// Whether it changes the set of voters.
     pub(crate) fn changes_voters(&self, room: &Room) -> bool {
         match self {
             Self::InSync { .. } => true,
@@ -103,8 +103,8 @@ impl Change {
 }
 
 impl Room {
-    /// Applies a change that the log gives this index. What does not fit the room changes nothing: a change is decided
-    /// before others it then follows.
+    /// Applies the change at this index of the log. A change that no longer fits the room does nothing: it was proposed
+    /// before others that precede it in the log.
     pub(crate) fn apply(&mut self, index: u64, change: &Change) {
         match change {
             Change::Joined(newcomer) => self.add(index, newcomer),
@@ -168,7 +168,7 @@ impl Room {
             }
             Change::Authority { peer } => {
                 self.authority = *peer;
-                // Ties go to who leads, so that no other half can believe it leads too.
+                // The leader breaks ties, so that no other half can elect a second leader.
                 self.tie_breaker = *peer;
                 self.owners_term = index;
             }
@@ -231,7 +231,7 @@ impl Room {
         }
     }
 
-    /// Who was given up may come back as somebody new and ask again for what it has long been given.
+    /// A peer that left may come back as a new one and repeat proposals that were settled long ago.
     fn remember(&mut self, peer: PeerId) {
         if let Some(info) = self.peer(peer) {
             let of = (info.secret_hash, info.settled);
@@ -242,7 +242,7 @@ impl Room {
         }
     }
 
-    /// Who opened a mesh learns its own address from those who reached it.
+    /// The program that opened a mesh learns its own address from those that connected to it.
     fn learn_address(&mut self, peer: PeerId, address: Option<Address>) {
         if self.mesh
             && let Some(info) = self.peer_mut(peer)
@@ -272,7 +272,7 @@ impl Room {
         }
     }
 
-    /// Who breaks ties must be able to.
+    /// The tie-breaker must be in sync; else the leader takes its place.
     fn keep_tie_breaker(&mut self) {
         let able = self
             .peer(self.tie_breaker)
@@ -284,7 +284,7 @@ impl Room {
 }
 
 impl NetworkObject {
-    /// A thing made by a peer. It stays on record as the owner when it leaves; [`Room::owner_of`] finds the heir.
+    /// An object created by a peer, which stays its owner on record when it leaves: [`Room::owner_of`] returns the present one.
     pub(crate) fn of(peer: PeerId, id: NetworkId, kind: u16) -> Self {
         Self {
             id,

@@ -29,7 +29,7 @@ const REJECTED: MessageKind = MessageKind(0xFF03);
 pub enum Verdict {
     /// It takes place, as described by these bytes: a command to all.
     Command(Vec<u8>),
-    /// It does not, for this reason, which only the asker hears.
+    /// It is denied, for this reason, which only the requesting peer gets.
     Deny(Vec<u8>),
 }
 
@@ -63,7 +63,7 @@ pub(super) struct Acts {
     next_look: Duration,
 }
 
-/// A message that is delivered later, so that nobody is heard sooner for living near.
+/// A message that is held back to equalize the latencies of the players.
 #[derive(Debug)]
 struct HeldMessage {
     until: Duration,
@@ -373,7 +373,7 @@ impl Session {
         self.acts.own_delay = farthest;
     }
 
-    /// How long a peer's messages are held at present so that nobody is heard sooner for living near.
+    /// How long a peer's messages are held at present to equalize the latencies of the players.
     pub fn fairness_delay(&self, peer: PeerId) -> Duration {
         match self.contacts.get(&peer) {
             Some(contact) => contact.delay,

@@ -27,7 +27,7 @@ pub(super) struct Contact {
     pub(super) heard_direct: Duration,
     /// When something of it last arrived by any route.
     pub(super) heard: Duration,
-    /// Whom it reports to hear and to find silent, and when it did.
+    /// The members it reports as reachable and as silent, and when it did.
     pub(super) hears: Vec<PeerId>,
     pub(super) accuses: Vec<PeerId>,
     pub(super) reported: Duration,
@@ -70,7 +70,7 @@ impl Contact {
     }
 }
 
-/// Another program's clock, of which acknowledgements tell the low 32 bits.
+/// Another program's clock, of which acknowledgements carry the low 32 bits.
 #[derive(Debug, Default)]
 pub(super) struct TheirClock {
     /// Their full time, and ours, at the same instant.
@@ -127,9 +127,9 @@ pub enum PeerRoute {
     Myself,
     /// Straight.
     Direct,
-    /// Through this peer: the host, or a member of a mesh that hears both.
+    /// Through this peer: the host, or a member of a mesh that is connected to both.
     Via(PeerId),
-    /// Not at all, at the moment.
+    /// There is no route at present.
     None,
 }
 
@@ -242,7 +242,7 @@ impl Session {
     }
 }
 
-/// The first of the peers on the shortest path from `from` to `to`, over peers that hear each other: a breadth-first search.
+/// The first hop on the shortest path from `from` to `to` over connected peers: a breadth-first search.
 ///
 /// `reached` is memory for it: the peers reached so far, each with the neighbour that the path to it begins with.
 pub(super) fn next_hop<'a>(

@@ -30,7 +30,7 @@ impl Session {
         self.propose(now, Proposal::Start);
     }
 
-    /// Says that the game is over, and how. A host decides alone; else it is over once more than half of the peers say the
+    /// Proposes that the game is over, with its result. A host decides alone; else it is over once more than half of the peers propose the
     /// same.
     pub fn propose_end(&mut self, now: Duration, result: &[u8]) {
         let result = result[..result.len().min(4095)].to_vec();
@@ -50,7 +50,7 @@ impl Session {
         }
     }
 
-    /// Gives something a name that is the same everywhere. It can be used at once; everybody else learns of it in order with
+    /// Assigns a network id to an object. It can be used at once; everybody else learns of it in order with
     /// all other changes.
     pub fn new_network_id(&mut self, now: Duration, kind: u16) -> Option<NetworkId> {
         let id = NetworkId::Dynamic {
@@ -62,12 +62,12 @@ impl Session {
         Some(id)
     }
 
-    /// Gives a name up: the thing is gone. Only its owner can.
+    /// Frees the network id of an object that is gone. Only its owner can.
     pub fn free_network_id(&mut self, now: Duration, id: NetworkId) {
         self.propose(now, Proposal::Unname { id });
     }
 
-    /// The start of a game, far enough ahead for everybody to hear of it in time.
+    /// The start of a game, far enough ahead for everybody to learn of it in time.
     pub(super) fn start_change(&self, now: Duration) -> Change {
         let farthest = self
             .contacts

@@ -1,4 +1,4 @@
-//! What happens when time passes.
+//! The timers of a session.
 
 use core::time::Duration;
 

@@ -200,7 +200,7 @@ impl ReadTimes {
     }
 }
 
-/// Whether an error speaks of a datagram sent earlier (an ICMP message came back), not of this socket.
+/// Whether an error concerns a datagram sent earlier (an ICMP message came back), not this socket.
 fn is_report(error: &io::Error) -> bool {
     matches!(
         error.kind(),

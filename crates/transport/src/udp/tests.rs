@@ -137,7 +137,7 @@ fn a_closed_port_does_not_stop_the_socket() {
     let b_addr = b.local_addr();
     round_trip(&mut a, &mut b, b_addr);
 
-    // A connected socket is told, and goes on as well.
+    // A connected socket gets the error, and continues as well.
     let mut c = local("127.0.0.1:0");
     c.connect(nobody).unwrap();
     for _ in 0..5 {

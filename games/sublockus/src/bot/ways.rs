@@ -97,7 +97,7 @@ struct Edge {
     by: Move,
 }
 
-/// The ways of an arena for somebody of a certain speed, found as they are asked for.
+/// The paths through an arena at a given speed, computed on demand.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Ways {
     /// What they were found for.

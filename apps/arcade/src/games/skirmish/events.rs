@@ -1,4 +1,4 @@
-//! What has just happened in Skirmish.
+//! The recent events of Skirmish.
 
 use eframe::egui::{Align2, Color32, Pos2, vec2};
 use samestep_catalog::skirmish::{BuildingId, Skirmish, SkirmishEvent, UnitKind};
@@ -13,7 +13,7 @@ use crate::theme::{self, player_colour, player_name};
 /// Flashes shown at most: a great battle has more than anybody sees.
 const MOST: usize = 250;
 
-/// Draws what happened lately where the viewer sees it.
+/// Draws the recent events where the viewer sees them.
 pub(super) fn paint(sight: Sight<'_>, scene: &Scene<'_, Skirmish>, canvas: &mut Canvas) {
     // What was shown as predicted is not shown again when it is sure.
     let is_news = |recent: &&RecentEvent<'_, SkirmishEvent>| {

@@ -1,4 +1,4 @@
-//! What a player of Skirmish wants: where squads are sent, what the hands do, what can be made.
+//! The marks of a player of Skirmish: orders of squads, the selection, the menu of what can be built.
 
 use eframe::egui::{Align2, Color32, Pos2, Rect, pos2, vec2};
 use samestep_catalog::skirmish::{Order, SideId, Skirmish, Squad};
@@ -66,7 +66,7 @@ fn dashes(from: Pos2, to: Pos2, colour: Color32, canvas: &mut Canvas) {
     }
 }
 
-/// Draws what hands are doing, at once, whatever the network does.
+/// Draws the selection and the cursor at once, without waiting for the network.
 pub(super) fn paint_hands(view_state: &ViewState, canvas: &mut Canvas) {
     if let Some((from, to)) = view_state.drag {
         let Circle { centre, radius } = Circle::across(from, to);
@@ -98,7 +98,7 @@ fn paint_mark(mark: &Mark, canvas: &mut Canvas) {
     canvas.ring(mark.place, radius, 2.0, colour.gamma_multiply(left));
 }
 
-/// Draws what can be made, if digits choose that, and words to the player.
+/// Draws the menu, if it is open, and the message to the player.
 pub(super) fn paint_menu(
     game: &Skirmish,
     side: SideId,

@@ -60,7 +60,7 @@ impl Colours {
 pub(super) enum Detail {
     /// Two triangles.
     Dots,
-    /// Two or three, which tell the kinds apart.
+    /// Two or three corners, by which the kinds differ.
     Shapes,
     /// About twenty.
     Figures,

@@ -9,7 +9,7 @@ use super::super::camera::Camera;
 
 /// How long marks stay, in steps.
 pub(super) const MARK: u16 = 36;
-/// How long words stay, in steps.
+/// How long a message is shown, in steps.
 pub(super) const NOTE: u16 = 150;
 /// Two presses within so many steps are a double one.
 pub(super) const DOUBLE: u16 = 24;
@@ -20,11 +20,11 @@ const UNDER_WAY: u16 = 90;
 #[derive(Default)]
 pub struct ViewState {
     pub(super) camera: Camera,
-    /// The squad that orders go to, once hands have touched the screen.
+    /// The squad that orders go to, once the person has acted.
     pub(super) squad: Option<u8>,
     /// Where a circle around units was begun, and where it has come to.
     pub(super) drag: Option<(Pos2, Pos2)>,
-    /// Where hands act if they have no mouse.
+    /// The cursor of a person without a mouse.
     pub(super) crosshair: Option<Pos2>,
     /// The last place of the mouse.
     pub(super) pointed: Option<Pos2>,
@@ -39,7 +39,7 @@ pub struct ViewState {
     pub(super) asked: Option<Asked>,
     /// Steps for which a squad that looks empty may not be.
     pub(super) taken: [u16; SQUADS],
-    /// What is still to be said: one command fits into a step.
+    /// The commands still to be sent: one fits into a step.
     pub(super) queue: VecDeque<Command>,
 }
 
@@ -101,7 +101,7 @@ pub(super) struct Asked {
     pub(super) left: u16,
 }
 
-/// Shown for a moment where hands have acted, before the game knows.
+/// Shown for a short time where the person has acted, before the game knows of it.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct Mark {
     pub(super) what: Act,
@@ -110,7 +110,7 @@ pub(super) struct Mark {
     pub(super) left: u16,
 }
 
-/// What hands did somewhere.
+/// What the person did at a place.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) enum Act {
     /// Sent a squad to fight.

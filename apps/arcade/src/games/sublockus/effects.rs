@@ -1,4 +1,4 @@
-//! The animations of what happened. `part` is how much of one is over, 0 to 1; `clear` how clearly it is drawn.
+//! The animations of events. `part` is the elapsed share of one, 0 to 1; `clear` its opacity.
 
 use eframe::egui::{Align2, Color32, Pos2, Vec2, vec2};
 use samestep_catalog::sublockus::{Ability, ONE, Place};

@@ -1,4 +1,4 @@
-//! What happened, as short animations. What is only predicted is drawn paler; what was taken back becomes a cross.
+//! Events as short animations. Predicted ones are drawn paler; cancelled ones become a cross.
 
 use eframe::egui::{Color32, Vec2, vec2};
 use samestep_catalog::sublockus::{Ability, Sublockus, SublockusEvent};
@@ -33,7 +33,7 @@ struct ShownEvent<'a> {
     event: &'a SublockusEvent,
 }
 
-/// Everything to be shown once, however often it was told of.
+/// The events to show, each once, however often it was reported.
 fn shown<'a>(recent: &'a Events<'a>) -> impl Iterator<Item = ShownEvent<'a>> {
     recent.iter().enumerate().filter_map(|(at, told)| {
         let is_same = |other: &&RecentEvent<'_, SublockusEvent>| other.event == told.event;
@@ -58,7 +58,7 @@ fn shown<'a>(recent: &'a Events<'a>) -> impl Iterator<Item = ShownEvent<'a>> {
     })
 }
 
-/// How long ago something happened last, as far as is known.
+/// The time since the last such event, if it is known.
 pub(super) fn latest(recent: &Events<'_>, is_it: impl Fn(&SublockusEvent) -> bool) -> Option<f32> {
     let times = shown(recent).filter(|shown| is_it(shown.event));
     times.map(|shown| shown.ago).reduce(f32::min)

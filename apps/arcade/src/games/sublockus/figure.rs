@@ -58,7 +58,7 @@ fn paint_waiting(game: &Sublockus, character: &Character, canvas: &mut Canvas) {
     canvas.text(place, Align2::CENTER_CENTER, &words, 12.0, Color32::WHITE);
 }
 
-/// A character and how it is held at the moment.
+/// A character and its present posture.
 struct Figure<'a> {
     character: &'a Character,
     /// Between the feet.

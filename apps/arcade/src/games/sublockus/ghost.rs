@@ -1,4 +1,4 @@
-//! Where things really are, over where they are shown.
+//! The authoritative positions, drawn over the shown ones.
 
 use std::f32::consts::PI;
 
@@ -48,7 +48,7 @@ pub(super) fn paint(truth: &Sublockus, scene: &Scene<'_, Sublockus>, canvas: &mu
     }
 }
 
-/// Pale, so that nobody takes it for the thing itself.
+/// Pale, so that it is not taken for the character itself.
 fn ghostly(colour: Color32) -> Color32 {
     mix(colour, GHOST, 0.6)
 }
@@ -59,7 +59,7 @@ fn paint_way(shown: Option<Pos2>, place: Pos2, colour: Color32, canvas: &mut Can
         return 0.9;
     };
     let far = shown.distance(place);
-    // Beyond this it did not move there: it is another life.
+    // Beyond this distance it did not move there: it was respawned.
     if far > 0.1 && far < 12.0 {
         canvas.line(shown, place, 1.2, colour.gamma_multiply(0.75));
         canvas.disc(shown, 2.0 / canvas.scale(), colour.gamma_multiply(0.75));

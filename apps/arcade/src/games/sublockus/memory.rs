@@ -14,14 +14,14 @@ pub struct ViewState {
     pub(super) memory: RefCell<Memory>,
     /// Where the viewer was seen last.
     last: Cell<Option<Pos2>>,
-    /// Where hands without a pointer aim.
+    /// The aim of a person without a mouse.
     pub(super) facing: Option<Vec2>,
-    /// When the hands cast each ability last.
+    /// When the person cast each ability last.
     pub(super) cast_at: [Option<u32>; Ability::ALL.len()],
 }
 
 impl ViewState {
-    /// What a player looks at. Who died looks on for a while, then to where it will enter.
+    /// The place in the middle of a player's screen: after a death that stays for a while, then the place where it will enter.
     pub(super) fn eye(&self, game: &Sublockus, player: PlayerId) -> Option<Pos2> {
         const TURNS: f32 = 45.0;
         let character = game.character_of(player)?;
@@ -38,7 +38,7 @@ impl ViewState {
     }
 }
 
-/// Who landed when: a state does not tell.
+/// When each character landed, which the state does not contain.
 #[derive(Default)]
 pub(super) struct Memory {
     clock: u32,

@@ -10,7 +10,7 @@ use super::belt::ORDER;
 use super::memory::ViewState;
 use super::{is_seen, spot};
 
-/// What the hands can do.
+/// The keys of the game.
 pub(super) const KEYS: &[(&str, &str)] = &[
     ("Left, right", "run"),
     ("Up", "jump; hold it to jump higher"),
@@ -26,7 +26,7 @@ pub(super) const KEYS: &[(&str, &str)] = &[
     ("1 to 6", "wear or drink what is in a pocket"),
 ];
 
-/// What a player's hands mean.
+/// Translates the input of a person into controls.
 pub(super) fn controls(
     game: &Sublockus,
     player: PlayerId,
@@ -96,7 +96,7 @@ fn angle(way: Vec2) -> Angle {
     Angle::from_radians(f64::from(way.angle()))
 }
 
-/// What is done with the hands: once for every press.
+/// The act of this step: one for every press.
 fn act(game: &Sublockus, own: &Character, human: &HumanInput) -> Act {
     if let Some(digit) = human.digit
         && (1..=POCKETS as u8).contains(&digit)

@@ -1,4 +1,4 @@
-//! Round things of few triangles.
+//! Round shapes of few triangles.
 
 use std::f32::consts::TAU;
 

@@ -18,7 +18,7 @@ const SCREENS: [Vec2; 5] = [
     vec2(0.0, 40.0),
 ];
 
-/// What bots make of a game; `each` sees every tick with what happened in it.
+/// A game after bots have played it; `each` gets every tick with its events.
 fn play(game: Skirmish, ticks: u64, mut each: impl FnMut(&Skirmish, &[TimedEvent<SkirmishEvent>])) {
     let players: Vec<_> = game.sides().iter().map(|side| side.player).collect();
     let mut bots: Vec<_> = players.iter().map(|player| Bot::new(3, *player)).collect();
@@ -48,7 +48,7 @@ fn frames_stay_on_the_map_at_any_size() {
             assert!(map_of(&game).contains(frame.centre), "{frame:?}");
             assert!(frame.size.min_elem() >= 1.0, "{frame:?}");
         }
-        // Who looks on sees all of it.
+        // A spectator sees everything.
         let all = game.frame(None, &ViewState::default(), screen);
         assert_eq!(all.size, map_of(&game).size());
     }

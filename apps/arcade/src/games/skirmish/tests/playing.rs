@@ -22,7 +22,7 @@ fn obey(game: &mut Skirmish, command: Command) {
     );
 }
 
-/// A screen with hands.
+/// A screen that a person plays on.
 struct Player<'a> {
     game: &'a Skirmish,
     view_state: ViewState,
@@ -255,7 +255,7 @@ fn what_cannot_be_built_is_said() {
         let mut after = game.clone();
         obey(&mut after, command);
         let is_begun = after.buildings().len() > game.buildings().len();
-        // What the hands do is what the rules allow.
+        // The person does only what the rules allow.
         assert_eq!(is_begun, command != Command::None);
         is_begun
     });
@@ -277,7 +277,7 @@ fn hands_without_a_mouse_act_in_the_middle_of_the_screen() {
     );
 }
 
-/// What hands do who want to win against somebody who does nothing, at the moment `tick`.
+/// The input at `tick` of a person who wants to win against a passive player.
 fn conquer(player: &mut Player<'_>, tick: u64) -> Command {
     let game = player.game;
     let goal = game.buildings().iter();

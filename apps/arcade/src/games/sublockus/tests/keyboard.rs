@@ -1,4 +1,4 @@
-//! What hands do.
+//! Playing with keyboard and mouse.
 
 use eframe::egui::vec2;
 use samestep_catalog::sublockus::{Ability, Act, Angle, Builtin, Controls};
