@@ -7,6 +7,7 @@ mod input;
 mod screen;
 mod show;
 mod spacing;
+mod stats;
 mod values;
 mod who;
 
@@ -28,6 +29,7 @@ use self::command::{HELP, Line};
 use self::input::{Input, Terminal};
 use self::screen::Screen;
 use self::spacing::Spacing;
+use self::stats::Rates;
 use self::values::{Set, Values};
 use crate::GAME;
 use crate::announce::Announcer;
@@ -68,6 +70,7 @@ pub struct Console {
     stay: bool,
     values: Values,
     spacing: Spacing,
+    rates: Rates,
     /// The names of all peers, also of those that have just left.
     names: BTreeMap<PeerId, show::Known>,
     /// Input is not read before this time.
@@ -111,6 +114,7 @@ impl Console {
             stay: options.stay,
             values: Values::default(),
             spacing,
+            rates: Rates::default(),
             names: BTreeMap::new(),
             paused_until: None,
             leaving: false,
@@ -126,6 +130,7 @@ impl Console {
             self.read_input(now);
             self.send_beats(now);
             self.announce();
+            self.rates.on_time(now, self.driver.machine());
             let until = self.spacing.next_beat().unwrap_or(Duration::MAX);
             match self.driver.drive_once(until.min(now + LOOK))? {
                 Some(SessionEvent::Left { reason }) => return self.end(&reason),
@@ -242,6 +247,7 @@ impl Console {
             },
             Line::Get(None) => self.show_values("no values yet: /set KEY VALUE shares one"),
             Line::Who => self.show_who(),
+            Line::Stats => self.show_stats(),
             Line::Ready(ready) => self.set_ready(ready),
             Line::Start => self.start(),
             Line::Name(name) => self.rename(&name),

@@ -11,6 +11,7 @@ pub enum Line {
     /// One value, or all.
     Get(Option<String>),
     Who,
+    Stats,
     Ready(bool),
     Start,
     Name(String),
@@ -26,7 +27,10 @@ pub enum Line {
 impl Line {
     /// Whether it is allowed outside a room.
     pub fn is_for_outside(&self) -> bool {
-        matches!(self, Line::Quit(_) | Line::Help | Line::Get(_) | Line::Who)
+        matches!(
+            self,
+            Line::Quit(_) | Line::Help | Line::Get(_) | Line::Who | Line::Stats
+        )
     }
 }
 
@@ -35,6 +39,7 @@ anything else        say it to everyone
 /set KEY VALUE       share a value with everyone; /unset KEY removes it
 /get [KEY]           one value, or all of them
 /who                 who is there: round trip, jitter, offset of the clock, loss, bytes
+/stats               the connection to each peer: round trip, jitter, loss, rates out and in
 /spacing on [MS]     send a message to everyone every MS milliseconds (100); /spacing off ends it
 /spacing             how evenly such messages of the others arrive here
 /ready, /unready     ready to start, or not
@@ -72,6 +77,7 @@ pub fn parse(line: &str) -> Result<Option<Line>, String> {
         "get" if first.is_empty() => Line::Get(None),
         "get" => Line::Get(Some(first)),
         "who" => Line::Who,
+        "stats" => Line::Stats,
         "ready" => Line::Ready(true),
         "unready" => Line::Ready(false),
         "start" => Line::Start,

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use super::Console;
 use super::screen::printable;
+use super::stats;
 use super::values::Set;
 use super::who::{Row, as_json, table};
 use crate::announce::Announcer;
@@ -207,6 +208,12 @@ impl Console {
             }
         }
         self.screen.say(text, as_json(&rows));
+    }
+
+    pub(super) fn show_stats(&mut self) {
+        let all = self.rates.stats(self.driver.now(), self.session());
+        let text = stats::table(&all, |peer| self.name(peer));
+        self.screen.say(text, stats::as_json(&all));
     }
 
     pub(super) fn show_spacing(&mut self) {

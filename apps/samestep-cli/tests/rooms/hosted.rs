@@ -59,6 +59,12 @@ fn three_terminals_talk_share_values_and_part() {
         }
     }
 
+    for terminal in [&mut ada, &mut bob] {
+        terminal.enter("/stats");
+        terminal.expect("jitter ms    loss  out kB/s    in kB/s");
+        terminal.expect("Eve");
+    }
+
     bob.enter("/quit see you");
     assert_eq!(bob.exit_code(), 0);
     ada.expect("Bob left: see you");
@@ -106,6 +112,8 @@ fn spectators_watch_and_scripts_read_json() {
     assert!(line.contains("\"text\":\"is anybody watching?\""), "{line}");
     eye.enter("/who");
     eye.expect("\"event\":\"who\"");
+    eye.enter("/stats");
+    eye.expect("\"received_bytes_per_s\":");
     eye.end_input();
     assert_eq!(eye.exit_code(), 0);
     ada.expect("left");
