@@ -163,7 +163,7 @@ impl<G: Playable, M: DeterministicModel> DeterministicMatch<G, M> {
         &self.observer().course
     }
 
-    /// What happened, with its time since the game began.
+    /// The notices of all members, with their times since the game began.
     pub fn notices(&self) -> &[(Duration, NodeId, Notice)] {
         &self.observer().notices
     }

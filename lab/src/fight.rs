@@ -95,8 +95,8 @@ impl ScriptedInputs {
 
     /// To be played.
     pub fn script(self) -> InputScript<Sublockus> {
-        let said = |line: &ScriptedInput| ((line.tick, line.player), line.controls);
-        let lines: BTreeMap<(Tick, PlayerId), Controls> = self.lines.iter().map(said).collect();
+        let keyed = |line: &ScriptedInput| ((line.tick, line.player), line.controls);
+        let lines: BTreeMap<(Tick, PlayerId), Controls> = self.lines.iter().map(keyed).collect();
         Box::new(move |_, tick, player| lines.get(&(tick, player)).copied())
     }
 }
@@ -145,7 +145,7 @@ pub struct Tags {
     next: Vec<u16>,
 }
 
-/// Numbers that can be told apart: a third of a degree.
+/// How many numbers there are; together they change the aim by a third of a degree.
 pub const TAGS: u16 = 64;
 
 impl Tags {

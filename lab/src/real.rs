@@ -38,7 +38,8 @@ pub fn stream_tcp(
     stream(listen, connect, path, delivery, config, seed)
 }
 
-const LOCALHOST: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
+/// Any port of this machine.
+pub const LOCALHOST: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
 
 /// The silence after which the receiver gives up on missing messages.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -54,17 +55,17 @@ fn stream<T: Transport>(
 ) -> Result<StreamLog, String> {
     let config = pair::config(&[ChannelConfig::new(delivery)]);
     let reliable = delivery.is_reliable();
-    let (tell, told) = mpsc::channel();
+    let (address, started) = mpsc::channel();
     let left = &AtomicBool::new(false);
     let (sent, received) = thread::scope(|scope| {
         let accepting = config.clone().accepting(1);
         let receiver = scope.spawn(move || {
             let mut server =
                 Driver::new(server()?, accepting).map_err(|error| error.to_string())?;
-            let _ = tell.send(server.local_addr());
+            let _ = address.send(server.local_addr());
             receive(&mut server, &stream, left)
         });
-        let sent = told
+        let sent = started
             .recv()
             .map_err(|_| "the receiver did not start".to_string())
             .and_then(|to| {

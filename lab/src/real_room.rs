@@ -2,12 +2,12 @@
 
 mod clients;
 
+use std::env;
 use std::io::{BufRead, BufReader};
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::process::{Child, Command, Stdio};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
-use std::{env, fs};
 
 use samestep::session::{Role, SessionConfig, SessionEvent};
 use samestep::transport::{Transport, Udp};
@@ -17,19 +17,17 @@ use samestep_proto::AcceptConfig;
 use samestep_session::{Match, MatchEvent};
 use samestep_sync::{Length, Live, Lockstep, LockstepConfig, PlayerId, Tick};
 
+use crate::real::LOCALHOST;
 use crate::samples::{Counts, TimeSeries};
+use crate::testmatch::{TICK, processor_time};
 pub use clients::be_clients;
 
-const LOCALHOST: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
 /// The longest time until all clients are in sync.
 const PATIENCE: Duration = Duration::from_secs(90);
 /// From this many players on, turns are as long as in the literature: shorter ones need more packets than the machine can handle.
 const MANY: u16 = 200;
 /// How often the host reads its socket while it is playing.
 const LOOK_EVERY: Duration = Duration::from_millis(2);
-/// How often players may press a key.
-const TICK: Duration = Duration::from_nanos(1_000_000_000 / 60);
-
 /// The evaluation game as everyone plays it.
 type Game = Match<Live<Evaluation>, Lockstep>;
 
@@ -128,7 +126,7 @@ pub fn play(room: &RealRoom) -> Result<RealOutcome, String> {
     crowd.with(0, |now, game| game.session_mut().start(now));
     let mut player = Player::new(room.seed);
     let mut course = TimeSeries::default();
-    let (mut second, mut cpu) = (0, 0.0);
+    let (mut second, mut cpu) = (0, Duration::ZERO);
     let mut next = crowd.now();
     while second <= room.seconds {
         next += TICK;
@@ -144,15 +142,15 @@ pub fn play(room: &RealRoom) -> Result<RealOutcome, String> {
         player.act(&mut crowd, 0);
         if has_played(crowd.member(0), crowd.now(), second) {
             if second == 0 {
-                cpu = cpu_seconds();
+                cpu = processor_time();
             }
             course.take(0, second, counts(crowd.member(0)));
             second += 1;
             clients.check()?;
         }
     }
-    let host_cores = (cpu_seconds() - cpu) / f64::from(room.seconds);
-    // Clients go on until told to stop, because one must not end while another still measures.
+    let host_cores = (processor_time() - cpu).as_secs_f64() / f64::from(room.seconds);
+    // Clients go on until the host leaves, because one must not end while another still measures.
     let enough = crowd.now() + Duration::from_millis(500);
     while crowd.next(enough).map_err(fail)?.is_some() {}
     crowd.with(0, |now, game| game.session_mut().leave(now, "enough"));
@@ -198,13 +196,6 @@ fn counts(game: &Game) -> Counts {
         }
     }
     counts
-}
-
-/// CPU seconds of this thread, which does all the work of this process.
-fn cpu_seconds() -> f64 {
-    let stat = fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
-    let nanos = stat.split(' ').next().and_then(|text| text.parse().ok());
-    nanos.unwrap_or(0.0) / 1e9
 }
 
 /// Presses the keys of one player.
@@ -303,7 +294,7 @@ impl Clients {
         let mut cpu = 0.0;
         for (_, reader) in &mut self.running {
             let lines = reader.take().and_then(|reader| reader.join().ok());
-            let lines = lines.ok_or("a process of clients said nothing")?;
+            let lines = lines.ok_or("a process of clients printed nothing")?;
             cpu += clients::read(&lines, course)?;
         }
         Ok(cpu)

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use samestep_proto::Stats;
 use samestep_session::Session;
+use serde::{Deserialize, Serialize};
 
 use crate::error::LabError;
 use crate::experiment::RunContext;
@@ -13,7 +14,7 @@ use crate::stats::Samples;
 use crate::testmatch::network_name;
 
 /// The counters of a client since it began.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Counts {
     /// Largest of the smoothed round trips of its connections; not a count.
     pub rtt: Duration,

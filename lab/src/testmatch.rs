@@ -22,6 +22,7 @@ pub use inputs::InputSchedule;
 pub use keys::*;
 pub use program::{Notice, PlayedWorld, Program, ProgramObserver};
 pub use samestep_playable::{Playable, Script as InputScript};
+pub use work::processor_time;
 
 /// Time of a tick of all the games.
 pub const TICK: Duration = Duration::from_nanos(1_000_000_000 / 60);
@@ -73,7 +74,7 @@ pub trait Observer: Sized {
     /// So many periods have passed since the game began.
     fn observe<M: Model>(&mut self, testbed: &mut Programs<Self, M>, periods: u32);
 
-    /// Something happened at a node, so long after the game began.
+    /// A node reported a notice, so long after the game began.
     fn on_notice(&mut self, _elapsed: Duration, _node: NodeId, _notice: Notice) {}
 }
 

@@ -55,7 +55,7 @@ impl TestRoom {
         self.topology.is_mesh()
     }
 
-    /// Starts a program at a node that joins through another, in its old place if it proves to be who it was.
+    /// Starts a program at a node that joins through another, in its old slot if it proves to be who it was.
     pub fn join(&mut self, node: NodeId, through: NodeId, rejoin: Option<RejoinSecret>) {
         let mut join = JoinTo::new(self.testbed.address(through));
         join.rejoin = rejoin;
@@ -138,7 +138,7 @@ impl TestRoom {
         Ok(Some((at, node, event)))
     }
 
-    /// Runs for a while; what happens is not told.
+    /// Runs for a while and ignores the events.
     pub fn run_for(&mut self, time: Duration) -> Result<(), String> {
         let until = self.testbed.now() + time;
         while self.next(until)?.is_some() {}

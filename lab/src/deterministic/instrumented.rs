@@ -98,13 +98,13 @@ impl<G: Playable> Instrumented<G> {
         self.seen = Some(Default::default());
     }
 
-    /// Draws a picture. How far the farthest thing in it moved since the last.
+    /// Draws a picture; returns the largest movement of any entity since the last one.
     pub fn draw(&mut self, now: Duration) -> Option<f32> {
         let (_, pictures) = self.seen.as_mut()?;
         Some(pictures.draw(now, &mut self.live))
     }
 
-    /// What was put right in the view since last asked, if anything was.
+    /// The correction of the view since the last call, if there was one.
     pub fn take_correction(&mut self) -> Option<Correction> {
         self.seen.as_mut()?.0.take(self.tick)
     }

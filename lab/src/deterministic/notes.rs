@@ -9,7 +9,7 @@ use super::instrumented::Executed;
 use super::player::GivenInput;
 use crate::testmatch::TICK;
 
-/// What one program noted since it was told to note anew. Times are those of its own clock.
+/// The notes of one program since they were last cleared. Times are those of its own clock.
 #[derive(Debug, Default)]
 pub struct Notes {
     /// This program's inputs.
@@ -25,9 +25,9 @@ pub struct Notes {
     /// Ticks it went back that no input of another which came late required.
     pub needless: u64,
     late_now: u64,
-    /// What was put right in the view.
+    /// The corrections of the view.
     pub corrections: Vec<Correction>,
-    /// How far the farthest thing moves from each picture to the next, in units.
+    /// The largest movement of any entity from each picture to the next, in units.
     pub drawn: Vec<f32>,
 }
 

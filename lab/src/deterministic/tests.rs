@@ -111,8 +111,8 @@ fn bots_give_the_same_commands_whichever_model_it_is() {
         room.play_until(seconds(10)).unwrap();
         room.check_equal().unwrap();
         assert_eq!(room.wrong_events(), 0);
-        let told = room.program(OPENER).events().confirmed().len();
-        assert!(told > 10, "{told}");
+        let events = room.program(OPENER).events().confirmed().len();
+        assert!(events > 10, "{events}");
         let own = room
             .programs()
             .map(|(_, program)| program.delays().len() as u64);

@@ -1,7 +1,7 @@
 //! A flood of bogus handshakes: what does a connected player notice?
 
 use std::io;
-use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
+use std::net::{SocketAddr, UdpSocket};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, mpsc};
 use std::thread;
@@ -18,6 +18,7 @@ use crate::link;
 use crate::pair;
 use crate::parameters::{Case, Domain, Key};
 use crate::plot::{Data, Plot};
+use crate::real::LOCALHOST;
 use crate::stats::Samples;
 
 /// Real sockets always: what is measured is the server's CPU, which virtual time does not spend.
@@ -205,10 +206,10 @@ fn siege(case: &Case, seed: u64) -> Result<Log, String> {
             .get_or_insert(error);
         over.store(true, Ordering::Relaxed);
     };
-    let (tell, told) = mpsc::channel();
+    let (address, started) = mpsc::channel();
     let arrivals = thread::scope(|scope| {
-        let server = scope.spawn(|| serve(accepting, tell, &over));
-        let Ok(to) = told.recv() else {
+        let server = scope.spawn(|| serve(accepting, address, &over));
+        let Ok(to) = started.recv() else {
             return server.join().expect("the server does not panic");
         };
         let (config, under_attack, over) = (&config, &under_attack, &over);
@@ -233,18 +234,14 @@ fn siege(case: &Case, seed: u64) -> Result<Log, String> {
     }
 }
 
-fn localhost() -> SocketAddr {
-    SocketAddr::from((Ipv4Addr::LOCALHOST, 0))
-}
-
 fn serve(
     config: Config,
-    tell: mpsc::Sender<SocketAddr>,
+    address: mpsc::Sender<SocketAddr>,
     over: &AtomicBool,
 ) -> Result<Vec<Arrival>, String> {
-    let socket = Udp::bind(localhost()).map_err(|error| format!("no UDP socket: {error}"))?;
+    let socket = Udp::bind(LOCALHOST).map_err(|error| format!("no UDP socket: {error}"))?;
     let mut server = Driver::new(socket, config).map_err(|error| error.to_string())?;
-    let _ = tell.send(server.local_addr());
+    let _ = address.send(server.local_addr());
     let mut arrivals = Vec::new();
     while !over.load(Ordering::Relaxed) {
         let event = server
@@ -282,7 +279,7 @@ fn play(
     over: &AtomicBool,
 ) -> Result<(), String> {
     let fail = |error: io::Error| format!("the player's transport failed: {error}");
-    let socket = Udp::bind(localhost()).map_err(|error| format!("no UDP socket: {error}"))?;
+    let socket = Udp::bind(LOCALHOST).map_err(|error| format!("no UDP socket: {error}"))?;
     let mut player = Driver::new(socket, config.clone()).map_err(|error| error.to_string())?;
     let id = player
         .connect(to, ConnectOptions::default())
@@ -326,7 +323,7 @@ fn play(
     Ok(())
 }
 
-/// Sends bogus handshakes while told to: most are first packets from many sockets; some go on with the cookie they got, make the
+/// Sends bogus handshakes in the attacked phases: most are first packets from many sockets; some go on with the cookie they got, make the
 /// server compute, and never confirm.
 fn attack(
     case: &Case,
@@ -339,7 +336,7 @@ fn attack(
 ) -> io::Result<()> {
     let beat = Duration::from_millis(1);
     let sockets: Vec<UdpSocket> = (0..SOURCES)
-        .map(|_| UdpSocket::bind(localhost()))
+        .map(|_| UdpSocket::bind(LOCALHOST))
         .collect::<io::Result<_>>()?;
     for socket in &sockets {
         socket.set_nonblocking(true)?;

@@ -9,6 +9,8 @@ pub mod scale;
 use std::borrow::Borrow;
 use std::time::Duration;
 
+use samestep_sim::NodeId;
+
 use crate::deterministic::{DeterministicConfig, DeterministicMatch};
 use crate::error::LabError;
 use crate::experiment::RunContext;
@@ -16,7 +18,7 @@ use crate::parameters::Case;
 use crate::real_room::RealRoom;
 use crate::samples::{self, Counts, TimeSeries};
 use crate::stats::Samples;
-use crate::testmatch::OPENER;
+use crate::testmatch::{OPENER, TICK};
 
 /// One match, played from the beginning.
 struct Played {
@@ -89,6 +91,10 @@ fn write(
     course.map_or(Ok(()), |course| course.write(context, &name))
 }
 
+fn first_course(played: &[Played]) -> Option<&TimeSeries> {
+    played.first().map(|played| &played.course)
+}
+
 fn settling(case: &Case) -> u32 {
     case.number("settling_s") as u32
 }
@@ -117,6 +123,16 @@ fn median_delay<P: Borrow<Played>>(played: &[P]) -> Option<f64> {
     together(played, |played| played.delays.clone())
         .sorted()
         .percentile(50.0)
+}
+
+/// The longest time that any simulation but one stood still since pauses were forgotten, and the same in turns.
+fn longest_pause(room: &DeterministicMatch, except: NodeId) -> (Duration, f64) {
+    let turn = room.program(OPENER).status().turn_length.max(1);
+    let others = room.programs().filter(|(node, _)| *node != except);
+    let pause = others.map(|(_, program)| program.longest_pause()).max();
+    let pause = pause.unwrap_or_default();
+    let turns = pause.as_secs_f64() / (TICK * turn as u32).as_secs_f64();
+    (pause, turns)
 }
 
 fn lagged(counts: &Counts) -> f64 {

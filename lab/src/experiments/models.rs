@@ -4,12 +4,14 @@ mod plots;
 
 use samestep_sync::{ModelConfig, ModelKind, RemotePlayers, StateSyncConfig};
 
+use super::prediction::SETTLING_S;
 use crate::error::LabError;
 use crate::experiment::{Experiment, Findings, Metric, RunContext};
 use crate::fight::{FightConfig, FightScenario, Played, PlayerRecord, play};
 use crate::link;
 use crate::parameters::{Case, Domain, Key};
 use crate::stats::Samples;
+use crate::testmatch::SECONDS;
 use plots::plots;
 
 /// Every model, side by side.
@@ -59,21 +61,7 @@ const KEYS: &[&[Key]] = &[
         link::LOSS,
     ],
     link::FURTHER,
-    &[
-        Key::number(
-            "seconds",
-            20.0,
-            Domain::Whole(2, 3_600),
-            "length of each match, in s",
-        ),
-        Key::number(
-            "settling_s",
-            3.0,
-            Domain::Whole(1, 600),
-            "first seconds of each match that are not judged",
-        ),
-        link::REPEATS,
-    ],
+    &[SECONDS, SETTLING_S, link::REPEATS],
 ];
 
 const METRICS: &[Metric] = &[

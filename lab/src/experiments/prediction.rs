@@ -12,6 +12,7 @@ use crate::fight::{FightConfig, FightScenario, Played, PlayerRecord, play};
 use crate::link::{self, percent_label};
 use crate::parameters::{Case, Domain, Key};
 use crate::stats::Samples;
+use crate::testmatch::SECONDS;
 use plots::plots;
 
 /// State synchronisation in Sublockus, under links of all kinds.
@@ -39,18 +40,8 @@ const KEYS: &[&[Key]] = &[&[
     link::BURST_MS,
     link::DUPLICATE,
     link::REORDER,
-    Key::number(
-        "seconds",
-        20.0,
-        Domain::Whole(2, 3_600),
-        "length of each match, in s",
-    ),
-    Key::number(
-        "settling_s",
-        3.0,
-        Domain::Whole(1, 600),
-        "first seconds of each match that are not judged",
-    ),
+    SECONDS,
+    SETTLING_S,
     link::REPEATS,
 ]];
 
@@ -71,6 +62,14 @@ pub(super) const ROUND_TRIP_MS: Key = Key::number(
     "smallest time there and back, in ms",
 )
 .labelled(|value| Some(format!("{value}ms")));
+
+/// The time until guests predict as far ahead as their connections require.
+pub(super) const SETTLING_S: Key = Key::number(
+    "settling_s",
+    3.0,
+    Domain::Whole(1, 600),
+    "first seconds of each match that are not judged",
+);
 
 const METRICS: &[Metric] = &[
     Metric::new(
@@ -234,7 +233,7 @@ fn figures(played: &[Played]) -> [Option<f64>; METRICS.len()] {
     let (own, others) = (all(|p| &p.own_ms).sorted(), all(|p| &p.others_ms).sorted());
     let astray = all(|p| &p.own_astray);
     let (sizes, wrong) = (moved.sorted(), wrong.sorted());
-    // Most of what is put right is somebody else.
+    // Most corrections move another character.
     let rewound = guests().map(|guest| guest.status.1.corrections - guest.status.0.corrections);
     let mut rewinds = moved.clone();
     for _ in moved.len()..rewound.sum::<u64>() as usize {

@@ -15,7 +15,7 @@ use crate::plot::{Data, Plot, add_point};
 use crate::stats::Samples;
 use crate::testroom::{TOPOLOGY, TestRoom};
 
-/// Everyone tells everyone else where it is, many times a second.
+/// Every player sends its position to all others, many times a second.
 pub static EXPERIMENT: Experiment = Experiment::new("topology", KEYS, METRICS, run);
 
 const KEYS: &[&[Key]] = &[&[
@@ -143,8 +143,8 @@ fn run(context: &RunContext) -> Result<Findings, LabError> {
             mean(&|m| m.idle.up.iter().sum::<f64>() / m.idle.up.len() as f64),
             mean(&|m| busiest(&m.idle.up, mesh)),
             mean(&|m| {
-                let heard = (m.due - m.unheard).max(1) as f64;
-                m.busy.up.iter().sum::<f64>() * m.seconds / heard - bytes
+                let arrived = (m.due - m.unheard).max(1) as f64;
+                m.busy.up.iter().sum::<f64>() * m.seconds / arrived - bytes
             }),
             mean(&|m| m.latency_ms.mean().unwrap_or(0.0)),
             Some(repeats.iter().flatten().map(|m| m.unheard as f64).sum()),
@@ -219,30 +219,30 @@ fn virtual_time(case: &Case, seed: u64, cut: Option<(NodeId, NodeId)>) -> Result
     room.run_for(Duration::from_secs_f64(seconds))?;
     let idle = rates(&before, &traffic(&room), seconds);
     let before = traffic(&room);
-    let mut talk = Talk::new(case, players);
+    let mut updates = Updates::new(case, players);
     let start = room.testbed.now();
     let end = start + Duration::from_secs_f64(seconds);
     let middle = start + Duration::from_secs_f64(seconds / 2.0);
     let mut whole = true;
-    while let Some((at, speaker)) = talk.next_turn(start, end) {
-        talk.listen(&mut room, at)?;
+    while let Some((at, sender)) = updates.next_turn(start, end) {
+        updates.receive_until(&mut room, at)?;
         if let (Some((a, b)), true) = (cut, whole && !early && at >= middle) {
             room.testbed.cut(a, b);
             whole = false;
         }
-        talk.speak(&mut room, speaker);
+        updates.send(&mut room, sender);
     }
-    talk.listen(&mut room, end)?;
+    updates.receive_until(&mut room, end)?;
     let busy = rates(&before, &traffic(&room), seconds);
     // What is under way may arrive: where a pair was cut in the middle, after that was noticed.
     let rest = if cut.is_some() { 15 } else { 2 };
-    talk.listen(&mut room, end + Duration::from_secs(rest))?;
+    updates.receive_until(&mut room, end + Duration::from_secs(rest))?;
     Ok(Measured {
         busy,
         idle,
-        due: talk.due,
-        unheard: talk.unheard(),
-        latency_ms: talk.latency_ms,
+        due: updates.due,
+        unheard: updates.unheard(),
+        latency_ms: updates.latency_ms,
         seconds,
     })
 }
@@ -265,8 +265,8 @@ fn rates(before: &[Traffic], after: &[Traffic], seconds: f64) -> Rates {
     }
 }
 
-/// Updates going round: who has heard which.
-struct Talk {
+/// The updates of a measurement, and who has received which.
+struct Updates {
     players: usize,
     interval: Duration,
     bytes: usize,
@@ -274,57 +274,57 @@ struct Talk {
     turns: u64,
     /// World time of each update, by its number.
     sent: Vec<Duration>,
-    heard: BTreeSet<(u16, u64)>,
+    received: BTreeSet<(u16, u64)>,
     due: u64,
     latency_ms: Samples,
 }
 
-impl Talk {
-    fn new(case: &Case, players: usize) -> Talk {
-        Talk {
+impl Updates {
+    fn new(case: &Case, players: usize) -> Updates {
+        Updates {
             players,
             interval: Duration::from_secs_f64(1.0 / case.number("rate_hz")),
             bytes: case.number("bytes") as usize,
             delivery: delivery(case.text("delivery")),
             turns: 0,
             sent: Vec::new(),
-            heard: BTreeSet::new(),
+            received: BTreeSet::new(),
             due: 0,
             latency_ms: Samples::new(),
         }
     }
 
-    /// Who speaks next and when: everyone once per interval, one after the other.
+    /// Who sends next and when: everyone once per interval, one after the other.
     fn next_turn(&mut self, start: Duration, end: Duration) -> Option<(Duration, NodeId)> {
         let players = self.players as u64;
-        let (round, speaker) = (self.turns / players, self.turns % players);
+        let (round, sender) = (self.turns / players, self.turns % players);
         let at = start
             + self.interval * round as u32
-            + self.interval.mul_f64(speaker as f64 / players as f64);
+            + self.interval.mul_f64(sender as f64 / players as f64);
         self.turns += 1;
-        (at < end).then_some((at, NodeId(speaker as u16)))
+        (at < end).then_some((at, NodeId(sender as u16)))
     }
 
-    fn speak(&mut self, room: &mut TestRoom, speaker: NodeId) {
+    fn send(&mut self, room: &mut TestRoom, sender: NodeId) {
         let mut update = vec![0; self.bytes];
         update[..8].copy_from_slice(&(self.sent.len() as u64).to_le_bytes());
         self.sent.push(room.testbed.now());
         self.due += self.players as u64 - 1;
         let delivery = self.delivery;
-        // A refusal shows as an update that nobody heard.
-        let _ = room.testbed.with(speaker, |now, session| {
+        // A refusal shows as an update that nobody received.
+        let _ = room.testbed.with(sender, |now, session| {
             session.send_bytes(now, To::Others, delivery, UPDATE, &update)
         });
     }
 
-    fn listen(&mut self, room: &mut TestRoom, until: Duration) -> Result<(), String> {
+    fn receive_until(&mut self, room: &mut TestRoom, until: Duration) -> Result<(), String> {
         while let Some((at, node, event)) = room.next(until)? {
             let SessionEvent::Message { payload, .. } = event else {
                 continue;
             };
             let number = payload[..8].try_into().map(u64::from_le_bytes);
             let number = number.map_err(|_| "an update arrived damaged")?;
-            if !self.heard.insert((node.0, number)) {
+            if !self.received.insert((node.0, number)) {
                 return Err(format!("update {number} arrived twice at {node}"));
             }
             let latency = at - self.sent[number as usize];
@@ -334,6 +334,6 @@ impl Talk {
     }
 
     fn unheard(&self) -> u64 {
-        self.due - self.heard.len() as u64
+        self.due - self.received.len() as u64
     }
 }

@@ -53,31 +53,31 @@ pub struct Step {
     pub at: Duration,
     /// The state is that at this tick.
     pub tick: Tick,
-    /// Everything before this tick is certain.
+    /// The confirmed tick: nothing before it changes any more.
     pub known: Tick,
-    /// How often something has been put right.
+    /// Corrections and rollbacks so far.
     pub corrections: u64,
     /// The character.
     pub own: Option<CharacterSample>,
 }
 
-/// What happened to a character that was simulated otherwise than the authority has it.
+/// A correction of a character that was simulated otherwise than the authority has it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Correction {
     /// When.
     pub at: Duration,
     /// At which tick it was shown then.
     pub tick: Tick,
-    /// It became known what had happened in ticks from here, up to the next.
+    /// The ticks from here up to `known` were confirmed by it.
     pub since: Tick,
-    /// See there.
+    /// The confirmed tick after it.
     pub known: Tick,
     /// How far it was moved, in blocks.
     pub moved: f64,
 }
 
 impl PredictedPath {
-    /// Something may have happened.
+    /// Notes the state after a call, if it changed.
     pub fn note(
         &mut self,
         at: Duration,
@@ -163,7 +163,7 @@ impl TruePath {
         self.samples.get(tick.0 as usize).copied().flatten()
     }
 
-    /// How far a place is from the way the character took in the ticks from `since` to `upto`, in blocks; `None` if it was not there, or
+    /// How far a place is from the path of the character in the ticks from `since` to `upto`, in blocks; `None` if it was not there, or
     /// another.
     pub fn beside(&self, sample: CharacterSample, since: Tick, upto: Tick) -> Option<f64> {
         let mut nearest: Option<f64> = None;
@@ -179,7 +179,7 @@ impl TruePath {
     }
 }
 
-/// How far a place is from the straight way between two others.
+/// The distance of a place from the straight line between two others.
 fn beside(place: Place, from: Place, to: Place) -> f64 {
     let way = |a: Place, b: Place| (f64::from(b.x - a.x), f64::from(b.y - a.y));
     let ((x, y), (along, down)) = (way(from, to), way(from, place));
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn other_rows_that_are_put_right_move_nothing() {
+    fn corrections_of_other_rows_move_nothing() {
         let predicted = predicted(&[(0, 1, 0, 1), (16, 2, 0, 2), (20, 2, 1, 2), (33, 3, 2, 4)]);
         assert_eq!(predicted.corrections(&truth(&[0, 1, 2, 4])), []);
     }

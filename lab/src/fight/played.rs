@@ -77,7 +77,7 @@ impl FightScenario {
 pub struct Played {
     /// The host first.
     pub programs: Vec<PlayerRecord>,
-    /// How far from each other the same character was in two programs' pictures of the same moment, in blocks.
+    /// How far from each other the same character was in two programs' pictures at the same time, in blocks.
     pub apart: Samples,
     /// Judged, in s.
     pub seconds: f64,
@@ -307,8 +307,8 @@ impl<M: Model> Playing<M> {
             let (before, after) = (program.bytes, traffic(&self.room, node));
             program.bytes = (after.0 - before.0, after.1 - before.1);
         }
-        let told = self.room.program(OPENER).events().confirmed().iter();
-        let hurt = told.filter_map(|(tick, event)| match event {
+        let confirmed = self.room.program(OPENER).events().confirmed().iter();
+        let hurt = confirmed.filter_map(|(tick, event)| match event {
             SublockusEvent::Hit { victim, .. } => Some((*tick, *victim)),
             _ => None,
         });

@@ -12,8 +12,10 @@ use samestep::{Crowd, Driver};
 use samestep_session::MatchEvent;
 use samestep_sync::{Length, LockstepConfig};
 
-use super::{Game, LOCALHOST, Player, RealRoom, TICK, counts, cpu_seconds, has_played};
+use super::{Game, Player, RealRoom, counts, has_played};
+use crate::real::LOCALHOST;
 use crate::samples::{Counts, TimeSeries};
+use crate::testmatch::{TICK, processor_time};
 
 /// Time between two clients that begin to join.
 const JOIN_EVERY: Duration = Duration::from_millis(3);
@@ -88,7 +90,7 @@ pub fn be_clients(arguments: &[String]) -> Result<(), String> {
     let mut players = vec![Player::new(room.seed); numbers.len()];
     let mut second = 0;
     let mut next_keys = crowd.now();
-    let mut said = String::new();
+    let mut output = String::new();
     let mut cpu = None;
     let mut waiting = numbers.clone();
     let mut next_join = crowd.now();
@@ -140,20 +142,22 @@ pub fn be_clients(arguments: &[String]) -> Result<(), String> {
             && second <= room.seconds
             && has_played(crowd.member(0), crowd.now(), second)
         {
-            cpu.get_or_insert_with(cpu_seconds);
+            cpu.get_or_insert_with(processor_time);
             for index in 0..crowd.len() {
                 let number = usize::from(numbers.start) + index;
-                say(&mut said, number, second, &counts(crowd.member(index)));
+                let line = (number, second, counts(crowd.member(index)));
+                let line = serde_json::to_string(&line).expect("numbers");
+                let _ = writeln!(output, "{line}");
             }
             second += 1;
         }
         if second > room.seconds && over.is_none() {
-            let spent = cpu_seconds() - cpu.unwrap_or_default();
-            let _ = writeln!(said, "cpu {spent}");
+            let spent = processor_time() - cpu.unwrap_or_default();
+            let _ = writeln!(output, "cpu {}", spent.as_secs_f64());
             over = Some(crowd.now() + LINGER);
         }
     }
-    print!("{said}");
+    print!("{output}");
     Ok(())
 }
 
@@ -170,69 +174,18 @@ fn next_beat(game: &Game, now: Duration) -> Duration {
     now + Duration::from_nanos(beat - since % beat)
 }
 
-fn say(said: &mut String, client: usize, second: u32, counts: &Counts) {
-    let Counts {
-        rtt,
-        packets_sent,
-        packets_received,
-        packets_resent,
-        packets_duplicate,
-        packets_lost,
-        bytes_sent,
-        bytes_received,
-        ticks_lagged,
-        desyncs,
-        ..
-    } = counts;
-    let rtt = rtt.as_nanos();
-    let _ = writeln!(
-        said,
-        "{client} {second} {rtt} {packets_sent} {packets_received} {packets_resent} {packets_duplicate} {packets_lost} {bytes_sent} {bytes_received} {ticks_lagged} {desyncs}"
-    );
-}
-
 /// Reads the output of a process of clients; returns its CPU seconds.
 pub(super) fn read(lines: &[String], course: &mut TimeSeries) -> Result<f64, String> {
     let mut cpu = None;
     for line in lines {
-        let garbled = || format!("a process of clients said: {line}");
+        let garbled = || format!("a process of clients printed: {line}");
         if let Some(text) = line.strip_prefix("cpu ") {
             cpu = Some(text.parse().map_err(|_| garbled())?);
             continue;
         }
-        let numbers: Result<Vec<u64>, _> = line.split(' ').map(str::parse).collect();
-        let [
-            client,
-            second,
-            rtt,
-            sent,
-            received,
-            resent,
-            duplicate,
-            lost,
-            out,
-            into,
-            lagged,
-            desyncs,
-        ] = *numbers.map_err(|_| garbled())?
-        else {
-            return Err(garbled());
-        };
-        let counts = Counts {
-            rtt: Duration::from_nanos(rtt),
-            packets_sent: sent,
-            packets_received: received,
-            packets_resent: resent,
-            packets_duplicate: duplicate,
-            packets_lost: lost,
-            bytes_sent: out,
-            bytes_received: into,
-            ticks_lagged: lagged,
-            desyncs,
-            views: 0,
-            ..Counts::default()
-        };
-        course.take(client as u32, second as u32, counts);
+        let (client, second, counts): (u32, u32, Counts) =
+            serde_json::from_str(line).map_err(|_| garbled())?;
+        course.take(client, second, counts);
     }
     cpu.ok_or_else(|| "a process of clients ended without a result".into())
 }

@@ -202,13 +202,13 @@ mod tests {
             ..Report::empty()
         };
         let found = missed(&report);
-        let told: Vec<_> = found.iter().map(|m| (m.fails, m.why.as_str())).collect();
+        let shown_misses: Vec<_> = found.iter().map(|m| (m.fails, m.why.as_str())).collect();
         let expected = [
             (true, "no reason is known: this fails the run"),
             (false, "too slow yet"),
             (false, "worse than published"),
         ];
-        assert_eq!(told, expected);
+        assert_eq!(shown_misses, expected);
         assert_eq!(found[1].wanted, "at most 200");
         assert_eq!(found[2].wanted, "published 100");
     }

@@ -103,9 +103,9 @@ struct Script<'t, M: Setting> {
 /// What is noted of a program.
 struct Notes {
     watches: bool,
-    /// The tick from which on it must have been told everything that happened.
+    /// It must have received every event from this tick on.
     since: Option<Tick>,
-    told: Vec<(Tick, SublockusEvent)>,
+    events: Vec<(Tick, SublockusEvent)>,
     /// The tick its players acted in last.
     acted: Tick,
 }
@@ -211,7 +211,7 @@ impl<'t, M: Setting> Script<'t, M> {
             notes: Notes {
                 watches,
                 since: None,
-                told: Vec::new(),
+                events: Vec::new(),
                 acted: Tick(0),
             },
         };
@@ -269,7 +269,7 @@ impl<'t, M: Setting> Script<'t, M> {
             }
             MatchEvent::Session(SessionEvent::Reconnecting { .. } | SessionEvent::Frozen)
             | MatchEvent::Model(ModelEvent::Adopted { .. }) => {
-                // What happened while it was away nobody tells it.
+                // Events that occurred while it was away are not sent to it.
                 if let Some(program) = self.room.program(node) {
                     program.notes.since = None;
                 }

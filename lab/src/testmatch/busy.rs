@@ -144,18 +144,18 @@ mod tests {
     use super::*;
     use std::net::Ipv4Addr;
 
-    /// Steps every 10 ms, as often as it is behind; notes when it heard something.
+    /// Steps every 10 ms, as often as it is behind; notes when datagrams arrived.
     #[derive(Default)]
     struct Stepper {
         steps: u64,
-        heard: Vec<Duration>,
+        received: Vec<Duration>,
     }
 
     impl Machine for Stepper {
         type Event = ();
 
         fn handle_datagram(&mut self, now: Duration, _: SocketAddr, _: &mut [u8]) {
-            self.heard.push(now);
+            self.received.push(now);
         }
 
         fn handle_timeout(&mut self, now: Duration) {
@@ -198,10 +198,10 @@ mod tests {
         assert_eq!(busy.poll_timeout(), Some(ms(14)));
         let from = (Ipv4Addr::LOCALHOST, 9).into();
         busy.handle_datagram(ms(12), from, &mut []);
-        assert!(busy.heard.is_empty());
+        assert!(busy.received.is_empty());
         assert!(busy.poll_transmit(ms(12), &mut []).is_none());
         busy.handle_timeout(ms(14));
-        assert_eq!(busy.heard, [ms(12)], "heard when it arrived");
+        assert_eq!(busy.received, [ms(12)], "received when it arrived");
         assert!(busy.poll_transmit(ms(14), &mut []).is_some());
         assert_eq!(busy.poll_timeout(), Some(ms(20)));
     }

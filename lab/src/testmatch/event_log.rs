@@ -12,7 +12,7 @@ pub struct EventLog<E> {
     pub predicted: u64,
     /// How many were taken back.
     pub cancelled: u64,
-    /// Resolved though not predicted as said, or resolved already.
+    /// Events that were resolved twice, or that name a prediction which never was.
     pub improper: u64,
 }
 
@@ -51,7 +51,7 @@ impl<E: PartialEq> EventLog<E> {
         }
     }
 
-    /// Those that happened.
+    /// The confirmed events.
     pub fn confirmed(&self) -> &[(Tick, E)] {
         &self.confirmed
     }
@@ -62,7 +62,7 @@ impl<E: PartialEq> EventLog<E> {
         open.count() as u64
     }
 
-    /// How many of the events that happened before a tick are not the same in both lists.
+    /// How many of the confirmed events before a tick are not the same in both lists.
     pub fn differing(&self, other: &EventLog<E>, before: Tick) -> u64 {
         fn of<E>(log: &EventLog<E>, before: Tick) -> impl Iterator<Item = &(Tick, E)> {
             let confirmed = log.confirmed.iter();

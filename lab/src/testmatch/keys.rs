@@ -1,4 +1,4 @@
-//! What the experiments with matches can be told.
+//! The keys of the experiments with matches.
 
 use std::time::Duration;
 

@@ -39,7 +39,7 @@ pub trait ProgramObserver<W: PlayedWorld> {
     /// The program was called.
     fn on_call<M: Model>(&mut self, now: Duration, game: &mut Match<W, M>);
 
-    /// Something happened in its match.
+    /// Its match reported an event.
     fn on_event<M: Model>(&mut self, _game: &Match<W, M>, _event: &MatchEvent) {}
 
     /// Its player acted.
@@ -49,7 +49,7 @@ pub trait ProgramObserver<W: PlayedWorld> {
     fn on_transmit(&mut self, _now: Duration, _transmit: &Transmit) {}
 }
 
-/// What the lab wants to know of what happens.
+/// The events of a match that the lab records.
 #[derive(Clone, Debug)]
 pub enum Notice {
     /// A state differs.
@@ -66,7 +66,7 @@ pub enum Notice {
 }
 
 impl Notice {
-    /// What an event says that is worth knowing.
+    /// The notice of an event, if it is recorded.
     fn of(event: MatchEvent) -> Option<Notice> {
         match event {
             MatchEvent::Model(ModelEvent::Desync(report)) => Some(Notice::Desync(report)),

@@ -43,8 +43,8 @@ impl Work {
         (ticks > 0).then(|| self.total.as_secs_f64() * 1e3 / ticks as f64)
     }
 
-    /// Of the calls in which the game went on, the longest one of every so many, in ms: where snapshots are told of in every `every`th,
-    /// it is that one.
+    /// The longest call of every `every` calls in which the game went on, in ms: where a snapshot is encoded in every `every`th, it is
+    /// that one.
     pub fn longest_of(&self, every: usize) -> Samples {
         let longest = self.steps.chunks_exact(every.max(1)).filter_map(|steps| {
             let longest = steps.iter().map(|(_, took)| *took).max()?;
@@ -54,8 +54,8 @@ impl Work {
     }
 }
 
-/// Of this thread; real time where the system does not tell.
-fn processor_time() -> Duration {
+/// The processor time of this thread; real time where the system does not report it.
+pub fn processor_time() -> Duration {
     #[cfg(unix)]
     {
         use rustix::time::{ClockId, clock_gettime};

@@ -21,7 +21,7 @@ pub(super) enum Kind {
     Leave,
     /// Gone without a word: the time-out has passed.
     Vanish,
-    /// The place is kept no longer.
+    /// The slot is freed.
     Forget,
 }
 
@@ -29,7 +29,7 @@ pub(super) enum Kind {
 pub(super) struct ChurningRoom {
     /// Every change with the world time at which everyone agreed on it, and how long that took.
     pub(super) settled: Vec<(Change, Duration, Duration)>,
-    /// Players who returned in time and did not find their place.
+    /// Players who returned in time and did not get their slot back.
     pub(super) slots_lost: usize,
     /// Members listed who were gone.
     pub(super) ghosts: usize,
@@ -84,7 +84,7 @@ impl ChurningRoom {
         let (timeout, grace) = (case.millis("timeout_ms"), case.seconds("grace_s"));
         let players = case.number("players") as usize;
         let mut config = SessionConfig::new("samestep-lab", 1);
-        // Kept places count; whoever comes without proof takes another.
+        // Slots that are kept count towards the capacity; whoever comes without proof takes another.
         config.capacity = 8 * players;
         config.rejoin_grace = grace;
         config.protocol.timeout = timeout;
@@ -155,8 +155,8 @@ impl ChurningRoom {
             let next = due.filter(|since| *since > now).min();
             let pause = next.unwrap_or(until).min(until);
             while let Some((at, node, event)) = self.room.next(pause)? {
-                let told = self.on_event(node, &event)?;
-                if told {
+                let may_settle = self.on_event(node, &event)?;
+                if may_settle {
                     self.settle(at)?;
                 }
             }
@@ -323,7 +323,7 @@ impl ChurningRoom {
             visitor.secret = None;
         }
         let secret = visitor.secret;
-        // The place is kept from when the absence was noticed, so at least this long; a leader that has just vanished
+        // The slot is kept from when the absence was noticed, so at least this long; a leader that has just vanished
         // may keep the return waiting.
         let in_time = visitor
             .vanished

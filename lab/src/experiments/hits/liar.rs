@@ -1,4 +1,4 @@
-//! A client that claims to have hit: state synchronisation whose messages are forged on their way out.
+//! A cheating client: state synchronisation whose outgoing messages claim hits or other view times.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
@@ -12,19 +12,19 @@ use samestep_sync::{
     ViewTime, World,
 };
 
-/// What a client claims about what it did, by the input as it travels.
+/// The claims of a client, by player and encoded input.
 pub(super) type Claims = Rc<RefCell<BTreeMap<(PlayerId, Vec<u8>), Claim>>>;
 
-/// What is claimed about a shot.
+/// A false claim about a shot.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Claim {
-    /// That it has hit somebody: said as the authority says so.
+    /// The shot has hit this player: the client sends the event as the authority would.
     Hit(PlayerId),
-    /// That its player saw the others as they were at a tick.
+    /// Its player saw the others as they were at this tick.
     Seen(Tick),
 }
 
-/// The model of an honest client, and what is made of its messages.
+/// The model of an honest client, whose messages are forged before they are sent.
 pub(super) struct Liar {
     honest: StateSync,
     claims: Claims,
@@ -40,14 +40,14 @@ impl Liar {
         }
     }
 
-    /// Changes what is said about shots, and says more.
+    /// Changes the view times of shots in a message of inputs, and queues messages that claim hits.
     fn forge(&mut self, message: &mut Outgoing) {
         let claims = self.claims.borrow();
-        let Some(said) = Said::read(&message.bytes).filter(|_| !claims.is_empty()) else {
+        let Some(inputs) = InputMessage::read(&message.bytes).filter(|_| !claims.is_empty()) else {
             return;
         };
-        let mut out = said.head.to_vec();
-        for entry in &said.entries {
+        let mut out = inputs.head.to_vec();
+        for entry in &inputs.entries {
             let claim = claims.get(&(entry.player, entry.input.to_vec()));
             let mut view_time = entry.view_time;
             match claim {
@@ -61,17 +61,17 @@ impl Liar {
                 Some(Claim::Hit(victim)) => self.forged.push_back(Outgoing {
                     to: message.to.clone(),
                     delivery: Delivery::ReliableOrdered,
-                    bytes: hit_message(said.tick, entry.player, *victim),
+                    bytes: hit_message(inputs.tick, entry.player, *victim),
                 }),
                 None => {}
             }
-            entry.write(said.tick, view_time, &mut out);
+            entry.write(inputs.tick, view_time, &mut out);
         }
         message.bytes = out;
     }
 }
 
-/// An update as the authority sends it, with the news that a bolt has hit.
+/// An update as the authority sends it, with the event that a bolt has hit.
 fn hit_message(tick: Tick, by: PlayerId, victim: PlayerId) -> Vec<u8> {
     let hit = SublockusEvent::Hit {
         victim,
@@ -83,7 +83,7 @@ fn hit_message(tick: Tick, by: PlayerId, victim: PlayerId) -> Vec<u8> {
     let hit = samestep_wire::encode_to_vec(&hit).unwrap_or_default();
     let mut out = vec![0, 1];
     put(&mut out, tick.0);
-    // Neither later nor anything heard, judged or early; one tick's events from here on.
+    // No schedule offset, no acknowledgement, no judgement and no slack; the events of one tick follow.
     out.extend([0, 0, 0]);
     put(&mut out, 2);
     put(&mut out, 1);
@@ -95,28 +95,28 @@ fn hit_message(tick: Tick, by: PlayerId, victim: PlayerId) -> Vec<u8> {
     out
 }
 
-/// What somebody who follows says.
-struct Said<'a> {
-    /// Everything before what its players do, the message's number included.
+/// The message in which a client sends its inputs, as sync's `authority/message.rs` writes it.
+struct InputMessage<'a> {
+    /// Everything before the inputs.
     head: &'a [u8],
     tick: Tick,
-    entries: Vec<Entry<'a>>,
+    entries: Vec<InputEntry<'a>>,
 }
 
-/// What a player does.
-struct Entry<'a> {
+/// The input of a player for a tick.
+struct InputEntry<'a> {
     player: PlayerId,
     tick: Tick,
     view_time: Option<ViewTime>,
     input: &'a [u8],
 }
 
-/// What messages of those who follow begin with.
-const SAID: u8 = 2;
+/// The tag of messages with inputs.
+const INPUTS: u8 = 2;
 
-impl<'a> Said<'a> {
-    fn read(message: &'a [u8]) -> Option<Said<'a>> {
-        let mut rest = message.strip_prefix(&[SAID])?.get(1..)?;
+impl<'a> InputMessage<'a> {
+    fn read(message: &'a [u8]) -> Option<InputMessage<'a>> {
+        let mut rest = message.strip_prefix(&[INPUTS])?.get(1..)?;
         let r = &mut rest;
         let tick = Tick(number(r)?);
         if number(r)? > 0 {
@@ -144,14 +144,14 @@ impl<'a> Said<'a> {
             };
             let (input, more) = r.split_at_checked((start >> 1) as usize)?;
             *r = more;
-            entries.push(Entry {
+            entries.push(InputEntry {
                 player,
                 tick: of,
                 view_time,
                 input,
             });
         }
-        Some(Said {
+        Some(InputMessage {
             head,
             tick,
             entries,
@@ -159,10 +159,10 @@ impl<'a> Said<'a> {
     }
 }
 
-impl Entry<'_> {
-    fn write(&self, said: Tick, view_time: Option<ViewTime>, out: &mut Vec<u8>) {
+impl InputEntry<'_> {
+    fn write(&self, newest: Tick, view_time: Option<ViewTime>, out: &mut Vec<u8>) {
         put(out, self.player.0.into());
-        put_signed(out, self.tick.0 as i64 - said.0 as i64);
+        put_signed(out, self.tick.0 as i64 - newest.0 as i64);
         let length = (self.input.len() as u64) << 1;
         put(out, length | u64::from(view_time.is_some()));
         if let Some(view_time) = view_time {
@@ -293,10 +293,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_read_is_written_again_as_it_was() {
-        let (said, entry) = (Tick(1000), Tick(1003));
-        let mut message = vec![SAID, 7];
-        put(&mut message, said.0);
+    fn a_message_of_inputs_survives_reading_and_writing() {
+        let (newest, tick) = (Tick(1000), Tick(1003));
+        let mut message = vec![INPUTS, 7];
+        put(&mut message, newest.0);
         put(&mut message, 90);
         put(&mut message, 2);
         message.extend([1, 2]);
@@ -310,22 +310,22 @@ mod tests {
         });
         let inputs: [(&[u8], Option<ViewTime>); 2] = [(&[5, 6, 7, 8], view_time), (&[9], None)];
         for (input, view_time) in inputs {
-            let entry = Entry {
+            let entry = InputEntry {
                 player: PlayerId(3),
-                tick: entry,
+                tick,
                 view_time,
                 input,
             };
-            entry.write(said, view_time, &mut message);
+            entry.write(newest, view_time, &mut message);
         }
-        let read = Said::read(&message).unwrap();
-        assert_eq!((read.tick, read.entries.len()), (said, 2));
+        let read = InputMessage::read(&message).unwrap();
+        assert_eq!((read.tick, read.entries.len()), (newest, 2));
         assert_eq!(read.entries[0].view_time, view_time);
         let mut again = read.head.to_vec();
         for entry in &read.entries {
             entry.write(read.tick, entry.view_time, &mut again);
         }
         assert_eq!(again, message);
-        assert!(Said::read(&[1, 2, 3]).is_none());
+        assert!(InputMessage::read(&[1, 2, 3]).is_none());
     }
 }

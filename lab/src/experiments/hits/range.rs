@@ -119,10 +119,10 @@ impl Range {
         let game = game(seed)?;
         let room_config = MatchConfig::hosted(players, config.path.clone(), 1_000_000_000);
         let claims = Claims::default();
-        let (settings, told) = (config.model.clone(), claims.clone());
+        let (settings, claimed) = (config.model.clone(), claims.clone());
         let model = move || {
             let honest = StateSync::new(settings.clone()).expect("settings that make sense");
-            Liar::new(honest, told.clone())
+            Liar::new(honest, claimed.clone())
         };
         let nothing = Box::new(|_: &Sublockus, _, _| None);
         let mut room = DisplayMatch::open(room_config, 0, seed, game, nothing, model);
@@ -245,8 +245,8 @@ impl Range {
 
     fn finish(mut self) -> Shots {
         let mut fired: BTreeMap<(PlayerId, u16), VecDeque<Option<PlayerId>>> = BTreeMap::new();
-        let told = self.room.program(OPENER).events().confirmed();
-        for (tick, event) in told {
+        let confirmed = self.room.program(OPENER).events().confirmed();
+        for (tick, event) in confirmed {
             let SublockusEvent::Cast {
                 player,
                 ability: Ability::Bolt,
@@ -256,7 +256,7 @@ impl Range {
             else {
                 continue;
             };
-            let same = told.iter().filter(|(other, _)| other == tick);
+            let same = confirmed.iter().filter(|(other, _)| other == tick);
             let hit = same.clone().find_map(|(_, event)| hit_by(event, *player));
             fired.entry((*player, aim.0)).or_default().push_back(hit);
         }
@@ -285,9 +285,9 @@ impl Range {
     }
 }
 
-/// A wide hall with ledges to jump on, in which one is back at once.
+/// A wide arena with ledges to jump on, in which players respawn at once.
 fn game(seed: u64) -> Result<Sublockus, String> {
-    const HALL: &str = "name: Range
+    const RANGE: &str = "name: Range
 
 ############################################
 #                                          #
@@ -305,7 +305,7 @@ fn game(seed: u64) -> Result<Sublockus, String> {
 ";
     let config = SublockusConfig {
         seed,
-        arena: ArenaChoice::Text(HALL.into()),
+        arena: ArenaChoice::Text(RANGE.into()),
         grace: 0,
         respawn: 1,
         shelter: 45,

@@ -98,7 +98,7 @@ pub(super) fn verdict(seen: &Sublockus, own: &Character, controls: Controls) -> 
     events.drain().find_map(|event| hit_by(&event, shooter))
 }
 
-/// Whom a bolt of this player has hit, if that is what happened.
+/// The player whom a bolt of this player has hit, if the event says so.
 pub(super) fn hit_by(event: &SublockusEvent, shooter: PlayerId) -> Option<PlayerId> {
     match event {
         SublockusEvent::Hit {
@@ -120,8 +120,8 @@ mod tests {
     const SHOOTER: PlayerId = PlayerId(0);
     const TARGET: PlayerId = PlayerId(1);
 
-    /// Two who stand in a hall, ten blocks from each other.
-    fn hall() -> Sublockus {
+    /// Two players who stand ten blocks from each other.
+    fn two_players() -> Sublockus {
         let mut text = String::from("name: Hall\n\n");
         for row in 0..12 {
             let inside = if row == 0 || row == 11 { '#' } else { ' ' };
@@ -178,7 +178,7 @@ mod tests {
 
     #[test]
     fn the_verdict_is_that_of_the_rules_on_what_is_seen() {
-        let game = hall();
+        let game = two_players();
         let own = *game.character_of(SHOOTER).unwrap();
         let target = *game.character_of(TARGET).unwrap();
         let shoot = |aim| verdict(&game, &own, bolt(Controls::default(), aim));

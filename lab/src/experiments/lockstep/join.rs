@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::write;
+use super::{longest_pause, write};
 use crate::deterministic::{DeterministicConfig, DeterministicMatch};
 use crate::error::LabError;
 use crate::experiment::{Experiment, Findings, Metric, RunContext};
@@ -11,7 +11,7 @@ use crate::parameters::{Case, Key};
 use crate::plot::{Data, Plot};
 use crate::samples::TimeSeries;
 use crate::stats::Samples;
-use crate::testmatch::{LOCKSTEP_ROOM, MACHINES, OPENER, TICK};
+use crate::testmatch::{LOCKSTEP_ROOM, MACHINES, OPENER};
 
 /// The last player comes late.
 pub static EXPERIMENT: Experiment = Experiment::new("lockstep-join", KEYS, METRICS, run);
@@ -121,10 +121,7 @@ fn measure(case: &Case, seed: u64) -> Result<Measured, String> {
             acts.get_or_insert(took);
         }
     }
-    let turn = room.program(OPENER).status().turn_length.max(1);
-    let others = room.programs().filter(|(node, _)| *node != newcomer);
-    let pause = others.map(|(_, program)| program.longest_pause()).max();
-    let pause = pause.unwrap_or_default();
+    let (pause, pause_turns) = longest_pause(&room, newcomer);
     let end = room.elapsed() + AFTER;
     room.play_until(end)?;
     room.check_equal()?;
@@ -133,7 +130,7 @@ fn measure(case: &Case, seed: u64) -> Result<Measured, String> {
         in_step: in_step.unwrap_or(PATIENCE),
         acts: acts.unwrap_or(PATIENCE),
         pause,
-        pause_turns: pause.as_secs_f64() / (TICK * turn as u32).as_secs_f64(),
+        pause_turns,
         state_bytes: room.program(newcomer).adopted_bytes() as f64,
     })
 }

@@ -1,7 +1,8 @@
 //! How many players, how many entities?
 
 use super::{
-    Played, desyncs, lagged, median_delay, of_all, of_clients, of_host, play_all, sum, write,
+    Played, desyncs, first_course, lagged, median_delay, of_all, of_clients, of_host, play_all,
+    sum, write,
 };
 use crate::error::LabError;
 use crate::experiment::{Experiment, Findings, Metric, RunContext};
@@ -93,12 +94,7 @@ fn run(context: &RunContext) -> Result<Findings, LabError> {
     let mut findings = Findings::default();
     for (case, played) in &measured {
         rows(case, played, &mut findings);
-        write(
-            context,
-            case,
-            "",
-            played.first().map(|played| &played.course),
-        )?;
+        write(context, case, "", first_course(played))?;
     }
     findings.plots = plots(context, &measured, &findings);
     Ok(findings)

@@ -6,7 +6,7 @@ use samestep_session::PeerId;
 use samestep_sim::NodeId;
 use samestep_sync::Tick;
 
-use super::write;
+use super::{longest_pause, write};
 use crate::deterministic::{DeterministicConfig, DeterministicMatch};
 use crate::error::LabError;
 use crate::experiment::{Experiment, Findings, Metric, RunContext};
@@ -15,7 +15,7 @@ use crate::parameters::{Case, Domain, Key, plain};
 use crate::plot::{Data, Plot};
 use crate::samples::TimeSeries;
 use crate::stats::Samples;
-use crate::testmatch::{DELAY, ENTITIES, MACHINES, Notice, OPENER, PLAYERS, TICK, TOPOLOGY, TURN};
+use crate::testmatch::{DELAY, ENTITIES, MACHINES, Notice, OPENER, PLAYERS, TOPOLOGY, TURN};
 
 /// A state changed behind the rules' back.
 pub static EXPERIMENT: Experiment = Experiment::new("lockstep-resync", KEYS, METRICS, run);
@@ -171,10 +171,7 @@ fn measure(case: &Case, seed: u64) -> Result<Measured, String> {
     let right_from = room.program(victim).status().tick;
     let found = reports(&room, peer).next();
     let (found_at, found_tick) = found.ok_or("the fault was not found")?;
-    let turn = room.program(OPENER).status().turn_length.max(1);
-    let others = room.programs().filter(|(node, _)| *node != victim);
-    let pause = others.map(|(_, program)| program.longest_pause()).max();
-    let pause = pause.unwrap_or_default();
+    let (pause, pause_turns) = longest_pause(&room, victim);
     let others_lagged = lagged_by_others(&room, victim) - lagged_before;
     let end = room.elapsed() + AFTER;
     room.play_until(end)?;
@@ -195,7 +192,7 @@ fn measure(case: &Case, seed: u64) -> Result<Measured, String> {
             .filter(|_| stayed_so)
             .map(|(at, _)| at.saturating_sub(found_at)),
         pause,
-        pause_turns: pause.as_secs_f64() / (TICK * turn as u32).as_secs_f64(),
+        pause_turns,
         others_lagged,
         named,
         repair_bytes: repaired.map_or(0.0, |(_, bytes)| bytes as f64),

@@ -1,7 +1,7 @@
 //! How many players at all?
 
 use super::limits::{KEYS, METRICS, rows};
-use super::{play_all, write};
+use super::{first_course, play_all, write};
 use crate::error::LabError;
 use crate::experiment::{Experiment, Findings, RunContext};
 use crate::plot::{Data, Plot, add_point};
@@ -18,12 +18,7 @@ fn run(context: &RunContext) -> Result<Findings, LabError> {
     let mut lines = Vec::new();
     for (case, played) in &measured {
         rows(case, played, &mut findings);
-        write(
-            context,
-            case,
-            "",
-            played.first().map(|played| &played.course),
-        )?;
+        write(context, case, "", first_course(played))?;
         for (metric, name) in [
             ("host_packets_up", "sent by the host"),
             ("client_packets_down", "received by each of the others"),

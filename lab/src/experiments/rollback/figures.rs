@@ -112,6 +112,7 @@ pub(super) const METRICS: &[Metric] = &[
 ];
 
 /// One match after settling.
+#[derive(Default)]
 pub(super) struct Played {
     pub(super) course: TimeSeries,
     own_ticks: Samples,
@@ -120,9 +121,9 @@ pub(super) struct Played {
     /// Ticks each input of another came late.
     late: Samples,
     depths: Samples,
-    /// How far the farthest thing jumped, for each correction.
+    /// The largest jump of any entity, for each correction.
     jumps: Samples,
-    /// How far the farthest thing moves, for each picture.
+    /// The largest movement of any entity, for each picture.
     drawn: Samples,
     moved: u64,
     stalls: u64,
@@ -143,21 +144,10 @@ impl Played {
     ) -> Played {
         let mut played = Played {
             course: room.course().clone(),
-            own_ticks: Samples::new(),
-            own_ms: Samples::new(),
             others_ms: room.others_delays(),
-            late: Samples::new(),
-            depths: Samples::new(),
-            jumps: Samples::new(),
-            drawn: Samples::new(),
-            moved: 0,
-            stalls: 0,
-            needless: 0,
-            standstill: Duration::ZERO,
-            ahead: Samples::new(),
-            events: [0; 3],
             wrong_events: room.wrong_events(),
             members: room.nodes().count(),
+            ..Played::default()
         };
         for (_, program) in room.programs() {
             let Some(notes) = program.notes() else {
@@ -180,10 +170,10 @@ impl Played {
             played.needless += notes.needless;
             played.standstill = played.standstill.max(program.longest_pause());
             played.ahead.push(program.status().input_delay as f64);
-            let told = program.events();
-            let confirmed = told.confirmed().len() as u64;
+            let events = program.events();
+            let confirmed = events.confirmed().len() as u64;
             for (sum, more) in
-                (played.events.iter_mut()).zip([told.predicted, confirmed, told.cancelled])
+                (played.events.iter_mut()).zip([events.predicted, confirmed, events.cancelled])
             {
                 *sum += more;
             }
@@ -194,18 +184,11 @@ impl Played {
 
 /// In the order of the metrics.
 pub(super) fn figures(case: &Case, played: &[&Played]) -> [Option<f64>; METRICS.len()] {
-    let all = |of: fn(&Played) -> &Samples| {
-        let mut all = Samples::new();
-        played.iter().for_each(|played| all.append(of(played)));
-        all
-    };
+    let all = |of: fn(&Played) -> &Samples| Samples::together(played.iter().map(|p| of(p)));
     let settling = case.number("settling_s");
     let counted = |of: fn(&Counts) -> f64| {
-        let mut all = Samples::new();
-        for played in played {
-            all.append(&played.course.all(settling as u32, of));
-        }
-        all
+        let of = |played: &&Played| played.course.all(settling as u32, of);
+        Samples::together(played.iter().map(of))
     };
     let members: usize = played.iter().map(|played| played.members).sum();
     let sum = |of: fn(&Played) -> f64| played.iter().map(|played| of(played)).sum::<f64>();
@@ -220,12 +203,11 @@ pub(super) fn figures(case: &Case, played: &[&Played]) -> [Option<f64>; METRICS.
     let own_ms = all(|p| &p.own_ms).sorted();
     let others_ms = all(|p| &p.others_ms).sorted();
     let (depths, jumps) = (all(|p| &p.depths), all(|p| &p.jumps));
-    let host = played.iter().map(|played| {
+    let host_up = played.iter().map(|played| {
         let sent = |c: &Counts| c.bytes_sent as f64 / 1e3;
         played.course.host(settling as u32, sent)
     });
-    let mut host_up = Samples::new();
-    host.for_each(|sent| host_up.append(&sent));
+    let host_up = Samples::together(host_up);
     [
         all(|p| &p.own_ticks).max(),
         own_ms.percentile(50.0),

@@ -1,4 +1,4 @@
-//! What it costs to be told of a game, by game.
+//! The bandwidth of snapshots and of state synchronisation, by game.
 
 use std::marker::PhantomData;
 

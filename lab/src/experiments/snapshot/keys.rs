@@ -1,4 +1,4 @@
-//! What these experiments can be told beside what all with matches can.
+//! The keys of the snapshot experiments, beside those of all matches.
 
 use samestep_sync::SnapshotConfig;
 
@@ -12,7 +12,7 @@ use crate::testmatch::{
     ENTITIES, MatchConfig, PLAYERS, SECONDS, SETTLING_S, UPLINK_KBPS, uplink_bps,
 };
 
-/// How often the state is told of.
+/// The interval of snapshots.
 pub const EVERY: Key = Key::number(
     "every",
     3.0,
@@ -20,7 +20,7 @@ pub const EVERY: Key = Key::number(
     "ticks between two snapshots; there are 60 ticks a second",
 );
 
-/// What may be sent.
+/// The budget for each client.
 pub const BUDGET_KBPS: Key = Key::number(
     "budget_kbps",
     0.0,
@@ -29,7 +29,7 @@ pub const BUDGET_KBPS: Key = Key::number(
 )
 .labelled(|value| Some(format!("{value}kbps")).filter(|label| label != "0kbps"));
 
-/// Whose pictures are looked at.
+/// How many clients draw.
 pub const DRAWING: Key = Key::number(
     "drawing",
     2.0,

@@ -23,7 +23,7 @@ pub struct Setting {
     pub seconds: u32,
     /// What of it is not judged.
     pub settling: u32,
-    /// How the authority tells of its state.
+    /// The settings of the snapshots.
     pub snapshot: SnapshotConfig,
 }
 
@@ -75,9 +75,9 @@ pub struct Played {
     pub packets_down: Samples,
     /// Wire bytes to each client in its fullest second.
     pub fullest: Samples,
-    /// Wire bits that one update of an entity takes, everything included; what is told of something that does not move does not count.
+    /// Wire bits that one update of an entity takes, everything included; updates of an entity that does not move do not count.
     pub bits: f64,
-    /// Bits of it that tell of the entity.
+    /// Bits of it that hold the entity's values.
     pub row_bits: f64,
     /// Wire bytes of one snapshot to one client.
     pub snapshot_bytes: f64,

@@ -25,19 +25,19 @@ const SETTLING: u64 = 60;
 /// What was right.
 #[derive(Default)]
 pub(super) struct Truth {
-    states: BTreeMap<Tick, Moment>,
+    states: BTreeMap<Tick, Characters>,
     events: Vec<(Tick, SublockusEvent)>,
 }
 
 /// Where everyone was at a tick.
 #[derive(Clone, PartialEq, Debug)]
-struct Moment(Vec<Character>);
+struct Characters(Vec<Character>);
 
-impl Moment {
-    fn of(game: &Sublockus) -> Moment {
+impl Characters {
+    fn of(game: &Sublockus) -> Characters {
         let mut all: Vec<Character> = game.characters().as_slice().to_vec();
         all.sort_by_key(|character| character.player);
-        Moment(all)
+        Characters(all)
     }
 
     /// What is not right, if anything: where somebody is who has not moved since `before`, and all about one's own. Of what moves far away
@@ -45,8 +45,8 @@ impl Moment {
     fn difference(
         &self,
         tick: Tick,
-        right: &Moment,
-        before: &Moment,
+        right: &Characters,
+        before: &Characters,
         own: &[PlayerId],
     ) -> Option<String> {
         let players = self.0.iter().chain(&right.0).map(|known| known.player);
@@ -74,25 +74,27 @@ impl<M: Setting> Script<'_, M> {
     pub(super) fn look(&mut self) -> Result<(), Breach> {
         for at in 0..self.room.programs.len() {
             let node = self.room.programs[at].node;
-            let Some((tick, moment, told, refused)) = self.room.testbed.with(node, |_, program| {
-                let is_in = *program.game.session().state() == State::InSync;
-                let refused = program.game.status().refused;
-                let world = program.game.world_mut();
-                let told: Vec<_> = core::iter::from_fn(|| world.poll_event()).collect();
-                let moment = (node == HOST).then(|| Moment::of(world.state()));
-                (is_in.then(|| world.tick()), moment, told, refused)
-            }) else {
+            let Some((tick, characters, events, refused)) =
+                self.room.testbed.with(node, |_, program| {
+                    let is_in = *program.game.session().state() == State::InSync;
+                    let refused = program.game.status().refused;
+                    let world = program.game.world_mut();
+                    let events: Vec<_> = core::iter::from_fn(|| world.poll_event()).collect();
+                    let characters = (node == HOST).then(|| Characters::of(world.state()));
+                    (is_in.then(|| world.tick()), characters, events, refused)
+                })
+            else {
                 continue;
             };
-            let confirmed = told
+            let confirmed = events
                 .into_iter()
-                .filter(|told| told.stage == EventStage::Confirmed);
-            let confirmed = confirmed.map(|told| (told.tick, told.event));
-            match moment {
-                Some(moment) => {
+                .filter(|event| event.stage == EventStage::Confirmed);
+            let confirmed = confirmed.map(|event| (event.tick, event.event));
+            match characters {
+                Some(characters) => {
                     self.truth.events.extend(confirmed);
                     if let Some(tick) = tick {
-                        self.truth.states.insert(tick, moment);
+                        self.truth.states.insert(tick, characters);
                     }
                     if self.truth.states.len() > KEPT {
                         self.truth.states.pop_first();
@@ -101,10 +103,10 @@ impl<M: Setting> Script<'_, M> {
                 None => {
                     let program = &mut self.room.programs[at];
                     if program.notes.since.is_none() {
-                        program.notes.told.clear();
+                        program.notes.events.clear();
                         program.notes.since = tick.map(|tick| tick + SETTLING);
                     }
-                    program.notes.told.extend(confirmed);
+                    program.notes.events.extend(confirmed);
                 }
             }
             if refused > 0 {
@@ -118,7 +120,7 @@ impl<M: Setting> Script<'_, M> {
     /// Everyone who was there when the storm ended, and still is, has what the authority had at the same tick.
     pub(super) fn judge_states(&mut self, there: &[NodeId]) -> Result<(), Breach> {
         let end = self.room.testbed.now() + COMPARED;
-        let mut samples: Vec<(NodeId, Tick, Moment, Vec<PlayerId>)> = Vec::new();
+        let mut samples: Vec<(NodeId, Tick, Characters, Vec<PlayerId>)> = Vec::new();
         while self.room.testbed.now() < end {
             self.run_for(Duration::from_millis(40))?;
             let host = self.tick_of(HOST);
@@ -135,18 +137,18 @@ impl<M: Setting> Script<'_, M> {
                     return Err(self.room.breach(Promise::GoesOn, what));
                 }
                 let players = program.game.session().my_players().collect();
-                samples.push((node, tick, Moment::of(state), players));
+                samples.push((node, tick, Characters::of(state), players));
             }
         }
         // Those who simulate ahead were ahead.
         self.run_for(Duration::from_millis(300))?;
-        for (node, tick, moment, players) in samples {
+        for (node, tick, characters, players) in samples {
             let before = Tick(tick.0.saturating_sub(LONG_AGO));
             let truth = &self.truth.states;
             let (Some(right), Some(before)) = (truth.get(&tick), truth.get(&before)) else {
                 continue;
             };
-            if let Some(what) = moment.difference(tick, right, before, &players) {
+            if let Some(what) = characters.difference(tick, right, before, &players) {
                 let what = format!("at tick {tick} {node:?} has {what}");
                 return Err(self.room.breach(Promise::Converges, what));
             }
@@ -171,16 +173,20 @@ impl<M: Setting> Script<'_, M> {
                 continue;
             }
             let within = |(tick, _): &&(Tick, SublockusEvent)| (since..upto).contains(tick);
-            let told: Vec<_> = program.notes.told.iter().filter(within).collect();
+            let received: Vec<_> = program.notes.events.iter().filter(within).collect();
             let right: Vec<_> = self.truth.events.iter().filter(within).collect();
-            if told != right {
-                let at = told.iter().zip(&right).take_while(|(a, b)| a == b).count();
+            if received != right {
+                let at = received
+                    .iter()
+                    .zip(&right)
+                    .take_while(|(a, b)| a == b)
+                    .count();
                 let what = format!(
-                    "{:?} was told {} events, {} happened; the first that differs: {:?}, {:?}",
+                    "{:?} received {} events of {}; the first that differs: {:?}, {:?}",
                     program.node,
-                    told.len(),
+                    received.len(),
                     right.len(),
-                    told.get(at),
+                    received.get(at),
                     right.get(at)
                 );
                 return Err(self.room.breach(Promise::Events, what));
