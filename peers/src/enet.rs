@@ -8,13 +8,14 @@ use std::{
     time::Instant,
 };
 
-use mio::{Events, Interest, Poll, Token, unix::SourceFd};
+use mio::{Events, unix::SourceFd};
 use rusty_enet::{Event, Host, HostSettings, Packet, PacketKind, PeerID};
 
 use crate::{
     control::Control,
     library::Mode,
     load::{Load, MAX_BYTES, Service},
+    polled::{self, watch, watching},
     sockets,
 };
 
@@ -30,12 +31,7 @@ pub fn serve(
     service: Service,
 ) -> Result<(), Box<dyn Error>> {
     let socket = sockets::server_udp()?;
-    let mut poll = Poll::new()?;
-    poll.registry().register(
-        &mut SourceFd(&socket.as_raw_fd()),
-        Token(0),
-        Interest::READABLE,
-    )?;
+    let mut poll = watching(&mut SourceFd(&socket.as_raw_fd()))?;
     control.announce(socket.local_addr()?);
     let mut host = Host::new(
         socket,
@@ -71,17 +67,12 @@ pub fn connect(
     control: &Arc<Control>,
     mode: Mode,
     server: SocketAddr,
-    mut load: Load,
+    load: Load,
 ) -> Result<(), Box<dyn Error>> {
-    let mut poll = Poll::new()?;
-    let mut clients: Vec<Host<UdpSocket>> = Vec::new();
-    for token in 0..load.clients() {
+    let tick = load.tick();
+    polled::run(control, load, tick, |poll, number| {
         let socket = sockets::client_udp()?;
-        poll.registry().register(
-            &mut SourceFd(&socket.as_raw_fd()),
-            Token(token),
-            Interest::READABLE,
-        )?;
+        watch(poll, &mut SourceFd(&socket.as_raw_fd()), number)?;
         let mut host = Host::new(
             socket,
             HostSettings {
@@ -91,71 +82,57 @@ pub fn connect(
             },
         )?;
         host.connect(server, 1, 0)?;
-        clients.push(host);
-    }
-    let mut next_tick = Instant::now();
-    let mut events = Events::with_capacity(1024);
-    while !control.is_stopped() {
-        let now = Instant::now();
-        let timeout = load
-            .timeout(now)
-            .min(next_tick.saturating_duration_since(now));
-        poll.poll(&mut events, Some(timeout))?;
-        for event in &events {
-            let Token(client) = event.token();
-            drive(control, mode, &mut clients[client], client, &mut load)?;
-        }
-        let now = Instant::now();
-        for client in load.due(now).to_vec() {
-            send(mode, &mut clients[client], client, &mut load)?;
-            clients[client].flush();
-        }
-        if now >= next_tick {
-            next_tick = now + load.tick();
-            for (client, host) in clients.iter_mut().enumerate() {
-                drive(control, mode, host, client, &mut load)?;
-            }
-        }
-    }
-    Ok(())
+        Ok(Client {
+            host,
+            kind: kind(mode),
+            control: Arc::clone(control),
+        })
+    })
 }
 
-fn drive(
-    control: &Arc<Control>,
-    mode: Mode,
-    host: &mut Host<UdpSocket>,
-    client: usize,
-    load: &mut Load,
-) -> Result<(), Box<dyn Error>> {
-    while let Some(event) = host.service()? {
-        match event {
-            Event::Connect { peer, .. } => {
-                peer.set_throttle(THROTTLE.0, THROTTLE.1, THROTTLE.2);
-                control.on_connected();
-            }
-            Event::Disconnect { .. } => return Err("the server left".into()),
-            Event::Receive { packet, .. } => {
-                if load.on_message(client, packet.data()) {
-                    send(mode, host, client, load)?;
+struct Client {
+    host: Host<UdpSocket>,
+    kind: PacketKind,
+    control: Arc<Control>,
+}
+
+impl Client {
+    fn queue(&mut self, index: usize, load: &mut Load) -> Result<(), Box<dyn Error>> {
+        let mut buffer = [0; MAX_BYTES];
+        let packet = Packet::new(load.write(index, &mut buffer), self.kind);
+        Ok(self.host.peer_mut(PeerID(0)).send(0, &packet)?)
+    }
+}
+
+impl polled::Client for Client {
+    fn drive(&mut self, _: Instant, index: usize, load: &mut Load) -> Result<(), Box<dyn Error>> {
+        // `service` has sent everything when it says that nothing is left.
+        while let Some(event) = self.host.service()? {
+            match event {
+                Event::Connect { peer, .. } => {
+                    peer.set_throttle(THROTTLE.0, THROTTLE.1, THROTTLE.2);
+                    self.control.on_connected();
+                }
+                Event::Disconnect { .. } => return Err("the server left".into()),
+                Event::Receive { packet, .. } => {
+                    if load.on_message(index, packet.data()) {
+                        self.queue(index, load)?;
+                    }
                 }
             }
         }
+        Ok(())
     }
-    // `service` has sent everything when it says that nothing is left.
-    Ok(())
-}
 
-fn send(
-    mode: Mode,
-    host: &mut Host<UdpSocket>,
-    client: usize,
-    load: &mut Load,
-) -> Result<(), Box<dyn Error>> {
-    let mut buffer = [0; MAX_BYTES];
-    let message = load.write(client, &mut buffer);
-    host.peer_mut(PeerID(0))
-        .send(0, &Packet::new(message, kind(mode)))?;
-    Ok(())
+    fn send(&mut self, index: usize, load: &mut Load) -> Result<(), Box<dyn Error>> {
+        self.queue(index, load)?;
+        self.host.flush();
+        Ok(())
+    }
+
+    fn tick(&mut self, now: Instant, index: usize, load: &mut Load) -> Result<(), Box<dyn Error>> {
+        self.drive(now, index, load)
+    }
 }
 
 fn kind(mode: Mode) -> PacketKind {

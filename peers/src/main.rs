@@ -17,6 +17,7 @@ mod latency;
 mod library;
 mod load;
 mod pingpong;
+mod polled;
 mod proxy;
 mod quinn;
 mod renet;

@@ -8,7 +8,6 @@
 use std::{
     collections::HashMap,
     error::Error,
-    io,
     net::{SocketAddr, UdpSocket},
     os::fd::AsRawFd,
     sync::Arc,
@@ -16,7 +15,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use mio::{Events, Interest, Poll, Token, unix::SourceFd};
+use mio::{Events, unix::SourceFd};
 use renet::{ConnectionConfig, DefaultChannel, RenetClient, RenetServer, ServerEvent};
 use renet_netcode::{
     ClientAuthentication, ConnectToken, NetcodeClientTransport, NetcodeServerTransport,
@@ -27,7 +26,8 @@ use crate::{
     control::Control,
     library::Mode,
     load::{Load, MAX_BYTES, STREAM_INTERVAL, Service},
-    sockets,
+    polled::{self, watch, watching},
+    sockets::{self, pending},
 };
 
 const PROTOCOL: u64 = 7;
@@ -45,12 +45,7 @@ pub fn serve(
     service: Service,
 ) -> Result<(), Box<dyn Error>> {
     let socket = sockets::server_udp()?;
-    let mut poll = Poll::new()?;
-    poll.registry().register(
-        &mut SourceFd(&socket.as_raw_fd()),
-        Token(0),
-        Interest::READABLE,
-    )?;
+    let mut poll = watching(&mut SourceFd(&socket.as_raw_fd()))?;
     let address = socket.local_addr()?;
     let mut transport = NetcodeServerTransport::new(
         ServerConfig {
@@ -117,18 +112,13 @@ pub fn connect(
     mode: Mode,
     server: SocketAddr,
     secure: bool,
-    mut load: Load,
+    load: Load,
 ) -> Result<(), Box<dyn Error>> {
-    let mut poll = Poll::new()?;
-    let mut clients = Vec::new();
-    for token in 0..load.clients() {
+    let tick = load.tick().max(STREAM_INTERVAL);
+    polled::run(control, load, tick, |poll, number| {
         let socket = sockets::client_udp()?;
-        poll.registry().register(
-            &mut SourceFd(&socket.as_raw_fd()),
-            Token(token),
-            Interest::READABLE,
-        )?;
-        let (now, client_id) = (since_epoch()?, token as u64);
+        watch(poll, &mut SourceFd(&socket.as_raw_fd()), number)?;
+        let (now, client_id) = (since_epoch()?, number as u64);
         let authentication = if secure {
             let connect_token = ConnectToken::generate(
                 now,
@@ -149,58 +139,39 @@ pub fn connect(
                 user_data: None,
             }
         };
-        clients.push(Client {
-            transport: NetcodeClientTransport::new(now, authentication, socket)?,
+        Ok(Client {
+            path: Netcode {
+                transport: NetcodeClientTransport::new(now, authentication, socket)?,
+                connected: false,
+                control: Arc::clone(control),
+            },
             renet: RenetClient::new(ConnectionConfig::default()),
-            connected: false,
+            channel: channel(mode),
             updated: Instant::now(),
-        });
-    }
-    let mut next_tick = Instant::now();
-    let mut events = Events::with_capacity(1024);
-    while !control.is_stopped() {
-        let now = Instant::now();
-        let timeout = load
-            .timeout(now)
-            .min(next_tick.saturating_duration_since(now));
-        poll.poll(&mut events, Some(timeout))?;
-        let now = Instant::now();
-        for event in &events {
-            let Token(index) = event.token();
-            if clients[index].drive(control, mode, now, index, &mut load)? {
-                clients[index].flush()?;
-            }
-        }
-        for index in load.due(now).to_vec() {
-            let mut buffer = [0; MAX_BYTES];
-            let message = Bytes::copy_from_slice(load.write(index, &mut buffer));
-            clients[index].renet.send_message(channel(mode), message);
-            clients[index].flush()?;
-        }
-        if now >= next_tick {
-            next_tick = now + load.tick().max(STREAM_INTERVAL);
-            for (index, client) in clients.iter_mut().enumerate() {
-                client.drive(control, mode, now, index, &mut load)?;
-                client.flush()?;
-            }
-        }
-    }
-    Ok(())
+        })
+    })
 }
 
-struct Client {
-    transport: NetcodeClientTransport,
+/// What carries the packets of a client.
+trait Path {
+    /// Hands the packets that came to renet.
+    fn receive(&mut self, passed: Duration, renet: &mut RenetClient) -> Result<(), Box<dyn Error>>;
+
+    /// Sends renet's packets.
+    fn flush(&mut self, renet: &mut RenetClient) -> Result<(), Box<dyn Error>>;
+}
+
+struct Client<P> {
+    path: P,
     renet: RenetClient,
-    connected: bool,
+    channel: u8,
     updated: Instant,
 }
 
-impl Client {
-    /// Whether a message was sent in answer.
-    fn drive(
+impl<P: Path> Client<P> {
+    /// Takes what came; whether a message was sent in answer.
+    fn answer(
         &mut self,
-        control: &Arc<Control>,
-        mode: Mode,
         now: Instant,
         index: usize,
         load: &mut Load,
@@ -208,16 +179,61 @@ impl Client {
         let passed = now.saturating_duration_since(self.updated);
         self.updated = now;
         self.renet.update(passed);
-        self.transport.update(passed, &mut self.renet)?;
-        if !self.connected && self.renet.is_connected() {
-            self.connected = true;
-            control.on_connected();
+        self.path.receive(passed, &mut self.renet)?;
+        let mut sent = false;
+        while let Some(message) = self.renet.receive_message(self.channel) {
+            if load.on_message(index, &message) {
+                self.queue(index, load);
+                sent = true;
+            }
         }
-        Ok(answer(&mut self.renet, mode, index, load))
+        Ok(sent)
     }
 
-    fn flush(&mut self) -> Result<(), Box<dyn Error>> {
-        Ok(self.transport.send_packets(&mut self.renet)?)
+    fn queue(&mut self, index: usize, load: &mut Load) {
+        let mut buffer = [0; MAX_BYTES];
+        let message = Bytes::copy_from_slice(load.write(index, &mut buffer));
+        self.renet.send_message(self.channel, message);
+    }
+}
+
+impl<P: Path> polled::Client for Client<P> {
+    fn drive(&mut self, now: Instant, index: usize, load: &mut Load) -> Result<(), Box<dyn Error>> {
+        match self.answer(now, index, load)? {
+            true => self.path.flush(&mut self.renet),
+            false => Ok(()),
+        }
+    }
+
+    fn send(&mut self, index: usize, load: &mut Load) -> Result<(), Box<dyn Error>> {
+        self.queue(index, load);
+        self.path.flush(&mut self.renet)
+    }
+
+    fn tick(&mut self, now: Instant, index: usize, load: &mut Load) -> Result<(), Box<dyn Error>> {
+        self.answer(now, index, load)?;
+        self.path.flush(&mut self.renet)
+    }
+}
+
+struct Netcode {
+    transport: NetcodeClientTransport,
+    connected: bool,
+    control: Arc<Control>,
+}
+
+impl Path for Netcode {
+    fn receive(&mut self, passed: Duration, renet: &mut RenetClient) -> Result<(), Box<dyn Error>> {
+        self.transport.update(passed, renet)?;
+        if !self.connected && renet.is_connected() {
+            self.connected = true;
+            self.control.on_connected();
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self, renet: &mut RenetClient) -> Result<(), Box<dyn Error>> {
+        Ok(self.transport.send_packets(renet)?)
     }
 }
 
@@ -228,12 +244,7 @@ pub fn serve_bare(
     service: Service,
 ) -> Result<(), Box<dyn Error>> {
     let socket = sockets::server_udp()?;
-    let mut poll = Poll::new()?;
-    poll.registry().register(
-        &mut SourceFd(&socket.as_raw_fd()),
-        Token(0),
-        Interest::READABLE,
-    )?;
+    let mut poll = watching(&mut SourceFd(&socket.as_raw_fd()))?;
     control.announce(socket.local_addr()?);
     let mut server = RenetServer::new(ConnectionConfig::default());
     let channel = channel(mode);
@@ -296,104 +307,40 @@ pub fn connect_bare(
     control: &Arc<Control>,
     mode: Mode,
     server: SocketAddr,
-    mut load: Load,
+    load: Load,
 ) -> Result<(), Box<dyn Error>> {
-    let mut poll = Poll::new()?;
-    let mut clients = Vec::new();
-    for token in 0..load.clients() {
+    let tick = load.tick().max(STREAM_INTERVAL);
+    polled::run(control, load, tick, |poll, number| {
         let socket = sockets::client_udp()?;
         socket.connect(server)?;
-        poll.registry().register(
-            &mut SourceFd(&socket.as_raw_fd()),
-            Token(token),
-            Interest::READABLE,
-        )?;
+        watch(poll, &mut SourceFd(&socket.as_raw_fd()), number)?;
         let mut renet = RenetClient::new(ConnectionConfig::default());
         renet.set_connected();
         control.on_connected();
-        clients.push(BareClient {
-            socket,
+        Ok(Client {
+            path: socket,
             renet,
+            channel: channel(mode),
             updated: Instant::now(),
-        });
-    }
-    let mut next_tick = Instant::now();
-    let mut events = Events::with_capacity(1024);
-    while !control.is_stopped() {
-        let now = Instant::now();
-        let timeout = load
-            .timeout(now)
-            .min(next_tick.saturating_duration_since(now));
-        poll.poll(&mut events, Some(timeout))?;
-        let now = Instant::now();
-        for event in &events {
-            let Token(index) = event.token();
-            if clients[index].drive(mode, now, index, &mut load)? {
-                clients[index].flush()?;
-            }
-        }
-        for index in load.due(now).to_vec() {
-            let mut buffer = [0; MAX_BYTES];
-            let message = Bytes::copy_from_slice(load.write(index, &mut buffer));
-            clients[index].renet.send_message(channel(mode), message);
-            clients[index].flush()?;
-        }
-        if now >= next_tick {
-            next_tick = now + load.tick().max(STREAM_INTERVAL);
-            for (index, client) in clients.iter_mut().enumerate() {
-                client.drive(mode, now, index, &mut load)?;
-                client.flush()?;
-            }
-        }
-    }
-    Ok(())
+        })
+    })
 }
 
-struct BareClient {
-    socket: UdpSocket,
-    renet: RenetClient,
-    updated: Instant,
-}
-
-impl BareClient {
-    /// Whether a message was sent in answer.
-    fn drive(
-        &mut self,
-        mode: Mode,
-        now: Instant,
-        index: usize,
-        load: &mut Load,
-    ) -> io::Result<bool> {
-        self.renet
-            .update(now.saturating_duration_since(self.updated));
-        self.updated = now;
+impl Path for UdpSocket {
+    fn receive(&mut self, _: Duration, renet: &mut RenetClient) -> Result<(), Box<dyn Error>> {
         let mut buffer = [0; 1500];
-        while let Some(bytes) = pending(self.socket.recv(&mut buffer))? {
-            self.renet.process_packet(&buffer[..bytes]);
-        }
-        Ok(answer(&mut self.renet, mode, index, load))
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        for packet in self.renet.get_packets_to_send() {
-            pending(self.socket.send(&packet))?;
+        while let Some(bytes) = pending(self.recv(&mut buffer))? {
+            renet.process_packet(&buffer[..bytes]);
         }
         Ok(())
     }
-}
 
-/// Takes what came; whether a message was sent in answer.
-fn answer(renet: &mut RenetClient, mode: Mode, index: usize, load: &mut Load) -> bool {
-    let mut sent = false;
-    while let Some(message) = renet.receive_message(channel(mode)) {
-        if load.on_message(index, &message) {
-            let mut buffer = [0; MAX_BYTES];
-            let message = Bytes::copy_from_slice(load.write(index, &mut buffer));
-            renet.send_message(channel(mode), message);
-            sent = true;
+    fn flush(&mut self, renet: &mut RenetClient) -> Result<(), Box<dyn Error>> {
+        for packet in renet.get_packets_to_send() {
+            pending(UdpSocket::send(self, &packet))?;
         }
+        Ok(())
     }
-    sent
 }
 
 fn channel(mode: Mode) -> u8 {
@@ -406,13 +353,4 @@ fn channel(mode: Mode) -> u8 {
 /// Tokens expire by the calendar.
 fn since_epoch() -> Result<Duration, Box<dyn Error>> {
     Ok(SystemTime::now().duration_since(UNIX_EPOCH)?)
-}
-
-/// `None` where the call would block.
-fn pending<T>(result: io::Result<T>) -> io::Result<Option<T>> {
-    match result {
-        Ok(value) => Ok(Some(value)),
-        Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
-        Err(error) => Err(error),
-    }
 }

@@ -8,7 +8,7 @@ use std::{
 };
 
 use samestep_proto::{
-    AcceptConfig, ChannelId, Delivery, Config, ConnectOptions, ConnectionId, Endpoint, Event,
+    AcceptConfig, ChannelId, Config, ConnectOptions, ConnectionId, Delivery, Endpoint, Event,
 };
 use samestep_transport::{Poller, Transport, Udp, UdpConfig};
 
@@ -247,7 +247,9 @@ fn channel(mode: Mode) -> ChannelId {
         Mode::Reliable => Delivery::ReliableOrdered,
     };
     let channels = Config::new("peers", 1).channels;
-    let index = channels.iter().position(|channel| channel.delivery == delivery);
+    let index = channels
+        .iter()
+        .position(|channel| channel.delivery == delivery);
     ChannelId(index.expect("one channel of each kind") as u8)
 }
 

@@ -35,6 +35,15 @@ pub fn client_udp() -> io::Result<UdpSocket> {
     Ok(socket)
 }
 
+/// `None` where the call would block.
+pub fn pending<T>(result: io::Result<T>) -> io::Result<Option<T>> {
+    match result {
+        Ok(value) => Ok(Some(value)),
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
 /// Lets this process open as many files as the system allows it.
 pub fn raise_file_limit() {
     // Too low a limit shows itself when the sockets are opened.

@@ -16,6 +16,7 @@ use mio::{
 use crate::{
     control::{Control, PATIENCE},
     load::{Load, MAX_BYTES, Service},
+    polled::{self, watch},
     sockets,
 };
 
@@ -63,38 +64,34 @@ pub fn serve(control: &Arc<Control>, service: Service) -> Result<(), Box<dyn Err
 pub fn connect(
     control: &Arc<Control>,
     server: SocketAddr,
-    mut load: Load,
+    load: Load,
 ) -> Result<(), Box<dyn Error>> {
-    let mut poll = Poll::new()?;
-    let mut clients = Vec::new();
-    for token in 0..load.clients() {
+    polled::run(control, load, PATIENCE, |poll, number| {
         let stream = std::net::TcpStream::connect(server)?;
         stream.set_nodelay(true)?;
         stream.set_nonblocking(true)?;
         let mut stream = TcpStream::from_std(stream);
-        poll.registry()
-            .register(&mut stream, Token(token), Interest::READABLE)?;
+        watch(poll, &mut stream, number)?;
         control.on_connected();
-        clients.push(Framed::new(stream));
-    }
-    let mut events = Events::with_capacity(1024);
-    let mut buffer = [0; MAX_BYTES];
-    while !control.is_stopped() {
-        poll.poll(&mut events, Some(load.timeout(Instant::now())))?;
-        for event in &events {
-            let Token(client) = event.token();
-            clients[client].fill()?;
-            while let Some(message) = clients[client].next() {
-                if load.on_message(client, &message) {
-                    clients[client].send(load.write(client, &mut buffer))?;
-                }
+        Ok(Framed::new(stream))
+    })
+}
+
+impl polled::Client for Framed {
+    fn drive(&mut self, _: Instant, index: usize, load: &mut Load) -> Result<(), Box<dyn Error>> {
+        self.fill()?;
+        while let Some(message) = self.next() {
+            if load.on_message(index, &message) {
+                polled::Client::send(self, index, load)?;
             }
         }
-        for client in load.due(Instant::now()).to_vec() {
-            clients[client].send(load.write(client, &mut buffer))?;
-        }
+        Ok(())
     }
-    Ok(())
+
+    fn send(&mut self, index: usize, load: &mut Load) -> Result<(), Box<dyn Error>> {
+        let mut buffer = [0; MAX_BYTES];
+        Ok(self.send(load.write(index, &mut buffer))?)
+    }
 }
 
 /// A stream cut into messages. Messages here are short and answered at once, so one buffer of fixed size is enough.
