@@ -24,10 +24,10 @@ use crate::testmatch::{
 use instrumented::Instrumented;
 use player::PlayerNotes;
 
-/// What a match is made of.
+/// The settings of a match.
 #[derive(Clone, Debug)]
 pub struct DeterministicConfig {
-    /// Who plays; whoever joins late is one of them.
+    /// The room; players who join late count.
     pub setup: MatchConfig,
     /// Entities, split over the players.
     pub entities: usize,
@@ -54,7 +54,7 @@ impl DeterministicConfig {
 
 /// A model in which everyone simulates the same.
 pub trait DeterministicModel: Model {
-    /// With the settings of a match.
+    /// The model with the settings of a match.
     fn of(config: &DeterministicConfig) -> Self;
 }
 
@@ -158,7 +158,7 @@ impl<G: Playable, M: DeterministicModel> DeterministicMatch<G, M> {
         Ok(TestMatch::new(setup, seed, script, observer, program))
     }
 
-    /// What everyone counted each second.
+    /// The counters of every member in each second.
     pub fn course(&self) -> &TimeSeries {
         &self.observer().course
     }
@@ -168,7 +168,7 @@ impl<G: Playable, M: DeterministicModel> DeterministicMatch<G, M> {
         &self.observer().notices
     }
 
-    /// Where a member's state was not the opener's, by looking at both.
+    /// The members and ticks at which a state differed from the opener's.
     pub fn differing(&self) -> &BTreeSet<(NodeId, Tick)> {
         &self.observer().differing
     }

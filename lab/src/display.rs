@@ -34,19 +34,19 @@ pub struct Display<G> {
     game: PhantomData<G>,
 }
 
-/// What one program shows at a time.
+/// The picture that one program draws at a time.
 pub struct Picture<'a> {
-    /// Which program.
+    /// The node of the program.
     pub node: NodeId,
-    /// What others do is shown as it was at this tick and what had passed of the next, as the program says itself.
+    /// The tick, with its fraction, at which the program says it shows the others.
     pub displayed: f64,
     /// How the model gets on.
     pub status: &'a Status,
-    /// Where things are in what is drawn.
+    /// The positions as drawn.
     pub shown: &'a Positions,
-    /// Where they are in the newest state that is known here.
+    /// The positions in the newest state that is known here.
     pub known: &'a Positions,
-    /// Where they were on the opener.
+    /// The positions on the opener.
     pub truth: &'a Truth,
 }
 
@@ -110,7 +110,7 @@ impl<G: Playable, M: Model> DisplayMatch<G, M> {
         TestMatch::new(config, seed, script, observer, program)
     }
 
-    /// What has been sent and received on the way from one member to another.
+    /// The traffic on the path from one member to another.
     pub fn traffic(&self, from: NodeId, to: NodeId) -> Traffic {
         self.testbed().traffic_between(from, to)
     }
@@ -121,7 +121,7 @@ impl<G: Playable, M: Model> DisplayMatch<G, M> {
         (stats.sent, stats.sent.saturating_sub(stats.delivered))
     }
 
-    /// What the opener has sent to a member, packet by packet, since it was last forgotten.
+    /// The packets that the opener has sent to a member since they were last forgotten.
     pub fn packets_to(&self, to: NodeId) -> PacketLog {
         let address = self.testbed().address(to);
         self.program(OPENER).sent().of(address)

@@ -13,25 +13,25 @@ use crate::testmatch::InputScript;
 pub use paths::{CharacterSample, Correction, PredictedPath, TruePath};
 pub use played::{FightConfig, FightScenario, Played, PlayerRecord, play};
 
-/// What players do, in the order of the ticks they do it in.
+/// The inputs of all players, in the order of their ticks.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ScriptedInputs {
     lines: Vec<ScriptedInput>,
 }
 
-/// What a player does in a tick of the script.
+/// The input of a player in a tick of the script.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ScriptedInput {
-    /// When.
+    /// The tick of the input.
     pub tick: Tick,
-    /// Who.
+    /// The player who gives it.
     pub player: PlayerId,
-    /// What.
+    /// The controls as the player holds them.
     pub controls: Controls,
 }
 
 impl ScriptedInputs {
-    /// What bots do who fight alone, as if there were no network: the state is stepped with what they do at once.
+    /// The inputs of bots that fight without a network: their inputs take effect at once.
     pub fn rehearsed(game: &Sublockus, seed: u64, players: u16, ticks: u64) -> ScriptedInputs {
         let mut game = game.clone();
         let players: Vec<PlayerId> = (0..players).map(PlayerId).collect();
@@ -88,12 +88,12 @@ impl ScriptedInputs {
         self
     }
 
-    /// All of it.
+    /// The inputs of the script.
     pub fn lines(&self) -> &[ScriptedInput] {
         &self.lines
     }
 
-    /// To be played.
+    /// The script as a match plays it.
     pub fn script(self) -> InputScript<Sublockus> {
         let keyed = |line: &ScriptedInput| ((line.tick, line.player), line.controls);
         let lines: BTreeMap<(Tick, PlayerId), Controls> = self.lines.iter().map(keyed).collect();
@@ -111,7 +111,7 @@ pub struct Wanderer {
 }
 
 impl Wanderer {
-    /// One that does what follows from a seed.
+    /// A wanderer whose decisions follow from a seed.
     pub fn new(seed: u64) -> Wanderer {
         Wanderer {
             rng: Rng::new(seed),
@@ -121,7 +121,7 @@ impl Wanderer {
         }
     }
 
-    /// What it does in a tick, unless it goes on as before.
+    /// Its controls in a tick, unless they are the same as before.
     pub fn decide(&mut self, tick: u64) -> Option<Controls> {
         let before = self.held;
         if tick >= self.turns_at {

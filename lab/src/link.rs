@@ -161,7 +161,7 @@ pub const BAD: &[Key] = &[
     }),
 ];
 
-/// What else can happen on a link.
+/// The remaining keys of a link.
 pub const FURTHER: &[Key] = &[BURST_MS, DUPLICATE, REORDER, RATE_KBPS, QUEUE_MS];
 
 /// What the published scheme appends to the name of a case with a bad network: `delay200-loss10`.

@@ -13,7 +13,7 @@ pub struct Matrix<'a> {
 }
 
 impl<'a> Matrix<'a> {
-    /// Of these cases.
+    /// The matrix of these cases.
     pub fn new(cases: impl Iterator<Item = &'a Case>) -> Matrix<'a> {
         let cases: Vec<&Case> = cases.collect();
         let distinct = |key: &str| {
@@ -37,7 +37,7 @@ impl<'a> Matrix<'a> {
         }
     }
 
-    /// In the order in which they appear.
+    /// The networks in the order in which they appear.
     pub fn networks(&self) -> &[&'a str] {
         &self.networks
     }

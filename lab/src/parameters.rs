@@ -136,13 +136,7 @@ impl Key {
         domain: Domain,
         what: &'static str,
     ) -> Key {
-        Key {
-            name,
-            what,
-            domain,
-            default: Initial::Number(default),
-            label: None,
-        }
+        Key::new(name, Initial::Number(default), domain, what)
     }
 
     /// A key whose value is a word and stays out of the case names.
@@ -152,11 +146,15 @@ impl Key {
         domain: Domain,
         what: &'static str,
     ) -> Key {
+        Key::new(name, Initial::Text(default), domain, what)
+    }
+
+    const fn new(name: &'static str, default: Initial, domain: Domain, what: &'static str) -> Key {
         Key {
             name,
             what,
             domain,
-            default: Initial::Text(default),
+            default,
             label: None,
         }
     }

@@ -13,7 +13,7 @@ use samestep::transport::{Impaired, Tcp, Transport, Udp};
 use samestep_netem::IP_UDP_OVERHEAD_BYTES;
 
 use crate::pair;
-use crate::stream::{Arrival, Stamp, StreamConfig, StreamLog};
+use crate::stream::{Arrival, CHANNEL, Stamp, StreamConfig, StreamLog};
 
 /// A stream over UDP.
 pub fn stream_udp(
@@ -125,7 +125,7 @@ fn send<T: Transport>(
             }
         }
         Stamp::new(number, due, client.now(), client.machine(), id).write(&mut message);
-        match client.send(id, stream.channel, &message) {
+        match client.send(id, CHANNEL, &message) {
             Ok(_) => {}
             Err(SendError::QueueFull) if !reliable => {}
             Err(error) => return Err(format!("could not send: {error}")),
@@ -192,7 +192,6 @@ fn wire_bytes<T: Transport>(client: &Driver<Impaired<T>>) -> u64 {
 #[cfg(test)]
 mod tests {
     use samestep::netem::{LinkConfig, Loss};
-    use samestep::proto::ChannelId;
 
     use super::*;
 
@@ -204,7 +203,6 @@ mod tests {
             ..LinkConfig::default()
         });
         let config = StreamConfig {
-            channel: ChannelId(0),
             bytes: 64,
             interval: Duration::from_millis(2),
             count: 50,

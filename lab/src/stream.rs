@@ -2,23 +2,39 @@
 
 use std::time::Duration;
 
-use samestep_proto::{ChannelId, ConnectionId, Endpoint, SendError};
+use samestep_netem::Path;
+use samestep_proto::{ChannelConfig, ChannelId, ConnectionId, Endpoint, SendError};
 use samestep_sim::Wake;
 
 use crate::pair::Pair;
+use crate::parameters::Case;
 use crate::stats::Samples;
 
-/// What to send.
+/// The channel of every stream, the first of its connection.
+pub const CHANNEL: ChannelId = ChannelId(0);
+/// The timer of a stream.
+const TIMER: u64 = 0;
+
+/// The settings of a stream.
 #[derive(Clone, Copy, Debug)]
 pub struct StreamConfig {
-    /// On which channel.
-    pub channel: ChannelId,
     /// Bytes per message, at least [`Stamp::BYTES`].
     pub bytes: usize,
     /// Time between two messages.
     pub interval: Duration,
     /// How many; the stream ends after the last.
     pub count: u32,
+}
+
+impl StreamConfig {
+    /// As many messages of a case's size at an interval, at least one.
+    pub fn of(case: &Case, interval: Duration, count: f64) -> StreamConfig {
+        StreamConfig {
+            bytes: case.number("message_bytes") as usize,
+            interval,
+            count: count.ceil().max(1.0) as u32,
+        }
+    }
 }
 
 /// What every message carries: who it is, when it was made, and how the sender saw the network then.
@@ -100,15 +116,15 @@ impl Stamp {
 /// A message that arrived.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Arrival {
-    /// What it carried.
+    /// The stamp it carried.
     pub stamp: Stamp,
-    /// When the receiver's machine had it.
+    /// The time at which the receiver's machine had it.
     pub received: Duration,
-    /// When the receiver's application had it.
+    /// The time at which the receiver's application had it.
     pub processed: Duration,
 }
 
-/// What became of a stream.
+/// The outcome of a stream.
 #[derive(Clone, Debug, Default)]
 pub struct StreamLog {
     /// Messages sent.
@@ -142,25 +158,23 @@ impl StreamLog {
 /// A stream under way in virtual time. Hand it every wake; it takes its own.
 pub struct Stream {
     config: StreamConfig,
-    key: u64,
     start: Duration,
     message: Vec<u8>,
-    /// What is known so far.
+    /// The outcome so far.
     pub log: StreamLog,
 }
 
 impl Stream {
-    /// Starts a stream from the pair's client to its server. `key` tells its timers from others.
-    pub fn start(pair: &mut Pair, config: StreamConfig, key: u64) -> Stream {
+    /// Starts a stream from the pair's client to its server.
+    pub fn start(pair: &mut Pair, config: StreamConfig) -> Stream {
         let start = pair.world.now();
-        pair.world.set_timer(start, key);
+        pair.world.set_timer(start, TIMER);
         // Filler that does not compress, in case anything on the way would.
         let message = (0..config.bytes as u32)
             .map(|i| (i.wrapping_mul(2_654_435_761) >> 24) as u8)
             .collect();
         Stream {
             config,
-            key,
             start,
             message,
             log: StreamLog {
@@ -183,9 +197,9 @@ impl Stream {
     /// Sends when it is time and records what arrives.
     pub fn on_wake(&mut self, pair: &mut Pair, wake: &Wake) -> Result<(), String> {
         match wake {
-            Wake::Timer { key, .. } if *key == self.key => self.send(pair),
+            Wake::Timer { key, .. } if *key == TIMER => self.send(pair),
             Wake::Message(received)
-                if received.node == pair.server && received.channel == self.config.channel =>
+                if received.node == pair.server && received.channel == CHANNEL =>
             {
                 let stamp = Stamp::read(&received.payload).ok_or("a message arrived cut short")?;
                 if received.payload.len() != self.config.bytes {
@@ -218,7 +232,7 @@ impl Stream {
         stamp.write(&mut self.message);
         match pair
             .world
-            .send(pair.client, pair.id, self.config.channel, &self.message)
+            .send(pair.client, pair.id, CHANNEL, &self.message)
         {
             Ok(_) | Err(SendError::QueueFull) => {}
             Err(error) => return Err(format!("could not send: {error}")),
@@ -226,23 +240,28 @@ impl Stream {
         self.log.sent += 1;
         if self.log.sent < self.config.count {
             pair.world
-                .set_timer(self.start + self.config.interval * self.log.sent, self.key);
+                .set_timer(self.start + self.config.interval * self.log.sent, TIMER);
         }
         Ok(())
     }
 }
 
-/// Runs one stream alone. A reliable one must arrive completely; bytes are counted until everything sent has had the
-/// time to arrive and to be acknowledged once, the same span for every channel.
+/// Runs one stream alone between two endpoints that a path connects; with `poll` both look at their network only that often. A
+/// reliable stream must arrive completely; bytes are counted until everything sent has had the time to arrive and to be acknowledged
+/// once, the same span for every channel.
 pub fn run(
-    pair: &mut Pair,
+    path: &Path,
+    channel: ChannelConfig,
+    poll: Option<Duration>,
     config: StreamConfig,
-    reliable: bool,
-    latency: Duration,
+    seed: u64,
 ) -> Result<StreamLog, String> {
+    let reliable = channel.delivery.is_reliable();
+    let pair = &mut Pair::connect(path, &[channel], poll, seed)?;
     let before = pair.wire_bytes();
-    let mut stream = Stream::start(pair, config, 0);
-    let counted = stream.end() + Duration::from_secs(1) + latency * 2;
+    let mut stream = Stream::start(pair, config);
+    let round_trip = path.up.latency + path.down.latency;
+    let counted = stream.end() + Duration::from_secs(1) + round_trip * 2;
     advance(pair, &mut stream, counted, false)?;
     stream.log.wire_bytes = pair.wire_bytes() - before;
     if reliable {
@@ -276,8 +295,8 @@ fn advance(
 
 #[cfg(test)]
 mod tests {
-    use samestep_netem::{LinkConfig, Path};
-    use samestep_proto::{ChannelConfig, Delivery};
+    use samestep_netem::LinkConfig;
+    use samestep_proto::Delivery;
 
     use super::*;
 
@@ -305,20 +324,13 @@ mod tests {
             latency,
             ..LinkConfig::default()
         });
-        let mut pair = Pair::connect(
-            &path,
-            &[ChannelConfig::new(Delivery::ReliableOrdered)],
-            None,
-            3,
-        )
-        .unwrap();
+        let channel = ChannelConfig::new(Delivery::ReliableOrdered);
         let config = StreamConfig {
-            channel: ChannelId(0),
             bytes: 100,
             interval: Duration::from_millis(20),
             count: 50,
         };
-        let log = run(&mut pair, config, true, latency).unwrap();
+        let log = run(&path, channel, None, config, 3).unwrap();
         assert_eq!((log.sent, log.arrivals.len()), (50, 50));
         assert!(
             log.latencies_ms()

@@ -31,18 +31,18 @@ pub const OPENER: NodeId = NodeId(0);
 /// How long anything may take that has to happen before a match.
 pub const PATIENCE: Duration = Duration::from_secs(300);
 
-/// Who plays, and how everyone is connected.
+/// The settings of a match: players, topology, links and machines.
 #[derive(Clone, Debug)]
 pub struct MatchConfig {
     /// Players the game and the script are for, one to a program, the opener's among them.
     pub players: u16,
-    /// Who talks to whom.
+    /// Hosted or a mesh.
     pub topology: Topology,
     /// From each member to the opener and back; in a mesh, both ways between any two are those to the opener.
     pub path: Path,
-    /// What everything the opener sends shares.
+    /// The rate of the line that carries everything the opener sends, in bit/s.
     pub uplink_bps: u64,
-    /// What a step takes on every machine.
+    /// The time that a step takes on every machine.
     pub step_cost: Duration,
 }
 
@@ -61,9 +61,9 @@ impl MatchConfig {
 
 /// Watches a match, as a whole at regular times and in each program at every call.
 pub trait Observer: Sized {
-    /// What the programs simulate.
+    /// The world that the programs simulate.
     type World: PlayedWorld;
-    /// What watches each of them.
+    /// The observer of each program.
     type Program: ProgramObserver<Self::World>;
     /// Time between two observations.
     const PERIOD: Duration;
@@ -229,7 +229,7 @@ impl<O: Observer, M: Model> TestMatch<O, M> {
         self.testbed.with(node, act).expect("nobody ever stops")
     }
 
-    /// What watches the match.
+    /// The observer of the match.
     pub fn observer(&self) -> &O {
         &self.observer
     }
@@ -290,7 +290,7 @@ impl<O: Observer, M: Model> TestMatch<O, M> {
         ))
     }
 
-    /// When the next input is given, if by this time.
+    /// The time of the next input, if it is due by `until`.
     fn next_input(&mut self, until: Duration) -> Option<Duration> {
         let (testbed, until) = (&self.testbed, until.saturating_sub(self.start));
         let at = self
@@ -309,7 +309,7 @@ impl<O: Observer, M: Model> TestMatch<O, M> {
     }
 }
 
-/// Who plays at a node, and the game as it is there; nobody if whoever might has not come.
+/// The player at a node and the game as it is there; `None` before the node has joined.
 fn player_at<O: Observer, M: Model>(
     testbed: &Programs<O, M>,
     node: NodeId,

@@ -59,6 +59,7 @@ pub fn measure(
     let mut costs = BTreeMap::new();
     for (&(mode, library), samples) in &samples {
         let of = |figure: fn(&Sample) -> f64| median(samples.iter().map(figure).collect());
+        let us = |figure: fn(&Sample) -> f64| format!("{:.2}", of(figure));
         let all = || samples.iter().map(Sample::cost_us);
         let cost_us = of(Sample::cost_us);
         costs.insert((mode, library), cost_us);
@@ -72,32 +73,18 @@ pub fn measure(
                 all().fold(f64::INFINITY, f64::min),
                 all().fold(0.0, f64::max)
             ),
-            format!(
-                "{:.2}",
-                of(|sample| sample.per_trip_us(sample.server.user + sample.server.system))
-            ),
-            format!("{:.2}", of(|sample| sample.per_trip_us(sample.server.user))),
-            format!(
-                "{:.2}",
-                of(|sample| sample.per_trip_us(sample.server.system))
-            ),
-            format!(
-                "{:.2}",
-                of(|sample| sample.per_trip_us(sample.clients.user + sample.clients.system))
-            ),
-            format!(
-                "{:.2}",
-                of(|sample| sample.per_trip_us(sample.clients.user))
-            ),
-            format!(
-                "{:.2}",
-                of(|sample| sample.per_trip_us(sample.clients.system))
-            ),
+            us(|sample| sample.per_trip_us(sample.server.user + sample.server.system)),
+            us(|sample| sample.per_trip_us(sample.server.user)),
+            us(|sample| sample.per_trip_us(sample.server.system)),
+            us(|sample| sample.per_trip_us(sample.clients.user + sample.clients.system)),
+            us(|sample| sample.per_trip_us(sample.clients.user)),
+            us(|sample| sample.per_trip_us(sample.clients.system)),
             format!("{:.0}", 1e6 / cost_us),
-            format!(
-                "{}",
-                samples.iter().map(|sample| sample.retries).sum::<u64>()
-            ),
+            samples
+                .iter()
+                .map(|sample| sample.retries)
+                .sum::<u64>()
+                .to_string(),
         ]);
     }
     failures.extend(conclusions(&costs));

@@ -81,7 +81,7 @@ fn failure(file: &Path, error: &ReplayError) -> Failure {
     Failure::new(kind, format!("{}: {error}", file.display()))
 }
 
-/// What can be said without playing it.
+/// The facts that need no playing.
 fn describe(file: &Path, replay: &Replay) -> String {
     let ReplayHeader {
         game,
@@ -266,7 +266,7 @@ fn list<G: Playable>(playback: &mut Playback<Live<G>>) -> Result<ExitCode, Box<d
     }
 }
 
-/// What there is at the tick it is at.
+/// The state at the current tick.
 fn inspect<G: Playable>(playback: &mut Playback<Live<G>>) -> String {
     let (tick, checksum) = (playback.tick(), playback.world_mut().checksum());
     let mut text = format!("  at tick {tick}: checksum {checksum:016x}\n");

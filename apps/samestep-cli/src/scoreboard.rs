@@ -1,4 +1,4 @@
-//! What the demo's host knows of its bots, as a table.
+//! The table of the demo's host about its bots.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use samestep::proto::{ConnectionId, Stats};
 use samestep_lab::Samples;
 
-/// What the host knows of one bot.
+/// The host's figures of one bot.
 #[derive(Clone, Default)]
 pub struct Peer {
     /// Its connection, once it has one.
@@ -18,17 +18,17 @@ pub struct Peer {
     /// Counters a while ago, for rates: when, bytes sent, bytes received.
     before: (Duration, u64, u64),
     rates: (f64, f64),
-    /// What came on each channel.
+    /// The messages received on each channel.
     pub channels: [ReceivedMessages; 3],
 }
 
-/// What the host received on one channel of one bot.
+/// The messages that the host received on one channel of one bot.
 #[derive(Clone, Default)]
 pub struct ReceivedMessages {
     next: u32,
     /// Messages that arrived.
     pub arrived: u32,
-    /// Those that came after a later one.
+    /// Messages that came after a later one.
     pub disorder: u32,
     recent_ms: VecDeque<f64>,
 }

@@ -10,9 +10,9 @@ use samestep::sync::Tick;
 
 use self::terminal::{Key, Terminal};
 
-/// What can be shown.
+/// A match that can be shown.
 pub trait Scene {
-    /// Where it is.
+    /// The tick it is at.
     fn tick(&self) -> Tick;
 
     /// The first and the last tick there is; for something that goes on, both are where it is.

@@ -1,4 +1,4 @@
-//! What two programs had of the same input or event.
+//! Compares the inputs and events of two programs.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

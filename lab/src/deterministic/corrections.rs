@@ -1,4 +1,4 @@
-//! What a player sees of a correction: things that were shown somewhere, and at the same tick are somewhere else.
+//! The visible part of corrections: entities whose position at a tick that was shown has changed.
 
 use std::time::Duration;
 
@@ -6,10 +6,10 @@ use samestep_sync::{Live, Tick};
 
 use crate::testmatch::{Playable, Positions};
 
-/// What was shown before the world went back, until it is as far again.
+/// The state that was shown before a rollback, kept until the world has caught up with it.
 #[derive(Debug, Default)]
 pub struct Corrections {
-    /// What could be seen, and when.
+    /// A correction that could be seen.
     shown: Option<Tick>,
     before: Positions,
     after: Positions,
@@ -45,7 +45,7 @@ impl Corrections {
         }
     }
 
-    /// What can be seen now is of this tick. What was corrected since last asked, if anything was.
+    /// The correction since the last call, if there was one; the state that is shown now is of this tick.
     pub fn take(&mut self, tick: Tick) -> Option<Correction> {
         if self.shown.is_none_or(|shown| shown > tick) {
             return None;
@@ -55,7 +55,7 @@ impl Corrections {
     }
 }
 
-/// What is drawn, once for every tick there is to show.
+/// The pictures, one for every tick that is shown.
 #[derive(Debug, Default)]
 pub struct Pictures {
     last: Positions,

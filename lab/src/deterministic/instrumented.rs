@@ -1,4 +1,4 @@
-//! An instrumented world: what it does is written down, and nothing else changes.
+//! An instrumented world: it records every call and behaves like the world it wraps.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
@@ -22,7 +22,7 @@ pub struct Instrumented<G: Playable> {
     live: Live<G>,
     /// Steps so far, those made again included: each costs time.
     steps: u64,
-    /// Those that had been made before.
+    /// The steps that had been made before.
     pub resimulated: u64,
     /// How often the world went back.
     pub rollbacks: u64,
@@ -32,17 +32,17 @@ pub struct Instrumented<G: Playable> {
     pub farthest: Tick,
     /// Inputs executed for the first time since last asked, in order.
     pub executed: Vec<Executed>,
-    /// Whose were executed in ticks that may be simulated again, in the order of the ticks.
+    /// The players whose inputs were executed in ticks that may be resimulated, in the order of the ticks.
     known: VecDeque<(Tick, Vec<PlayerId>)>,
     /// Checksums of states that are final, since last asked.
     pub checksums: Vec<(Tick, u64)>,
-    /// Those of states that are not.
+    /// The checksums of states that are not final.
     open_checksums: BTreeMap<Tick, u64>,
     /// Bytes of the last state that was taken over from another.
     pub adopted_bytes: u64,
-    /// By how many ticks the world went back, each time since last asked.
+    /// The depth of each rollback since the last call, in ticks.
     pub depths: Vec<u64>,
-    /// Where few play.
+    /// The records of pictures, if few play.
     seen: Option<(Corrections, Pictures)>,
     /// The events of the game.
     pub events: EventLog<G::Event>,
@@ -51,13 +51,13 @@ pub struct Instrumented<G: Playable> {
 /// A player's input, executed for the first time.
 #[derive(Clone, Copy, Debug)]
 pub struct Executed {
-    /// Whose.
+    /// The player who gave it.
     pub player: PlayerId,
-    /// In this tick.
+    /// The tick it was executed in.
     pub tick: Tick,
     /// How many ticks had been simulated without it, this one among them.
     pub late: u64,
-    /// What it is.
+    /// The hash of the input.
     pub sum: u64,
 }
 

@@ -1,4 +1,4 @@
-//! What a program notes in detail where few play: inputs seen, ticks shown, corrections.
+//! The detailed notes of a program in a match of few players: inputs seen, ticks shown, corrections.
 
 use std::time::Duration;
 
@@ -14,13 +14,13 @@ use crate::testmatch::TICK;
 pub struct Notes {
     /// This program's inputs.
     pub own: Vec<Own>,
-    /// Those of them that came to be in another tick after they had been shown: when they were given, and the tick.
+    /// Its inputs that moved to another tick after they had been shown: their times, and the tick.
     pub moved: Vec<(Duration, Tick)>,
-    /// Those of others: whose, in which tick, when it was to be seen here, and in how many ticks it had been missing.
+    /// The inputs of others: the player, the tick, the time at which it was seen here, and the ticks simulated without it.
     pub others: Vec<(PlayerId, Tick, Duration, u64)>,
     /// Ticks that were due while nothing new could be shown.
     pub stalls: u64,
-    /// By how many ticks the world went back, each time.
+    /// The depth of each rollback, in ticks.
     pub depths: Vec<u64>,
     /// Ticks it went back that no input of another which came late required.
     pub needless: u64,
@@ -34,15 +34,15 @@ pub struct Notes {
 /// An input of this program's player.
 #[derive(Clone, Copy, Debug)]
 pub struct Own {
-    /// What it is.
+    /// The hash of the input.
     pub sum: u64,
-    /// When it was given.
+    /// The time at which it was given.
     pub given: Duration,
     /// The tick it took effect in.
     pub tick: Tick,
     /// From there to when it was to be seen.
     pub delay: Duration,
-    /// In how many states after the one that was shown then.
+    /// The number of states from the one shown then to the one that shows it.
     pub ticks: u64,
 }
 
@@ -63,7 +63,7 @@ impl Notes {
         }
     }
 
-    /// One of somebody else was.
+    /// An input of another player was executed.
     pub fn on_others(&mut self, now: Duration, executed: Executed) {
         let Executed {
             player, tick, late, ..

@@ -1,4 +1,4 @@
-//! What is noted of one program: when its inputs are executed, how long it stalls.
+//! The notes about one program: when its inputs are executed, how long it stalls.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -18,7 +18,7 @@ use crate::testmatch::{EventLog, Playable, Program, ProgramObserver, TICK};
 pub struct GivenInput {
     /// Tells it apart from others.
     pub sum: u64,
-    /// When it was given.
+    /// The time at which it was given.
     pub at: Duration,
     /// The tick that was shown then.
     pub shown: Tick,
@@ -28,12 +28,12 @@ pub struct GivenInput {
 pub struct PlayerNotes {
     /// The inputs that are not executed yet.
     given: VecDeque<GivenInput>,
-    /// When an input was given, and how long after that it was executed.
+    /// The time of each input, and the delay until it was executed.
     delays: Vec<(Duration, Duration)>,
     /// The newest tick, and when it was reached.
     stepped: (Tick, Duration),
     longest_pause: Duration,
-    /// What is worth knowing where few play.
+    /// The detailed notes, if few play.
     details: Option<Notes>,
     desyncs: u64,
 }
@@ -112,7 +112,7 @@ impl<G: Playable, M: Model> Program<Instrumented<G>, M, PlayerNotes> {
         &self.game.world().events
     }
 
-    /// When each input was given, on this program's clock, and how long after that it was executed here.
+    /// The time of each input on this program's clock, and the delay until it was executed here.
     pub fn delays(&self) -> &[(Duration, Duration)] {
         &self.observer.delays
     }
@@ -129,7 +129,7 @@ impl<G: Playable, M: Model> Program<Instrumented<G>, M, PlayerNotes> {
         notes.stepped.1 = notes.stepped.1.max(now.saturating_sub(TICK));
     }
 
-    /// What was noted where few play.
+    /// The detailed notes, if they are taken.
     pub fn notes(&self) -> Option<&Notes> {
         self.observer.details.as_ref()
     }
@@ -156,7 +156,7 @@ impl<G: Playable, M: Model> Program<Instrumented<G>, M, PlayerNotes> {
         self.game.world_mut().checkpoint().len()
     }
 
-    /// What this program has counted so far; views are not its business.
+    /// The counters of this program so far, without views.
     pub fn counts(&self) -> Counts {
         let world = self.game.world();
         Counts {

@@ -12,7 +12,7 @@ pub struct PacketLog {
 }
 
 impl PacketLog {
-    /// Nothing sent.
+    /// An empty log.
     pub const fn new() -> PacketLog {
         PacketLog {
             packets: Vec::new(),
@@ -24,7 +24,7 @@ impl PacketLog {
         self.packets.push((at, to, bytes + IP_UDP_OVERHEAD_BYTES));
     }
 
-    /// Those to one address.
+    /// The packets to one address.
     pub fn of(&self, address: SocketAddr) -> PacketLog {
         let packets = self.packets.iter().filter(|(_, to, _)| *to == address);
         PacketLog {
@@ -37,7 +37,7 @@ impl PacketLog {
         self.packets.len()
     }
 
-    /// All their bytes, IP and UDP headers included.
+    /// The bytes of all packets, IP and UDP headers included.
     pub fn bytes(&self) -> u64 {
         self.packets.iter().map(|(.., bytes)| *bytes as u64).sum()
     }

@@ -1,4 +1,4 @@
-//! What is noted of one program: its events, what it draws, and what the opener sends.
+//! The notes about one program: its events, its pictures, and the packets that the opener sends.
 
 use std::time::Duration;
 
@@ -11,10 +11,10 @@ use crate::testmatch::{EventLog, Playable, Positions, Program, ProgramObserver, 
 
 /// Notes of one program.
 pub struct ViewNotes<G: Playable> {
-    /// When the game began, by the common clock.
+    /// The time at which the game began, by the common clock.
     began: Option<Duration>,
     events: EventLog<G::Event>,
-    /// What only the opener notes.
+    /// The notes of the opener.
     opener: Option<OpenerNotes>,
     /// The newest tick that is known.
     reached: Tick,
@@ -24,7 +24,7 @@ pub struct ViewNotes<G: Playable> {
 /// Called after every call, with the time of the program's own clock, the game and how the model gets on.
 type Probe<G> = Box<dyn FnMut(Duration, &Live<G>, &Status)>;
 
-/// What is noted of the opener: what is true, and what it sends.
+/// The notes about the opener: the true states, and the packets it sends.
 #[derive(Default)]
 struct OpenerNotes {
     states: Vec<(Tick, Positions)>,
@@ -89,7 +89,7 @@ impl<G: Playable, M: Model> Program<Live<G>, M, ViewNotes<G>> {
         &self.observer.events
     }
 
-    /// What the opener has sent since last forgotten; nothing of others.
+    /// The packets that the opener has sent since they were last forgotten; empty for others.
     pub fn sent(&self) -> &PacketLog {
         const NOTHING: &PacketLog = &PacketLog::new();
         let opener = self.observer.opener.as_ref();
@@ -117,7 +117,7 @@ impl<G: Playable, M: Model> Program<Live<G>, M, ViewNotes<G>> {
         (time / TICK.as_secs_f64(), status)
     }
 
-    /// Where everything was in the ticks since last asked, on the opener.
+    /// The positions of all entities in the ticks since the last call, on the opener.
     pub fn take_states(&mut self) -> Vec<(Tick, Positions)> {
         let opener = self.observer.opener.as_mut();
         opener.map_or_else(Vec::new, |opener| std::mem::take(&mut opener.states))

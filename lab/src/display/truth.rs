@@ -1,4 +1,4 @@
-//! What is true: where everything was, tick by tick.
+//! The true positions of all entities, tick by tick.
 
 use std::collections::VecDeque;
 
@@ -64,7 +64,7 @@ pub struct Interpolated<'a> {
 }
 
 impl<'a> Interpolated<'a> {
-    /// Where everything is that is in both states.
+    /// The positions of all entities that are in both states.
     pub fn positions(self) -> impl Iterator<Item = (EntityId, (f32, f32))> + 'a {
         let mut after = self.after.iter().peekable();
         self.before.iter().filter_map(move |(id, from)| {

@@ -1,4 +1,4 @@
-//! What a viewer notes of the pictures that some programs draw.
+//! Compares the pictures that some programs draw with the true states.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use super::truth::{distance, pair};
 use crate::stats::Samples;
 use crate::testmatch::{Positions, TICK};
 
-/// Of how many places in all pictures the errors are kept at most, in a picture: the others are skipped evenly.
+/// The maximum number of errors that are kept of one picture; the others are skipped evenly.
 const ERRORS_A_PICTURE: usize = 500;
 /// A picture in which fewer than this share of what moves has moved stands still.
 const STANDSTILL: f64 = 0.5;
@@ -23,7 +23,7 @@ pub struct Viewer {
     before: BTreeMap<NodeId, Before>,
 }
 
-/// What was seen by all together.
+/// The comparison of all pictures.
 #[derive(Clone, Debug, Default)]
 pub struct Seen {
     /// How far things were shown from where they had been at the time that was shown, in units.
@@ -39,7 +39,7 @@ pub struct Seen {
     pub delays: Samples,
     /// Pictures in which most of what moves stood still.
     pub stalls: u64,
-    /// Those in a row at most.
+    /// The maximum number of them in a row.
     pub longest_stall: u64,
     /// Pictures.
     pub pictures: u64,
@@ -86,7 +86,7 @@ impl Viewer {
         before.take(picture);
     }
 
-    /// What was seen; what has waited until now for an update counts as if it came.
+    /// The comparison so far; entities that still wait for an update count as if it had come.
     pub fn finish(mut self) -> Seen {
         for before in self.before.values() {
             for (_, ticks) in &before.waits {

@@ -89,7 +89,6 @@ struct Measured {
     trace: Vec<(f64, f64)>,
 }
 
-const STREAM: ChannelId = ChannelId(0);
 const BLOCK: ChannelId = ChannelId(1);
 
 fn run(context: &RunContext) -> Result<Findings, LabError> {
@@ -131,17 +130,12 @@ fn virtual_time(case: &Case, seed: u64) -> Result<Measured, String> {
     ];
     let mut pair = Pair::connect(&path, &channels, None, seed)?;
     let interval = Duration::from_secs_f64(1.0 / case.number("rate_hz"));
-    let bytes = case.number("message_bytes") as usize;
-    let mut stream = Stream::start(
-        &mut pair,
-        StreamConfig {
-            channel: STREAM,
-            bytes,
-            interval,
-            count: u32::MAX,
-        },
-        0,
-    );
+    let config = StreamConfig {
+        bytes: case.number("message_bytes") as usize,
+        interval,
+        count: u32::MAX,
+    };
+    let mut stream = Stream::start(&mut pair, config);
     let start = pair.world.now() + case.seconds("seconds");
     while let Some(wake) = pair.world.next(start) {
         stream.on_wake(&mut pair, &wake)?;

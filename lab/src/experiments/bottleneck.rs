@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use samestep_proto::{ChannelConfig, ChannelId, Delivery};
+use samestep_proto::{ChannelConfig, Delivery};
 
 use crate::error::LabError;
 use crate::experiment::{Experiment, Findings, Metric, RunContext};
@@ -137,21 +137,14 @@ fn virtual_time(case: &Case, seed: u64) -> Result<Measured, String> {
     let bytes = case.number("message_bytes") as usize;
     let interval =
         Duration::from_secs_f64(bytes as f64 * 8.0 / (case.number("offered_kbps") * 1e3));
-    let count = (case.number("seconds") / interval.as_secs_f64())
-        .ceil()
-        .max(1.0) as u32;
+    let config = StreamConfig::of(
+        case,
+        interval,
+        case.number("seconds") / interval.as_secs_f64(),
+    );
     let start = pair.world.now();
     let before = pair.world.link_stats(pair.client, pair.server);
-    let mut stream = Stream::start(
-        &mut pair,
-        StreamConfig {
-            channel: ChannelId(0),
-            bytes,
-            interval,
-            count,
-        },
-        0,
-    );
+    let mut stream = Stream::start(&mut pair, config);
     let end = start + case.seconds("seconds");
     // What is sent in the last moment counts if it arrives when a link without a queue would have brought it.
     let counted = end + path.up.latency;

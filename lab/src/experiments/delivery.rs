@@ -1,11 +1,11 @@
 //! Mean delivery latency of position messages by delivery method, minimum latency and loss (Sublockus, tables 1–3).
 
-use samestep_proto::{ChannelConfig, ChannelId, LossRecovery};
+use samestep_proto::{ChannelConfig, LossRecovery};
 
 use crate::error::LabError;
 use crate::experiment::{Experiment, Findings, Metric, RunContext};
 use crate::link::{self, latency_label, percent_label, some_jitter_label};
-use crate::pair::{FRAME, Pair, delivery};
+use crate::pair::{FRAME, delivery};
 use crate::parameters::{Case, Domain, Key, plain};
 use crate::plot::{Data, Plot};
 use crate::real;
@@ -98,30 +98,14 @@ fn run(context: &RunContext) -> Result<Findings, LabError> {
 
 fn config(case: &Case) -> StreamConfig {
     let interval = case.millis("interval_ms");
-    let count = (case.seconds("seconds").as_secs_f64() / interval.as_secs_f64())
-        .ceil()
-        .max(1.0) as u32;
-    StreamConfig {
-        channel: ChannelId(0),
-        bytes: case.number("message_bytes") as usize,
-        interval,
-        count,
-    }
+    let seconds = case.seconds("seconds").as_secs_f64();
+    StreamConfig::of(case, interval, seconds / interval.as_secs_f64())
 }
 
 fn virtual_time(case: &Case, seed: u64) -> Result<Measured, String> {
     let path = link::path(case)?;
     let delivery = delivery(case.text("channel"));
-    let run = |channel, poll| {
-        let mut pair = Pair::connect(&path, &[channel], poll, seed)?;
-        let reliable = delivery.is_reliable();
-        stream::run(
-            &mut pair,
-            config(case),
-            reliable,
-            path.up.latency + path.down.latency,
-        )
-    };
+    let run = |channel, poll| stream::run(&path, channel, poll, config(case), seed);
     let resending = ChannelConfig::new(delivery).recovery(LossRecovery::Retransmit);
     Ok(Measured {
         ours: run(ChannelConfig::new(delivery), None)?,

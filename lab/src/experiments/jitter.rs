@@ -1,11 +1,10 @@
 //! Spacing of messages on arrival by sending interval and kind of link (GNAT, 6.1).
 
-use samestep_proto::{ChannelConfig, ChannelId, Delivery};
+use samestep_proto::{ChannelConfig, Delivery};
 
 use crate::error::LabError;
 use crate::experiment::{Experiment, Findings, Metric, RunContext};
 use crate::link::{self, latency_label, some_jitter_label};
-use crate::pair::Pair;
 use crate::parameters::{Case, Domain, Key};
 use crate::plot::{Data, Plot};
 use crate::real;
@@ -124,26 +123,14 @@ fn config(case: &Case) -> StreamConfig {
     } else {
         (limit / interval.as_secs_f64()).ceil().max(2.0)
     };
-    let count = case.number("messages").min(fitting) as u32;
-    StreamConfig {
-        channel: ChannelId(0),
-        bytes: case.number("message_bytes") as usize,
-        interval,
-        count,
-    }
+    StreamConfig::of(case, interval, case.number("messages").min(fitting))
 }
 
 fn in_virtual_time(context: &RunContext) -> Result<Vec<Series>, LabError> {
     let measured = context.measure(|case, seed| {
         let path = link::path(case)?;
-        let channels = [ChannelConfig::new(Delivery::Unreliable)];
-        let mut pair = Pair::connect(&path, &channels, None, seed)?;
-        stream::run(
-            &mut pair,
-            config(case),
-            false,
-            path.up.latency + path.down.latency,
-        )
+        let channel = ChannelConfig::new(Delivery::Unreliable);
+        stream::run(&path, channel, None, config(case), seed)
     })?;
     Ok(series(measured, ""))
 }

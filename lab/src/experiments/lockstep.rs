@@ -13,12 +13,26 @@ use samestep_sim::NodeId;
 
 use crate::deterministic::{DeterministicConfig, DeterministicMatch};
 use crate::error::LabError;
-use crate::experiment::RunContext;
+use crate::experiment::{Metric, RunContext};
 use crate::parameters::Case;
 use crate::real_room::RealRoom;
 use crate::samples::{self, Counts, TimeSeries};
 use crate::stats::Samples;
 use crate::testmatch::{OPENER, TICK};
+
+/// The delay of commands.
+const DELAY_MEDIAN: Metric = Metric::new(
+    "delay_median",
+    "ms",
+    "from a player's input to its execution in that player's simulation, median",
+);
+
+/// The longest pause of the others.
+const OTHERS_PAUSE_TURNS: Metric = Metric::new(
+    "others_pause_turns",
+    "turns",
+    "longest time any other simulation stood still meanwhile, in turns",
+);
 
 /// One match, played from the beginning.
 struct Played {

@@ -1,11 +1,11 @@
 //! Delivery latency and bytes on the wire of every channel kind under loss.
 
-use samestep_proto::{ChannelConfig, ChannelId, Delivery, LossRecovery};
+use samestep_proto::{ChannelConfig, Delivery, LossRecovery};
 
 use crate::error::LabError;
 use crate::experiment::{Experiment, Findings, Metric, RunContext};
 use crate::link;
-use crate::pair::{Pair, delivery};
+use crate::pair::delivery;
 use crate::parameters::{Case, Domain, Key, plain};
 use crate::plot::{Data, Plot};
 use crate::real;
@@ -101,30 +101,14 @@ fn run(context: &RunContext) -> Result<Findings, LabError> {
 
 fn config(case: &Case) -> StreamConfig {
     let interval = std::time::Duration::from_secs_f64(1.0 / case.number("rate_hz"));
-    let count = (case.number("seconds") * case.number("rate_hz"))
-        .ceil()
-        .max(1.0) as u32;
-    StreamConfig {
-        channel: ChannelId(0),
-        bytes: case.number("message_bytes") as usize,
-        interval,
-        count,
-    }
+    let count = case.number("seconds") * case.number("rate_hz");
+    StreamConfig::of(case, interval, count)
 }
 
 fn virtual_time(case: &Case, seed: u64) -> Result<Measured, String> {
     let path = link::path(case)?;
     let delivery = delivery(case.text("channel"));
-    let run = |channel: ChannelConfig| {
-        let reliable = channel.delivery.is_reliable();
-        let mut pair = Pair::connect(&path, &[channel], None, seed)?;
-        stream::run(
-            &mut pair,
-            config(case),
-            reliable,
-            path.up.latency + path.down.latency,
-        )
-    };
+    let run = |channel| stream::run(&path, channel, None, config(case), seed);
     let resends = delivery.is_reliable() && !delivery.is_redundant();
     let theirs = resends
         .then(|| run(ChannelConfig::new(delivery).recovery(LossRecovery::Retransmit)))

@@ -54,7 +54,7 @@ pub(super) const OTHERS: Key = Key::text(
 )
 .labelled(|value| Some(value.to_string()).filter(|text| text != "interpolated"));
 
-/// There and back.
+/// The minimum round trip.
 pub(super) const ROUND_TRIP_MS: Key = Key::number(
     "round_trip_ms",
     100.0,

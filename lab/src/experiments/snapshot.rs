@@ -4,4 +4,5 @@ pub mod bandwidth;
 pub mod conditions;
 mod keys;
 pub mod limits;
+mod metrics;
 mod played;

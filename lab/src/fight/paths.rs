@@ -1,4 +1,4 @@
-//! What programs have simulated of a character, and how that differs from what was right.
+//! The path of a character as a program simulated it, and as the authority had it.
 
 use std::cmp::Ordering;
 use std::time::Duration;
@@ -11,9 +11,9 @@ use super::tag_of;
 /// A character in the arena.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CharacterSample {
-    /// Which.
+    /// The entity of the character.
     pub id: EntityId,
-    /// Where.
+    /// Its position.
     pub place: Place,
     /// The number of what its player did last.
     pub tag: u16,
@@ -39,17 +39,17 @@ impl CharacterSample {
     }
 }
 
-/// What a program has simulated of its own player's character, call by call.
+/// The path that a program has simulated of its own player's character, call by call.
 #[derive(Clone, Debug, Default)]
 pub struct PredictedPath {
-    /// In the order of time.
+    /// The states, in the order of time.
     pub steps: Vec<Step>,
 }
 
 /// The state after a call that changed something.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Step {
-    /// When, by the program's own clock.
+    /// The time by the program's own clock.
     pub at: Duration,
     /// The state is that at this tick.
     pub tick: Tick,
@@ -64,9 +64,9 @@ pub struct Step {
 /// A correction of a character that was simulated otherwise than the authority has it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Correction {
-    /// When.
+    /// The time by the program's own clock.
     pub at: Duration,
-    /// At which tick it was shown then.
+    /// The tick that was shown then.
     pub tick: Tick,
     /// The ticks from here up to `known` were confirmed by it.
     pub since: Tick,
@@ -99,8 +99,8 @@ impl PredictedPath {
         }
     }
 
-    /// What moved the character away from where it was at the same tick. Where the same call went on to a later tick, it was moved to
-    /// where it was in truth.
+    /// The corrections that moved the character away from where it was at the same tick. Where the same call went on to a later
+    /// tick, it was moved to its true position.
     pub fn corrections(&self, truth: &TruePath) -> Vec<Correction> {
         let pairs = self.steps.windows(2).map(|pair| (pair[0], pair[1]));
         let moved = pairs.filter_map(|(was, is)| {
@@ -142,14 +142,14 @@ impl PredictedPath {
     }
 }
 
-/// Where a character was in truth, tick by tick.
+/// The true path of a character, tick by tick.
 #[derive(Clone, Debug, Default)]
 pub struct TruePath {
     samples: Vec<Option<CharacterSample>>,
 }
 
 impl TruePath {
-    /// The authority is at this tick.
+    /// Records the character at the authority's tick.
     pub fn note(&mut self, tick: Tick, own: Option<CharacterSample>) {
         let at = tick.0 as usize;
         if self.samples.len() <= at {
@@ -158,7 +158,7 @@ impl TruePath {
         }
     }
 
-    /// Where it was.
+    /// The sample at a tick.
     pub fn at(&self, tick: Tick) -> Option<CharacterSample> {
         self.samples.get(tick.0 as usize).copied().flatten()
     }

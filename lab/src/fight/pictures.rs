@@ -1,4 +1,4 @@
-//! What one player sees: when what was done shows, and how far from the way they took characters are drawn.
+//! The pictures of one player: when inputs show in them, and how far from their true paths characters are drawn.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -20,18 +20,18 @@ pub struct PictureLog {
 /// Looks at one character.
 #[derive(Clone, Debug, Default)]
 struct CharacterLog {
-    /// When what was done that does not show yet, with its number.
+    /// The inputs that no picture shows yet: their times and numbers.
     awaited: VecDeque<(Duration, u16)>,
     /// The same of all that was done.
     given: Vec<(Duration, u16)>,
     /// From being done to showing, in ms.
     delays: Samples,
-    /// Where it was drawn, and at which tick the authority was then.
+    /// The positions it was drawn at, with the tick of the authority then.
     drawn: Vec<(Tick, CharacterSample)>,
 }
 
 impl PictureLog {
-    /// Of somebody who sees so many players.
+    /// The log of a player who sees so many players.
     pub fn new(players: usize) -> PictureLog {
         PictureLog {
             players: vec![CharacterLog::default(); players],
@@ -84,7 +84,7 @@ impl PictureLog {
         })
     }
 
-    /// In how many states after the one that there was what the player did itself shows.
+    /// For each input of the player itself, the number of states until one shows it.
     pub fn own_ticks(&self, own: usize, predicted: &PredictedPath) -> Samples {
         let given = self.players[own].given.iter();
         let ticks = given.filter_map(|(at, tag)| {

@@ -18,31 +18,31 @@ use crate::display::DisplayMatch;
 use crate::stats::Samples;
 use crate::testmatch::{MatchConfig, OPENER, TICK};
 
-/// What is played, and how everyone is connected.
+/// The settings of a match.
 #[derive(Clone, Debug)]
 pub struct FightConfig {
-    /// What the players do.
+    /// The scenario that gives the inputs.
     pub scenario: FightScenario,
-    /// One to a program, the host's among them.
+    /// The number of players, one to a program, the host's among them.
     pub players: u16,
-    /// From each to the host and back.
+    /// The links from each guest to the host and back.
     pub path: Path,
-    /// What everything the host sends shares.
+    /// The rate of the line that carries everything the host sends, in bit/s.
     pub uplink_bps: u64,
     /// How long it lasts.
     pub length: Duration,
-    /// What of that is not judged.
+    /// The first part of it, which is not judged.
     pub settling: Duration,
 }
 
-/// What the players do.
+/// The behaviour of the players.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum FightScenario {
     /// They fight, as bots have done before.
     Fight,
     /// They run and jump, and do nothing to each other.
     Stroll,
-    /// One of them does, the first who joined; the others stand.
+    /// The first guest runs and jumps; the others stand.
     Alone,
 }
 
@@ -79,15 +79,15 @@ pub struct Played {
     pub programs: Vec<PlayerRecord>,
     /// How far from each other the same character was in two programs' pictures at the same time, in blocks.
     pub apart: Samples,
-    /// Judged, in s.
+    /// The judged time, in s.
     pub seconds: f64,
-    /// When players were hurt.
+    /// The ticks in which players were hurt.
     hurt: Vec<(Tick, PlayerId)>,
-    /// By player.
+    /// The true path of each player's character.
     truth: Vec<TruePath>,
 }
 
-/// What was noted of one program.
+/// The measurements of one program.
 #[derive(Debug, Default)]
 pub struct PlayerRecord {
     /// From its player's inputs to the first state that shows them, in states after the one that there was.
@@ -96,9 +96,9 @@ pub struct PlayerRecord {
     pub own_ms: Samples,
     /// From others' inputs to its first picture that shows them, in ms.
     pub others_ms: Samples,
-    /// How far from the way it took its own character was drawn, in blocks.
+    /// The distance of its own character as drawn from its true path, in blocks.
     pub own_astray: Samples,
-    /// The same of others.
+    /// The same distance of other characters.
     pub others_astray: Samples,
     /// How the model stood when judging began, and at the end.
     pub status: (Status, Status),
@@ -106,12 +106,12 @@ pub struct PlayerRecord {
     pub bytes: (u64, u64),
     /// Work in the time of a tick, in ms of the processor.
     pub work_ms: Option<f64>,
-    /// What it simulated of its own character.
+    /// The path that it simulated of its own character.
     predicted: PredictedPath,
 }
 
 impl Played {
-    /// What moved a program's own character, and whether it is a blow that became known.
+    /// The corrections of a program's own character, and whether each shows a hit that was not predicted.
     pub fn corrections(&self, program: usize) -> Vec<(Correction, bool)> {
         let corrections = self.programs[program]
             .predicted
@@ -136,7 +136,7 @@ impl Played {
             .wrong_for(&self.truth[program])
     }
 
-    /// All but the host.
+    /// The records of all programs but the host's.
     pub fn guests(&self) -> &[PlayerRecord] {
         &self.programs[1..]
     }
@@ -164,7 +164,7 @@ pub fn play<M: Model>(
     playing.finish(seconds)
 }
 
-/// What programs note by themselves.
+/// The paths that programs record by themselves.
 #[derive(Default)]
 struct Notes {
     truth: Vec<TruePath>,

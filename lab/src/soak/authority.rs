@@ -100,7 +100,7 @@ struct Script<'t, M: Setting> {
     truth: Truth,
 }
 
-/// What is noted of a program.
+/// The notes about a program.
 struct Notes {
     watches: bool,
     /// It must have received every event from this tick on.

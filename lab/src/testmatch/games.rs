@@ -3,7 +3,7 @@
 use samestep_playable::{Playable, Setup};
 use samestep_sync::EntityId;
 
-/// What is where, in ascending order of the entities.
+/// The positions of all entities, in ascending order of their ids.
 pub type Positions = Vec<(EntityId, (f32, f32))>;
 
 /// The set-up of a match with that many entities, if the game can be of any size.

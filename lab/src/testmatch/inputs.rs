@@ -1,4 +1,4 @@
-//! When which player gives which input.
+//! The times at which players give their inputs.
 
 use std::time::Duration;
 
@@ -13,12 +13,12 @@ use super::{InputScript, TICK};
 pub struct InputSchedule<G: Simulation> {
     script: InputScript<G>,
     players: u16,
-    /// Which tick of the script is next, and whose.
+    /// The next tick of the script, and the player whose turn it is.
     next: (u64, u16),
 }
 
 impl<G: Simulation> InputSchedule<G> {
-    /// What the players of a game do.
+    /// The schedule of a script for so many players.
     pub fn new(players: u16, script: InputScript<G>) -> InputSchedule<G> {
         InputSchedule {
             script,
@@ -27,7 +27,7 @@ impl<G: Simulation> InputSchedule<G> {
         }
     }
 
-    /// When somebody acts next, if by this time; `of` says who plays at a node and how it stands there, if anybody does.
+    /// The time of the next input, if it is due by `until`; `of` returns the player of a node and the game as it is there.
     pub fn next_at<'a>(
         &mut self,
         until: Duration,
@@ -50,7 +50,7 @@ impl<G: Simulation> InputSchedule<G> {
         }
     }
 
-    /// What is done then: where, by whom and what. It is somebody else's turn after that.
+    /// The node, the player and the input that are due; the next player's turn follows.
     pub fn take<'a>(
         &mut self,
         of: impl Fn(NodeId) -> Option<(PlayerId, &'a G)>,

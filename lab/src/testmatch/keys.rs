@@ -70,7 +70,7 @@ pub const UPLINK_KBPS: Key = Key::number(
     "what everything the host sends shares, in kbit/s; 0 for 40,000 with the profile wan and 1,000,000 otherwise",
 );
 
-/// What a step costs.
+/// The time that a step takes on every machine.
 pub const CPU_NS_PER_ENTITY: Key = Key::number(
     "cpu_ns_per_entity",
     MEASURED_CPU_NS_PER_ENTITY,
@@ -78,7 +78,7 @@ pub const CPU_NS_PER_ENTITY: Key = Key::number(
     "time each machine is busy for each entity after each step, in ns; default as measured",
 );
 
-/// Of the evaluation game's step at 16,000 entities on one core (its benchmark `step`).
+/// Measured with the evaluation game's benchmark `step`, 16,000 entities on one core.
 const MEASURED_CPU_NS_PER_ENTITY: f64 = 5.0;
 
 /// How long a match lasts.
@@ -89,7 +89,7 @@ pub const SECONDS: Key = Key::number(
     "length of each match, in s",
 );
 
-/// What is not judged.
+/// The first seconds, which are not judged.
 pub const SETTLING_S: Key = Key::number(
     "settling_s",
     2.0,
@@ -105,10 +105,10 @@ pub fn some(value: &Value, name: &str) -> Option<String> {
 /// How a room under lockstep is made up.
 pub const LOCKSTEP_ROOM: &[Key] = &[TOPOLOGY, link::PROFILE, PLAYERS, ENTITIES, TURN, DELAY];
 
-/// What the machines of a room are like, and how it is judged.
+/// The machines of a room, and how it is judged.
 pub const MACHINES: &[Key] = &[UPLINK_KBPS, CPU_NS_PER_ENTITY, CHECK_EVERY, SETTLING_S];
 
-/// Who plays in a case, and how everyone is connected.
+/// The settings of the match that a case describes.
 pub fn match_config(case: &Case) -> Result<MatchConfig, String> {
     let step_ns = case.number("cpu_ns_per_entity") * case.number("entities");
     Ok(MatchConfig {
@@ -120,7 +120,7 @@ pub fn match_config(case: &Case) -> Result<MatchConfig, String> {
     })
 }
 
-/// Who talks to whom in a case.
+/// The topology of a case.
 pub fn topology(case: &Case) -> Topology {
     match case.text("topology") {
         "mesh" => Topology::Mesh,
@@ -145,7 +145,7 @@ pub fn lockstep_config(case: &Case) -> LockstepConfig {
     }
 }
 
-/// What everything the host sends shares in a case.
+/// The rate of the host's line in a case, in bit/s.
 pub fn uplink_bps(case: &Case) -> u64 {
     let kbps = match (case.number("uplink_kbps"), case.text("link.profile")) {
         (0.0, "wan") => 40_000.0,
@@ -155,7 +155,7 @@ pub fn uplink_bps(case: &Case) -> u64 {
     (kbps * 1e3) as u64
 }
 
-/// What the network of a case is called in the names of files.
+/// The name of a case's network in the names of files.
 pub fn network_name(case: &Case) -> &str {
     match case.text("link.profile") {
         "none" => "lan",

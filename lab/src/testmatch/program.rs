@@ -54,11 +54,11 @@ pub trait ProgramObserver<W: PlayedWorld> {
 pub enum Notice {
     /// A state differs.
     Desync(DesyncReport),
-    /// It is the same again.
+    /// A state that differed has been repaired.
     Repaired {
-        /// Whose.
+        /// The peer whose state it is.
         peer: PeerId,
-        /// What was transferred for it.
+        /// The bytes that were transferred for it.
         bytes: u64,
     },
     /// Somebody is not in the room any more.
@@ -133,12 +133,12 @@ impl<W: PlayedWorld, M: Model, O: ProgramObserver<W>> Program<W, M, O> {
         *self.game.session().state() == State::InSync && self.status().tick > Tick(0)
     }
 
-    /// Who this is to the room.
+    /// The id of this program in its room.
     pub fn peer(&self) -> Option<PeerId> {
         self.game.session().me()
     }
 
-    /// Who plays here.
+    /// The player of this program.
     pub fn player(&self) -> Option<PlayerId> {
         self.game.session().my_players().next()
     }
@@ -179,34 +179,23 @@ impl<W: PlayedWorld, M: Model, O: ProgramObserver<W>> Machine for Program<W, M, 
 
     fn handle_datagram(&mut self, now: Duration, from: SocketAddr, datagram: &mut [u8]) {
         let game = &mut self.game;
-        match &mut self.work {
-            Some(work) => work.count(|| game.handle_datagram(now, from, datagram)),
-            None => game.handle_datagram(now, from, datagram),
-        }
+        Work::count(&mut self.work, || game.handle_datagram(now, from, datagram));
         self.observe(now);
     }
 
     fn handle_timeout(&mut self, now: Duration) {
         let game = &mut self.game;
-        match &mut self.work {
-            Some(work) => {
-                let before = game.status().tick;
-                work.count_steps(|| {
-                    game.handle_timeout(now);
-                    game.status().tick.since(before)
-                });
-            }
-            None => game.handle_timeout(now),
-        }
+        Work::count_steps(&mut self.work, || {
+            let before = game.status().tick;
+            game.handle_timeout(now);
+            game.status().tick.since(before)
+        });
         self.observe(now);
     }
 
     fn poll_transmit(&mut self, now: Duration, buf: &mut [u8]) -> Option<Transmit> {
         let game = &mut self.game;
-        let transmit = match &mut self.work {
-            Some(work) => work.count(|| game.poll_transmit(now, buf)),
-            None => game.poll_transmit(now, buf),
-        }?;
+        let transmit = Work::count(&mut self.work, || game.poll_transmit(now, buf))?;
         self.observer.on_transmit(now, &transmit);
         Some(transmit)
     }

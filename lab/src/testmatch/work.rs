@@ -7,37 +7,38 @@ use crate::stats::Samples;
 /// Processor time of one program. It is real: no other figure of a run in virtual time differs from run to run.
 #[derive(Clone, Debug, Default)]
 pub struct Work {
-    /// Of each call in which the game went on by a tick or more: those, and how long it took.
+    /// The ticks and the duration of each call that simulated at least one tick.
     steps: Vec<(u64, Duration)>,
     total: Duration,
 }
 
 impl Work {
-    /// Counts a call.
-    pub fn count<T>(&mut self, work: impl FnOnce() -> T) -> T {
+    /// Makes a call, and counts it where work is counted.
+    pub fn count<T>(counted: &mut Option<Work>, call: impl FnOnce() -> T) -> T {
+        let Some(work) = counted else {
+            return call();
+        };
         let begin = processor_time();
-        let answer = work();
-        self.total += processor_time().saturating_sub(begin);
+        let answer = call();
+        work.total += processor_time().saturating_sub(begin);
         answer
     }
 
-    /// Counts a call that says how many ticks the game went on by.
-    pub fn count_steps(&mut self, work: impl FnOnce() -> u64) {
-        let begin = processor_time();
-        let ticks = work();
-        let took = processor_time().saturating_sub(begin);
-        self.total += took;
-        if ticks > 0 {
-            self.steps.push((ticks, took));
+    /// The same with a call that returns how many ticks the game went on by.
+    pub fn count_steps(counted: &mut Option<Work>, call: impl FnOnce() -> u64) {
+        let before = counted.as_ref().map(|work| work.total);
+        let ticks = Work::count(counted, call);
+        if let (Some(work), Some(before), true) = (counted, before, ticks > 0) {
+            work.steps.push((ticks, work.total - before));
         }
     }
 
-    /// All work.
+    /// The processor time of all calls.
     pub fn total(&self) -> Duration {
         self.total
     }
 
-    /// All work for each tick, in ms, sealing and opening packets included.
+    /// The processor time per tick, in ms, sealing and opening packets included.
     pub fn per_tick(&self) -> Option<f64> {
         let ticks: u64 = self.steps.iter().map(|(ticks, _)| ticks).sum();
         (ticks > 0).then(|| self.total.as_secs_f64() * 1e3 / ticks as f64)
@@ -88,9 +89,10 @@ mod tests {
 
     #[test]
     fn work_takes_time() {
-        let mut work = Work::default();
-        assert_eq!(work.per_tick(), None);
-        work.count_steps(|| (0..1_000_000_u64).fold(1, |a, b| std::hint::black_box(a ^ b) & 1 | 1));
-        assert!(work.per_tick() > Some(0.0));
+        let mut work = Some(Work::default());
+        let call = || (0..1_000_000_u64).fold(1, |a, b| std::hint::black_box(a ^ b) & 1 | 1);
+        Work::count_steps(&mut work, call);
+        assert!(work.unwrap().per_tick() > Some(0.0));
+        assert_eq!(Work::default().per_tick(), None);
     }
 }

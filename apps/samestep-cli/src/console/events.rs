@@ -26,7 +26,7 @@ impl Console {
         } else if let Some((ticket, set)) = event.request::<Set>() {
             let verdict = self.values.check(&set).map(|()| set);
             let session = self.driver.machine_mut();
-            // What came in as a request goes out as a command, and words are short.
+            // This cannot fail: the command is as long as the request was, and reasons for a refusal are short.
             let _ = session.resolve_as::<Set>(now, ticket, verdict);
         } else if let Some((from, set)) = event.command::<Set>() {
             self.log_message(now, from, "set", None);

@@ -15,7 +15,7 @@ use crate::announce::Announcer;
 pub struct Known {
     pub name: String,
     pub colour: Option<[u8; 3]>,
-    /// All players of that program are.
+    /// Whether all players of that program are ready.
     pub ready: bool,
 }
 
@@ -165,7 +165,7 @@ impl Console {
         );
     }
 
-    /// All values, or these words if there are none.
+    /// Prints all values, or these words if there are none.
     pub(super) fn show_values(&mut self, none: &str) {
         let all: Vec<(String, String, PeerId)> = self
             .values

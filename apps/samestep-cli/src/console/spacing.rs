@@ -25,7 +25,7 @@ pub struct Beat {
 pub struct Spacing {
     log: Option<BufWriter<File>>,
     sending: Option<Sending>,
-    /// When the last message of this kind came from this peer.
+    /// The time at which the last message of this kind came from this peer.
     last: BTreeMap<(PeerId, &'static str), Duration>,
     beats: BTreeMap<PeerId, Heard>,
 }
@@ -69,7 +69,7 @@ impl Spacing {
         });
     }
 
-    /// When the next beat is due.
+    /// The time of the next beat.
     pub fn next_beat(&self) -> Option<Duration> {
         self.sending.as_ref().map(|sending| sending.next)
     }
@@ -131,7 +131,7 @@ impl Spacing {
         }
     }
 
-    /// What was measured of each peer, a line each.
+    /// The measurements, a line per peer.
     pub fn report(&self) -> Vec<(PeerId, Measured)> {
         let measured = |heard: &Heard| {
             let spacing = &heard.spacing_ms;

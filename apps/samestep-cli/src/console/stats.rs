@@ -14,7 +14,7 @@ const INTERVAL: Duration = Duration::from_secs(1);
 /// Measures the rates of all connections, once a second.
 #[derive(Default)]
 pub struct Rates {
-    /// When the current interval began.
+    /// The time at which the current interval began.
     since: Duration,
     /// Bytes sent to each peer and received from it until then.
     before: BTreeMap<PeerId, [u64; 2]>,

@@ -72,7 +72,7 @@ fn head(status: &str, kind: &str, length: u64) -> String {
     )
 }
 
-/// What somebody gets.
+/// The response to a request.
 enum Answer {
     File {
         file: File,
@@ -84,7 +84,7 @@ enum Answer {
 }
 
 impl Answer {
-    /// To the first line of a request.
+    /// The response to the first line of a request.
     fn to(request: &str, folder: &Path) -> Answer {
         let mut parts = request.split_ascii_whitespace();
         let (Some(method), Some(target), Some("HTTP/1.0" | "HTTP/1.1"), None) =

@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::thread;
 use std::time::Duration;
 
-/// What somebody wants.
+/// A command of the viewer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Key {
     Quit,

@@ -49,25 +49,25 @@ pub(super) struct ChurningRoom {
 /// Somebody who comes and goes, always at the same node.
 struct Visitor {
     node: NodeId,
-    /// When it next does something.
+    /// The time of its next action.
     turn: Duration,
-    /// When it vanished without a word, if it did.
+    /// The time at which it vanished without a goodbye, if it did.
     vanished: Option<Duration>,
     me: Option<PeerId>,
     players: Vec<PlayerId>,
     secret: Option<RejoinSecret>,
-    /// Who it must be again, as it returned in time.
+    /// The peer and players that it must get back, as it returned in time.
     owed: Option<(PeerId, Vec<PlayerId>)>,
 }
 
 /// A change that not everyone has agreed on yet.
 #[derive(Clone, Debug)]
 pub(super) struct Change {
-    /// What.
+    /// The kind of change.
     pub(super) kind: Kind,
-    /// Where.
+    /// The node that changes.
     pub(super) node: NodeId,
-    /// Who; a newcomer is not known by name yet.
+    /// The peer that changes; a newcomer has no id yet.
     peer: Option<PeerId>,
     since: Duration,
 }
@@ -241,7 +241,7 @@ impl ChurningRoom {
         (!matches!(session.state(), State::Left(_))).then_some(session)
     }
 
-    /// Those who take part.
+    /// The sessions that are in sync.
     fn present(&self) -> impl Iterator<Item = &Session> {
         let sessions = (0..self.visitors.len()).filter_map(|index| self.session(index));
         sessions.filter(|session| *session.state() == State::InSync)
@@ -399,7 +399,7 @@ impl ChurningRoom {
         }
     }
 
-    /// What each member makes of a change, in words.
+    /// The view of each member on a change, in words.
     fn opinions(&self, change: &Change) -> String {
         let opinion = |index: usize| {
             let session = self.session(index)?;
@@ -411,7 +411,7 @@ impl ChurningRoom {
         (0..self.visitors.len()).filter_map(opinion).collect()
     }
 
-    /// When nothing happens any more: everyone listed must be there.
+    /// Counts members that are listed at the end but are gone.
     fn count_ghosts(&mut self) {
         let there: Vec<PeerId> = self.present().filter_map(Session::me).collect();
         let ghosts = self

@@ -323,7 +323,7 @@ impl CycleProgram {
         }
     }
 
-    /// What the latest cycle found out; `None` on the server.
+    /// The result of the latest cycle; `None` on the server.
     pub fn last_cycle(&self) -> Option<CycleSample> {
         self.client.as_ref()?.last
     }

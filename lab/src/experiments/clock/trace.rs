@@ -1,4 +1,4 @@
-//! What a clock showed over time, against the truth.
+//! The error of a clock over time.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use crate::stats::Samples;
 /// One run of one clock.
 #[derive(Clone, Debug, Default)]
 pub struct ClockTrace {
-    /// When the client was in the room, in seconds.
+    /// The time at which the client joined the room, in seconds.
     pub joined: Option<f64>,
     /// Seconds since the beginning, and milliseconds by which the clock was ahead of the truth.
     pub errors: Vec<(f64, f64)>,

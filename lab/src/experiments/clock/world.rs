@@ -12,7 +12,7 @@ use super::trace::ClockTrace;
 
 /// A client and a server.
 pub struct Duo {
-    /// What lies between them.
+    /// The path between them.
     pub path: Path,
     /// Added to the way to the server, and to the way back, from the middle of the run on.
     pub step: (Duration, Duration),

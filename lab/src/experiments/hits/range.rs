@@ -20,10 +20,10 @@ use crate::display::DisplayMatch;
 use crate::fight::Wanderer;
 use crate::testmatch::{MatchConfig, OPENER, TICK};
 
-/// What is played.
+/// The settings of a match.
 #[derive(Clone, Debug)]
 pub(super) struct RangeConfig {
-    /// Who shoots: those who joined first. All others, the host among them, run and jump.
+    /// The number of shooters, who join first. All others, the host among them, run and jump.
     pub shooters: u16,
     /// How many run and jump.
     pub targets: u16,
@@ -34,14 +34,14 @@ pub(super) struct RangeConfig {
     pub settling: Duration,
 }
 
-/// What shooters claim.
+/// The false claims of shooters.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Cheat {
-    /// Nothing.
+    /// Shooters are honest.
     None,
-    /// That every shot has hit.
+    /// Shooters claim that every shot has hit.
     Hits,
-    /// To have seen the targets when they were where the shot goes, if they ever were within the last second.
+    /// Shooters claim the view time at which a target was in the line of fire, if there was one within the last second.
     Sights,
 }
 
@@ -50,9 +50,9 @@ pub(super) enum Cheat {
 pub(super) struct Shot {
     shooter: PlayerId,
     aimed: Aimed,
-    /// Whom it hits in what the shooter saw.
+    /// The player whom it hits in the view of the shooter.
     pub seen: Option<PlayerId>,
-    /// Whom it hit.
+    /// The player whom it hit, by the authority.
     pub hit: Option<PlayerId>,
     /// Whether it was fired at all.
     pub fired: bool,
@@ -70,11 +70,11 @@ impl Shot {
     }
 }
 
-/// What was shot.
+/// The shots of a match.
 #[derive(Debug)]
 pub(super) struct Shots {
     pub shots: Vec<Shot>,
-    /// The share of shooters that were told that they are judged by the authority's own view.
+    /// The share of shooters that were informed that they are judged by the authority's own view.
     pub beyond: f64,
     /// How much later than the authority's present they saw others at the end, in ms, mean.
     pub delay_ms: f64,
@@ -87,7 +87,7 @@ const REMEMBERED: usize = 60;
 struct Range {
     room: DisplayMatch<Sublockus, Liar>,
     config: RangeConfig,
-    /// Who plays at each node.
+    /// The player at each node.
     players: Vec<PlayerId>,
     rngs: Vec<Rng>,
     wanderers: Vec<Wanderer>,

@@ -11,7 +11,7 @@ const RADIUS: f64 = HALF.x as f64;
 /// From where to where shots are tried: not so close that nobody could miss, and within reach.
 const DISTANCES: std::ops::Range<i32> = 4 * ONE..22 * ONE;
 
-/// Whom a player who sees this would shoot at, of those it may.
+/// The target that a player with this view would choose, among those allowed.
 pub(super) fn choose<'a>(
     rng: &mut Rng,
     seen: &'a Sublockus,
@@ -39,7 +39,7 @@ pub(super) fn choose<'a>(
     }
 }
 
-/// Where a shot goes.
+/// The line of a shot.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Aimed {
     pub angle: Angle,
@@ -81,7 +81,7 @@ pub(super) fn bolt(held: Controls, aim: Angle) -> Controls {
     }
 }
 
-/// Whom a bolt hits if everybody is where they are in `seen` and the shooter is as in `own`: by the rules of the game.
+/// The player whom a bolt hits by the rules of the game, with everybody as in `seen` and the shooter as in `own`.
 pub(super) fn verdict(seen: &Sublockus, own: &Character, controls: Controls) -> Option<PlayerId> {
     let mut game = seen.clone();
     let shooter = own.player;

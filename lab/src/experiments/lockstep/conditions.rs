@@ -1,6 +1,8 @@
 //! Delay, jitter and loss: does the game go on, and how late is a command?
 
-use super::{Played, desyncs, lagged, median_delay, ms, of_all, play, sum, together, write};
+use super::{
+    DELAY_MEDIAN, Played, desyncs, lagged, median_delay, ms, of_all, play, sum, together, write,
+};
 use crate::deterministic::DeterministicConfig;
 use crate::error::LabError;
 use crate::experiment::{Experiment, Findings, Metric, RunContext};
@@ -31,11 +33,7 @@ const METRICS: &[Metric] = &[
     ),
     Metric::new("lagged_mean", "/s", "the same, per client and second"),
     Metric::new("desyncs", "", "differences of a state that were found"),
-    Metric::new(
-        "delay_median",
-        "ms",
-        "from a player's input to its execution in that player's simulation, median",
-    ),
+    DELAY_MEDIAN,
     Metric::new("delay_p95", "ms", "the same, 95th percentile"),
     Metric::new(
         "path_p99",

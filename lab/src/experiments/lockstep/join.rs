@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{longest_pause, write};
+use super::{OTHERS_PAUSE_TURNS, longest_pause, write};
 use crate::deterministic::{DeterministicConfig, DeterministicMatch};
 use crate::error::LabError;
 use crate::experiment::{Experiment, Findings, Metric, RunContext};
@@ -35,11 +35,7 @@ const METRICS: &[Metric] = &[
         "s",
         "from the request until its first command is executed, longest",
     ),
-    Metric::new(
-        "others_pause_turns",
-        "turns",
-        "longest time any other simulation stood still meanwhile, in turns",
-    ),
+    OTHERS_PAUSE_TURNS,
     Metric::new("others_pause", "ms", "the same time"),
     Metric::new(
         "state",

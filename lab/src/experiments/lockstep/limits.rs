@@ -1,8 +1,8 @@
 //! How many players, how many entities?
 
 use super::{
-    Played, desyncs, first_course, lagged, median_delay, of_all, of_clients, of_host, play_all,
-    sum, write,
+    DELAY_MEDIAN, Played, desyncs, first_course, lagged, median_delay, of_all, of_clients, of_host,
+    play_all, sum, write,
 };
 use crate::error::LabError;
 use crate::experiment::{Experiment, Findings, Metric, RunContext};
@@ -45,11 +45,7 @@ pub(super) const METRICS: &[Metric] = &[
         "1 if fewer than half of the ticks lag: the source calls that playable; 0 if not",
     ),
     Metric::new("desyncs", "", "differences of a state that were found"),
-    Metric::new(
-        "delay_median",
-        "ms",
-        "from a player's input to its execution in that player's simulation, median",
-    ),
+    DELAY_MEDIAN,
     Metric::new(
         "turn",
         "ticks",

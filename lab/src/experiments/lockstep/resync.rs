@@ -6,7 +6,7 @@ use samestep_session::PeerId;
 use samestep_sim::NodeId;
 use samestep_sync::Tick;
 
-use super::{longest_pause, write};
+use super::{OTHERS_PAUSE_TURNS, longest_pause, write};
 use crate::deterministic::{DeterministicConfig, DeterministicMatch};
 use crate::error::LabError;
 use crate::experiment::{Experiment, Findings, Metric, RunContext};
@@ -53,11 +53,7 @@ const METRICS: &[Metric] = &[
         "s",
         "from then until the state was the same again, longest",
     ),
-    Metric::new(
-        "others_pause_turns",
-        "turns",
-        "longest time any other simulation stood still meanwhile, in turns",
-    ),
+    OTHERS_PAUSE_TURNS,
     Metric::new("others_pause", "ms", "the same time"),
     Metric::new(
         "others_lagged",

@@ -4,7 +4,7 @@ use crate::experiment::Findings;
 use crate::parameters::Case;
 use crate::plot::{Data, Plot};
 
-/// Of the fight, with the default settings: what is seen when, and how far corrections move one's own character.
+/// Plots the cases that fight with the default settings: delays, corrections and mispredictions.
 pub(super) fn plots(cases: &[&Case], findings: &Findings) -> Vec<Plot> {
     let is_fight = |case: &&&Case| {
         case.text("scene") == "fight"

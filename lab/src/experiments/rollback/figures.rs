@@ -1,4 +1,4 @@
-//! What is measured of a match, and how it is summed up.
+//! The measurements of a match, and the figures of a case.
 
 use std::time::Duration;
 
@@ -129,7 +129,7 @@ pub(super) struct Played {
     stalls: u64,
     needless: u64,
     standstill: Duration,
-    /// Of each member.
+    /// The input delay of each member, in ticks.
     ahead: Samples,
     /// Predicted, confirmed, cancelled, of all members from the beginning.
     events: [u64; 3],
@@ -138,7 +138,7 @@ pub(super) struct Played {
 }
 
 impl Played {
-    /// What has been measured in a match.
+    /// The measurements of a match that is over.
     pub(super) fn of<G: Playable, M: DeterministicModel>(
         room: &DeterministicMatch<G, M>,
     ) -> Played {

@@ -1,4 +1,4 @@
-//! What grows with latency, and what with loss.
+//! Delays and resimulated ticks over the round trip, stalls over loss.
 
 use std::collections::BTreeMap;
 
@@ -91,7 +91,7 @@ fn groups<'a>(
     groups
 }
 
-/// What the cases of a group have in common, in words.
+/// The settings that the cases of a group share, in words.
 fn words(cases: &[(f64, &Case)], varies: &str) -> String {
     let Some((_, case)) = cases.first() else {
         return String::new();

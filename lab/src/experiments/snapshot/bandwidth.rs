@@ -6,6 +6,7 @@ use samestep_catalog::{NAMES, Visitor, visit};
 use samestep_sync::{Snapshot, StateSync};
 
 use super::keys::{JUDGED, MATCH, setting};
+use super::metrics::{BITS, ERROR_P95, WAIT_MOST, WAIT_P95};
 use super::played::{Authority, Played, Setting, errors, mean, play, together, waits};
 use crate::error::LabError;
 use crate::experiment::{Experiment, Findings, Metric, RunContext};
@@ -46,28 +47,16 @@ const METRICS: &[Metric] = &[
         "kbit/s",
         "what a player is sent in its fullest second, wherever that begins, most of all players",
     ),
-    Metric::new(
-        "bits",
-        "bit",
-        "what one update of an entity that moves takes on the wire, everything included",
-    ),
+    BITS,
     Metric::new(
         "row_bits",
         "bit",
         "bits sent for one row of the state, headers of packets not included",
     ),
     Metric::new("moving", "%", "entities that move at any time"),
-    Metric::new(
-        "wait_p95",
-        "s",
-        "between two updates of an entity that moves, 95th percentile",
-    ),
-    Metric::new("wait_most", "s", "the same, most"),
-    Metric::new(
-        "error_p95",
-        "units",
-        "between where something is shown and where it was at the time that is shown, 95th percentile",
-    ),
+    WAIT_P95,
+    WAIT_MOST,
+    ERROR_P95,
 ];
 
 fn run(context: &RunContext) -> Result<Findings, LabError> {

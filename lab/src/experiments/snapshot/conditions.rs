@@ -4,6 +4,7 @@ use samestep_catalog::evaluation::Evaluation;
 use samestep_sync::Snapshot;
 
 use super::keys::{JUDGED, MATCH, setting, write};
+use super::metrics::{BITS, DELAY, ERROR_P95, STALLS, WAIT_MOST, WAIT_P95};
 use super::played::{Played, errors, mean, play, stalls, together, waits};
 use crate::error::LabError;
 use crate::experiment::{Experiment, Findings, Metric, RunContext};
@@ -23,43 +24,23 @@ const METRICS: &[Metric] = &[
         "",
         "1 if fewer than one picture in a hundred stands still; 0 if not",
     ),
-    Metric::new(
-        "stalls",
-        "%",
-        "pictures in which most of what moves stood still",
-    ),
+    STALLS,
     Metric::new(
         "longest_stall",
         "ms",
         "longest time in which most of what moves stood still",
     ),
-    Metric::new(
-        "error_p95",
-        "units",
-        "between where something is shown and where it was at the time that is shown, 95th percentile",
-    ),
+    ERROR_P95,
     Metric::new("error_p99", "units", "the same, 99th percentile"),
     Metric::new(
         "error_share",
         "%",
         "the 95th percentile as a share of what things that move move in a second",
     ),
-    Metric::new(
-        "delay",
-        "ms",
-        "how much later than the host's present things are shown, mean",
-    ),
-    Metric::new(
-        "wait_p95",
-        "s",
-        "between two updates of an entity that moves, 95th percentile",
-    ),
-    Metric::new("wait_most", "s", "the same, most"),
-    Metric::new(
-        "bits",
-        "bit",
-        "what one update of an entity that moves takes on the wire, everything included",
-    ),
+    DELAY,
+    WAIT_P95,
+    WAIT_MOST,
+    BITS,
     Metric::new("client_down", "kB/s", "what each client is sent, mean"),
 ];
 

@@ -37,7 +37,7 @@ pub const DRAWING: Key = Key::number(
     "clients whose pictures are compared with what is true, 60 times a second",
 );
 
-/// What a match with snapshots is made of.
+/// The make-up of a match with snapshots.
 pub const MATCH: &[Key] = &[link::PROFILE, PLAYERS, ENTITIES, EVERY, BUDGET_KBPS];
 
 /// How it is judged.

@@ -4,6 +4,7 @@ use samestep_catalog::evaluation::Evaluation;
 use samestep_sync::Snapshot;
 
 use super::keys::{JUDGED, MATCH, setting, write};
+use super::metrics::{BITS, DELAY, ERROR_P95, STALLS, WAIT_MOST, WAIT_P95};
 use super::played::{Played, errors, mean, play, stalls, together, waits};
 use crate::error::LabError;
 use crate::experiment::{Experiment, Findings, Metric, RunContext};
@@ -36,38 +37,18 @@ const METRICS: &[Metric] = &[
         "kB",
         "what one snapshot takes to one client, everything included, mean",
     ),
-    Metric::new(
-        "bits",
-        "bit",
-        "what one update of an entity that moves takes on the wire, everything included",
-    ),
+    BITS,
     Metric::new(
         "row_bits",
         "bit",
         "the part of it that holds the entity's values",
     ),
     Metric::new("moving", "%", "entities that move at any time"),
-    Metric::new(
-        "wait_p95",
-        "s",
-        "between two updates of an entity that moves, 95th percentile",
-    ),
-    Metric::new("wait_most", "s", "the same, most"),
-    Metric::new(
-        "error_p95",
-        "units",
-        "between where something is shown and where it was at the time that is shown, 95th percentile",
-    ),
-    Metric::new(
-        "delay",
-        "ms",
-        "how much later than the host's present things are shown, mean",
-    ),
-    Metric::new(
-        "stalls",
-        "%",
-        "pictures in which most of what moves stood still",
-    ),
+    WAIT_P95,
+    WAIT_MOST,
+    ERROR_P95,
+    DELAY,
+    STALLS,
     Metric::new(
         "line_lost",
         "%",

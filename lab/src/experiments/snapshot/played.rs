@@ -1,4 +1,4 @@
-//! One match under an authority, and what is measured of it.
+//! A match under an authority, and its measurements.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use crate::samples::{Counts, TimeSeries};
 use crate::stats::Samples;
 use crate::testmatch::{MatchConfig, OPENER, Playable, TICK, setup_of};
 
-/// What is played, and how everyone is connected.
+/// The settings of a match.
 #[derive(Clone, Debug)]
 pub struct Setting {
     /// The room.
@@ -21,7 +21,7 @@ pub struct Setting {
     pub entities: usize,
     /// Length of the match.
     pub seconds: u32,
-    /// What of it is not judged.
+    /// The first part of it, which is not judged.
     pub settling: u32,
     /// The settings of the snapshots.
     pub snapshot: SnapshotConfig,
@@ -29,7 +29,7 @@ pub struct Setting {
 
 /// A model with an authority.
 pub trait Authority: Model {
-    /// With these settings, and its own defaults beside.
+    /// The model with these settings of its snapshots and its own defaults.
     fn of(config: &SnapshotConfig) -> Result<Self, String>
     where
         Self: Sized;
@@ -64,9 +64,9 @@ impl Authority for StateSync {
 
 /// A match after settling.
 pub struct Played {
-    /// What was seen.
+    /// The comparison of pictures with the true states.
     pub seen: Seen,
-    /// What everyone counted each second.
+    /// The counters of every client in each second.
     pub course: TimeSeries,
     /// Wire bytes a second to each client, and from it.
     pub down: Samples,
@@ -146,7 +146,7 @@ fn sample<G: Playable, M: Authority>(
     }
 }
 
-/// What has been sent so far.
+/// The counters of everything sent so far.
 struct Totals {
     up: Vec<u64>,
     sent: SentStats,
@@ -210,7 +210,7 @@ fn sum_up<G: Playable, M: Authority>(
     }
 }
 
-/// What all repeats of a case have of something, together.
+/// The samples of all repeats of a case, together.
 pub fn together(played: &[&Played], of: impl Fn(&Played) -> Samples) -> Samples {
     Samples::together(played.iter().map(|played| of(played)))
 }

@@ -1,4 +1,4 @@
-//! What the authority had at every tick, and whether others have the same.
+//! The states of the authority at every tick, and whether others have the same.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -22,14 +22,14 @@ const LONG_AGO: u64 = 75;
 /// Ticks after coming from which on everything that happens must be told.
 const SETTLING: u64 = 60;
 
-/// What was right.
+/// The states and events of the authority.
 #[derive(Default)]
 pub(super) struct Truth {
     states: BTreeMap<Tick, Characters>,
     events: Vec<(Tick, SublockusEvent)>,
 }
 
-/// Where everyone was at a tick.
+/// All characters at a tick.
 #[derive(Clone, PartialEq, Debug)]
 struct Characters(Vec<Character>);
 
