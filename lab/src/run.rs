@@ -30,6 +30,13 @@ pub struct RunOptions {
     pub progress: bool,
 }
 
+impl RunOptions {
+    fn variant(&self) -> Variant {
+        let RunOptions { quick, real, .. } = *self;
+        Variant { quick, real }
+    }
+}
+
 impl Default for RunOptions {
     fn default() -> RunOptions {
         RunOptions {
@@ -53,11 +60,7 @@ pub fn run(plan: &Plan, options: &RunOptions) -> Result<RunResult, LabError> {
             plan.name
         )));
     }
-    let variant = Variant {
-        quick: options.quick,
-        real: options.real,
-    };
-    let cases = plan.cases(variant, &options.sets)?;
+    let cases = plan.cases(options.variant(), &options.sets)?;
     let directory = options.out.as_ref().map(|out| out.join(&plan.name));
     let changed = changes(plan, options, &cases)?;
     let (conditions, varied) = conditions(experiment.keys(), &cases);
@@ -216,21 +219,9 @@ fn changes(plan: &Plan, options: &RunOptions, cases: &[Case]) -> Result<Vec<Stri
     if options.real {
         changed.push("--real".to_string());
     }
-    if !options.sets.is_empty()
-        && plan.cases(
-            Variant {
-                quick: options.quick,
-                real: options.real,
-            },
-            &[],
-        )? != cases
-    {
-        changed.extend(
-            options
-                .sets
-                .iter()
-                .map(|(key, value)| format!("{key}={value}")),
-        );
+    if !options.sets.is_empty() && plan.cases(options.variant(), &[])? != cases {
+        let sets = options.sets.iter();
+        changed.extend(sets.map(|(key, value)| format!("{key}={value}")));
     }
     Ok(changed)
 }

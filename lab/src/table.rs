@@ -84,31 +84,27 @@ pub fn closing(result: &RunResult) -> String {
     if all == 0 {
         return "no expectations".into();
     }
-    let holding = result
-        .expectations
-        .iter()
-        .filter(|e| e.ok == Some(true))
-        .count();
-    let known = result
-        .expectations
-        .iter()
-        .filter(|e| e.ok == Some(false) && e.missed.is_some())
-        .count();
-    let failing = result.expectations.iter().filter(|e| e.fails()).count();
-    let mut line = format!("expectations: {holding} of {all} hold");
-    if known > 0 {
-        line += &format!(", {known} missed for a known reason");
-    }
-    if failing > 0 {
-        line += &format!(", {failing} MISSED");
-    }
-    let slow = result
-        .expectations
-        .iter()
-        .filter(|e| e.ok == Some(false) && e.missed.is_none() && e.enforced && e.wall_clock)
-        .count();
-    if slow > 0 {
-        line += &format!(", {slow} missed (depends on the machine)");
+    let count = |is: fn(&Judgement) -> bool| {
+        let expectations = result.expectations.iter();
+        expectations.filter(|judgement| is(judgement)).count()
+    };
+    let mut line = format!(
+        "expectations: {} of {all} hold",
+        count(|e| e.ok == Some(true))
+    );
+    let slow =
+        |e: &Judgement| e.ok == Some(false) && e.missed.is_none() && e.enforced && e.wall_clock;
+    for (missed, how) in [
+        (
+            count(|e| e.ok == Some(false) && e.missed.is_some()),
+            "missed for a known reason",
+        ),
+        (count(Judgement::fails), "MISSED"),
+        (count(slow), "missed (depends on the machine)"),
+    ] {
+        if missed > 0 {
+            line += &format!(", {missed} {how}");
+        }
     }
     let unjudged = result.expectations.iter().filter(|e| e.ok.is_none());
     let (whole, absent): (Vec<_>, Vec<_>) = unjudged.partition(|e| e.whole);

@@ -6,17 +6,11 @@ use samestep_netem::LinkConfig;
 use samestep_session::{JoinTo, RejoinSecret, Role, Session, SessionConfig, SessionEvent, State};
 use samestep_sim::{NodeId, Testbed, Topology};
 
-use crate::parameters::{Case, Domain, Key, plain};
-use crate::testmatch::topology;
+use crate::parameters::{Case, Key, plain};
+use crate::testmatch::{self, topology};
 
-/// How the members are connected.
-pub const TOPOLOGY: Key = Key::text(
-    "topology",
-    "hosted",
-    Domain::Choice(&["hosted", "mesh"]),
-    "hosted: everyone talks to a hosting player; mesh: everyone talks to everyone",
-)
-.labelled(plain);
+/// How the members are connected, in the name of every case.
+pub const TOPOLOGY: Key = testmatch::TOPOLOGY.labelled(plain);
 
 /// Programs that take part, the opener first; each has one player.
 pub struct TestRoom {

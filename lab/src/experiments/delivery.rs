@@ -19,21 +19,25 @@ pub static EXPERIMENT: Experiment = Experiment {
     ..Experiment::new("delivery", KEYS, METRICS, run)
 };
 
-const KEYS: &[&[Key]] = &[&[
-    Key::text("transport", "udp", Domain::Choice(&["udp", "tcp"]), "what carries the datagrams; tcp needs --real, and the link loses datagrams before TCP sees them")
-        .labelled(|value| Some(value.to_string()).filter(|name| name != "udp")),
-    link::PROFILE,
-    link::LATENCY_MS.labelled(latency_label),
-    link::JITTER_MS.labelled(some_jitter_label),
-    link::JITTER,
-    link::LOSS.labelled(percent_label),
-],link::FURTHER,&[
-    Key::text("channel", "reliable-ordered", Domain::Choice(&samestep_proto::Delivery::NAMES), "delivery method").labelled(plain),
-    Key::number("interval_ms", 100.0, Domain::Number(1.0, 10_000.0), "time between two messages, in ms"),
-    Key::number("message_bytes", 32.0, Domain::Whole(32, 60_000), "size of a message, time stamps included"),
-    link::SECONDS,
-    link::REPEATS,
-]];
+const KEYS: &[&[Key]] = &[
+    &[
+        Key::text("transport", "udp", Domain::Choice(&["udp", "tcp"]), "what carries the datagrams; tcp needs --real, and the link loses datagrams before TCP sees them")
+            .labelled(|value| Some(value.to_string()).filter(|name| name != "udp")),
+        link::PROFILE,
+        link::LATENCY_MS.labelled(latency_label),
+        link::JITTER_MS.labelled(some_jitter_label),
+        link::JITTER,
+        link::LOSS.labelled(percent_label),
+    ],
+    link::FURTHER,
+    &[
+        Key::text("channel", "reliable-ordered", Domain::Choice(&samestep_proto::Delivery::NAMES), "delivery method").labelled(plain),
+        Key::number("interval_ms", 100.0, Domain::Number(1.0, 10_000.0), "time between two messages, in ms"),
+        Key::number("message_bytes", 32.0, Domain::Whole(32, 60_000), "size of a message, time stamps included"),
+        link::SECONDS,
+        link::REPEATS,
+    ],
+];
 
 const METRICS: &[Metric] = &[
     Metric::new(

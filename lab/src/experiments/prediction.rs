@@ -97,7 +97,7 @@ const METRICS: &[Metric] = &[
     Metric::new(
         "correction_p50",
         "blocks",
-        "how far putting that right moves the guest's own character, in the state at the same tick, median",
+        "how far the correction moves the guest's own character, in the state at the same tick, median",
     ),
     Metric::new("correction_p99", "blocks", "the same, 99th percentile"),
     Metric::new(
@@ -137,7 +137,7 @@ const METRICS: &[Metric] = &[
     Metric::new(
         "resimulated",
         "/s",
-        "ticks simulated again, per guest and second",
+        "ticks resimulated, per guest and second",
     ),
     Metric::new(
         "lead",

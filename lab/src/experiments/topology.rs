@@ -18,51 +18,56 @@ use crate::testroom::{TOPOLOGY, TestRoom};
 /// Every player sends its position to all others, many times a second.
 pub static EXPERIMENT: Experiment = Experiment::new("topology", KEYS, METRICS, run);
 
-const KEYS: &[&[Key]] = &[&[
-    TOPOLOGY,
-    Key::number(
-        "players",
-        4.0,
-        Domain::Whole(2, 64),
-        "players, the hosting one among them",
-    )
-    .labelled(|value| Some(format!("{value}p"))),
-    Key::text(
-        "cut",
-        "none",
-        Domain::Choice(&["none", "start", "middle"]),
-        "a pair that cannot reach each other, every pair in turn: none, from the start, or once everyone is in",
-    )
-    .labelled(|value| match value {
-        Value::Text(text) if text != "none" => Some(format!("cut-{text}")),
-        _ => None,
-    }),
-    Key::number(
-        "rate_hz",
-        20.0,
-        Domain::Number(0.1, 1_000.0),
-        "updates of each player per second",
-    ),
-    Key::number(
-        "bytes",
-        32.0,
-        Domain::Whole(8, 1_000),
-        "size of an update",
-    ),
-    Key::text(
-        "delivery",
-        "unreliable",
-        Domain::Choice(&[
-            Delivery::Unreliable.name(),
-            Delivery::ReliableOrdered.name(),
-        ]),
-        "how updates are sent",
-    ),
-    link::PROFILE,
-], link::USUALLY_GOOD, link::FURTHER, &[
-    link::SECONDS,
-    link::REPEATS,
-]];
+const KEYS: &[&[Key]] = &[
+    &[
+        TOPOLOGY,
+        Key::number(
+            "players",
+            4.0,
+            Domain::Whole(2, 64),
+            "players, the hosting one among them",
+        )
+        .labelled(|value| Some(format!("{value}p"))),
+        Key::text(
+            "cut",
+            "none",
+            Domain::Choice(&["none", "start", "middle"]),
+            "a pair that cannot reach each other, every pair in turn: none, from the start, or once everyone is in",
+        )
+        .labelled(|value| match value {
+            Value::Text(text) if text != "none" => Some(format!("cut-{text}")),
+            _ => None,
+        }),
+        Key::number(
+            "rate_hz",
+            20.0,
+            Domain::Number(0.1, 1_000.0),
+            "updates of each player per second",
+        ),
+        Key::number(
+            "bytes",
+            32.0,
+            Domain::Whole(8, 1_000),
+            "size of an update",
+        ),
+        Key::text(
+            "delivery",
+            "unreliable",
+            Domain::Choice(&[
+                Delivery::Unreliable.name(),
+                Delivery::ReliableOrdered.name(),
+            ]),
+            "how updates are sent",
+        ),
+        link::PROFILE,
+    ],
+    link::USUALLY_GOOD,
+    link::FURTHER,
+    &[
+        link::SECONDS,
+        link::REPEATS,
+    ],
+];
 
 const METRICS: &[Metric] = &[
     Metric::new(

@@ -20,21 +20,27 @@ use crate::testmatch::{DELAY, ENTITIES, MACHINES, Notice, OPENER, PLAYERS, TOPOL
 /// A state changed behind the rules' back.
 pub static EXPERIMENT: Experiment = Experiment::new("lockstep-resync", KEYS, METRICS, run);
 
-const KEYS: &[&[Key]] = &[&[
-    TOPOLOGY,
-    link::PROFILE,
-    PLAYERS,
-    ENTITIES,
-    Key::text(
-        "fault",
-        "one-entity",
-        Domain::Choice(&["one-entity", "every-entity"]),
-        "what is changed on one player's machine: the colour of one entity, or the position of every entity",
-    )
-    .labelled(plain),
-    TURN,
-    DELAY,
-], link::WITH_LOSS, link::FURTHER, MACHINES, &[link::REPEATS]];
+const KEYS: &[&[Key]] = &[
+    &[
+        TOPOLOGY,
+        link::PROFILE,
+        PLAYERS,
+        ENTITIES,
+        Key::text(
+            "fault",
+            "one-entity",
+            Domain::Choice(&["one-entity", "every-entity"]),
+            "what is changed on one player's machine: the colour of one entity, or the position of every entity",
+        )
+        .labelled(plain),
+        TURN,
+        DELAY,
+    ],
+    link::WITH_LOSS,
+    link::FURTHER,
+    MACHINES,
+    &[link::REPEATS],
+];
 
 const METRICS: &[Metric] = &[
     Metric::new(

@@ -56,7 +56,7 @@ pub(super) const METRICS: &[Metric] = &[
     Metric::new(
         "resimulated",
         "/s",
-        "ticks simulated again, per member and second",
+        "ticks resimulated, per member and second",
     ),
     Metric::new("depth_median", "ticks", "ticks gone back at once, median"),
     Metric::new("deepest", "ticks", "the same, most"),
@@ -68,7 +68,7 @@ pub(super) const METRICS: &[Metric] = &[
     Metric::new(
         "needless",
         "/s",
-        "ticks simulated again that no input which came late required, per member and second",
+        "ticks resimulated that no late input required, per member and second",
     ),
     Metric::new(
         "corrections",

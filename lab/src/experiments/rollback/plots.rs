@@ -10,7 +10,7 @@ use crate::plot::{Data, Plot};
 /// Cases that differ in one thing only: what they have in common, and the cases by that one thing.
 type Group<'a> = (String, Vec<(f64, &'a Case)>);
 
-/// Input delay and ticks simulated again over the round trip, stalls over loss.
+/// Input delay and resimulated ticks over the round trip, stalls over loss.
 pub(super) fn plots(cases: &[&Case], findings: &Findings) -> Vec<Plot> {
     type Side = fn(&Row) -> Option<f64>;
     let (lockstep, rollback): (Side, Side) = (|row| row.theirs, |row| row.ours);
