@@ -11,7 +11,7 @@ use crate::{
     quinn, renet, samestep, tcp, udp,
 };
 
-/// One column of the comparison: a library in one configuration.
+/// One column of the comparison: a library in one configuration. Tables are in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
 pub enum Library {
     /// Bare datagrams: no connection, no protocol. What the sockets alone cost, not a competitor.
@@ -46,20 +46,6 @@ pub enum Mode {
 }
 
 impl Library {
-    /// All of them, in the order of the tables.
-    pub const ALL: [Library; 10] = [
-        Library::Udp,
-        Library::Transport,
-        Library::Tcp,
-        Library::Enet,
-        Library::RenetBare,
-        Library::Renet,
-        Library::RenetSecure,
-        Library::Quinn,
-        Library::SamestepPlain,
-        Library::Samestep,
-    ];
-
     /// The name used in tables and on the command line.
     pub fn name(self) -> &'static str {
         match self {

@@ -30,7 +30,7 @@ mod udp;
 
 use std::{error::Error, net::SocketAddr, path::PathBuf};
 
-use clap::{Parser, Subcommand};
+use clap::{Parser, Subcommand, ValueEnum};
 
 use crate::{
     library::{Library, Mode},
@@ -99,8 +99,9 @@ enum Command {
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments = Arguments::parse();
     sockets::raise_file_limit();
-    let libraries: Vec<Library> = Library::ALL
-        .into_iter()
+    let libraries: Vec<Library> = Library::value_variants()
+        .iter()
+        .copied()
         .filter(|library| {
             arguments.only.is_empty() || arguments.only.iter().any(|name| library.is_named(name))
         })
