@@ -25,7 +25,8 @@ mod tests;
 use core::time::Duration;
 
 use crate::{
-    AdoptError, Delivery, ModelEvent, Outgoing, PeerId, PlayerId, Roster, Status, Tick, World,
+    AdoptError, Delivery, Model, ModelEvent, Outgoing, PeerId, PlayerId, Roster, Status, Tick,
+    World,
 };
 use context::Context;
 use guest::Guest;
@@ -49,7 +50,7 @@ pub struct SentStats {
 
 /// One program's part in a game that an authority decides.
 #[derive(Debug)]
-pub(crate) struct Engine {
+pub struct Engine {
     context: Context,
     role: Role,
     /// Whether the roster has changed since the role was given it.
@@ -83,65 +84,6 @@ impl Engine {
             (sent.rows, sent.row_bytes) = (stats.rows, stats.bytes);
         }
         sent
-    }
-
-    pub(crate) fn handle_roster(&mut self, now: Duration, roster: &Roster) {
-        self.context.roster = Some(roster.clone());
-        self.roster_changed = true;
-        self.context.wake_at(now);
-    }
-
-    pub(crate) fn handle_rate(&mut self, peer: PeerId, bytes_per_s: u64) -> bool {
-        if let Role::Host(host) = &mut self.role
-            && let Some(client) = host.clients.get_mut(&peer)
-        {
-            client.rate = Some(bytes_per_s);
-        }
-        true
-    }
-
-    pub(crate) fn handle_start(&mut self, now: Duration, at: Duration) {
-        self.context.start.get_or_insert(at);
-        self.context.wake_at(now);
-    }
-
-    pub(crate) fn handle_message(&mut self, now: Duration, from: PeerId, bytes: &[u8]) {
-        let context = &mut self.context;
-        let from_authority = Guest::is_from_authority(context, from);
-        match (Message::read(bytes), &mut self.role) {
-            (Some(Message::Inputs(message)), Role::Host(host)) => {
-                host.handle_inputs(now, context, from, &message);
-            }
-            (Some(Message::Update(update)), Role::Guest(guest)) if from_authority => {
-                guest.handle_update(now, context, &update);
-            }
-            (Some(Message::Part(epoch, part)), Role::Guest(guest)) if from_authority => {
-                guest.handle_part(now, context, epoch, part);
-            }
-            (Some(Message::State(state)), _) if from_authority => {
-                self.state = Some(state.to_vec());
-                context.wake_at(now);
-            }
-            // Before the world is known, and after the authority has changed.
-            (Some(_), Role::None | Role::Guest(_)) => {}
-            _ => context.refused += 1,
-        }
-    }
-
-    pub(crate) fn input(&mut self, now: Duration, player: PlayerId, input: &[u8]) -> bool {
-        let is_own = self.context.own_players().contains(&player);
-        let taken = is_own
-            && match &mut self.role {
-                Role::None => false,
-                Role::Host(host) => host.input(player, input),
-                Role::Guest(guest) => guest.input(player, input),
-            };
-        // A refused input wakes nobody: a caller may offer it again with every call.
-        match taken {
-            true => self.context.wake_at(now),
-            false => self.context.inputs_refused += 1,
-        }
-        taken
     }
 
     /// Becomes host or guest, whichever the roster says.
@@ -191,7 +133,81 @@ impl Engine {
         }
     }
 
-    pub(crate) fn advance(&mut self, now: Duration, world: &mut dyn World) {
+    fn tick(&self) -> Tick {
+        match &self.role {
+            Role::None => Tick(0),
+            Role::Host(host) => host.next_tick,
+            Role::Guest(guest) if self.context.settings.prediction.is_some() => {
+                guest.predicted_tick
+            }
+            Role::Guest(guest) => guest.confirmed_tick,
+        }
+    }
+}
+
+impl Model for Engine {
+    fn handle_roster(&mut self, now: Duration, roster: &Roster) {
+        self.context.roster = Some(roster.clone());
+        self.roster_changed = true;
+        self.context.wake_at(now);
+    }
+
+    fn handle_rate(&mut self, _: Duration, peer: PeerId, bytes_per_s: u64) -> bool {
+        if let Role::Host(host) = &mut self.role
+            && let Some(client) = host.clients.get_mut(&peer)
+        {
+            client.rate = Some(bytes_per_s);
+        }
+        true
+    }
+
+    fn handle_start(&mut self, now: Duration, at: Duration) {
+        self.context.start.get_or_insert(at);
+        self.context.wake_at(now);
+    }
+
+    fn handle_message(&mut self, now: Duration, from: PeerId, bytes: &[u8]) {
+        let context = &mut self.context;
+        let from_authority = Guest::is_from_authority(context, from);
+        match (Message::read(bytes), &mut self.role) {
+            (Some(Message::Inputs(message)), Role::Host(host)) => {
+                host.handle_inputs(now, context, from, &message);
+            }
+            (Some(Message::Update(update)), Role::Guest(guest)) if from_authority => {
+                guest.handle_update(now, context, &update);
+            }
+            (Some(Message::Part(epoch, part)), Role::Guest(guest)) if from_authority => {
+                guest.handle_part(now, context, epoch, part);
+            }
+            (Some(Message::State(state)), _) if from_authority => {
+                self.state = Some(state.to_vec());
+                context.wake_at(now);
+            }
+            // Before the world is known, and after the authority has changed.
+            (Some(_), Role::None | Role::Guest(_)) => {}
+            _ => context.refused += 1,
+        }
+    }
+
+    fn input(&mut self, now: Duration, player: PlayerId, input: &[u8]) -> bool {
+        let is_own = self.context.own_players().contains(&player);
+        let taken = is_own
+            && match &mut self.role {
+                Role::None => false,
+                Role::Host(host) => host.input(player, input),
+                Role::Guest(guest) => guest.input(player, input),
+            };
+        // A refused input wakes nobody: a caller may offer it again with every call.
+        match taken {
+            true => self.context.wake_at(now),
+            false => self.context.inputs_refused += 1,
+        }
+        taken
+    }
+
+    fn end_turn(&mut self, _: Duration, _: PlayerId) {}
+
+    fn advance(&mut self, now: Duration, world: &mut dyn World) {
         self.context.wake = None;
         self.prepare(now, world);
         if self.context.start.is_none() {
@@ -205,45 +221,34 @@ impl Engine {
         }
     }
 
-    pub(crate) fn view(&mut self, now: Duration, world: &mut dyn World) -> bool {
+    fn poll_message(&mut self) -> Option<Outgoing> {
+        self.context.outbox.pop_front()
+    }
+
+    fn reclaim(&mut self, sent: Outgoing) {
+        self.context.reclaim(sent);
+    }
+
+    fn poll_event(&mut self) -> Option<ModelEvent> {
+        self.context.events.pop_front()
+    }
+
+    fn view(&mut self, now: Duration, world: &mut dyn World) -> bool {
         match &mut self.role {
             Role::Guest(guest) => guest.view(now, &self.context, world),
             _ => false,
         }
     }
 
-    pub(crate) fn stop_at(&mut self, tick: Tick) {
+    fn stop_at(&mut self, tick: Tick) {
         self.context.hold = Some(tick);
     }
 
-    pub(crate) fn poll_message(&mut self) -> Option<Outgoing> {
-        self.context.outbox.pop_front()
-    }
-
-    pub(crate) fn reclaim(&mut self, sent: Outgoing) {
-        self.context.reclaim(sent);
-    }
-
-    pub(crate) fn poll_event(&mut self) -> Option<ModelEvent> {
-        self.context.events.pop_front()
-    }
-
-    pub(crate) fn poll_timeout(&self) -> Option<Duration> {
+    fn poll_timeout(&self) -> Option<Duration> {
         self.context.wake
     }
 
-    fn tick(&self) -> Tick {
-        match &self.role {
-            Role::None => Tick(0),
-            Role::Host(host) => host.next_tick,
-            Role::Guest(guest) if self.context.settings.prediction.is_some() => {
-                guest.predicted_tick
-            }
-            Role::Guest(guest) => guest.confirmed_tick,
-        }
-    }
-
-    pub(crate) fn status(&self) -> Status {
+    fn status(&self) -> Status {
         let context = &self.context;
         let status = Status {
             tick: self.tick(),
@@ -273,16 +278,11 @@ impl Engine {
         }
     }
 
-    pub(crate) fn spectator_delay(&self) -> Duration {
+    fn spectator_delay(&self) -> Duration {
         self.context.settings.spectator_delay
     }
 
-    pub(crate) fn checkpoint(
-        &mut self,
-        now: Duration,
-        newcomer: PeerId,
-        world: &mut dyn World,
-    ) -> Vec<u8> {
+    fn checkpoint(&mut self, now: Duration, newcomer: PeerId, world: &mut dyn World) -> Vec<u8> {
         self.prepare(now, world);
         match &mut self.role {
             Role::Host(host) => host.state_for(&self.context, newcomer, world),
@@ -290,7 +290,7 @@ impl Engine {
         }
     }
 
-    pub(crate) fn send_state_to_all(&mut self, now: Duration, world: &mut dyn World) {
+    fn send_state_to_all(&mut self, now: Duration, world: &mut dyn World) {
         self.prepare(now, world);
         let Some(roster) = self.context.roster.clone() else {
             return;
@@ -310,7 +310,7 @@ impl Engine {
         }
     }
 
-    pub(crate) fn adopt(
+    fn adopt(
         &mut self,
         now: Duration,
         checkpoint: &[u8],

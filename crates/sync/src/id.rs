@@ -42,3 +42,13 @@ impl Owner {
         Owner::Player(PlayerId(number))
     }
 }
+
+impl fmt::Display for Owner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Owner::Authority => f.write_str("the host"),
+            Owner::Player(player) => player.fmt(f),
+            Owner::Peer(peer) => peer.fmt(f),
+        }
+    }
+}

@@ -279,7 +279,7 @@ pub use lag_compensation::{LagCompensation, SeenState, ViewTime};
 pub use list::{Full, List};
 pub use live::Live;
 pub use lockstep::{Length, Lockstep, LockstepConfig, LockstepError, Pace, SlowMachine};
-pub use model::{DesyncReport, Member, Model, ModelEvent, Outgoing, Roster, Status};
+pub use model::{DesyncReport, Member, Model, ModelEvent, ModelWrapper, Outgoing, Roster, Status};
 pub use models::{ModelConfig, ModelConfigError, ModelKind, RoomKind};
 pub use random::Rng;
 pub use record::{Blend, CellKind, Describe, Field, Holds, InvalidCell, Record, Shown, When};

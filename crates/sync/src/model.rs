@@ -85,74 +85,103 @@ pub trait Model {
     ) -> Result<(), AdoptError>;
 }
 
+/// A model around another: every call goes on to the inner model.
+pub trait ModelWrapper {
+    /// The type of the inner model.
+    type Inner: Model + ?Sized;
+
+    /// The inner model.
+    fn inner(&self) -> &Self::Inner;
+
+    /// The inner model, to have it do something.
+    fn inner_mut(&mut self) -> &mut Self::Inner;
+
+    /// The next message to send: the inner model's, unless the wrapper sends another in its place.
+    fn next_message(&mut self) -> Option<Outgoing> {
+        self.inner_mut().poll_message()
+    }
+}
+
 /// A model that is chosen while the program runs.
-impl<M: Model + ?Sized> Model for Box<M> {
+impl<M: Model + ?Sized> ModelWrapper for Box<M> {
+    type Inner = M;
+
+    fn inner(&self) -> &M {
+        self
+    }
+
+    fn inner_mut(&mut self) -> &mut M {
+        self
+    }
+}
+
+impl<W: ModelWrapper> Model for W {
     fn handle_roster(&mut self, now: Duration, roster: &Roster) {
-        (**self).handle_roster(now, roster);
+        self.inner_mut().handle_roster(now, roster);
     }
 
     fn handle_rate(&mut self, now: Duration, peer: PeerId, bytes_per_s: u64) -> bool {
-        (**self).handle_rate(now, peer, bytes_per_s)
+        self.inner_mut().handle_rate(now, peer, bytes_per_s)
     }
 
     fn handle_start(&mut self, now: Duration, at: Duration) {
-        (**self).handle_start(now, at);
+        self.inner_mut().handle_start(now, at);
     }
 
     fn handle_message(&mut self, now: Duration, from: PeerId, message: &[u8]) {
-        (**self).handle_message(now, from, message);
+        self.inner_mut().handle_message(now, from, message);
     }
 
     fn input(&mut self, now: Duration, player: PlayerId, input: &[u8]) -> bool {
-        (**self).input(now, player, input)
+        self.inner_mut().input(now, player, input)
     }
 
     fn end_turn(&mut self, now: Duration, player: PlayerId) {
-        (**self).end_turn(now, player);
+        self.inner_mut().end_turn(now, player);
     }
 
     fn advance(&mut self, now: Duration, world: &mut dyn World) {
-        (**self).advance(now, world);
+        self.inner_mut().advance(now, world);
     }
 
     fn poll_message(&mut self) -> Option<Outgoing> {
-        (**self).poll_message()
+        self.next_message()
     }
 
     fn reclaim(&mut self, sent: Outgoing) {
-        (**self).reclaim(sent);
+        self.inner_mut().reclaim(sent);
     }
 
     fn poll_event(&mut self) -> Option<ModelEvent> {
-        (**self).poll_event()
+        self.inner_mut().poll_event()
     }
 
     fn view(&mut self, now: Duration, world: &mut dyn World) -> bool {
-        (**self).view(now, world)
+        self.inner_mut().view(now, world)
     }
 
     fn stop_at(&mut self, tick: Tick) {
-        (**self).stop_at(tick);
+        self.inner_mut().stop_at(tick);
     }
 
     fn poll_timeout(&self) -> Option<Duration> {
-        (**self).poll_timeout()
+        self.inner().poll_timeout()
     }
 
     fn status(&self) -> Status {
-        (**self).status()
+        self.inner().status()
     }
 
     fn spectator_delay(&self) -> Duration {
-        (**self).spectator_delay()
+        self.inner().spectator_delay()
     }
 
     fn checkpoint(&mut self, now: Duration, newcomer: PeerId, world: &mut dyn World) -> Vec<u8> {
-        (**self).checkpoint(now, newcomer, world)
+        self.inner_mut().checkpoint(now, newcomer, world)
     }
 
     fn send_state_to_all(&mut self, now: Duration, world: &mut dyn World) {
-        (**self).send_state_to_all(now, world);
+        self.inner_mut().send_state_to_all(now, world);
     }
 
     fn adopt(
@@ -161,7 +190,7 @@ impl<M: Model + ?Sized> Model for Box<M> {
         checkpoint: &[u8],
         world: &mut dyn World,
     ) -> Result<(), AdoptError> {
-        (**self).adopt(now, checkpoint, world)
+        self.inner_mut().adopt(now, checkpoint, world)
     }
 }
 

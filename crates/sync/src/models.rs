@@ -3,7 +3,7 @@
 //! A model lives in a file or folder of its own, where it implements [`Model`] and [`SwitchableModel`] and describes itself in a constant `KIND`. One line
 //! of [`registry!`] below makes it known to programs, sandbox and lab.
 
-use core::fmt;
+use thiserror::Error;
 
 use crate::switch::SwitchableModel;
 use crate::{
@@ -62,16 +62,9 @@ impl ModelKind {
 }
 
 /// Settings that a model refuses.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+#[error("{0}")]
 pub struct ModelConfigError(String);
-
-impl fmt::Display for ModelConfigError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl core::error::Error for ModelConfigError {}
 
 macro_rules! registry {
     ($($model:ident($config:ident)),* $(,)?) => {

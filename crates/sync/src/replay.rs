@@ -13,6 +13,7 @@ use core::fmt;
 use core::ops::Range;
 
 use samestep_wire::{BitReader, DecodeError};
+use thiserror::Error;
 
 use self::chunk::{Broken, Chunks, Kind, MAGIC};
 use self::ticks::{BodyItem, MAX_TICKS, TicksReader};
@@ -359,16 +360,20 @@ impl Replay {
 }
 
 /// Why a file is not played.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
 #[non_exhaustive]
 pub enum ReplayError {
     /// It is something else.
+    #[error("this is not a replay")]
     NoReplay,
     /// It is a replay in a later format.
+    #[error("this replay has format {0}, this program reads format {format}: use the program it was recorded with", format = MAGIC[MAGIC.len() - 1])]
     AnotherFormat(u8),
     /// Its header or its first state is damaged: there is nothing to begin with.
+    #[error("the beginning of this replay is damaged: there is nothing to play")]
     NoBeginning,
     /// It was recorded by another game.
+    #[error("this is a replay of {recorded}, not of {ours}")]
     AnotherGame {
         /// The game it was recorded with.
         recorded: String,
@@ -376,6 +381,9 @@ pub enum ReplayError {
         ours: &'static str,
     },
     /// It was recorded with other rules of the same game.
+    #[error(
+        "recorded with version {recorded} of the rules, these are version {ours}: use the program it was recorded with"
+    )]
     AnotherVersion {
         /// The version it was recorded with.
         recorded: u32,
@@ -383,31 +391,6 @@ pub enum ReplayError {
         ours: u32,
     },
 }
-
-impl fmt::Display for ReplayError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            ReplayError::NoReplay => f.write_str("this is not a replay"),
-            ReplayError::AnotherFormat(format) => write!(
-                f,
-                "this replay has format {format}, this program reads format {}: use the program it was recorded with",
-                MAGIC[MAGIC.len() - 1]
-            ),
-            ReplayError::NoBeginning => {
-                f.write_str("the beginning of this replay is damaged: there is nothing to play")
-            }
-            ReplayError::AnotherGame { recorded, ours } => {
-                write!(f, "this is a replay of {recorded}, not of {ours}")
-            }
-            ReplayError::AnotherVersion { recorded, ours } => write!(
-                f,
-                "recorded with version {recorded} of the rules, these are version {ours}: use the program it was recorded with"
-            ),
-        }
-    }
-}
-
-impl core::error::Error for ReplayError {}
 
 #[cfg(test)]
 mod tests;

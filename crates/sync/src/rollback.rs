@@ -2,13 +2,14 @@
 //!
 //! The netcode of GGPO (Cannon 2012) and ggrs, on top of [`Lockstep`].
 
-use core::fmt;
 use core::time::Duration;
+
+use thiserror::Error;
 
 use crate::lockstep::Prediction;
 use crate::{
-    AdoptError, Length, Lockstep, LockstepConfig, LockstepError, Model, ModelConfig, ModelEvent,
-    ModelKind, Outgoing, PeerId, PlayerId, RoomKind, Roster, SlowMachine, Status, Tick, World,
+    Length, Lockstep, LockstepConfig, LockstepError, ModelConfig, ModelKind, ModelWrapper,
+    RoomKind, SlowMachine,
 };
 
 /// The maximum ticks of a window.
@@ -104,33 +105,20 @@ impl Default for RollbackConfig {
 }
 
 /// Settings that make no sense.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
 pub enum RollbackError {
     /// The window.
+    #[error("a window has 1 to {MAX_WINDOW} ticks: set `window` to such, or use `Lockstep`")]
     Window,
     /// How far to go on.
+    #[error(
+        "going on means more ticks than the window's, at most {MAX_GO_ON} and those that are kept: set `beyond` to such"
+    )]
     Beyond,
-    /// What is the same in lockstep.
-    Lockstep(LockstepError),
+    /// A setting that rollback and lockstep have in common.
+    #[error(transparent)]
+    Lockstep(#[from] LockstepError),
 }
-
-impl fmt::Display for RollbackError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Window => write!(
-                f,
-                "a window has 1 to {MAX_WINDOW} ticks: set `window` to such, or use `Lockstep`"
-            ),
-            Self::Beyond => write!(
-                f,
-                "going on means more ticks than the window's, at most {MAX_GO_ON} and those that are kept: set `beyond` to such"
-            ),
-            Self::Lockstep(error) => error.fmt(f),
-        }
-    }
-}
-
-impl core::error::Error for RollbackError {}
 
 impl Default for Rollback {
     /// The model with its default settings.
@@ -170,8 +158,7 @@ impl Rollback {
             patience: config.patience,
             keep: config.keep,
             ..LockstepConfig::default()
-        })
-        .map_err(RollbackError::Lockstep)?;
+        })?;
         engine.set_prediction(Prediction {
             window: config.window,
             max: most,
@@ -189,85 +176,16 @@ impl Rollback {
     pub fn explain(&self) -> String {
         self.engine.explain()
     }
-
-    /// The lockstep underneath.
-    pub(crate) fn engine_mut(&mut self) -> &mut Lockstep {
-        &mut self.engine
-    }
-
-    /// The lockstep underneath.
-    pub(crate) fn engine(&self) -> &Lockstep {
-        &self.engine
-    }
 }
 
-impl Model for Rollback {
-    fn handle_roster(&mut self, now: Duration, roster: &Roster) {
-        self.engine.handle_roster(now, roster);
+impl ModelWrapper for Rollback {
+    type Inner = Lockstep;
+
+    fn inner(&self) -> &Lockstep {
+        &self.engine
     }
 
-    fn handle_start(&mut self, now: Duration, at: Duration) {
-        self.engine.handle_start(now, at);
-    }
-
-    fn handle_message(&mut self, now: Duration, from: PeerId, message: &[u8]) {
-        self.engine.handle_message(now, from, message);
-    }
-
-    fn input(&mut self, now: Duration, player: PlayerId, input: &[u8]) -> bool {
-        self.engine.input(now, player, input)
-    }
-
-    fn end_turn(&mut self, now: Duration, player: PlayerId) {
-        self.engine.end_turn(now, player);
-    }
-
-    fn advance(&mut self, now: Duration, world: &mut dyn World) {
-        self.engine.advance(now, world);
-    }
-
-    fn poll_message(&mut self) -> Option<Outgoing> {
-        self.engine.poll_message()
-    }
-
-    fn reclaim(&mut self, sent: Outgoing) {
-        self.engine.reclaim(sent);
-    }
-
-    fn poll_event(&mut self) -> Option<ModelEvent> {
-        self.engine.poll_event()
-    }
-
-    fn stop_at(&mut self, tick: Tick) {
-        self.engine.stop_at(tick);
-    }
-
-    fn poll_timeout(&self) -> Option<Duration> {
-        self.engine.poll_timeout()
-    }
-
-    fn status(&self) -> Status {
-        self.engine.status()
-    }
-
-    fn spectator_delay(&self) -> Duration {
-        self.engine.spectator_delay()
-    }
-
-    fn checkpoint(&mut self, now: Duration, newcomer: PeerId, world: &mut dyn World) -> Vec<u8> {
-        self.engine.checkpoint(now, newcomer, world)
-    }
-
-    fn send_state_to_all(&mut self, now: Duration, world: &mut dyn World) {
-        self.engine.send_state_to_all(now, world);
-    }
-
-    fn adopt(
-        &mut self,
-        now: Duration,
-        checkpoint: &[u8],
-        world: &mut dyn World,
-    ) -> Result<(), AdoptError> {
-        self.engine.adopt(now, checkpoint, world)
+    fn inner_mut(&mut self) -> &mut Lockstep {
+        &mut self.engine
     }
 }

@@ -1,8 +1,7 @@
 //! Save games: a state in a file.
 
-use core::fmt;
-
 use samestep_wire::{BitReader, DecodeError};
+use thiserror::Error;
 
 use crate::digest::{of_bytes, put_varint};
 use crate::{Replicate, RestoreError, Simulation, Table, Tick};
@@ -76,11 +75,14 @@ pub fn load_game<S: Simulation + Replicate>(bytes: &[u8]) -> Result<(S, Tick), L
         return Err(LoadError::OtherGame { name: header.name });
     }
     let schema = S::schema();
-    if header.version != u64::from(S::VERSION) || header.fingerprint != schema.fingerprint() {
+    if header.version != u64::from(S::VERSION) {
         return Err(LoadError::OtherVersion {
             saved: header.version,
             ours: S::VERSION,
         });
+    }
+    if header.fingerprint != schema.fingerprint() {
+        return Err(LoadError::OtherFields(S::VERSION));
     }
     let rest = r.rest().map_err(|_| LoadError::Damaged)?;
     let table = Table::decode(schema, rest).map_err(|_| LoadError::Damaged)?;
@@ -112,53 +114,40 @@ impl Header {
 }
 
 /// Why a save game does not load.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
 #[non_exhaustive]
 pub enum LoadError {
     /// It does not begin like one.
+    #[error("this is no save game: choose another file")]
     NotASaveGame,
     /// Bytes are missing or changed.
+    #[error("the save game is damaged: copy it again, or load an earlier one")]
     Damaged,
     /// It is one of another game.
+    #[error("this is a save game of {name:?}: load it there")]
     OtherGame {
         /// That game.
         name: String,
     },
-    /// It was saved by other rules, or by a state that consists of other fields.
+    /// It was saved by other rules.
+    #[error(
+        "the save game is of version {saved} of the rules, this is version {ours}: load it with the program that saved it"
+    )]
     OtherVersion {
         /// The version of the rules it was saved by.
         saved: u64,
         /// The version of the rules that should load it.
         ours: u32,
     },
+    /// It was saved by the same version of the rules, with a state that consists of other fields.
+    #[error(
+        "the save game's state has other fields than this program's version {0}: load it with the program that saved it"
+    )]
+    OtherFields(u32),
     /// It is whole, but holds no state of this game.
+    #[error("the save game does not load: {0}")]
     Invalid(RestoreError),
 }
-
-impl fmt::Display for LoadError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            LoadError::NotASaveGame => f.write_str("this is no save game: choose another file"),
-            LoadError::Damaged => {
-                f.write_str("the save game is damaged: copy it again, or load an earlier one")
-            }
-            LoadError::OtherGame { name } => {
-                write!(f, "this is a save game of {name:?}: load it there")
-            }
-            LoadError::OtherVersion { saved, ours } if u64::from(*ours) == *saved => write!(
-                f,
-                "the save game's state has other fields than this program's version {ours}: load it with the program that saved it"
-            ),
-            LoadError::OtherVersion { saved, ours } => write!(
-                f,
-                "the save game is of version {saved} of the rules, this is version {ours}: load it with the program that saved it"
-            ),
-            LoadError::Invalid(error) => write!(f, "the save game does not load: {error}"),
-        }
-    }
-}
-
-impl core::error::Error for LoadError {}
 
 #[cfg(test)]
 mod tests {

@@ -1,14 +1,11 @@
 //! Snapshot interpolation: the authority simulates, clients draw its snapshots a little later.
 
-use core::fmt;
 use core::time::Duration;
 
+use thiserror::Error;
+
 use crate::authority::{Engine, SentStats, Settings};
-use crate::switch::{Beginning, SwitchableModel};
-use crate::{
-    AdoptError, Interpolation, InterpolationDelay, Model, ModelConfig, ModelEvent, ModelKind,
-    Outgoing, PeerId, PlayerId, RoomKind, Roster, Status, Tick, World,
-};
+use crate::{Interpolation, InterpolationDelay, ModelConfig, ModelKind, ModelWrapper, RoomKind};
 
 /// The most ticks between two snapshots.
 const MAX_EVERY: u64 = 600;
@@ -79,44 +76,21 @@ impl Default for SnapshotConfig {
 }
 
 /// Settings that make no sense.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
 pub enum SnapshotError {
     /// The ticks between snapshots.
+    #[error("a snapshot is taken every 1 to {MAX_EVERY} ticks: set `every` to such")]
     Every,
     /// The budget.
+    #[error("a budget is {LEAST_BUDGET} bits per second or more: set `budget` to such, or to none")]
     Budget,
     /// The delay.
+    #[error("the least delay is not above the most: set `delay` to such")]
     Delay,
     /// The snapshots kept.
+    #[error("{} to {} snapshots are kept: set `keep` to such", KEEP.start(), KEEP.end())]
     Keep,
 }
-
-impl fmt::Display for SnapshotError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Every => write!(
-                f,
-                "a snapshot is taken every 1 to {MAX_EVERY} ticks: set `every` to such"
-            ),
-            Self::Budget => write!(
-                f,
-                "a budget is {LEAST_BUDGET} bits per second or more: set `budget` to such, or to none"
-            ),
-            Self::Delay => write!(
-                f,
-                "the least delay is not above the most: set `delay` to such"
-            ),
-            Self::Keep => write!(
-                f,
-                "{} to {} snapshots are kept: set `keep` to such",
-                KEEP.start(),
-                KEEP.end()
-            ),
-        }
-    }
-}
-
-impl core::error::Error for SnapshotError {}
 
 impl SnapshotConfig {
     pub(crate) fn check(&self) -> Result<(), SnapshotError> {
@@ -186,122 +160,14 @@ impl Snapshot {
     }
 }
 
-/// Both models of an authority are one engine with different settings.
-macro_rules! model_of_engine {
-    ($model:ty) => {
-        impl SwitchableModel for $model {
-            fn is_same_everywhere(&self) -> bool {
-                false
-            }
+impl ModelWrapper for Snapshot {
+    type Inner = Engine;
 
-            fn schedule(&self) -> Option<(Duration, Duration)> {
-                self.engine.schedule()
-            }
+    fn inner(&self) -> &Engine {
+        &self.engine
+    }
 
-            fn begin(&mut self, now: Duration, at: &Beginning<'_>, world: &mut dyn World) {
-                self.engine.begin(now, at, world);
-            }
-
-            fn farewell(&mut self, peer: PeerId) -> Vec<u8> {
-                self.engine.farewell(peer)
-            }
-
-            fn trust(&mut self, peer: PeerId) {
-                self.engine.trust(peer);
-            }
-
-            fn has_shown(&mut self, now: Duration, tick: Tick) -> bool {
-                self.engine.has_shown(now, tick)
-            }
-
-            fn finish(&mut self, world: &mut dyn World) {
-                self.engine.finish(world);
-            }
-        }
-
-        impl Model for $model {
-            fn handle_roster(&mut self, now: Duration, roster: &Roster) {
-                self.engine.handle_roster(now, roster);
-            }
-
-            fn handle_rate(&mut self, _: Duration, peer: PeerId, bytes_per_s: u64) -> bool {
-                self.engine.handle_rate(peer, bytes_per_s)
-            }
-
-            fn handle_start(&mut self, now: Duration, at: Duration) {
-                self.engine.handle_start(now, at);
-            }
-
-            fn handle_message(&mut self, now: Duration, from: PeerId, message: &[u8]) {
-                self.engine.handle_message(now, from, message);
-            }
-
-            fn input(&mut self, now: Duration, player: PlayerId, input: &[u8]) -> bool {
-                self.engine.input(now, player, input)
-            }
-
-            fn end_turn(&mut self, _: Duration, _: PlayerId) {}
-
-            fn advance(&mut self, now: Duration, world: &mut dyn World) {
-                self.engine.advance(now, world);
-            }
-
-            fn poll_message(&mut self) -> Option<Outgoing> {
-                self.engine.poll_message()
-            }
-
-            fn reclaim(&mut self, sent: Outgoing) {
-                self.engine.reclaim(sent);
-            }
-
-            fn poll_event(&mut self) -> Option<ModelEvent> {
-                self.engine.poll_event()
-            }
-
-            fn view(&mut self, now: Duration, world: &mut dyn World) -> bool {
-                self.engine.view(now, world)
-            }
-
-            fn stop_at(&mut self, tick: Tick) {
-                self.engine.stop_at(tick);
-            }
-
-            fn poll_timeout(&self) -> Option<Duration> {
-                self.engine.poll_timeout()
-            }
-
-            fn status(&self) -> Status {
-                self.engine.status()
-            }
-
-            fn spectator_delay(&self) -> Duration {
-                self.engine.spectator_delay()
-            }
-
-            fn checkpoint(
-                &mut self,
-                now: Duration,
-                newcomer: PeerId,
-                world: &mut dyn World,
-            ) -> Vec<u8> {
-                self.engine.checkpoint(now, newcomer, world)
-            }
-
-            fn send_state_to_all(&mut self, now: Duration, world: &mut dyn World) {
-                self.engine.send_state_to_all(now, world);
-            }
-
-            fn adopt(
-                &mut self,
-                now: Duration,
-                checkpoint: &[u8],
-                world: &mut dyn World,
-            ) -> Result<(), AdoptError> {
-                self.engine.adopt(now, checkpoint, world)
-            }
-        }
-    };
+    fn inner_mut(&mut self) -> &mut Engine {
+        &mut self.engine
+    }
 }
-pub(crate) use model_of_engine;
-
-model_of_engine!(Snapshot);

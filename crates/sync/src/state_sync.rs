@@ -1,15 +1,11 @@
 //! State synchronisation: the authority decides, and clients predict (client-side prediction with server reconciliation; lag compensation for shots).
 
-use core::fmt;
 use core::time::Duration;
 
+use thiserror::Error;
+
 use crate::authority::{Engine, Prediction, SentStats, Settings};
-use crate::snapshot::model_of_engine;
-use crate::switch::{Beginning, SwitchableModel};
-use crate::{
-    AdoptError, Model, ModelConfig, ModelEvent, ModelKind, Outgoing, PeerId, PlayerId, RoomKind,
-    Roster, SnapshotConfig, SnapshotError, Status, Tick, World,
-};
+use crate::{ModelConfig, ModelKind, ModelWrapper, RoomKind, SnapshotConfig, SnapshotError};
 
 /// The most ticks that are simulated ahead.
 const MAX_WINDOW: u64 = 120;
@@ -80,27 +76,17 @@ impl Default for StateSyncConfig {
 }
 
 /// Settings that make no sense.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
 pub enum StateSyncError {
     /// The window.
+    #[error(
+        "a window has more ticks than lie between two snapshots, and at most {MAX_WINDOW}: set `window` to such, or use `Snapshot`"
+    )]
     Window,
-    /// What is the same in snapshots.
-    Snapshot(SnapshotError),
+    /// A setting of the snapshots.
+    #[error(transparent)]
+    Snapshot(#[from] SnapshotError),
 }
-
-impl fmt::Display for StateSyncError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Window => write!(
-                f,
-                "a window has more ticks than lie between two snapshots, and at most {MAX_WINDOW}: set `window` to such, or use `Snapshot`"
-            ),
-            Self::Snapshot(error) => error.fmt(f),
-        }
-    }
-}
-
-impl core::error::Error for StateSyncError {}
 
 impl StateSyncConfig {
     pub(crate) fn settings(&self) -> Settings {
@@ -134,7 +120,7 @@ impl StateSync {
 
     /// The model with these settings. Refuses those that make no sense.
     pub fn new(config: StateSyncConfig) -> Result<StateSync, StateSyncError> {
-        config.snapshot.check().map_err(StateSyncError::Snapshot)?;
+        config.snapshot.check()?;
         if config.window <= config.snapshot.every || config.window > MAX_WINDOW {
             return Err(StateSyncError::Window);
         }
@@ -153,4 +139,14 @@ impl StateSync {
     }
 }
 
-model_of_engine!(StateSync);
+impl ModelWrapper for StateSync {
+    type Inner = Engine;
+
+    fn inner(&self) -> &Engine {
+        &self.engine
+    }
+
+    fn inner_mut(&mut self) -> &mut Engine {
+        &mut self.engine
+    }
+}

@@ -9,9 +9,10 @@ mod receive;
 mod sent_inputs;
 mod switchable;
 
-use core::fmt;
 use core::time::Duration;
 use std::collections::{BTreeMap, VecDeque};
+
+use thiserror::Error;
 
 use crate::{
     AdoptError, Delivery, Model, ModelConfig, ModelConfigError, ModelEvent, Outgoing, PeerId,
@@ -142,29 +143,20 @@ struct PreviousModel {
 }
 
 /// Why models cannot be changed between.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
 pub enum SwitchError {
     /// There is none, or there are too many.
+    #[error("give 1 to {MAX_CHOICES} models to choose from")]
     Count,
     /// One of them does not go with real time.
+    #[error(
+        "only models that go with real time can be changed between: set `pace` to `Pace::RealTime`"
+    )]
     Pace,
     /// One of them refuses its settings.
-    Settings(ModelConfigError),
+    #[error(transparent)]
+    Settings(#[from] ModelConfigError),
 }
-
-impl fmt::Display for SwitchError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Count => write!(f, "give 1 to {MAX_CHOICES} models to choose from"),
-            Self::Pace => f.write_str(
-                "only models that go with real time can be changed between: set `pace` to `Pace::RealTime`",
-            ),
-            Self::Settings(error) => error.fmt(f),
-        }
-    }
-}
-
-impl core::error::Error for SwitchError {}
 
 impl Switch {
     /// The models to choose from; the first runs first. Refuses settings that make no sense.
@@ -173,15 +165,13 @@ impl Switch {
             return Err(SwitchError::Count);
         }
         for choice in &choices {
-            let model = choice.build_switchable().map_err(SwitchError::Settings)?;
+            let model = choice.build_switchable()?;
             if !model.is_real_time() {
                 return Err(SwitchError::Pace);
             }
         }
         Ok(Switch {
-            running: choices[0]
-                .build_switchable()
-                .map_err(SwitchError::Settings)?,
+            running: choices[0].build_switchable()?,
             choices,
             policy: None,
             epoch: 0,

@@ -4,9 +4,10 @@ use core::fmt;
 use core::ops::Deref;
 
 use samestep_wire::{BitReader, BitWriter, DecodeError, EncodeError, Wire, encode_to_vec};
+use thiserror::Error;
 
 use crate::fields::{Access, Mark, SharedField};
-use crate::id::{Owner, PlayerId};
+use crate::id::Owner;
 
 /// A value that one program sets and all see.
 ///
@@ -141,37 +142,20 @@ impl<T: Wire> SharedField for Synced<T> {
 }
 
 /// Why a value could not be set.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
 pub enum SetError {
     /// It belongs to somebody else.
+    #[error("this value belongs to {0}: send the owner a message and let it set the value")]
     NotYours(Owner),
     /// The value breaks the limits of its type, so that the others could not be told.
+    #[error("this value cannot be sent: {0}")]
     Unsendable(EncodeError),
 }
 
-impl fmt::Display for SetError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            SetError::NotYours(owner) => {
-                f.write_str("this value belongs to ")?;
-                match owner {
-                    Owner::Authority => f.write_str("the host")?,
-                    Owner::Player(PlayerId(n)) => write!(f, "player {n}")?,
-                    Owner::Peer(peer) => peer.fmt(f)?,
-                }
-                f.write_str(": send the owner a message and let it set the value")
-            }
-            SetError::Unsendable(error) => write!(f, "this value cannot be sent: {error}"),
-        }
-    }
-}
-
-impl core::error::Error for SetError {}
-
 #[cfg(test)]
 mod tests {
-
     use super::*;
+    use crate::id::PlayerId;
 
     #[test]
     fn setting_what_is_there_already_is_not_a_change() {

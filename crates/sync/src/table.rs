@@ -1,7 +1,8 @@
 //! States without their types: rows of cells, and what they mean.
 
-use core::fmt;
 use std::sync::Arc;
+
+use thiserror::Error;
 
 use crate::entities::EntityId;
 use crate::id::PlayerId;
@@ -346,14 +347,19 @@ impl Table {
 }
 
 /// Why a table does not become a state.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
 #[non_exhaustive]
 pub enum RestoreError {
     /// The bytes are damaged.
-    Decode(samestep_wire::DecodeError),
+    #[error("the state is damaged: {0}")]
+    Decode(#[from] samestep_wire::DecodeError),
     /// The table has other kinds or fields than the state.
+    #[error(
+        "the state is one of another game, or of another version of it: use the same program on both sides"
+    )]
     OtherSchema,
     /// A cell holds what its type cannot.
+    #[error("the state is damaged: {field} of row {row} of {kind} is no value of its type")]
     Invalid {
         /// The name of the kind.
         kind: String,
@@ -363,28 +369,6 @@ pub enum RestoreError {
         field: String,
     },
     /// Two entities have the same id.
+    #[error("the state is damaged: {0} is there twice")]
     SameId(EntityId),
-}
-
-impl fmt::Display for RestoreError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            RestoreError::Decode(error) => write!(f, "the state is damaged: {error}"),
-            RestoreError::OtherSchema => f.write_str(
-                "the state is one of another game, or of another version of it: use the same program on both sides",
-            ),
-            RestoreError::Invalid { kind, row, field } => {
-                write!(f, "the state is damaged: {field} of row {row} of {kind} is no value of its type")
-            }
-            RestoreError::SameId(id) => write!(f, "the state is damaged: {id} is there twice"),
-        }
-    }
-}
-
-impl core::error::Error for RestoreError {}
-
-impl From<samestep_wire::DecodeError> for RestoreError {
-    fn from(error: samestep_wire::DecodeError) -> RestoreError {
-        RestoreError::Decode(error)
-    }
 }

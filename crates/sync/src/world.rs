@@ -1,7 +1,8 @@
 //! The world: what a model is lent to simulate with.
 
-use core::fmt;
 use core::time::Duration;
+
+use thiserror::Error;
 
 use crate::{
     ChecksumTree, Difference, Divergence, Interest, PlayerId, RowChunk, Schema, Table, Tick,
@@ -146,27 +147,12 @@ pub struct Patched {
 }
 
 /// Why a state could not be taken over.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
 pub enum AdoptError {
     /// The bytes are not a state of this game.
+    #[error("not a state of this game ({0}): are both ends of the same version?")]
     Malformed(String),
     /// The state that was to be changed is not kept any more.
+    #[error("the state at tick {0} is not kept any more: ask for a later one")]
     NotKept(Tick),
 }
-
-impl fmt::Display for AdoptError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Malformed(why) => write!(
-                f,
-                "not a state of this game ({why}): are both ends of the same version?"
-            ),
-            Self::NotKept(tick) => write!(
-                f,
-                "the state at tick {tick} is not kept any more: ask for a later one"
-            ),
-        }
-    }
-}
-
-impl core::error::Error for AdoptError {}

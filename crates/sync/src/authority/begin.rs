@@ -4,20 +4,22 @@ use core::time::Duration;
 
 use super::message::{Message, Update};
 use super::{Engine, Role};
-use crate::switch::Beginning;
+use crate::switch::{Beginning, SwitchableModel};
 use crate::{PeerId, Tick, World};
 
 /// Counts the states that somebody was given to begin with: the one that everyone has when this begins in the middle.
 pub(super) const FIRST: u8 = 1;
 
-impl Engine {
-    /// When tick 0 was due before the schedule moved, and how far it has moved.
-    pub(crate) fn schedule(&self) -> Option<(Duration, Duration)> {
+impl SwitchableModel for Engine {
+    fn is_same_everywhere(&self) -> bool {
+        false
+    }
+
+    fn schedule(&self) -> Option<(Duration, Duration)> {
         Some((self.context.start?, self.context.schedule_offset))
     }
 
-    /// Begins in the middle. Those who have not the authority's state are to be given a checkpoint.
-    pub(crate) fn begin(&mut self, now: Duration, at: &Beginning<'_>, world: &mut dyn World) {
+    fn begin(&mut self, now: Duration, at: &Beginning<'_>, world: &mut dyn World) {
         (self.context.start, self.context.schedule_offset) = (Some(at.start), at.schedule_offset);
         self.prepare(now, world);
         match &mut self.role {
@@ -28,8 +30,7 @@ impl Engine {
         self.context.wake_at(now);
     }
 
-    /// An update with all events that a client may not have received yet.
-    pub(crate) fn farewell(&self, peer: PeerId) -> Vec<u8> {
+    fn farewell(&mut self, peer: PeerId) -> Vec<u8> {
         let mut out = Vec::new();
         if let Role::Host(host) = &self.role
             && let Some(client) = host.clients.get(&peer)
@@ -49,15 +50,13 @@ impl Engine {
         out
     }
 
-    /// The checkpoint made for a client reaches it before anything else does: it counts as acknowledged.
-    pub(crate) fn trust(&mut self, peer: PeerId) {
+    fn trust(&mut self, peer: PeerId) {
         if let Role::Host(host) = &mut self.role {
             host.trust(peer);
         }
     }
 
-    /// Whether what is drawn has reached a tick.
-    pub(crate) fn has_shown(&mut self, now: Duration, tick: Tick) -> bool {
+    fn has_shown(&mut self, now: Duration, tick: Tick) -> bool {
         match &mut self.role {
             Role::Guest(guest) if self.context.settings.prediction.is_none() => {
                 let shown = guest.shown(now).and_then(|at| self.context.ticks_at(at));
@@ -67,8 +66,7 @@ impl Engine {
         }
     }
 
-    /// Delivers all events to the game.
-    pub(crate) fn finish(&mut self, world: &mut dyn World) {
+    fn finish(&mut self, world: &mut dyn World) {
         if let Role::Guest(guest) = &mut self.role {
             guest.deliver_all_events(world);
         }

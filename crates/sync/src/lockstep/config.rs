@@ -1,7 +1,8 @@
 //! Settings of lockstep.
 
-use core::fmt;
 use core::time::Duration;
+
+use thiserror::Error;
 
 use crate::{Lockstep, ModelConfig, ModelKind, RoomKind};
 
@@ -151,30 +152,23 @@ impl LockstepConfig {
 }
 
 /// Settings that make no sense.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
 pub enum LockstepError {
     /// The length of a turn.
+    #[error("a turn has 1 to 600 ticks: set `turn` (or the ticks of the initiative) to such")]
     Turn,
     /// The delay of inputs.
+    #[error(
+        "inputs are delayed by 0 to 600 ticks: set `input_delay` to such, `min` not above `max`"
+    )]
     Delay,
     /// How much everyone is slowed.
+    #[error("everyone is slowed by 1 to 50 percent: set `percent` to such")]
     Ease,
     /// How long inputs are kept.
+    #[error("inputs are kept for 300 to 36000 ticks, at least four checks: set `keep` to such")]
     Keep,
 }
-
-impl fmt::Display for LockstepError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Turn => "a turn has 1 to 600 ticks: set `turn` (or the ticks of the initiative) to such",
-            Self::Delay => "inputs are delayed by 0 to 600 ticks: set `input_delay` to such, `min` not above `max`",
-            Self::Ease => "everyone is slowed by 1 to 50 percent: set `percent` to such",
-            Self::Keep => "inputs are kept for 300 to 36000 ticks, at least four checks: set `keep` to such",
-        })
-    }
-}
-
-impl core::error::Error for LockstepError {}
 
 impl Lockstep {
     /// What the registry of models says of it.

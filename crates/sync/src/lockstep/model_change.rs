@@ -2,23 +2,29 @@
 
 use core::time::Duration;
 
-use super::{FREEZE_THRESHOLD, Lockstep};
-use crate::switch::Beginning;
+use super::{FREEZE_THRESHOLD, Lockstep, Pace};
+use crate::switch::{Beginning, SwitchableModel};
 use crate::timeline::Change;
 use crate::{Tick, World};
 
 /// Ticks that are closed beyond the last one that is simulated, so that their batches repeat what is lost.
 const TICKS_BEYOND_HOLD: u64 = 120;
 
-impl Lockstep {
-    /// When tick 0 was due before the offset, and the offset.
-    pub(crate) fn schedule(&self) -> Option<(Duration, Duration)> {
+impl SwitchableModel for Lockstep {
+    fn is_real_time(&self) -> bool {
+        self.config.pace == Pace::RealTime
+    }
+
+    fn is_same_everywhere(&self) -> bool {
+        true
+    }
+
+    fn schedule(&self) -> Option<(Duration, Duration)> {
         let start = self.schedule.start?;
         Some((start, self.schedule.offset))
     }
 
-    /// Takes over a running game: everyone's world is in the same state.
-    pub(crate) fn begin(&mut self, now: Duration, at: &Beginning<'_>, world: &mut dyn World) {
+    fn begin(&mut self, now: Duration, at: &Beginning<'_>, world: &mut dyn World) {
         self.schedule.set_rate(world.ticks_per_second());
         (self.schedule.start, self.schedule.offset) = (Some(at.start), at.schedule_offset);
         self.timeline.begin(at.tick);
@@ -33,16 +39,7 @@ impl Lockstep {
         self.timers.wake_at(now);
     }
 
-    /// How far ahead of the world turns are closed beyond what is due anyway.
-    pub(super) fn ticks_beyond_hold(&self) -> u64 {
-        match self.simulated.is_held() {
-            true => TICKS_BEYOND_HOLD,
-            false => 0,
-        }
-    }
-
-    /// Goes on sending the others what they need to come as far, without a world.
-    pub(crate) fn linger(&mut self, now: Duration) {
+    fn linger(&mut self, now: Duration) {
         self.note_time(now);
         self.timers.wake = None;
         self.transfer.for_world.clear();
@@ -54,6 +51,16 @@ impl Lockstep {
         self.poll_flushes(now);
         self.send_due(now);
         self.plan_wake(now);
+    }
+}
+
+impl Lockstep {
+    /// How far ahead of the world turns are closed beyond what is due anyway.
+    pub(super) fn ticks_beyond_hold(&self) -> u64 {
+        match self.simulated.is_held() {
+            true => TICKS_BEYOND_HOLD,
+            false => 0,
+        }
     }
 
     /// Players that were present from the beginning on, and no source provides inputs for, are gone.

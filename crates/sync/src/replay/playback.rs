@@ -3,6 +3,8 @@
 use core::fmt;
 use std::collections::BTreeMap;
 
+use thiserror::Error;
+
 use super::Replay;
 use super::cursor::{Cursor, ReplayItem};
 use crate::{AdoptError, Tick, TickInputs, World};
@@ -252,36 +254,15 @@ impl fmt::Display for Deviation {
 impl core::error::Error for Deviation {}
 
 /// Why a replay could not be verified.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
 pub enum VerifyError {
     /// A checksum differs.
-    Differs(Deviation),
+    #[error(transparent)]
+    Differs(#[from] Deviation),
     /// A state in the replay is not one of this game.
-    Adopt(AdoptError),
+    #[error(transparent)]
+    Adopt(#[from] AdoptError),
 }
-
-impl From<Deviation> for VerifyError {
-    fn from(deviation: Deviation) -> Self {
-        Self::Differs(deviation)
-    }
-}
-
-impl From<AdoptError> for VerifyError {
-    fn from(error: AdoptError) -> Self {
-        Self::Adopt(error)
-    }
-}
-
-impl fmt::Display for VerifyError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Differs(deviation) => deviation.fmt(f),
-            Self::Adopt(error) => error.fmt(f),
-        }
-    }
-}
-
-impl core::error::Error for VerifyError {}
 
 #[cfg(test)]
 mod tests;

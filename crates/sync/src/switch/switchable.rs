@@ -4,7 +4,7 @@ use core::fmt;
 use core::time::Duration;
 
 use super::Beginning;
-use crate::{Lockstep, Model, Pace, PeerId, Rollback, Tick, World};
+use crate::{Model, ModelWrapper, PeerId, Tick, World};
 
 /// A model that a running game can change to and away from.
 pub(crate) trait SwitchableModel: Model + fmt::Debug + Send {
@@ -42,42 +42,43 @@ pub(crate) trait SwitchableModel: Model + fmt::Debug + Send {
     fn finish(&mut self, _world: &mut dyn World) {}
 }
 
-impl SwitchableModel for Lockstep {
+impl<W> SwitchableModel for W
+where
+    W: ModelWrapper<Inner: SwitchableModel> + fmt::Debug + Send,
+{
     fn is_real_time(&self) -> bool {
-        self.config().pace == Pace::RealTime
+        self.inner().is_real_time()
     }
 
     fn is_same_everywhere(&self) -> bool {
-        true
+        self.inner().is_same_everywhere()
     }
 
     fn schedule(&self) -> Option<(Duration, Duration)> {
-        Lockstep::schedule(self)
+        self.inner().schedule()
     }
 
     fn begin(&mut self, now: Duration, at: &Beginning<'_>, world: &mut dyn World) {
-        Lockstep::begin(self, now, at, world);
+        self.inner_mut().begin(now, at, world);
     }
 
     fn linger(&mut self, now: Duration) {
-        Lockstep::linger(self, now);
-    }
-}
-
-impl SwitchableModel for Rollback {
-    fn is_same_everywhere(&self) -> bool {
-        true
+        self.inner_mut().linger(now);
     }
 
-    fn schedule(&self) -> Option<(Duration, Duration)> {
-        self.engine().schedule()
+    fn farewell(&mut self, peer: PeerId) -> Vec<u8> {
+        self.inner_mut().farewell(peer)
     }
 
-    fn begin(&mut self, now: Duration, at: &Beginning<'_>, world: &mut dyn World) {
-        self.engine_mut().begin(now, at, world);
+    fn trust(&mut self, peer: PeerId) {
+        self.inner_mut().trust(peer);
     }
 
-    fn linger(&mut self, now: Duration) {
-        self.engine_mut().linger(now);
+    fn has_shown(&mut self, now: Duration, tick: Tick) -> bool {
+        self.inner_mut().has_shown(now, tick)
+    }
+
+    fn finish(&mut self, world: &mut dyn World) {
+        self.inner_mut().finish(world);
     }
 }

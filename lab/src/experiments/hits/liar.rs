@@ -7,10 +7,7 @@ use std::time::Duration;
 
 use samestep_catalog::sublockus::{Ability, Place, SublockusEvent};
 use samestep_session::PlayerId;
-use samestep_sync::{
-    AdoptError, Delivery, Model, ModelEvent, Outgoing, PeerId, Roster, StateSync, Status, Tick,
-    ViewTime, World,
-};
+use samestep_sync::{Delivery, Model, ModelWrapper, Outgoing, PeerId, StateSync, Tick, ViewTime};
 
 /// The claims of a client, by player and encoded input.
 pub(super) type Claims = Rc<RefCell<BTreeMap<(PlayerId, Vec<u8>), Claim>>>;
@@ -204,87 +201,24 @@ fn put_signed(out: &mut Vec<u8>, value: i64) {
     put(out, ((value << 1) ^ (value >> 63)) as u64);
 }
 
-impl Model for Liar {
-    fn handle_roster(&mut self, now: Duration, roster: &Roster) {
-        self.honest.handle_roster(now, roster);
+impl ModelWrapper for Liar {
+    type Inner = StateSync;
+
+    fn inner(&self) -> &StateSync {
+        &self.honest
     }
 
-    fn handle_rate(&mut self, now: Duration, peer: PeerId, bytes_per_s: u64) -> bool {
-        self.honest.handle_rate(now, peer, bytes_per_s)
+    fn inner_mut(&mut self) -> &mut StateSync {
+        &mut self.honest
     }
 
-    fn handle_start(&mut self, now: Duration, at: Duration) {
-        self.honest.handle_start(now, at);
-    }
-
-    fn handle_message(&mut self, now: Duration, from: PeerId, message: &[u8]) {
-        self.honest.handle_message(now, from, message);
-    }
-
-    fn input(&mut self, now: Duration, player: PlayerId, input: &[u8]) -> bool {
-        self.honest.input(now, player, input)
-    }
-
-    fn end_turn(&mut self, now: Duration, player: PlayerId) {
-        self.honest.end_turn(now, player);
-    }
-
-    fn advance(&mut self, now: Duration, world: &mut dyn World) {
-        self.honest.advance(now, world);
-    }
-
-    fn poll_message(&mut self) -> Option<Outgoing> {
+    fn next_message(&mut self) -> Option<Outgoing> {
         if let Some(forged) = self.forged.pop_front() {
             return Some(forged);
         }
         let mut message = self.honest.poll_message()?;
         self.forge(&mut message);
         Some(message)
-    }
-
-    fn reclaim(&mut self, sent: Outgoing) {
-        self.honest.reclaim(sent);
-    }
-
-    fn poll_event(&mut self) -> Option<ModelEvent> {
-        self.honest.poll_event()
-    }
-
-    fn view(&mut self, now: Duration, world: &mut dyn World) -> bool {
-        self.honest.view(now, world)
-    }
-
-    fn stop_at(&mut self, tick: Tick) {
-        self.honest.stop_at(tick);
-    }
-
-    fn poll_timeout(&self) -> Option<Duration> {
-        self.honest.poll_timeout()
-    }
-
-    fn status(&self) -> Status {
-        self.honest.status()
-    }
-
-    fn spectator_delay(&self) -> Duration {
-        self.honest.spectator_delay()
-    }
-
-    fn checkpoint(&mut self, now: Duration, newcomer: PeerId, world: &mut dyn World) -> Vec<u8> {
-        self.honest.checkpoint(now, newcomer, world)
-    }
-
-    fn send_state_to_all(&mut self, now: Duration, world: &mut dyn World) {
-        self.honest.send_state_to_all(now, world);
-    }
-
-    fn adopt(
-        &mut self,
-        now: Duration,
-        checkpoint: &[u8],
-        world: &mut dyn World,
-    ) -> Result<(), AdoptError> {
-        self.honest.adopt(now, checkpoint, world)
     }
 }
 
