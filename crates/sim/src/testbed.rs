@@ -322,11 +322,6 @@ impl<M: Machine> Testbed<M> {
         self.nodes[node.index()].address
     }
 
-    /// The node at an address.
-    pub fn node_at(&self, address: SocketAddr) -> Option<NodeId> {
-        self.routes.get(&address).copied()
-    }
-
     /// All nodes, in the order in which they were added.
     pub fn nodes(&self) -> impl Iterator<Item = NodeId> + use<M> {
         (0..self.nodes.len() as u16).map(NodeId)

@@ -151,11 +151,6 @@ impl<M: Model, N: Model> Beside<M, N> {
         &self.second
     }
 
-    /// The model of the second part, to have it do what it offers.
-    pub fn second_mut(&mut self) -> &mut N {
-        &mut self.second
-    }
-
     fn parts<'a>(
         &mut self,
         world: &'a mut dyn World,

@@ -1,7 +1,8 @@
-//! Numbers in messages.
+//! The fields of messages, as bytes.
 
 use crate::{PeerId, PlayerId, Tick};
 
+/// Appends groups of 7 bits, the least significant first, as [`Bytes::number`] and [`BitReader::read_varint`](samestep_wire::BitReader::read_varint) read them.
 pub(crate) fn put(out: &mut Vec<u8>, mut value: u64) {
     while value >= 0x80 {
         out.push(value as u8 | 0x80);
@@ -71,3 +72,117 @@ impl<'a> Bytes<'a> {
         core::mem::take(&mut self.0)
     }
 }
+
+/// A field of a message: how it is read, and how it is written.
+pub(crate) trait MessageField<'a>: Sized {
+    fn read(r: &mut Bytes<'a>) -> Option<Self>;
+
+    fn write(&self, out: &mut Vec<u8>);
+}
+
+/// A number that takes eight bytes, whatever it is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Fixed(pub u64);
+
+/// Bytes with their length in front of them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Prefixed<'a>(pub &'a [u8]);
+
+/// Fields that are one number, which `read` reads.
+macro_rules! number_fields {
+    ($($type:ty: $read:ident, |$value:ident| $number:expr;)*) => {$(
+        impl MessageField<'_> for $type {
+            fn read(r: &mut Bytes<'_>) -> Option<Self> {
+                r.$read()
+            }
+
+            fn write(&self, out: &mut Vec<u8>) {
+                let $value = self;
+                put(out, $number);
+            }
+        }
+    )*};
+}
+
+number_fields! {
+    u64: number, |value| *value;
+    Tick: tick, |tick| tick.0;
+    PeerId: peer, |peer| peer.0.into();
+    PlayerId: player, |player| player.0.into();
+}
+
+impl MessageField<'_> for u8 {
+    fn read(r: &mut Bytes<'_>) -> Option<Self> {
+        r.byte()
+    }
+
+    fn write(&self, out: &mut Vec<u8>) {
+        out.push(*self);
+    }
+}
+
+impl MessageField<'_> for Fixed {
+    fn read(r: &mut Bytes<'_>) -> Option<Self> {
+        r.fixed().map(Fixed)
+    }
+
+    fn write(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.0.to_le_bytes());
+    }
+}
+
+impl<'a> MessageField<'a> for Prefixed<'a> {
+    fn read(r: &mut Bytes<'a>) -> Option<Self> {
+        let len = usize::try_from(r.number()?).ok()?;
+        r.take(len).map(Prefixed)
+    }
+
+    fn write(&self, out: &mut Vec<u8>) {
+        put(out, self.0.len() as u64);
+        out.extend_from_slice(self.0);
+    }
+}
+
+/// The rest of a message.
+impl<'a> MessageField<'a> for &'a [u8] {
+    fn read(r: &mut Bytes<'a>) -> Option<Self> {
+        Some(r.rest())
+    }
+
+    fn write(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(self);
+    }
+}
+
+/// Says once, for reading and for writing, which tag each message has and in which order its fields follow.
+macro_rules! message_layout {
+    ($message:ident { $($tag:literal = $variant:ident $(($($item:ident),*))? $({ $($field:ident),* })?;)* }) => {
+        impl<'a> $message<'a> {
+            /// Reads the message of this tag.
+            fn read_fields(tag: u8, r: &mut $crate::bytes::Bytes<'a>) -> Option<Self> {
+                use $crate::bytes::MessageField;
+                Some(match tag {
+                    $($tag => {
+                        $($(let $item = MessageField::read(r)?;)*)?
+                        $($(let $field = MessageField::read(r)?;)*)?
+                        Self::$variant $(($($item),*))? $({ $($field),* })?
+                    })*
+                    _ => return None,
+                })
+            }
+
+            /// Writes the message; returns its tag.
+            fn write_fields(&self, out: &mut Vec<u8>) -> u8 {
+                use $crate::bytes::MessageField;
+                match self {
+                    $(Self::$variant $(($($item),*))? $({ $($field),* })? => {
+                        $($($item.write(out);)*)?
+                        $($($field.write(out);)*)?
+                        $tag
+                    })*
+                }
+            }
+        }
+    };
+}
+pub(crate) use message_layout;

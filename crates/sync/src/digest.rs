@@ -5,7 +5,6 @@ use crate::record::Record;
 
 mod checksum_tree;
 
-pub(crate) use checksum_tree::put_varint;
 pub use checksum_tree::{ChecksumTree, RowChunk, StateDigest};
 
 /// Rows in a chunk, the grain in which differences are located and repaired.

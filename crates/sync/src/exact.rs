@@ -5,7 +5,8 @@
 
 use samestep_wire::{BitReader, BitWriter, DecodeError};
 
-use crate::digest::{CHUNK_ROWS, RowChunk, put_varint};
+use crate::bytes::put;
+use crate::digest::{CHUNK_ROWS, RowChunk};
 use crate::entities::EntityId;
 use crate::record::CellKind;
 use crate::table::{Kind, Rows, Schema, Table};
@@ -92,11 +93,11 @@ impl Table {
             };
             let last = rows.count.div_ceil(CHUNK_ROWS);
             let exist = chunks.iter().filter(|chunk| (chunk.index as usize) < last);
-            put_varint(&mut bytes, number as u64);
+            put(&mut bytes, number as u64);
             put_header(&mut bytes, kind, rows);
-            put_varint(&mut bytes, exist.clone().count() as u64);
+            put(&mut bytes, exist.clone().count() as u64);
             for chunk in exist {
-                put_varint(&mut bytes, u64::from(chunk.index));
+                put(&mut bytes, u64::from(chunk.index));
                 let at = chunk.index as usize * CHUNK_ROWS;
                 let end = rows.count.min(at + CHUNK_ROWS);
                 put_block(&mut bytes, kind, rows, at, end);
@@ -159,9 +160,9 @@ fn resize(rows: &mut Rows, kind: &Kind, count: usize) {
 }
 
 fn put_header(bytes: &mut Vec<u8>, kind: &Kind, rows: &Rows) {
-    put_varint(bytes, rows.count as u64);
+    put(bytes, rows.count as u64);
     if kind.has_ids {
-        put_varint(bytes, u64::from(rows.counter));
+        put(bytes, u64::from(rows.counter));
     }
 }
 

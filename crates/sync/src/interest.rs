@@ -132,14 +132,6 @@ impl Interest {
         self.parts[kind] != EVERYTHING
     }
 
-    /// Nothing, but for what is said from here on.
-    pub fn hide_all(&mut self) {
-        for part in &mut self.parts {
-            part.others = Relevance::HIDDEN;
-            part.rows.clear();
-        }
-    }
-
     /// Whether anything is hidden.
     pub(crate) fn hides(&self) -> bool {
         let hidden = |part: &Rows| {

@@ -227,6 +227,7 @@ extern crate self as samestep_sync;
 
 mod authority;
 mod beside;
+mod blend;
 mod bytes;
 mod difference;
 mod digest;
@@ -259,6 +260,8 @@ mod switch;
 mod sync_test;
 mod synced;
 mod table;
+#[cfg(doctest)]
+mod tests;
 mod timeline;
 mod update;
 mod view;
@@ -329,65 +332,8 @@ pub use rollback::{Beyond, Rollback, RollbackConfig, RollbackError};
 /// assert_eq!(Tank::CELLS, 2 + 1 + 1 + 5);
 /// ```
 ///
-/// Misuse does not compile: types whose size differs between machines, or that have no fixed number of fields,
-///
-/// ```compile_fail
-/// #[derive(Clone, samestep_sync::Record)]
-/// struct Tank(usize);
-/// ```
-///
-/// ```compile_fail
-/// #[derive(Clone, samestep_sync::Record)]
-/// struct Tank(Vec<u8>);
-/// ```
-///
-/// references,
-///
-/// ```compile_fail
-/// #[derive(Clone, samestep_sync::Record)]
-/// struct Tank<'a>(&'a u8);
-/// ```
-///
-/// fields that are to be left out,
-///
-/// ```compile_fail
-/// #[derive(Clone, samestep_sync::Record)]
-/// struct Tank { armour: u8, #[field(skip)] drawn: bool }
-/// ```
-///
-/// unknown or incomplete attributes,
-///
-/// ```compile_fail
-/// #[derive(Clone, samestep_sync::Record)]
-/// struct Tank(#[field(blend = "cubic")] f32);
-/// ```
-///
-/// ```compile_fail
-/// #[derive(Clone, samestep_sync::Record)]
-/// struct Tank(#[field(range(0.0))] f32);
-/// ```
-///
-/// ```compile_fail
-/// #[derive(Clone, samestep_sync::Record)]
-/// struct Tank(#[field(precision = 0.1)] f32);
-/// ```
-///
-/// ```compile_fail
-/// #[derive(Clone, samestep_sync::Record)]
-/// struct Tank(#[field(range(9, 3))] u8);
-/// ```
-///
-/// and types without values, or with ambiguous ones.
-///
-/// ```compile_fail
-/// #[derive(Clone, samestep_sync::Record)]
-/// enum Never {}
-/// ```
-///
-/// ```compile_fail
-/// #[derive(Clone, Copy, samestep_sync::Record)]
-/// union Either { a: u8, b: i8 }
-/// ```
+/// Misuse does not compile: types whose size differs between machines or that have no fixed number of fields, references, fields that are to be left
+/// out, unknown or incomplete attributes, and types without values or with ambiguous ones.
 pub use samestep_derive::Record;
 /// Derives [`Replicate`](trait@Replicate) for the struct that holds the whole state of a game.
 ///
@@ -419,49 +365,8 @@ pub use samestep_derive::Record;
 /// assert_eq!(kinds, ["globals", "cars", "laps", "weather.clouds"]);
 /// ```
 ///
-/// Misuse does not compile: what is neither described nor skipped,
-///
-/// ```compile_fail
-/// #[derive(Clone, samestep_sync::Replicate)]
-/// struct Race { winner: String }
-/// ```
-///
-/// ```compile_fail
-/// #[derive(Clone, samestep_sync::Replicate)]
-/// struct Race { cars: std::collections::HashMap<u32, (f32, f32)> }
-/// ```
-///
-/// scratch memory without a default,
-///
-/// ```compile_fail
-/// #[derive(Clone)]
-/// struct Scratch;
-///
-/// #[derive(Clone, samestep_sync::Replicate)]
-/// struct Race { laps: u8, #[replicate(skip)] scratch: Scratch }
-/// ```
-///
-/// attributes in the wrong place, and what is no struct, or has parameters, or nothing in it.
-///
-/// ```compile_fail
-/// #[derive(Clone, samestep_sync::Replicate)]
-/// struct Race { #[field(range(0, 9))] laps: u8 }
-/// ```
-///
-/// ```compile_fail
-/// #[derive(Clone, samestep_sync::Replicate)]
-/// enum Race { Begun(u8) }
-/// ```
-///
-/// ```compile_fail
-/// #[derive(Clone, samestep_sync::Replicate)]
-/// struct Race<T> { laps: T }
-/// ```
-///
-/// ```compile_fail
-/// #[derive(Clone, samestep_sync::Replicate)]
-/// struct Race { #[replicate(skip)] laps: u8 }
-/// ```
+/// Misuse does not compile: fields that are neither described nor skipped, scratch memory without a default, attributes in the wrong place, and a type
+/// that is no struct, has parameters, or has nothing in it.
 pub use samestep_derive::Replicate;
 /// Derives [`SharedFields`](trait@SharedFields) for a struct.
 ///
@@ -491,15 +396,7 @@ pub use samestep_derive::Replicate;
 /// }
 /// ```
 ///
-/// What is neither shared nor skipped does not compile:
-///
-/// ```compile_fail
-/// #[derive(samestep_sync::SharedFields)]
-/// struct Race {
-///     laps: samestep_sync::Synced<u8>,
-///     camera: (f32, f32),
-/// }
-/// ```
+/// What is neither shared nor skipped does not compile.
 pub use samestep_derive::SharedFields;
 pub use samestep_wire::{DecodeError, Delivery, Wire};
 pub use save::{LoadError, load_game, save_game};

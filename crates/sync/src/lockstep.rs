@@ -172,39 +172,39 @@ impl Lockstep {
     /// A description of how far the inputs of every source are known here, to find out why a game stalls.
     pub fn explain(&self) -> String {
         use core::fmt::Write;
-        let mut words = String::new();
+        let mut description = String::new();
         let _ = write!(
-            words,
+            description,
             "at tick {} with {} players",
             self.simulated.confirmed_tick,
             self.simulated.confirmed_players.players().len()
         );
         for (id, source) in &self.sources.known {
             let _ = write!(
-                words,
+                description,
                 "; {}/{} from {} known to {}",
                 id.peer, id.incarnation, source.from, source.known_upto
             );
             if let Some(end) = source.end {
-                let _ = write!(words, " ends at {end}");
+                let _ = write!(description, " ends at {end}");
             }
         }
         for id in self.sources.departed.keys() {
-            let _ = write!(words, "; the end of {} is not agreed on", id.peer);
+            let _ = write!(description, "; the end of {} is not agreed on", id.peer);
         }
         let early = self.sources.early_batches.len();
         if early > 0 {
-            let _ = write!(words, "; {early} turns came too early");
+            let _ = write!(description, "; {early} turns came too early");
         }
         let last_driven = self.timers.last_driven;
         if let Some(due) = last_driven.and_then(|last| self.schedule.tick_at(last)) {
-            let _ = write!(words, "; tick {due} was due");
+            let _ = write!(description, "; tick {due} was due");
         }
         let cursors = self.broadcast.cursors.iter();
         for (peer, cursor) in cursors.filter(|(_, cursor)| cursor.behind > 0) {
-            let _ = write!(words, "; {peer} is {} ticks behind", cursor.behind);
+            let _ = write!(description, "; {peer} is {} ticks behind", cursor.behind);
         }
-        words
+        description
     }
 
     /// This program's own source, while it is active.

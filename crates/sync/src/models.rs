@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn settings_that_make_no_sense_are_refused_with_the_models_own_words() {
+    fn settings_that_make_no_sense_are_refused_with_the_models_own_error() {
         let config = SnapshotConfig {
             every: 0,
             ..SnapshotConfig::default()

@@ -90,44 +90,6 @@ impl InvalidCell {
     }
 }
 
-macro_rules! numbers {
-    ($($type:ty: $kind:ident, $bits:literal, $unsigned:ty, $wide:ty;)*) => {$(
-        impl Record for $type {
-            const CELLS: usize = 1;
-
-            fn describe(into: &mut Describe) {
-                into.cell(CellKind::$kind);
-            }
-
-            #[inline(always)]
-            fn store(&self, cells: &mut [u64]) {
-                cells[0] = *self as $wide as u64;
-            }
-
-            #[inline(always)]
-            fn load(cells: &[u64]) -> Result<Self, InvalidCell> {
-                <$type>::try_from(cells[0] as $wide).map_err(|_| InvalidCell::FIRST)
-            }
-
-            #[inline(always)]
-            fn digest(&self, digest: &mut Digest) {
-                digest.push(*self as $unsigned as u64, $bits);
-            }
-        }
-    )*};
-}
-
-numbers! {
-    u8: Unsigned, 8, u8, u64;
-    u16: Unsigned, 16, u16, u64;
-    u32: Unsigned, 32, u32, u64;
-    u64: Unsigned, 64, u64, u64;
-    i8: Signed, 8, u8, i64;
-    i16: Signed, 16, u16, i64;
-    i32: Signed, 32, u32, i64;
-    i64: Signed, 64, u64, i64;
-}
-
 macro_rules! by_cell {
     ($($type:ty: $kind:ident, $bits:literal, |$value:ident| $to:expr, |$cell:ident| $from:expr;)*) => {$(
         impl $crate::Record for $type {
@@ -152,7 +114,8 @@ macro_rules! by_cell {
             #[inline(always)]
             fn digest(&self, digest: &mut $crate::Digest) {
                 let $value = *self;
-                digest.push($to, $bits);
+                // A sign that is extended does not count.
+                digest.push($to & (u64::MAX >> (64 - $bits)), $bits);
             }
         }
     )*};
@@ -160,6 +123,14 @@ macro_rules! by_cell {
 pub(crate) use by_cell;
 
 by_cell! {
+    u8: Unsigned, 8, |value| u64::from(value), |cell| u8::try_from(cell).ok();
+    u16: Unsigned, 16, |value| u64::from(value), |cell| u16::try_from(cell).ok();
+    u32: Unsigned, 32, |value| u64::from(value), |cell| u32::try_from(cell).ok();
+    u64: Unsigned, 64, |value| value, |cell| Some(cell);
+    i8: Signed, 8, |value| i64::from(value) as u64, |cell| i8::try_from(cell as i64).ok();
+    i16: Signed, 16, |value| i64::from(value) as u64, |cell| i16::try_from(cell as i64).ok();
+    i32: Signed, 32, |value| i64::from(value) as u64, |cell| i32::try_from(cell as i64).ok();
+    i64: Signed, 64, |value| value as u64, |cell| Some(cell as i64);
     bool: Bool, 8, |value| u64::from(value), |cell| match cell {
         0 => Some(false),
         1 => Some(true),

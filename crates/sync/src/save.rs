@@ -3,7 +3,8 @@
 use samestep_wire::{BitReader, DecodeError};
 use thiserror::Error;
 
-use crate::digest::{of_bytes, put_varint};
+use crate::bytes::put;
+use crate::digest::of_bytes;
 use crate::{Replicate, RestoreError, Simulation, Table, Tick};
 
 /// What every save game begins with.
@@ -46,10 +47,10 @@ pub fn save_game<S: Simulation + Replicate>(state: &S, tick: Tick) -> Vec<u8> {
         name.len() <= MAX_NAME,
         "the name of a game has at most {MAX_NAME} bytes"
     );
-    put_varint(&mut bytes, name.len() as u64);
+    put(&mut bytes, name.len() as u64);
     bytes.extend_from_slice(name);
-    put_varint(&mut bytes, u64::from(S::VERSION));
-    put_varint(&mut bytes, tick.0);
+    put(&mut bytes, u64::from(S::VERSION));
+    put(&mut bytes, tick.0);
     bytes.extend_from_slice(&table.schema().fingerprint().to_le_bytes());
     bytes.extend_from_slice(&table.encode());
     let check = of_bytes(&bytes);

@@ -98,6 +98,11 @@ pub trait World {
 
     /// The state as it is shown to those who do not simulate it all themselves.
     fn scene(&mut self) -> &mut dyn Scene;
+
+    /// [Merges](Scene::merge) two inputs of a player into one.
+    fn merge(&mut self, late: &[u8], due: &[u8]) -> Option<Vec<u8>> {
+        self.scene().merge(late, due)
+    }
 }
 
 /// A [`World`] as an authority shows it to others, and as those take it over who follow.
@@ -118,7 +123,7 @@ pub trait Scene {
     /// been predicted will come out again, or are taken back.
     fn replace(&mut self, tick: Tick, table: &Table, held: &TickInputs) -> Result<(), AdoptError>;
 
-    /// What a player says in one tick if one thing came too late for its own and another is due; `None` if it cannot do both in one tick.
+    /// The input that stands for two of a player: one that came too late for its own tick, and one that is due. `None` if both do not fit one tick.
     fn merge(&self, late: &[u8], due: &[u8]) -> Option<Vec<u8>>;
 
     /// Takes away from `interest` what a program with these players must not see.

@@ -38,7 +38,7 @@ fn recorded() -> Vec<u8> {
     }
     recorder.on_divergence(&Divergence {
         tick: Tick(400),
-        words: "odd".into(),
+        description: "odd".into(),
         ours: DivergedState {
             checksum: 1,
             rows: vec![0xaa],
@@ -63,6 +63,6 @@ fn and_read() {
     assert_eq!((replay.first(), replay.end()), (Tick(100), Tick(420)));
     let checksums: Vec<_> = replay.checksums().collect();
     assert_eq!(checksums, [(Tick(390), 0x0102_0304_0506_0708)]);
-    assert_eq!(replay.divergences()[0].words, "odd");
+    assert_eq!(replay.divergences()[0].description, "odd");
     assert_eq!(replay.ending(), Some(Ending::Finished));
 }

@@ -75,6 +75,8 @@ mod float;
 mod int;
 mod list;
 mod reader;
+#[cfg(doctest)]
+mod tests;
 mod writer;
 
 pub use codec::{Codec, Plain, Wire};
@@ -122,83 +124,9 @@ pub use reader::BitReader;
 /// }
 /// ```
 ///
-/// Misuse does not compile: an unknown attribute,
-///
-/// ```compile_fail
-/// #[derive(Clone, samestep_wire::Wire)]
-/// struct Player(#[wire(rang = 0..=100)] u8);
-/// ```
-///
-/// half a range,
-///
-/// ```compile_fail
-/// #[derive(Clone, samestep_wire::Wire)]
-/// struct Player(#[wire(min = 0)] u8);
-/// ```
-///
-/// a range that excludes its end, where a reader of the code may expect either,
-///
-/// ```compile_fail
-/// #[derive(Clone, samestep_wire::Wire)]
-/// struct Player(#[wire(range = 0..100)] u8);
-/// ```
-///
-/// a range of floats without a precision, or a precision alone,
-///
-/// ```compile_fail
-/// #[derive(Clone, samestep_wire::Wire)]
-/// struct Player(#[wire(range = 0.0..=1.0)] f32);
-/// ```
-///
-/// ```compile_fail
-/// #[derive(Clone, samestep_wire::Wire)]
-/// struct Player(#[wire(precision = 0.1)] f32);
-/// ```
-///
-/// an empty range,
-///
-/// ```compile_fail
-/// #[derive(Clone, samestep_wire::Wire)]
-/// struct Player(#[wire(range = 1.0..=0.0, precision = 0.1)] f32);
-/// ```
-///
-/// an attribute that does not apply to the type,
-///
-/// ```compile_fail
-/// #[derive(Clone, samestep_wire::Wire)]
-/// struct Player(#[wire(range = 0..=100)] String);
-/// ```
-///
-/// ```compile_fail
-/// #[derive(Clone, samestep_wire::Wire)]
-/// struct Player(#[wire(max_len = 3)] u8);
-/// ```
-///
-/// a range that the integer type cannot hold,
-///
-/// ```compile_fail
-/// #[derive(Clone, samestep_wire::Wire)]
-/// struct Player(#[wire(range = 0..=256)] u8);
-///
-/// samestep_wire::encode_to_vec(&Player(0));
-/// ```
-///
-/// attributes that contradict each other, and types that have no values or an ambiguous one.
-///
-/// ```compile_fail
-/// #[derive(Clone, samestep_wire::Wire)]
-/// struct Player(#[wire(skip, max_len = 3)] String);
-/// ```
-///
-/// ```compile_fail
-/// #[derive(Clone, samestep_wire::Wire)]
-/// enum Never {}
-/// ```
-///
-/// ```compile_fail
-/// #[derive(Clone, Copy, samestep_wire::Wire)]
-/// union Either { a: u8, b: i8 }
-/// ```
+/// Misuse does not compile: an unknown attribute; half a range; a range that excludes its end, where a reader of the code may expect either; a range of
+/// floats without a precision, or a precision alone; an empty range; an attribute that does not apply to the type; a range that the integer type
+/// cannot hold; attributes that contradict each other; and types that have no values or an ambiguous one.
 pub use samestep_derive::Wire;
 pub use writer::{BitWriter, unzigzag, varint_bits, zigzag};
 

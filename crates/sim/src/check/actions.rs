@@ -146,11 +146,6 @@ impl ConfirmedActions {
     pub fn commands(&self) -> usize {
         self.log.len()
     }
-
-    /// How many were denied.
-    pub fn denials(&self) -> usize {
-        self.denied.len()
-    }
 }
 
 /// The unconfirmed actions of one room.

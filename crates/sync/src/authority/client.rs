@@ -4,7 +4,7 @@ use core::time::Duration;
 use std::collections::{BTreeMap, VecDeque};
 
 use super::message::{EventBatch, InputEntry, TickEvents};
-use crate::{Member, PlayerId, Scene, Tick, ViewTime};
+use crate::{Member, PlayerId, Tick, ViewTime, World};
 
 /// The maximum number of a player's inputs that wait.
 pub(super) const MAX_WAITING: usize = 128;
@@ -58,12 +58,12 @@ impl Queue {
     }
 
     /// The input of a tick. Inputs that came too late for their own tick are merged into it, or wait for the next if they cannot be.
-    pub(super) fn take(&mut self, tick: Tick, scene: &dyn Scene) -> Option<Due> {
+    pub(super) fn take(&mut self, tick: Tick, world: &mut dyn World) -> Option<Due> {
         let is_due = |due: &Due| due.tick <= tick;
         self.0.front().filter(|due| is_due(due))?;
         let mut taken = self.0.pop_front()?;
         while let Some(next) = self.0.front().filter(|due| is_due(due)) {
-            let Some(both) = scene.merge(&taken.input, &next.input) else {
+            let Some(both) = world.merge(&taken.input, &next.input) else {
                 break;
             };
             let next = self.0.pop_front();

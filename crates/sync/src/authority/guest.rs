@@ -14,8 +14,8 @@ use crate::bytes::Bytes;
 use crate::stream::{JitterBuffer, JitterBufferConfig, Store};
 use crate::switch::Beginning;
 use crate::{
-    AdoptError, Delivery, ModelEvent, PeerId, PlayerId, RemotePlayers, Scene, Table, Tick,
-    TickInputs, ViewTime, World,
+    AdoptError, Delivery, ModelEvent, PeerId, PlayerId, RemotePlayers, Table, Tick, TickInputs,
+    ViewTime, World,
 };
 
 /// The maximum number of a player's inputs that wait for a tick of their own.
@@ -395,18 +395,18 @@ impl Guest {
             self.predicted_tick = self.predicted_tick.max(Tick(past));
         }
         while self.acts(now, context) {
-            self.assign(world.scene());
+            self.assign(world);
             self.predicted_tick = self.predicted_tick.next();
         }
         self.forget();
     }
 
     /// Gives each player's oldest input to the next tick, and with it those that came after, if all of it can be done in one tick.
-    pub(super) fn assign(&mut self, scene: &dyn Scene) {
+    pub(super) fn assign(&mut self, world: &mut dyn World) {
         for (player, pending) in &mut self.pending {
             if let Some((mut input, mut view_time)) = pending.pop_front() {
                 while let Some((next, seen)) = pending.front() {
-                    let Some(both) = scene.merge(&input, next) else {
+                    let Some(both) = world.merge(&input, next) else {
                         break;
                     };
                     (input, view_time) = (both, view_time.or(*seen));

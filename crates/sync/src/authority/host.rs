@@ -237,12 +237,12 @@ impl Host {
 
     /// Collects everyone's inputs for the next tick.
     fn collect(&mut self, context: &Context, world: &mut dyn World) {
-        let (tick, scene) = (self.next_tick, world.scene());
+        let tick = self.next_tick;
         self.inputs.clear();
         self.inputs.set_players(&self.present);
         for player in &self.present {
             if let Some(queue) = self.local.get_mut(player) {
-                if let Some(due) = queue.take(tick, scene) {
+                if let Some(due) = queue.take(tick, world) {
                     self.inputs.push(*player, &due.input);
                 }
                 continue;
@@ -252,7 +252,7 @@ impl Host {
                 continue;
             };
             let queue = client.queues.get_mut(player);
-            let Some(due) = queue.and_then(|queue| queue.take(tick, scene)) else {
+            let Some(due) = queue.and_then(|queue| queue.take(tick, world)) else {
                 continue;
             };
             self.inputs.push(*player, &due.input);

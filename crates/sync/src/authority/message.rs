@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use crate::bytes::{Bytes, put, put_signed};
+use crate::bytes::{Bytes, MessageField, message_layout, put, put_signed};
 use crate::{PlayerId, Tick, ViewTime};
 
 /// Inputs in one message at most.
@@ -87,43 +87,29 @@ pub(super) struct InputEntry<'a> {
     pub input: &'a [u8],
 }
 
-impl<'a> Message<'a> {
-    pub(super) fn read(bytes: &'a [u8]) -> Option<Message<'a>> {
-        let (&tag, rest) = bytes.split_first()?;
-        let mut r = Bytes(rest);
-        Some(match tag {
-            0 => Self::Update(Update::read(&mut r)?),
-            1 => Self::Part(r.byte()?, r.rest()),
-            2 => Self::Inputs(InputMessage::read(&mut r)?),
-            3 => Self::State(r.rest()),
-            _ => return None,
-        })
-    }
-
-    pub(super) fn write_to(&self, out: &mut Vec<u8>) {
-        match self {
-            Self::Update(update) => {
-                out.push(0);
-                update.write(out);
-            }
-            Self::Part(epoch, part) => {
-                out.push(1);
-                out.push(*epoch);
-                out.extend_from_slice(part);
-            }
-            Self::Inputs(inputs) => {
-                out.push(2);
-                inputs.write(out);
-            }
-            Self::State(state) => {
-                out.push(3);
-                out.extend_from_slice(state);
-            }
-        }
+message_layout! {
+    Message {
+        0 = Update(update);
+        1 = Part(epoch, part);
+        2 = Inputs(inputs);
+        3 = State(state);
     }
 }
 
-impl<'a> Update<'a> {
+impl<'a> Message<'a> {
+    pub(super) fn read(bytes: &'a [u8]) -> Option<Message<'a>> {
+        let (&tag, rest) = bytes.split_first()?;
+        Self::read_fields(tag, &mut Bytes(rest))
+    }
+
+    pub(super) fn write_to(&self, out: &mut Vec<u8>) {
+        let at = out.len();
+        out.push(0);
+        out[at] = self.write_fields(out);
+    }
+}
+
+impl<'a> MessageField<'a> for Update<'a> {
     fn write(&self, out: &mut Vec<u8>) {
         out.push(self.epoch);
         put(out, self.tick.0);
@@ -200,7 +186,7 @@ impl<'a> EventBatch<'a> {
     }
 }
 
-impl<'a> InputMessage<'a> {
+impl<'a> MessageField<'a> for InputMessage<'a> {
     fn write(&self, out: &mut Vec<u8>) {
         out.push(self.epoch);
         put(out, self.tick.0);

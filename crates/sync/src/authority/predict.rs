@@ -86,7 +86,7 @@ impl Guest {
                 break;
             }
             steps += 1;
-            self.assign(world.scene());
+            self.assign(world);
             self.step(world);
         }
         self.forget();

@@ -1,6 +1,7 @@
 //! The checksum tree that locates where two states differ: a Merkle tree of three levels (state, kinds, chunks of 64 rows), after Ralph C. Merkle,
 //! *A Digital Signature Based on a Conventional Encryption Function*, 1987.
 
+use crate::bytes::put;
 use samestep_wire::{BitReader, DecodeError, Wire};
 
 use super::{CHUNK_ROWS, Digest, KEY, LAST, STEP, fold};
@@ -122,10 +123,10 @@ impl ChecksumTree {
     /// As bytes, about 8 for each chunk.
     pub fn encode(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
-        put_varint(&mut bytes, self.kinds.len() as u64);
+        put(&mut bytes, self.kinds.len() as u64);
         for kind in &self.kinds {
-            put_varint(&mut bytes, u64::from(kind.rows));
-            put_varint(&mut bytes, u64::from(kind.counter));
+            put(&mut bytes, u64::from(kind.rows));
+            put(&mut bytes, u64::from(kind.counter));
             for leaf in &kind.leaves {
                 bytes.extend_from_slice(&leaf.to_le_bytes());
             }
@@ -165,14 +166,6 @@ impl ChecksumTree {
         r.finish()?;
         Ok(ChecksumTree { kinds })
     }
-}
-
-pub(crate) fn put_varint(bytes: &mut Vec<u8>, mut value: u64) {
-    while value >= 0x80 {
-        bytes.push(value as u8 | 0x80);
-        value >>= 7;
-    }
-    bytes.push(value as u8);
 }
 
 /// Collects the values of the parts of a state: into the root alone, or into a tree.

@@ -26,11 +26,6 @@ impl<S: Simulation> Live<S> {
         self.view.as_deref()
     }
 
-    /// The view that moves smoothly, if there is one, to say what does not.
-    pub fn view_mut(&mut self) -> Option<&mut SmoothView<S>> {
-        self.view.as_deref_mut()
-    }
-
     /// The state is that at its tick, for the first time or again.
     pub(super) fn update_view(&mut self) {
         if let Some(view) = &mut self.view {

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::Lockstep;
-use super::message::Message;
+use super::message::{Fixed, Message};
 use crate::{
     ChecksumTree, Delivery, DesyncReport, Difference, DivergedState, Divergence, ModelEvent,
     PeerId, PlayerId, Tick, TickInputs, World,
@@ -207,6 +207,7 @@ impl Lockstep {
         if let Some(authority) = self.room.other_authority()
             && (!self.room.is_spectator || self.config.spectator_delay.is_zero())
         {
+            let checksum = Fixed(checksum);
             let message = Message::Checksum { tick, checksum };
             self.send(authority, Delivery::Redundant, &message);
         }
@@ -291,7 +292,7 @@ impl Lockstep {
         };
         let message = Message::Rows {
             tick,
-            checksum: ours.root(),
+            checksum: Fixed(ours.root()),
             rows: &rows,
         };
         self.send(to, Delivery::ReliableOrdered, &message);
@@ -330,12 +331,12 @@ impl Lockstep {
             }
         };
         let difference = patched.difference;
-        let words = difference.as_ref().map(Difference::to_string);
-        let words = words.unwrap_or_default();
+        let description = difference.as_ref().map(Difference::to_string);
+        let description = description.unwrap_or_default();
         let is_right = world.checksum() == checksum;
         let divergence = Divergence {
             tick,
-            words: words.clone(),
+            description: description.clone(),
             ours: DivergedState {
                 checksum: own,
                 rows: patched.replaced,
@@ -368,8 +369,8 @@ impl Lockstep {
         }));
         match self.room.other_authority() {
             Some(authority) if is_right => {
-                let words = shortened(&words).as_bytes();
-                let message = Message::Repaired { tick, words };
+                let description = shortened(&description).as_bytes();
+                let message = Message::Repaired { tick, description };
                 self.send(authority, Delivery::ReliableOrdered, &message);
             }
             Some(authority) => self.request_state(authority, tick),
@@ -413,13 +414,14 @@ impl Lockstep {
     }
 
     /// A peer has corrected its state.
-    pub(super) fn on_repaired(&mut self, from: PeerId, tick: Tick, words: &[u8]) {
+    pub(super) fn on_repaired(&mut self, from: PeerId, tick: Tick, description: &[u8]) {
         if !self.room.is_authority() || !self.desync.correcting.contains_key(&from) {
             return;
         }
-        let words = String::from_utf8_lossy(&words[..words.len().min(MAX_DESCRIPTION)]);
-        tracing::info!(peer = %from, tick = tick.0, difference = %words, "peer corrected its state");
-        self.stats.trouble = Some(format!("{from} differed at tick {tick}: {words}"));
+        let description =
+            String::from_utf8_lossy(&description[..description.len().min(MAX_DESCRIPTION)]);
+        tracing::info!(peer = %from, tick = tick.0, difference = %description, "peer corrected its state");
+        self.stats.trouble = Some(format!("{from} differed at tick {tick}: {description}"));
         self.events.push_back(ModelEvent::Repaired {
             peer: from,
             tick,
@@ -428,11 +430,11 @@ impl Lockstep {
     }
 }
 
-fn shortened(words: &str) -> &str {
-    let end = (0..=words.len().min(MAX_DESCRIPTION))
+fn shortened(description: &str) -> &str {
+    let end = (0..=description.len().min(MAX_DESCRIPTION))
         .rev()
-        .find(|at| words.is_char_boundary(*at));
-    &words[..end.unwrap_or(0)]
+        .find(|at| description.is_char_boundary(*at));
+    &description[..end.unwrap_or(0)]
 }
 
 #[cfg(test)]

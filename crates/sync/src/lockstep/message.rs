@@ -4,7 +4,8 @@ mod relayed;
 
 use core::time::Duration;
 
-pub(super) use crate::bytes::{Bytes, put, put_signed};
+use crate::bytes::message_layout;
+pub(super) use crate::bytes::{Bytes, Fixed, MessageField, put, put_signed};
 use crate::timeline::{Change, SourceId, Timeline};
 use crate::{PeerId, PlayerId, Tick};
 pub(super) use relayed::RelayedBatches;
@@ -26,7 +27,7 @@ pub(super) enum Message<'a> {
     /// How the sender gets on with the receiver's inputs.
     Report(Report),
     /// Checksum of the sender's state.
-    Checksum { tick: Tick, checksum: u64 },
+    Checksum { tick: Tick, checksum: Fixed },
     /// The sender misses the inputs of a source from a tick on.
     ResendRequest { source: SourceId, from: Tick },
     /// What the sender knows of a departed source.
@@ -44,24 +45,19 @@ pub(super) enum Message<'a> {
     /// The rows that differ, as they should be.
     Rows {
         tick: Tick,
-        checksum: u64,
+        checksum: Fixed,
         rows: &'a [u8],
     },
     /// The sender has corrected its state; a description of the difference.
-    Repaired { tick: Tick, words: &'a [u8] },
+    Repaired { tick: Tick, description: &'a [u8] },
     /// The sender requests the whole state, if the receiver's is of a later tick than this one.
     StateRequest { tick: Tick },
     /// A whole state, to go on from.
     Checkpoint(&'a [u8]),
     /// A player of the sender passes the initiative on.
     EndTurn(PlayerId),
-    /// The host knows the receiver's inputs up to here, and has substituted them so many substitutions.
-    InputAck {
-        upto: Tick,
-        substitutions: u64,
-        /// From the host to the farthest other guest.
-        beyond_host: Duration,
-    },
+    /// How far the host knows the receiver's inputs.
+    InputAck(InputAck),
     /// The host has substituted the receiver's inputs: in these ticks this counts.
     InputSubstitution {
         substitutions: u64,
@@ -103,18 +99,39 @@ pub(super) struct Report {
     pub slack: Option<(i64, Tick)>,
 }
 
-pub(super) fn put_source(out: &mut Vec<u8>, source: SourceId) {
-    put(out, source.peer.0.into());
-    put(out, source.incarnation);
+/// How far a host knows a guest's inputs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct InputAck {
+    /// The first tick whose inputs are not known.
+    pub upto: Tick,
+    /// How many times the host has substituted them.
+    pub substitutions: u64,
+    /// The one-way delay from the host to the farthest other guest.
+    pub beyond_host: Duration,
 }
 
-impl Bytes<'_> {
-    /// Reads the id of an input source.
-    pub(super) fn source(&mut self) -> Option<SourceId> {
-        Some(SourceId {
-            peer: self.peer()?,
-            incarnation: self.number()?,
-        })
+message_layout! {
+    Message {
+        0 = InputBatch(batch);
+        1 = Inputs(entries);
+        2 = Report(report);
+        3 = Checksum { tick, checksum };
+        4 = ResendRequest { source, from };
+        5 = FlushReply { batch };
+        6 = Flushed { batch };
+        7 = DesyncNotice { tick, ask };
+        8 = ChecksumTree { tick, tree };
+        9 = Rows { tick, checksum, rows };
+        10 = Repaired { tick, description };
+        11 = Checkpoint(checkpoint);
+        12 = EndTurn(player);
+        13 = Flush(source);
+        14 = FlushCancelled(source);
+        15 = InputAck(acknowledgement);
+        16 = InputSubstitution { substitutions, batch };
+        17 = SubstitutionAck { substitutions };
+        18 = RelayedBatches(batches);
+        19 = StateRequest { tick };
     }
 }
 
@@ -122,68 +139,7 @@ impl<'a> Message<'a> {
     pub(super) fn read(bytes: &'a [u8]) -> Option<Message<'a>> {
         let (&tag, rest) = bytes.split_first()?;
         let mut r = Bytes(rest);
-        let message = match tag {
-            0 => Self::InputBatch(InputBatch::read(&mut r)?),
-            1 => Self::Inputs(EncodedInputs(r.rest())),
-            2 => Self::Report(Report {
-                tick: r.tick()?,
-                behind: r.number()?,
-                slack: match r.number()? {
-                    0 => None,
-                    _ => Some((r.signed()?, r.tick()?)),
-                },
-            }),
-            3 => Self::Checksum {
-                tick: r.tick()?,
-                checksum: r.fixed()?,
-            },
-            4 => Self::ResendRequest {
-                source: r.source()?,
-                from: r.tick()?,
-            },
-            5 => Self::FlushReply {
-                batch: InputBatch::read(&mut r)?,
-            },
-            6 => Self::Flushed {
-                batch: InputBatch::read(&mut r)?,
-            },
-            7 => Self::DesyncNotice {
-                tick: r.tick()?,
-                ask: r.peer()?,
-            },
-            8 => Self::ChecksumTree {
-                tick: r.tick()?,
-                tree: r.rest(),
-            },
-            9 => Self::Rows {
-                tick: r.tick()?,
-                checksum: r.fixed()?,
-                rows: r.rest(),
-            },
-            10 => Self::Repaired {
-                tick: r.tick()?,
-                words: r.rest(),
-            },
-            11 => Self::Checkpoint(r.rest()),
-            12 => Self::EndTurn(r.player()?),
-            13 => Self::Flush(r.source()?),
-            14 => Self::FlushCancelled(r.source()?),
-            15 => Self::InputAck {
-                upto: r.tick()?,
-                substitutions: r.number()?,
-                beyond_host: Duration::from_millis(r.number()?.min(10_000)),
-            },
-            16 => Self::InputSubstitution {
-                substitutions: r.number()?,
-                batch: InputBatch::read(&mut r)?,
-            },
-            17 => Self::SubstitutionAck {
-                substitutions: r.number()?,
-            },
-            18 => Self::RelayedBatches(RelayedBatches::read(r.rest())?),
-            19 => Self::StateRequest { tick: r.tick()? },
-            _ => return None,
-        };
+        let message = Self::read_fields(tag, &mut r)?;
         r.0.is_empty().then_some(message)
     }
 
@@ -194,124 +150,78 @@ impl<'a> Message<'a> {
     }
 
     pub(super) fn write_to(&self, out: &mut Vec<u8>) {
-        match self {
-            Self::InputBatch(batch) => {
-                out.push(0);
-                batch.write(out);
-            }
-            Self::Inputs(entries) => {
-                out.push(1);
-                out.extend_from_slice(entries.0);
-            }
-            Self::Report(report) => {
-                out.push(2);
-                put(out, report.tick.0);
-                put(out, report.behind);
-                match report.slack {
-                    None => out.push(0),
-                    Some((slack, tick)) => {
-                        out.push(1);
-                        put_signed(out, slack);
-                        put(out, tick.0);
-                    }
-                }
-            }
-            Self::Checksum { tick, checksum } => {
-                out.push(3);
-                put(out, tick.0);
-                out.extend_from_slice(&checksum.to_le_bytes());
-            }
-            Self::ResendRequest { source, from } => {
-                out.push(4);
-                put_source(out, *source);
-                put(out, from.0);
-            }
-            Self::FlushReply { batch } => {
-                out.push(5);
-                batch.write(out);
-            }
-            Self::Flushed { batch } => {
-                out.push(6);
-                batch.write(out);
-            }
-            Self::DesyncNotice { tick, ask } => {
-                out.push(7);
-                put(out, tick.0);
-                put(out, ask.0.into());
-            }
-            Self::ChecksumTree { tick, tree } => {
-                out.push(8);
-                put(out, tick.0);
-                out.extend_from_slice(tree);
-            }
-            Self::Rows {
-                tick,
-                checksum,
-                rows,
-            } => {
-                out.push(9);
-                put(out, tick.0);
-                out.extend_from_slice(&checksum.to_le_bytes());
-                out.extend_from_slice(rows);
-            }
-            Self::Repaired { tick, words } => {
-                out.push(10);
-                put(out, tick.0);
-                out.extend_from_slice(words);
-            }
-            Self::StateRequest { tick } => {
-                out.push(19);
-                put(out, tick.0);
-            }
-            Self::Checkpoint(bytes) => {
-                out.push(11);
-                out.extend_from_slice(bytes);
-            }
-            Self::EndTurn(player) => {
-                out.push(12);
-                put(out, player.0.into());
-            }
-            Self::InputAck {
-                upto,
-                substitutions,
-                beyond_host,
-            } => {
-                out.push(15);
-                put(out, upto.0);
-                put(out, *substitutions);
-                put(out, beyond_host.as_millis() as u64);
-            }
-            Self::InputSubstitution {
-                substitutions,
-                batch,
-            } => {
-                out.push(16);
-                put(out, *substitutions);
-                batch.write(out);
-            }
-            Self::RelayedBatches(words) => {
-                out.push(18);
-                out.extend_from_slice(words.0);
-            }
-            Self::SubstitutionAck { substitutions } => {
-                out.push(17);
-                put(out, *substitutions);
-            }
-            Self::FlushCancelled(source) => {
-                out.push(14);
-                put_source(out, *source);
-            }
-            Self::Flush(source) => {
-                out.push(13);
-                put_source(out, *source);
-            }
+        let at = out.len();
+        out.push(0);
+        out[at] = self.write_fields(out);
+    }
+}
+
+impl MessageField<'_> for SourceId {
+    fn read(r: &mut Bytes<'_>) -> Option<Self> {
+        Some(SourceId {
+            peer: r.peer()?,
+            incarnation: r.number()?,
+        })
+    }
+
+    fn write(&self, out: &mut Vec<u8>) {
+        put(out, self.peer.0.into());
+        put(out, self.incarnation);
+    }
+}
+
+impl MessageField<'_> for Report {
+    fn read(r: &mut Bytes<'_>) -> Option<Self> {
+        Some(Report {
+            tick: r.tick()?,
+            behind: r.number()?,
+            slack: match r.number()? {
+                0 => None,
+                _ => Some((r.signed()?, r.tick()?)),
+            },
+        })
+    }
+
+    fn write(&self, out: &mut Vec<u8>) {
+        put(out, self.tick.0);
+        put(out, self.behind);
+        put(out, self.slack.is_some().into());
+        if let Some((slack, tick)) = self.slack {
+            put_signed(out, slack);
+            put(out, tick.0);
         }
     }
 }
 
-impl<'a> InputBatch<'a> {
-    pub(super) fn read(r: &mut Bytes<'a>) -> Option<InputBatch<'a>> {
-        let source = r.source()?;
+impl MessageField<'_> for InputAck {
+    fn read(r: &mut Bytes<'_>) -> Option<Self> {
+        Some(InputAck {
+            upto: r.tick()?,
+            substitutions: r.number()?,
+            beyond_host: Duration::from_millis(r.number()?.min(10_000)),
+        })
+    }
+
+    fn write(&self, out: &mut Vec<u8>) {
+        put(out, self.upto.0);
+        put(out, self.substitutions);
+        put(out, self.beyond_host.as_millis() as u64);
+    }
+}
+
+impl<'a> MessageField<'a> for EncodedInputs<'a> {
+    fn read(r: &mut Bytes<'a>) -> Option<Self> {
+        Some(EncodedInputs(r.rest()))
+    }
+
+    fn write(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(self.0);
+    }
+}
+
+impl<'a> MessageField<'a> for InputBatch<'a> {
+    fn read(r: &mut Bytes<'a>) -> Option<InputBatch<'a>> {
+        let source = SourceId::read(r)?;
         let schedule_offset = Duration::from_micros(r.number()?.min(1 << 50));
         let from = r.tick()?;
         let ticks = r.number().filter(|ticks| *ticks <= MAX_BATCH_TICKS)?;
@@ -329,7 +239,7 @@ impl<'a> InputBatch<'a> {
                 0 => Change::Join(r.player()?),
                 1 => Change::Leave(r.player()?),
                 2 => {
-                    let source = r.source()?;
+                    let source = SourceId::read(r)?;
                     let mut players = Vec::new();
                     for _ in 0..r.number().filter(|count| *count <= 64)? {
                         players.push(r.player()?);
@@ -353,17 +263,8 @@ impl<'a> InputBatch<'a> {
         })
     }
 
-    /// About how many bytes this takes.
-    pub(super) fn len(&self) -> usize {
-        let changes = self.changes.iter().map(|(_, change)| match change {
-            Change::Join(_) | Change::Leave(_) => 6,
-            Change::Source(_, players) => 16 + 3 * players.len(),
-        });
-        24 + changes.sum::<usize>() + self.entries.0.len()
-    }
-
-    pub(super) fn write(&self, out: &mut Vec<u8>) {
-        put_source(out, self.source);
+    fn write(&self, out: &mut Vec<u8>) {
+        self.source.write(out);
         put(out, self.schedule_offset.as_micros() as u64);
         put(out, self.from.0);
         put(out, self.to.since(self.from));
@@ -383,13 +284,24 @@ impl<'a> InputBatch<'a> {
                 }
                 Change::Source(source, players) => {
                     put(out, 2);
-                    put_source(out, *source);
+                    source.write(out);
                     put(out, players.len() as u64);
                     players.iter().for_each(|player| put(out, player.0.into()));
                 }
             }
         }
         out.extend_from_slice(self.entries.0);
+    }
+}
+
+impl InputBatch<'_> {
+    /// About how many bytes this takes.
+    pub(super) fn len(&self) -> usize {
+        let changes = self.changes.iter().map(|(_, change)| match change {
+            Change::Join(_) | Change::Leave(_) => 6,
+            Change::Source(_, players) => 16 + 3 * players.len(),
+        });
+        24 + changes.sum::<usize>() + self.entries.0.len()
     }
 }
 

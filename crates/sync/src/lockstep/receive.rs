@@ -3,7 +3,7 @@
 use core::time::Duration;
 
 use super::Lockstep;
-use super::message::{InputBatch, Message};
+use super::message::{Fixed, InputBatch, Message};
 use crate::PeerId;
 use crate::timeline::Change;
 
@@ -65,7 +65,10 @@ impl Lockstep {
                 self.timers.wake_at(now);
             }
             Message::Report(report) => self.on_report(now, from, report),
-            Message::Checksum { tick, checksum } => {
+            Message::Checksum {
+                tick,
+                checksum: Fixed(checksum),
+            } => {
                 self.desync.on_checksum(now, from, tick, checksum);
             }
             Message::ResendRequest { source, from: tick } => {
@@ -97,16 +100,12 @@ impl Lockstep {
                 self.timers.wake_at(now);
             }
             Message::Flushed { batch } => self.on_flushed(now, &batch)?,
-            Message::InputAck { .. } | Message::InputSubstitution { .. }
+            Message::InputAck(_) | Message::InputSubstitution { .. }
                 if !is_from_authority || !is_hub =>
             {
                 return None;
             }
-            Message::InputAck {
-                upto,
-                substitutions,
-                beyond_host,
-            } => self.on_input_ack(upto, substitutions, beyond_host),
+            Message::InputAck(acknowledgement) => self.on_input_ack(&acknowledgement),
             Message::InputSubstitution {
                 substitutions,
                 batch,
@@ -114,7 +113,7 @@ impl Lockstep {
             Message::SubstitutionAck { substitutions } => {
                 self.on_substitution_ack(from, substitutions);
             }
-            Message::Repaired { tick, words } => self.on_repaired(from, tick, words),
+            Message::Repaired { tick, description } => self.on_repaired(from, tick, description),
             Message::Checkpoint(_) if self.transfer.requested_from == Some(from) => {
                 self.transfer.requested_from = None;
                 self.queue_for_world(now, from, bytes);

@@ -3,7 +3,9 @@
 use core::time::Duration;
 use std::collections::{BTreeSet, VecDeque};
 
-use super::message::{Bytes, InputBatch, Message, SPLIT_BYTES, encode_inputs, put, put_source};
+use super::message::{
+    Bytes, Fixed, InputBatch, Message, MessageField, SPLIT_BYTES, encode_inputs, put,
+};
 use super::{InputSource, Lockstep, Pace};
 use crate::timeline::SourceId;
 use crate::{AdoptError, Delivery, ModelEvent, PeerId, PlayerId, Roster, Tick, TickInputs, World};
@@ -89,7 +91,7 @@ impl Lockstep {
                 }
                 Some(Message::Rows {
                     tick,
-                    checksum,
+                    checksum: Fixed(checksum),
                     rows,
                 }) => self.take_rows(now, from, tick, checksum, rows, world),
                 Some(Message::Checkpoint(bytes)) => self.take_over_state(now, from, bytes, world),
@@ -196,7 +198,7 @@ impl Lockstep {
         put(&mut out, self.sources.known.len() as u64);
         let mut known = tick;
         for (id, source) in &self.sources.known {
-            put_source(&mut out, *id);
+            id.write(&mut out);
             put(&mut out, source.from.0);
             put(&mut out, source.known_upto.0);
             put(&mut out, source.end.map_or(0, |end| end.0 + 1));
@@ -384,7 +386,7 @@ impl<'a> CheckpointHeader<'a> {
         players.sort_unstable();
         let mut sources = Vec::new();
         for _ in 0..r.number().filter(|count| *count <= 65_536)? {
-            let id = r.source()?;
+            let id = SourceId::read(r)?;
             let mut source = InputSource::new(r.tick()?, Vec::new());
             source.known_upto = r.tick()?;
             source.end = r.number()?.checked_sub(1).map(Tick);

@@ -8,7 +8,7 @@ use core::time::Duration;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Lockstep;
-use super::message::{InputBatch, Message};
+use super::message::{InputAck, InputBatch, Message};
 use crate::timeline::SourceId;
 use crate::{Delivery, PeerId, Tick};
 
@@ -220,11 +220,11 @@ impl Lockstep {
             let Some(from) = from else {
                 let others = farthest.iter().filter(|(peer, _)| *peer != id.peer);
                 let beyond_host = others.map(|(_, latency)| *latency).max();
-                let message = Message::InputAck {
+                let message = Message::InputAck(InputAck {
                     upto,
                     substitutions,
                     beyond_host: beyond_host.unwrap_or_default(),
-                };
+                });
                 self.send(id.peer, Delivery::Unreliable, &message);
                 continue;
             };
@@ -241,13 +241,13 @@ impl Lockstep {
     }
 
     /// The host acknowledges this program's inputs up to a tick.
-    pub(super) fn on_input_ack(&mut self, upto: Tick, substitutions: u64, beyond_host: Duration) {
+    pub(super) fn on_input_ack(&mut self, ack: &InputAck) {
         let before = self.substitution.beyond_host;
-        if beyond_host.abs_diff(before) > self.schedule.tick_time / 4 {
-            self.substitution.beyond_host = beyond_host;
+        if ack.beyond_host.abs_diff(before) > self.schedule.tick_time / 4 {
+            self.substitution.beyond_host = ack.beyond_host;
             self.expect_latency();
         }
-        self.substitution.on_input_ack(upto, substitutions);
+        self.substitution.on_input_ack(ack.upto, ack.substitutions);
     }
 
     /// The host substituted this program's inputs of some ticks: those that it did not take are given to later ticks.

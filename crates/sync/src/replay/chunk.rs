@@ -1,5 +1,6 @@
 //! The pieces a replay consists of: each says what it is and how long, and ends with a checksum.
 
+use crate::bytes::put;
 use core::ops::Range;
 
 use samestep_wire::BitReader;
@@ -34,7 +35,7 @@ impl Kind {
 pub(super) fn append(file: &mut Vec<u8>, check: u32, kind: Kind, body: &[u8]) -> u32 {
     let start = file.len();
     file.push(kind as u8);
-    push_varint(file, body.len() as u64);
+    put(file, body.len() as u64);
     file.extend_from_slice(body);
     let check = crc(check, &file[start..]);
     file.extend_from_slice(&check.to_le_bytes());
@@ -104,15 +105,6 @@ impl<'a> Chunks<'a> {
         self.at += end + 4;
         Ok(Some((*kind, body)))
     }
-}
-
-/// Groups of 7 bits, least significant first, as [`BitReader::read_varint`] reads them.
-pub(super) fn push_varint(out: &mut Vec<u8>, mut value: u64) {
-    while value >= 0x80 {
-        out.push(value as u8 | 0x80);
-        value >>= 7;
-    }
-    out.push(value as u8);
 }
 
 /// CRC-32 (as of Ethernet, zip and PNG) of bytes that come after others with the value `before`.

@@ -4,8 +4,8 @@ use core::fmt;
 
 use samestep_wire::{BitReader, DecodeError};
 
-use super::chunk::push_varint;
 use crate::Tick;
+use crate::bytes::put;
 
 /// A report of two states that should have been the same, as seen by the one whose state is wrong.
 ///
@@ -16,7 +16,7 @@ pub struct Divergence {
     /// Where the checksums differed first, as far as was checked.
     pub tick: Tick,
     /// What differs, in words: entity, field, both values.
-    pub words: String,
+    pub description: String,
     /// What is wrong.
     pub ours: DivergedState,
     /// What is right, because most or the authority say so.
@@ -35,8 +35,8 @@ pub struct DivergedState {
 impl Divergence {
     pub(super) fn encode(&self) -> Vec<u8> {
         let mut out = Vec::new();
-        push_varint(&mut out, self.tick.0);
-        push_bytes(&mut out, self.words.as_bytes());
+        put(&mut out, self.tick.0);
+        push_bytes(&mut out, self.description.as_bytes());
         for side in [&self.ours, &self.theirs] {
             out.extend_from_slice(&side.checksum.to_le_bytes());
             push_bytes(&mut out, &side.rows);
@@ -47,8 +47,8 @@ impl Divergence {
     pub(super) fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
         let mut r = BitReader::new(bytes);
         let tick = Tick(r.read_varint()?);
-        let words = core::str::from_utf8(read_bytes(&mut r)?);
-        let words = words.map_err(|_| DecodeError::BadUtf8)?.into();
+        let description = core::str::from_utf8(read_bytes(&mut r)?);
+        let description = description.map_err(|_| DecodeError::BadUtf8)?.into();
         let mut side = || -> Result<DivergedState, DecodeError> {
             Ok(DivergedState {
                 checksum: r.read_u64()?,
@@ -59,7 +59,7 @@ impl Divergence {
         r.finish()?;
         Ok(Self {
             tick,
-            words,
+            description,
             ours,
             theirs,
         })
@@ -69,13 +69,13 @@ impl Divergence {
 impl fmt::Display for Divergence {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (ours, theirs) = (self.ours.checksum, self.theirs.checksum);
-        write!(f, "at tick {}: {}", self.tick, self.words)?;
+        write!(f, "at tick {}: {}", self.tick, self.description)?;
         write!(f, " (checksums: ours {ours:016x}, theirs {theirs:016x})")
     }
 }
 
 fn push_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
-    push_varint(out, bytes.len() as u64);
+    put(out, bytes.len() as u64);
     out.extend_from_slice(bytes);
 }
 
@@ -92,7 +92,7 @@ mod tests {
     fn it_comes_back_as_written_and_never_from_less() {
         let divergence = Divergence {
             tick: Tick(4242),
-            words: "unit 17: health is 80 here and 79 there".into(),
+            description: "unit 17: health is 80 here and 79 there".into(),
             ours: DivergedState {
                 checksum: u64::MAX,
                 rows: b"ours".to_vec(),

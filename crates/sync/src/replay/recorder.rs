@@ -1,8 +1,9 @@
 //! Writes what happens into a replay.
 
-use super::chunk::{Kind, MAGIC, append, crc, push_varint};
+use super::chunk::{Kind, MAGIC, append, crc};
 use super::ticks::{MAX_TICKS, TicksWriter};
 use super::{Divergence, Ending, ReplayHeader};
+use crate::bytes::put;
 use crate::{Tick, TickInputs};
 
 /// What a [`Recorder`] may take.
@@ -132,7 +133,7 @@ impl Recorder {
             self.begin();
         }
         let mut body = Vec::with_capacity(checkpoint.len() + 10);
-        push_varint(&mut body, tick.0);
+        put(&mut body, tick.0);
         body.extend_from_slice(checkpoint);
         self.append(Kind::Checkpoint, &body);
         self.open.begin(tick);
@@ -211,10 +212,10 @@ impl ReplayHeader {
         while !self.game.is_char_boundary(len) {
             len -= 1;
         }
-        push_varint(&mut body, len as u64);
+        put(&mut body, len as u64);
         body.extend_from_slice(&self.game.as_bytes()[..len]);
-        push_varint(&mut body, self.version.into());
-        push_varint(&mut body, self.ticks_per_second.into());
+        put(&mut body, self.version.into());
+        put(&mut body, self.ticks_per_second.into());
         body
     }
 }

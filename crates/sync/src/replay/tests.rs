@@ -200,13 +200,19 @@ fn hostile_chunks_never_panic() {
 }
 
 #[test]
-fn what_is_no_replay_is_told_in_words() {
-    let words = |bytes: &[u8]| Replay::parse(bytes.to_vec()).unwrap_err();
+fn what_is_no_replay_is_refused() {
+    let error_of = |bytes: &[u8]| Replay::parse(bytes.to_vec()).unwrap_err();
     let file = Recorder::new(&header(), Tick(0), b"state").bytes();
-    assert_eq!(words(b""), ReplayError::NoReplay);
-    assert_eq!(words(b"SQLite format 3\0 and more"), ReplayError::NoReplay);
-    assert_eq!(words(b"samestep replay\x02"), ReplayError::AnotherFormat(2));
-    assert_eq!(words(&file[..20]), ReplayError::NoBeginning);
+    assert_eq!(error_of(b""), ReplayError::NoReplay);
+    assert_eq!(
+        error_of(b"SQLite format 3\0 and more"),
+        ReplayError::NoReplay
+    );
+    assert_eq!(
+        error_of(b"samestep replay\x02"),
+        ReplayError::AnotherFormat(2)
+    );
+    assert_eq!(error_of(&file[..20]), ReplayError::NoBeginning);
     assert!(Replay::parse(file).is_ok());
 }
 

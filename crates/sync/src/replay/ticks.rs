@@ -5,7 +5,7 @@
 
 use samestep_wire::{BitReader, DecodeError};
 
-use super::chunk::push_varint;
+use crate::bytes::put;
 use crate::{PlayerId, Tick, TickInputs, ViewTime};
 
 /// So that a few bytes cannot stand for years, and seeking reads little.
@@ -49,7 +49,7 @@ impl TicksWriter {
     pub(super) fn begin(&mut self, first: Tick) {
         (self.first, self.next, self.quiet) = (first, first, 0);
         self.body.clear();
-        push_varint(&mut self.body, first.0);
+        put(&mut self.body, first.0);
         push_players(&mut self.body, &self.players);
         self.head = self.body.len();
     }
@@ -78,7 +78,7 @@ impl TicksWriter {
             self.end_run();
             self.players.clear();
             self.players.extend_from_slice(inputs.players());
-            push_varint(&mut self.body, PLAYERS);
+            put(&mut self.body, PLAYERS);
             push_players(&mut self.body, &self.players);
         }
         if inputs.is_empty() {
@@ -86,10 +86,10 @@ impl TicksWriter {
         } else {
             self.end_run();
             push_sights(&mut self.body, self.next, inputs.view_times());
-            push_varint(&mut self.body, (inputs.len() as u64) << 2 | INPUTS);
+            put(&mut self.body, (inputs.len() as u64) << 2 | INPUTS);
             for (player, input) in inputs.entries() {
-                push_varint(&mut self.body, player.0.into());
-                push_varint(&mut self.body, input.len() as u64);
+                put(&mut self.body, player.0.into());
+                put(&mut self.body, input.len() as u64);
                 self.body.extend_from_slice(input);
             }
         }
@@ -99,7 +99,7 @@ impl TicksWriter {
     /// Adds the checksum of the state `back` ticks before the one that comes next.
     pub(super) fn checksum(&mut self, back: u64, checksum: u64) {
         self.end_run();
-        push_varint(&mut self.body, back << 2 | CHECKSUM);
+        put(&mut self.body, back << 2 | CHECKSUM);
         self.body.extend_from_slice(&checksum.to_le_bytes());
     }
 
@@ -111,7 +111,7 @@ impl TicksWriter {
 
     fn end_run(&mut self) {
         if self.quiet > 0 {
-            push_varint(&mut self.body, self.quiet << 2 | QUIET);
+            put(&mut self.body, self.quiet << 2 | QUIET);
             self.quiet = 0;
         }
     }
@@ -120,12 +120,12 @@ impl TicksWriter {
 /// Present players as runs of numbers that follow each other: how many runs, and for each the gap before it and its length less one.
 fn push_players(out: &mut Vec<u8>, players: &[PlayerId]) {
     let runs = players.chunk_by(|a, b| a.0 + 1 == b.0);
-    push_varint(out, runs.clone().count() as u64);
+    put(out, runs.clone().count() as u64);
     let mut next = 0;
     for run in runs {
         let (first, last) = (run[0].0, run[run.len() - 1].0);
-        push_varint(out, u64::from(first) - next);
-        push_varint(out, u64::from(last - first));
+        put(out, u64::from(first) - next);
+        put(out, u64::from(last - first));
         next = u64::from(last) + 1;
     }
 }
@@ -135,13 +135,13 @@ fn push_sights(out: &mut Vec<u8>, tick: Tick, view_times: &[(PlayerId, ViewTime)
     if view_times.is_empty() {
         return;
     }
-    push_varint(out, SIGHTS);
-    push_varint(out, view_times.len() as u64);
+    put(out, SIGHTS);
+    put(out, view_times.len() as u64);
     for (player, view_time) in view_times {
-        push_varint(out, player.0.into());
-        push_varint(out, tick.since(view_time.before));
-        push_varint(out, view_time.after.since(view_time.before));
-        push_varint(out, view_time.fraction.into());
+        put(out, player.0.into());
+        put(out, tick.since(view_time.before));
+        put(out, view_time.after.since(view_time.before));
+        put(out, view_time.fraction.into());
     }
 }
 
@@ -371,9 +371,7 @@ mod tests {
         };
         let body = |bytes: &[u64]| {
             let mut body = Vec::new();
-            bytes
-                .iter()
-                .for_each(|value| push_varint(&mut body, *value));
+            bytes.iter().for_each(|value| put(&mut body, *value));
             body
         };
         assert_eq!(read_all(&body(&[0, 0, 5 << 2])), Ok(()));

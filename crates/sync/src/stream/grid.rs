@@ -29,7 +29,6 @@ use crate::table::{Rows, Schema, Table};
 /// race.extract(&mut table);
 ///
 /// let grid = Grid::new(&Race::schema());
-/// assert!(!grid.is_exact());
 /// grid.snap(&mut table);
 /// let race = Race::from_table(&table)?;
 /// assert_eq!((race.cars[car].at, race.cars[car].plan), (7.25, 0));
@@ -73,12 +72,6 @@ impl Grid {
         Grid {
             kinds: kinds.collect(),
         }
-    }
-
-    /// Whether nothing is rounded or left out.
-    pub fn is_exact(&self) -> bool {
-        let mut fields = self.kinds.iter().flat_map(|kind| &kind.fields);
-        fields.all(|scale| *scale == Scale::Exact)
     }
 
     /// Puts every cell on the grid, as whoever receives the state has it.

@@ -23,6 +23,9 @@ pub(super) use drift::Drift;
 
 use motion::Values;
 
+/// What was shown beyond what was known glides to where it is right: after so many ticks a third is left of the way.
+const GLIDE_TICKS: f64 = 6.0;
+
 /// What is shown: a time in ticks, and how to get there.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct SampleTime {
@@ -87,10 +90,7 @@ impl Store {
     fn glide(&mut self, ticks: f64) {
         let Some(shown) = &self.shown else { return };
         let passed = math::max(ticks - shown.ticks, 0.0);
-        let left = match self.glide_ticks > 0.0 {
-            true => math::exp(-passed / self.glide_ticks),
-            false => 0.0,
-        };
+        let left = math::exp(-passed / GLIDE_TICKS);
         let pages = self.kinds.iter_mut().flat_map(|known| &mut known.pages);
         for history in pages.flatten() {
             if history
@@ -141,7 +141,7 @@ impl SampleTime {
                 continue;
             }
             for (row, place) in piece.places() {
-                let cell = rows.cells.get_mut(place * width + column.field);
+                let cell = rows.cells.get_mut(place * width + column.blended.field);
                 if let Some(cell) = cell.filter(|_| active >> row & 1 == 1) {
                     *cell = column.cell(values.of(at, row));
                 }
@@ -190,7 +190,7 @@ impl SampleTime {
             let from = column.read(grid, blending.number, page, row);
             let to = column.read(grid, blending.number, &next.page, there);
             if let (Some(from), Some(to)) = (from, to) {
-                values.set(at, row, from + column.way(from, to) * part);
+                values.set(at, row, from + column.blended.way(from, to) * part);
             }
         }
     }
@@ -272,7 +272,9 @@ impl SampleTime {
         for (at, column) in blending.columns.iter().enumerate() {
             let both = scratch.now.active(at) & scratch.before.active(at);
             for row in rows_of(rows & both) {
-                let way = column.way(scratch.now.of(at, row), scratch.before.of(at, row));
+                let way = column
+                    .blended
+                    .way(scratch.now.of(at, row), scratch.before.of(at, row));
                 if way != 0.0 {
                     let drift = drift.get_or_insert_with(|| Box::new(Drift::new(width)));
                     drift.push(at, row, way);

@@ -46,7 +46,6 @@ pub struct Store {
     pub(super) blending: Vec<Blending>,
     /// What was shown last, and how.
     pub(super) shown: Option<SampleTime>,
-    pub(super) glide_ticks: f64,
     pub(super) scratch: Scratch,
     pub(super) ticks: Ticks,
     numbers: Numbers,
@@ -119,7 +118,6 @@ impl Store {
                 .collect(),
             kinds: known,
             shown: None,
-            glide_ticks: 6.0,
             scratch: Scratch::default(),
             ticks: Ticks::new(kinds.len()),
             numbers: Numbers::default(),
@@ -129,12 +127,6 @@ impl Store {
             stats: StoreStats::default(),
             schema,
         }
-    }
-
-    /// How long what was shown beyond what was known takes to get where it is right: after so many ticks a third is left of the way.
-    /// Default 6.
-    pub fn set_glide(&mut self, ticks: f64) {
-        self.glide_ticks = ticks;
     }
 
     /// Takes in a part.
@@ -234,9 +226,7 @@ impl Store {
 
     /// Begins anew, from a state that the authority knows this client to have.
     pub fn seed(&mut self, tick: Tick, table: &Table) {
-        let glide_ticks = self.glide_ticks;
         *self = Store::new(self.schema.clone());
-        self.glide_ticks = glide_ticks;
         let schema = self.schema.clone();
         for kind in 0..schema.kinds().len() {
             let Some(rows) = table.kind(kind) else {

@@ -6,6 +6,7 @@ use super::message::{Checkpoint, Message};
 use super::{
     Beginning, Handover, LentWorld, PlannedChange, PreviousModel, Switch, SwitchableModel, policy,
 };
+use crate::bytes::{Fixed, Prefixed};
 use crate::{
     AdoptError, Delivery, Member, Model, ModelEvent, Outgoing, PeerId, PlayerId, Status,
     SwitchConditions, World,
@@ -111,7 +112,7 @@ impl Switch {
                 let (epoch, applied) = (self.epoch, self.applied_of(peer));
                 let began = Message::Began {
                     epoch,
-                    checksum,
+                    checksum: Fixed(checksum),
                     applied,
                 };
                 self.send([peer].into(), Delivery::ReliableOrdered, &began);
@@ -224,7 +225,7 @@ impl Switch {
         bytes: &[u8],
         world: &mut dyn World,
     ) -> Result<(), AdoptError> {
-        let malformed = |words: &str| AdoptError::Malformed(words.to_string());
+        let malformed = |reason: &str| AdoptError::Malformed(reason.to_string());
         let checkpoint = Checkpoint::read(bytes)
             .ok_or_else(|| malformed("the beginning of a checkpoint is damaged"))?;
         if checkpoint.which >= self.choices.len() {
@@ -391,7 +392,7 @@ impl Switch {
         let message = Message::Handover {
             epoch,
             number: self.last_handed,
-            farewell: &farewell,
+            farewell: Prefixed(&farewell),
             checkpoint: &checkpoint,
         };
         self.running.trust(peer);

@@ -1,14 +1,12 @@
 //! The world as it is lent to the running model: inputs reach it without the numbers in front of them.
 
-use core::cell::RefCell;
-use core::time::Duration;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::sent_inputs::{AppliedInputs, strip, unwrap, wrap};
 use crate::{
-    AdoptError, ChecksumTree, Divergence, Interest, Patched, PlayerId, RowChunk, Scene, Schema,
-    Table, Tick, TickInputs, World,
+    AdoptError, ChecksumTree, Divergence, Patched, PlayerId, RowChunk, Scene, Tick, TickInputs,
+    World,
 };
 
 /// What the switch observes of a model's use of the world.
@@ -36,31 +34,24 @@ impl WorldObservations {
 
 /// The world, lent.
 pub(super) struct LentWorld<'a> {
-    world: RefCell<&'a mut dyn World>,
+    world: &'a mut dyn World,
     observed: &'a mut WorldObservations,
 }
 
 impl<'a> LentWorld<'a> {
     pub(super) fn new(world: &'a mut dyn World, observed: &'a mut WorldObservations) -> Self {
-        Self {
-            world: RefCell::new(world),
-            observed,
-        }
-    }
-
-    fn world(&mut self) -> &mut dyn World {
-        &mut **self.world.get_mut()
+        Self { world, observed }
     }
 }
 
 impl World for LentWorld<'_> {
     fn ticks_per_second(&self) -> u32 {
-        self.world.borrow().ticks_per_second()
+        self.world.ticks_per_second()
     }
 
     fn step(&mut self, tick: Tick, inputs: &TickInputs) {
         strip(inputs, &mut self.observed.plain);
-        self.world.get_mut().step(tick, &self.observed.plain);
+        self.world.step(tick, &self.observed.plain);
     }
 
     fn confirm(&mut self, tick: Tick, inputs: &TickInputs) {
@@ -73,65 +64,65 @@ impl World for LentWorld<'_> {
         if !Arc::ptr_eq(&self.observed.players, inputs.shared_players()) {
             self.observed.players = inputs.shared_players().clone();
         }
-        self.world.get_mut().confirm(tick, &self.observed.plain);
+        self.world.confirm(tick, &self.observed.plain);
     }
 
     fn save(&mut self, tick: Tick) {
         self.observed.kept.insert(tick);
-        self.world().save(tick);
+        self.world.save(tick);
     }
 
     fn release(&mut self, tick: Tick) {
         self.observed.kept.remove(&tick);
-        self.world().release(tick);
+        self.world.release(tick);
     }
 
     fn load(&mut self, tick: Tick) -> bool {
-        self.world().load(tick)
+        self.world.load(tick)
     }
 
     fn take(&mut self, tick: Tick) -> bool {
         self.observed.kept.remove(&tick);
-        self.world().take(tick)
+        self.world.take(tick)
     }
 
     fn checksum(&mut self) -> u64 {
-        self.world().checksum()
+        self.world.checksum()
     }
 
     fn checksum_at(&mut self, saved: Tick) -> Option<u64> {
-        self.world().checksum_at(saved)
+        self.world.checksum_at(saved)
     }
 
     fn record_checksum(&mut self, tick: Tick, checksum: u64) {
-        self.world().record_checksum(tick, checksum);
+        self.world.record_checksum(tick, checksum);
     }
 
     fn checksum_tree_at(&mut self, saved: Tick) -> Option<ChecksumTree> {
-        self.world().checksum_tree_at(saved)
+        self.world.checksum_tree_at(saved)
     }
 
     fn rows_at(&mut self, saved: Tick, parts: Option<&[RowChunk]>) -> Option<Vec<u8>> {
-        self.world().rows_at(saved, parts)
+        self.world.rows_at(saved, parts)
     }
 
     fn patch(&mut self, saved: Tick, rows: &[u8]) -> Result<Patched, AdoptError> {
-        self.world().patch(saved, rows)
+        self.world.patch(saved, rows)
     }
 
     fn checkpoint(&mut self) -> Vec<u8> {
-        self.world().checkpoint()
+        self.world.checkpoint()
     }
 
     fn adopt(&mut self, tick: Tick, checkpoint: &[u8]) -> Result<(), AdoptError> {
-        self.world().adopt(tick, checkpoint)?;
+        self.world.adopt(tick, checkpoint)?;
         self.observed.kept.clear();
         self.observed.replaced = true;
         Ok(())
     }
 
     fn replaced(&mut self, tick: Tick) {
-        self.world().replaced(tick);
+        self.world.replaced(tick);
     }
 
     fn desync_bundle(
@@ -148,57 +139,18 @@ impl World for LentWorld<'_> {
                 plain
             })
             .collect();
-        self.world().desync_bundle(saved, &plain, divergence)
+        self.world.desync_bundle(saved, &plain, divergence)
     }
 
     fn scene(&mut self) -> &mut dyn Scene {
-        self
-    }
-}
-
-impl Scene for LentWorld<'_> {
-    fn schema(&self) -> Schema {
-        self.world.borrow_mut().scene().schema()
+        self.world.scene()
     }
 
-    fn extract(&mut self, table: &mut Table) {
-        self.world().scene().extract(table);
-    }
-
-    fn extract_at(&mut self, saved: Tick, table: &mut Table) -> bool {
-        self.world().scene().extract_at(saved, table)
-    }
-
-    // What is held has no number.
-    fn held_inputs(&self, held: &mut TickInputs) {
-        self.world.borrow_mut().scene().held_inputs(held);
-    }
-
-    fn replace(&mut self, tick: Tick, table: &Table, held: &TickInputs) -> Result<(), AdoptError> {
-        self.world().scene().replace(tick, table, held)
-    }
-
-    fn merge(&self, late: &[u8], due: &[u8]) -> Option<Vec<u8>> {
+    fn merge(&mut self, late: &[u8], due: &[u8]) -> Option<Vec<u8>> {
         let ((late_number, late), (due_number, due)) = (unwrap(late), unwrap(due));
-        let merged = self.world.borrow_mut().scene().merge(late, due)?;
+        let merged = self.world.merge(late, due)?;
         let mut wrapped = Vec::new();
         wrap(late_number.max(due_number), &merged, &mut wrapped);
         Some(wrapped)
-    }
-
-    fn interest(&self, viewers: &[PlayerId], interest: &mut Interest) {
-        self.world.borrow_mut().scene().interest(viewers, interest);
-    }
-
-    fn write_events(&self, viewers: &[PlayerId], out: &mut Vec<u8>) -> usize {
-        self.world.borrow_mut().scene().write_events(viewers, out)
-    }
-
-    fn handle_events(&mut self, tick: Tick, count: usize, events: &[u8]) -> bool {
-        self.world().scene().handle_events(tick, count, events)
-    }
-
-    fn draw(&mut self, now: Duration, table: Option<&Table>, own: Option<&[PlayerId]>) {
-        self.world().scene().draw(now, table, own);
     }
 }

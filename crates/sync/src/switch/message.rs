@@ -1,7 +1,7 @@
 //! The messages of a switch. A model's own message travels with a few bytes behind it, so that nothing is copied.
 
 use super::PlannedChange;
-use crate::bytes::{Bytes, put};
+use crate::bytes::{Bytes, Fixed, MessageField, Prefixed, message_layout, put};
 use crate::{PlayerId, Tick};
 
 /// The mark of a model's message; below it are six bits of the epoch.
@@ -9,17 +9,24 @@ const MODEL: u8 = 0x80;
 /// The mark of one behind which the next change is announced.
 const ANNOUNCED: u8 = 0x40;
 const EPOCH: u8 = 0x3f;
-const DECREE_BYTES: usize = 9;
+const CHANGE_BYTES: usize = 9;
 
-/// One message, read where it lies.
+/// What another peer sent, read where it lies.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) enum Message<'a> {
-    /// A model's own, of the epoch with these last bits; and the change that ends that epoch, if one is announced.
+pub(super) enum Received<'a> {
+    /// A model's message, of the epoch with these last bits; and the change that ends that epoch, if one is announced.
     Model {
         epoch_bits: u8,
         change: Option<PlannedChange>,
         bytes: &'a [u8],
     },
+    /// A message of the switch itself.
+    Switch(Message<'a>),
+}
+
+/// A message of the switch itself.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Message<'a> {
     /// The change that ends an epoch.
     PlannedChange { epoch: u64, change: PlannedChange },
     /// The sender has come to an epoch.
@@ -29,13 +36,13 @@ pub(super) enum Message<'a> {
         epoch: u64,
         /// Counts what was handed to anybody: the same may come twice.
         number: u64,
-        farewell: &'a [u8],
+        farewell: Prefixed<'a>,
         checkpoint: &'a [u8],
     },
     /// Where an epoch began the state had this checksum, and of the receiver's players this had taken effect.
     Began {
         epoch: u64,
-        checksum: u64,
+        checksum: Fixed,
         applied: Numbers,
     },
     /// The sender wants to be handed the epoch that the authority is in.
@@ -67,49 +74,43 @@ pub(super) fn epochs_after(epoch: u64, bits: u8) -> i8 {
     }
 }
 
-impl<'a> Message<'a> {
-    pub(super) fn read(bytes: &'a [u8]) -> Option<Message<'a>> {
+message_layout! {
+    Message {
+        0 = PlannedChange { epoch, change };
+        1 = Passed { epoch };
+        2 = Handover { epoch, number, farewell, checkpoint };
+        3 = Began { epoch, checksum, applied };
+        4 = RequestState;
+        5 = Applied { epoch, applied };
+    }
+}
+
+impl Message<'_> {
+    pub(super) fn write(&self) -> Vec<u8> {
+        let mut out = Vec::new();
+        let tag = self.write_fields(&mut out);
+        out.push(tag);
+        out
+    }
+}
+
+impl<'a> Received<'a> {
+    pub(super) fn read(bytes: &'a [u8]) -> Option<Received<'a>> {
         let (&mark, rest) = bytes.split_last()?;
         if mark & MODEL != 0 {
             return Self::read_model(mark, rest);
         }
         let mut r = Bytes(rest);
-        let message = match mark {
-            0 => Self::PlannedChange {
-                epoch: r.number()?,
-                change: read_change(&mut r)?,
-            },
-            1 => Self::Passed { epoch: r.number()? },
-            2 => {
-                let (epoch, number, len) = (r.number()?, r.number()?, r.number()?);
-                Self::Handover {
-                    epoch,
-                    number,
-                    farewell: r.take(usize::try_from(len).ok()?)?,
-                    checkpoint: r.rest(),
-                }
-            }
-            3 => Self::Began {
-                epoch: r.number()?,
-                checksum: r.fixed()?,
-                applied: read_numbers(&mut r)?,
-            },
-            4 => Self::RequestState,
-            5 => Self::Applied {
-                epoch: r.number()?,
-                applied: read_numbers(&mut r)?,
-            },
-            _ => return None,
-        };
-        r.0.is_empty().then_some(message)
+        let message = Message::read_fields(mark, &mut r)?;
+        r.0.is_empty().then_some(Self::Switch(message))
     }
 
-    fn read_model(mark: u8, rest: &'a [u8]) -> Option<Message<'a>> {
+    fn read_model(mark: u8, rest: &'a [u8]) -> Option<Received<'a>> {
         let (bytes, change) = match mark & ANNOUNCED != 0 {
             false => (rest, None),
             true => {
                 let (bytes, announced) =
-                    rest.split_at_checked(rest.len().checked_sub(DECREE_BYTES)?)?;
+                    rest.split_at_checked(rest.len().checked_sub(CHANGE_BYTES)?)?;
                 let (tick, which) = announced.split_first_chunk()?;
                 let change = PlannedChange {
                     tick: Tick(u64::from_le_bytes(*tick)),
@@ -123,61 +124,6 @@ impl<'a> Message<'a> {
             change,
             bytes,
         })
-    }
-
-    pub(super) fn write(&self) -> Vec<u8> {
-        let mut out = Vec::new();
-        let mark = match self {
-            Self::Model {
-                epoch_bits,
-                change,
-                bytes,
-            } => {
-                out.extend_from_slice(bytes);
-                mark(&mut out, u64::from(*epoch_bits), *change);
-                return out;
-            }
-            Self::PlannedChange { epoch, change } => {
-                put(&mut out, *epoch);
-                write_change(&mut out, *change);
-                0
-            }
-            Self::Passed { epoch } => {
-                put(&mut out, *epoch);
-                1
-            }
-            Self::Handover {
-                epoch,
-                number,
-                farewell,
-                checkpoint,
-            } => {
-                put(&mut out, *epoch);
-                put(&mut out, *number);
-                put(&mut out, farewell.len() as u64);
-                out.extend_from_slice(farewell);
-                out.extend_from_slice(checkpoint);
-                2
-            }
-            Self::Began {
-                epoch,
-                checksum,
-                applied,
-            } => {
-                put(&mut out, *epoch);
-                out.extend_from_slice(&checksum.to_le_bytes());
-                write_numbers(&mut out, applied);
-                3
-            }
-            Self::RequestState => 4,
-            Self::Applied { epoch, applied } => {
-                put(&mut out, *epoch);
-                write_numbers(&mut out, applied);
-                5
-            }
-        };
-        out.push(mark);
-        out
     }
 }
 
@@ -203,10 +149,10 @@ impl<'a> Checkpoint<'a> {
             None => put(&mut out, 0),
             Some(change) => {
                 put(&mut out, 1);
-                write_change(&mut out, change);
+                change.write(&mut out);
             }
         }
-        write_numbers(&mut out, &self.applied);
+        self.applied.write(&mut out);
         out.extend_from_slice(self.model);
         out
     }
@@ -218,48 +164,51 @@ impl<'a> Checkpoint<'a> {
             which: usize::try_from(r.number()?).ok()?,
             change: match r.number()? {
                 0 => None,
-                1 => Some(read_change(&mut r)?),
+                1 => Some(PlannedChange::read(&mut r)?),
                 _ => return None,
             },
-            applied: read_numbers(&mut r)?,
+            applied: Numbers::read(&mut r)?,
             model: r.rest(),
         })
     }
 }
 
-fn write_change(out: &mut Vec<u8>, change: PlannedChange) {
-    put(out, change.tick.0);
-    put(out, change.which as u64);
-}
+impl MessageField<'_> for PlannedChange {
+    fn read(r: &mut Bytes<'_>) -> Option<Self> {
+        Some(PlannedChange {
+            tick: r.tick()?,
+            which: usize::try_from(r.number()?).ok()?,
+        })
+    }
 
-fn read_change(r: &mut Bytes<'_>) -> Option<PlannedChange> {
-    Some(PlannedChange {
-        tick: r.tick()?,
-        which: usize::try_from(r.number()?).ok()?,
-    })
-}
-
-fn write_numbers(out: &mut Vec<u8>, numbers: &[(PlayerId, u64)]) {
-    put(out, numbers.len() as u64);
-    for (player, number) in numbers {
-        put(out, player.0.into());
-        put(out, *number);
+    fn write(&self, out: &mut Vec<u8>) {
+        put(out, self.tick.0);
+        put(out, self.which as u64);
     }
 }
 
-fn read_numbers(r: &mut Bytes<'_>) -> Option<Numbers> {
-    let mut numbers = Numbers::new();
-    for _ in 0..r.number().filter(|count| *count <= 64)? {
-        numbers.push((r.player()?, r.number()?));
+impl MessageField<'_> for Numbers {
+    fn read(r: &mut Bytes<'_>) -> Option<Self> {
+        let count = r.number().filter(|count| *count <= 64)?;
+        (0..count)
+            .map(|_| Some((r.player()?, r.number()?)))
+            .collect()
     }
-    Some(numbers)
+
+    fn write(&self, out: &mut Vec<u8>) {
+        put(out, self.len() as u64);
+        for (player, number) in self {
+            put(out, player.0.into());
+            put(out, *number);
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const DECREE: PlannedChange = PlannedChange {
+    const CHANGE: PlannedChange = PlannedChange {
         tick: Tick(70_000),
         which: 3,
     };
@@ -268,30 +217,20 @@ mod tests {
     fn messages_come_back_as_written() {
         let applied = Numbers::from([(PlayerId(3), 1), (PlayerId(500), 1 << 40)]);
         let messages = [
-            Message::Model {
-                epoch_bits: 63,
-                change: None,
-                bytes: b"abc",
-            },
-            Message::Model {
-                epoch_bits: 0,
-                change: Some(DECREE),
-                bytes: b"",
-            },
             Message::PlannedChange {
                 epoch: 900,
-                change: DECREE,
+                change: CHANGE,
             },
             Message::Passed { epoch: 901 },
             Message::Handover {
                 epoch: 901,
                 number: 300,
-                farewell: b"bye",
+                farewell: Prefixed(b"bye"),
                 checkpoint: b"state",
             },
             Message::Began {
                 epoch: 901,
-                checksum: u64::MAX,
+                checksum: Fixed(u64::MAX),
                 applied: applied.clone(),
             },
             Message::RequestState,
@@ -299,16 +238,30 @@ mod tests {
         ];
         for message in messages {
             let bytes = message.write();
-            assert_eq!(Message::read(&bytes), Some(message));
+            assert_eq!(Received::read(&bytes), Some(Received::Switch(message)));
             for end in 0..bytes.len() {
-                let _ = Message::read(&bytes[..end]);
+                let _ = Received::read(&bytes[..end]);
             }
         }
     }
 
     #[test]
+    fn a_models_message_comes_back_with_what_was_put_behind_it() {
+        for (epoch_bits, change, bytes) in [(63, None, &b"abc"[..]), (0, Some(CHANGE), b"")] {
+            let mut marked = bytes.to_vec();
+            mark(&mut marked, u64::from(epoch_bits), change);
+            let message = Received::Model {
+                epoch_bits,
+                change,
+                bytes,
+            };
+            assert_eq!(Received::read(&marked), Some(message));
+        }
+    }
+
+    #[test]
     fn a_checkpoint_comes_back_as_written() {
-        for change in [None, Some(DECREE)] {
+        for change in [None, Some(CHANGE)] {
             let checkpoint = Checkpoint {
                 epoch: 7,
                 which: 2,
@@ -333,7 +286,7 @@ mod tests {
                 };
                 let mut bytes = Vec::new();
                 mark(&mut bytes, other, None);
-                let Some(Message::Model { epoch_bits, .. }) = Message::read(&bytes) else {
+                let Some(Received::Model { epoch_bits, .. }) = Received::read(&bytes) else {
                     panic!("a model's message");
                 };
                 assert_eq!(i64::from(epochs_after(epoch, epoch_bits)), after);

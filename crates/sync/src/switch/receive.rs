@@ -2,9 +2,10 @@
 
 use core::time::Duration;
 
-use super::message::{Message, epochs_after};
+use super::message::{Message, Received, epochs_after};
 use super::{Handover, PlannedChange, Switch};
 use crate::PeerId;
+use crate::bytes::{Fixed, Prefixed};
 
 /// Messages of the next epoch that may wait for it.
 const MAX_EARLY: usize = 1024;
@@ -18,13 +19,15 @@ impl Switch {
         roster.member(from)?;
         let leads = self.leads();
         let from_authority = from == roster.authority && from != roster.me;
-        let message = Message::read(bytes)?;
-        let of_next = match &message {
-            Message::Model { epoch_bits, .. } => epochs_after(self.epoch, *epoch_bits) == 1,
-            Message::PlannedChange { epoch, .. }
-            | Message::Began { epoch, .. }
-            | Message::Applied { epoch, .. } => *epoch == self.epoch + 1,
-            Message::Passed { .. } | Message::Handover { .. } | Message::RequestState => false,
+        let received = Received::read(bytes)?;
+        let of_next = match &received {
+            Received::Model { epoch_bits, .. } => epochs_after(self.epoch, *epoch_bits) == 1,
+            Received::Switch(
+                Message::PlannedChange { epoch, .. }
+                | Message::Began { epoch, .. }
+                | Message::Applied { epoch, .. },
+            ) => *epoch == self.epoch + 1,
+            Received::Switch(_) => false,
         };
         // A guest may be there before the authority.
         if of_next && (self.change.is_some() || !leads) {
@@ -33,8 +36,8 @@ impl Switch {
             }
             return Some(());
         }
-        match message {
-            Message::Model {
+        let message = match received {
+            Received::Model {
                 epoch_bits,
                 change,
                 bytes,
@@ -43,8 +46,11 @@ impl Switch {
                 if let Some(change) = change.filter(|_| from_authority && after == 0) {
                     self.accept_change(now, change);
                 }
-                self.handle_model_message(now, from, after, bytes)?;
+                return self.handle_model_message(now, from, after, bytes);
             }
+            Received::Switch(message) => message,
+        };
+        match message {
             Message::Passed { .. } | Message::RequestState if !leads => return None,
             Message::Passed { epoch } => {
                 let passed = self.passed.entry(from).or_default();
@@ -66,7 +72,7 @@ impl Switch {
             Message::Handover {
                 epoch,
                 number,
-                farewell,
+                farewell: Prefixed(farewell),
                 checkpoint,
             } => {
                 self.last_handed = number;
@@ -87,7 +93,7 @@ impl Switch {
             }
             Message::Began {
                 epoch,
-                checksum,
+                checksum: Fixed(checksum),
                 applied,
             } => {
                 if epoch == self.epoch {

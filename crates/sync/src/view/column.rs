@@ -1,22 +1,15 @@
 //! The fields of a kind that pass over from one value to the next.
 
-use core::f64::consts::{PI, TAU};
-
+use crate::blend::BlendedCell;
 use crate::math::double as math;
-use crate::record::{Blend, CellKind, Field, When};
 use crate::table::{Kind, Rows};
 
 /// A cell that blends.
 #[derive(Clone, Debug)]
 pub(super) struct Column {
-    pub(super) cell: usize,
-    kind: CellKind,
-    pub(super) is_angle: bool,
-    range: Option<(f64, f64)>,
+    pub(super) blended: BlendedCell,
     /// Columns that are one field of the game, such as the coordinates of a place, move together.
     pub(super) group: usize,
-    /// All of them have to be met for the cell to have a meaning.
-    conditions: Vec<When>,
     /// The least and the greatest whole number that the game ever had here: what lies between is one that it can have.
     seen: (f64, f64),
 }
@@ -41,10 +34,10 @@ impl Blending {
     pub(super) fn new(kind: &Kind, snap: f64) -> Blending {
         let mut blending = Blending::default();
         for (cell, field) in kind.fields.iter().enumerate() {
-            if field.shown.blend == Blend::Step || !is_number(field.kind) {
+            let Some(blended) = BlendedCell::of(&kind.fields, cell) else {
                 continue;
-            }
-            let is_angle = field.shown.blend == Blend::Angle;
+            };
+            let is_angle = blended.is_angle;
             let name = group_name(&kind.name, &field.name);
             let last = blending.groups.last();
             if last.is_none_or(|group| group.name != name || group.is_angle != is_angle) {
@@ -56,12 +49,8 @@ impl Blending {
                 });
             }
             blending.columns.push(Column {
-                cell,
-                kind: field.kind,
-                is_angle,
-                range: field.shown.range,
+                blended,
                 group: blending.groups.len() - 1,
-                conditions: conditions(&kind.fields, field),
                 seen: (f64::INFINITY, f64::NEG_INFINITY),
             });
         }
@@ -75,12 +64,12 @@ impl Blending {
     /// Takes note of what values the game has.
     pub(super) fn observe(&mut self, rows: &Rows, width: usize) {
         for column in &mut self.columns {
-            if matches!(column.kind, CellKind::F32 | CellKind::F64) {
+            if !column.blended.is_whole() {
                 continue;
             }
             let (mut least, mut greatest) = column.seen;
             for row in rows.cells.chunks_exact(width) {
-                let value = value(column.kind, row[column.cell]);
+                let value = column.blended.value(row[column.blended.field]);
                 least = math::min(least, value);
                 greatest = math::max(greatest, value);
             }
@@ -99,7 +88,7 @@ impl Blending {
         let way = |column: &Column| {
             let to = column.read(to)?;
             let from = from.and_then(|from| column.read(from)).unwrap_or(to);
-            Some((to, column.way(from, to)))
+            Some((to, column.blended.way(from, to)))
         };
         values.clear();
         let columns = self.columns.chunk_by(|a, b| a.group == b.group);
@@ -119,67 +108,22 @@ impl Blending {
 impl Column {
     /// Its value in a row; `None` if it has no meaning there, or is no number.
     pub(super) fn read(&self, row: &[u64]) -> Option<f64> {
-        let is_there = self
-            .conditions
-            .iter()
-            .all(|when| when.is_met(row[when.field]));
-        let value = value(self.kind, row[self.cell]);
+        let mut conditions = self.blended.conditions.iter();
+        let is_there = conditions.all(|when| when.is_met(row[when.field]));
+        let value = self.blended.value(row[self.blended.field]);
         (is_there && value.is_finite()).then_some(value)
     }
 
-    /// The way from one value to another: of angles the shorter.
-    pub(super) fn way(&self, from: f64, to: f64) -> f64 {
-        match self.is_angle {
-            true => turn(to - from),
-            false => to - from,
-        }
-    }
-
     /// The cell of a value.
-    pub(super) fn write(&self, mut value: f64) -> u64 {
-        if let (true, Some((least, greatest))) = (self.is_angle, self.range) {
-            if value < least && value + TAU <= greatest {
-                value += TAU;
-            } else if value > greatest && value - TAU >= least {
-                value -= TAU;
+    pub(super) fn write(&self, value: f64) -> u64 {
+        self.blended.cell(value, |value| {
+            let whole = math::round(value).clamp(self.seen.0, self.seen.1);
+            match self.blended.is_signed() {
+                true => whole as i64 as u64,
+                false => whole as u64,
             }
-        }
-        let whole = || math::round(value).clamp(self.seen.0, self.seen.1);
-        match self.kind {
-            CellKind::F32 => u64::from((value as f32).to_bits()),
-            CellKind::F64 => value.to_bits(),
-            CellKind::Signed => whole() as i64 as u64,
-            _ => whole() as u64,
-        }
+        })
     }
-}
-
-/// An angle between −π and π.
-pub(super) fn turn(angle: f64) -> f64 {
-    match (-PI..=PI).contains(&angle) {
-        true => angle,
-        false => angle - TAU * math::round(angle / TAU),
-    }
-}
-
-fn is_number(kind: CellKind) -> bool {
-    use CellKind::{F32, F64, Signed, Unsigned};
-    matches!(kind, F32 | F64 | Signed | Unsigned)
-}
-
-fn value(kind: CellKind, cell: u64) -> f64 {
-    match kind {
-        CellKind::F32 => f64::from(f32::from_bits(cell as u32)),
-        CellKind::F64 => f64::from_bits(cell),
-        CellKind::Signed => cell as i64 as f64,
-        _ => cell as f64,
-    }
-}
-
-/// When a field has a meaning: also that which decides about it must have one.
-fn conditions(fields: &[Field], field: &Field) -> Vec<When> {
-    let next = |when: &When| fields[when.field].when;
-    core::iter::successors(field.when, next).collect()
 }
 
 /// `"units.position"` for `"position.0"` of the kind `"units"`: coordinates are one thing.

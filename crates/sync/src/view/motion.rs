@@ -3,10 +3,11 @@
 use core::mem::swap;
 
 use super::SmoothStats;
-use super::column::{Blending, turn};
+use super::column::Blending;
 use super::frame::{Frame, cells};
 use super::offset::Offsets;
 use crate::Tick;
+use crate::blend::turn;
 use crate::math::double as math;
 use crate::table::{Rows, Schema, Table};
 
@@ -245,7 +246,7 @@ impl Motion {
                     let value = values[at] + offset.map_or(0.0, |offset| offset[at]);
                     // What is exactly right is left as it is.
                     if value.is_finite() && column.read(to) != Some(value) {
-                        shown[column.cell] = column.write(value);
+                        shown[column.blended.field] = column.write(value);
                     }
                 }
             }
@@ -269,14 +270,18 @@ fn displace(
         at = places.end;
         let (mut moved, mut offset) = (0.0, 0.0);
         for (place, column) in places.clone().zip(columns) {
-            let way = column.way(after[place], before[place]);
+            let way = column.blended.way(after[place], before[place]);
             // Where nothing blends, nothing is carried over.
             let (way, prior) = match way.is_finite() {
                 true => (way, prior.map_or(0.0, |prior| prior[place])),
                 false => (0.0, 0.0),
             };
             let sum = prior + way;
-            after[place] = if column.is_angle { turn(sum) } else { sum };
+            after[place] = if column.blended.is_angle {
+                turn(sum)
+            } else {
+                sum
+            };
             moved += way * way;
             offset += after[place] * after[place];
         }

@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use super::{Bytes, EncodedInputs, InputBatch, MAX_BATCH_TICKS, put, put_source};
+use super::{Bytes, EncodedInputs, InputBatch, MAX_BATCH_TICKS, MessageField, put};
 use crate::Tick;
 use crate::timeline::SourceId;
 
@@ -33,7 +33,7 @@ impl<'a> RelayedBatches<'a> {
         (from, to): (Tick, Tick),
         entries: &[u8],
     ) {
-        put_source(out, source);
+        source.write(out);
         put(out, from.since(begin));
         put(out, to.since(from) << 1 | u64::from(!entries.is_empty()));
         if !entries.is_empty() {
@@ -46,12 +46,6 @@ impl<'a> RelayedBatches<'a> {
         RelayedBatches(bytes)
     }
 
-    pub(super) fn read(bytes: &'a [u8]) -> Option<RelayedBatches<'a>> {
-        let batches = RelayedBatches(bytes);
-        batches.each(|_| Some(()))?;
-        Some(batches)
-    }
-
     /// Visits every batch. Stops with `None` where the encoding is malformed, or the visitor does.
     pub(in crate::lockstep) fn each(
         &self,
@@ -62,7 +56,7 @@ impl<'a> RelayedBatches<'a> {
         let schedule_offset = Duration::from_micros((flags >> 1).min(1 << 50));
         let begin = r.tick()?;
         while !r.0.is_empty() {
-            let source = r.source()?;
+            let source = SourceId::read(&mut r)?;
             let from = begin + r.number().filter(|after| *after <= 2 * MAX_BATCH_TICKS)?;
             let ticks = r.number()?;
             let len = match ticks & 1 {
@@ -81,5 +75,17 @@ impl<'a> RelayedBatches<'a> {
             })?;
         }
         Some(())
+    }
+}
+
+impl<'a> MessageField<'a> for RelayedBatches<'a> {
+    fn read(r: &mut Bytes<'a>) -> Option<Self> {
+        let batches = RelayedBatches(r.rest());
+        batches.each(|_| Some(()))?;
+        Some(batches)
+    }
+
+    fn write(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(self.0);
     }
 }

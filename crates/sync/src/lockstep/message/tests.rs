@@ -20,7 +20,7 @@ fn messages_are_written_as_the_page_says() {
         behind,
         slack,
     });
-    let checksum = 0x0102_0304_0506_0708;
+    let checksum = Fixed(0x0102_0304_0506_0708);
     let (peer, incarnation) = (PeerId(3), 9);
     for (name, message) in [
         ("lockstep.report", report),
@@ -133,11 +133,11 @@ fn relayed_batches_come_back_as_written_and_damaged_ones_are_refused() {
         b"said",
     );
     let message = Message::RelayedBatches(RelayedBatches::encoded(&bytes)).write();
-    let Some(Message::RelayedBatches(words)) = Message::read(&message) else {
+    let Some(Message::RelayedBatches(batches)) = Message::read(&message) else {
         panic!("what was written is read");
     };
     let mut read = Vec::new();
-    let told = words.each(|batch| {
+    let told = batches.each(|batch| {
         assert!(batch.predicting && batch.schedule_offset == Duration::from_micros(77));
         read.push((
             batch.source,
@@ -159,10 +159,10 @@ fn relayed_batches_come_back_as_written_and_damaged_ones_are_refused() {
         let _ = Message::read(&message[..len]);
     }
     let mut far = bytes[..4].to_vec();
-    put_source(&mut far, source(1));
+    source(1).write(&mut far);
     put(&mut far, 2 * MAX_BATCH_TICKS + 1);
     put(&mut far, 2);
-    assert_eq!(RelayedBatches::read(&far), None);
+    assert_eq!(RelayedBatches::read(&mut Bytes(&far)), None);
 }
 
 #[test]

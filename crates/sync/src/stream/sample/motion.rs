@@ -129,7 +129,7 @@ impl SampleTime {
             if Arc::ptr_eq(&from.columns[column.place], &to.columns[column.place]) {
                 continue;
             }
-            let is_curve = self.how == Interpolation::Hermite && !column.is_angle;
+            let is_curve = self.how == Interpolation::Hermite && !column.blended.is_angle;
             for row in rows_of(way.rows) {
                 let Some((from, step)) = step(grid, blending, column, (from, to), row) else {
                     continue;
@@ -174,7 +174,7 @@ impl SampleTime {
             for row in rows_of(way.rows) {
                 if let Some((from, step)) = step(grid, blending, column, (from, to), row) {
                     let value = from + step + step * (ahead / ticks);
-                    values.set(at, row, column.bounded(value));
+                    values.set(at, row, column.blended.bounded(value));
                 }
             }
         }
@@ -297,7 +297,7 @@ fn step(
     }
     let from = column.read(grid, blending.number, from, row)?;
     let to = column.read(grid, blending.number, to, row)?;
-    Some((from, column.way(from, to)))
+    Some((from, column.blended.way(from, to)))
 }
 
 fn pages<'a>(history: &'a History, way: &Trajectory) -> (&'a Page, &'a Page) {
