@@ -3,7 +3,7 @@
 mod attributes;
 
 use proc_macro2::TokenStream;
-use quote::quote;
+use quote::{quote, quote_spanned};
 use syn::ext::IdentExt;
 use syn::{DeriveInput, Result, parse_quote};
 
@@ -16,6 +16,8 @@ pub fn message(input: &DeriveInput) -> Result<TokenStream> {
         delivery,
     } = Message::parse(input)?;
     let name = &input.ident;
+    // Located at the name, so that the compiler's error about an unknown one, which lists the known, points there.
+    let delivery = quote_spanned!(delivery.span()=> #krate::Delivery::named(#delivery));
     let kind = match kind {
         Some(number) => quote!(#krate::MessageKind::of_game(#number)),
         None => {
@@ -33,13 +35,14 @@ pub fn message(input: &DeriveInput) -> Result<TokenStream> {
     let (params, arguments, clause) = generics.split_for_impl();
     Ok(quote! {
         const _: () = {
-            // Evaluated here, so that a number that is no kind does not compile even if nobody sends the message.
+            // Evaluated here, so that a number that is no kind and a name that is no delivery do not compile even if nobody sends the message.
             const KIND: #krate::MessageKind = #kind;
+            const DELIVERY: #krate::Delivery = #delivery;
 
             #[automatically_derived]
             impl #params #krate::Message for #name #arguments #clause {
                 const KIND: #krate::MessageKind = KIND;
-                const DELIVERY: #krate::Delivery = #krate::Delivery::#delivery;
+                const DELIVERY: #krate::Delivery = DELIVERY;
             }
         };
     })
@@ -79,7 +82,7 @@ mod tests {
         result.unwrap().to_string().replace(' ', "")
     }
 
-    fn words(input: DeriveInput) -> String {
+    fn error_of(input: DeriveInput) -> String {
         message(&input).unwrap_err().to_string()
     }
 
@@ -89,7 +92,7 @@ mod tests {
             struct Chat { text: String }
         }));
         assert!(text.contains("::samestep_session::MessageKind::of_name(\"Chat\")"));
-        assert!(text.contains("Delivery::ReliableOrdered;"));
+        assert!(text.contains("Delivery::named(\"reliable-ordered\");"));
 
         let text = expansion(message(&parse_quote! {
             #[message(kind = FIRST + 1, delivery = "unreliable-sequenced", crate = game::net)]
@@ -97,42 +100,34 @@ mod tests {
         }));
         assert!(text.contains("implgame::net::MessageforPose"));
         assert!(text.contains("game::net::MessageKind::of_game(FIRST+1)"));
-        assert!(text.contains("Delivery::UnreliableSequenced;"));
+        assert!(text.contains("Delivery::named(\"unreliable-sequenced\");"));
     }
 
     #[test]
-    fn every_delivery_has_a_name() {
-        for delivery in samestep_wire::Delivery::ALL {
-            let name = delivery.name();
-            let text = expansion(message(&parse_quote! {
-                #[message(delivery = #name)]
-                struct Chat;
-            }));
-            assert!(text.contains(&format!("Delivery::{delivery:?};")));
-        }
-        let said = words(parse_quote! {
-            #[message(delivery = "7 of 9")]
+    fn a_delivery_that_is_no_name_is_refused() {
+        let error = error_of(parse_quote! {
+            #[message(delivery = 7)]
             struct Chat;
         });
-        assert!(said.contains("like \"reliable-ordered\""), "{said}");
+        assert!(error.contains("string literal"), "{error}");
     }
 
     #[test]
     fn what_cannot_be_a_kind_is_refused() {
         for kind in ["0xFF00", "65536", "99999999999999999999", "\"chat\"", "7.5"] {
             let kind: syn::Expr = syn::parse_str(kind).unwrap();
-            let said = words(parse_quote! {
+            let error = error_of(parse_quote! {
                 #[message(kind = #kind)]
                 struct Chat;
             });
-            assert!(said.starts_with("a kind is "), "{said}");
+            assert!(error.starts_with("a kind is "), "{error}");
         }
     }
 
     #[test]
     fn a_generic_message_needs_a_number() {
-        let said = words(parse_quote! { struct State<T>(T); });
-        assert!(said.contains("#[message(kind = …)]"), "{said}");
+        let error = error_of(parse_quote! { struct State<T>(T); });
+        assert!(error.contains("#[message(kind = …)]"), "{error}");
         let text = expansion(message(&parse_quote! {
             #[message(kind = 3)]
             struct State<T: Clone>(T);
@@ -169,15 +164,15 @@ mod tests {
             (parse_quote! { union Chat { a: u8, b: i8 } }, "union"),
         ];
         for (input, expected) in misplaced {
-            let said = words(input);
-            assert!(said.contains(expected), "{said}");
+            let error = error_of(input);
+            assert!(error.contains(expected), "{error}");
         }
         let input = parse_quote! { #[action(kind = 7)] struct Cast; };
-        let said = action(&input).unwrap_err().to_string();
-        assert!(said.contains("#[message(kind = …)]"), "{said}");
+        let error = action(&input).unwrap_err().to_string();
+        assert!(error.contains("#[message(kind = …)]"), "{error}");
         let input = parse_quote! { #[action(delivery = "unreliable")] struct Cast; };
-        let said = action(&input).unwrap_err().to_string();
-        assert!(said.contains("reliably"), "{said}");
+        let error = action(&input).unwrap_err().to_string();
+        assert!(error.contains("reliably"), "{error}");
     }
 
     #[test]

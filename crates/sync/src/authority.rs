@@ -105,7 +105,7 @@ impl Engine {
             let is_new = matches!(self.role, Role::None);
             self.role = match self.context.is_host() {
                 true => {
-                    let keep = self.context.settings.keep;
+                    let keep = self.context.settings.snapshot.keep;
                     Role::Host(Box::new(Host::new(kinds, keep, tick)))
                 }
                 false => Role::Guest(Box::new(Guest::new(kinds, &self.context))),
@@ -222,11 +222,11 @@ impl Model for Engine {
     }
 
     fn poll_message(&mut self) -> Option<Outgoing> {
-        self.context.outbox.pop_front()
+        self.context.outbox.pop()
     }
 
     fn reclaim(&mut self, sent: Outgoing) {
-        self.context.reclaim(sent);
+        self.context.outbox.reclaim(sent);
     }
 
     fn poll_event(&mut self) -> Option<ModelEvent> {
@@ -279,7 +279,7 @@ impl Model for Engine {
     }
 
     fn spectator_delay(&self) -> Duration {
-        self.context.settings.spectator_delay
+        self.context.settings.snapshot.spectator_delay
     }
 
     fn checkpoint(&mut self, now: Duration, newcomer: PeerId, world: &mut dyn World) -> Vec<u8> {
@@ -298,7 +298,7 @@ impl Model for Engine {
         let Role::Host(host) = &mut self.role else {
             return;
         };
-        host.forget(self.context.settings.keep);
+        host.forget(self.context.settings.snapshot.keep);
         for member in &roster.members {
             if member.peer == roster.me || !member.in_sync {
                 continue;
@@ -306,7 +306,7 @@ impl Model for Engine {
             let state = host.state_for(&self.context, member.peer, world);
             let message = Message::State(&state);
             self.context
-                .send(&[member.peer], Delivery::ReliableOrdered, &message);
+                .send(member.peer, Delivery::ReliableOrdered, &message);
         }
     }
 

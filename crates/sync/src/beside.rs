@@ -20,102 +20,17 @@ const SECOND: u8 = 1;
 
 /// Two models, each with a part of one game: an economy of thousands of workers in lockstep, and beside it a battle by snapshots.
 ///
-/// Its world is [`Both`] parts, what players do is [`Either`] in one or in the other. The parts know nothing of each other, and their ticks
-/// need not come at the same time. What happens in one and matters in the other is done there by a player of the authority, who reads the
-/// events of the one ([`Live::poll_event`](crate::Live::poll_event)) and gives an input to the other, which allows that to nobody else:
+/// Its world is [`Both`] parts; what players do is [`Either`] in one or in the other. The parts know nothing of each other, and their ticks
+/// need not come at the same time. An event of one part that matters in the other is passed on by a player of the authority: it reads the events
+/// of the one ([`Live::poll_event`](crate::Live::poll_event)) and gives an input to the other, whose rules allow that input to nobody else
+/// ([`Simulation::allows`](crate::Simulation::allows)). The example `beside` is such a game:
 ///
 /// ```
-/// use core::time::Duration;
-/// use samestep_sync::{
-///     Beside, Both, Either, Events, Input, Inputs, Live, Lockstep, LockstepConfig, Member, Model, PeerId, PlayerId, Replicate, Roster,
-///     Simulation, Snapshot, SnapshotConfig, Wire,
-/// };
-/// use samestep_wire::encode_to_vec;
+/// use samestep_sync::{Beside, Lockstep, Snapshot};
 ///
-/// /// The authority's player, who says in the one part what has happened in the other.
-/// const HERALD: PlayerId = PlayerId(0);
-///
-/// #[derive(Clone, Default, PartialEq, Debug, Wire)]
-/// struct Pay(u32);
-/// # impl Input for Pay {
-/// #     fn predict(&self) -> Self {
-/// #         Pay(0)
-/// #     }
-/// # }
-/// #[derive(Clone, Default, Replicate)]
-/// struct Treasury {
-///     gold: u32,
-/// }
-///
-/// impl Simulation for Treasury {
-///     type Input = Pay;
-///     type Event = ();
-///     const NAME: &'static str = "treasury";
-///
-///     fn step(&mut self, inputs: &Inputs<'_, Pay>, _: &mut Events<()>) {
-///         self.gold += inputs.given().map(|(_, pay)| pay.0).sum::<u32>();
-///     }
-///
-///     fn allows(&self, player: PlayerId, _: &Pay) -> bool {
-///         player == HERALD
-///     }
-/// }
-///
-/// #[derive(Clone, Default, PartialEq, Debug, Wire)]
-/// struct Strike(bool);
-/// # impl Input for Strike {
-/// #     fn predict(&self) -> Self {
-/// #         Strike(false)
-/// #     }
-/// # }
-/// #[derive(Clone, Default, Replicate)]
-/// struct Fight {
-///     strikes: u32,
-/// }
-///
-/// impl Simulation for Fight {
-///     type Input = Strike;
-///     type Event = u32;
-///     const NAME: &'static str = "fight";
-///
-///     fn step(&mut self, inputs: &Inputs<'_, Strike>, events: &mut Events<u32>) {
-///         for _ in inputs.given().filter(|(_, strike)| strike.0) {
-///             self.strikes += 1;
-///             events.emit(100); // what was won
-///         }
-///     }
-/// }
-///
-/// let mut model = Beside::new(Lockstep::new(LockstepConfig::default())?, Snapshot::new(SnapshotConfig::default())?);
-/// let mut world = Both::new(Live::new(Treasury::default()), Live::new(Fight::default()));
-/// # let me = Member {
-/// #     peer: PeerId(0),
-/// #     players: vec![HERALD],
-/// #     in_sync: true,
-/// #     away: false,
-/// #     watches: false,
-/// #     incarnation: 0,
-/// #     latency: Duration::ZERO,
-/// #     loss: 0,
-/// # };
-/// # let roster = Roster { me: PeerId(0), authority: PeerId(0), is_mesh: false, members: vec![me] };
-/// model.handle_roster(Duration::ZERO, &roster);
-/// model.handle_start(Duration::ZERO, Duration::ZERO);
-/// // A match does this.
-/// for ms in 0..1000 {
-///     let now = Duration::from_millis(ms);
-///     model.advance(now, &mut world);
-///     if ms == 500 {
-///         let strike = Either::<Pay, Strike>::Second(Strike(true));
-///         model.input(now, HERALD, &encode_to_vec(&strike)?);
-///     }
-///     while let Some(won) = world.second.poll_event() {
-///         let pay = Either::<Pay, Strike>::First(Pay(won.event));
-///         model.input(now, HERALD, &encode_to_vec(&pay)?);
-///     }
-/// }
-/// assert_eq!((world.first.state().gold, world.second.state().strikes), (100, 1));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// // A town in lockstep, in which everyone builds; a hunt by snapshots, which only the host knows whole.
+/// let model = Beside::new(Lockstep::default(), Snapshot::default());
+/// assert_eq!(model.second().config().every, 3);
 /// ```
 #[derive(Debug)]
 pub struct Beside<M, N> {

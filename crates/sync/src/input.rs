@@ -3,13 +3,13 @@
 use core::fmt;
 use std::sync::Arc;
 
-use samestep_wire::{BitReader, BitWriter, DecodeError, Wire};
+use samestep_wire::{BitReader, Wire};
 
 use crate::{PlayerId, ViewTime};
 
 /// An instant of the simulation: `Tick(t)` is the moment before step `t`, so `Tick(0)` is the beginning.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash, Default)]
-pub struct Tick(pub u64);
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash, Default, Wire)]
+pub struct Tick(#[wire(varint)] pub u64);
 
 impl Tick {
     /// The instant after the next step.
@@ -34,24 +34,6 @@ impl core::ops::Add<u64> for Tick {
 impl fmt::Display for Tick {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
-    }
-}
-
-impl Wire for Tick {
-    fn encode(&self, w: &mut BitWriter<'_>) {
-        w.write_varint(self.0);
-    }
-
-    fn decode(r: &mut BitReader<'_>) -> Result<Self, DecodeError> {
-        Ok(Tick(r.read_varint()?))
-    }
-
-    fn same(&self, other: &Self) -> bool {
-        self == other
-    }
-
-    fn min_bits() -> usize {
-        8
     }
 }
 

@@ -245,6 +245,7 @@ mod lockstep;
 pub mod math;
 mod model;
 mod models;
+mod outbox;
 pub mod random;
 mod record;
 mod replay;

@@ -15,47 +15,7 @@ use crate::{
 mod scene;
 mod smooth;
 
-/// A [`Simulation`] as a [`World`]: what a plain game hands to a model.
-///
-/// ```
-/// use samestep_sync::{Events, Input, Inputs, Live, PlayerId, Replicate, Simulation, Tick, TickInputs, Wire, World};
-///
-/// #[derive(Clone, Default, PartialEq, Debug, Wire)]
-/// struct Add(u8);
-///
-/// impl Input for Add {
-///     fn predict(&self) -> Self {
-///         Add(0)
-///     }
-/// }
-///
-/// #[derive(Clone, Replicate)]
-/// struct Sum {
-///     total: u64,
-/// }
-///
-/// impl Simulation for Sum {
-///     type Input = Add;
-///     type Event = u64;
-///     const NAME: &'static str = "sum";
-///
-///     fn step(&mut self, inputs: &Inputs<'_, Add>, events: &mut Events<u64>) {
-///         for (_, Add(more)) in inputs.given() {
-///             self.total += u64::from(*more);
-///             events.emit(self.total);
-///         }
-///     }
-/// }
-///
-/// let mut game = Live::new(Sum { total: 0 });
-/// let mut inputs = TickInputs::new();
-/// inputs.set_players(&[PlayerId(0)]);
-/// inputs.give(PlayerId(0), &Add(5));
-/// game.step(Tick(0), &inputs);
-/// game.confirm(Tick(0), &inputs);
-/// assert_eq!(game.state().total, 5);
-/// assert_eq!(game.poll_event().unwrap().event, 5);
-/// ```
+/// A [`Simulation`] as a [`World`]: what a plain game hands to a model. The [crate](crate)'s first example plays a game alone with it.
 pub struct Live<S: Simulation> {
     now: PlayedState<S>,
     saves: Vec<(Tick, PlayedState<S>)>,
@@ -207,7 +167,7 @@ impl<S: Simulation> Live<S> {
             .saves
             .iter_mut()
             .filter(|(tick, _)| *tick >= self.confirmed_before);
-        open.for_each(|(_, moment)| change(&mut moment.state));
+        open.for_each(|(_, played)| change(&mut played.state));
         self.update_view();
     }
 
@@ -263,7 +223,7 @@ impl<S: Simulation> Live<S> {
 
     fn saved(&mut self, tick: Tick) -> Option<&mut PlayedState<S>> {
         let found = self.saves.iter_mut().find(|(saved, _)| *saved == tick);
-        found.map(|(_, moment)| moment)
+        found.map(|(_, played)| played)
     }
 
     /// Keeps the state before a tick for rules that look back.
@@ -290,10 +250,10 @@ impl<S: Simulation> Live<S> {
 
     /// Extracts a kept state into the table.
     fn extract_saved(&mut self, tick: Tick) -> bool {
-        let Some((_, moment)) = self.saves.iter().find(|(saved, _)| *saved == tick) else {
+        let Some((_, played)) = self.saves.iter().find(|(saved, _)| *saved == tick) else {
             return false;
         };
-        moment.state.extract(&mut self.table);
+        played.state.extract(&mut self.table);
         true
     }
 }
@@ -356,23 +316,23 @@ impl<S: Simulation> World for Live<S> {
     }
 
     fn save(&mut self, tick: Tick) {
-        if let Some(moment) = self.saves.iter_mut().find(|(saved, _)| *saved == tick) {
-            return moment.1.assign(&self.now);
+        if let Some((_, played)) = self.saves.iter_mut().find(|(saved, _)| *saved == tick) {
+            return played.assign(&self.now);
         }
-        let moment = match self.spare.pop() {
+        let played = match self.spare.pop() {
             Some(mut spare) => {
                 spare.assign(&self.now);
                 spare
             }
             None => self.now.clone(),
         };
-        self.saves.push((tick, moment));
+        self.saves.push((tick, played));
     }
 
     fn release(&mut self, tick: Tick) {
         if let Some(at) = self.saves.iter().position(|(saved, _)| *saved == tick) {
-            let (_, moment) = self.saves.swap_remove(at);
-            self.spare.push(moment);
+            let (_, played) = self.saves.swap_remove(at);
+            self.spare.push(played);
         }
     }
 
@@ -389,8 +349,8 @@ impl<S: Simulation> World for Live<S> {
         let Some(at) = self.saves.iter().position(|(saved, _)| *saved == tick) else {
             return false;
         };
-        let (_, moment) = self.saves.swap_remove(at);
-        self.spare.push(core::mem::replace(&mut self.now, moment));
+        let (_, played) = self.saves.swap_remove(at);
+        self.spare.push(core::mem::replace(&mut self.now, played));
         self.on_gone_back(tick);
         true
     }
@@ -400,7 +360,7 @@ impl<S: Simulation> World for Live<S> {
     }
 
     fn checksum_at(&mut self, saved: Tick) -> Option<u64> {
-        self.saved(saved).map(|moment| moment.state.checksum())
+        self.saved(saved).map(|played| played.state.checksum())
     }
 
     fn record_checksum(&mut self, tick: Tick, checksum: u64) {
@@ -410,7 +370,7 @@ impl<S: Simulation> World for Live<S> {
     }
 
     fn checksum_tree_at(&mut self, saved: Tick) -> Option<ChecksumTree> {
-        self.saved(saved).map(|moment| moment.state.tree())
+        self.saved(saved).map(|played| played.state.tree())
     }
 
     fn rows_at(&mut self, saved: Tick, parts: Option<&[RowChunk]>) -> Option<Vec<u8>> {
@@ -477,7 +437,7 @@ impl<S: Simulation> World for Live<S> {
             inputs,
             active,
         };
-        let freed = self.saves.drain(..).map(|(_, moment)| moment);
+        let freed = self.saves.drain(..).map(|(_, played)| played);
         self.spare.extend(freed);
         self.confirmed_before = tick;
         self.forget_fresh();
@@ -538,8 +498,7 @@ impl<S: Simulation> World for Live<S> {
         divergence: &Divergence,
     ) -> Option<Vec<u8>> {
         let mut then = Live::at(self.saved(saved)?.state.clone(), saved);
-        let moment = self.saved(saved)?;
-        then.now.assign(moment);
+        then.now.assign(self.saved(saved)?);
         let mut recorder = Recorder::new(&ReplayHeader::of::<S>(), saved, &then.checkpoint());
         recorder.on_checksum(saved, then.checksum());
         for (tick, inputs) in (saved.0..).zip(ticks) {

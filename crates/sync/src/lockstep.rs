@@ -12,7 +12,6 @@ mod initiative;
 mod input_delay;
 mod message;
 mod model_change;
-mod outbox;
 mod pending;
 mod playout_delay;
 mod prediction;
@@ -35,6 +34,7 @@ mod turns;
 use core::time::Duration;
 use std::collections::VecDeque;
 
+use crate::outbox::Outbox;
 use crate::timeline::{SourceId, Timeline};
 use crate::{
     AdoptError, Delivery, Model, ModelEvent, Outgoing, PeerId, PlayerId, Roster, Status, Tick,
@@ -45,7 +45,6 @@ pub use config::{Length, LockstepConfig, LockstepError, Pace, SlowMachine};
 use desync::DesyncDetector;
 use initiative::Initiative;
 use message::Message;
-use outbox::Outbox;
 use pending::PendingInputs;
 use prediction::LossEstimate;
 pub(crate) use prediction::Prediction;
@@ -225,7 +224,7 @@ impl Lockstep {
     }
 
     fn send(&mut self, to: PeerId, delivery: Delivery, message: &Message<'_>) {
-        self.outbox.push([to], delivery, message);
+        message.push_to(&mut self.outbox, [to], delivery);
     }
 
     /// Notes the time, and excuses the guests if this program was frozen meanwhile.

@@ -17,7 +17,7 @@ use crate::update::{Kind, decode_header, decode_stamp, encode};
 /// Who is new, or was away, asks the authority for everything (and in a mesh the members for what is theirs), and says
 /// nothing before it has got it: so it neither overwrites what the room knows nor counts from where it has been before. Whoever
 /// comes to own a field says its value again in the new term, so that all agree however far the owner before was heard.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Replicator {
     /// The view that the fields' access was worked out from.
     seen: Option<(u64, PeerId, PeerId, bool)>,
@@ -74,18 +74,8 @@ impl Replicator {
     pub fn new<S: SharedFields + ?Sized>(fields: &mut S) -> Result<Replicator, EncodeError> {
         fields.declare_owners();
         fields.for_each(&mut |field| field.mark().access = Access::Unbound);
-        let replicator = Replicator {
-            seen: None,
-            complete: false,
-            asked: None,
-            wanted_by: BTreeSet::new(),
-            held: BTreeMap::new(),
-            out: VecDeque::new(),
-            changed: false,
-            refused: 0,
-        };
         encode(fields, Kind::Everything, 0, &|_| true)?;
-        Ok(replicator)
+        Ok(Replicator::default())
     }
 
     /// Takes what `from` sent. What is malformed, or not for `from` to say, changes nothing.

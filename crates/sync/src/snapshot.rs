@@ -110,19 +110,6 @@ impl SnapshotConfig {
             false => Err(SnapshotError::Keep),
         }
     }
-
-    pub(crate) fn settings(&self) -> Settings {
-        Settings {
-            every: self.every,
-            budget: self.budget,
-            interpolation: self.interpolation,
-            delay: self.delay,
-            extrapolate: self.extrapolate,
-            spectator_delay: self.spectator_delay,
-            keep: self.keep,
-            prediction: None,
-        }
-    }
 }
 
 impl Default for Snapshot {
@@ -145,7 +132,10 @@ impl Snapshot {
     /// The model with these settings. Refuses those that make no sense.
     pub fn new(config: SnapshotConfig) -> Result<Snapshot, SnapshotError> {
         config.check()?;
-        let engine = Engine::new(config.settings());
+        let engine = Engine::new(Settings {
+            snapshot: config.clone(),
+            prediction: None,
+        });
         Ok(Snapshot { config, engine })
     }
 

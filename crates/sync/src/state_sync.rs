@@ -88,19 +88,6 @@ pub enum StateSyncError {
     Snapshot(#[from] SnapshotError),
 }
 
-impl StateSyncConfig {
-    pub(crate) fn settings(&self) -> Settings {
-        Settings {
-            prediction: Some(Prediction {
-                remote_players: self.remote_players,
-                compensation: self.compensation,
-                window: self.window,
-            }),
-            ..self.snapshot.settings()
-        }
-    }
-}
-
 impl Default for StateSync {
     /// The model with its default settings.
     fn default() -> Self {
@@ -124,7 +111,14 @@ impl StateSync {
         if config.window <= config.snapshot.every || config.window > MAX_WINDOW {
             return Err(StateSyncError::Window);
         }
-        let engine = Engine::new(config.settings());
+        let engine = Engine::new(Settings {
+            snapshot: config.snapshot.clone(),
+            prediction: Some(Prediction {
+                remote_players: config.remote_players,
+                compensation: config.compensation,
+                window: config.window,
+            }),
+        });
         Ok(StateSync { config, engine })
     }
 

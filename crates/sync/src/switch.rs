@@ -317,6 +317,22 @@ impl Switch {
         self.scratch = bytes;
     }
 
+    /// The status of a model, with what was counted in the epochs before.
+    fn counted_with(&self, status: Status) -> Status {
+        let counted = &self.counted;
+        Status {
+            stalled_ticks: counted.stalled_ticks + status.stalled_ticks,
+            rollbacks: counted.rollbacks + status.rollbacks,
+            resimulated: counted.resimulated + status.resimulated,
+            max_rollback_depth: counted.max_rollback_depth.max(status.max_rollback_depth),
+            corrections: counted.corrections + status.corrections,
+            desyncs: counted.desyncs + status.desyncs,
+            refused: counted.refused + status.refused,
+            inputs_refused: counted.inputs_refused + status.inputs_refused,
+            ..status
+        }
+    }
+
     /// Takes note of what the model has done with the world.
     fn note_applied(&mut self, now: Duration) {
         for (player, number) in self.observed.applied.news() {
@@ -448,17 +464,9 @@ impl Model for Switch {
     }
 
     fn status(&self) -> Status {
-        let status = self.running.status();
-        let counted = &self.counted;
+        let status = self.counted_with(self.running.status());
         Status {
-            stalled_ticks: counted.stalled_ticks + status.stalled_ticks,
-            rollbacks: counted.rollbacks + status.rollbacks,
-            resimulated: counted.resimulated + status.resimulated,
-            max_rollback_depth: counted.max_rollback_depth.max(status.max_rollback_depth),
-            corrections: counted.corrections + status.corrections,
-            desyncs: counted.desyncs + status.desyncs,
-            refused: counted.refused + status.refused + self.refused,
-            inputs_refused: counted.inputs_refused + status.inputs_refused,
+            refused: status.refused + self.refused,
             trouble: self.trouble.clone().or(status.trouble),
             ..status
         }

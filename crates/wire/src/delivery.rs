@@ -18,6 +18,8 @@ macro_rules! deliveries {
             /// The name of each, in the same order.
             pub const NAMES: [&'static str; [$($name),+].len()] = [$($name),+];
 
+            const UNKNOWN: &'static str = concat!("unknown delivery: use one of", $(" \"", $name, "\""),+);
+
             const fn promise(self) -> Promise {
                 match self {
                     $(Self::$variant => $promise,)+
@@ -64,10 +66,26 @@ impl Delivery {
     }
 
     /// The delivery of this name.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL
-            .into_iter()
-            .find(|delivery| delivery.name() == name)
+    pub const fn from_name(name: &str) -> Option<Self> {
+        let mut number = 0;
+        while number < Self::ALL.len() {
+            if is_same(Self::NAMES[number].as_bytes(), name.as_bytes()) {
+                return Some(Self::ALL[number]);
+            }
+            number += 1;
+        }
+        None
+    }
+
+    /// The delivery of this name, for attributes.
+    ///
+    /// # Panics
+    /// If there is none. As a constant it does not compile, and the error lists the names.
+    pub const fn named(name: &str) -> Self {
+        match Self::from_name(name) {
+            Some(delivery) => delivery,
+            None => panic!("{}", Self::UNKNOWN),
+        }
     }
 
     /// Whether everything accepted for sending arrives, as long as the connection lasts.
@@ -91,11 +109,16 @@ impl Delivery {
     }
 }
 
+const fn is_same(a: &[u8], b: &[u8]) -> bool {
+    match (a, b) {
+        ([], []) => true,
+        ([a, rest @ ..], [b, others @ ..]) => *a == *b && is_same(rest, others),
+        _ => false,
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use alloc::format;
-    use alloc::string::String;
-
     use super::*;
 
     #[test]
@@ -106,18 +129,19 @@ mod tests {
         assert_eq!(Delivery::Redundant as u8, 4);
     }
 
-    /// The derive of messages makes a variant of a name.
     #[test]
-    fn names_are_the_variants_in_kebab_case() {
+    fn deliveries_are_found_by_their_names() {
         for delivery in Delivery::ALL {
-            let mut camel = String::new();
-            for part in delivery.name().split('-') {
-                camel.push_str(&part[..1].to_uppercase());
-                camel.push_str(&part[1..]);
-            }
-            assert_eq!(camel, format!("{delivery:?}"));
             assert_eq!(Delivery::from_name(delivery.name()), Some(delivery));
+            assert_eq!(Delivery::named(delivery.name()), delivery);
         }
         assert_eq!(Delivery::from_name("tcp"), None);
+        assert_eq!(Delivery::from_name(""), None);
+    }
+
+    #[test]
+    #[should_panic = r#"use one of "unreliable" "unreliable-sequenced" "reliable-unordered" "reliable-ordered" "redundant""#]
+    fn an_unknown_name_is_answered_with_the_known_ones() {
+        let _ = Delivery::named("reliable");
     }
 }

@@ -1,6 +1,6 @@
 //! The attributes `#[message(…)]` and `#[action(…)]`.
 
-use proc_macro2::{Ident, Span};
+use proc_macro2::Span;
 use syn::meta::ParseNestedMeta;
 use syn::spanned::Spanned;
 use syn::{Attribute, Data, DeriveInput, Error, Expr, ExprLit, Lit, LitStr, Path, Result, Type};
@@ -14,8 +14,8 @@ const FIRST_RESERVED: u64 = 0xFF00;
 pub struct Message {
     pub krate: Path,
     pub kind: Option<Expr>,
-    /// A variant of `Delivery`.
-    pub delivery: Ident,
+    /// The name of a `Delivery`.
+    pub delivery: LitStr,
 }
 
 /// The contents of `#[action(…)]` on a type.
@@ -31,11 +31,7 @@ impl Message {
         each_key(input, "message", |key, meta| match key {
             "crate" => set(&mut krate, meta, path(meta)?),
             "kind" => set(&mut kind, meta, kind_number(meta.value()?.parse()?)?),
-            "delivery" => set(
-                &mut delivery,
-                meta,
-                delivery_variant(&meta.value()?.parse()?)?,
-            ),
+            "delivery" => set(&mut delivery, meta, meta.value()?.parse()?),
             "command" | "denial" => Err(meta.error(format!(
                 "`{key}` belongs to actions: write `#[action({key} = …)]` and derive `Action` too"
             ))),
@@ -51,7 +47,8 @@ impl Message {
         Ok(Message {
             krate: krate.unwrap_or_else(|| paths::default("session")),
             kind,
-            delivery: delivery.unwrap_or_else(|| Ident::new("ReliableOrdered", Span::call_site())),
+            delivery: delivery
+                .unwrap_or_else(|| LitStr::new("reliable-ordered", Span::call_site())),
         })
     }
 }
@@ -140,21 +137,4 @@ fn kind_number(expr: Expr) -> Result<Expr> {
             "a kind is less than 0xFF00: the numbers from there on are the library's own",
         )),
     }
-}
-
-/// The variant of `Delivery` that a name in kebab case stands for; the compiler knows which there are.
-fn delivery_variant(name: &LitStr) -> Result<Ident> {
-    let capitalised = |part: &str| match part.split_at_checked(1) {
-        Some((first, rest)) => first.to_uppercase() + rest,
-        None => String::new(),
-    };
-    let variant: String = name.value().split('-').map(capitalised).collect();
-    let mut ident: Ident = syn::parse_str(&variant).map_err(|_| {
-        Error::new(
-            name.span(),
-            "no name of a `Delivery`, like \"reliable-ordered\"",
-        )
-    })?;
-    ident.set_span(name.span());
-    Ok(ident)
 }

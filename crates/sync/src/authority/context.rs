@@ -6,10 +6,8 @@ use std::collections::VecDeque;
 use super::SentStats;
 use super::message::Message;
 use super::settings::Settings;
+use crate::outbox::Outbox;
 use crate::{Delivery, ModelEvent, Outgoing, PeerId, PlayerId, Roster, Tick};
-
-/// Messages that were sent whose memory is kept.
-const MAX_SPARE: usize = 64;
 
 #[derive(Debug)]
 pub(super) struct Context {
@@ -22,8 +20,7 @@ pub(super) struct Context {
     pub tick_time: Duration,
     /// The first tick that is not simulated any more, because another model takes over there.
     pub hold: Option<Tick>,
-    pub outbox: VecDeque<Outgoing>,
-    spare: Vec<Outgoing>,
+    pub outbox: Outbox,
     pub events: VecDeque<ModelEvent>,
     pub wake: Option<Duration>,
     pub lagged: u64,
@@ -42,8 +39,7 @@ impl Context {
             schedule_offset: Duration::ZERO,
             tick_time: Duration::from_micros(16_667),
             hold: None,
-            outbox: VecDeque::new(),
-            spare: Vec::new(),
+            outbox: Outbox::default(),
             events: VecDeque::new(),
             wake: None,
             lagged: 0,
@@ -89,34 +85,19 @@ impl Context {
         self.wake = Some(self.wake.map_or(at, |wake| wake.min(at)));
     }
 
-    /// A message to be sent, in the memory of one that was.
+    /// A message to be sent.
     pub(super) fn outgoing(
         &mut self,
-        to: &[PeerId],
+        to: PeerId,
         delivery: Delivery,
         message: &Message<'_>,
     ) -> Outgoing {
-        let mut outgoing = self.spare.pop().unwrap_or_else(|| Outgoing {
-            to: Vec::new(),
-            delivery,
-            bytes: Vec::new(),
-        });
-        outgoing.to.clear();
-        outgoing.to.extend_from_slice(to);
-        outgoing.delivery = delivery;
-        outgoing.bytes.clear();
-        message.write_to(&mut outgoing.bytes);
-        outgoing
+        self.outbox
+            .message([to], delivery, |out| message.write_to(out))
     }
 
-    pub(super) fn send(&mut self, to: &[PeerId], delivery: Delivery, message: &Message<'_>) {
+    pub(super) fn send(&mut self, to: PeerId, delivery: Delivery, message: &Message<'_>) {
         let outgoing = self.outgoing(to, delivery, message);
-        self.outbox.push_back(outgoing);
-    }
-
-    pub(super) fn reclaim(&mut self, sent: Outgoing) {
-        if self.spare.len() < MAX_SPARE {
-            self.spare.push(sent);
-        }
+        self.outbox.push(outgoing);
     }
 }

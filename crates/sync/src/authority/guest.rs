@@ -81,8 +81,8 @@ pub(super) struct LocalInput {
 impl Guest {
     pub(super) fn new(kinds: Kinds, context: &Context) -> Guest {
         let playout = JitterBufferConfig {
-            delay: context.settings.delay,
-            interval: context.tick_time * context.settings.every as u32,
+            delay: context.settings.snapshot.delay,
+            interval: context.tick_time * context.settings.snapshot.every as u32,
             ..JitterBufferConfig::default()
         };
         Guest {
@@ -93,7 +93,7 @@ impl Guest {
             held: TickInputs::new(),
             extras: SentExtras::default(),
             epoch: 0,
-            every: context.settings.every,
+            every: context.settings.snapshot.every,
             predicted_tick: Tick(0),
             confirmed_tick: Tick(0),
             reconciled_upto: Tick(0),
@@ -465,7 +465,7 @@ impl Guest {
             first: self.acknowledged,
             entries: entries.collect(),
         });
-        context.send(&[authority], Delivery::Unreliable, &sent);
+        context.send(authority, Delivery::Unreliable, &sent);
         // Who is late because it slept needs no more time for that.
         if !context.is_due(now + self.lead.length(), self.predicted_tick + 1) {
             self.lead.on_sent(tick);
@@ -483,10 +483,14 @@ impl Guest {
         };
         let settings = &context.settings;
         let tick_time = context.tick_time.as_secs_f64();
-        let extrapolate = settings.extrapolate.as_secs_f64() / tick_time;
+        let extrapolate = settings.snapshot.extrapolate.as_secs_f64() / tick_time;
         let Some(prediction) = &settings.prediction else {
-            self.store
-                .sample(ticks, settings.interpolation, extrapolate, &mut self.table);
+            self.store.sample(
+                ticks,
+                settings.snapshot.interpolation,
+                extrapolate,
+                &mut self.table,
+            );
             world.scene().draw(now, Some(&self.table), None);
             return true;
         };
@@ -497,13 +501,21 @@ impl Guest {
             RemotePlayers::DeadReckoned => {
                 let present = context.ticks_at(now + self.lead.length()).unwrap_or(ticks);
                 let most = prediction.window as f64 + extrapolate;
-                self.store
-                    .sample(present, settings.interpolation, most, &mut self.table);
+                self.store.sample(
+                    present,
+                    settings.snapshot.interpolation,
+                    most,
+                    &mut self.table,
+                );
                 world.scene().draw(now, Some(&self.table), Some(own));
             }
             RemotePlayers::Interpolated => {
-                self.store
-                    .sample(ticks, settings.interpolation, extrapolate, &mut self.table);
+                self.store.sample(
+                    ticks,
+                    settings.snapshot.interpolation,
+                    extrapolate,
+                    &mut self.table,
+                );
                 world.scene().draw(now, Some(&self.table), Some(own));
                 self.see(ticks);
             }

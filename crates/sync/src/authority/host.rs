@@ -187,14 +187,20 @@ impl Host {
             }
             steps += 1;
             self.step(context, world);
-            let is_last = !context.is_due(now, self.next_tick + (context.settings.every - 1));
-            if self.next_tick.0.is_multiple_of(context.settings.every) && is_last {
+            let is_last =
+                !context.is_due(now, self.next_tick + (context.settings.snapshot.every - 1));
+            if self
+                .next_tick
+                .0
+                .is_multiple_of(context.settings.snapshot.every)
+                && is_last
+            {
                 self.send_updates(now, context, world);
             }
         }
         while self.waiting.front().is_some_and(|(at, _)| *at <= now) {
             if let Some((_, message)) = self.waiting.pop_front() {
-                context.outbox.push_back(message);
+                context.outbox.push(message);
             }
         }
         if let Some((at, _)) = self.waiting.front() {
@@ -269,7 +275,7 @@ impl Host {
     fn send_updates(&mut self, now: Duration, context: &mut Context, world: &mut dyn World) {
         self.publish(world);
         let passed = now.saturating_sub(self.published_at);
-        let passed = passed.min(context.tick_time * context.settings.every as u32 * 2);
+        let passed = passed.min(context.tick_time * context.settings.snapshot.every as u32 * 2);
         self.published_at = now;
         let peers: Vec<PeerId> = self.clients.keys().copied().collect();
         for peer in peers {
@@ -304,7 +310,7 @@ impl Host {
         if client.given.is_some() {
             return;
         }
-        let budget = match client.budget(context.settings.budget, passed) {
+        let budget = match client.budget(context.settings.snapshot.budget, passed) {
             Budget::Unlimited => None,
             Budget::Bytes(bytes) => Some(bytes),
             Budget::Wait => return,
@@ -343,15 +349,15 @@ impl Host {
             .map(|part| Message::Part(client.epoch, &part.bytes));
         let (mut messages, mut bytes) = (0, 0);
         for message in core::iter::once(update).chain(parts) {
-            let message = context.outgoing(&[peer], Delivery::Unreliable, &message);
+            let message = context.outgoing(peer, Delivery::Unreliable, &message);
             messages += 1;
             bytes += message.bytes.len();
-            match watches && !context.settings.spectator_delay.is_zero() {
+            match watches && !context.settings.snapshot.spectator_delay.is_zero() {
                 true => {
-                    let at = now + context.settings.spectator_delay;
+                    let at = now + context.settings.snapshot.spectator_delay;
                     self.waiting.push_back((at, message));
                 }
-                false => context.outbox.push_back(message),
+                false => context.outbox.push(message),
             }
         }
         client.slack = None;
@@ -401,7 +407,7 @@ impl Host {
                 .map_or(0, |start| start.as_micros() as u64 + 1),
         );
         put(&mut out, context.schedule_offset.as_micros() as u64);
-        put(&mut out, context.settings.every);
+        put(&mut out, context.settings.snapshot.every);
         self.epochs = self.epochs.checked_add(1).unwrap_or(1);
         out.push(self.epochs);
         let member = context
@@ -465,8 +471,8 @@ fn is_plausible(context: &Context, client: &Client, tick: Tick, view_time: &View
     };
     let ordered = view_time.before <= view_time.after && view_time.after <= tick;
     // What jitter adds to both ways is not in the round trip, and what is shown is late by that and by a snapshot or two.
-    let shown_late =
-        context.tick_time * (context.settings.every * 4) as u32 + context.settings.most_delay();
+    let shown_late = context.tick_time * (context.settings.snapshot.every * 4) as u32
+        + context.settings.most_delay();
     let oldest = context.tick_time.as_micros() as u64 * tick.since(view_time.before);
     ordered && oldest <= (bound.min(client.round_trip) + shown_late).as_micros() as u64
 }

@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use crate::{Interpolation, InterpolationDelay, RemotePlayers};
+use crate::{InterpolationDelay, RemotePlayers, SnapshotConfig};
 
 /// No connection that is fit to play needs others to be shown later.
 const MOST_DELAY: Duration = Duration::from_millis(250);
@@ -10,16 +10,7 @@ const MOST_DELAY: Duration = Duration::from_millis(250);
 /// How an engine runs.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Settings {
-    /// Ticks between two snapshots.
-    pub every: u64,
-    /// Bits a second for each client.
-    pub budget: Option<u32>,
-    pub interpolation: Interpolation,
-    pub delay: InterpolationDelay,
-    pub extrapolate: Duration,
-    pub spectator_delay: Duration,
-    /// Snapshots that serve as baselines.
-    pub keep: u64,
+    pub snapshot: SnapshotConfig,
     /// For those who simulate what is to come themselves.
     pub prediction: Option<Prediction>,
 }
@@ -27,7 +18,7 @@ pub(crate) struct Settings {
 impl Settings {
     /// How much later than it could be something is shown that was just updated: what who follows may claim.
     pub(super) fn most_delay(&self) -> Duration {
-        let most = match self.delay {
+        let most = match self.snapshot.delay {
             InterpolationDelay::Adaptive { most, .. } => most,
             InterpolationDelay::Fixed(delay) => delay,
         };

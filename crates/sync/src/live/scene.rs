@@ -28,7 +28,7 @@ impl<S: Simulation> Scene for Live<S> {
 
     fn extract_at(&mut self, saved: Tick, table: &mut Table) -> bool {
         let saved = self.saved(saved);
-        saved.map(|moment| moment.state.extract(table)).is_some()
+        saved.map(|played| played.state.extract(table)).is_some()
     }
 
     fn held_inputs(&self, held: &mut TickInputs) {
@@ -43,24 +43,24 @@ impl<S: Simulation> Scene for Live<S> {
     }
 
     fn replace(&mut self, tick: Tick, table: &Table, held: &TickInputs) -> Result<(), AdoptError> {
-        let mut moment = self.spare.pop().unwrap_or_else(|| self.now.clone());
-        if let Err(error) = moment.state.restore(table) {
-            self.spare.push(moment);
+        let mut played = self.spare.pop().unwrap_or_else(|| self.now.clone());
+        if let Err(error) = played.state.restore(table) {
+            self.spare.push(played);
             return Err(AdoptError::Malformed(error.to_string()));
         }
-        moment.tick = tick;
-        moment.players = held.shared_players().clone();
-        moment.inputs.clear();
-        moment
+        played.tick = tick;
+        played.players = held.shared_players().clone();
+        played.inputs.clear();
+        played
             .inputs
-            .resize(moment.players.len(), S::Input::default());
+            .resize(played.players.len(), S::Input::default());
         held.decode(|player, input: S::Input| {
-            if let Ok(at) = moment.players.binary_search(&player) {
-                moment.inputs[at] = input;
+            if let Ok(at) = played.players.binary_search(&player) {
+                played.inputs[at] = input;
             }
         });
-        moment.active = active(&moment.inputs);
-        let before: PlayedState<S> = core::mem::replace(&mut self.now, moment);
+        played.active = active(&played.inputs);
+        let before: PlayedState<S> = core::mem::replace(&mut self.now, played);
         self.spare.push(before);
         self.on_gone_back(tick);
         Ok(())
@@ -80,32 +80,32 @@ impl<S: Simulation> Scene for Live<S> {
     }
 
     fn write_events(&self, viewers: &[PlayerId], out: &mut Vec<u8>) -> usize {
-        let mut told = 0;
+        let mut written = 0;
         for event in self.events.iter() {
             if !self.now.state.perceives(viewers, event) {
                 continue;
             }
             if let Ok(bytes) = encode_to_vec(event) {
                 out.extend_from_slice(&bytes);
-                told += 1;
+                written += 1;
             }
         }
-        told
+        written
     }
 
     fn handle_events(&mut self, tick: Tick, count: usize, events: &[u8]) -> bool {
         self.predict_fresh();
-        let (mut rest, mut heard) = (events, Vec::new());
-        while heard.len() < count {
+        let (mut rest, mut decoded) = (events, Vec::new());
+        while decoded.len() < count {
             let mut r = BitReader::new(rest);
             let Ok(event) = <S::Event as samestep_wire::Wire>::decode(&mut r) else {
                 break;
             };
             rest = &rest[rest.len() - r.remaining_bits() / 8..];
-            heard.push(event);
+            decoded.push(event);
         }
-        let whole = heard.len() == count;
-        self.ledger.judge(tick, heard);
+        let whole = decoded.len() == count;
+        self.ledger.judge(tick, decoded);
         self.confirmed_before = self.confirmed_before.max(tick.next());
         whole
     }

@@ -94,8 +94,7 @@ impl Lockstep {
             if flush.asks(now) {
                 tracing::debug!(peer = %id.peer, unanswered = silent.len(), "flush requested");
                 let message = Message::Flush(id);
-                self.outbox
-                    .push(silent, Delivery::ReliableOrdered, &message);
+                message.push_to(&mut self.outbox, silent, Delivery::ReliableOrdered);
             }
             return self.timers.wake_at(now + ASK_EVERY);
         }
@@ -104,8 +103,7 @@ impl Lockstep {
         let batch = self.known_batch(id, &mut entries);
         let end = batch.to;
         let message = Message::Flushed { batch };
-        self.outbox
-            .push(others, Delivery::ReliableOrdered, &message);
+        message.push_to(&mut self.outbox, others, Delivery::ReliableOrdered);
         self.end_source(now, id, end);
     }
 
@@ -130,7 +128,7 @@ impl Lockstep {
         let to = self.known_upto_of(id);
         let from = Tick(to.0.saturating_sub(SENT_BACK));
         let from = from.max(self.timeline.base()).min(to);
-        self.encode_all_inputs_of(id, from, to, entries);
+        self.encode_inputs_of(id, from, to, usize::MAX, entries);
         self.batch_of(id, from, to, entries)
     }
 

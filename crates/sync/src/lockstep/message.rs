@@ -6,8 +6,9 @@ use core::time::Duration;
 
 use crate::bytes::message_layout;
 pub(super) use crate::bytes::{Bytes, Fixed, MessageField, put, put_signed};
+use crate::outbox::Outbox;
 use crate::timeline::{Change, SourceId, Timeline};
-use crate::{PeerId, PlayerId, Tick};
+use crate::{Delivery, PeerId, PlayerId, Tick};
 pub(super) use relayed::RelayedBatches;
 
 /// Ticks a single batch may cover.
@@ -143,6 +144,17 @@ impl<'a> Message<'a> {
         r.0.is_empty().then_some(message)
     }
 
+    /// Puts the message among those to be sent.
+    pub(super) fn push_to(
+        &self,
+        outbox: &mut Outbox,
+        to: impl IntoIterator<Item = PeerId>,
+        delivery: Delivery,
+    ) {
+        let message = outbox.message(to, delivery, |out| self.write_to(out));
+        outbox.push(message);
+    }
+
     pub(super) fn write(&self) -> Vec<u8> {
         let mut out = Vec::new();
         self.write_to(&mut out);
@@ -240,11 +252,7 @@ impl<'a> MessageField<'a> for InputBatch<'a> {
                 1 => Change::Leave(r.player()?),
                 2 => {
                     let source = SourceId::read(r)?;
-                    let mut players = Vec::new();
-                    for _ in 0..r.number().filter(|count| *count <= 64)? {
-                        players.push(r.player()?);
-                    }
-                    Change::Source(source, players)
+                    Change::Source(source, read_players(r, 64)?)
                 }
                 _ => return None,
             };
@@ -285,8 +293,7 @@ impl<'a> MessageField<'a> for InputBatch<'a> {
                 Change::Source(source, players) => {
                     put(out, 2);
                     source.write(out);
-                    put(out, players.len() as u64);
-                    players.iter().for_each(|player| put(out, player.0.into()));
+                    put_players(out, players);
                 }
             }
         }
@@ -331,6 +338,17 @@ impl<'a> EncodedInputs<'a> {
     pub(super) fn encoded(bytes: &'a [u8]) -> EncodedInputs<'a> {
         EncodedInputs(bytes)
     }
+}
+
+pub(super) fn put_players(out: &mut Vec<u8>, players: &[PlayerId]) {
+    put(out, players.len() as u64);
+    players.iter().for_each(|player| put(out, player.0.into()));
+}
+
+/// Reads at most `max` players.
+pub(super) fn read_players(r: &mut Bytes<'_>, max: u64) -> Option<Vec<PlayerId>> {
+    let count = r.number().filter(|count| *count <= max)?;
+    (0..count).map(|_| r.player()).collect()
 }
 
 /// Encodes the inputs of some ticks, of the players that `of` selects. Returns the tick at which `max_bytes` were reached.

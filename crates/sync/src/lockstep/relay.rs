@@ -4,7 +4,7 @@ use core::time::Duration;
 use std::collections::BTreeMap;
 
 use super::Lockstep;
-use super::message::{Message, RelayedBatches};
+use super::message::{Message, RelayedBatches, SPLIT_BYTES};
 use super::send::{ONE_PACKET_BYTES, SENT_BACK};
 use crate::timeline::SourceId;
 use crate::{Delivery, PeerId, Tick};
@@ -94,7 +94,7 @@ impl Lockstep {
             }
             let from = core::mem::replace(sent, until).max(base);
             let again = Tick(from.0.saturating_sub(repeated)).max(begins).max(base);
-            let end = self.encode_packet_of(id, again, until, &mut entries);
+            let end = self.encode_inputs_of(id, again, until, SPLIT_BYTES, &mut entries);
             let is_long = end < until || entries.len() > LONG_BYTES;
             // Ticks are counted from one that is before all batches of the packet.
             let fits = !is_long && {
@@ -118,7 +118,7 @@ impl Lockstep {
         }
         if begun.is_some() {
             let message = Message::RelayedBatches(RelayedBatches::encoded(&packet));
-            self.outbox.push([peer], Delivery::Unreliable, &message);
+            self.send(peer, Delivery::Unreliable, &message);
         }
         (self.broadcast.relay.packet, self.broadcast.scratch) = (packet, entries);
     }

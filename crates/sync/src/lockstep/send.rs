@@ -120,53 +120,31 @@ impl Lockstep {
                 false => Tick(from.0.saturating_sub(turns as u64)),
             };
             let repeated = repeated.max(begun).max(self.timeline.base());
-            let end = self.encode_packet_of(id, repeated, to, &mut entries);
+            let end = self.encode_inputs_of(id, repeated, to, SPLIT_BYTES, &mut entries);
             let batch = self.batch_to_send(id, repeated, end, &entries);
             if end == to && batch.len() <= ONE_PACKET_BYTES {
                 let message = Message::InputBatch(batch);
-                self.outbox
-                    .push(peers.clone(), Delivery::Unreliable, &message);
+                message.push_to(&mut self.outbox, peers.clone(), Delivery::Unreliable);
                 begin = to;
                 break;
             }
         }
         while begin < to {
-            let end = self.encode_packet_of(id, begin, to, &mut entries);
+            let end = self.encode_inputs_of(id, begin, to, SPLIT_BYTES, &mut entries);
             let message = Message::InputBatch(self.batch_to_send(id, begin, end, &entries));
             // What takes many packets is not worth repeating before it is known to be lost.
             let delivery = match begin == from && end == to {
                 true => Delivery::Redundant,
                 false => Delivery::ReliableOrdered,
             };
-            self.outbox.push(peers.clone(), delivery, &message);
+            message.push_to(&mut self.outbox, peers.clone(), delivery);
             begin = end;
         }
         self.broadcast.scratch = entries;
     }
 
-    /// Encodes the inputs of a source in some ticks, as far as they fit into a packet. Returns the tick it got to.
-    pub(super) fn encode_packet_of(
-        &self,
-        id: SourceId,
-        from: Tick,
-        to: Tick,
-        entries: &mut Vec<u8>,
-    ) -> Tick {
-        self.encode_inputs_of(id, from, to, SPLIT_BYTES, entries)
-    }
-
-    /// Encodes all inputs of a source in some ticks.
-    pub(super) fn encode_all_inputs_of(
-        &self,
-        id: SourceId,
-        from: Tick,
-        to: Tick,
-        entries: &mut Vec<u8>,
-    ) {
-        self.encode_inputs_of(id, from, to, usize::MAX, entries);
-    }
-
-    fn encode_inputs_of(
+    /// Encodes the inputs of a source in some ticks, as far as they fit into so many bytes. Returns the tick it got to.
+    pub(super) fn encode_inputs_of(
         &self,
         id: SourceId,
         from: Tick,

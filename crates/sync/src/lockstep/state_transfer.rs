@@ -4,7 +4,8 @@ use core::time::Duration;
 use std::collections::{BTreeSet, VecDeque};
 
 use super::message::{
-    Bytes, Fixed, InputBatch, Message, MessageField, SPLIT_BYTES, encode_inputs, put,
+    Bytes, Fixed, InputBatch, Message, MessageField, SPLIT_BYTES, encode_inputs, put, put_players,
+    read_players,
 };
 use super::{InputSource, Lockstep, Pace};
 use crate::timeline::SourceId;
@@ -342,11 +343,6 @@ impl Lockstep {
     }
 }
 
-fn put_players(out: &mut Vec<u8>, players: &[PlayerId]) {
-    put(out, players.len() as u64);
-    players.iter().for_each(|player| put(out, player.0.into()));
-}
-
 /// The part of a checkpoint that is not the game's.
 struct CheckpointHeader<'a> {
     tick: Tick,
@@ -415,9 +411,4 @@ impl<'a> CheckpointHeader<'a> {
             batches,
         })
     }
-}
-
-fn read_players(r: &mut Bytes<'_>, max: u64) -> Option<Vec<PlayerId>> {
-    let count = r.number().filter(|count| *count <= max)?;
-    (0..count).map(|_| r.player()).collect()
 }

@@ -230,7 +230,7 @@ impl Lockstep {
             };
             // An input that had arrived too early for its tick may fit by now: the guest gets all that counts.
             let mut entries = Vec::new();
-            self.encode_all_inputs_of(id, from, upto, &mut entries);
+            self.encode_inputs_of(id, from, upto, usize::MAX, &mut entries);
             let batch = self.batch_of(id, from, upto, &entries);
             let message = Message::InputSubstitution {
                 substitutions,

@@ -272,7 +272,7 @@ fn find_missing(
                 .fold(fresh | gone, |all, delta| all | delta.rows);
             let mut told = all;
             if interest.is_some() {
-                // What comes into view_time or goes out of it, or moves to another row, is told at once.
+                // A row that comes into view or goes out of it, or moves to another place, is told of at once.
                 rows_of(gone | fresh).for_each(|row| relevance[row] = 255);
                 // Pages take turns, so that not all have theirs at once.
                 let time = history.count().wrapping_add(place.page);

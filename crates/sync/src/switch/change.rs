@@ -8,8 +8,8 @@ use super::{
 };
 use crate::bytes::{Fixed, Prefixed};
 use crate::{
-    AdoptError, Delivery, Member, Model, ModelEvent, Outgoing, PeerId, PlayerId, Status,
-    SwitchConditions, World,
+    AdoptError, Delivery, Member, Model, ModelEvent, Outgoing, PeerId, PlayerId, SwitchConditions,
+    World,
 };
 
 /// How long the model before is kept for those who have not left it.
@@ -136,26 +136,7 @@ impl Switch {
     fn replace_running(&mut self, which: usize) -> Option<Box<dyn SwitchableModel>> {
         let next = self.choices.get(which)?.build_switchable().ok()?;
         let before = core::mem::replace(&mut self.running, next);
-        let Status {
-            stalled_ticks,
-            rollbacks,
-            resimulated,
-            max_rollback_depth,
-            corrections,
-            desyncs,
-            refused,
-            inputs_refused,
-            ..
-        } = before.status();
-        let counted = &mut self.counted;
-        counted.stalled_ticks += stalled_ticks;
-        counted.rollbacks += rollbacks;
-        counted.resimulated += resimulated;
-        counted.max_rollback_depth = counted.max_rollback_depth.max(max_rollback_depth);
-        counted.corrections += corrections;
-        counted.desyncs += desyncs;
-        counted.refused += refused;
-        counted.inputs_refused += inputs_refused;
+        self.counted = self.counted_with(before.status());
         Some(before)
     }
 

@@ -82,7 +82,7 @@ impl Spy {
     }
 }
 
-/// Players 1 and 3 are out of each other's view_time until one comes nearer; all that is sent to player 1 is read.
+/// Players 1 and 3 are out of each other's view until one comes nearer; all that is sent to player 1 is read.
 fn cannot_be_read<M: Model>(exactly: bool, model: impl Fn() -> M) {
     let mut game = WalkingGame::new(20);
     game.view_time = 150;
