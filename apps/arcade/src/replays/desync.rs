@@ -35,7 +35,7 @@ impl Opened {
                 ui.add_space(20.0);
                 let words = format!("Both worlds cannot be shown: {words}.");
                 ui.label(RichText::new(words).color(theme::WARNING));
-                ui.label(super::facts::printable(&divergence.words));
+                ui.label(super::facts::printable(&divergence.description));
             }
             Some((_, Ok(compared))) => {
                 let mut look = self.look;

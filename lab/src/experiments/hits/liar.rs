@@ -3,11 +3,10 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
-use std::time::Duration;
 
 use samestep_catalog::sublockus::{Ability, Place, SublockusEvent};
 use samestep_session::PlayerId;
-use samestep_sync::{Delivery, Model, ModelWrapper, Outgoing, PeerId, StateSync, Tick, ViewTime};
+use samestep_sync::{Delivery, Model, ModelWrapper, Outgoing, StateSync, Tick, ViewTime};
 
 /// The claims of a client, by player and encoded input.
 pub(super) type Claims = Rc<RefCell<BTreeMap<(PlayerId, Vec<u8>), Claim>>>;
