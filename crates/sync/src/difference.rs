@@ -13,21 +13,21 @@ use crate::table::{Kind, Rows, Table};
 /// use samestep_sync::{Entities, Replicate, Table};
 ///
 /// #[derive(Clone, Replicate)]
-/// struct Herd {
-///     cows: Entities<(f32, f32)>,
+/// struct Battle {
+///     units: Entities<(f32, f32)>,
 /// }
 ///
-/// let mut here = Herd { cows: Entities::new() };
-/// let cow = here.cows.insert((4.0, 7.5));
+/// let mut here = Battle { units: Entities::new() };
+/// let unit = here.units.insert((4.0, 7.5));
 /// let mut there = here.clone();
-/// there.cows.get_mut(cow).unwrap().1 = 7.75;
+/// there.units.get_mut(unit).unwrap().1 = 7.75;
 ///
-/// let (mut ours, mut theirs) = (Table::new(Herd::schema()), Table::new(Herd::schema()));
+/// let (mut ours, mut theirs) = (Table::new(Battle::schema()), Table::new(Battle::schema()));
 /// here.extract(&mut ours);
 /// there.extract(&mut theirs);
 /// let difference = ours.first_difference(&theirs).unwrap();
-/// assert_eq!((difference.entity, &*difference.field), (Some(cow), "1"));
-/// assert_eq!(difference.to_string(), "cows, entity 1, 1: 7.5 here, 7.75 there");
+/// assert_eq!((difference.entity, &*difference.field), (Some(unit), "1"));
+/// assert_eq!(difference.to_string(), "units, entity 1, 1: 7.5 here, 7.75 there");
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]

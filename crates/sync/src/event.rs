@@ -23,7 +23,7 @@ pub struct TimedEvent<E> {
     pub tick: Tick,
     /// How sure it is.
     pub stage: EventStage,
-    /// The tick for which it was told as predicted, if it was: this and the event say what is confirmed or cancelled here. It
+    /// The tick for which it was delivered as predicted, if it was: this and the event identify what is confirmed or cancelled here. It
     /// may happen a few ticks before or after.
     pub predicted: Option<Tick>,
     /// What happened.
@@ -80,14 +80,14 @@ pub(crate) struct EventLedger<E> {
     standing: VecDeque<Open<E>>,
     /// Events delivered as predicted that have not been emitted again, by tick.
     rewound: VecDeque<Open<E>>,
-    told: VecDeque<TimedEvent<E>>,
+    queue: VecDeque<TimedEvent<E>>,
     limit: usize,
 }
 
 #[derive(Debug)]
 struct Open<E> {
     tick: Tick,
-    /// The tick for which it was told.
+    /// The tick for which it was delivered.
     predicted: Tick,
     event: E,
 }
@@ -97,7 +97,7 @@ impl<E> Default for EventLedger<E> {
         Self {
             standing: VecDeque::new(),
             rewound: VecDeque::new(),
-            told: VecDeque::new(),
+            queue: VecDeque::new(),
             limit: 65_536,
         }
     }
@@ -112,7 +112,7 @@ impl<E: Clone + PartialEq> EventLedger<E> {
         let predicted = match self.take_again(tick, &event) {
             Some(predicted) => predicted,
             None => {
-                self.tell(tick, EventStage::Predicted, Some(tick), event.clone());
+                self.deliver(tick, EventStage::Predicted, Some(tick), event.clone());
                 tick
             }
         };
@@ -153,7 +153,7 @@ impl<E: Clone + PartialEq> EventLedger<E> {
     pub fn confirm(&mut self, tick: Tick, event: E) {
         self.confirm_before(tick);
         let predicted = self.take_again(tick, &event);
-        self.tell(tick, EventStage::Confirmed, predicted, event);
+        self.deliver(tick, EventStage::Confirmed, predicted, event);
     }
 
     /// The authority decides that these are the events of `tick`, and that there were no others since its last decision. What was
@@ -171,7 +171,7 @@ impl<E: Clone + PartialEq> EventLedger<E> {
             let predicted = self
                 .take_again(tick, &event)
                 .or_else(|| self.take_early(tick, &event));
-            self.tell(tick, EventStage::Confirmed, predicted, event);
+            self.deliver(tick, EventStage::Confirmed, predicted, event);
         }
         self.confirm_before(tick.next());
     }
@@ -191,9 +191,9 @@ impl<E: Clone + PartialEq> EventLedger<E> {
         }
     }
 
-    /// The next thing to tell the game.
+    /// The next event to deliver to the game.
     pub fn poll(&mut self) -> Option<TimedEvent<E>> {
-        self.told.pop_front()
+        self.queue.pop_front()
     }
 
     /// Finds what comes out again in what was rewound, and says for which tick it was predicted. It is that of the same tick; else the oldest
@@ -214,15 +214,15 @@ impl<E: Clone + PartialEq> EventLedger<E> {
 
     fn resolve(&mut self, stage: EventStage, open: Option<Open<E>>) {
         if let Some(open) = open {
-            self.tell(open.tick, stage, Some(open.predicted), open.event);
+            self.deliver(open.tick, stage, Some(open.predicted), open.event);
         }
     }
 
-    fn tell(&mut self, tick: Tick, stage: EventStage, predicted: Option<Tick>, event: E) {
-        if self.told.len() == self.limit {
-            self.told.pop_front();
+    fn deliver(&mut self, tick: Tick, stage: EventStage, predicted: Option<Tick>, event: E) {
+        if self.queue.len() == self.limit {
+            self.queue.pop_front();
         }
-        self.told.push_back(TimedEvent {
+        self.queue.push_back(TimedEvent {
             tick,
             stage,
             predicted,

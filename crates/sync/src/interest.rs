@@ -40,27 +40,27 @@ impl Relevance {
 /// use samestep_sync::{Entities, Interest, Relevance, Replicate};
 ///
 /// #[derive(Clone, Replicate)]
-/// struct Night {
-///     fires: Entities<(f32, f32)>,
-///     owls: Entities<(f32, f32)>,
+/// struct Battle {
+///     buildings: Entities<(f32, f32)>,
+///     units: Entities<(f32, f32)>,
 /// }
 ///
-/// impl Night {
+/// impl Battle {
 ///     fn interest_at(&self, x: f32, y: f32, interest: &mut Interest) {
-///         let mut owls = interest.part("owls");
-///         for (row, owl) in self.owls.as_slice().iter().enumerate() {
-///             match (owl.0 - x).abs().max((owl.1 - y).abs()) {
-///                 far if far > 50.0 => owls.hide(row),
-///                 near => owls.row(row, Relevance::at_distance(near, 10.0)),
+///         let mut units = interest.part("units");
+///         for (row, unit) in self.units.as_slice().iter().enumerate() {
+///             match (unit.0 - x).abs().max((unit.1 - y).abs()) {
+///                 far if far > 50.0 => units.hide(row),
+///                 near => units.row(row, Relevance::at_distance(near, 10.0)),
 ///             }
 ///         }
 ///     }
 /// }
-/// let mut night = Night { fires: Entities::new(), owls: Entities::new() };
-/// night.owls.insert((3.0, 4.0));
-/// night.owls.insert((99.0, 4.0));
-/// let mut interest = Interest::new(&Night::schema());
-/// night.interest_at(0.0, 0.0, &mut interest);
+/// let mut battle = Battle { buildings: Entities::new(), units: Entities::new() };
+/// battle.units.insert((3.0, 4.0));
+/// battle.units.insert((99.0, 4.0));
+/// let mut interest = Interest::new(&Battle::schema());
+/// battle.interest_at(0.0, 0.0, &mut interest);
 /// assert_eq!(interest.relevance(2, 0), Relevance::FULL);
 /// assert_eq!(interest.relevance(2, 1), Relevance::HIDDEN);
 /// assert_eq!(interest.relevance(1, 7), Relevance::FULL);

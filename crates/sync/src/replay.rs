@@ -266,8 +266,8 @@ impl Replay {
         }
         let mut checksums = Vec::new();
         let mut inputs = TickInputs::new();
-        while let Some(said) = reader.read(body, &mut inputs)? {
-            match said {
+        while let Some(item) = reader.read(body, &mut inputs)? {
+            match item {
                 BodyItem::Tick(tick) if tick.since(first) >= MAX_TICKS => {
                     return Err(DecodeError::OutOfRange);
                 }

@@ -78,7 +78,7 @@ impl Replicator {
         Ok(Replicator::default())
     }
 
-    /// Takes what `from` sent. What is malformed, or not for `from` to say, changes nothing.
+    /// Takes what `from` sent. What is malformed, or not for `from` to send, changes nothing.
     pub fn handle<S: SharedFields + ?Sized>(
         &mut self,
         fields: &mut S,
@@ -307,7 +307,7 @@ impl Replicator {
                 true => Recipient::Others,
                 false => Recipient::Peer(view.authority),
             };
-            self.say(fields, to, Kind::Question, view.term, &|_| false);
+            self.send(fields, to, Kind::Question, view.term, &|_| false);
         }
         if !self.complete {
             return;
@@ -328,13 +328,13 @@ impl Replicator {
         if view.is_mesh || (is_authority && sources.iter().all(|&source| source == view.me)) {
             if has_others && !sources.is_empty() {
                 let pick = |mark: &Mark| mark.untold.is_some();
-                self.say(fields, Recipient::Others, Kind::Update, view.term, &pick);
+                self.send(fields, Recipient::Others, Kind::Update, view.term, &pick);
             }
         } else if is_authority {
             for &peer in view.others {
                 if sources.iter().any(|&source| source != peer) {
                     let pick = |mark: &Mark| mark.untold.is_some_and(|source| source != peer);
-                    self.say(
+                    self.send(
                         fields,
                         Recipient::Peer(peer),
                         Kind::Update,
@@ -346,7 +346,7 @@ impl Replicator {
         } else if sources.contains(&view.me) {
             let pick = |mark: &Mark| mark.untold == Some(view.me);
             let to = Recipient::Peer(view.authority);
-            self.say(fields, to, Kind::Update, view.term, &pick);
+            self.send(fields, to, Kind::Update, view.term, &pick);
         }
         if !sources.is_empty() {
             fields.for_each(&mut |field| field.mark().untold = None);
@@ -355,15 +355,15 @@ impl Replicator {
         for peer in core::mem::take(&mut self.wanted_by) {
             let to = Recipient::Peer(peer);
             if is_authority {
-                self.say(fields, to, Kind::Everything, view.term, &|_| true);
+                self.send(fields, to, Kind::Everything, view.term, &|_| true);
             } else if view.is_mesh {
                 let pick = |mark: &Mark| mark.access == Access::Mine;
-                self.say(fields, to, Kind::Update, view.term, &pick);
+                self.send(fields, to, Kind::Update, view.term, &pick);
             }
         }
     }
 
-    fn say<S: SharedFields + ?Sized>(
+    fn send<S: SharedFields + ?Sized>(
         &mut self,
         fields: &mut S,
         to: Recipient,

@@ -165,9 +165,9 @@ mod tests {
     }
 
     #[derive(Clone, Copy, PartialEq, Debug, Record)]
-    struct Sheep {
+    struct Unit {
         at: (f32, f32),
-        is_black: bool,
+        is_hidden: bool,
     }
 
     macro_rules! game {
@@ -188,60 +188,60 @@ mod tests {
         };
     }
 
-    game!(Meadow, "meadow", 1, { sheep: Entities<Sheep>, rng: Rng });
-    game!(LaterMeadow, "meadow", 2, { sheep: Entities<Sheep>, rng: Rng });
-    game!(OtherMeadow, "meadow", 1, { sheep: Vec<Sheep>, rng: Rng });
-    game!(Forest, "forest", 1, { sheep: Entities<Sheep>, rng: Rng });
+    game!(Game, "game", 1, { units: Entities<Unit>, rng: Rng });
+    game!(LaterVersion, "game", 2, { units: Entities<Unit>, rng: Rng });
+    game!(OtherFields, "game", 1, { units: Vec<Unit>, rng: Rng });
+    game!(OtherGame, "other", 1, { units: Entities<Unit>, rng: Rng });
 
-    fn meadow() -> Meadow {
+    fn game() -> Game {
         let mut rng = Rng::new(1);
-        let mut sheep = Entities::new();
+        let mut units = Entities::new();
         for _ in 0..200 {
-            sheep.insert(Sheep {
+            units.insert(Unit {
                 at: (rng.unit(), rng.unit()),
-                is_black: rng.chance(0.1),
+                is_hidden: rng.chance(0.1),
             });
         }
-        Meadow { sheep, rng }
+        Game { units, rng }
     }
 
     #[test]
     fn a_game_goes_on_where_it_was_saved() {
-        let meadow = meadow();
-        let file = save_game(&meadow, Tick(77));
-        assert_eq!(load_game(&file), Ok((meadow, Tick(77))));
+        let game = game();
+        let file = save_game(&game, Tick(77));
+        assert_eq!(load_game(&file), Ok((game, Tick(77))));
     }
 
     #[test]
     fn errors_say_what_is_wrong() {
-        let file = save_game(&meadow(), Tick(77));
+        let file = save_game(&game(), Tick(77));
         let said = |error: LoadError| ToString::to_string(&error);
         assert_eq!(
-            said(load_game::<Forest>(&file).unwrap_err()),
-            "this is a save game of \"meadow\": load it there"
+            said(load_game::<OtherGame>(&file).unwrap_err()),
+            "this is a save game of \"game\": load it there"
         );
-        assert!(said(load_game::<LaterMeadow>(&file).unwrap_err()).contains("version 1"));
-        assert!(said(load_game::<OtherMeadow>(&file).unwrap_err()).contains("other fields"));
-        assert_eq!(load_game::<Meadow>(b""), Err(LoadError::NotASaveGame));
-        assert_eq!(load_game::<Meadow>(b"PNG..."), Err(LoadError::NotASaveGame));
-        assert_eq!(load_game::<Meadow>(b"SSG1"), Err(LoadError::Damaged));
-        assert_eq!(load_game::<Meadow>(b"SSG1....."), Err(LoadError::Damaged));
+        assert!(said(load_game::<LaterVersion>(&file).unwrap_err()).contains("version 1"));
+        assert!(said(load_game::<OtherFields>(&file).unwrap_err()).contains("other fields"));
+        assert_eq!(load_game::<Game>(b""), Err(LoadError::NotASaveGame));
+        assert_eq!(load_game::<Game>(b"PNG..."), Err(LoadError::NotASaveGame));
+        assert_eq!(load_game::<Game>(b"SSG1"), Err(LoadError::Damaged));
+        assert_eq!(load_game::<Game>(b"SSG1....."), Err(LoadError::Damaged));
     }
 
     #[test]
     fn any_damage_is_noticed() {
-        let file = save_game(&meadow(), Tick(77));
+        let file = save_game(&game(), Tick(77));
         for at in MAGIC.len()..file.len() {
             let mut damaged = file.clone();
             damaged[at] ^= 1 << (at % 8);
-            assert_eq!(load_game::<Meadow>(&damaged), Err(LoadError::Damaged));
-            assert_eq!(load_game::<Meadow>(&file[..at]), Err(LoadError::Damaged));
+            assert_eq!(load_game::<Game>(&damaged), Err(LoadError::Damaged));
+            assert_eq!(load_game::<Game>(&file[..at]), Err(LoadError::Damaged));
         }
     }
 
     #[test]
     fn a_check_value_that_fits_does_not_make_it_valid() {
-        let file = save_game(&meadow(), Tick(77));
+        let file = save_game(&game(), Tick(77));
         let mut rng = Rng::new(2);
         for _ in 0..2000 {
             let mut forged = file[..file.len() - 8].to_vec();
@@ -249,7 +249,7 @@ mod tests {
             forged[at] = rng.next_u32() as u8;
             let check = of_bytes(&forged);
             forged.extend_from_slice(&check.to_le_bytes());
-            let _ = load_game::<Meadow>(&forged);
+            let _ = load_game::<Game>(&forged);
         }
     }
 }

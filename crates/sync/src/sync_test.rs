@@ -102,9 +102,9 @@ pub fn sync_test<S: Simulation>(
             if live.checksum() != play.checksum {
                 return Err(place.compare(&mut live, None));
             }
-            while let Some(told) = live.poll_event() {
-                if told.stage == EventStage::Predicted {
-                    let event = format!("{:?}", told.event);
+            while let Some(timed) = live.poll_event() {
+                if timed.stage == EventStage::Predicted {
+                    let event = format!("{:?}", timed.event);
                     return Err(place.mismatch(MismatchKind::Event(event)));
                 }
             }
@@ -156,15 +156,16 @@ pub fn sync_test<S: Simulation>(
 
 /// Every event comes out again, in the same tick.
 fn compare_events<S: Simulation>(live: &mut Live<S>, depth: u64) -> Result<(), Mismatch> {
-    while let Some(told) = live.poll_event() {
-        let shifted = told.predicted.is_some_and(|tick| tick != told.tick);
-        if told.stage == EventStage::Cancelled || (told.stage == EventStage::Confirmed && shifted) {
+    while let Some(timed) = live.poll_event() {
+        let shifted = timed.predicted.is_some_and(|tick| tick != timed.tick);
+        if timed.stage == EventStage::Cancelled || (timed.stage == EventStage::Confirmed && shifted)
+        {
             let place = Place {
-                tick: told.tick.next(),
-                from: Tick((told.tick.0 + 1).saturating_sub(depth)),
+                tick: timed.tick.next(),
+                from: Tick((timed.tick.0 + 1).saturating_sub(depth)),
                 through_bytes: false,
             };
-            let event = format!("{:?}", told.event);
+            let event = format!("{:?}", timed.event);
             return Err(place.mismatch(MismatchKind::Event(event)));
         }
     }

@@ -202,23 +202,23 @@ impl SchemaBuilder {
 /// use samestep_sync::{Entities, Replicate, Table};
 ///
 /// #[derive(Clone, Replicate)]
-/// struct Pond {
-///     frogs: Entities<(f32, f32)>,
-///     depth: u8,
+/// struct Battle {
+///     units: Entities<(f32, f32)>,
+///     round: u8,
 /// }
 ///
-/// let mut pond = Pond { frogs: Entities::new(), depth: 3 };
-/// let frog = pond.frogs.insert((1.5, -2.0));
+/// let mut battle = Battle { units: Entities::new(), round: 3 };
+/// let unit = battle.units.insert((1.5, -2.0));
 ///
-/// let mut table = Table::new(Pond::schema());
-/// pond.extract(&mut table);
+/// let mut table = Table::new(Battle::schema());
+/// battle.extract(&mut table);
 /// let row = table.row(1, 0).unwrap();
-/// assert_eq!(row.id, Some(frog));
+/// assert_eq!(row.id, Some(unit));
 /// assert_eq!(row.cells, [1.5f32, -2.0].map(|x| u64::from(x.to_bits())));
 ///
 /// let bytes = table.encode();
-/// let table = Table::decode(Pond::schema(), &bytes)?;
-/// assert_eq!(Pond::from_table(&table)?.frogs, pond.frogs);
+/// let table = Table::decode(Battle::schema(), &bytes)?;
+/// assert_eq!(Battle::from_table(&table)?.units, battle.units);
 /// # Ok::<(), samestep_sync::RestoreError>(())
 /// ```
 #[derive(Clone, PartialEq, Debug)]

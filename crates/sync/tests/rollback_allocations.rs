@@ -20,26 +20,26 @@ impl Input for Steer {
 }
 
 #[derive(Clone, Copy, PartialEq, Debug, Record)]
-struct Boat {
+struct Vehicle {
     place: (f32, f32),
     heading: f32,
 }
 
 #[derive(Clone, Replicate)]
-struct Lake {
-    boats: Entities<Boat>,
+struct SteeringGame {
+    vehicles: Entities<Vehicle>,
     bumps: u32,
 }
 
-impl Simulation for Lake {
+impl Simulation for SteeringGame {
     type Input = Steer;
     type Event = u8;
-    const NAME: &'static str = "lake";
+    const NAME: &'static str = "game";
 
     fn step(&mut self, inputs: &Inputs<'_, Steer>, events: &mut Events<u8>) {
-        for ((_, Steer(steer)), boat) in inputs.iter().zip(self.boats.as_mut_slice()) {
-            boat.heading += f32::from(*steer) * 0.01;
-            boat.place.0 += boat.heading;
+        for ((_, Steer(steer)), vehicle) in inputs.iter().zip(self.vehicles.as_mut_slice()) {
+            vehicle.heading += f32::from(*steer) * 0.01;
+            vehicle.place.0 += vehicle.heading;
             if steer.is_multiple_of(8) {
                 self.bumps += 1;
                 events.emit(*steer);
@@ -48,17 +48,17 @@ impl Simulation for Lake {
     }
 }
 
-/// Two programs; what one says the other hears four ticks later.
-struct Two {
+/// TwoPeers programs; what one says the other hears four ticks later.
+struct TwoPeers {
     now: Duration,
     tick: u64,
-    peers: Vec<(Rollback, Live<Lake>)>,
+    peers: Vec<(Rollback, Live<SteeringGame>)>,
     on_the_way: VecDeque<(u64, usize, Outgoing)>,
     inputs: Vec<Vec<u8>>,
 }
 
-impl Two {
-    fn new() -> Two {
+impl TwoPeers {
+    fn new() -> TwoPeers {
         let member = |id: u16| Member {
             peer: PeerId(id),
             players: vec![PlayerId(id)],
@@ -69,15 +69,15 @@ impl Two {
             latency: Duration::from_millis(67),
             loss: 0,
         };
-        let mut boats = Entities::new();
+        let mut vehicles = Entities::new();
         for _ in 0..600 {
-            boats.insert(Boat {
+            vehicles.insert(Vehicle {
                 place: (0.0, 0.0),
                 heading: 0.0,
             });
         }
-        let lake = Lake { boats, bumps: 0 };
-        let mut peers: Vec<(Rollback, Live<Lake>)> = (0..2)
+        let game = SteeringGame { vehicles, bumps: 0 };
+        let mut peers: Vec<(Rollback, Live<SteeringGame>)> = (0..2)
             .map(|id| {
                 let mut model = Rollback::new(RollbackConfig::default()).unwrap();
                 let roster = Roster {
@@ -87,7 +87,7 @@ impl Two {
                     members: vec![member(0), member(1)],
                 };
                 model.handle_roster(Duration::ZERO, &roster);
-                (model, Live::without_recording(lake.clone()))
+                (model, Live::without_recording(game.clone()))
             })
             .collect();
         let (host, guest) = peers.split_at_mut(1);
@@ -99,7 +99,7 @@ impl Two {
         for (model, _) in &mut peers {
             model.handle_start(Duration::ZERO, Duration::from_secs(1));
         }
-        Two {
+        TwoPeers {
             now: Duration::ZERO,
             tick: 0,
             peers,
@@ -140,7 +140,7 @@ impl Two {
 
 #[test]
 fn going_back_and_simulating_again_allocates_nothing() {
-    let mut two = Two::new();
+    let mut two = TwoPeers::new();
     two.run(2000);
     let before = two.peers[1].0.status();
     // What is remembered of the comparison of states, once a second, is left out.

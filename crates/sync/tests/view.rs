@@ -17,7 +17,7 @@ fn ms(ms: u64) -> Duration {
 }
 
 #[derive(Clone, Copy, PartialEq, Debug, Default, Record)]
-struct Thing {
+struct Figure {
     #[field(blend = "linear")]
     place: (f32, f32),
     #[field(blend = "linear")]
@@ -29,14 +29,14 @@ struct Thing {
     #[field(range(0.0, 6.2831855), blend = "angle")]
     heading: f32,
     #[field(blend = "linear")]
-    doing: Doing,
+    activity: Activity,
     #[field(blend = "linear")]
     is_lit: bool,
     health: u8,
 }
 
 #[derive(Clone, Copy, PartialEq, Debug, Default, Record)]
-enum Doing {
+enum Activity {
     #[default]
     Nothing,
     Jump(f32),
@@ -47,7 +47,7 @@ enum Doing {
 
 #[derive(Clone, Replicate)]
 struct Room {
-    things: Entities<Thing>,
+    figures: Entities<Figure>,
     tiles: Vec<Tile>,
     camera: Tile,
 }
@@ -60,34 +60,34 @@ struct Tile {
 
 fn room() -> (Room, EntityId) {
     let mut room = Room {
-        things: Entities::new(),
+        figures: Entities::new(),
         tiles: vec![Tile::default(); 3],
         camera: Tile::default(),
     };
-    let thing = room.things.insert(Thing::default());
-    (room, thing)
+    let figure = room.figures.insert(Figure::default());
+    (room, figure)
 }
 
-/// A view of a room with one thing, and what is drawn of it halfway between what it was and what it becomes.
-fn halfway(before: Thing, after: Thing) -> Thing {
-    let (mut room, thing) = room();
-    *room.things.get_mut(thing).unwrap() = before;
+/// A view of a room with one figure, and what is drawn of it halfway between what it was and what it becomes.
+fn halfway(before: Figure, after: Figure) -> Figure {
+    let (mut room, figure) = room();
+    *room.figures.get_mut(figure).unwrap() = before;
     let mut view = SmoothView::new(SmoothConfig::default(), RATE, Tick(7), &room);
-    *room.things.get_mut(thing).unwrap() = after;
+    *room.figures.get_mut(figure).unwrap() = after;
     view.handle_state(Tick(8), &room);
-    *view.draw_part(ms(0), 0.5).things.get(thing).unwrap()
+    *view.draw_part(ms(0), 0.5).figures.get(figure).unwrap()
 }
 
 #[test]
 fn numbers_of_all_kinds_are_in_between_and_the_rest_is_not() {
-    let before = Thing {
+    let before = Figure {
         place: (1.0, -1.0),
         height: 5.0,
         shade: 10,
         steps: -7,
-        ..Thing::default()
+        ..Figure::default()
     };
-    let after = Thing {
+    let after = Figure {
         place: (2.0, -2.0),
         height: 8.0,
         shade: 255,
@@ -96,7 +96,7 @@ fn numbers_of_all_kinds_are_in_between_and_the_rest_is_not() {
         health: 100,
         ..before
     };
-    let drawn = Thing {
+    let drawn = Figure {
         place: (1.5, -1.5),
         height: 6.5,
         shade: 133,
@@ -109,11 +109,11 @@ fn numbers_of_all_kinds_are_in_between_and_the_rest_is_not() {
 #[test]
 fn angles_take_the_shorter_way() {
     let heading = |before, after| {
-        let thing = |heading| Thing {
+        let figure = |heading| Figure {
             heading,
-            ..Thing::default()
+            ..Figure::default()
         };
-        halfway(thing(before), thing(after)).heading
+        halfway(figure(before), figure(after)).heading
     };
     assert_eq!(heading(1.0, 2.0), 1.5);
     assert!((heading(0.2, TAU - 0.1) - 0.05).abs() < 1e-5);
@@ -123,21 +123,24 @@ fn angles_take_the_shorter_way() {
 
 #[test]
 fn what_a_variant_holds_blends_while_it_is_that_variant() {
-    let doing = |before, after| {
-        let thing = |doing| Thing {
-            doing,
-            ..Thing::default()
+    let activity = |before, after| {
+        let figure = |activity| Figure {
+            activity,
+            ..Figure::default()
         };
-        halfway(thing(before), thing(after)).doing
+        halfway(figure(before), figure(after)).activity
     };
-    let (jump, throw) = (Doing::Jump, |what| Doing::Throw { what });
-    assert_eq!(doing(jump(1.0), jump(2.0)), jump(1.5));
-    assert_eq!(doing(Doing::Nothing, jump(2.0)), jump(2.0));
-    assert_eq!(doing(throw(Some(4.0)), jump(2.0)), jump(2.0));
-    assert_eq!(doing(throw(None), throw(Some(2.0))), throw(Some(2.0)));
-    assert_eq!(doing(throw(Some(1.0)), throw(Some(2.0))), throw(Some(1.5)));
-    assert_eq!(doing(throw(Some(1.0)), throw(None)), throw(None));
-    assert_eq!(doing(jump(f32::NAN), jump(2.0)), jump(2.0));
+    let (jump, throw) = (Activity::Jump, |what| Activity::Throw { what });
+    assert_eq!(activity(jump(1.0), jump(2.0)), jump(1.5));
+    assert_eq!(activity(Activity::Nothing, jump(2.0)), jump(2.0));
+    assert_eq!(activity(throw(Some(4.0)), jump(2.0)), jump(2.0));
+    assert_eq!(activity(throw(None), throw(Some(2.0))), throw(Some(2.0)));
+    assert_eq!(
+        activity(throw(Some(1.0)), throw(Some(2.0))),
+        throw(Some(1.5))
+    );
+    assert_eq!(activity(throw(Some(1.0)), throw(None)), throw(None));
+    assert_eq!(activity(jump(f32::NAN), jump(2.0)), jump(2.0));
 }
 
 #[test]
@@ -157,50 +160,60 @@ fn lists_and_single_fields_blend_too() {
 
 #[test]
 fn time_leads_from_tick_to_tick() {
-    let (mut room, thing) = room();
+    let (mut room, figure) = room();
     let mut view = SmoothView::new(SmoothConfig::default(), RATE, Tick(0), &room);
     let mut drawn = Vec::new();
     for frame in 0..200 {
         // A tick every fourth frame, sometimes one late.
         let tick = (frame + 4 - u64::from(frame % 3 == 0)) / 4;
-        room.things.get_mut(thing).unwrap().place.0 = tick as f32;
+        room.figures.get_mut(figure).unwrap().place.0 = tick as f32;
         view.handle_state(Tick(tick), &room);
-        drawn.push(view.draw(ms(5 * frame)).things.get(thing).unwrap().place.0);
+        drawn.push(
+            view.draw(ms(5 * frame))
+                .figures
+                .get(figure)
+                .unwrap()
+                .place
+                .0,
+        );
     }
     for pair in drawn[12..].windows(2) {
         assert!((pair[1] - pair[0] - 0.25).abs() < 1e-4, "{pair:?}");
     }
     // Without another tick it stands still where it got to.
-    assert_eq!(view.draw(ms(5000)).things.get(thing).unwrap().place.0, 50.0);
+    assert_eq!(
+        view.draw(ms(5000)).figures.get(figure).unwrap().place.0,
+        50.0
+    );
 }
 
 #[test]
 fn entities_are_themselves_wherever_they_lie() {
     let (mut room, first) = room();
-    let thing = |x| Thing {
+    let figure = |x| Figure {
         place: (x, 0.0),
-        ..Thing::default()
+        ..Figure::default()
     };
     let others: Vec<_> = (1..6)
-        .map(|n| room.things.insert(thing(n as f32)))
+        .map(|n| room.figures.insert(figure(n as f32)))
         .collect();
     let mut view = SmoothView::new(SmoothConfig::default(), RATE, Tick(0), &room);
     view.draw(ms(0));
     // A correction leaves offsets, then rows change their places.
     for id in &others {
-        room.things.get_mut(*id).unwrap().place.1 = 10.0;
+        room.figures.get_mut(*id).unwrap().place.1 = 10.0;
     }
     view.handle_state(Tick(0), &room);
-    room.things.remove(first);
-    let new = room.things.insert(thing(50.0));
-    room.things.get_mut(others[1]).unwrap().place.0 += 1.0;
+    room.figures.remove(first);
+    let new = room.figures.insert(figure(50.0));
+    room.figures.get_mut(others[1]).unwrap().place.0 += 1.0;
     view.handle_state(Tick(1), &room);
     let drawn = view.draw_part(ms(0), 0.5);
-    assert!(!drawn.things.contains(first));
-    assert_eq!(drawn.things.get(new).unwrap().place, (50.0, 0.0));
-    assert_eq!(drawn.things.get(others[1]).unwrap().place, (2.5, 0.0));
-    assert_eq!(drawn.things.get(others[4]).unwrap().place, (5.0, 0.0));
-    assert_eq!(drawn.things.ids(), room.things.ids());
+    assert!(!drawn.figures.contains(first));
+    assert_eq!(drawn.figures.get(new).unwrap().place, (50.0, 0.0));
+    assert_eq!(drawn.figures.get(others[1]).unwrap().place, (2.5, 0.0));
+    assert_eq!(drawn.figures.get(others[4]).unwrap().place, (5.0, 0.0));
+    assert_eq!(drawn.figures.ids(), room.figures.ids());
 }
 
 #[test]
@@ -208,32 +221,32 @@ fn what_appears_or_vanishes_by_a_correction_does_so_at_once() {
     let (mut room, gone) = room();
     let mut view = SmoothView::new(SmoothConfig::default(), RATE, Tick(0), &room);
     view.draw(ms(0));
-    room.things.remove(gone);
-    let come = room.things.insert(Thing {
+    room.figures.remove(gone);
+    let come = room.figures.insert(Figure {
         place: (9.0, 9.0),
-        ..Thing::default()
+        ..Figure::default()
     });
     view.handle_state(Tick(0), &room);
     let drawn = view.draw(ms(1));
-    assert!(!drawn.things.contains(gone));
-    assert_eq!(drawn.things.get(come).unwrap().place, (9.0, 9.0));
+    assert!(!drawn.figures.contains(gone));
+    assert_eq!(drawn.figures.get(come).unwrap().place, (9.0, 9.0));
     assert_eq!(view.stats().corrections, 0);
 }
 
 #[test]
 fn what_was_corrected_glides_and_arrives_exactly() {
-    let (mut room, thing) = room();
-    let start = Thing {
+    let (mut room, figure) = room();
+    let start = Figure {
         place: (3.0, 4.0),
         shade: 200,
         steps: 1000,
         heading: 0.25,
-        ..Thing::default()
+        ..Figure::default()
     };
-    *room.things.get_mut(thing).unwrap() = start;
+    *room.figures.get_mut(figure).unwrap() = start;
     let mut view = SmoothView::new(SmoothConfig::default(), RATE, Tick(0), &room);
     view.draw(ms(0));
-    let right = Thing {
+    let right = Figure {
         place: (0.0, 0.1),
         height: 0.7,
         shade: 0,
@@ -242,13 +255,13 @@ fn what_was_corrected_glides_and_arrives_exactly() {
         health: 7,
         ..start
     };
-    *room.things.get_mut(thing).unwrap() = right;
+    *room.figures.get_mut(figure).unwrap() = right;
     view.handle_state(Tick(0), &room);
-    let at_once = *view.draw(ms(0)).things.get(thing).unwrap();
-    assert_eq!(at_once, Thing { health: 7, ..start });
+    let at_once = *view.draw(ms(0)).figures.get(figure).unwrap();
+    assert_eq!(at_once, Figure { health: 7, ..start });
     let mut last = at_once;
     for frame in 1..120 {
-        let drawn = *view.draw(ms(10 * frame)).things.get(thing).unwrap();
+        let drawn = *view.draw(ms(10 * frame)).figures.get(figure).unwrap();
         assert!(
             drawn.place.0 <= last.place.0 && drawn.shade <= last.shade && drawn.steps <= last.steps
         );
@@ -268,56 +281,56 @@ fn what_was_corrected_glides_and_arrives_exactly() {
 
 #[test]
 fn nothing_glides_that_nobody_has_seen() {
-    let (mut room, thing) = room();
+    let (mut room, figure) = room();
     let mut view = SmoothView::new(SmoothConfig::default(), RATE, Tick(0), &room);
     for x in 1..100 {
-        room.things.get_mut(thing).unwrap().place.0 = x as f32;
+        room.figures.get_mut(figure).unwrap().place.0 = x as f32;
         view.handle_state(Tick(0), &room);
     }
-    assert_eq!(view.draw(ms(0)).things.get(thing).unwrap().place.0, 99.0);
+    assert_eq!(view.draw(ms(0)).figures.get(figure).unwrap().place.0, 99.0);
     assert_eq!((view.stats().corrections, view.stats().largest), (99, 1.0));
 }
 
 #[test]
 fn what_is_too_far_off_is_there_at_once() {
-    let (mut room, thing) = room();
+    let (mut room, figure) = room();
     let config = SmoothConfig {
         snap: 10.0,
         ..SmoothConfig::default()
     };
     let mut view = SmoothView::new(config, RATE, Tick(0), &room);
-    assert!(view.set_snap("things.steps", 1000.0));
-    assert!(!view.set_snap("things.health", 1.0));
+    assert!(view.set_snap("figures.steps", 1000.0));
+    assert!(!view.set_snap("figures.health", 1.0));
     view.draw(ms(0));
     let mut move_to = |x, steps| {
-        let moved = room.things.get_mut(thing).unwrap();
+        let moved = room.figures.get_mut(figure).unwrap();
         (moved.place, moved.steps) = ((x, x), steps);
         room.clone()
     };
     // Ten along both axes is farther than ten.
     view.handle_state(Tick(0), &move_to(9.0, 500));
-    let drawn = *view.draw(ms(0)).things.get(thing).unwrap();
+    let drawn = *view.draw(ms(0)).figures.get(figure).unwrap();
     assert_eq!((drawn.place, drawn.steps), ((9.0, 9.0), 0));
     assert_eq!(view.stats().snapped, 1);
     // Somebody who is put elsewhere does not fly there, neither.
     view.handle_state(Tick(1), &move_to(90.0, 500));
     let drawn = view.draw_part(ms(0), 0.1);
-    assert_eq!(drawn.things.get(thing).unwrap().place, (90.0, 90.0));
+    assert_eq!(drawn.figures.get(figure).unwrap().place, (90.0, 90.0));
     view.handle_state(Tick(2), &move_to(92.0, 500));
     let drawn = view.draw_part(ms(0), 0.5);
-    assert_eq!(drawn.things.get(thing).unwrap().place, (91.0, 91.0));
+    assert_eq!(drawn.figures.get(figure).unwrap().place, (91.0, 91.0));
 }
 
 #[test]
 fn whole_numbers_stay_what_their_type_can_hold() {
     let mut rng = Rng::new(1);
-    let (mut room, thing) = room();
+    let (mut room, figure) = room();
     let mut view = SmoothView::new(SmoothConfig::default(), RATE, Tick(0), &room);
     for tick in 0..2000 {
         let again = tick - u64::from(rng.chance(0.3) && tick > 0);
         for tick in [again, tick] {
             let shade = rng.below(256) as u8;
-            let changed = room.things.get_mut(thing).unwrap();
+            let changed = room.figures.get_mut(figure).unwrap();
             changed.shade = if rng.chance(0.5) {
                 shade | 0xf8
             } else {
@@ -382,21 +395,21 @@ fn what_a_type_refuses_is_drawn_as_it_is() {
 
 #[test]
 fn another_state_is_glided_to_if_it_is_near_in_time() {
-    let (mut room, thing) = room();
+    let (mut room, figure) = room();
     let mut view = SmoothView::new(SmoothConfig::default(), RATE, Tick(100), &room);
     view.draw(ms(0));
-    room.things.get_mut(thing).unwrap().place.0 = 8.0;
+    room.figures.get_mut(figure).unwrap().place.0 = 8.0;
     view.replace(Tick(95), &room);
-    assert_eq!(view.draw(ms(0)).things.get(thing).unwrap().place.0, 0.0);
-    room.things.get_mut(thing).unwrap().place.0 = 80.0;
+    assert_eq!(view.draw(ms(0)).figures.get(figure).unwrap().place.0, 0.0);
+    room.figures.get_mut(figure).unwrap().place.0 = 80.0;
     view.replace(Tick(5000), &room);
-    assert_eq!(view.draw(ms(0)).things.get(thing).unwrap().place.0, 80.0);
-    room.things.get_mut(thing).unwrap().place.0 = 90.0;
+    assert_eq!(view.draw(ms(0)).figures.get(figure).unwrap().place.0, 80.0);
+    room.figures.get_mut(figure).unwrap().place.0 = 90.0;
     view.handle_state(Tick(5001), &room);
     assert_eq!(
         view.draw_part(ms(0), 0.5)
-            .things
-            .get(thing)
+            .figures
+            .get(figure)
             .unwrap()
             .place
             .0,
@@ -409,20 +422,20 @@ fn nothing_is_allocated_once_it_is_under_way() {
     let mut rng = Rng::new(5);
     let (mut room, _) = room();
     for _ in 0..500 {
-        room.things.insert(Thing::default());
+        room.figures.insert(Figure::default());
     }
     let mut view = SmoothView::new(SmoothConfig::default(), RATE, Tick(0), &room);
     let mut allocations = 0;
     for tick in 0..2000u64 {
         for again in tick.saturating_sub(3)..=tick {
             for _ in 0..20 {
-                let at = rng.below(room.things.len() as u32) as usize;
-                room.things.row_mut(at).unwrap().place.0 += 1.0;
+                let at = rng.below(room.figures.len() as u32) as usize;
+                room.figures.row_mut(at).unwrap().place.0 += 1.0;
             }
             // The newest one goes, so that another has its place.
-            let newest = room.things.ids()[room.things.len() - 1];
-            room.things.remove(newest);
-            room.things.insert(Thing::default());
+            let newest = room.figures.ids()[room.figures.len() - 1];
+            room.figures.remove(newest);
+            room.figures.insert(Figure::default());
             let counted = allocation_counter::measure(|| {
                 view.handle_state(Tick(again), &room);
                 view.draw(ms(20 * tick));

@@ -174,15 +174,15 @@ fn no_correction_makes_what_is_drawn_jump() {
     }
 }
 
-/// Two programs in a mesh, each with a walker of its own; what one says the other hears after some ticks.
-struct Two {
+/// TwoPeers programs in a mesh, each with a walker of its own; what one says the other hears after some ticks.
+struct TwoPeers {
     peers: Vec<(Rollback, Live<Square>)>,
     on_the_way: VecDeque<(u64, usize, Vec<u8>)>,
     rng: Rng,
 }
 
-impl Two {
-    fn new(seed: u64) -> Two {
+impl TwoPeers {
+    fn new(seed: u64) -> TwoPeers {
         let start = Duration::ZERO;
         let member = |id: u16| Member {
             peer: PeerId(id),
@@ -215,7 +215,7 @@ impl Two {
         for (model, _) in &mut peers {
             model.handle_start(start, ms(1000));
         }
-        Two {
+        TwoPeers {
             peers,
             on_the_way: VecDeque::new(),
             rng: Rng::new(seed),
@@ -249,7 +249,7 @@ impl Two {
 fn with_rollback_others_turn_without_a_jump() {
     let (frame, tick) = (6_944u64, 16_667u64);
     for seed in 0..10 {
-        let mut two = Two::new(seed);
+        let mut two = TwoPeers::new(seed);
         let (mut drawn, mut state) = (Vec::new(), Vec::new());
         let (mut largest, mut largest_of_state) = (0f32, 0f32);
         for n in 0..4000 {

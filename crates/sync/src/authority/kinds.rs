@@ -130,15 +130,15 @@ impl Kinds {
         let kinds = self.schema.kinds().iter().take(self.own).enumerate();
         for (kind, _) in kinds.filter(|(_, kind)| kind.has_ids) {
             let counters = table.kind(self.counters());
-            let said = counters.and_then(|rows| rows.cells.get(kind)).copied();
+            let sent = counters.and_then(|rows| rows.cells.get(kind)).copied();
             let Some(rows) = table.kind_mut(kind) else {
                 continue;
             };
             let numbers = rows.ids.iter().filter(|id| !id.is_fixed());
             let last = numbers.map(|id| id.number()).max().unwrap_or(0);
-            let said = said.and_then(|said| u32::try_from(said).ok()).unwrap_or(0);
-            rows.counter = match said > last {
-                true => said,
+            let sent = sent.and_then(|sent| u32::try_from(sent).ok()).unwrap_or(0);
+            rows.counter = match sent > last {
+                true => sent,
                 false => rows.counter.max(last.saturating_add(1)),
             };
         }

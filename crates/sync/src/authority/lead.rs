@@ -141,8 +141,8 @@ mod tests {
             let arrival = now.as_micros() as i64 + latency(step);
             let slack = due.as_micros() as i64 - arrival;
             late += u64::from(slack < -(TICK.as_micros() as i64) && step > 120);
-            let told = Duration::from_micros(arrival as u64) + Duration::from_millis(30);
-            reports.push_back((told, tick, slack));
+            let reported_at = Duration::from_micros(arrival as u64) + Duration::from_millis(30);
+            reports.push_back((reported_at, tick, slack));
         }
         (late, lead.length())
     }

@@ -1,4 +1,4 @@
-//! Models and worlds without a network: what they say arrives after a while, or gets lost.
+//! Models and worlds without a network: messages arrive after a while, or get lost.
 
 mod cheats;
 mod fog;

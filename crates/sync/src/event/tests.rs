@@ -1,9 +1,9 @@
 use super::*;
 use crate::Rng;
 
-fn told<E: Clone + PartialEq>(ledger: &mut EventLedger<E>) -> Vec<(u64, EventStage, E)> {
+fn delivered<E: Clone + PartialEq>(ledger: &mut EventLedger<E>) -> Vec<(u64, EventStage, E)> {
     core::iter::from_fn(|| ledger.poll())
-        .map(|told| (told.tick.0, told.stage, told.event))
+        .map(|delivered| (delivered.tick.0, delivered.stage, delivered.event))
         .collect()
 }
 
@@ -17,7 +17,7 @@ fn what_comes_out_again_is_the_same_event() {
     ledger.confirm_before(Tick(3));
     ledger.confirm_before(Tick(7));
     assert_eq!(
-        told(&mut ledger),
+        delivered(&mut ledger),
         [
             (1, EventStage::Predicted, "shot"),
             (2, EventStage::Predicted, "hit"),
@@ -35,7 +35,7 @@ fn two_equal_events_of_a_tick_are_two() {
     ledger.rewind(Tick(0));
     ledger.emit(Tick(1), "hit");
     ledger.confirm_before(Tick(6));
-    let resolved: Vec<_> = told(&mut ledger).split_off(2);
+    let resolved: Vec<_> = delivered(&mut ledger).split_off(2);
     assert_eq!(
         resolved,
         [
@@ -56,7 +56,7 @@ fn events_are_confirmed_in_the_order_of_the_last_simulation() {
         ledger.emit(Tick(1), event);
     }
     ledger.confirm_before(Tick(6));
-    let resolved: Vec<_> = told(&mut ledger).split_off(4);
+    let resolved: Vec<_> = delivered(&mut ledger).split_off(4);
     assert_eq!(
         resolved,
         [
@@ -91,7 +91,7 @@ fn an_event_that_comes_a_little_earlier_or_later_is_the_same() {
         ledger.rewind(Tick(5));
         ledger.emit(Tick(to), "hit");
         ledger.confirm_before(Tick(99));
-        assert_eq!(told(&mut ledger).len(), 4);
+        assert_eq!(delivered(&mut ledger).len(), 4);
     }
 }
 
@@ -106,7 +106,7 @@ fn an_event_that_its_own_tick_emits_again_is_that() {
     ledger.confirm_before(Tick(99));
     let resolved = core::iter::from_fn(|| ledger.poll()).skip(2);
     let ticks: Vec<_> = resolved
-        .map(|told| (told.predicted.unwrap().0, told.tick.0))
+        .map(|delivered| (delivered.predicted.unwrap().0, delivered.tick.0))
         .collect();
     assert_eq!(ticks, [(11, 11), (10, 12)]);
 }
@@ -119,7 +119,7 @@ fn what_a_final_tick_emits_again_is_not_cancelled() {
     ledger.confirm(Tick(3), "hit");
     ledger.confirm_before(Tick(99));
     assert_eq!(
-        told(&mut ledger),
+        delivered(&mut ledger),
         [
             (3, EventStage::Predicted, "hit"),
             (3, EventStage::Confirmed, "hit")
@@ -135,7 +135,7 @@ fn what_is_forgotten_is_cancelled_once() {
     ledger.rewind(Tick(4));
     ledger.forget();
     ledger.confirm_before(Tick(99));
-    let resolved: Vec<_> = told(&mut ledger).split_off(2);
+    let resolved: Vec<_> = delivered(&mut ledger).split_off(2);
     assert_eq!(
         resolved,
         [
@@ -146,9 +146,9 @@ fn what_is_forgotten_is_cancelled_once() {
 }
 
 /// What the simulation emits in each tick.
-type Course = Vec<Vec<u8>>;
+type EventsByTick = Vec<Vec<u8>>;
 
-fn course(ticks: usize, rng: &mut Rng) -> Course {
+fn events_by_tick(ticks: usize, rng: &mut Rng) -> EventsByTick {
     let kinds = 1 + rng.below(6);
     let most = 1 + rng.below(4);
     let emitted = |rng: &mut Rng| {
@@ -159,7 +159,7 @@ fn course(ticks: usize, rng: &mut Rng) -> Course {
 }
 
 /// What somebody expects who does not know all: some events missing, added, in another order or in another tick.
-fn mistaken(right: &Course, rng: &mut Rng) -> Course {
+fn mistaken(right: &EventsByTick, rng: &mut Rng) -> EventsByTick {
     let mut wrong = vec![Vec::new(); right.len()];
     let late = rng.range(-5..6) * rng.below(2) as i32;
     for (tick, events) in right.iter().enumerate() {
@@ -183,8 +183,8 @@ fn mistaken(right: &Course, rng: &mut Rng) -> Course {
     wrong
 }
 
-/// Simulates a course with mistakes, again and again, and settles it bit by bit.
-fn play(right: &Course, rng: &mut Rng, mut hear: impl FnMut(TimedEvent<u8>)) {
+/// Simulates a events_by_tick with mistakes, again and again, and settles it bit by bit.
+fn play(right: &EventsByTick, rng: &mut Rng, mut on_event: impl FnMut(TimedEvent<u8>)) {
     let mut ledger = EventLedger::default();
     let ticks = right.len();
     let (mut known, mut settled, mut head) = (0, 0, 0);
@@ -222,14 +222,14 @@ fn play(right: &Course, rng: &mut Rng, mut hear: impl FnMut(TimedEvent<u8>)) {
             settled = rng.range(settled as i32..right_before as i32 + 1) as usize;
             ledger.confirm_before(Tick(settled as u64));
         }
-        while let Some(told) = ledger.poll() {
-            hear(told);
+        while let Some(delivered) = ledger.poll() {
+            on_event(delivered);
         }
     }
     ledger.confirm_before(Tick(ticks as u64 + SHIFT + 1));
     assert!(ledger.standing.is_empty() && ledger.rewound.is_empty());
-    while let Some(told) = ledger.poll() {
-        hear(told);
+    while let Some(delivered) = ledger.poll() {
+        on_event(delivered);
     }
 }
 
@@ -237,25 +237,25 @@ fn play(right: &Course, rng: &mut Rng, mut hear: impl FnMut(TimedEvent<u8>)) {
 fn whatever_was_expected_the_confirmed_events_are_those_of_a_straight_run() {
     for seed in 0..2000 {
         let mut rng = Rng::new(seed);
-        let right = course(40, &mut rng);
+        let right = events_by_tick(40, &mut rng);
         let straight = right.iter().zip(0..);
         let straight: Vec<(u64, u8)> = straight
             .flat_map(|(events, tick)| events.iter().map(move |event| (tick, *event)))
             .collect();
         for _ in 0..3 {
             let (mut open, mut confirmed) = (Vec::new(), Vec::new());
-            play(&right, &mut rng, |told| {
-                let named = (told.predicted, told.event);
-                match told.stage {
-                    EventStage::Predicted => open.push((Some(told.tick), told.event)),
-                    _ if told.predicted.is_some() => {
+            play(&right, &mut rng, |delivered| {
+                let named = (delivered.predicted, delivered.event);
+                match delivered.stage {
+                    EventStage::Predicted => open.push((Some(delivered.tick), delivered.event)),
+                    _ if delivered.predicted.is_some() => {
                         let at = open.iter().position(|open| *open == named);
                         open.swap_remove(at.expect("predicted, and not resolved before"));
                     }
                     stage => assert_eq!(stage, EventStage::Confirmed, "seed {seed}"),
                 }
-                if told.stage == EventStage::Confirmed {
-                    confirmed.push((told.tick.0, told.event));
+                if delivered.stage == EventStage::Confirmed {
+                    confirmed.push((delivered.tick.0, delivered.event));
                 }
             });
             assert_eq!(confirmed, straight, "seed {seed}");

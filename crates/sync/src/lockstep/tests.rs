@@ -1,4 +1,4 @@
-//! Lockstep and rollback between models alone, in virtual time: what they say arrives, after a while.
+//! Lockstep and rollback between models alone, in virtual time: messages arrive after a while.
 
 mod rollback;
 pub(super) mod virtual_room;
@@ -57,10 +57,10 @@ fn events_are_confirmed_once() {
     room.push(1, 7);
     room.run(1000);
     for peer in &mut room.peers {
-        let told: Vec<_> = core::iter::from_fn(|| peer.world.poll_event()).collect();
-        assert_eq!(told.len(), 1);
+        let delivered: Vec<_> = core::iter::from_fn(|| peer.world.poll_event()).collect();
+        assert_eq!(delivered.len(), 1);
         assert_eq!(
-            (told[0].stage, told[0].event),
+            (delivered[0].stage, delivered[0].event),
             (EventStage::Confirmed, (PlayerId(1), 7))
         );
     }
@@ -78,7 +78,7 @@ fn a_member_of_a_mesh_that_vanishes_stops_nobody() {
         if gone == 0 {
             room.authority = 1;
         }
-        room.tell_roster();
+        room.pass_roster_on();
         let before = room.peers[3].model.simulated.confirmed_tick;
         room.run(2000);
         room.assert_same();
@@ -106,7 +106,7 @@ fn a_host_that_is_replaced_leaves_nothing_behind() {
     room.peers[0].here = false;
     room.run(500);
     room.authority = 2;
-    room.tell_roster();
+    room.pass_roster_on();
     room.run(500);
     room.push(1, 4);
     room.run(1500);
@@ -220,9 +220,13 @@ fn a_turn_that_nobody_was_there_to_hear_is_asked_for() {
         let status = room.peers[1].model.status();
         assert_eq!(status.initiative, Some(PlayerId(1)), "mesh: {mesh}");
         room.assert_same();
-        let said = room.said;
+        let messages_sent = room.messages_sent;
         room.run(60_000);
-        assert!(room.said < said + 200, "nobody nags: {}", room.said - said);
+        assert!(
+            room.messages_sent < messages_sent + 200,
+            "nobody nags: {}",
+            room.messages_sent - messages_sent
+        );
     }
 }
 
@@ -259,9 +263,9 @@ fn a_slow_machine_slows_everyone_gently_or_is_sent_away() {
         host.handle_message(room.now, PeerId(1), &bytes);
         room.run(2);
     }
-    let told = core::iter::from_fn(|| room.peers[0].model.poll_event()).next();
+    let delivered = core::iter::from_fn(|| room.peers[0].model.poll_event()).next();
     assert_eq!(
-        told,
+        delivered,
         Some(ModelEvent::TooSlow {
             peer: PeerId(1),
             ticks_behind: 100

@@ -64,14 +64,14 @@ impl Cursor {
             };
             let body = &replay.file[run.body.clone()];
             // Everything was read once when the file was parsed, so nothing fails here.
-            let said = match &mut self.reader {
+            let item = match &mut self.reader {
                 Some(reader) => reader.read(body, inputs).unwrap_or_default(),
                 None => {
                     self.reader = TicksReader::new(body).ok();
                     continue;
                 }
             };
-            match said {
+            match item {
                 Some(BodyItem::Tick(tick)) => {
                     self.next = tick.next();
                     return ReplayItem::Tick(tick);

@@ -1,22 +1,21 @@
 //! The inputs of a run of ticks, as bytes.
 //!
-//! A body names its first tick and who is present, then come operations. A tick in which nobody says anything is part of
-//! a run; each body can be read by itself.
+//! A body names its first tick and the players present; operations follow. Ticks without inputs make a run. Each body can be read by itself.
 
 use samestep_wire::{BitReader, DecodeError};
 
 use crate::bytes::put;
 use crate::{PlayerId, Tick, TickInputs, ViewTime};
 
-/// So that a few bytes cannot stand for years, and seeking reads little.
+/// The maximum ticks of a body: a few bytes cannot stand for years, and seeking reads little.
 pub(super) const MAX_TICKS: u64 = 4096;
 
 const QUIET: u64 = 0;
 const INPUTS: u64 = 1;
 const PLAYERS: u64 = 2;
 const CHECKSUM: u64 = 3;
-/// What players saw, before the inputs of the same tick.
-const SIGHTS: u64 = 1 << 2 | PLAYERS;
+/// The view times of players, before the inputs of the same tick.
+const VIEW_TIMES: u64 = 1 << 2 | PLAYERS;
 
 /// Writes one body.
 #[derive(Clone, Debug)]
@@ -67,7 +66,7 @@ impl TicksWriter {
         self.body.len()
     }
 
-    /// Whether it says nothing yet: no tick, no checksum.
+    /// Whether it contains no tick and no checksum yet.
     pub(super) fn is_empty(&self) -> bool {
         self.quiet == 0 && self.body.len() == self.head
     }
@@ -85,7 +84,7 @@ impl TicksWriter {
             self.quiet += 1;
         } else {
             self.end_run();
-            push_sights(&mut self.body, self.next, inputs.view_times());
+            push_view_times(&mut self.body, self.next, inputs.view_times());
             put(&mut self.body, (inputs.len() as u64) << 2 | INPUTS);
             for (player, input) in inputs.entries() {
                 put(&mut self.body, player.0.into());
@@ -131,11 +130,11 @@ fn push_players(out: &mut Vec<u8>, players: &[PlayerId]) {
 }
 
 /// What was seen, as distances: how many ticks ago it was, to what later tick it went, and how far.
-fn push_sights(out: &mut Vec<u8>, tick: Tick, view_times: &[(PlayerId, ViewTime)]) {
+fn push_view_times(out: &mut Vec<u8>, tick: Tick, view_times: &[(PlayerId, ViewTime)]) {
     if view_times.is_empty() {
         return;
     }
-    put(out, SIGHTS);
+    put(out, VIEW_TIMES);
     put(out, view_times.len() as u64);
     for (player, view_time) in view_times {
         put(out, player.0.into());
@@ -145,7 +144,7 @@ fn push_sights(out: &mut Vec<u8>, tick: Tick, view_times: &[(PlayerId, ViewTime)
     }
 }
 
-fn read_sights(
+fn read_view_times(
     r: &mut BitReader<'_>,
     tick: Tick,
     into: &mut Vec<(PlayerId, ViewTime)>,
@@ -239,7 +238,7 @@ impl TicksReader {
             let mut r = BitReader::new(rest);
             let operation = r.read_varint()?;
             let value = operation >> 2;
-            let mut said = None;
+            let mut item = None;
             match operation & 3 {
                 QUIET if value == 0 || value > MAX_TICKS => return Err(DecodeError::OutOfRange),
                 QUIET => self.quiet = value,
@@ -249,22 +248,22 @@ impl TicksReader {
                     for (player, view_time) in self.view_times.drain(..) {
                         inputs.set_view_time(player, view_time);
                     }
-                    said = Some(self.advance());
+                    item = Some(self.advance());
                 }
-                PLAYERS if operation == SIGHTS => {
-                    read_sights(&mut r, self.next, &mut self.view_times)?;
+                PLAYERS if operation == VIEW_TIMES => {
+                    read_view_times(&mut r, self.next, &mut self.view_times)?;
                 }
                 PLAYERS if value != 0 => return Err(DecodeError::OutOfRange),
                 PLAYERS => read_players(&mut r, &mut self.players)?,
                 _ => {
                     let tick = self.next.0.checked_sub(value);
                     let tick = tick.ok_or(DecodeError::OutOfRange)?;
-                    said = Some(BodyItem::Checksum(Tick(tick), r.read_u64()?));
+                    item = Some(BodyItem::Checksum(Tick(tick), r.read_u64()?));
                 }
             }
             self.at = body.len() - r.remaining_bits() / 8;
-            if said.is_some() {
-                return Ok(said);
+            if item.is_some() {
+                return Ok(item);
             }
         }
     }
@@ -353,8 +352,8 @@ mod tests {
         let body = writer.finish().to_vec();
         let mut reader = TicksReader::new(&body).unwrap();
         let mut inputs = TickInputs::new();
-        for (said, expected) in written {
-            assert_eq!(reader.read(&body, &mut inputs), Ok(Some(said)));
+        for (item, expected) in written {
+            assert_eq!(reader.read(&body, &mut inputs), Ok(Some(item)));
             assert_eq!(inputs, expected);
         }
         assert_eq!(reader.read(&body, &mut inputs), Ok(None));
@@ -385,8 +384,8 @@ mod tests {
             body(&[0, 0, 1 << 2 | INPUTS, 0, 1000]),    // an input longer than the body
             body(&[0, 0, 2 << 2 | INPUTS, 3, 0, 3, 0]), // the same player twice
             body(&[0, 0, 1 << 2 | CHECKSUM, 0]),        // a checksum from before the beginning
-            body(&[0, 0, SIGHTS, 1, 0, 1, 0, 0]),       // seen before the beginning
-            body(&[0, 0, SIGHTS, 1 << 40]),             // more was seen than there are bytes
+            body(&[0, 0, VIEW_TIMES, 1, 0, 1, 0, 0]),   // seen before the beginning
+            body(&[0, 0, VIEW_TIMES, 1 << 40]),         // more was seen than there are bytes
         ];
         for body in hostile {
             assert!(read_all(&body).is_err(), "{body:?}");

@@ -2,7 +2,7 @@ use super::*;
 use crate::{SharedFields, Synced};
 
 #[derive(Default, SharedFields)]
-struct Two {
+struct TwoFields {
     #[shared(owner = authority)]
     host: Synced<u8>,
     #[shared(owner = player(1))]
@@ -33,13 +33,13 @@ fn view(me: PeerId) -> View<'static> {
 
 struct TestPeer {
     me: PeerId,
-    fields: Two,
+    fields: TwoFields,
     replicator: Replicator,
 }
 
 impl TestPeer {
     fn new(me: PeerId) -> TestPeer {
-        let mut fields = Two::default();
+        let mut fields = TwoFields::default();
         let replicator = Replicator::new(&mut fields).unwrap();
         TestPeer {
             me,
@@ -49,8 +49,8 @@ impl TestPeer {
     }
 
     fn poll(&mut self) -> Option<Vec<u8>> {
-        let said = self.replicator.poll(&mut self.fields, &view(self.me));
-        said.map(|(_, bytes)| bytes)
+        let message = self.replicator.poll(&mut self.fields, &view(self.me));
+        message.map(|(_, bytes)| bytes)
     }
 
     fn handle(&mut self, from: PeerId, bytes: &[u8]) {

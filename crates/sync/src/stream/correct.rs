@@ -1,4 +1,4 @@
-//! Correcting a predicted state by what the received snapshots say of it: the comparison of server reconciliation.
+//! Correcting a predicted state by the received snapshots: the comparison of server reconciliation.
 
 use super::grid::Grid;
 use super::page::{PAGE_ROWS, Page, rows_of};
@@ -12,12 +12,12 @@ use crate::table::{Kind, Rows, Table};
 #[cfg(test)]
 mod tests;
 
-/// For so many ticks it is believed that something is gone of which the authority has not said so, or there without its having said so.
+/// For so many ticks a prediction that an entity is gone, or there, is believed although the authority has not confirmed it.
 const PATIENCE: u64 = 60;
 
 impl Store {
-    /// Makes a state that was predicted for a tick what it was, as far as that is certain: rows that the authority said something about at this
-    /// tick, and rows that it says have not changed. Rows that are known to be gone vanish. The others stay as predicted, and so do
+    /// Makes a state that was predicted for a tick what it was, as far as that is certain: rows that the authority updated at this
+    /// tick, and rows that have not changed. Rows that are known to be gone vanish. The others stay as predicted, and so do
     /// secret fields. If all rows of a kind are certain, they are in the authority's order afterwards.
     ///
     /// True if anything was not as predicted.
@@ -58,7 +58,7 @@ impl View<'_> {
         self.kind.fields.len()
     }
 
-    /// Whether a row is what the cells say.
+    /// Whether a row equals the cells.
     fn is_same(&self, page: &Page, row: usize, cells: &[u64]) -> bool {
         let ids = usize::from(self.kind.has_ids);
         let mut fields = self.kind.fields.iter().zip(cells).enumerate();
@@ -90,7 +90,7 @@ impl View<'_> {
 
     /// All rows are certain.
     fn correct_all(&self, known: &mut KnownKind, rows: &mut Rows) -> bool {
-        known.unheard.clear();
+        known.unreceived.clear();
         let mut pieces = Vec::new();
         known.pieces(true, self.tick, &mut pieces);
         for piece in &pieces {
@@ -218,9 +218,9 @@ impl View<'_> {
         if !holds(&history.newest().page, row, id.number()) {
             return false;
         }
-        let said_at = history.said_at(history.versions.len() - 1, row);
+        let updated_at = history.updated_at(history.versions.len() - 1, row);
         let simulated_at = history.simulated_at(row);
-        said_at > self.tick || simulated_at == 0 || simulated_at + PATIENCE < self.tick
+        updated_at > self.tick || simulated_at == 0 || simulated_at + PATIENCE < self.tick
     }
 
     /// Drops what is known to be gone, and what was never told of.
@@ -241,7 +241,7 @@ impl View<'_> {
         rows.ids.truncate(kept);
         rows.cells.truncate(kept * width);
         let recent = self.tick.saturating_sub(4 * PATIENCE);
-        known.unheard.retain(|_, since| *since >= recent);
+        known.unreceived.retain(|_, since| *since >= recent);
         kept < count
     }
 
@@ -252,7 +252,7 @@ impl View<'_> {
             return false;
         }
         let Some(slot) = known.places.get(id).map(|slot| *slot as usize) else {
-            let since = known.unheard.entry(number).or_insert(self.tick);
+            let since = known.unreceived.entry(number).or_insert(self.tick);
             *since = (*since).min(self.tick);
             let since = *since;
             let searched = known.searched(usize::MAX, since);
@@ -270,7 +270,7 @@ impl View<'_> {
         if !was_there || holds(&history.versions[at]) || holds(history.newest()) {
             return false;
         }
-        let searched = known.searched(page, history.said_at(at, row));
+        let searched = known.searched(page, history.updated_at(at, row));
         searched.is_some_and(|tick| tick <= self.tick)
     }
 

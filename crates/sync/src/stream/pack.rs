@@ -31,8 +31,8 @@ pub(super) struct Missing {
     pub(super) gone: u64,
     /// Which of a list of differences.
     pub(super) deltas: Range<usize>,
-    /// The rows that are told of; of the others that are missing nothing is said.
-    pub(super) told: u64,
+    /// The rows that are sent; the others that are missing are left open.
+    pub(super) chosen: u64,
     /// All that are missing.
     pub(super) all: u64,
     /// Those that the client has as they are; also that there are none behind the last.
@@ -40,7 +40,7 @@ pub(super) struct Missing {
 }
 
 impl Missing {
-    /// What to say if these rows are open: that, or that all are but those that the client has, whichever is shorter.
+    /// The rows to name as open if these are: these, or all but those that the client has, whichever is shorter.
     fn to_leave_open(&self, rows: u64) -> u64 {
         let others = !self.same;
         match segment::mask_bits(others) < segment::mask_bits(rows) {
@@ -55,7 +55,8 @@ impl Missing {
 pub(super) struct Scratch {
     body: Vec<u8>,
     segments: Vec<Range<u32>>,
-    told: Vec<PageId>,
+    /// The pages of the current part.
+    pages: Vec<PageId>,
 }
 
 pub(super) struct Packing<'a> {
@@ -97,7 +98,7 @@ impl<'a> Packing<'a> {
         part_bytes: usize,
     ) -> Packing<'a> {
         scratch.body.clear();
-        scratch.told.clear();
+        scratch.pages.clear();
         Packing {
             grid,
             tick: history.latest().expect("there is a snapshot"),
@@ -116,9 +117,9 @@ impl<'a> Packing<'a> {
         }
     }
 
-    /// Tells what is to be told of a page. Pages come in ascending order.
+    /// Sends the chosen rows of a page. Pages come in ascending order.
     pub(super) fn page(&mut self, missing: &Missing) {
-        self.rows(missing, missing.told);
+        self.rows(missing, missing.chosen);
     }
 
     /// Leaves what is missing of a page open.
@@ -138,16 +139,16 @@ impl<'a> Packing<'a> {
         self.segment(missing.place, |w| segment::write_open_rows(rows, w));
     }
 
-    fn rows(&mut self, missing: &Missing, told: u64) {
+    fn rows(&mut self, missing: &Missing, chosen: u64) {
         let place = missing.place;
-        let mut bytes = self.code(missing, told) + MAX_STEP;
-        let open = missing.all & !told;
+        let mut bytes = self.code(missing, chosen) + MAX_STEP;
+        let open = missing.all & !chosen;
         if open != 0 {
             bytes += OPEN_ROWS;
         }
         self.make_room(place, bytes);
-        if bytes > self.room() && told.count_ones() > 1 {
-            let (low, high) = halves(told);
+        if bytes > self.room() && chosen.count_ones() > 1 {
+            let (low, high) = halves(chosen);
             self.rows(missing, low);
             self.close(PageId {
                 page: place.page + 1,
@@ -166,29 +167,29 @@ impl<'a> Packing<'a> {
         if open != 0 {
             self.leave_open(missing, open);
         }
-        let gone = missing.gone & told;
-        self.rows += u64::from(told.count_ones());
+        let gone = missing.gone & chosen;
+        self.rows += u64::from(chosen.count_ones());
         let number = self.client.next_number();
         let known = self.client.known(place);
-        known.on_sent(number, self.tick, told & !gone, gone);
-        self.scratch.told.push(place);
+        known.on_sent(number, self.tick, chosen & !gone, gone);
+        self.scratch.pages.push(place);
     }
 
-    /// Codes what is told of a page; returns the bytes that it takes, with steps of a byte.
-    fn code(&mut self, missing: &Missing, told: u64) -> usize {
+    /// Codes the chosen rows of a page; returns the bytes that it takes, with steps of a byte.
+    fn code(&mut self, missing: &Missing, chosen: u64) -> usize {
         self.scratch.segments.clear();
-        if missing.gone & told != 0 {
-            self.code_segment(missing.place, Content::Gone(missing.gone & told));
+        if missing.gone & chosen != 0 {
+            self.code_segment(missing.place, Content::Gone(missing.gone & chosen));
         }
-        if missing.fresh & told != 0 {
-            self.code_segment(missing.place, Content::Fresh(missing.fresh & told));
+        if missing.fresh & chosen != 0 {
+            self.code_segment(missing.place, Content::Fresh(missing.fresh & chosen));
         }
         // Large sets of rows are likely to be wanted by others too, small ones share what a segment costs.
         let mut small = [Delta::default(); MAX_BASELINES];
         let mut count = 0;
         for delta in &self.deltas[missing.deltas.clone()] {
             let delta = Delta {
-                rows: delta.rows & told,
+                rows: delta.rows & chosen,
                 ..*delta
             };
             if delta.rows.count_ones() > FEW_ROWS {
@@ -214,10 +215,10 @@ impl<'a> Packing<'a> {
         self.scratch.segments.push(segment);
     }
 
-    /// How many bytes telling of these rows takes at most, with what may have to be left open before them; `None` if they do not fit one
+    /// How many bytes these rows take at most, with what may have to be left open before them; `None` if they do not fit one
     /// part, but would in several.
-    pub(super) fn size(&mut self, missing: &Missing, told: u64) -> Option<usize> {
-        let open = match missing.all & !told {
+    pub(super) fn size(&mut self, missing: &Missing, chosen: u64) -> Option<usize> {
+        let open = match missing.all & !chosen {
             0 => 0,
             rows => 1 + segment::open_rows_bytes(missing.to_leave_open(rows)),
         };
@@ -225,9 +226,9 @@ impl<'a> Packing<'a> {
         // One byte of the step is counted with the segment.
         let step = varint_bits(2 * pages) as usize / 8;
         let open_pages = step + segment::open_pages_bytes(pages);
-        let bytes = self.code(missing, told);
+        let bytes = self.code(missing, chosen);
         let needs_several = bytes + MAX_STEP + OPEN_ROWS + self.header_bytes() > self.part_bytes;
-        let is_one = told.count_ones() == 1;
+        let is_one = chosen.count_ones() == 1;
         (is_one || !needs_several).then_some(bytes + open + step - 1 + open_pages)
     }
 
@@ -309,9 +310,9 @@ impl<'a> Packing<'a> {
         bytes.extend_from_slice(&self.scratch.body);
         self.bytes += bytes.len() as u64;
         self.out.push(PacketPart { number, bytes });
-        self.client.on_part(self.tick, &self.scratch.told);
+        self.client.on_part(self.tick, &self.scratch.pages);
         self.scratch.body.clear();
-        self.scratch.told.clear();
+        self.scratch.pages.clear();
     }
 }
 

@@ -52,8 +52,8 @@ pub(crate) struct PageUpdate {
     pub(crate) place: PageId,
     /// The rows of which the part says what they are: `values.present` tells whether they are there. Never hidden ones: those are not there.
     pub(crate) rows: u64,
-    /// The rows that have not changed since what the receiver knows, as those of pages that are not mentioned. Nothing is said
-    /// of rows that are in neither mask.
+    /// The rows that have not changed since what the receiver knows, as those of pages that are not mentioned. Rows
+    /// that are in neither mask stay unknown.
     pub(crate) unchanged: u64,
     /// Of rows outside `rows`, the values and whether they are there mean nothing.
     pub(crate) values: Page,
@@ -67,7 +67,7 @@ pub(crate) fn read_header(grid: &Grid, bytes: &[u8]) -> Result<PartHeader, Decod
     header(grid, &mut BitReader::new(bytes))
 }
 
-/// Reads a part. After an error some things may have been said already; they are to be forgotten.
+/// Reads a part. After an error some contents may have been visited already; they are to be dropped.
 ///
 /// A baseline that is not found is an error: such a part is of no use, and must not be acknowledged.
 pub(crate) fn read(
@@ -173,7 +173,7 @@ impl Reading<'_> {
             }
             Head::OpenPages(_) => return Ok(()),
         };
-        // What is said about a row is said once.
+        // A part updates a row once at most.
         if rows & update.rows != 0 {
             return Err(DecodeError::OutOfRange);
         }

@@ -22,7 +22,7 @@ pub(super) fn relevance(
     visible
 }
 
-/// Chooses what is told of within so many bytes: pages whose rows have waited longest, by relevance.
+/// Chooses the rows to send within so many bytes: pages whose rows have waited longest, by relevance.
 pub(super) fn choose(
     packing: &mut Packing<'_>,
     missing: &mut [Missing],
@@ -31,26 +31,26 @@ pub(super) fn choose(
 ) {
     order.clear();
     for (at, missing) in missing.iter_mut().enumerate() {
-        if missing.told != 0 {
+        if missing.chosen != 0 {
             let known = packing.client.known(missing.place);
-            order.push((known.longest_wait(missing.told), at as u32));
+            order.push((known.longest_wait(missing.chosen), at as u32));
         }
     }
     order.sort_unstable_by_key(|(wait, at)| (u16::MAX - wait, *at));
     let mut left = budget;
     for (_, at) in order.iter() {
         let missing = &mut missing[*at as usize];
-        let mut told = missing.told;
-        missing.told = 0;
-        while left >= LEAST_BYTES && told != 0 {
-            let bytes = packing.size(missing, told).filter(|bytes| *bytes <= left);
+        let mut chosen = missing.chosen;
+        missing.chosen = 0;
+        while left >= LEAST_BYTES && chosen != 0 {
+            let bytes = packing.size(missing, chosen).filter(|bytes| *bytes <= left);
             if let Some(bytes) = bytes {
                 left -= bytes;
-                missing.told = told;
+                missing.chosen = chosen;
                 break;
             }
             let known = packing.client.known(missing.place);
-            told = known.longest_waiting(told, told.count_ones() as usize / 2);
+            chosen = known.longest_waiting(chosen, chosen.count_ones() as usize / 2);
         }
     }
 }

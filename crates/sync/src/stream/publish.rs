@@ -18,7 +18,7 @@ use crate::{PeerId, Tick};
 /// How a [`Publisher`] works.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PublisherConfig {
-    /// How many snapshots back a client may have its last confirmation and still be told only of differences.
+    /// How many snapshots back a client may have its last confirmation and still be sent only differences.
     pub keep: usize,
     /// How large parts become at most, in bytes. Only a single row that takes more by itself makes a larger one.
     pub part_bytes: usize,
@@ -41,7 +41,7 @@ pub struct PublisherStats {
     pub parts: u64,
     /// Their bytes.
     pub bytes: u64,
-    /// Rows that they tell of.
+    /// Rows in them.
     pub rows: u64,
     /// Segments that were coded.
     pub segments_coded: u64,
@@ -49,35 +49,35 @@ pub struct PublisherStats {
     pub segments_reused: u64,
 }
 
-/// Tells clients of a state, each of what has changed since what it has confirmed.
+/// Sends clients a state, each the changes since the baseline that it has acknowledged.
 ///
 /// A state is [published](Self::publish) once, then [written](Self::write) for every client. Parts may be lost or come in any order: what is not
-/// confirmed is told again, by differences from what is. What a client must not see is never in its bytes.
+/// acknowledged is sent again, as differences from what is. What a client must not see is never in its bytes.
 ///
 /// ```
 /// use samestep_sync::{Entities, PeerId, Publisher, PublisherConfig, Replicate, Table, Tick};
 ///
 /// #[derive(Clone, Replicate)]
-/// struct Pond {
-///     frogs: Entities<(u16, u16)>,
+/// struct Battle {
+///     units: Entities<(u16, u16)>,
 /// }
 ///
-/// let mut pond = Pond { frogs: Entities::new() };
+/// let mut battle = Battle { units: Entities::new() };
 /// for place in 0..100 {
-///     pond.frogs.insert((place * 643 % 1000, 500));
+///     battle.units.insert((place * 643 % 1000, 500));
 /// }
-/// let mut publisher = Publisher::new(&Pond::schema(), PublisherConfig::default());
+/// let mut publisher = Publisher::new(&Battle::schema(), PublisherConfig::default());
 /// publisher.join(PeerId(1));
-/// let (mut table, mut parts) = (Table::new(Pond::schema()), Vec::new());
-/// pond.extract(&mut table);
+/// let (mut table, mut parts) = (Table::new(Battle::schema()), Vec::new());
+/// battle.extract(&mut table);
 /// publisher.publish(Tick(0), &table);
 /// publisher.write(PeerId(1), None, None, &mut parts);
 /// let whole = parts[0].bytes.len();
 ///
-/// // The client has it. A frog jumps.
+/// // The client has it. A unit moves.
 /// publisher.acknowledge(PeerId(1), parts[0].number, 0);
-/// pond.frogs.as_mut_slice()[42].0 += 7;
-/// pond.extract(&mut table);
+/// battle.units.as_mut_slice()[42].0 += 7;
+/// battle.extract(&mut table);
 /// publisher.publish(Tick(3), &table);
 /// parts.clear();
 /// publisher.write(PeerId(1), None, None, &mut parts);
@@ -187,7 +187,7 @@ impl Publisher {
         client.on_confirmed(latest, &self.history);
     }
 
-    /// Writes what a client is to be told of the snapshot that was published last: at least one part, in at most `budget_bytes` all together.
+    /// Writes what a client is to be sent of the snapshot that was published last: at least one part, in at most `budget_bytes` all together.
     ///
     /// Without interest it may see everything. Nothing is written for who has not joined, nor if the budget does not suffice for a part.
     pub fn write(
@@ -270,13 +270,13 @@ fn find_missing(
             let all = deltas[begin..]
                 .iter()
                 .fold(fresh | gone, |all, delta| all | delta.rows);
-            let mut told = all;
+            let mut chosen = all;
             if interest.is_some() {
-                // A row that comes into view or goes out of it, or moves to another place, is told of at once.
+                // A row that comes into view or goes out of it, or moves to another place, is sent at once.
                 rows_of(gone | fresh).for_each(|row| relevance[row] = 255);
                 // Pages take turns, so that not all have theirs at once.
                 let time = history.count().wrapping_add(place.page);
-                told &= known.wait(&relevance, wanted, all, time);
+                chosen &= known.wait(&relevance, wanted, all, time);
             } else if has_budget && all != 0 {
                 known.wait_equally(all);
             }
@@ -286,7 +286,7 @@ fn find_missing(
                     fresh,
                     gone,
                     deltas: begin..deltas.len(),
-                    told,
+                    chosen,
                     all,
                     same: (wanted | behind(wanted)) & !all,
                 });
@@ -304,11 +304,11 @@ fn behind(rows: u64) -> u64 {
 
 /// Puts what was chosen into parts, and says what is left open.
 fn pack(packing: &mut Packing<'_>, missing: &[Missing], has_budget: bool) {
-    let is_open = |missing: &&Missing| missing.told == 0;
+    let is_open = |missing: &&Missing| missing.chosen == 0;
     let mut rest = missing;
     while let Some(first) = rest.first() {
         let place = first.place;
-        if first.told != 0 {
+        if first.chosen != 0 {
             packing.page(first);
             rest = &rest[1..];
         } else if has_budget {

@@ -168,7 +168,7 @@ impl SampleTime {
             let history = known.history(page as u32)?;
             let mut later = history.versions.range(history.after(tick)..);
             let is_told = |v: &&super::store::history::Version| {
-                v.said >> row & 1 == 1 && holds(&v.page, row, id)
+                v.updated >> row & 1 == 1 && holds(&v.page, row, id)
             };
             Some((later.find(is_told)?, *slot as usize))
         });
@@ -183,7 +183,7 @@ impl SampleTime {
             .iter()
             .rev()
             .find(|v| v.tick < next.tick && v.sure >> row & 1 == 1 && holds(&v.page, row, id));
-        let from = sure.map_or_else(|| history.said_at(0, row), |version| version.tick);
+        let from = sure.map_or_else(|| history.updated_at(0, row), |version| version.tick);
         let part = self.part(from, next.tick);
         let there = slot % PAGE_ROWS;
         for (at, column) in blending.columns.iter().enumerate() {
@@ -204,7 +204,7 @@ impl SampleTime {
         }
     }
 
-    /// Something is going to be said about rows: where are they shown now, if that bears on it? Returns those rows.
+    /// Before rows are updated: notes where they are shown, if the update bears on that. Returns those rows.
     pub(super) fn before_change(
         &self,
         grid: &Grid,
@@ -227,10 +227,10 @@ impl SampleTime {
         for version in history.versions.range(first..end.max(first)) {
             match self.how {
                 Interpolation::Hermite => {
-                    rows &= once | !version.said;
-                    once &= !version.said;
+                    rows &= once | !version.updated;
+                    once &= !version.updated;
                 }
-                Interpolation::Linear => rows &= !version.said,
+                Interpolation::Linear => rows &= !version.updated,
             }
         }
         let Some(at) = history.at(shown).filter(|_| rows != 0) else {
@@ -244,7 +244,7 @@ impl SampleTime {
         rows
     }
 
-    /// It has been said: what is shown stays where it is for now.
+    /// After the update: what is shown stays where it is for now.
     pub(super) fn after_change(
         &self,
         grid: &Grid,

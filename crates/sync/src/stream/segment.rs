@@ -18,7 +18,7 @@ const GONE: u64 = 0;
 const FRESH: u64 = 1;
 /// The rows as they differ from a baseline.
 const DELTA: u64 = 2;
-/// Nothing is said about the rows but for what other segments say, or about whole pages.
+/// The rows, or whole pages, stay unknown but for what other segments contain.
 const OPEN: u64 = 3;
 
 /// What a segment begins with.

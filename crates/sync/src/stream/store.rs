@@ -35,7 +35,7 @@ const MOST: usize = 160;
 
 /// What a client has received of a stream, and what it knows from it.
 ///
-/// Parts may come in any order, twice or not at all. Of every row the recent versions are kept: to decode what is said against them, to
+/// Parts may come in any order, twice or not at all. Of every row the recent versions are kept: to decode deltas against them, to
 /// show the state as it was between two of them ([`sample`](Self::sample)), and to put right what was predicted
 /// ([`correct`](Self::correct)).
 #[derive(Clone, Debug)]
@@ -67,8 +67,8 @@ pub(super) struct KnownKind {
     pub(super) moves: BTreeMap<u32, Vec<u32>>,
     /// The last ticks at which there was nothing after the last page, in ascending order.
     beyond: VecDeque<u64>,
-    /// Entities that others believe in and that were never told of, and since when.
-    pub(super) unheard: BTreeMap<u32, u64>,
+    /// Entities that were predicted and never received, and since when.
+    pub(super) unreceived: BTreeMap<u32, u64>,
     /// Above all ids that were counted up.
     pub(super) counter: u32,
 }
@@ -81,9 +81,9 @@ pub struct ReceivedPart {
     pub tick: Tick,
     /// Its number.
     pub number: u32,
-    /// Whether it said anything: it came for the first time, and what it is based on was there.
+    /// Whether it was applied: it came for the first time, and its baselines were there.
     pub is_new: bool,
-    /// Whether everything that the authority had to say about the tick has arrived.
+    /// Whether all parts of the tick have arrived.
     pub complete: bool,
 }
 
@@ -91,7 +91,7 @@ pub struct ReceivedPart {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct StoreStats {
-    /// Parts that said something.
+    /// Parts that were applied.
     pub parts: u64,
     /// Parts that had arrived before.
     pub doubled: u64,
@@ -99,7 +99,7 @@ pub struct StoreStats {
     pub unusable: u64,
     /// Parts that were damaged.
     pub damaged: u64,
-    /// Rows that were told of.
+    /// Rows that were updated.
     pub rows: u64,
 }
 
@@ -131,8 +131,7 @@ impl Store {
 
     /// Takes in a part.
     ///
-    /// If it is based on something that is not there any more, it says nothing and is not acknowledged; the authority will say it
-    /// again on another basis.
+    /// A part whose baseline is not kept any more is neither applied nor acknowledged; the authority sends its rows again, on another baseline.
     ///
     /// # Errors
     /// If it is damaged; then nothing has changed.
@@ -160,16 +159,18 @@ impl Store {
             baselines.push((place, tick.0));
             page
         };
-        let mut said = core::mem::take(&mut self.contents);
-        said.clear();
-        let read = part::read(grid, bytes, &mut baseline, &mut |what| said.push(what));
-        let fits = read.is_ok() && self.makes_room(&said);
+        let mut contents = core::mem::take(&mut self.contents);
+        contents.clear();
+        let read = part::read(grid, bytes, &mut baseline, &mut |content| {
+            contents.push(content)
+        });
+        let fits = read.is_ok() && self.makes_room(&contents);
         if fits {
-            self.apply(&header, &said);
+            self.apply(&header, &contents);
             self.numbers.insert(header.number);
             self.stats.parts += 1;
         }
-        self.contents = said;
+        self.contents = contents;
         match read {
             Ok(_) if fits => Ok(self.received(&header, true)),
             Ok(_) => Err(DecodeError::OutOfRange),
@@ -218,7 +219,7 @@ impl Store {
         self.stats
     }
 
-    /// Between which two of the ticks that were told of what is shown at a display time lies, and which part of the way has been
+    /// The two received ticks between which a display time lies, and which part of the way has been
     /// gone. After the last it is at the last.
     pub fn seen(&self, ticks: f64) -> Option<(Tick, Tick, f32)> {
         self.ticks.around(ticks)
@@ -243,7 +244,7 @@ impl Store {
                     kind: kind as u16,
                     page: number as u32,
                 };
-                self.say(
+                self.update_page(
                     tick.0,
                     &PageUpdate {
                         place,
@@ -267,11 +268,11 @@ impl Store {
         }
     }
 
-    /// Whether there is room for what is said.
-    fn makes_room(&mut self, said: &[PartContent]) -> bool {
+    /// Whether there is room for the contents of a part.
+    fn makes_room(&mut self, contents: &[PartContent]) -> bool {
         let mut cells = self.cells;
-        for what in said {
-            if let PartContent::Page(update) = what {
+        for content in contents {
+            if let PartContent::Page(update) = content {
                 let kind = usize::from(update.place.kind);
                 if self.kinds[kind].history(update.place.page).is_none() {
                     cells += PAGE_ROWS * (1 + self.grid.columns(kind));
@@ -281,7 +282,7 @@ impl Store {
         cells <= Table::MAX_CELLS
     }
 
-    fn apply(&mut self, header: &PartHeader, said: &[PartContent]) {
+    fn apply(&mut self, header: &PartHeader, contents: &[PartContent]) {
         let tick = header.tick.0;
         let is_later = self.ticks.latest().is_some_and(|latest| tick > latest);
         if is_later {
@@ -289,8 +290,8 @@ impl Store {
         }
         self.ticks.on_part(header);
         let mut from = header.from;
-        for what in said {
-            let (place, pages) = match what {
+        for content in contents {
+            let (place, pages) = match content {
                 PartContent::Page(update) => (update.place, 1),
                 PartContent::Open { place, pages } => (*place, *pages),
             };
@@ -299,8 +300,8 @@ impl Store {
                 page: place.page.saturating_add(pages),
                 ..place
             };
-            if let PartContent::Page(update) = what {
-                self.say(tick, update);
+            if let PartContent::Page(update) = content {
+                self.update_page(tick, update);
             }
         }
         self.confirm(tick, from, header.to);
@@ -339,8 +340,8 @@ impl Store {
         }
     }
 
-    /// What a page is at a tick.
-    fn say(&mut self, tick: u64, update: &PageUpdate) {
+    /// Updates a page at a tick.
+    fn update_page(&mut self, tick: u64, update: &PageUpdate) {
         let (kind, number) = (usize::from(update.place.kind), update.place.page as usize);
         let has_ids = self.grid.has_ids(kind);
         self.stats.rows += u64::from(update.rows.count_ones());
@@ -370,7 +371,7 @@ impl Store {
                         )
                     });
                     let mut place = |new| placed.push(new);
-                    history.say(tick, what.0, what.1, what.2, has_ids, &mut place);
+                    history.update(tick, what.0, what.1, what.2, has_ids, &mut place);
                     if let (Some(rows), Some(shown)) = (drift, &self.shown) {
                         let blending = &self.blending[kind];
                         shown.after_change(&self.grid, blending, history, rows, &mut self.scratch);

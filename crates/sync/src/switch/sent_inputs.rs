@@ -99,14 +99,14 @@ impl SentInputs {
         let Some(of) = self.of.get_mut(&player) else {
             return;
         };
-        let told = of.kept.len() - of.pending;
+        let given = of.kept.len() - of.pending;
         let mut place = 0;
         let mut dropped = 0;
         of.kept.retain(|(at, kept, _)| {
             place += 1;
             let is_lost = *kept < number && *at + LOST < now;
             let goes = *kept == number || is_lost;
-            dropped += usize::from(goes && place > told);
+            dropped += usize::from(goes && place > given);
             !goes
         });
         of.pending -= dropped;
@@ -199,19 +199,19 @@ mod tests {
     const NOW: Duration = Duration::from_secs(5);
     const ANN: PlayerId = PlayerId(4);
 
-    /// What the model is told.
-    fn tell(sent_inputs: &mut SentInputs) -> Vec<(u64, Vec<u8>)> {
-        let (mut told, mut bytes) = (Vec::new(), Vec::new());
+    /// What the model is given.
+    fn give(sent_inputs: &mut SentInputs) -> Vec<(u64, Vec<u8>)> {
+        let (mut given, mut bytes) = (Vec::new(), Vec::new());
         while let Some(player) = sent_inputs.next_pending(&mut bytes, None) {
             let (number, input) = unwrap(&bytes);
-            told.push((number, input.to_vec()));
+            given.push((number, input.to_vec()));
             sent_inputs.on_given(player);
         }
-        told
+        given
     }
 
-    fn numbers(told: Vec<(u64, Vec<u8>)>) -> Vec<u64> {
-        told.into_iter().map(|(number, _)| number).collect()
+    fn numbers(given: Vec<(u64, Vec<u8>)>) -> Vec<u64> {
+        given.into_iter().map(|(number, _)| number).collect()
     }
 
     #[test]
@@ -220,15 +220,15 @@ mod tests {
         for input in [b"a", b"b", b"c"] {
             assert!(sent_inputs.push(NOW, ANN, input));
         }
-        assert_eq!(numbers(tell(&mut sent_inputs)), [1, 2, 3]);
+        assert_eq!(numbers(give(&mut sent_inputs)), [1, 2, 3]);
         sent_inputs.on_confirmed(NOW, ANN, 2);
         assert!(sent_inputs.push(NOW, ANN, b"d"));
         sent_inputs.give_again();
         let again = [(1, b"a".to_vec()), (3, b"c".to_vec()), (4, b"d".to_vec())];
-        assert_eq!(tell(&mut sent_inputs), again);
+        assert_eq!(give(&mut sent_inputs), again);
         sent_inputs.on_applied(ANN, 3);
         sent_inputs.give_again();
-        assert_eq!(numbers(tell(&mut sent_inputs)), [4]);
+        assert_eq!(numbers(give(&mut sent_inputs)), [4]);
     }
 
     #[test]
@@ -237,10 +237,10 @@ mod tests {
         for _ in 0..3 {
             sent_inputs.push(NOW, ANN, b"");
         }
-        tell(&mut sent_inputs);
+        give(&mut sent_inputs);
         sent_inputs.on_confirmed(NOW + 2 * LOST, ANN, 2);
         sent_inputs.give_again();
-        assert_eq!(numbers(tell(&mut sent_inputs)), [3]);
+        assert_eq!(numbers(give(&mut sent_inputs)), [3]);
     }
 
     #[test]
@@ -249,7 +249,7 @@ mod tests {
         sent_inputs.push(NOW, ANN, b"a");
         sent_inputs.take_back(ANN);
         assert!(!sent_inputs.has_pending(ANN));
-        assert_eq!(tell(&mut sent_inputs), []);
+        assert_eq!(give(&mut sent_inputs), []);
     }
 
     #[test]
@@ -257,11 +257,11 @@ mod tests {
         let mut sent_inputs = SentInputs::default();
         sent_inputs.continue_from(ANN, 70);
         sent_inputs.push(NOW, ANN, b"a");
-        let told = numbers(tell(&mut sent_inputs));
-        assert!(told[0] > 70, "{told:?}");
+        let given = numbers(give(&mut sent_inputs));
+        assert!(given[0] > 70, "{given:?}");
         sent_inputs.continue_from(ANN, 80);
         sent_inputs.push(NOW, ANN, b"b");
-        assert_eq!(numbers(tell(&mut sent_inputs)), [told[0] + 1]);
+        assert_eq!(numbers(give(&mut sent_inputs)), [given[0] + 1]);
     }
 
     #[test]

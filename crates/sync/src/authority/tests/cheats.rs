@@ -6,29 +6,34 @@ use super::test_network::{TestNetwork, Walk, WalkingGame};
 use crate::authority::message::{InputEntry, InputMessage, Message};
 use crate::{Model, PeerId, PlayerId, StateSync, StateSyncConfig, Tick, ViewTime};
 
-fn field() -> TestNetwork<StateSync> {
+fn network() -> TestNetwork<StateSync> {
     let model = || StateSync::new(StateSyncConfig::default()).unwrap();
-    let mut field = TestNetwork::new(3, 10, &WalkingGame::new(10), model);
-    field.run(500);
-    field
+    let mut network = TestNetwork::new(3, 10, &WalkingGame::new(10), model);
+    network.run(500);
+    network
 }
 
-/// Has the host hear what peer 1 never said by itself.
-fn forge(field: &mut TestNetwork<StateSync>, said: InputMessage<'_>) {
+/// The host receives a message that peer 1 would never send.
+fn forge(network: &mut TestNetwork<StateSync>, message: InputMessage<'_>) {
     let mut bytes = Vec::new();
-    Message::Inputs(said).write_to(&mut bytes);
-    let now = field.now;
-    field.peers[0].model.handle_message(now, PeerId(1), &bytes);
+    Message::Inputs(message).write_to(&mut bytes);
+    let now = network.now;
+    network.peers[0]
+        .model
+        .handle_message(now, PeerId(1), &bytes);
 }
 
-fn said(field: &TestNetwork<StateSync>, entries: Vec<InputEntry<'_>>) -> InputMessage<'static> {
+fn input_message(
+    network: &TestNetwork<StateSync>,
+    entries: Vec<InputEntry<'_>>,
+) -> InputMessage<'static> {
     let entries = entries.into_iter().map(|entry| InputEntry {
         input: entry.input.to_vec().leak(),
         ..entry
     });
     InputMessage {
         epoch: 1,
-        tick: field.peers[0].model.status().tick,
+        tick: network.peers[0].model.status().tick,
         parts: None,
         events: Tick(0),
         first: 0,
@@ -38,11 +43,11 @@ fn said(field: &TestNetwork<StateSync>, entries: Vec<InputEntry<'_>>) -> InputMe
 
 #[test]
 fn the_players_of_others_do_not_listen() {
-    let mut field = field();
-    let (tick, place) = (field.peers[0].model.status().tick, field.place(0, 2));
+    let mut network = network();
+    let (tick, place) = (network.peers[0].model.status().tick, network.place(0, 2));
     let input = encode_to_vec(&Walk {
         walk: 5,
-        shout: true,
+        signal: true,
     })
     .unwrap();
     let entry = InputEntry {
@@ -51,20 +56,20 @@ fn the_players_of_others_do_not_listen() {
         view_time: None,
         input: &input,
     };
-    let forged = said(&field, vec![entry]);
-    forge(&mut field, forged);
-    field.run(300);
-    assert_eq!(field.place(0, 2), place);
-    assert!(field.peers[0].model.status().inputs_refused > 0);
+    let forged = input_message(&network, vec![entry]);
+    forge(&mut network, forged);
+    network.run(300);
+    assert_eq!(network.place(0, 2), place);
+    assert!(network.peers[0].model.status().inputs_refused > 0);
 }
 
 #[test]
 fn what_is_beyond_all_measure_is_refused() {
-    let mut field = field();
-    let (tick, place) = (field.peers[0].model.status().tick, field.place(0, 1));
+    let mut network = network();
+    let (tick, place) = (network.peers[0].model.status().tick, network.place(0, 1));
     let fast = encode_to_vec(&Walk {
         walk: 127,
-        shout: false,
+        signal: false,
     })
     .unwrap();
     let view_time = ViewTime {
@@ -85,21 +90,21 @@ fn what_is_beyond_all_measure_is_refused() {
         entry(tick.0 + 1_000_000, &fast),
         entry(0, &[]),
     ];
-    let forged = said(&field, entries);
-    forge(&mut field, forged);
-    field.run(500);
-    assert_eq!(field.place(0, 1), place);
-    assert_eq!(field.place(2, 1), place);
-    assert!(field.peers[0].world.inputs_refused() > 0);
+    let forged = input_message(&network, entries);
+    forge(&mut network, forged);
+    network.run(500);
+    assert_eq!(network.place(0, 1), place);
+    assert_eq!(network.place(2, 1), place);
+    assert!(network.peers[0].world.inputs_refused() > 0);
 }
 
 #[test]
 fn numbers_out_of_turn_are_not_heard() {
-    let mut field = field();
-    let (tick, place) = (field.peers[0].model.status().tick, field.place(0, 1));
+    let mut network = network();
+    let (tick, place) = (network.peers[0].model.status().tick, network.place(0, 1));
     let input = encode_to_vec(&Walk {
         walk: 5,
-        shout: true,
+        signal: true,
     })
     .unwrap();
     let entry = InputEntry {
@@ -108,17 +113,17 @@ fn numbers_out_of_turn_are_not_heard() {
         view_time: None,
         input: &input,
     };
-    let mut forged = said(&field, vec![entry]);
+    let mut forged = input_message(&network, vec![entry]);
     forged.first = u64::MAX;
     forged.parts = Some((u32::MAX, u128::MAX));
     forged.events = Tick(1 << 40);
-    forge(&mut field, forged);
-    field.run(500);
-    assert_eq!(field.place(0, 1), place);
-    // And who said it is told of everything all the same.
-    field.walk(2, 3, true);
-    field.run(300);
-    field.walk(2, 0, false);
-    field.run(300);
-    assert_eq!(field.place(1, 2), field.place(0, 2));
+    forge(&mut network, forged);
+    network.run(500);
+    assert_eq!(network.place(0, 1), place);
+    // The forger still receives every update.
+    network.walk(2, 3, true);
+    network.run(300);
+    network.walk(2, 0, false);
+    network.run(300);
+    assert_eq!(network.place(1, 2), network.place(0, 2));
 }

@@ -85,25 +85,25 @@ impl Spy {
 /// Players 1 and 3 are out of each other's view until one comes nearer; all that is sent to player 1 is read.
 fn cannot_be_read<M: Model>(exactly: bool, model: impl Fn() -> M) {
     let mut game = WalkingGame::new(20);
-    game.view_time = 150;
-    let mut field = TestNetwork::new(4, 20, &game, model);
+    game.view_distance = 150;
+    let mut network = TestNetwork::new(4, 20, &game, model);
     let mut spy = Spy::new(exactly);
-    let mut sent = core::mem::take(&mut field.sent[1]);
+    let mut sent = core::mem::take(&mut network.sent[1]);
     spy.read_state(&sent.remove(0));
-    field.run(500);
-    field.walk(3, 3, true);
+    network.run(500);
+    network.walk(3, 3, true);
     let mut seen = 0;
     for step in 0..200 {
         match step {
-            50 => field.walk(3, -4, true),
-            150 => field.walk(3, 4, true),
+            50 => network.walk(3, -4, true),
+            150 => network.walk(3, 4, true),
             _ => true,
         };
-        field.run(20);
-        for message in core::mem::take(&mut field.sent[1]) {
+        network.run(20);
+        for message in core::mem::take(&mut network.sent[1]) {
             spy.read(&message);
         }
-        let (own, other) = (field.place(0, 1).unwrap(), field.place(0, 3).unwrap());
+        let (own, other) = (network.place(0, 1).unwrap(), network.place(0, 3).unwrap());
         let (walkers, held) = spy.known();
         let knows = walkers.iter().any(|walker| walker.0 == 3);
         // The newest snapshot may be two ticks old.

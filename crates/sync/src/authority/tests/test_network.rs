@@ -1,4 +1,4 @@
-//! A meadow on which everyone walks, and a way to it.
+//! A game in which everyone walks, and a network in virtual time between those who play it.
 
 use core::time::Duration;
 
@@ -9,23 +9,23 @@ use crate::{
     Record, Relevance, Replicate, Rng, Roster, Simulation, Wire,
 };
 
-/// Walking goes on, shouting does not.
+/// A held input (`walk`) and a momentary one (`signal`).
 #[derive(Clone, Default, PartialEq, Debug, Wire)]
 pub(super) struct Walk {
     pub walk: i8,
-    pub shout: bool,
+    pub signal: bool,
 }
 
 impl Input for Walk {
     fn predict(&self) -> Self {
         Walk {
             walk: self.walk,
-            shout: false,
+            signal: false,
         }
     }
 
     fn merge(&mut self, late: &Self) -> bool {
-        self.shout |= late.shout;
+        self.signal |= late.signal;
         true
     }
 }
@@ -36,31 +36,31 @@ pub(super) struct Walker {
     pub player: PlayerId,
     #[field(blend = "linear")]
     pub place: i32,
-    pub shouts: u32,
+    pub signals: u32,
 }
 
 #[derive(Clone, Replicate)]
 pub(super) struct WalkingGame {
     pub walkers: Entities<Walker>,
-    pub flowers: Entities<(i32, i32)>,
+    pub blinking: Entities<(i32, i32)>,
     /// Beyond this nobody sees anybody.
-    pub view_time: i32,
+    pub view_distance: i32,
 }
 
 #[derive(Clone, Copy, PartialEq, Debug, Wire)]
-pub(super) struct Shout(pub PlayerId, pub u32);
+pub(super) struct Signal(pub PlayerId, pub u32);
 
 impl WalkingGame {
-    pub(super) fn new(flowers: i32) -> WalkingGame {
-        let mut meadow = WalkingGame {
+    pub(super) fn new(blinking: i32) -> WalkingGame {
+        let mut game = WalkingGame {
             walkers: Entities::new(),
-            flowers: Entities::new(),
-            view_time: 0,
+            blinking: Entities::new(),
+            view_distance: 0,
         };
-        for place in 0..flowers {
-            meadow.flowers.insert((place, 7));
+        for place in 0..blinking {
+            game.blinking.insert((place, 7));
         }
-        meadow
+        game
     }
 
     pub(super) fn walker(&self, player: PlayerId) -> Option<Walker> {
@@ -71,16 +71,16 @@ impl WalkingGame {
 
 impl Simulation for WalkingGame {
     type Input = Walk;
-    type Event = Shout;
-    const NAME: &'static str = "meadow";
+    type Event = Signal;
+    const NAME: &'static str = "game";
 
-    fn step(&mut self, inputs: &Inputs<'_, Walk>, events: &mut Events<Shout>) {
+    fn step(&mut self, inputs: &Inputs<'_, Walk>, events: &mut Events<Signal>) {
         for player in inputs.players() {
             if self.walker(*player).is_none() {
                 self.walkers.insert(Walker {
                     player: *player,
                     place: 100 * i32::from(player.0),
-                    shouts: 0,
+                    signals: 0,
                 });
             }
         }
@@ -91,14 +91,14 @@ impl Simulation for WalkingGame {
                 continue;
             };
             walker.place += i32::from(input.walk);
-            if input.shout {
-                walker.shouts += 1;
-                events.emit(Shout(walker.player, walker.shouts));
+            if input.signal {
+                walker.signals += 1;
+                events.emit(Signal(walker.player, walker.signals));
             }
         }
         let time = inputs.tick().0 as i32;
-        for flower in self.flowers.as_mut_slice() {
-            flower.1 = (flower.0 * 7 + time) % 50;
+        for blinker in self.blinking.as_mut_slice() {
+            blinker.1 = (blinker.0 * 7 + time) % 50;
         }
     }
 
@@ -107,7 +107,7 @@ impl Simulation for WalkingGame {
     }
 
     fn interest(&self, viewers: &[PlayerId], interest: &mut Interest) {
-        if self.view_time == 0 {
+        if self.view_distance == 0 {
             return;
         }
         let eyes: Vec<i32> = viewers
@@ -118,7 +118,7 @@ impl Simulation for WalkingGame {
         for (row, walker) in self.walkers.as_slice().iter().enumerate() {
             let seen = eyes
                 .iter()
-                .any(|eye| (eye - walker.place).abs() <= self.view_time);
+                .any(|eye| (eye - walker.place).abs() <= self.view_distance);
             walkers.row(
                 row,
                 if seen {
@@ -130,8 +130,8 @@ impl Simulation for WalkingGame {
         }
     }
 
-    fn perceives(&self, viewers: &[PlayerId], event: &Shout) -> bool {
-        self.view_time == 0 || viewers.contains(&event.0)
+    fn perceives(&self, viewers: &[PlayerId], event: &Signal) -> bool {
+        self.view_distance == 0 || viewers.contains(&event.0)
     }
 }
 
@@ -151,7 +151,7 @@ pub(super) struct TestNetwork<M> {
     pub loss: u32,
     /// What messages may take longer.
     pub jitter_ms: u32,
-    chance: Rng,
+    rng: Rng,
     on_the_way: Vec<(Duration, usize, usize, Vec<u8>)>,
     /// All that was sent to each peer.
     pub sent: Vec<Vec<Vec<u8>>>,
@@ -169,26 +169,26 @@ impl<M: Model> TestNetwork<M> {
             world: Live::new(game.clone()),
             here: true,
         };
-        let mut field = TestNetwork {
+        let mut network = TestNetwork {
             now: Duration::from_secs(1),
             delay: Duration::from_millis(delay_ms),
             authority: 0,
             peers: (0..peers).map(peer).collect(),
             loss: 0,
             jitter_ms: 0,
-            chance: Rng::new(3),
+            rng: Rng::new(3),
             on_the_way: Vec::new(),
             sent: vec![Vec::new(); peers],
         };
-        field.pass_roster_on();
+        network.pass_roster_on();
         for to in 1..peers {
-            field.hand_over(to);
+            network.hand_over(to);
         }
-        let start = field.now + Duration::from_millis(200);
-        for peer in &mut field.peers {
-            peer.model.handle_start(field.now, start);
+        let start = network.now + Duration::from_millis(200);
+        for peer in &mut network.peers {
+            peer.model.handle_start(network.now, start);
         }
-        field
+        network
     }
 
     pub(super) fn hand_over(&mut self, to: usize) {
@@ -255,11 +255,11 @@ impl<M: Model> TestNetwork<M> {
         while let Some(message) = model.poll_message() {
             for to in message.to {
                 self.sent[usize::from(to.0)].push(message.bytes.clone());
-                let lost = self.chance.below(100) < self.loss;
+                let lost = self.rng.below(100) < self.loss;
                 if lost && message.delivery == Delivery::Unreliable {
                     continue;
                 }
-                let jitter = self.chance.below(self.jitter_ms + 1);
+                let jitter = self.rng.below(self.jitter_ms + 1);
                 let at_there = self.now + self.delay + Duration::from_millis(jitter.into());
                 let to = usize::from(to.0);
                 self.on_the_way
@@ -268,8 +268,8 @@ impl<M: Model> TestNetwork<M> {
         }
     }
 
-    pub(super) fn walk(&mut self, at: usize, walk: i8, shout: bool) -> bool {
-        let input = encode_to_vec(&Walk { walk, shout }).unwrap();
+    pub(super) fn walk(&mut self, at: usize, walk: i8, signal: bool) -> bool {
+        let input = encode_to_vec(&Walk { walk, signal }).unwrap();
         let peer = &mut self.peers[at];
         peer.model.input(self.now, PlayerId(at as u16), &input)
     }

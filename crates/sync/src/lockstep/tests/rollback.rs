@@ -29,16 +29,16 @@ fn play(room: &mut VirtualRoom, rounds: usize) -> u32 {
     pushes
 }
 
-/// What everyone was told, and whether each event was resolved once.
-fn told(room: &mut VirtualRoom) -> Vec<Vec<TimedEvent<Event>>> {
+/// The events that were delivered at each peer.
+fn delivered(room: &mut VirtualRoom) -> Vec<Vec<TimedEvent<Event>>> {
     let peers = room.peers.iter_mut();
     peers
         .map(|peer| core::iter::from_fn(|| peer.world.poll_event()).collect())
         .collect()
 }
 
-fn confirmed(told: &[TimedEvent<Event>]) -> Vec<(Tick, Event)> {
-    let confirmed = told
+fn confirmed(delivered: &[TimedEvent<Event>]) -> Vec<(Tick, Event)> {
+    let confirmed = delivered
         .iter()
         .filter(|event| event.stage == EventStage::Confirmed);
     confirmed.map(|event| (event.tick, event.event)).collect()
@@ -58,7 +58,7 @@ fn nobody_waits_and_everyone_sees_the_same() {
                 let status = peer.model.status();
                 assert_eq!(peer.world.state().pushes, pushes, "{mesh} {players}");
                 assert!(status.predicting, "{status:?}");
-                // A host is in the middle: it hears in time what guests say in time for each other.
+                // A host is in the middle: inputs that guests send in time for each other reach it in time.
                 let is_host = !mesh && peer.model.room.is_authority();
                 assert!(status.rollbacks > 50 || is_host, "{status:?}");
                 assert!(status.max_rollback_depth <= 8, "{status:?}");
@@ -88,9 +88,9 @@ fn loss_stops_nobody_and_each_event_is_resolved_once() {
     for mesh in [true, false] {
         let mut room = VirtualRoom::of(4, mesh, 100, || predicting(0));
         room.loss = 25;
-        room.tell_roster();
+        room.pass_roster_on();
         room.run(5000);
-        told(&mut room);
+        delivered(&mut room);
         let before: Vec<Tick> = room
             .peers
             .iter()
@@ -100,11 +100,16 @@ fn loss_stops_nobody_and_each_event_is_resolved_once() {
         room.loss = 0;
         room.run(2000);
         room.assert_same();
-        let all = told(&mut room);
+        let all = delivered(&mut room);
         assert_eq!(confirmed(&all[0]).len(), pushes as usize);
-        for (peer, told) in all.iter().enumerate() {
-            assert_eq!(confirmed(told), confirmed(&all[0]), "{mesh}");
-            let of = |stage| told.iter().filter(|event| event.stage == stage).count();
+        for (peer, delivered) in all.iter().enumerate() {
+            assert_eq!(confirmed(delivered), confirmed(&all[0]), "{mesh}");
+            let of = |stage| {
+                delivered
+                    .iter()
+                    .filter(|event| event.stage == stage)
+                    .count()
+            };
             let status = room.peers[peer].model.status();
             // A host is in the middle: where guests allow for the way to each other, it knows nearly everything in time.
             let predicts = of(EventStage::Predicted) > 0 || (!mesh && peer == 0);
@@ -135,7 +140,7 @@ fn a_game_moves_between_lockstep_and_rollback_as_distances_change() {
             assert!(!status.predicting && status.rollbacks < 10, "{status:?}");
         }
         room.delay = Duration::from_millis(60);
-        room.tell_roster();
+        room.pass_roster_on();
         room.run(500);
         pushes += play(&mut room, 100);
         for peer in &room.peers {
@@ -147,17 +152,17 @@ fn a_game_moves_between_lockstep_and_rollback_as_distances_change() {
             );
         }
         room.delay = Duration::from_millis(5);
-        room.tell_roster();
+        room.pass_roster_on();
         room.run(1000);
         let rollbacks = room.peers[2].model.status().rollbacks;
         pushes += play(&mut room, 60);
         room.run(1000);
         room.assert_same();
         assert_eq!(room.peers[2].model.status().rollbacks, rollbacks);
-        let all = told(&mut room);
-        for told in &all {
-            assert_eq!(confirmed(told), confirmed(&all[0]));
-            assert_eq!(confirmed(told).len(), pushes as usize);
+        let all = delivered(&mut room);
+        for delivered in &all {
+            assert_eq!(confirmed(delivered), confirmed(&all[0]));
+            assert_eq!(confirmed(delivered).len(), pushes as usize);
         }
     }
 }
@@ -183,12 +188,12 @@ fn who_joins_late_takes_part() {
     for mesh in [true, false] {
         let mut room = VirtualRoom::of(4, mesh, 40, || predicting(0));
         room.peers[3].here = false;
-        room.tell_roster();
+        room.pass_roster_on();
         room.run(3000);
         play(&mut room, 50);
         room.peers[3].here = true;
         room.hand_over(3);
-        room.tell_roster();
+        room.pass_roster_on();
         room.run(1000);
         play(&mut room, 100);
         room.run(1000);

@@ -1,4 +1,4 @@
-//! Models and worlds without a network: what they say arrives after a while, or gets lost.
+//! Models and worlds without a network: messages arrive after a while, or get lost.
 
 use core::time::Duration;
 
@@ -79,7 +79,7 @@ pub(super) struct VirtualRoom {
     pub(super) loss: u32,
     chance: Rng,
     pub(super) on_the_way: Vec<(Duration, usize, usize, Vec<u8>)>,
-    pub(super) said: usize,
+    pub(super) messages_sent: usize,
 }
 
 impl VirtualRoom {
@@ -113,9 +113,9 @@ impl VirtualRoom {
             loss: 0,
             chance: Rng::new(9),
             on_the_way: Vec::new(),
-            said: 0,
+            messages_sent: 0,
         };
-        room.tell_roster();
+        room.pass_roster_on();
         // Everyone begins with what the authority hands out.
         for to in 1..peers {
             room.hand_over(to);
@@ -134,7 +134,7 @@ impl VirtualRoom {
         model.adopt(self.now, &checkpoint, world).unwrap();
     }
 
-    pub(super) fn tell_roster(&mut self) {
+    pub(super) fn pass_roster_on(&mut self) {
         let members: Vec<Member> = (0..self.peers.len())
             .filter(|at| self.peers[*at].here)
             .map(|at| Member {
@@ -183,7 +183,7 @@ impl VirtualRoom {
                     model.advance(self.now, world);
                 }
                 while let Some(message) = model.poll_message() {
-                    self.said += 1;
+                    self.messages_sent += 1;
                     for to in message.to {
                         let may_be_lost = message.delivery == Delivery::Unreliable;
                         if may_be_lost && self.chance.below(100) < self.loss {

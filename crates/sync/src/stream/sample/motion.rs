@@ -80,11 +80,11 @@ impl SampleTime {
         let versions = &history.versions;
         let mut rows = rows & versions[at].page.present;
         for to in at + 1..versions.len() {
-            let next = rows & versions[to].said;
+            let next = rows & versions[to].updated;
             if next != 0 {
                 rows &= !next;
                 let next = same(blending, &versions[at].page, &versions[to].page, next);
-                each_way(history, at, to, next, |way| {
+                each_trajectory(history, at, to, next, |way| {
                     self.interpolate(grid, blending, history, &way, values);
                 });
             }
@@ -100,11 +100,11 @@ impl SampleTime {
             if rows == 0 {
                 return;
             }
-            let moving = rows & versions[last].said;
+            let moving = rows & versions[last].updated;
             rows &= !versions[last].sure;
             let before = &versions[last - 1].page;
             let moving = same(blending, before, &versions[last].page, moving);
-            each_way(history, last - 1, last, moving, |way| {
+            each_trajectory(history, last - 1, last, moving, |way| {
                 self.extrapolate(grid, blending, history, &way, values);
             });
         }
@@ -188,8 +188,8 @@ impl Trajectory {
         let Some(before) = self.from.and_then(|from| from.checked_sub(1)) else {
             return 0;
         };
-        let after = versions.get(self.to + 1).map_or(u64::MAX, |v| v.said);
-        self.rows & versions[before].sure & versions[before + 1].said & after
+        let after = versions.get(self.to + 1).map_or(u64::MAX, |v| v.updated);
+        self.rows & versions[before].sure & versions[before + 1].updated & after
     }
 }
 
@@ -224,19 +224,19 @@ impl<'a> Neighbours<'a> {
         let is_same = |a: &Page, b: &Page| same(blending, a, b, rows) == rows;
         let before = || {
             let from = way.from?;
-            if versions[from].said & bit == 0 {
+            if versions[from].updated & bit == 0 {
                 return Some(Neighbour::Still);
             }
             let page = &versions[from.checked_sub(1)?].page;
             let sure = (0..from).rev().find(|at| versions[*at].sure & bit != 0);
-            let tick = sure.map_or_else(|| history.said_at(0, row), |at| versions[at].tick);
+            let tick = sure.map_or_else(|| history.updated_at(0, row), |at| versions[at].tick);
             let ticks = versions[from].tick.saturating_sub(tick) as f64;
             let is_there = ticks > 0.0 && is_same(page, &versions[from].page);
             is_there.then_some(Neighbour::Page(page, ticks))
         };
         let after = || {
             let after = (way.to + 1..versions.len()).find(|at| versions[*at].sure & bit != 0)?;
-            if versions[after].said & bit == 0 {
+            if versions[after].updated & bit == 0 {
                 return Some(Neighbour::Still);
             }
             let page = &versions[after].page;
@@ -319,12 +319,12 @@ fn same(blending: &Blending, a: &Page, b: &Page, rows: u64) -> u64 {
 }
 
 /// Tells from when on rows may have been on their way to a version: together those for which that is the same.
-fn each_way(
+fn each_trajectory(
     history: &History,
     at: usize,
     to: usize,
     mut rows: u64,
-    mut tell: impl FnMut(Trajectory),
+    mut visit: impl FnMut(Trajectory),
 ) {
     for from in (0..to).rev() {
         if rows == 0 {
@@ -334,7 +334,7 @@ fn each_way(
         let sure = rows & version.sure;
         rows &= !sure;
         if sure != 0 {
-            tell(Trajectory {
+            visit(Trajectory {
                 at,
                 from: Some(from),
                 from_tick: version.tick,
@@ -344,10 +344,10 @@ fn each_way(
         }
     }
     for row in rows_of(rows) {
-        tell(Trajectory {
+        visit(Trajectory {
             at,
             from: None,
-            from_tick: history.said_at(0, row),
+            from_tick: history.updated_at(0, row),
             to,
             rows: 1 << row,
         });

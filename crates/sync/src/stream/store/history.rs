@@ -10,24 +10,24 @@ use crate::stream::sample::Drift;
 #[derive(Clone, Debug)]
 pub(in crate::stream) struct Version {
     pub(in crate::stream) tick: u64,
-    /// If nothing was said, it may have been the same at all ticks from this one on.
+    /// If nothing was updated, it may have been the same at all ticks from this one on.
     from: u64,
-    /// The rows of which something was said at this very tick.
-    pub(in crate::stream) said: u64,
-    /// The rows that are certain at this tick: what was said, and what has not changed.
+    /// The rows that were updated at this very tick.
+    pub(in crate::stream) updated: u64,
+    /// The rows that are certain at this tick: what was updated, and what has not changed.
     pub(in crate::stream) sure: u64,
-    /// The rows that were said and of which the authority may still believe that only something older is known here.
+    /// The rows that were updated and of which the authority may still believe that only something older is known here.
     owed: u64,
     pub(in crate::stream) page: Page,
 }
 
 impl Version {
-    /// Nothing was said, but some rows have not changed.
+    /// Nothing was updated, but some rows have not changed.
     fn quiet(tick: u64, sure: u64, page: Page) -> Version {
         Version {
             tick,
             from: tick,
-            said: 0,
+            updated: 0,
             sure,
             owed: 0,
             page,
@@ -38,10 +38,10 @@ impl Version {
 /// All that is kept of a page.
 #[derive(Clone, Debug)]
 pub(in crate::stream) struct History {
-    /// Never empty. The first has all that was said before, too.
+    /// Never empty. The first contains all updates before it, too.
     pub(in crate::stream) versions: VecDeque<Version>,
-    /// When what the first version holds was said of each row.
-    said_at: Box<[u64; PAGE_ROWS]>,
+    /// When each row of the first version was updated.
+    updated_at: Box<[u64; PAGE_ROWS]>,
     /// Whether there were versions before it.
     has_dropped: bool,
     /// Rows with entities that have also been in other rows.
@@ -59,10 +59,10 @@ pub(super) struct Placed {
 }
 
 impl History {
-    /// Rows that were said at a tick, and nothing before.
+    /// Rows that were updated at a tick, and nothing before.
     pub(super) fn new(tick: u64, rows: u64, sure: u64, mut page: Page) -> History {
         page.present &= rows;
-        let said_at = core::array::from_fn(|row| match rows >> row & 1 {
+        let updated_at = core::array::from_fn(|row| match rows >> row & 1 {
             1 => tick,
             _ => 0,
         });
@@ -70,13 +70,13 @@ impl History {
             versions: VecDeque::from([Version {
                 tick,
                 from: tick,
-                said: rows,
+                updated: rows,
                 sure: sure | rows,
                 owed: rows,
                 page,
             }]),
             has_dropped: false,
-            said_at: Box::new(said_at),
+            updated_at: Box::new(updated_at),
             moved: 0,
             drift: None,
             simulated: None,
@@ -100,11 +100,11 @@ impl History {
         self.versions.back().expect("there is a version")
     }
 
-    /// When what a version holds was said of a row.
-    pub(in crate::stream) fn said_at(&self, at: usize, row: usize) -> u64 {
+    /// When a row of a version was updated last.
+    pub(in crate::stream) fn updated_at(&self, at: usize, row: usize) -> u64 {
         let versions = self.versions.range(1..=at).rev();
-        let said = versions.into_iter().find(|v| v.said >> row & 1 == 1);
-        said.map_or(self.said_at[row], |version| version.tick)
+        let updated = versions.into_iter().find(|v| v.updated >> row & 1 == 1);
+        updated.map_or(self.updated_at[row], |version| version.tick)
     }
 
     /// The rows that are certain at a tick, and the version that has them.
@@ -122,7 +122,7 @@ impl History {
                 true => u64::MAX,
                 false => version.page.present,
             };
-            certain |= undecided & later.sure & !later.said & unchanged;
+            certain |= undecided & later.sure & !later.updated & unchanged;
             undecided &= !later.sure;
             if undecided == 0 {
                 break;
@@ -145,7 +145,7 @@ impl History {
         }
         let mut page = self.versions[0].page.clone();
         for row in rows_of(page.present) {
-            if self.said_at[row] > tick {
+            if self.updated_at[row] > tick {
                 page.present &= !(1 << row);
             }
         }
@@ -165,11 +165,14 @@ impl History {
         let version = &mut self.versions[at];
         if version.tick == tick {
             version.sure |= unchanged;
-        } else if is_last && unchanged == u64::MAX && version.said == 0 && version.sure == u64::MAX
+        } else if is_last
+            && unchanged == u64::MAX
+            && version.updated == 0
+            && version.sure == u64::MAX
         {
             version.tick = tick;
         } else if is_last
-            || self.versions[after].said & unchanged != 0
+            || self.versions[after].updated & unchanged != 0
             || self.versions[after].sure & unchanged != unchanged
         {
             let page = self.versions[at].page.clone();
@@ -178,8 +181,8 @@ impl History {
         }
     }
 
-    /// Rows were these at a tick, and those in `unchanged` what they were before. Tells which entities are in other rows than before.
-    pub(super) fn say(
+    /// Updates rows at a tick; those in `unchanged` are what they were before. Calls `placed` with entities that are in other rows than before.
+    pub(super) fn update(
         &mut self,
         tick: u64,
         rows: u64,
@@ -190,7 +193,7 @@ impl History {
     ) {
         let after = self.after(tick);
         let Some(at) = after.checked_sub(1) else {
-            return self.say_before_all(tick, rows, unchanged, values, has_ids, placed);
+            return self.update_before_all(tick, rows, unchanged, values, has_ids, placed);
         };
         let place = match self.versions[at].tick == tick {
             true => {
@@ -207,12 +210,12 @@ impl History {
         if has_ids {
             newly_placed(&version.page, values, rows, placed);
         }
-        version.said |= rows;
+        version.updated |= rows;
         version.owed |= rows;
         version.sure |= rows | unchanged;
         if place == 0 {
             for row in rows_of(rows) {
-                self.said_at[row] = tick;
+                self.updated_at[row] = tick;
             }
         }
         write(&mut version.page, rows, values);
@@ -222,13 +225,13 @@ impl History {
     /// What is the first version came first, but there was something before.
     fn begin_earlier(&mut self, tick: u64, sure: u64) {
         let columns = self.versions[0].page.columns.len();
-        *self.said_at = [0; PAGE_ROWS];
+        *self.updated_at = [0; PAGE_ROWS];
         self.versions
             .push_front(Version::quiet(tick, sure, Page::empty(columns)));
     }
 
-    /// Something late about a time of which only the outcome is known.
-    fn say_before_all(
+    /// Applies a late update of a time of which only the outcome is known.
+    fn update_before_all(
         &mut self,
         tick: u64,
         mut rows: u64,
@@ -239,11 +242,11 @@ impl History {
     ) {
         if !self.has_dropped {
             self.begin_earlier(tick, unchanged);
-            return self.say(tick, rows, unchanged, values, has_ids, placed);
+            return self.update(tick, rows, unchanged, values, has_ids, placed);
         }
         for row in rows_of(rows) {
-            match self.said_at[row] < tick {
-                true => self.said_at[row] = tick,
+            match self.updated_at[row] < tick {
+                true => self.updated_at[row] = tick,
                 false => rows &= !(1 << row),
             }
         }
@@ -254,10 +257,10 @@ impl History {
         self.carry_on(1, rows, values);
     }
 
-    /// What was said late holds until something newer was said.
+    /// A late update holds until the next one.
     fn carry_on(&mut self, from: usize, mut rows: u64, values: &Page) {
         for version in self.versions.range_mut(from..) {
-            rows &= !version.said;
+            rows &= !version.updated;
             if rows == 0 {
                 break;
             }
@@ -283,8 +286,8 @@ impl History {
     /// Drops the first version, if there is another. Returns what it was.
     pub(super) fn drop_first(&mut self) -> Option<Version> {
         let next = self.versions.get(1)?;
-        for row in rows_of(next.said) {
-            self.said_at[row] = next.tick;
+        for row in rows_of(next.updated) {
+            self.updated_at[row] = next.tick;
         }
         self.has_dropped = true;
         self.versions.pop_front()
@@ -325,7 +328,7 @@ pub(in crate::stream) fn holds(page: &Page, row: usize, id: u32) -> bool {
     page.present >> row & 1 == 1 && page.columns[0][row] == i64::from(id)
 }
 
-/// Tells of entities that are now in rows where others were, or none.
+/// Calls `placed` with entities that are now in rows where others were, or none.
 fn newly_placed(before: &Page, values: &Page, rows: u64, placed: &mut dyn FnMut(Placed)) {
     let mut candidates = rows & values.present;
     if Arc::ptr_eq(&before.columns[0], &values.columns[0]) {

@@ -50,10 +50,10 @@ impl Piece {
 }
 
 impl Store {
-    /// Writes down the state as it was at a tick, as far as known: the newest of every row that was said of it until then, in the order
+    /// Writes down the state as it was at a tick, as far as known: the newest update of every row until then, in the order
     /// of the authority. Rows of lists that are not known, and secret fields, are zero.
     ///
-    /// Whether all of it is known: something was said about what is in no collection, and about one tick at least everything there was.
+    /// Whether all of it is known: there was an update of the fields that are in no collection, and all parts of one tick at least have arrived.
     pub fn known(&self, tick: Tick, table: &mut Table) -> bool {
         let mut pieces = Vec::new();
         for (number, kind) in self.schema.kinds().iter().enumerate() {
@@ -128,14 +128,14 @@ impl KnownKind {
         })
     }
 
-    /// When an entity was said last to be in a row, up to a tick.
+    /// When an entity was last received in a row, up to a tick.
     fn seen_in(&self, slot: usize, id: u32, tick: u64) -> Option<u64> {
         let (page, row) = (slot / PAGE_ROWS, slot % PAGE_ROWS);
         let history = self.pages.get(page)?.as_deref()?;
         let at = history.at(tick)?;
         let had = |at: &usize| holds(&history.versions[*at].page, row, id);
         let at = (0..=at).rev().find(had)?;
-        Some(history.said_at(at, row))
+        Some(history.updated_at(at, row))
     }
 
     /// Makes room in a table.

@@ -3,21 +3,21 @@
 use super::*;
 
 #[derive(Clone, Replicate)]
-struct Pond {
-    frogs: Entities<Frog>,
-    depth: u8,
+struct Game {
+    units: Entities<Unit>,
+    level: u8,
 }
 
 #[derive(Clone, Record)]
-struct Frog {
+struct Unit {
     #[field(range(0.0, 100.0), precision = 0.5)]
     at: f32,
-    jumps: u16,
+    count: u16,
 }
 
-fn table(pond: &Pond) -> Table {
-    let mut table = Table::new(Pond::schema());
-    pond.extract(&mut table);
+fn table(game: &Game) -> Table {
+    let mut table = Table::new(Game::schema());
+    game.extract(&mut table);
     table
 }
 
@@ -27,35 +27,35 @@ fn hex(bytes: &[u8]) -> String {
 
 #[test]
 fn parts_are_as_described() {
-    let mut pond = Pond {
-        frogs: Entities::new(),
-        depth: 7,
+    let mut game = Game {
+        units: Entities::new(),
+        level: 7,
     };
     for at in [3.0, 4.5, 20.0] {
-        pond.frogs.insert(Frog { at, jumps: 0 });
+        game.units.insert(Unit { at, count: 0 });
     }
-    let mut publisher = Publisher::new(&Pond::schema(), PublisherConfig::default());
+    let mut publisher = Publisher::new(&Game::schema(), PublisherConfig::default());
     publisher.join(CLIENT);
     let mut parts = Vec::new();
     let mut tell =
-        |publisher: &mut Publisher, tick, pond: &Pond, interest: Option<&Interest>, budget| {
-            publisher.publish(Tick(tick), &table(pond));
+        |publisher: &mut Publisher, tick, game: &Game, interest: Option<&Interest>, budget| {
+            publisher.publish(Tick(tick), &table(game));
             publisher.write(CLIENT, interest, budget, &mut parts);
             let part: PacketPart = parts.drain(..).next().expect("there is always a part");
             hex(&part.bytes)
         };
-    let fresh = tell(&mut publisher, 300, &pond, None, None);
+    let fresh = tell(&mut publisher, 300, &game, None, None);
     publisher.acknowledge(CLIENT, 0, 0);
-    let nothing = tell(&mut publisher, 303, &pond, None, None);
-    for frog in pond.frogs.as_mut_slice() {
-        frog.at += 1.0;
+    let nothing = tell(&mut publisher, 303, &game, None, None);
+    for unit in game.units.as_mut_slice() {
+        unit.at += 1.0;
     }
-    pond.frogs.as_mut_slice()[1].jumps = 1;
-    let delta = tell(&mut publisher, 306, &pond, None, None);
-    let mut interest = Interest::new(&Pond::schema());
-    interest.part("frogs").hide(2);
-    let gone = tell(&mut publisher, 309, &pond, Some(&interest), None);
-    let open = tell(&mut publisher, 312, &pond, Some(&interest), Some(60));
+    game.units.as_mut_slice()[1].count = 1;
+    let delta = tell(&mut publisher, 306, &game, None, None);
+    let mut interest = Interest::new(&Game::schema());
+    interest.part("units").hide(2);
+    let gone = tell(&mut publisher, 309, &game, Some(&interest), None);
+    let open = tell(&mut publisher, 312, &game, Some(&interest), Some(60));
     assert_eq!(fresh, vector("stream.fresh"));
     assert_eq!(nothing, vector("stream.nothing"));
     assert_eq!(delta, vector("stream.delta"));
