@@ -140,12 +140,12 @@ fn describe(file: &Path, replay: &Replay) -> String {
 fn diverged(divergence: &Divergence) -> String {
     let Divergence {
         tick,
-        words,
+        description,
         ours,
         theirs,
     } = divergence;
     let mut text = format!("  a divergence was found at tick {tick}:\n");
-    for line in words.lines() {
+    for line in description.lines() {
         let _ = writeln!(text, "    {}", printable(line));
     }
     let (a, b) = (ours.checksum, theirs.checksum);

@@ -145,7 +145,7 @@ fn a_bundle_tells_who_was_right() {
     };
     recorder.on_divergence(&Divergence {
         tick: Tick(40),
-        words: "entities, entity 3: colour is 5 here and 4 there".into(),
+        description: "entities, entity 3: colour is 5 here and 4 there".into(),
         ours: side(1),
         theirs: side(game.checksum()),
     });

@@ -148,10 +148,10 @@ impl Referee {
         tag: Tag,
         side: usize,
         code: u32,
-        words: &str,
+        reason: &str,
     ) {
-        if let Some((node, id)) = self.on_close(tag, side, code, words) {
-            world.close(node, id, code, words);
+        if let Some((node, id)) = self.on_close(tag, side, code, reason) {
+            world.close(node, id, code, reason);
         }
     }
 
@@ -162,10 +162,10 @@ impl Referee {
         tag: Tag,
         side: usize,
         code: u32,
-        words: &str,
+        reason: &str,
     ) {
-        if let Some((node, id)) = self.on_close(tag, side, code, words) {
-            world.abort(node, id, code, words);
+        if let Some((node, id)) = self.on_close(tag, side, code, reason) {
+            world.abort(node, id, code, reason);
         }
     }
 
@@ -174,14 +174,14 @@ impl Referee {
         tag: Tag,
         side: usize,
         code: u32,
-        words: &str,
+        reason: &str,
     ) -> Option<(NodeId, ConnectionId)> {
         let connection = &mut self.connections[tag.0 as usize];
         let (End::Open(id) | End::Connecting(id)) = connection.ends[side] else {
             return None;
         };
         connection.ends[side] = End::Closing(id);
-        connection.reasons.on_close(side, code, words);
+        connection.reasons.on_close(side, code, reason);
         Some((connection.nodes[side], id))
     }
 
@@ -227,12 +227,8 @@ impl Referee {
             Wake::Timer { .. } => Ok(()),
             Wake::Message(received) => self.on_message(received),
             Wake::Event { at, node, event } => {
-                self.on_event(*node, event)
-                    .map_err(|(promise, what)| Breach {
-                        at: *at,
-                        promise,
-                        what,
-                    })
+                let checked = self.on_event(*node, event);
+                checked.map_err(|(promise, what)| promise.breach(*at, what))
             }
             Wake::Delivery {
                 at,
@@ -251,21 +247,16 @@ impl Referee {
                 let name = flow.flow;
                 flow.reports
                     .on_report(number, acked, flow.has_arrived(number))
-                    .map_err(|what| Breach {
-                        at: *at,
-                        promise: Promise::HonestReports,
-                        what: format!("{name}, {promised:?}: {what}"),
+                    .map_err(|what| {
+                        let what = format!("{name}, {promised:?}: {what}");
+                        Promise::HonestReports.breach(*at, what)
                     })
             }
         }
     }
 
     fn on_message(&mut self, message: &Received) -> Result<(), Breach> {
-        let breach = |promise, what| Breach {
-            at: message.at,
-            promise,
-            what,
-        };
+        let breach = |promise: Promise, what| promise.breach(message.at, what);
         let Some(&(tag, side)) = self.ends.get(&(message.node, message.from)) else {
             let what = format!(
                 "{} got a message on an unknown connection {}",
@@ -395,11 +386,7 @@ impl Referee {
         };
         match self.progress.on_outstanding(now, || what) {
             Ok(()) => Ok(false),
-            Err(what) => Err(Breach {
-                at: now,
-                promise: Promise::Progress,
-                what,
-            }),
+            Err(what) => Err(Promise::Progress.breach(now, what)),
         }
     }
 
@@ -438,17 +425,8 @@ impl Referee {
     pub fn finish(&self, now: Duration, tags: &[Tag]) -> Result<(), Breach> {
         for tag in tags {
             let connection = &self.connections[tag.0 as usize];
-            let breach = |promise, what| Breach {
-                at: now,
-                promise,
-                what,
-            };
-            let named = |what| {
-                breach(
-                    Promise::CloseReasons,
-                    format!("connection {}: {what}", tag.0),
-                )
-            };
+            let named =
+                |what| Promise::CloseReasons.breach(now, format!("connection {}: {what}", tag.0));
             connection.reasons.finish().map_err(named)?;
             for ((side, _), flow) in connection
                 .flows
@@ -457,10 +435,8 @@ impl Referee {
             {
                 if connection.reasons.has_closed(*side) {
                     let named = |what| {
-                        breach(
-                            Promise::ExactlyOnce,
-                            format!("{}, after closing: {what}", flow.flow),
-                        )
+                        let what = format!("{}, after closing: {what}", flow.flow);
+                        Promise::ExactlyOnce.breach(now, what)
                     };
                     flow.exactly_once.finish().map_err(named)?;
                 }
@@ -481,13 +457,10 @@ impl Referee {
     /// Measures the memory of every node that has a limit.
     pub fn measure_memory(&mut self, world: &EndpointTestbed) -> Result<(), Breach> {
         for (node, memory) in &mut self.memory {
-            memory
-                .on_measured(world.memory_bytes(*node))
-                .map_err(|what| Breach {
-                    at: world.now(),
-                    promise: Promise::BoundedMemory,
-                    what: format!("{node} {what}"),
-                })?;
+            let checked = memory.on_measured(world.memory_bytes(*node));
+            checked.map_err(|what| {
+                Promise::BoundedMemory.breach(world.now(), format!("{node} {what}"))
+            })?;
         }
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! What describing a state once costs: check value, saving, tables and bytes of 16,000 entities of twelve fields.
+//! What describing a state once costs: checksum, saving, tables and bytes of 16,000 entities of twelve fields.
 //!
 //! `cargo bench -p samestep-sync --bench state`
 #![allow(clippy::disallowed_methods, missing_docs)]

@@ -2,42 +2,42 @@
 
 use samestep_proto::CloseReason;
 
-/// The two ends of one connection: what each said when closing, and what each was told.
+/// The two ends of one connection: the reason each gave when closing, and the reason each saw.
 #[derive(Clone, Debug, Default)]
 pub struct CloseReasons {
-    said: [Option<(u32, String)>; 2],
-    told: [Option<CloseReason>; 2],
-    /// Closed when the peer had already given the connection up: nobody was left to hear it.
-    unheard: [bool; 2],
+    given: [Option<(u32, String)>; 2],
+    seen: [Option<CloseReason>; 2],
+    /// Closed when the peer had already given the connection up: nobody was left to see it.
+    unseen: [bool; 2],
 }
 
 impl CloseReasons {
-    /// End `side` (0 or 1) closed with a code and words. Only the first time counts.
-    pub fn on_close(&mut self, side: usize, code: u32, words: &str) {
-        if self.said[side].is_none() {
-            self.unheard[side] = self.told[1 - side].is_some();
-            self.said[side] = Some((code, words.to_owned()));
+    /// End `side` (0 or 1) closed with a code and a text. Only the first time counts.
+    pub fn on_close(&mut self, side: usize, code: u32, text: &str) {
+        if self.given[side].is_none() {
+            self.unseen[side] = self.seen[1 - side].is_some();
+            self.given[side] = Some((code, text.to_owned()));
         }
     }
 
     /// Whether end `side` has closed.
     pub fn has_closed(&self, side: usize) -> bool {
-        self.said[side].is_some()
+        self.given[side].is_some()
     }
 
-    /// End `side` was told that the connection is closed.
+    /// End `side` saw that the connection is closed.
     pub fn on_closed(&mut self, side: usize, reason: &CloseReason) -> Result<(), String> {
-        self.told[side] = Some(reason.clone());
+        self.seen[side] = Some(reason.clone());
         match reason {
-            CloseReason::Local if self.said[side].is_none() => {
-                Err("it was told that it closed the connection itself, which it did not".into())
+            CloseReason::Local if self.given[side].is_none() => {
+                Err("it saw that it closed the connection itself, which it did not".into())
             }
-            CloseReason::Remote { code, reason } => match &self.said[1 - side] {
+            CloseReason::Remote { code, reason } => match &self.given[1 - side] {
                 None => Err(format!(
-                    "it was told \"{reason}\" ({code}), but the peer did not close"
+                    "it saw \"{reason}\" ({code}), but the peer did not close"
                 )),
-                Some((said, words)) if said != code || words != reason => Err(format!(
-                    "it was told \"{reason}\" ({code}), but the peer said \"{words}\" ({said})"
+                Some((given, text)) if given != code || text != reason => Err(format!(
+                    "it saw \"{reason}\" ({code}), but the peer gave \"{text}\" ({given})"
                 )),
                 Some(_) => Ok(()),
             },
@@ -45,21 +45,21 @@ impl CloseReasons {
         }
     }
 
-    /// Over a working network, when all should be closed: the peer of an end that closed must have heard its words,
+    /// Over a working network, when all should be closed: the peer of an end that closed must have seen its reason,
     /// unless it closed too.
     pub fn finish(&self) -> Result<(), String> {
         for side in 0..2 {
-            let (Some((code, words)), None) = (&self.said[side], &self.said[1 - side]) else {
+            let (Some((code, text)), None) = (&self.given[side], &self.given[1 - side]) else {
                 continue;
             };
-            if self.unheard[side] {
+            if self.unseen[side] {
                 continue;
             }
-            match &self.told[1 - side] {
+            match &self.seen[1 - side] {
                 Some(CloseReason::Remote { .. }) => {}
                 other => {
                     return Err(format!(
-                        "one end closed with \"{words}\" ({code}), the other saw {other:?}"
+                        "one end closed with \"{text}\" ({code}), the other saw {other:?}"
                     ));
                 }
             }
@@ -74,9 +74,9 @@ mod tests {
 
     #[test]
     fn words_must_arrive_as_said() {
-        let remote = |code, words: &str| CloseReason::Remote {
+        let remote = |code, text: &str| CloseReason::Remote {
             code,
-            reason: words.into(),
+            reason: text.into(),
         };
         let mut close = CloseReasons::default();
         close.on_close(0, 7, "enough");

@@ -7,7 +7,7 @@ use samestep_sync::{EventStage, Tick, TimedEvent};
 /// The longest that an event may be open after its tick is final: it may have come out again a few ticks later, more than once.
 const LATER: u64 = 200;
 
-/// One program's events: what was predicted is confirmed or cancelled once, and nothing final is said again.
+/// One program's events: what was predicted is confirmed or cancelled once, and nothing final is delivered again.
 #[derive(Debug)]
 pub struct ResolvedOnce<E> {
     open: Vec<(Tick, E)>,
@@ -24,7 +24,7 @@ impl<E> Default for ResolvedOnce<E> {
 }
 
 impl<E: Clone + PartialEq + Debug> ResolvedOnce<E> {
-    /// Something was said of an event, when ticks before `settled` were final. Confirmed ones must be of ticks that became so since the
+    /// An event was delivered when ticks before `settled` were final. Confirmed ones must be of ticks that became so since the
     /// last [`on_settled`](Self::on_settled).
     pub fn on_occurrence(
         &mut self,
@@ -72,7 +72,7 @@ impl<E: Clone + PartialEq + Debug> ResolvedOnce<E> {
         self.settled
     }
 
-    /// Ticks before this one are final now, and all that was said is known.
+    /// Ticks before this one are final now, and all events delivered so far are known.
     pub fn on_settled(&mut self, settled: Tick) -> Result<(), String> {
         self.settled = settled;
         match self
@@ -103,7 +103,7 @@ impl<E: Clone + PartialEq + Debug> ResolvedOnce<E> {
 mod tests {
     use super::*;
 
-    fn told(stage: EventStage, tick: u64, predicted: Option<u64>) -> TimedEvent<char> {
+    fn timed(stage: EventStage, tick: u64, predicted: Option<u64>) -> TimedEvent<char> {
         TimedEvent {
             tick: Tick(tick),
             stage,
@@ -115,29 +115,29 @@ mod tests {
     #[test]
     fn what_is_resolved_twice_or_never_is_found() {
         let mut events = ResolvedOnce::default();
-        let mut say = |occurrence, settled| events.on_occurrence(&occurrence, Tick(settled));
-        assert_eq!(say(told(EventStage::Predicted, 5, Some(5)), 3), Ok(()));
-        assert_eq!(say(told(EventStage::Predicted, 5, Some(5)), 3), Ok(()));
-        assert_eq!(say(told(EventStage::Confirmed, 6, Some(5)), 8), Ok(()));
-        assert_eq!(say(told(EventStage::Cancelled, 5, Some(5)), 8), Ok(()));
+        let mut check = |occurrence, settled| events.on_occurrence(&occurrence, Tick(settled));
+        assert_eq!(check(timed(EventStage::Predicted, 5, Some(5)), 3), Ok(()));
+        assert_eq!(check(timed(EventStage::Predicted, 5, Some(5)), 3), Ok(()));
+        assert_eq!(check(timed(EventStage::Confirmed, 6, Some(5)), 8), Ok(()));
+        assert_eq!(check(timed(EventStage::Cancelled, 5, Some(5)), 8), Ok(()));
         assert!(
-            say(told(EventStage::Confirmed, 6, Some(5)), 8).is_err(),
+            check(timed(EventStage::Confirmed, 6, Some(5)), 8).is_err(),
             "twice"
         );
         assert!(
-            say(told(EventStage::Cancelled, 5, Some(5)), 8).is_err(),
+            check(timed(EventStage::Cancelled, 5, Some(5)), 8).is_err(),
             "twice"
         );
         assert!(
-            say(told(EventStage::Confirmed, 8, None), 8).is_err(),
+            check(timed(EventStage::Confirmed, 8, None), 8).is_err(),
             "not final"
         );
-        assert_eq!(say(told(EventStage::Confirmed, 7, None), 8), Ok(()));
-        assert_eq!(say(told(EventStage::Predicted, 9, Some(9)), 8), Ok(()));
+        assert_eq!(check(timed(EventStage::Confirmed, 7, None), 8), Ok(()));
+        assert_eq!(check(timed(EventStage::Predicted, 9, Some(9)), 8), Ok(()));
         assert_eq!(events.on_settled(Tick(20)), Ok(()));
-        let mut say = |occurrence, settled| events.on_occurrence(&occurrence, Tick(settled));
-        assert!(say(told(EventStage::Predicted, 19, Some(19)), 20).is_err());
-        assert!(say(told(EventStage::Confirmed, 19, None), 20).is_err());
+        let mut check = |occurrence, settled| events.on_occurrence(&occurrence, Tick(settled));
+        assert!(check(timed(EventStage::Predicted, 19, Some(19)), 20).is_err());
+        assert!(check(timed(EventStage::Confirmed, 19, None), 20).is_err());
         assert!(events.on_adopted(Tick(30)).is_err());
         assert!(events.on_settled(Tick(300)).is_err());
     }

@@ -1,4 +1,4 @@
-//! A session's events tell a life that makes sense.
+//! A session's events check a life that makes sense.
 
 use std::collections::BTreeMap;
 
@@ -135,7 +135,7 @@ mod tests {
     use super::*;
     use samestep_session::LeaveReason;
 
-    fn tell(events: &[SessionEvent]) -> Result<(), String> {
+    fn check(events: &[SessionEvent]) -> Result<(), String> {
         let mut life = Life::default();
         events.iter().try_for_each(|event| life.on_event(event))
     }
@@ -160,7 +160,7 @@ mod tests {
             reason: LeaveReason::Silent,
         };
         assert_eq!(
-            tell(&[
+            check(&[
                 joined.clone(),
                 InSync,
                 PeerJoined { peer },
@@ -177,13 +177,13 @@ mod tests {
             ]),
             Ok(())
         );
-        assert!(tell(&[InSync]).is_err(), "in sync before joining");
-        assert!(tell(&[joined.clone(), joined.clone()]).is_err());
-        assert!(tell(&[joined.clone(), InSync, InSync]).is_err());
-        assert!(tell(&[joined.clone(), command(3), command(3)]).is_err());
-        assert!(tell(&[joined.clone(), gone.clone(), gone.clone()]).is_err());
-        assert!(tell(&[joined.clone(), Started, Started]).is_err());
-        assert!(tell(&[joined.clone(), left, InSync]).is_err());
-        assert!(tell(&[joined, gone, PeerInSync { peer }]).is_err());
+        assert!(check(&[InSync]).is_err(), "in sync before joining");
+        assert!(check(&[joined.clone(), joined.clone()]).is_err());
+        assert!(check(&[joined.clone(), InSync, InSync]).is_err());
+        assert!(check(&[joined.clone(), command(3), command(3)]).is_err());
+        assert!(check(&[joined.clone(), gone.clone(), gone.clone()]).is_err());
+        assert!(check(&[joined.clone(), Started, Started]).is_err());
+        assert!(check(&[joined.clone(), left, InSync]).is_err());
+        assert!(check(&[joined, gone, PeerInSync { peer }]).is_err());
     }
 }

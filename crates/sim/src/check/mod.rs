@@ -76,6 +76,17 @@ pub enum Promise {
     GoesOn,
 }
 
+impl Promise {
+    /// The breach of this promise, noticed at this time.
+    pub fn breach(self, at: Duration, what: String) -> Breach {
+        Breach {
+            at,
+            promise: self,
+            what,
+        }
+    }
+}
+
 /// A broken promise.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Breach {

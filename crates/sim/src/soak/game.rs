@@ -1,9 +1,9 @@
 //! The suites `lockstep` and `rollback`: a game through storms and calms, in which everyone must see the same at every tick.
 
-mod pasture;
 mod recorded;
 mod settings;
 mod storm;
+mod test_game;
 mod verdict;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -18,11 +18,11 @@ use super::players::{SoakMatch, SoakProgram};
 use super::{Outcome, Pausable, Trace};
 use crate::check::{Breach, Promise, ResolvedOnce};
 use crate::{NodeId, Pace, ReceiveTime, Topology};
-use pasture::{Bleat, Pasture, Shepherd};
 use recorded::RecordedWorld;
 use settings::ProgramKind;
 pub(super) use settings::Settings;
 use storm::Stalls;
+use test_game::{TestEvent, TestGame, TestInput};
 
 /// Runs the world of `seed`, played with a model that has such settings: inputs given, and what went wrong.
 pub(super) fn run<S: Settings>(seed: u64, trace: Trace<'_>) -> Outcome {
@@ -41,7 +41,7 @@ struct Script<'t, S: Settings> {
     /// The checksum of every tick, and who recorded it first.
     states: BTreeMap<Tick, (u64, NodeId)>,
     /// The events of every tick, and who recorded them first.
-    events: BTreeMap<Tick, (Vec<Bleat>, NodeId)>,
+    events: BTreeMap<Tick, (Vec<TestEvent>, NodeId)>,
     /// How long the programs stand still while only the links are bad.
     stalls: Option<Stalls>,
     all_is_well: bool,
@@ -57,7 +57,7 @@ struct Notes {
     records: VecDeque<(Duration, TickRecord)>,
     /// When it was no member the last time.
     disowned: Duration,
-    events: ResolvedOnce<Bleat>,
+    events: ResolvedOnce<TestEvent>,
 }
 
 impl Notes {
@@ -74,7 +74,7 @@ struct TickRecord {
     /// The checksum of the state at this tick.
     checksum: u64,
     /// What happened in the tick before, if it was simulated here.
-    events: Option<Vec<Bleat>>,
+    events: Option<Vec<TestEvent>>,
 }
 
 impl<'t, S: Settings> Script<'t, S> {
@@ -130,11 +130,11 @@ impl<'t, S: Settings> Script<'t, S> {
     }
 
     fn start(&mut self, node: NodeId, role: Role, kind: ProgramKind) {
-        let mut config = SessionConfig::new("pasture", 1);
+        let mut config = SessionConfig::new("testing", 1);
         for number in 0..kind.players {
             config = match number {
-                0 => config.player(&format!("shepherd {}", node.0)),
-                _ => config.player(&format!("dog {}", node.0)),
+                0 => config.player(&format!("player A {}", node.0)),
+                _ => config.player(&format!("2nd {}", node.0)),
             };
         }
         config.rejoin_grace = Duration::from_secs(8);
@@ -148,7 +148,7 @@ impl<'t, S: Settings> Script<'t, S> {
             self.room.testbed.set_pace(node, pace, ReceiveTime::Arrival);
         }
         self.room.testbed.start(node, |now, random| {
-            let world = RecordedWorld::new(Pasture::new(seed));
+            let world = RecordedWorld::new(TestGame::new(seed));
             let game = Match::new(now, config, role, random, model, world);
             Pausable::new(game.expect("settings that make sense"))
         });
@@ -241,8 +241,8 @@ impl<'t, S: Settings> Script<'t, S> {
             }
             MatchEvent::Model(ModelEvent::Desync(report)) => match &mut self.spoiled {
                 Some((spoiled, found)) if *spoiled == node && report.difference.is_some() => {
-                    let words = report.to_string();
-                    *found = words.contains(" here, ") && report.bundle.is_some();
+                    let text = report.to_string();
+                    *found = text.contains(" here, ") && report.bundle.is_some();
                 }
                 Some(_) => {}
                 None => {
@@ -285,9 +285,9 @@ impl<'t, S: Settings> Script<'t, S> {
                 if !self.room.rng.chance(0.15) {
                     continue;
                 }
-                let shepherd = Shepherd {
-                    walk: self.room.rng.range(0..8) as u8,
-                    shout: self
+                let input = TestInput {
+                    turn: self.room.rng.range(0..8) as u8,
+                    command: self
                         .room
                         .rng
                         .chance(0.4)
@@ -297,7 +297,7 @@ impl<'t, S: Settings> Script<'t, S> {
                     continue;
                 };
                 let taken = self.room.testbed.with(node, |now, program| {
-                    !program.is_paused(now) && program.game.input(now, player, &shepherd)
+                    !program.is_paused(now) && program.game.input(now, player, &input)
                 });
                 self.room.given += u64::from(taken == Some(true));
             }

@@ -138,11 +138,7 @@ impl<'t, W: World, M: Model, P> SoakMatch<'t, W, M, P> {
 
     /// A promise is broken now.
     pub fn breach(&self, promise: Promise, what: String) -> Breach {
-        Breach {
-            at: self.testbed.now(),
-            promise,
-            what,
-        }
+        promise.breach(self.testbed.now(), what)
     }
 
     /// Tells whoever traces what happens.

@@ -210,11 +210,7 @@ impl<'t> Script<'t> {
             }
             if until >= LONGEST {
                 let what = format!("only {} messages could be sent", self.referee.accepted());
-                return Err(Breach {
-                    at: self.world.now(),
-                    promise: Promise::Progress,
-                    what,
-                });
+                return Err(Promise::Progress.breach(self.world.now(), what));
             }
             until += Duration::from_secs(1);
         }
@@ -272,11 +268,7 @@ impl<'t> Script<'t> {
                     "{} holds {open} connections and {bytes} bytes after all closed",
                     member.id
                 );
-                return Err(Breach {
-                    at: now,
-                    promise: Promise::BoundedMemory,
-                    what,
-                });
+                return Err(Promise::BoundedMemory.breach(now, what));
             }
         }
         Ok(())

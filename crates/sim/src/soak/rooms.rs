@@ -207,13 +207,8 @@ impl<'t> Script<'t> {
             return Ok(());
         };
         self.trace(|| format!("{node} (part {}): {event:?}", part.0));
-        let broken = |promise| {
-            move |what: String| Breach {
-                at,
-                promise,
-                what: format!("{node}: {what}"),
-            }
-        };
+        let broken =
+            |promise: Promise| move |what: String| promise.breach(at, format!("{node}: {what}"));
         self.programs[part.0]
             .life
             .on_event(&event)

@@ -1,4 +1,4 @@
-//! A game that tells what became of every tick.
+//! The game, with a record of what became of every tick.
 
 use std::collections::BTreeMap;
 
@@ -7,45 +7,45 @@ use samestep_sync::{
     TimedEvent, World,
 };
 
-use super::pasture::{Bleat, Pasture};
+use super::test_game::{TestEvent, TestGame};
 
-/// The game, telling the check value of its state after every tick that is final, and its events.
+/// The game, recording the checksum of its state after every tick that is final, and its events.
 pub(super) struct RecordedWorld {
-    pub(super) live: Live<Pasture>,
-    /// Check values of the states after ticks that are not final.
+    pub(super) live: Live<TestGame>,
+    /// Checksums of the states after ticks that are not final.
     simulated: BTreeMap<Tick, u64>,
-    /// In this tick something happens that no rule says, however often it is simulated.
+    /// In this tick the state is changed against the rules, however often it is simulated.
     broken: Option<Tick>,
     records: Vec<WorldRecord>,
 }
 
-/// What a game tells.
+/// An entry of the record.
 pub(super) enum WorldRecord {
-    /// The state at a tick is final, and has this check value.
+    /// The state at a tick is final, and has this checksum.
     Settled(Tick, u64),
-    /// It goes on from a state of another, with this check value.
+    /// The game goes on from a state of another program, with this checksum.
     Adopted(Tick, u64),
     /// The events since the last time.
-    Events(Vec<TimedEvent<Bleat>>),
+    Events(Vec<TimedEvent<TestEvent>>),
 }
 
 impl RecordedWorld {
-    pub(super) fn new(pasture: Pasture) -> RecordedWorld {
+    pub(super) fn new(game: TestGame) -> RecordedWorld {
         RecordedWorld {
-            live: Live::new(pasture),
+            live: Live::new(game),
             simulated: BTreeMap::new(),
             broken: None,
             records: Vec::new(),
         }
     }
 
-    /// What it has to tell since this was asked last.
+    /// The entries since this was asked last.
     pub(super) fn take_records(&mut self) -> Vec<WorldRecord> {
         self.record_events();
         core::mem::take(&mut self.records)
     }
 
-    /// Something that no rule says happens in the next tick.
+    /// Changes the state against the rules in the next tick.
     pub(super) fn break_rules(&mut self) {
         self.broken = Some(self.live.tick());
     }

@@ -53,13 +53,13 @@ impl<S: Settings> Script<'_, S> {
             }
         }
         if let Some(stalls) = &self.stalls {
-            let words = if undisturbed {
+            let text = if undisturbed {
                 "nobody came or went, and"
             } else {
                 ""
             };
-            let words = format!("{words} the longest stall was {:?}", stalls.longest);
-            self.room.trace(|| words);
+            let text = format!("{text} the longest stall was {:?}", stalls.longest);
+            self.room.trace(|| text);
         }
         Ok(())
     }

@@ -6,8 +6,8 @@ use std::time::Duration;
 use samestep_session::Presence;
 use samestep_sync::{EventStage, Live, Playback, Replay, Tick};
 
-use super::pasture::Pasture;
 use super::recorded::WorldRecord;
+use super::test_game::TestGame;
 use super::{Script, Settings, TickRecord, good_link};
 use crate::NodeId;
 use crate::check::{Breach, Promise};
@@ -79,20 +79,20 @@ impl<S: Settings> Script<'_, S> {
         let others = others
             .map(|program| program.node)
             .filter(|other| *other != node);
-        let mut words = String::new();
+        let mut description = String::new();
         for node in std::iter::once(node).chain(others) {
             if let Some(program) = self.room.testbed.machine(node) {
                 let (session, model) = (program.game.session(), program.game.model());
                 let me = session.me().map_or(u16::MAX, |peer| peer.0);
                 let led_by = session.room().authority().0;
                 let state = session.state();
-                words += &format!(
+                description += &format!(
                     "\n  {node:?}, peer {me} led by {led_by}, {state:?}: {}",
                     S::explain(model)
                 );
             }
         }
-        words
+        description
     }
 
     /// Changes one state by hand.
@@ -181,8 +181,8 @@ impl<S: Settings> Script<'_, S> {
         let tick = record.tick;
         let (first, by) = *self.states.entry(tick).or_insert((record.checksum, node));
         if first != record.checksum {
-            let words = self.explain(node);
-            let what = format!("{node:?} differs from {by:?} at tick {tick}: {words}");
+            let description = self.explain(node);
+            let what = format!("{node:?} differs from {by:?} at tick {tick}: {description}");
             return Err(self.room.breach(Promise::SameState, what));
         }
         let Some(events) = record.events else {
@@ -209,7 +209,7 @@ impl<S: Settings> Script<'_, S> {
         let program = &mut self.room.programs[at];
         let mut fresh: Vec<TickRecord> = Vec::new();
         for record in records.unwrap_or_default() {
-            let heard = match record {
+            let checked = match record {
                 WorldRecord::Settled(tick, checksum) => {
                     let events = Some(Vec::new());
                     fresh.push(TickRecord {
@@ -239,7 +239,7 @@ impl<S: Settings> Script<'_, S> {
                 WorldRecord::Events(occurrences) => {
                     let settled = fresh.last().map(|record| record.tick);
                     let settled = settled.unwrap_or(program.notes.events.settled());
-                    let heard = occurrences.iter().try_for_each(|occurrence| {
+                    let checked = occurrences.iter().try_for_each(|occurrence| {
                         program.notes.events.on_occurrence(occurrence, settled)
                     });
                     for occurrence in occurrences
@@ -257,14 +257,10 @@ impl<S: Settings> Script<'_, S> {
                             events.push(occurrence.event);
                         }
                     }
-                    heard.and_then(|()| program.notes.events.on_settled(settled))
+                    checked.and_then(|()| program.notes.events.on_settled(settled))
                 }
             };
-            heard.map_err(|what| Breach {
-                at: now,
-                promise: Promise::Events,
-                what: format!("{node:?}: {what}"),
-            })?;
+            checked.map_err(|what| Promise::Events.breach(now, format!("{node:?}: {what}")))?;
         }
         program
             .notes
@@ -285,7 +281,7 @@ impl<S: Settings> Script<'_, S> {
         let bytes = recorder
             .map(|recorder| recorder.bytes())
             .unwrap_or_default();
-        let world = Live::without_recording(Pasture::new(0));
+        let world = Live::without_recording(TestGame::new(0));
         let verified = Replay::parse(bytes)
             .map_err(|error| error.to_string())
             .and_then(|replay| {

@@ -36,11 +36,7 @@ impl Script<'_> {
     }
 
     fn breach(&self, promise: Promise, node: NodeId, what: &str) -> Breach {
-        Breach {
-            at: self.testbed.now(),
-            promise,
-            what: format!("{node}: {what}"),
-        }
+        promise.breach(self.testbed.now(), format!("{node}: {what}"))
     }
 
     /// A minority that has been cut off for long must stand still.
