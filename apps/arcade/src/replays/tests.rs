@@ -259,7 +259,7 @@ fn diverged(tampered: bool) -> Vec<u8> {
     };
     let divergence = Divergence {
         tick: Tick(10),
-        words: "everything".into(),
+        description: "everything".into(),
         ours: side(ours),
         theirs: side(later),
     };
