@@ -18,7 +18,7 @@ pub trait SharedFields {
     /// Visits every field, always in the same order.
     fn for_each(&mut self, visit: &mut dyn FnMut(&mut dyn SharedField));
 
-    /// Gives fields the owners that the declaration of the struct names. Called once, when the struct becomes shared.
+    /// Gives fields the owners that the struct declares. The replicator calls it once.
     fn declare_owners(&mut self) {}
 }
 
@@ -61,13 +61,13 @@ pub trait SharedField {
     fn decode(&mut self, r: &mut BitReader<'_>, take: bool) -> Result<(), DecodeError>;
 }
 
-/// How new a value is: the later one wins.
+/// The age of a value: the later one wins.
 ///
-/// Within a term a field has one owner, who counts. The heir of a field speaks in a later term than whoever it has
-/// inherited from, so nothing said before can win over it.
+/// Within a term a field has one owner, which counts. The next owner stamps its values with a later term, so that no earlier
+/// value can win over them.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub struct Stamp {
-    /// The room's number for who owns what; it rises whenever that changes.
+    /// The term: it rises whenever owners change.
     pub term: u64,
     /// How often the value was set in this term.
     pub count: u64,
@@ -85,7 +85,7 @@ impl Stamp {
     }
 }
 
-/// What is known about a field beside its value.
+/// The bookkeeping of a field.
 #[doc(hidden)]
 #[derive(Clone, Debug, Default)]
 pub struct Mark {
@@ -93,11 +93,11 @@ pub struct Mark {
     pub access: Access,
     /// Set here and not yet stamped.
     pub set: bool,
-    /// To be said again under a new stamp, because it has come to us.
+    /// To be sent again under a new stamp, because this program is the new owner.
     pub claim: bool,
-    /// Stamped and to be told the others; where it came from, to spare them the echo.
+    /// Stamped and not sent to the others yet: the peer it came from, which is not sent it back.
     pub untold: Option<PeerId>,
-    /// Changed by somebody else since the program asked.
+    /// Changed by another program since the last call of `take_changed`.
     pub changed: bool,
 }
 
@@ -105,7 +105,7 @@ pub struct Mark {
 #[doc(hidden)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Access {
-    /// Not in a room yet: everybody fills in what is to be known at the beginning.
+    /// Not in a room yet: every program sets initial values.
     #[default]
     Unbound,
     Mine,

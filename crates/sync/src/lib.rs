@@ -261,6 +261,8 @@ mod switch;
 mod sync_test;
 mod synced;
 mod table;
+#[cfg(test)]
+mod test_room;
 #[cfg(doctest)]
 mod tests;
 mod timeline;

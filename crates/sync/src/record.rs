@@ -68,14 +68,14 @@ pub trait Record: Clone + 'static {
     /// Writes all cells; `cells` are exactly [`CELLS`](Self::CELLS).
     fn store(&self, cells: &mut [u64]);
 
-    /// Reads what [`store`](Self::store) wrote, or says which cell holds what it cannot.
+    /// Reads what [`store`](Self::store) wrote. The error names a cell whose value is invalid.
     fn load(cells: &[u64]) -> Result<Self, InvalidCell>;
 
     /// Folds the value into a checksum.
     fn digest(&self, digest: &mut Digest);
 }
 
-/// A cell that holds what its type cannot, counted from the first of the record.
+/// A cell whose value is invalid for its type, counted from the first of the record.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct InvalidCell(pub usize);
 
@@ -83,7 +83,7 @@ impl InvalidCell {
     /// The first cell.
     pub const FIRST: InvalidCell = InvalidCell(0);
 
-    /// The same, seen from a record in which `cells` others come before.
+    /// The same cell, counted from the first of a record in which `cells` others come before.
     #[must_use]
     pub const fn after(self, cells: usize) -> InvalidCell {
         InvalidCell(self.0 + cells)
@@ -114,7 +114,7 @@ macro_rules! by_cell {
             #[inline(always)]
             fn digest(&self, digest: &mut $crate::Digest) {
                 let $value = *self;
-                // A sign that is extended does not count.
+                // The bits of an extended sign are left out.
                 digest.push($to & (u64::MAX >> (64 - $bits)), $bits);
             }
         }
@@ -189,7 +189,7 @@ impl<T: Record, const N: usize> Record for [T; N] {
     }
 }
 
-/// Whether there is a value, then the value, or zeros.
+/// A tag for whether there is a value; then the value, or zeros.
 impl<T: Record> Record for Option<T> {
     const CELLS: usize = 1 + T::CELLS;
 

@@ -1,4 +1,4 @@
-//! Keeps one struct of shared fields the same in all programs of a room.
+//! Replication of a struct of shared fields: it is the same in all programs of a room.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -10,31 +10,31 @@ use crate::update::{Kind, decode_header, decode_stamp, encode};
 
 /// One program's part in keeping a struct of [`Synced`](crate::Synced) fields the same everywhere.
 ///
-/// The struct is handed to every call and must always be the same. [`poll`](Replicator::poll) gives what is to be sent, reliably,
-/// and [`handle`](Replicator::handle) takes what came. In a hosted room owners tell the authority, which checks that the
-/// field is theirs and passes it on; in a mesh owners tell everyone.
+/// The struct is handed to every call and must always be the same. [`poll`](Replicator::poll) gives messages to send reliably,
+/// and [`handle`](Replicator::handle) takes those that arrive. In a hosted room owners send new values to the authority, which checks that the
+/// field is theirs and passes it on; in a mesh owners send them to everyone.
 ///
-/// Who is new, or was away, asks the authority for everything (and in a mesh the members for what is theirs), and says
-/// nothing before it has got it: so it neither overwrites what the room knows nor counts from where it has been before. Whoever
-/// comes to own a field says its value again in the new term, so that all agree however far the owner before was heard.
+/// A program that joins or returns requests all fields from the authority (and in a mesh from each owner), and sends no values
+/// before they have arrived: so it neither overwrites newer values nor reuses an old count. The new owner of a
+/// field sends its value again in the new term, so that all agree whichever of the former owner's values they received.
 #[derive(Debug, Default)]
 pub struct Replicator {
-    /// The view that the fields' access was worked out from.
+    /// The view that the access to the fields was derived from.
     seen: Option<(u64, PeerId, PeerId, bool)>,
-    /// Whether we know what the room knows.
+    /// Whether all fields have arrived.
     complete: bool,
-    /// The authority that we asked.
+    /// The authority that was asked for all fields.
     asked: Option<PeerId>,
-    /// Who asked us.
+    /// Peers that requested all fields.
     wanted_by: BTreeSet<PeerId>,
-    /// What was said in a term that we do not know of yet.
+    /// Messages of a term that is not known here yet.
     held: BTreeMap<PeerId, Held>,
     out: VecDeque<(Recipient, Vec<u8>)>,
     changed: bool,
     refused: u64,
 }
 
-/// The room as a program sees it at this moment.
+/// The room as a program sees it now.
 #[derive(Clone, Copy)]
 pub struct View<'a> {
     /// This program.
@@ -45,13 +45,13 @@ pub struct View<'a> {
     pub others: &'a [PeerId],
     /// Whether everyone talks to everyone, or all to the authority.
     pub is_mesh: bool,
-    /// Rises whenever somebody comes to own something; the same everywhere for the same owners.
+    /// Counts the changes of owners; the same everywhere for the same owners.
     pub term: u64,
-    /// Who owns what; the same everywhere in the same term.
+    /// The peer that owns a field; the same everywhere in the same term.
     pub owner_of: &'a dyn Fn(Owner) -> Option<PeerId>,
 }
 
-/// Whom a message is for.
+/// The recipient of a message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Recipient {
     /// Everyone else in the room.
@@ -60,7 +60,7 @@ pub enum Recipient {
     Peer(PeerId),
 }
 
-/// Bytes kept per peer until we know the term they were said in.
+/// Bytes kept per peer until their term is known here.
 const HELD_LIMIT: usize = 256 << 10;
 
 #[derive(Debug, Default)]
@@ -78,7 +78,7 @@ impl Replicator {
         Ok(Replicator::default())
     }
 
-    /// Takes what `from` sent. What is malformed, or not for `from` to send, changes nothing.
+    /// Takes a message from `from`. A malformed one changes nothing, nor does a value of a field that `from` does not own.
     pub fn handle<S: SharedFields + ?Sized>(
         &mut self,
         fields: &mut S,
@@ -105,8 +105,8 @@ impl Replicator {
         self.out.pop_front()
     }
 
-    /// We were cut off: what was on its way, in both directions, may be lost. Asks for everything again and says again
-    /// what is ours.
+    /// The connection was interrupted: messages in both directions may be lost. Requests all fields again and sends
+    /// this program's own again.
     pub fn on_interruption<S: SharedFields + ?Sized>(&mut self, fields: &mut S) {
         self.complete = false;
         self.asked = None;
@@ -120,29 +120,29 @@ impl Replicator {
         });
     }
 
-    /// Whether we have got what the room knows.
+    /// Whether all fields have arrived.
     pub fn is_complete(&self) -> bool {
         self.complete
     }
 
-    /// Whether somebody else has changed a field since this was asked last.
+    /// Whether another program has changed a field since the last call.
     pub fn take_changed(&mut self) -> bool {
         core::mem::take(&mut self.changed)
     }
 
-    /// Messages that were malformed, or tried to set what was not their sender's. Who has lost a field and does not know
-    /// it yet causes some too.
+    /// Messages that were malformed, or set a field that their sender does not own. A former owner that does not know
+    /// of its successor yet causes some too.
     pub fn refused(&self) -> u64 {
         self.refused
     }
 
-    /// Works out anew who owns what, if the room has changed.
+    /// Derives the access to the fields anew, if the room has changed.
     fn on_view<S: SharedFields + ?Sized>(&mut self, fields: &mut S, view: &View<'_>) {
         let seen = Some((view.term, view.me, view.authority, view.is_mesh));
         if self.seen == seen {
             return;
         }
-        // What is ours before and after may have been somebody else's in a term that we missed.
+        // A field that is this program's own before and after may have been another's in a term that was missed.
         let missed = self
             .seen
             .is_none_or(|(term, ..)| view.term.saturating_sub(term) > 1);
@@ -177,7 +177,7 @@ impl Replicator {
             return;
         };
         if term > view.term {
-            // Nobody in a host's room knows more of it than the host.
+            // The host of a room knows its newest term.
             match view.authority == view.me && !view.is_mesh {
                 true => self.refused += 1,
                 false => self.hold(from, message),
@@ -195,7 +195,7 @@ impl Replicator {
             self.refused += 1;
             return;
         }
-        // Who has not asked yet has not asked the others either, and may have missed something of theirs.
+        // A program that has not asked yet has not asked the other owners either, and may have missed a value of theirs.
         if kind == Kind::Everything && from == view.authority && self.asked == Some(from) {
             self.complete = true;
         }
@@ -248,7 +248,7 @@ impl Replicator {
         let speaks = match (view.is_mesh, view.authority == view.me) {
             (true, _) => is_owner || (!self.complete && from == view.authority),
             (false, true) => is_owner,
-            // Never from the owner itself: what the authority has not checked does not count.
+            // Never from the owner itself: only values that the authority has checked count.
             (false, false) => from == view.authority,
         };
         let mark = field.mark();
@@ -262,7 +262,7 @@ impl Replicator {
             return field.decode(r, false);
         }
         if is_mine && mark.set {
-            // Set here meanwhile: stays, and will be said again with a later stamp than this.
+            // The field was set here meanwhile: its value stays, and is sent again with a later stamp than this.
             field.decode(r, false)?;
             field.mark().stamp = stamp;
             return Ok(());
@@ -279,7 +279,7 @@ impl Replicator {
         Ok(())
     }
 
-    /// Keeps a message until we know its term. A peer that says too much loses it, and we ask for everything instead.
+    /// Keeps a message until its term is known. Beyond the limit a peer's messages are dropped, and all fields are requested instead.
     fn hold(&mut self, from: PeerId, message: &[u8]) {
         let held = self.held.entry(from).or_default();
         if held.bytes + message.len() > HELD_LIMIT {
@@ -292,14 +292,14 @@ impl Replicator {
         held.messages.push(message.to_vec());
     }
 
-    /// Puts into `out` what is to be said.
+    /// Puts the messages that are due into `out`.
     fn fill<S: SharedFields + ?Sized>(&mut self, fields: &mut S, view: &View<'_>) {
         let is_authority = view.authority == view.me;
         if is_authority && !self.complete {
             self.complete = true;
             self.wanted_by.extend(view.others);
         }
-        // The authority of a mesh needs no permission to speak, but may have missed something like anybody else.
+        // The authority of a mesh sends without asking first, but may have missed a value like anybody else.
         let asks = !self.complete || (is_authority && view.is_mesh && self.asked.is_none());
         if asks && self.asked != Some(view.authority) {
             self.asked = Some(view.authority);
@@ -313,7 +313,7 @@ impl Replicator {
             return;
         }
 
-        // Those whose news are told, to spare each the echo of its own.
+        // The sources of the new values: none is sent its own back.
         let mut sources = BTreeSet::new();
         fields.for_each(&mut |field| {
             let mark = field.mark();

@@ -51,38 +51,38 @@ pub struct Rollback {
 /// Settings of [`Rollback`], checked once in `new`.
 #[derive(Clone, PartialEq, Debug)]
 pub struct RollbackConfig {
-    /// Ticks that are simulated before everything is known of them: latency that nobody feels. They may have to be simulated again within
-    /// one tick. Default 8.
+    /// The prediction window: ticks that are simulated before all their inputs are known, which hides as much latency. All of them may have to be
+    /// resimulated within one tick. Default 8.
     pub window: u64,
-    /// Ticks from an input to the tick it takes effect in. Each tick of delay makes corrections a tick shorter. Default 1, and up to 15
-    /// where the window alone does not reach.
+    /// The input delay: ticks from an input to the tick it takes effect in. Each tick of delay makes rollbacks a tick shorter. Default 1, and up to 15
+    /// where the window alone is too short.
     pub input_delay: Length,
-    /// What to do where the window ends. Default: wait.
+    /// The policy where the window ends. Default: wait.
     pub beyond: Beyond,
-    /// While the farthest round trip is shorter than this nothing is predicted, and inputs are delayed as long as they travel: the game is
-    /// in lockstep until connections get longer. The authority decides, for all. Default zero: never.
+    /// While the longest round trip is shorter than this, nothing is predicted and inputs are delayed by their travel time: the game is in
+    /// lockstep until latency rises. The authority decides for everyone. Default zero: never.
     pub lockstep_below: Duration,
-    /// What to do about a machine that cannot keep up. Default: slow everyone by a tenth if it is half a second behind.
+    /// The policy for a machine that cannot keep up. Default: everyone slows down by a tenth while one is half a second behind.
     pub slow: SlowMachine,
-    /// Ticks between two comparisons of everyone's state; 0 for none. Default 60.
+    /// Ticks between two desync checks; 0 for none. Default 60.
     pub desync_check_interval: u64,
     /// How much later spectators see the game. Default none.
     pub spectator_delay: Duration,
-    /// How much later than the others a program that predicts nothing may simulate to make up for an unsteady connection; and for how long
-    /// somebody is waited for before everyone's schedule moves. Default 500 ms.
+    /// The maximum playout delay of a program that predicts nothing; and how long everyone waits for a peer before the common schedule
+    /// moves. Default 500 ms.
     pub patience: Duration,
-    /// Ticks whose inputs are kept for those who missed them. Default 1200.
+    /// Ticks whose inputs are kept to be sent again. Default 1200.
     pub keep: u64,
 }
 
-/// What to do where the window ends and the inputs of a peer are still missing.
+/// The policy where the window ends and the inputs of a peer are still missing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Beyond {
-    /// Wait, as lockstep does.
+    /// The simulation waits, as in lockstep.
     Wait,
-    /// Predict up to so many ticks, then wait. All of them may have to be resimulated at once.
+    /// The simulation predicts up to so many ticks, then waits. All of them may have to be resimulated at once.
     GoOn {
-        /// Ticks, more than the window's.
+        /// Ticks, more than those of the window.
         ticks: u64,
     },
 }

@@ -1,6 +1,5 @@
 //! A game that changes from one model to another while it runs.
 
-mod beginning;
 mod change;
 mod lent_world;
 mod message;
@@ -18,13 +17,12 @@ use crate::{
     AdoptError, Delivery, Model, ModelConfig, ModelConfigError, ModelEvent, Outgoing, PeerId,
     PlayerId, Roster, Status, Tick, World,
 };
-pub(crate) use beginning::Beginning;
 use lent_world::{LentWorld, WorldObservations};
 use message::{Message, Numbers, mark};
 use policy::Policy;
 pub use policy::{SwitchConditions, SwitchPolicy};
 use sent_inputs::SentInputs;
-pub(crate) use switchable::SwitchableModel;
+pub(crate) use switchable::{Beginning, SwitchableModel};
 
 /// The most models that can be chosen from.
 const MAX_CHOICES: usize = 64;

@@ -11,8 +11,8 @@ use crate::id::Owner;
 
 /// A value that one program sets and all see.
 ///
-/// It reads like a `T`. Only its owner may [`set`](Synced::set) it; the others get the newest value by themselves. Values in
-/// between may be skipped: what must arrive one by one is a message.
+/// It reads like a `T`. Only its owner may [`set`](Synced::set) it; the other programs receive the newest value. Values in
+/// between may be skipped: use a message for values that must all arrive.
 ///
 /// ```
 /// use samestep_sync::{Owner, Synced};
@@ -24,7 +24,7 @@ use crate::id::Owner;
 /// # Ok::<(), samestep_sync::SetError>(())
 /// ```
 ///
-/// Before it is shared anybody may set it. If it then turns out to be ours, the others get that value; else we get theirs.
+/// Before it is shared, any program may set it. When it becomes shared, the owner's value replaces the others.
 #[derive(Clone)]
 pub struct Synced<T> {
     value: T,
@@ -52,7 +52,7 @@ impl<T: Wire> Synced<T> {
         if !self.is_mine() {
             return Err(SetError::NotYours(self.owner));
         }
-        // As long as the room may know another value, the same as here is a change too.
+        // While the room may know another value, setting the same value as here is a change too.
         let is_certain = self.mark.access == Access::Mine && !self.mark.claim;
         if !is_certain || !value.same(&self.value) {
             encode_to_vec(&value).map_err(SetError::Unsendable)?;
@@ -82,7 +82,7 @@ impl<T: Wire> Synced<T> {
         self.mark.access != Access::Others
     }
 
-    /// Whether somebody else has set it since this was asked last.
+    /// Whether another program has set it since the last call.
     pub fn take_changed(&mut self) -> bool {
         core::mem::take(&mut self.mark.changed)
     }
@@ -147,7 +147,7 @@ pub enum SetError {
     /// It belongs to somebody else.
     #[error("this value belongs to {0}: send the owner a message and let it set the value")]
     NotYours(Owner),
-    /// The value breaks the limits of its type, so that the others could not be told.
+    /// The value breaks the limits of its type, so that it cannot be sent.
     #[error("this value cannot be sent: {0}")]
     Unsendable(EncodeError),
 }
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_could_be_told_is_not_set() {
+    fn a_value_that_cannot_be_sent_is_not_set() {
         #[derive(Clone, Debug, PartialEq, Wire)]
         struct Percent(#[wire(range = 0..=100)] u8);
 

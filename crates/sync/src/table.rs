@@ -1,4 +1,4 @@
-//! States without their types: rows of cells, and what they mean.
+//! States without their types: rows of cells, and their schema.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use crate::entities::EntityId;
 use crate::id::PlayerId;
 use crate::record::{CellKind, Describe, Field, Record, Shown};
 
-/// What a state consists of: the same for all states of a type.
+/// The schema of a state: its collections and their fields, the same for all states of a type.
 ///
 /// ```
 /// use samestep_sync::{Blend, CellKind, Entities, Record, Replicate};
@@ -41,7 +41,7 @@ use crate::record::{CellKind, Describe, Field, Record, Shown};
 #[derive(Clone, PartialEq, Debug)]
 pub struct Schema {
     kinds: Arc<[Kind]>,
-    /// How many of them are not the state's.
+    /// The number of kinds at the end that a model has added.
     added: usize,
 }
 
@@ -59,7 +59,7 @@ pub struct Kind {
 }
 
 impl Kind {
-    /// The field that names the player whose row it is.
+    /// The field that names the player who owns the row.
     pub(crate) fn owner_field(&self) -> Option<usize> {
         let owner = |field: &Field| field.shown.owner && field.kind == CellKind::Player;
         self.fields.iter().position(owner)
@@ -72,12 +72,12 @@ impl Schema {
         &self.kinds
     }
 
-    /// How many kinds are the state's own; models may have added others behind.
+    /// The number of the state's own kinds; models may have added others behind.
     pub(crate) fn own_kinds(&self) -> usize {
         self.kinds.len() - self.added
     }
 
-    /// The same with further kinds of rows without ids, which are not the state's: their names and fields.
+    /// The same schema with further kinds of rows without ids, given by their names and fields, which are not part of the state.
     pub(crate) fn with_added(&self, added: &[(&str, &[&str])]) -> Schema {
         let kind = |(name, fields): &(&str, &[&str])| Kind {
             name: String::from(*name),
@@ -103,7 +103,7 @@ impl Schema {
         }
     }
 
-    /// The same with all fields as exact in views as they are.
+    /// The same schema with all fields exact in views.
     pub(crate) fn exactly(&self) -> Schema {
         let mut kinds = self.kinds.to_vec();
         for field in kinds.iter_mut().flat_map(|kind| &mut kind.fields) {
@@ -115,7 +115,7 @@ impl Schema {
         }
     }
 
-    /// A number for the kinds and fields, their names and what they hold: states of equal schemas understand each other.
+    /// A hash of the kinds and fields, their names and types: programs with equal fingerprints can exchange states.
     pub fn fingerprint(&self) -> u64 {
         let mut text = Vec::new();
         for kind in self.kinds() {
@@ -137,7 +137,7 @@ impl Schema {
     }
 }
 
-/// Collects what a state consists of, part by part.
+/// Builds a schema, part by part.
 #[derive(Debug, Default)]
 pub struct SchemaBuilder {
     prefix: String,
@@ -231,7 +231,7 @@ pub struct Table {
 #[derive(Clone, PartialEq, Debug, Default)]
 pub(crate) struct Rows {
     pub(crate) count: usize,
-    /// Of the next entity.
+    /// The number of the next entity.
     pub(crate) counter: u32,
     /// As many as rows, if they are entities.
     pub(crate) ids: Vec<EntityId>,
@@ -270,7 +270,7 @@ impl Table {
         Table { schema, kinds }
     }
 
-    /// What its cells mean.
+    /// Its schema.
     pub fn schema(&self) -> &Schema {
         &self.schema
     }
@@ -346,7 +346,7 @@ impl Table {
     }
 }
 
-/// Why a table does not become a state.
+/// Why a table is not a valid state.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 #[non_exhaustive]
 pub enum RestoreError {
@@ -358,7 +358,7 @@ pub enum RestoreError {
         "the state is one of another game, or of another version of it: use the same program on both sides"
     )]
     OtherSchema,
-    /// A cell holds what its type cannot.
+    /// The value of a cell is invalid for its type.
     #[error("the state is damaged: {field} of row {row} of {kind} is no value of its type")]
     Invalid {
         /// The name of the kind.

@@ -1,17 +1,17 @@
-//! What replicators say to each other, in bits.
+//! The messages between replicators, in bits.
 
 use samestep_wire::{BitReader, BitWriter, DecodeError, EncodeError};
 
 use crate::fields::{Mark, SharedFields, Stamp};
 
-/// What a message says.
+/// The kind of a message.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// Some fields.
     Update = 0,
-    /// All fields, for who asked.
+    /// All fields, for a peer that requested them.
     Everything = 1,
-    /// Asks for everything.
+    /// A request for all fields.
     Question = 2,
 }
 

@@ -1,4 +1,4 @@
-//! A state to draw that moves smoothly: between ticks, and where a correction has moved something.
+//! Visual smoothing: a state to draw that interpolates between ticks and glides over corrections.
 
 use core::time::Duration;
 
@@ -17,12 +17,12 @@ use motion::Motion;
 /// How a [`SmoothView`] moves.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct SmoothConfig {
-    /// How long what was corrected takes to get where it is right: after this time 37 % of the way are left, after three times this 5 %.
+    /// The time constant of gliding: after this time 37 % of a correction's error are left, after three times this 5 %.
     /// Default 100 ms.
     pub glide: Duration,
-    /// What is farther off than this is shown in its right place at once, and what goes farther in a tick does not pass the places between.
-    /// In the units of the game's fields; coordinates of a field are one distance. Default: nothing is so far.
-    /// [`SmoothView::set_snap`] says it of a single field.
+    /// The distance beyond which an entity is shown in its right place at once, whether a correction or a step of the game moved it.
+    /// In the units of the game's fields; coordinates of a field are one distance. Default: infinite.
+    /// [`SmoothView::set_snap`] sets it for a single field.
     pub snap: f64,
 }
 
@@ -35,29 +35,29 @@ impl Default for SmoothConfig {
     }
 }
 
-/// What corrections have moved.
+/// Counts what corrections have moved.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct SmoothStats {
     /// Corrections that moved something.
     pub corrections: u64,
-    /// Entities that they moved, each counted every time.
+    /// Entities moved by corrections, each counted every time.
     pub moved: u64,
     /// Fields that were too far off to glide.
     pub snapped: u64,
-    /// The farthest that anything was moved at once, of all fields that blend linearly.
+    /// The longest distance that an entity was moved at once, of all fields that blend linearly.
     pub largest: f64,
-    /// The largest angle that anything was turned at once, in radians.
+    /// The largest angle that an entity was turned at once, in radians.
     pub largest_angle: f64,
 }
 
-/// What is to be drawn: a state in which fields declared as `blend = "linear"` or `blend = "angle"` move smoothly.
+/// A state to draw, in which fields declared as `blend = "linear"` or `blend = "angle"` move smoothly.
 ///
-/// Between two ticks they are in between. When a state turns out to have been another, after a rollback or because an authority
-/// says so, they glide from where they were shown to where they are right. Everything else is as in the last state; what appears or
-/// vanishes does so at once. Angles take the shorter way, whole numbers are rounded and stay within what the game has had in their
-/// field. What is `#[replicate(skip)]` in the state is left as it was in the first.
+/// Between two ticks these fields are interpolated. When a state is corrected, by a rollback or by an authority, they glide from where they were
+/// shown to where they are right. All other fields are those of the last state; entities appear and vanish at once. Angles take the
+/// shorter way; whole numbers are rounded and stay within the range that the game has used in their field. Fields that are
+/// `#[replicate(skip)]` stay as they were in the first state.
 ///
-/// It is told of states, wherever they come from. A [`Live`](crate::Live) does that once
+/// The caller hands over each state, wherever it comes from. A [`Live`](crate::Live) does so once
 /// [`smooth`](crate::Live::smooth) was called.
 ///
 /// ```
@@ -139,10 +139,10 @@ impl<S: Replicate> SmoothView<S> {
         is_there
     }
 
-    /// The state at `tick` is this, as far as known.
+    /// Takes the state at `tick`, as far as known.
     ///
-    /// If it is later than the last, what is shown moves on from that. If it is the last one again, or first the one before and then the last
-    /// again, it has been corrected. Earlier ones do not matter, and cost nothing.
+    /// A later state than the last moves what is shown on. The last state again, or the one before and then the last again, is a correction.
+    /// Earlier states are ignored, and cost nothing.
     pub fn handle_state(&mut self, tick: Tick, state: &S) {
         if let Some(table) = self.motion.wanted(tick) {
             state.extract(table);
@@ -150,15 +150,15 @@ impl<S: Replicate> SmoothView<S> {
         }
     }
 
-    /// The game goes on from this state, whatever the last one was: it was loaded, or repaired. What is near glides.
+    /// Goes on from this state, whatever the last one was: it was loaded, or repaired. Entities that are near glide.
     pub fn replace(&mut self, tick: Tick, state: &S) {
         state.extract(self.motion.replacement());
         self.motion.replace(tick);
     }
 
-    /// What is to be drawn at `now`.
+    /// The state to draw at `now`.
     ///
-    /// It is up to one tick behind the last state, so that there always is one to go to; the time that has passed since it was drawn last
+    /// It is up to one tick behind the last state, so that there always is a state to interpolate to; the time since the last call
     /// decides how far it has come.
     pub fn draw(&mut self, now: Duration) -> &S {
         let seconds = self.pass(now);
@@ -166,24 +166,24 @@ impl<S: Replicate> SmoothView<S> {
         self.show()
     }
 
-    /// What is to be drawn at `now`, at a given part of the way from the last state but one (0) to the last (1).
+    /// The state to draw at `now`, at a given part of the way from the last state but one (0) to the last (1).
     pub fn draw_part(&mut self, now: Duration, part: f32) -> &S {
         self.pass(now);
         self.motion.set_part(f64::from(part));
         self.show()
     }
 
-    /// What was drawn last.
+    /// The state that was drawn last.
     pub fn drawn(&self) -> &S {
         &self.shown
     }
 
-    /// What corrections have moved so far.
+    /// The counts so far.
     pub fn stats(&self) -> SmoothStats {
         self.motion.stats
     }
 
-    /// Begins to count anew.
+    /// Sets the counts to zero.
     pub fn reset_stats(&mut self) {
         self.motion.stats = SmoothStats::default();
     }
@@ -191,7 +191,7 @@ impl<S: Replicate> SmoothView<S> {
     /// Lets time pass; returns the seconds.
     fn pass(&mut self, now: Duration) -> f64 {
         let Some(before) = self.drawn_at.replace(now) else {
-            // Nobody has seen what was corrected so far.
+            // Nothing was drawn before, so corrections so far were not seen.
             self.motion.decay(0.0);
             return 0.0;
         };
@@ -207,7 +207,7 @@ impl<S: Replicate> SmoothView<S> {
 
     fn show(&mut self) -> &S {
         self.motion.show(&mut self.table);
-        // A type of the game's own may refuse what lies between two of its values.
+        // A type of the game may refuse a value between two of its own.
         if self.shown.restore(&self.table).is_err() {
             let restored = self.shown.restore(self.motion.right());
             restored.expect("a state becomes what it was extracted from");

@@ -6,40 +6,40 @@ use thiserror::Error;
 
 use crate::{Lockstep, ModelConfig, ModelKind, RoomKind};
 
-/// Settings of [`Lockstep`](crate::Lockstep), checked once in `new`. In a hosted room the host's count for all but
-/// [`patience`](Self::patience); in a mesh each member's hold for what it sends itself, and the pace and the checks are those of the opener.
+/// Settings of [`Lockstep`](crate::Lockstep), checked once in `new`. In a hosted room everyone uses the host's, except for
+/// [`patience`](Self::patience). In a mesh each member uses its own for what it sends, and the opener's pace and desync checks.
 #[derive(Clone, PartialEq, Debug)]
 pub struct LockstepConfig {
-    /// Ticks whose inputs travel together. Longer turns need fewer packets and make inputs wait. Default 1 to 8, by latency.
+    /// The length of a turn: ticks whose inputs travel together. Longer turns need fewer packets and delay inputs. Default 1 to 8, by latency.
     pub turn: Length,
-    /// Ticks from the end of a turn to its first tick: the time its inputs have to arrive everywhere. Default 1 to 15 ticks, as
-    /// measured: it rises at once when inputs come late and falls slowly. Who is farther away than the most simulates later than the others.
+    /// The input delay: ticks from the end of a turn to its first tick, in which its inputs reach everyone. Default 1 to 15 ticks, as
+    /// measured: the delay rises at once when inputs arrive late and falls slowly. A peer for which the maximum is too short simulates later than the others.
     pub input_delay: Length,
-    /// What makes time pass. Default real time.
+    /// Whether the clock or the players make time pass. Default: the clock.
     pub pace: Pace,
-    /// What to do about a machine that cannot keep up. Default: slow everyone by a tenth if it is half a second behind.
+    /// The policy for a machine that cannot keep up. Default: everyone slows down by a tenth while one is half a second behind.
     pub slow: SlowMachine,
-    /// Ticks between two comparisons of everyone's state; 0 for none. Each costs a checksum and a copy of the state. Default 60.
+    /// Ticks between two desync checks; 0 for none. Each check costs a checksum and a copy of the state. Default 60.
     pub desync_check_interval: u64,
-    /// How much later spectators see the game. They wait as long for their first picture; the session's `load_grace` must be longer. Default none.
+    /// How much later spectators see the game. A spectator waits as long for its first picture, so the session's `load_grace` must be longer. Default none.
     pub spectator_delay: Duration,
-    /// How much later than the others this program may simulate to make up for an unsteady connection. Who is later than
-    /// that hurries after the others instead. Default 500 ms.
+    /// The maximum playout delay: how much later than the others this program may simulate to make up for an unsteady connection. A program
+    /// that is later catches up instead. Default 500 ms.
     pub patience: Duration,
-    /// Ticks whose inputs are kept for those who missed them. Who is farther behind gets the whole state. Default 1200.
+    /// Ticks whose inputs are kept to be sent again. A peer that is farther behind gets the whole state. Default 1200.
     pub keep: u64,
 }
 
-/// A number of ticks, fixed or found out.
+/// A number of ticks, fixed or measured.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Length {
-    /// Always this many.
+    /// The same at all times.
     Fixed(u64),
-    /// As the connections require.
+    /// As many as the connections require.
     Dynamic {
-        /// Never fewer.
+        /// The minimum.
         min: u64,
-        /// Never more.
+        /// The maximum.
         max: u64,
     },
 }
@@ -64,34 +64,34 @@ impl Length {
 /// What makes time pass.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Pace {
-    /// The clock.
+    /// The clock makes time pass.
     RealTime,
-    /// The players, one after the other: who holds the initiative acts, then passes it on, and so many ticks are simulated. Nobody
-    /// is hurried.
+    /// The players make time pass, one after the other: the player that holds the initiative acts and passes it on, and so many ticks are simulated. No
+    /// player has a time limit.
     Initiative {
-        /// Ticks of a turn; more if the player did more than fits.
+        /// Ticks of a turn; more if the player gave more inputs than fit.
         ticks: u64,
     },
 }
 
-/// What to do about a machine that simulates more slowly than time passes.
+/// The policy for a machine that simulates more slowly than time passes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SlowMachine {
-    /// Nothing: it falls behind.
+    /// The others go on, and the machine falls behind.
     GoOn,
-    /// Wait for it once it is this many ticks behind.
+    /// Everyone waits for the machine once it is this many ticks behind.
     Wait {
         /// Ticks.
         behind: u64,
     },
-    /// Slow everyone gently until it is not this many ticks behind any more.
+    /// Everyone slows down gently until the machine is less than this many ticks behind.
     Ease {
         /// Ticks.
         behind: u64,
-        /// By how many percent, 1 to 50.
+        /// The slowdown in percent, 1 to 50.
         percent: u32,
     },
-    /// Send it away.
+    /// The machine is dropped once it is this many ticks behind.
     Drop {
         /// Ticks.
         behind: u64,
@@ -117,7 +117,8 @@ impl Default for LockstepConfig {
 }
 
 impl LockstepConfig {
-    /// As in the literature: turns of 15 ticks, inputs of turn N run in turn N + 2, checked every 20 turns.
+    /// The settings of the literature (Bettner and Terrano, *1500 Archers on a 28.8*, 2001): turns of 15 ticks, inputs of turn N run in turn N + 2, a
+    /// desync check every 20 turns.
     pub fn classic() -> Self {
         Self {
             turn: Length::Fixed(15),

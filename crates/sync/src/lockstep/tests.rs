@@ -1,5 +1,6 @@
 //! Lockstep and rollback between models alone, in virtual time: messages arrive after a while.
 
+mod parts;
 mod rollback;
 pub(super) mod virtual_room;
 
@@ -7,7 +8,8 @@ use core::time::Duration;
 
 use super::*;
 use crate::EventStage;
-use virtual_room::{Peer, VirtualRoom};
+use crate::test_room::TestPeer;
+use virtual_room::VirtualRoom;
 
 #[test]
 fn a_hosted_game_runs_and_everyone_sees_every_push() {
@@ -134,7 +136,7 @@ fn a_state_that_differs_is_named_and_repaired() {
             .map(|peer| peer.model.stats.stalled_ticks)
             .sum();
         room.run(2500);
-        let Peer { model, world, .. } = &mut room.peers[spoiled];
+        let TestPeer { model, world, .. } = &mut room.peers[spoiled];
         let events: Vec<_> = core::iter::from_fn(|| model.poll_event()).collect();
         let report = events.iter().find_map(|event| match event {
             ModelEvent::Desync(report) if report.difference.is_some() => Some(report),
@@ -309,7 +311,7 @@ fn what_strangers_say_is_refused() {
         .write(),
     );
     assert_eq!(model.stats.refused, 4);
-    let Peer { model, .. } = &mut room.peers[0];
+    let TestPeer { model, .. } = &mut room.peers[0];
     let mut foreign = Vec::new();
     message::encode_pending(&[(PlayerId(0), vec![vec![1, 2]])], &mut foreign);
     model.handle_message(

@@ -1,8 +1,8 @@
-//! What the cells of a record mean.
+//! The description of a record's cells.
 
 use core::fmt::Write as _;
 
-/// What a cell holds.
+/// The kind of value that a cell holds.
 #[derive(Clone, Copy, PartialEq, Debug)]
 #[non_exhaustive]
 pub enum CellKind {
@@ -16,7 +16,7 @@ pub enum CellKind {
     F32,
     /// The bits of an `f64`.
     F64,
-    /// Which variant of an enum, or whether there is a value.
+    /// The variant of an enum, or whether there is a value.
     Variant(&'static [&'static str]),
     /// An [`EntityId`](crate::EntityId).
     Entity,
@@ -46,20 +46,20 @@ impl CellKind {
     }
 }
 
-/// How a view passes from one value of a field to the next.
+/// How a view interpolates a field between two values.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub enum Blend {
-    /// All at once.
+    /// The value changes all at once.
     #[default]
     Step,
-    /// In proportion to the time between the two.
+    /// The value changes in proportion to time.
     Linear,
-    /// The shorter way round, in radians.
+    /// The value is an angle in radians and takes the shorter way round.
     Angle,
 }
 
-/// What `#[field(…)]` says: how exactly a view has to show a field. It does not bear on exact encodings.
+/// The attributes of `#[field(…)]`: how exactly a view shows a field. Exact encodings do not depend on them.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 #[non_exhaustive]
 pub struct Shown {
@@ -67,7 +67,7 @@ pub struct Shown {
     pub range: Option<(f64, f64)>,
     /// The step between neighbouring values.
     pub precision: Option<f64>,
-    /// How it passes from one value to the next.
+    /// How it is interpolated.
     pub blend: Blend,
     /// Whether it names the player whose row it is.
     pub owner: bool,
@@ -76,7 +76,7 @@ pub struct Shown {
 }
 
 impl Shown {
-    /// Exact, and all at once.
+    /// Exact, without interpolation.
     pub const EXACT: Shown = Shown {
         range: None,
         precision: None,
@@ -114,7 +114,7 @@ impl Shown {
         }
     }
 
-    /// Passing over like this.
+    /// With this interpolation.
     #[must_use]
     pub const fn blend(self, blend: Blend) -> Shown {
         Shown { blend, ..self }
@@ -143,26 +143,26 @@ impl Shown {
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub struct Field {
-    /// The way to it from the record: `"position.1"`, `"order.Move.x"`.
+    /// The path to it from the record: `"position.1"`, `"order.Move.x"`.
     pub name: String,
     /// What it holds.
     pub kind: CellKind,
     /// How views show it.
     pub shown: Shown,
-    /// When it has a meaning; else it is zero.
+    /// The condition under which it has a meaning; else it is zero.
     pub when: Option<When>,
 }
 
-/// Cells of a variant have a meaning only while that variant is there.
+/// A condition: cells of a variant have a meaning only while the value is that variant.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct When {
     /// The number of the field that decides; it comes before.
     pub field: usize,
-    /// What it must hold.
+    /// The value it must hold.
     pub holds: Holds,
 }
 
-/// What a deciding field must hold.
+/// The value that a deciding field must hold.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Holds {
     /// Exactly this.
@@ -185,7 +185,7 @@ impl When {
 pub struct Describe {
     fields: Vec<Field>,
     path: String,
-    /// What to return to: length of the path, view, condition.
+    /// The enclosing fields: length of the path, view, condition.
     outer: Vec<(usize, Shown, Option<When>)>,
     shown: Shown,
     when: Option<When>,
@@ -207,7 +207,7 @@ impl Describe {
         self.fields.len() - 1
     }
 
-    /// What follows belongs to the field of this name, until [`leave`](Self::leave).
+    /// Begins the field of this name; the cells up to [`leave`](Self::leave) belong to it.
     pub fn enter(&mut self, name: &str) {
         self.outer.push((self.path.len(), self.shown, self.when));
         if !self.path.is_empty() && !name.is_empty() {
@@ -222,7 +222,7 @@ impl Describe {
         self.shown = shown;
     }
 
-    /// What follows belongs to an item of an array or a tuple.
+    /// Begins an item of an array or a tuple.
     pub fn enter_item(&mut self, place: usize) {
         self.enter("");
         if !self.path.is_empty() {
@@ -231,7 +231,7 @@ impl Describe {
         write!(self.path, "{place}").expect("a string takes everything");
     }
 
-    /// What follows belongs to a variant, and has a meaning only while the field `tag` says so.
+    /// Begins a variant: its cells have a meaning only while the field `tag` holds its number.
     pub fn enter_variant(&mut self, name: &str, tag: usize, variant: u64) {
         self.enter(name);
         self.when = Some(When {
@@ -240,7 +240,7 @@ impl Describe {
         });
     }
 
-    /// What follows belongs to a place of a list whose length is the field `len`.
+    /// Begins a place of a list whose length is the field `len`.
     pub fn enter_place(&mut self, len: usize, place: usize) {
         self.enter_item(place);
         self.when = Some(When {

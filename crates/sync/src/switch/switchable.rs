@@ -3,8 +3,7 @@
 use core::fmt;
 use core::time::Duration;
 
-use super::Beginning;
-use crate::{Model, ModelWrapper, PeerId, Tick, World};
+use crate::{Model, ModelWrapper, PeerId, PlayerId, Tick, World};
 
 /// A model that a running game can change to and away from.
 pub(crate) trait SwitchableModel: Model + fmt::Debug + Send {
@@ -81,4 +80,19 @@ where
     fn finish(&mut self, world: &mut dyn World) {
         self.inner_mut().finish(world);
     }
+}
+
+/// The point of a running game from which another model continues.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Beginning<'a> {
+    /// The tick that is simulated next. All before it are confirmed.
+    pub(crate) tick: Tick,
+    /// When tick 0 was due, before the schedule moved.
+    pub(crate) start: Duration,
+    /// How far the schedule has moved since.
+    pub(crate) schedule_offset: Duration,
+    /// Whether everyone's world is in the same state.
+    pub(crate) is_known: bool,
+    /// Who is present, in ascending order.
+    pub(crate) players: &'a [PlayerId],
 }

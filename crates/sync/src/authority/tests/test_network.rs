@@ -4,9 +4,10 @@ use core::time::Duration;
 
 use samestep_wire::encode_to_vec;
 
+use crate::test_room::{TestPeer, TestRoom};
 use crate::{
-    Delivery, Entities, Events, Input, Inputs, Interest, Live, Member, Model, PeerId, PlayerId,
-    Record, Relevance, Replicate, Rng, Roster, Simulation, Wire,
+    Entities, Events, Input, Inputs, Interest, Model, PlayerId, Record, Relevance, Replicate,
+    Simulation, Wire,
 };
 
 /// A held input (`walk`) and a momentary one (`signal`).
@@ -135,137 +136,18 @@ impl Simulation for WalkingGame {
     }
 }
 
-pub(super) struct Peer<M> {
-    pub model: M,
-    pub world: Live<WalkingGame>,
-    pub here: bool,
-}
+/// Peers that play the walking game with one authority.
+pub(super) type TestNetwork<M> = TestRoom<M, WalkingGame>;
 
-/// Peers whose messages take `delay`; the first is the authority.
-pub(super) struct TestNetwork<M> {
-    pub now: Duration,
-    pub delay: Duration,
-    pub authority: u16,
-    pub peers: Vec<Peer<M>>,
-    /// Messages that get lost, in percent.
-    pub loss: u32,
-    /// What messages may take longer.
-    pub jitter_ms: u32,
-    rng: Rng,
-    on_the_way: Vec<(Duration, usize, usize, Vec<u8>)>,
-    /// All that was sent to each peer.
-    pub sent: Vec<Vec<Vec<u8>>>,
-}
-
-impl<M: Model> TestNetwork<M> {
+impl<M: Model> TestRoom<M, WalkingGame> {
     pub(super) fn new(
         peers: usize,
         delay_ms: u64,
         game: &WalkingGame,
         model: impl Fn() -> M,
     ) -> TestNetwork<M> {
-        let peer = |_| Peer {
-            model: model(),
-            world: Live::new(game.clone()),
-            here: true,
-        };
-        let mut network = TestNetwork {
-            now: Duration::from_secs(1),
-            delay: Duration::from_millis(delay_ms),
-            authority: 0,
-            peers: (0..peers).map(peer).collect(),
-            loss: 0,
-            jitter_ms: 0,
-            rng: Rng::new(3),
-            on_the_way: Vec::new(),
-            sent: vec![Vec::new(); peers],
-        };
-        network.pass_roster_on();
-        for to in 1..peers {
-            network.hand_over(to);
-        }
-        let start = network.now + Duration::from_millis(200);
-        for peer in &mut network.peers {
-            peer.model.handle_start(network.now, start);
-        }
-        network
-    }
-
-    pub(super) fn hand_over(&mut self, to: usize) {
-        let Peer { model, world, .. } = &mut self.peers[0];
-        let state = model.checkpoint(self.now, PeerId(to as u16), world);
-        self.sent[to].push(state.clone());
-        let Peer { model, world, .. } = &mut self.peers[to];
-        model.adopt(self.now, &state, world).unwrap();
-    }
-
-    pub(super) fn pass_roster_on(&mut self) {
-        let members: Vec<Member> = (0..self.peers.len())
-            .filter(|at| self.peers[*at].here)
-            .map(|at| Member {
-                peer: PeerId(at as u16),
-                players: vec![PlayerId(at as u16)],
-                in_sync: true,
-                away: false,
-                watches: false,
-                incarnation: 1,
-                latency: self.delay,
-                loss: self.loss as u8,
-            })
-            .collect();
-        for (at, peer) in self.peers.iter_mut().enumerate() {
-            let roster = Roster {
-                me: PeerId(at as u16),
-                authority: PeerId(self.authority),
-                is_mesh: false,
-                members: members.clone(),
-            };
-            peer.model.handle_roster(self.now, &roster);
-        }
-    }
-
-    pub(super) fn run(&mut self, ms: u64) {
-        for _ in 0..ms {
-            self.now += Duration::from_millis(1);
-            let on_the_way = core::mem::take(&mut self.on_the_way);
-            let (due, rest) = on_the_way.into_iter().partition(|sent| sent.0 <= self.now);
-            self.on_the_way = rest;
-            let due: Vec<(Duration, usize, usize, Vec<u8>)> = due;
-            for (_, from, to, bytes) in due {
-                let peer = &mut self.peers[to];
-                if peer.here {
-                    peer.model
-                        .handle_message(self.now, PeerId(from as u16), &bytes);
-                }
-            }
-            for at in 0..self.peers.len() {
-                self.advance(at);
-            }
-        }
-    }
-
-    fn advance(&mut self, at: usize) {
-        let Peer { model, world, here } = &mut self.peers[at];
-        if !*here {
-            return;
-        }
-        if model.poll_timeout().is_some_and(|at| at <= self.now) {
-            model.advance(self.now, world);
-        }
-        while let Some(message) = model.poll_message() {
-            for to in message.to {
-                self.sent[usize::from(to.0)].push(message.bytes.clone());
-                let lost = self.rng.below(100) < self.loss;
-                if lost && message.delivery == Delivery::Unreliable {
-                    continue;
-                }
-                let jitter = self.rng.below(self.jitter_ms + 1);
-                let at_there = self.now + self.delay + Duration::from_millis(jitter.into());
-                let to = usize::from(to.0);
-                self.on_the_way
-                    .push((at_there, at, to, message.bytes.clone()));
-            }
-        }
+        let start = Duration::from_millis(1200);
+        Self::begin(peers, false, delay_ms, start, game, model)
     }
 
     pub(super) fn walk(&mut self, at: usize, walk: i8, signal: bool) -> bool {
@@ -282,7 +164,7 @@ impl<M: Model> TestNetwork<M> {
 
     /// Where a player is drawn, for a peer.
     pub(super) fn drawn(&mut self, at: usize, player: u16) -> Option<i32> {
-        let Peer { model, world, .. } = &mut self.peers[at];
+        let TestPeer { model, world, .. } = &mut self.peers[at];
         let state = match model.view(self.now, world) {
             true => world.drawn(),
             false => world.state(),
