@@ -48,7 +48,7 @@ impl Simulation for SteeringGame {
     }
 }
 
-/// TwoPeers programs; what one says the other hears four ticks later.
+/// Two programs; messages of one reach the other four ticks later.
 struct TwoPeers {
     now: Duration,
     tick: u64,

@@ -174,7 +174,7 @@ fn no_correction_makes_what_is_drawn_jump() {
     }
 }
 
-/// TwoPeers programs in a mesh, each with a walker of its own; what one says the other hears after some ticks.
+/// Two programs in a mesh, each with a walker of its own; messages take some ticks.
 struct TwoPeers {
     peers: Vec<(Rollback, Live<Square>)>,
     on_the_way: VecDeque<(u64, usize, Vec<u8>)>,

@@ -1,4 +1,4 @@
-//! A session's events check a life that makes sense.
+//! A session's events follow a life cycle that makes sense.
 
 use std::collections::BTreeMap;
 

@@ -183,7 +183,7 @@ fn mistaken(right: &EventsByTick, rng: &mut Rng) -> EventsByTick {
     wrong
 }
 
-/// Simulates a events_by_tick with mistakes, again and again, and settles it bit by bit.
+/// Simulates the events of some ticks with mistakes, again and again, and confirms them bit by bit.
 fn play(right: &EventsByTick, rng: &mut Rng, mut on_event: impl FnMut(TimedEvent<u8>)) {
     let mut ledger = EventLedger::default();
     let ticks = right.len();
