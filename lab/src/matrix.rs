@@ -6,7 +6,7 @@ use crate::testmatch::network_name;
 
 /// The cases of a plan that has a matrix of players, entities and networks, as the source drew them.
 pub struct Matrix<'a> {
-    cases: Vec<&'a Case>,
+    cases: &'a [Case],
     players: Vec<f64>,
     entities: Vec<f64>,
     networks: Vec<&'a str>,
@@ -14,8 +14,7 @@ pub struct Matrix<'a> {
 
 impl<'a> Matrix<'a> {
     /// The matrix of these cases.
-    pub fn new(cases: impl Iterator<Item = &'a Case>) -> Matrix<'a> {
-        let cases: Vec<&Case> = cases.collect();
+    pub fn new(cases: &'a [Case]) -> Matrix<'a> {
         let distinct = |key: &str| {
             let mut values: Vec<f64> = cases.iter().map(|case| case.number(key)).collect();
             values.sort_by(f64::total_cmp);
@@ -23,7 +22,7 @@ impl<'a> Matrix<'a> {
             values
         };
         let mut networks: Vec<&str> = Vec::new();
-        for case in &cases {
+        for case in cases {
             let network = network_name(case);
             if !networks.contains(&network) {
                 networks.push(network);
@@ -50,7 +49,7 @@ impl<'a> Matrix<'a> {
                     && case.number("players") == players
                     && case.number("entities") == entities
             });
-            found.map_or(Cell::Nothing, |case| value(case))
+            found.map_or(Cell::Nothing, &value)
         };
         let row = |entities: &f64| {
             let players = self.players.iter();

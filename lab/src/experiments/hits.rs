@@ -137,8 +137,7 @@ fn run(context: &RunContext) -> Result<Findings, LabError> {
         findings.add(&case.name, METRICS, &present, &seen);
     }
     findings.retain_measured();
-    let cases: Vec<&Case> = measured.iter().map(|(case, _)| *case).collect();
-    findings.plots.extend(plot(&cases, &findings));
+    findings.plots.extend(plot(&context.cases, &findings));
     Ok(findings)
 }
 
@@ -207,7 +206,7 @@ fn figures(matches: &[&Shots]) -> [Option<f64>; METRICS.len()] {
 }
 
 /// Agreement over the round trip.
-fn plot(cases: &[&Case], findings: &Findings) -> Option<Plot> {
+fn plot(cases: &[Case], findings: &Findings) -> Option<Plot> {
     let line = |name: &str, loss: f64, ours: bool| {
         let of = cases.iter().filter(|case| {
             case.text("cheat") == "none"

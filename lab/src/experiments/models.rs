@@ -132,20 +132,12 @@ fn run(context: &RunContext) -> Result<Findings, LabError> {
         findings.add(&case.name, METRICS, &[], &figures(repeats));
     }
     findings.retain_measured();
-    let cases: Vec<&Case> = measured.iter().map(|(case, _)| *case).collect();
-    findings.plots = plots(&cases, &findings);
+    findings.plots = plots(&context.cases, &findings);
     Ok(findings)
 }
 
 fn measure(case: &Case, seed: u64) -> Result<Played, String> {
-    let setting = FightConfig {
-        scenario: FightScenario::Fight,
-        players: case.number("players") as u16,
-        path: link::path(case)?,
-        uplink_bps: 1_000_000_000,
-        length: case.seconds("seconds"),
-        settling: case.seconds("settling_s"),
-    };
+    let setting = FightConfig::of(case, FightScenario::Fight, link::path(case)?);
     let model = case.text("model");
     let (_, config) = models()
         .find(|(name, _)| *name == model)

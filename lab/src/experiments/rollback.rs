@@ -96,8 +96,7 @@ fn run(context: &RunContext) -> Result<Findings, LabError> {
         }
     }
     findings.retain_measured();
-    let cases: Vec<&Case> = measured.iter().map(|(case, _)| *case).collect();
-    findings.plots = plots(&cases, &findings);
+    findings.plots = plots(&context.cases, &findings);
     Ok(findings)
 }
 

@@ -15,6 +15,7 @@ use samestep_sync::{Model, Status, Tick};
 use super::pictures::PictureLog;
 use super::{CharacterSample, Correction, PredictedPath, ScriptedInputs, TruePath, tag_of};
 use crate::display::DisplayMatch;
+use crate::parameters::Case;
 use crate::stats::Samples;
 use crate::testmatch::{MatchConfig, OPENER, TICK};
 
@@ -33,6 +34,20 @@ pub struct FightConfig {
     pub length: Duration,
     /// The first part of it, which is not judged.
     pub settling: Duration,
+}
+
+impl FightConfig {
+    /// The match of a case, with a fast line for the host.
+    pub fn of(case: &Case, scenario: FightScenario, path: Path) -> FightConfig {
+        FightConfig {
+            scenario,
+            players: case.number("players") as u16,
+            path,
+            uplink_bps: 1_000_000_000,
+            length: case.seconds("seconds"),
+            settling: case.seconds("settling_s"),
+        }
+    }
 }
 
 /// The behaviour of the players.

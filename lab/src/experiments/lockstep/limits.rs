@@ -131,7 +131,7 @@ fn plots(
     measured: &[(&Case, Vec<Played>)],
     findings: &Findings,
 ) -> Vec<Plot> {
-    let matrix = Matrix::new(measured.iter().map(|(case, _)| *case));
+    let matrix = Matrix::new(&context.cases);
     let of = |value: Option<f64>| value.map_or(Cell::Nothing, Cell::Value);
     let mut plots = Vec::new();
     for network in matrix.networks() {

@@ -15,7 +15,7 @@ const SHORT: &[(&str, &str)] = &[
 ];
 
 /// Delays, what views differ by, and traffic.
-pub(super) fn plots(cases: &[&Case], findings: &Findings) -> Vec<Plot> {
+pub(super) fn plots(cases: &[Case], findings: &Findings) -> Vec<Plot> {
     let (links, models) = (values(cases, "link.profile"), values(cases, "model"));
     if links.len() < 2 || models.len() < 2 {
         return Vec::new();
@@ -23,7 +23,7 @@ pub(super) fn plots(cases: &[&Case], findings: &Findings) -> Vec<Plot> {
     let panel = |title: &str, metric: &str| {
         let cell = |model: &String, link: &String| {
             let is_it =
-                |case: &&&Case| case.text("model") == model && case.text("link.profile") == link;
+                |case: &&Case| case.text("model") == model && case.text("link.profile") == link;
             let case = cases.iter().find(is_it);
             let ours = case.and_then(|case| findings.ours(case, metric));
             ours.map_or(Cell::Nothing, Cell::Value)
@@ -80,7 +80,7 @@ pub(super) fn plots(cases: &[&Case], findings: &Findings) -> Vec<Plot> {
 }
 
 /// All values of a key, in the order of the cases.
-fn values(cases: &[&Case], key: &str) -> Vec<String> {
+fn values(cases: &[Case], key: &str) -> Vec<String> {
     let mut values: Vec<String> = Vec::new();
     for case in cases {
         let value = case.text(key).to_string();

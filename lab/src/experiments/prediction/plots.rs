@@ -5,13 +5,13 @@ use crate::parameters::Case;
 use crate::plot::{Data, Plot};
 
 /// Plots the cases that fight with the default settings: delays, corrections and mispredictions.
-pub(super) fn plots(cases: &[&Case], findings: &Findings) -> Vec<Plot> {
-    let is_fight = |case: &&&Case| {
+pub(super) fn plots(cases: &[Case], findings: &Findings) -> Vec<Plot> {
+    let is_fight = |case: &&Case| {
         case.text("scene") == "fight"
             && case.text("others") == "interpolated"
             && case.number("link.jitter_ms") == 0.0
     };
-    let fights: Vec<&Case> = cases.iter().filter(is_fight).copied().collect();
+    let fights: Vec<&Case> = cases.iter().filter(is_fight).collect();
     // Points of one line: the cases in which one key has this value, over another.
     let line = |key: &str, is: f64, over: &str, unit: f64, metric: &str| {
         let of = fights.iter().filter(|case| case.number(key) == is);

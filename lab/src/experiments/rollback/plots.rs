@@ -11,7 +11,7 @@ use crate::plot::{Data, Plot};
 type Group<'a> = (String, Vec<(f64, &'a Case)>);
 
 /// Input delay and resimulated ticks over the round trip, stalls over loss.
-pub(super) fn plots(cases: &[&Case], findings: &Findings) -> Vec<Plot> {
+pub(super) fn plots(cases: &[Case], findings: &Findings) -> Vec<Plot> {
     type Side = fn(&Row) -> Option<f64>;
     let (lockstep, rollback): (Side, Side) = (|row| row.theirs, |row| row.ours);
     let line = |name: String, (_, cases): &Group, metric: &str, side: Side| {
@@ -65,7 +65,7 @@ pub(super) fn plots(cases: &[&Case], findings: &Findings) -> Vec<Plot> {
 
 /// Cases that differ only in one key, by its value, `unit` to each; groups of at least three, the largest first.
 fn groups<'a>(
-    cases: &[&'a Case],
+    cases: &'a [Case],
     key: &str,
     unit: f64,
     label: fn(&Value) -> Option<String>,

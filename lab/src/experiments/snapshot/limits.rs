@@ -75,8 +75,7 @@ fn run(context: &RunContext) -> Result<Findings, LabError> {
         findings.add(&case.name, METRICS, &[], &figures(&played));
         write(context, case, played.first().map(|played| &played.course))?;
     }
-    let cases = measured.iter().map(|(case, _)| *case);
-    findings.plots = plots(context, &Matrix::new(cases), &findings);
+    findings.plots = plots(context, &Matrix::new(&context.cases), &findings);
     Ok(findings)
 }
 
