@@ -63,9 +63,9 @@ impl fmt::Display for Tick {
 /// }
 /// ```
 pub trait Input: Wire + Clone + Default + PartialEq + fmt::Debug + 'static {
-    /// What to assume for the next tick if nothing is said: held keys stay, edges (a shot, a command) drop.
+    /// The input to assume for the next tick if none is given: held keys stay, edges (a shot, a command) drop.
     ///
-    /// What is predicted right is not sent.
+    /// An input that equals its prediction is not sent.
     fn predict(&self) -> Self;
 
     /// Folds an input that came too late for its own tick into this one, so that neither is lost: for controls, what was pressed is pressed
@@ -139,13 +139,13 @@ pub struct TickInputs {
     /// Shared by the ticks in which the same are present.
     players: Arc<[PlayerId]>,
     entries: Vec<(PlayerId, u32)>,
-    /// What they say, and some zeros behind: reading is fastest away from the end.
+    /// The encoded inputs, and some zeros behind: reading is fastest away from the end.
     bytes: Vec<u8>,
-    /// What those saw who are judged by that.
+    /// The view times of players to whom lag compensation applies.
     view_times: Vec<(PlayerId, ViewTime)>,
 }
 
-/// Zeros behind what players say.
+/// Zeros behind the inputs.
 const ROOM: usize = 8;
 
 impl TickInputs {
@@ -164,7 +164,7 @@ impl TickInputs {
         }
     }
 
-    /// Nothing said; who is present stays.
+    /// Removes all inputs; the players present stay.
     pub fn clear(&mut self) {
         self.entries.clear();
         self.bytes.clear();
@@ -199,7 +199,7 @@ impl TickInputs {
         }
     }
 
-    /// Adds what a player says, encoded. Call it in ascending order of the players, at most once for each.
+    /// Adds a player's input, encoded. Call it in ascending order of the players, at most once for each.
     pub fn push(&mut self, player: PlayerId, input: &[u8]) {
         let start = self.entries.last().map_or(0, |(_, end)| *end as usize);
         self.bytes.truncate(start);
@@ -208,13 +208,13 @@ impl TickInputs {
         self.bytes.extend_from_slice(&[0; ROOM]);
     }
 
-    /// Adds what a player says.
+    /// Adds a player's input.
     pub fn give<I: Input>(&mut self, player: PlayerId, input: &I) {
         let bytes = samestep_wire::encode_to_vec(input).unwrap_or_default();
         self.push(player, &bytes);
     }
 
-    /// Adds what a player says, in the place where it belongs; what it said before counts.
+    /// Adds a player's input in the order of players; an input that is there already stays.
     pub(crate) fn insert(&mut self, player: PlayerId, input: &[u8]) {
         if self.entries.last().is_none_or(|(last, _)| *last < player) {
             return self.push(player, input);
@@ -234,8 +234,8 @@ impl TickInputs {
         }
     }
 
-    /// Calls back with what was said: players, their inputs decoded, and what could not be as nothing.
-    pub(crate) fn decode<I: Input>(&self, mut tell: impl FnMut(PlayerId, I)) {
+    /// Visits the inputs, decoded; one that does not decode counts as the default.
+    pub(crate) fn decode<I: Input>(&self, mut visit: impl FnMut(PlayerId, I)) {
         let mut start = 0;
         for &(player, end) in &self.entries {
             let end = end as usize;
@@ -245,7 +245,7 @@ impl TickInputs {
                 Ok(input) if r.bit_len() <= (end - start) * 8 => input,
                 _ => I::decode(&mut BitReader::new(&self.bytes[start..end])).unwrap_or_default(),
             };
-            tell(player, input);
+            visit(player, input);
             start = end;
         }
     }
@@ -255,14 +255,14 @@ impl TickInputs {
         &self.players
     }
 
-    /// What was said: players and their encoded inputs.
+    /// The players with an input in this tick, and the inputs encoded.
     pub fn entries(&self) -> impl Iterator<Item = (PlayerId, &[u8])> {
         let starts = core::iter::once(0).chain(self.entries.iter().map(|(_, end)| *end));
         let ranges = self.entries.iter().zip(starts);
         ranges.map(|(&(player, end), start)| (player, &self.bytes[start as usize..end as usize]))
     }
 
-    /// Sets what a player saw when it did what it does in this tick.
+    /// Sets the view time of a player's input.
     pub fn set_view_time(&mut self, player: PlayerId, view_time: ViewTime) {
         match self.view_times.binary_search_by_key(&player, |seen| seen.0) {
             Ok(at) => self.view_times[at].1 = view_time,
@@ -270,23 +270,23 @@ impl TickInputs {
         }
     }
 
-    /// What a player saw when it did what it does in this tick, if it is judged by that.
+    /// The view time of a player's input, if lag compensation applies to it.
     pub fn view_time(&self, player: PlayerId) -> Option<ViewTime> {
         let at = self.view_times.binary_search_by_key(&player, |seen| seen.0);
         at.ok().map(|at| self.view_times[at].1)
     }
 
-    /// What everyone saw who is judged by that, in ascending order.
+    /// The view times of all players to whom lag compensation applies, in ascending order.
     pub fn view_times(&self) -> &[(PlayerId, ViewTime)] {
         &self.view_times
     }
 
-    /// How many have said something.
+    /// The number of players with an input.
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Whether nobody has said anything.
+    /// Whether no player has an input.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }

@@ -1,4 +1,4 @@
-//! What every way of keeping in step has in common.
+//! The interface of all models.
 
 use core::time::Duration;
 
@@ -6,37 +6,37 @@ use samestep_wire::Delivery;
 
 use crate::{AdoptError, Difference, PeerId, PlayerId, Tick, World};
 
-/// A way of keeping one simulation in step: who simulates what, and what travels.
+/// A model keeps one simulation in step: it decides who simulates what, and what is sent.
 ///
-/// A model does no IO and knows neither the game's types nor the network: it is told who is there ([`handle_roster`](Model::handle_roster)),
-/// what arrived and what local players do; it is lent the [`World`] to step; it says what to send. All times are those of the clock that
-/// the peers have in common. A session, a test or the lab drives any of them:
+/// A model does no IO and knows neither the game's types nor the network. The caller hands it the roster ([`handle_roster`](Model::handle_roster)),
+/// the messages that arrive and the inputs of local players, and lends it the [`World`] to step; the model returns messages to send. All
+/// times are those of the peers' common clock. A session, a test or the lab drives a model like this:
 ///
-/// 1. hand over what happened with the `handle_*` calls and [`input`](Model::input);
+/// 1. hand over events with the `handle_*` calls and [`input`](Model::input);
 /// 2. [`advance`](Model::advance) when [`poll_timeout`](Model::poll_timeout) is due, and after anything has arrived;
 /// 3. send what [`poll_message`](Model::poll_message) gives, read [`poll_event`](Model::poll_event).
 ///
 /// *Unstable:* more models will bend it.
 pub trait Model {
-    /// Who is there has changed.
+    /// The roster has changed.
     fn handle_roster(&mut self, now: Duration, roster: &Roster);
 
-    /// Bytes a second that may be sent to a peer without filling queues, as its connection estimates. True if this model cares, and wants to be
-    /// told again soon.
+    /// The bytes per second that a peer's connection carries without filling queues, as estimated. Returns whether this model uses the rate and wants
+    /// updates of it.
     fn handle_rate(&mut self, _now: Duration, _peer: PeerId, _bytes_per_s: u64) -> bool {
         false
     }
 
-    /// The game begins at this time, from the state the world has then.
+    /// The game begins at time `at`, from the state that the world has then.
     fn handle_start(&mut self, now: Duration, at: Duration);
 
     /// A message of this model arrived. Malformed ones are counted and dropped.
     fn handle_message(&mut self, now: Duration, from: PeerId, message: &[u8]);
 
-    /// What a local player does next, encoded. Returns false if too many wait already, or the player may not act now.
+    /// Takes the next input of a local player, encoded. Returns false if too many wait already, or the player may not act now.
     fn input(&mut self, now: Duration, player: PlayerId, input: &[u8]) -> bool;
 
-    /// The player that holds the initiative passes it on; nothing in games that run in real time.
+    /// The player that holds the initiative passes it on. Does nothing in real-time games.
     fn end_turn(&mut self, now: Duration, player: PlayerId);
 
     /// Simulates what is due. The only call that steps the world.
@@ -45,35 +45,35 @@ pub trait Model {
     /// The next message to send.
     fn poll_message(&mut self) -> Option<Outgoing>;
 
-    /// Takes a message back that was sent, so that its memory serves the next. Not needed, but saves allocations.
+    /// Takes back a message that was sent, to reuse its memory. Optional: it saves allocations.
     fn reclaim(&mut self, sent: Outgoing) {
         drop(sent);
     }
 
-    /// The next thing worth knowing.
+    /// The next event.
     fn poll_event(&mut self) -> Option<ModelEvent>;
 
-    /// Draws into the world what is to be shown at `now`, if that is something else than the world's present state: then it is true.
+    /// Draws the state to show at `now` into the world. Returns false if that is the world's present state.
     fn view(&mut self, _now: Duration, _world: &mut dyn World) -> bool {
         false
     }
 
-    /// From this tick on nothing is simulated any more: something else goes on from there.
+    /// Simulates no tick from this one on: another model goes on from there.
     fn stop_at(&mut self, _tick: Tick) {}
 
     /// When `advance` wants to be called next.
     fn poll_timeout(&self) -> Option<Duration>;
 
-    /// How things stand.
+    /// The state and the counters of the model.
     fn status(&self) -> Status;
 
-    /// How much later than the players spectators see the game; their first state is to reach them no sooner.
+    /// How much later than the players spectators see the game; their first state must not reach them sooner.
     fn spectator_delay(&self) -> Duration;
 
-    /// Everything a newcomer needs to take part from here on.
+    /// A checkpoint: everything a newcomer needs to take part from here on.
     fn checkpoint(&mut self, now: Duration, newcomer: PeerId, world: &mut dyn World) -> Vec<u8>;
 
-    /// The authority gives everyone the world's present state in place of theirs, before the game begins.
+    /// The authority sends everyone the world's present state in place of theirs, before the game begins.
     fn send_state_to_all(&mut self, now: Duration, world: &mut dyn World);
 
     /// Begins where a [`checkpoint`](Model::checkpoint) of another peer left off.
@@ -194,7 +194,7 @@ impl<W: ModelWrapper> Model for W {
     }
 }
 
-/// Who takes part, as far as a model needs to know.
+/// The participants of a room, as far as a model needs to know them.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Roster {
     /// This program.
@@ -233,24 +233,24 @@ pub struct Member {
     pub watches: bool,
     /// The incarnation of the peer, as in SWIM: another number each time it comes back after it was away.
     pub incarnation: u64,
-    /// One way to it from here, as far as known.
+    /// The one-way delay to it, as far as known.
     pub latency: Duration,
-    /// Packets that get lost on the way to it, in percent, as far as known.
+    /// The loss of packets to it, in percent, as far as known.
     pub loss: u8,
 }
 
 /// A message of a model for the same model of another peer.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Outgoing {
-    /// For whom: the same for all of them.
+    /// The recipients, who all get the same.
     pub to: Vec<PeerId>,
-    /// How.
+    /// The delivery.
     pub delivery: Delivery,
-    /// What.
+    /// The encoded message.
     pub bytes: Vec<u8>,
 }
 
-/// Something a model wants known.
+/// An event of a model.
 #[derive(Clone, PartialEq, Debug)]
 pub enum ModelEvent {
     /// A peer's state differs from that of the others: on that peer itself, and on the authority.
@@ -278,7 +278,7 @@ pub enum ModelEvent {
     },
 }
 
-/// What is known about a state that differs.
+/// A report of a state that differs.
 #[derive(Clone, PartialEq, Debug)]
 pub struct DesyncReport {
     /// Whose state differs from that of most.

@@ -92,8 +92,8 @@ fn each_key(
             .flat_map(|v| v.attrs.iter().chain(v.fields.iter().flat_map(|f| &f.attrs)))
             .collect(),
         Data::Union(data) => {
-            let words = "a union does not say which of its fields is valid";
-            return Err(Error::new(data.union_token.span(), words));
+            let message = "a union does not say which of its fields is valid";
+            return Err(Error::new(data.union_token.span(), message));
         }
     };
     match inside.into_iter().find(|a| a.path().is_ident(name)) {
@@ -126,9 +126,9 @@ fn kind_number(expr: Expr) -> Result<Expr> {
         return Ok(expr);
     };
     let Lit::Int(number) = lit else {
-        let words =
+        let message =
             "a kind is a number, like `kind = 7`; without one it is made from the type's name";
-        return Err(Error::new(lit.span(), words));
+        return Err(Error::new(lit.span(), message));
     };
     match number.base10_parse::<u64>() {
         Ok(n) if n < FIRST_RESERVED => Ok(expr),

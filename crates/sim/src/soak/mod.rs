@@ -137,7 +137,9 @@ pub fn soak(
                     }
                     let seed = base_seed.wrapping_add(index);
                     let outcome = catch_unwind(AssertUnwindSafe(|| suite.run(seed)))
-                        .unwrap_or_else(|panic| (0, Err(format!("panicked: {}", words(&*panic)))));
+                        .unwrap_or_else(|panic| {
+                            (0, Err(format!("panicked: {}", message_of(&*panic))))
+                        });
                     if sender.send((seed, outcome)).is_err() {
                         return;
                     }
@@ -160,10 +162,10 @@ pub fn soak(
     report
 }
 
-fn words(panic: &(dyn Any + Send)) -> &str {
+fn message_of(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     text.or_else(|| panic.downcast_ref::<&str>().copied())
-        .unwrap_or("without words")
+        .unwrap_or("without a message")
 }
 
 #[cfg(test)]

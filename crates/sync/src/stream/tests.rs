@@ -274,7 +274,7 @@ impl Receiver {
         }
     }
 
-    /// Acknowledges everything, in as many words as it takes.
+    /// Acknowledges everything, in as many messages as it takes.
     fn acknowledge(&self, publisher: &mut Publisher) {
         let Some(latest) = self.numbers.iter().copied().max() else {
             return;

@@ -35,7 +35,7 @@ pub(crate) trait Settings: Clone + fmt::Debug {
 
     fn model(self) -> Self::Model;
 
-    /// In words, what a model knows.
+    /// A description of what a model knows.
     fn explain(model: &Self::Model) -> String;
 
     /// States are compared this often.

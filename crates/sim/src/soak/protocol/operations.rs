@@ -135,7 +135,7 @@ impl Script<'_> {
             return;
         };
         let code = self.rng.next_u32();
-        let words = &"so long, and thanks for all the fish"[..self.rng.range(0..36) as usize];
+        let reason = &"so long, and thanks for all the fish"[..self.rng.range(0..36) as usize];
         let graceful = self.rng.chance(0.5);
         self.trace(|| {
             format!(
@@ -144,8 +144,8 @@ impl Script<'_> {
             )
         });
         match graceful {
-            true => self.referee.close(&mut self.world, tag, side, code, words),
-            false => self.referee.abort(&mut self.world, tag, side, code, words),
+            true => self.referee.close(&mut self.world, tag, side, code, reason),
+            false => self.referee.abort(&mut self.world, tag, side, code, reason),
         }
     }
 

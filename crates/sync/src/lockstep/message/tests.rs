@@ -137,7 +137,7 @@ fn relayed_batches_come_back_as_written_and_damaged_ones_are_refused() {
         panic!("what was written is read");
     };
     let mut read = Vec::new();
-    let told = batches.each(|batch| {
+    let visited = batches.each(|batch| {
         assert!(batch.predicting && batch.schedule_offset == Duration::from_micros(77));
         read.push((
             batch.source,
@@ -147,7 +147,7 @@ fn relayed_batches_come_back_as_written_and_damaged_ones_are_refused() {
         ));
         Some(())
     });
-    assert_eq!(told, Some(()));
+    assert_eq!(visited, Some(()));
     assert_eq!(
         read,
         [

@@ -1,4 +1,4 @@
-//! Where not everything can be told.
+//! Where not everything can be updates.
 
 use super::*;
 
@@ -86,7 +86,7 @@ fn a_lower_weight_is_a_lower_rate_in_powers_of_two() {
         let weight = [1.0, 0.4, 0.25, 0.1][row % 4];
         interest.part("units").row(row, Relevance::weight(weight));
     }
-    let mut told = [0; 4];
+    let mut updates = [0; 4];
     for tick in 0..400 {
         for unit in field.units.as_mut_slice() {
             unit.at.0 = (unit.at.0 + 1.0) % 256.0;
@@ -100,7 +100,7 @@ fn a_lower_weight_is_a_lower_rate_in_powers_of_two() {
                 if let PartContent::Page(update) = said
                     && update.place.kind == 1
                 {
-                    rows_of(update.rows).for_each(|row| told[row % 4] += 1);
+                    rows_of(update.rows).for_each(|row| updates[row % 4] += 1);
                 }
             }
             let truth = Truth::new(&receiver.grid, &field.table(), Some(&interest));
@@ -108,7 +108,7 @@ fn a_lower_weight_is_a_lower_rate_in_powers_of_two() {
         }
         receiver.acknowledge(&mut publisher);
     }
-    let rates = told.map(|count| f64::from(count) / 16.0 / 400.0);
+    let rates = updates.map(|count| f64::from(count) / 16.0 / 400.0);
     for (rate, expected) in rates.into_iter().zip([1.0, 0.5, 0.25, 0.125]) {
         assert!((rate - expected).abs() < 0.01, "{rates:?}");
     }

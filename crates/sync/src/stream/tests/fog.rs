@@ -78,7 +78,7 @@ fn what_is_hidden_is_told_to_be_gone_until_that_is_confirmed() {
     let mut interest = Interest::new(&schema);
     let units = PageId { kind: 1, page: 0 };
     let mut tick = Tick(0);
-    let mut tell = |interest: &Interest, receiver: &mut Receiver, is_confirmed: bool| {
+    let mut send = |interest: &Interest, receiver: &mut Receiver, is_confirmed: bool| {
         publisher.publish(tick, &field.table());
         let mut parts = Vec::new();
         publisher.write(CLIENT, Some(interest), None, &mut parts);
@@ -89,26 +89,26 @@ fn what_is_hidden_is_told_to_be_gone_until_that_is_confirmed() {
             receiver.acknowledge(&mut publisher);
         }
         tick = tick.next();
-        let mut told = (0, 0);
+        let mut rows = (0, 0);
         for said in said {
             if let PartContent::Page(update) = said
                 && update.place == units
             {
-                told = (update.rows, update.values.present & update.rows);
+                rows = (update.rows, update.values.present & update.rows);
             }
         }
-        told
+        rows
     };
-    assert_eq!(tell(&interest, &mut receiver, true), (0b111, 0b111));
-    assert_eq!(tell(&interest, &mut receiver, true), (0, 0));
+    assert_eq!(send(&interest, &mut receiver, true), (0b111, 0b111));
+    assert_eq!(send(&interest, &mut receiver, true), (0, 0));
     interest.part("units").hide(1);
-    assert_eq!(tell(&interest, &mut receiver, false), (0b010, 0));
-    assert_eq!(tell(&interest, &mut receiver, true), (0b010, 0));
-    assert_eq!(tell(&interest, &mut receiver, true), (0, 0));
+    assert_eq!(send(&interest, &mut receiver, false), (0b010, 0));
+    assert_eq!(send(&interest, &mut receiver, true), (0b010, 0));
+    assert_eq!(send(&interest, &mut receiver, true), (0, 0));
     // It comes back before it is confirmed to be gone, and has not changed meanwhile.
     interest.part("units").hide(2);
-    assert_eq!(tell(&interest, &mut receiver, false), (0b100, 0));
+    assert_eq!(send(&interest, &mut receiver, false), (0b100, 0));
     interest.part("units").all(Relevance::FULL);
-    assert_eq!(tell(&interest, &mut receiver, true), (0b110, 0b110));
-    assert_eq!(tell(&interest, &mut receiver, true), (0, 0));
+    assert_eq!(send(&interest, &mut receiver, true), (0b110, 0b110));
+    assert_eq!(send(&interest, &mut receiver, true), (0, 0));
 }

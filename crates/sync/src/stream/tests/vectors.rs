@@ -37,25 +37,25 @@ fn parts_are_as_described() {
     let mut publisher = Publisher::new(&Game::schema(), PublisherConfig::default());
     publisher.join(CLIENT);
     let mut parts = Vec::new();
-    let mut tell =
+    let mut write =
         |publisher: &mut Publisher, tick, game: &Game, interest: Option<&Interest>, budget| {
             publisher.publish(Tick(tick), &table(game));
             publisher.write(CLIENT, interest, budget, &mut parts);
             let part: PacketPart = parts.drain(..).next().expect("there is always a part");
             hex(&part.bytes)
         };
-    let fresh = tell(&mut publisher, 300, &game, None, None);
+    let fresh = write(&mut publisher, 300, &game, None, None);
     publisher.acknowledge(CLIENT, 0, 0);
-    let nothing = tell(&mut publisher, 303, &game, None, None);
+    let nothing = write(&mut publisher, 303, &game, None, None);
     for unit in game.units.as_mut_slice() {
         unit.at += 1.0;
     }
     game.units.as_mut_slice()[1].count = 1;
-    let delta = tell(&mut publisher, 306, &game, None, None);
+    let delta = write(&mut publisher, 306, &game, None, None);
     let mut interest = Interest::new(&Game::schema());
     interest.part("units").hide(2);
-    let gone = tell(&mut publisher, 309, &game, Some(&interest), None);
-    let open = tell(&mut publisher, 312, &game, Some(&interest), Some(60));
+    let gone = write(&mut publisher, 309, &game, Some(&interest), None);
+    let open = write(&mut publisher, 312, &game, Some(&interest), Some(60));
     assert_eq!(fresh, vector("stream.fresh"));
     assert_eq!(nothing, vector("stream.nothing"));
     assert_eq!(delta, vector("stream.delta"));
