@@ -1,13 +1,12 @@
-//! What the program shows, for tests that look at it from outside.
-
-use std::fmt::Write as _;
+//! A report of what the program shows, for tests from outside.
 
 use eframe::egui::{self, FullOutput, Rect};
 use samestep_sandbox::Gauge;
+use serde_json::{Value, json};
 
 use crate::sandbox::SandboxTab;
 
-/// What the program shows.
+/// The visible state of the program.
 pub struct Report<'a> {
     /// The tab's title.
     pub tab: &'a str,
@@ -25,81 +24,69 @@ const SAMPLES: usize = 50;
 impl Report<'_> {
     /// As JSON.
     pub fn to_json(&self) -> String {
-        let mut out = Writer::default();
         let sandbox = self.sandbox;
         let live = sandbox.live_match();
         let scenario = live.scenario();
-        out.open("", '{');
-        out.text("tab", self.tab);
-        out.number("frame_rate", self.frame_rate);
-        out.number("steps", live.steps() as f64);
-        out.number("shown_step", sandbox.shown_step() as f64);
-        out.text("game", &scenario.game);
-        out.text("model", live.model(live.steps()).name);
-        out.text("next_model", live.next_model().map_or("", |kind| kind.name));
-        out.text("server", scenario.server.name());
-        out.text("seed", &scenario.seed.to_string());
-        out.number("players", scenario.players() as f64);
-        out.text("link", &scenario.to_link());
-        out.flag("paused", sandbox.is_paused());
-        out.text("checksum", &format!("{:016x}", live.checksum()));
-        out.text("banner", sandbox.banner());
-        out.open("gauges", '[');
-        for player in 0..scenario.players() {
+        let gauges = (0..scenario.players()).map(|player| {
             let gauges = live.gauges(player);
-            out.open("", '{');
-            out.number("player", player as f64);
-            out.number("samples", gauges.taken() as f64);
+            let mut latest = json!({ "player": player, "samples": gauges.taken() });
             for gauge in Gauge::ALL {
-                let latest = gauges.latest(gauge).unwrap_or_default();
-                out.number(gauge.name(), f64::from(latest));
+                latest[gauge.name()] = json!(gauges.latest(gauge).unwrap_or_default());
             }
-            out.close('}');
-        }
-        out.close(']');
-        out.open("series", '{');
-        for gauge in Gauge::ALL {
-            out.open(gauge.name(), '[');
-            for player in 0..scenario.players() {
+            latest
+        });
+        let series = Gauge::ALL.map(|gauge| {
+            let of_players = (0..scenario.players()).map(|player| {
                 let series = live.gauges(player).series(gauge);
                 let forgotten = series.len().saturating_sub(SAMPLES);
-                out.open("", '[');
-                series
-                    .skip(forgotten)
-                    .for_each(|sample| out.number("", f64::from(sample)));
-                out.close(']');
-            }
-            out.close(']');
-        }
-        out.close('}');
-        out.number("desyncs", live.desyncs().len() as f64);
-        out.open("widgets", '[');
-        for widget in self.widgets {
-            out.open("", '{');
-            out.text("label", &widget.label);
-            out.text("role", &widget.role);
-            out.text("value", &widget.value);
-            out.flag("enabled", widget.enabled);
-            out.number("x", f64::from(widget.rect.min.x));
-            out.number("y", f64::from(widget.rect.min.y));
-            out.number("w", f64::from(widget.rect.width()));
-            out.number("h", f64::from(widget.rect.height()));
-            out.close('}');
-        }
-        out.close(']');
-        out.close('}');
-        out.text
+                series.skip(forgotten).collect::<Value>()
+            });
+            (gauge.name(), of_players.collect::<Value>())
+        });
+        let widgets = self.widgets.iter().map(|widget| {
+            json!({
+                "label": widget.label,
+                "role": widget.role,
+                "value": widget.value,
+                "enabled": widget.enabled,
+                "x": widget.rect.min.x,
+                "y": widget.rect.min.y,
+                "w": widget.rect.width(),
+                "h": widget.rect.height(),
+            })
+        });
+        json!({
+            "tab": self.tab,
+            "frame_rate": self.frame_rate,
+            "steps": live.steps(),
+            "shown_step": sandbox.shown_step(),
+            "game": scenario.game,
+            "model": live.model(live.steps()).name,
+            "next_model": live.next_model().map_or("", |kind| kind.name),
+            "server": scenario.server.name(),
+            "seed": scenario.seed.to_string(),
+            "players": scenario.players(),
+            "link": scenario.to_link(),
+            "paused": sandbox.is_paused(),
+            "checksum": format!("{:016x}", live.checksum()),
+            "banner": sandbox.banner(),
+            "gauges": gauges.collect::<Value>(),
+            "series": Value::from_iter(series),
+            "desyncs": live.desyncs().len(),
+            "widgets": widgets.collect::<Value>(),
+        })
+        .to_string()
     }
 }
 
 /// Something on the screen that has a label.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Widget {
-    /// What it is called.
+    /// The label.
     pub label: String,
-    /// What it is: a button, a slider.
+    /// The role: a button, a slider.
     pub role: String,
-    /// What it is set to, if it is set to something.
+    /// The value, if it has one.
     pub value: String,
     /// Whether it does anything.
     pub enabled: bool,
@@ -107,14 +94,14 @@ pub struct Widget {
     pub rect: Rect,
 }
 
-/// Notes what is on the screen, from the first time on that somebody asks.
+/// Records the widgets on the screen, from the first request on.
 #[derive(Default)]
 pub struct Widgets {
     seen: Vec<Widget>,
 }
 
 impl Widgets {
-    /// What was on the screen in the last frame.
+    /// The widgets of the last frame.
     pub fn of(ctx: &egui::Context) -> Vec<Widget> {
         ctx.enable_accesskit();
         let seen = ctx.with_plugin(|widgets: &mut Widgets| widgets.seen.clone());
@@ -149,88 +136,5 @@ impl egui::Plugin for Widgets {
             })
         });
         self.seen = labelled.collect();
-    }
-}
-
-/// JSON, as it comes.
-#[derive(Default)]
-struct Writer {
-    text: String,
-    /// Something stands before what comes next.
-    follows: bool,
-}
-
-impl Writer {
-    fn key(&mut self, key: &str) {
-        if std::mem::replace(&mut self.follows, true) {
-            self.text.push(',');
-        }
-        if !key.is_empty() {
-            self.quote(key);
-            self.text.push(':');
-        }
-    }
-
-    fn open(&mut self, key: &str, bracket: char) {
-        self.key(key);
-        self.text.push(bracket);
-        self.follows = false;
-    }
-
-    fn close(&mut self, bracket: char) {
-        self.text.push(bracket);
-        self.follows = true;
-    }
-
-    fn text(&mut self, key: &str, value: &str) {
-        self.key(key);
-        self.quote(value);
-    }
-
-    fn number(&mut self, key: &str, value: f64) {
-        self.key(key);
-        match value.is_finite() {
-            true => write!(self.text, "{value}").expect("there is memory"),
-            false => self.text.push_str("null"),
-        }
-    }
-
-    fn flag(&mut self, key: &str, value: bool) {
-        self.key(key);
-        self.text.push_str(if value { "true" } else { "false" });
-    }
-
-    fn quote(&mut self, value: &str) {
-        self.text.push('"');
-        for letter in value.chars() {
-            match letter {
-                '"' | '\\' => self.text.extend(['\\', letter]),
-                letter if letter.is_control() => {
-                    write!(self.text, "\\u{:04x}", letter as u32).expect("there is memory");
-                }
-                letter => self.text.push(letter),
-            }
-        }
-        self.text.push('"');
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_written_is_json() {
-        let mut out = Writer::default();
-        out.open("", '{');
-        out.text("words", "a \"b\"\\\n");
-        out.open("numbers", '[');
-        out.number("", 1.5);
-        out.number("", f64::NAN);
-        out.close(']');
-        out.flag("yes", true);
-        out.close('}');
-        let expected = r#"{"words":"a \"b\"\\\u000a","numbers":[1.5,null],"yes":true}"#;
-        assert_eq!(out.text, expected);
     }
 }

@@ -1,13 +1,11 @@
 //! The report that tests in a browser read.
 
+use serde_json::{Value, json};
+
 use crate::User;
 
-/// What is after a key of the report, up to where the next begins.
-fn value<'a>(report: &'a str, key: &str) -> &'a str {
-    let key = format!("\"{key}\":");
-    let at = report.find(&key).unwrap_or_else(|| panic!("no {key}"));
-    let rest = &report[at + key.len()..];
-    rest.split([',', '}', ']']).next().unwrap_or_default()
+fn report_of(user: &User) -> Value {
+    serde_json::from_str(&user.harness.state().report()).unwrap()
 }
 
 #[test]
@@ -15,27 +13,27 @@ fn the_report_says_what_is_shown() {
     let mut user = User::opens("game=skirmish&model=rollback&players=3&net=lte&seed=9");
     user.waits(120);
     user.clicks("Pause");
-    let report = user.harness.state().report();
+    let report = report_of(&user);
     let live = user.live_match();
     for (key, expected) in [
-        ("tab", "\"Sandbox\"".into()),
-        ("game", "\"skirmish\"".into()),
-        ("model", "\"rollback\"".into()),
-        ("next_model", "\"\"".into()),
-        ("seed", "\"9\"".into()),
-        ("players", "3".into()),
-        ("paused", "true".into()),
-        ("steps", live.steps().to_string()),
-        ("checksum", format!("\"{:016x}\"", live.checksum())),
-        ("link", format!("\"{}\"", user.link())),
-        ("desyncs", "0".to_string()),
-        ("samples", live.gauges(0).taken().to_string()),
+        ("tab", json!("Sandbox")),
+        ("game", json!("skirmish")),
+        ("model", json!("rollback")),
+        ("next_model", json!("")),
+        ("seed", json!("9")),
+        ("players", json!(3)),
+        ("paused", json!(true)),
+        ("steps", json!(live.steps())),
+        ("checksum", json!(format!("{:016x}", live.checksum()))),
+        ("link", json!(user.link())),
+        ("desyncs", json!(0)),
     ] {
-        assert_eq!(value(&report, key), expected, "{key}");
+        assert_eq!(report[key], expected, "{key}");
     }
-    let rate: f64 = value(&report, "frame_rate").parse().unwrap();
+    assert_eq!(report["gauges"][0]["samples"], live.gauges(0).taken());
+    let rate = report["frame_rate"].as_f64().unwrap();
     assert!((59.0..61.0).contains(&rate), "{rate}");
-    let round_trip: f64 = value(&report, "round-trip").parse().unwrap();
+    let round_trip = report["gauges"][0]["round-trip"].as_f64().unwrap();
     assert!(round_trip > 30.0);
 }
 
@@ -45,7 +43,8 @@ fn everything_that_can_be_used_is_in_the_report_with_its_place() {
     user.waits(10);
     user.harness.state().report();
     user.waits(2);
-    let report = user.harness.state().report();
+    let report = report_of(&user);
+    let widgets = report["widgets"].as_array().unwrap();
     for name in [
         "Skirmish",
         "Lockstep",
@@ -70,9 +69,10 @@ fn everything_that_can_be_used_is_in_the_report_with_its_place() {
         "Tamper with the state of player 1",
         "Replays",
     ] {
-        let label = format!("{{\"label\":\"{name}\"");
-        let at = report.rfind(&label).unwrap_or_else(|| panic!("no {name}"));
-        let number = |key| value(&report[at..], key).parse::<f64>().unwrap();
+        let mut newest = widgets.iter().rev();
+        let widget = newest.find(|widget| widget["label"] == name);
+        let widget = widget.unwrap_or_else(|| panic!("no {name}"));
+        let number = |key: &str| widget[key].as_f64().unwrap();
         let (x, y, w, h) = (number("x"), number("y"), number("w"), number("h"));
         assert!(w > 5.0 && h > 5.0, "{name}: {w} x {h}");
         assert!(x >= 0.0 && x + w <= 1280.5, "{name}: {x} + {w}");
