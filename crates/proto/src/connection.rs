@@ -297,7 +297,7 @@ impl Connection {
                 Ok(None) => break,
                 Ok(Some(frame)) => {
                     eliciting |= !matches!(frame, Frame::Ack(_) | Frame::Status { .. });
-                    if !wanted && frame.is_content() {
+                    if !wanted && frame.channel().is_some() {
                         ignored = true;
                         continue;
                     }

@@ -136,7 +136,7 @@ fn sign(secret: &[u8; 32], head: [u8; 4], addr: SocketAddr, nonce: ClientNonce) 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::crypto::hex;
+    use crate::golden::hex;
 
     const NONCE: ClientNonce = ClientNonce(0x1122_3344_5566_7788);
 

@@ -1,6 +1,5 @@
 //! The events of an endpoint, and the errors of its operations.
 
-use core::fmt;
 use std::net::SocketAddr;
 
 use crate::handshake::RefuseReason;
@@ -42,11 +41,13 @@ pub enum Event {
 }
 
 /// Why a connection ended.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum CloseReason {
     /// This end closed it.
+    #[error("closed by this side")]
     Local,
     /// The other end closed it, with its code and reason.
+    #[error("closed by the other side{} (code {code})", behind_colon(.reason))]
     Remote {
         /// The application's code.
         code: u32,
@@ -54,39 +55,30 @@ pub enum CloseReason {
         reason: String,
     },
     /// Nothing was received for the configured time.
+    #[error("nothing heard from the other side for too long")]
     TimedOut,
     /// The server did not answer at all while connecting.
+    #[error("no answer: is the server running, and is its address and port right?")]
     NoAnswer,
     /// The server declined.
+    #[error("refused: {0}")]
     Refused(RefuseReason),
     /// The server's key is not the expected one, or the exchange was tampered with.
+    #[error("the server is not the one expected (its key differs)")]
     Identity,
     /// The same client connected anew from the same address.
+    #[error("the same client connected anew")]
     Replaced,
     /// The other end broke the protocol.
+    #[error("the other side broke the protocol: {0}")]
     Protocol(&'static str),
 }
 
-impl fmt::Display for CloseReason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Local => write!(f, "closed by this side"),
-            Self::Remote { code, reason } if reason.is_empty() => {
-                write!(f, "closed by the other side (code {code})")
-            }
-            Self::Remote { code, reason } => {
-                write!(f, "closed by the other side: {reason} (code {code})")
-            }
-            Self::TimedOut => write!(f, "nothing heard from the other side for too long"),
-            Self::NoAnswer => write!(
-                f,
-                "no answer: is the server running, and is its address and port right?"
-            ),
-            Self::Refused(reason) => write!(f, "refused: {reason}"),
-            Self::Identity => write!(f, "the server is not the one expected (its key differs)"),
-            Self::Replaced => write!(f, "the same client connected anew"),
-            Self::Protocol(what) => write!(f, "the other side broke the protocol: {what}"),
-        }
+/// A reason behind a colon, if there is one.
+fn behind_colon(reason: &str) -> String {
+    match reason {
+        "" => String::new(),
+        reason => format!(": {reason}"),
     }
 }
 

@@ -380,13 +380,13 @@ mod tests {
     fn coding_is_as_the_standard_says() {
         let coefficients: Vec<u8> = (0..4).map(|seq| coefficient(1, seq)).collect();
         assert_eq!(
-            crate::crypto::hex(&coefficients),
+            crate::golden::hex(&coefficients),
             crate::golden::vector("coding.coefficients")
         );
         let mut repair = [0; 4];
         combine(7, 5, [&b"a"[..], b"bc"].into_iter(), &mut repair);
         assert_eq!(
-            crate::crypto::hex(&repair),
+            crate::golden::hex(&repair),
             crate::golden::vector("coding.repair")
         );
     }

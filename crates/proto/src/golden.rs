@@ -20,3 +20,8 @@ pub fn vector(name: &str) -> String {
     }
     panic!("WIRE.md has no vector `{name}`");
 }
+
+/// Bytes in hexadecimal, as the vectors have them.
+pub fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}

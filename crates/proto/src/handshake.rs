@@ -389,7 +389,8 @@ impl<'a> Fields<'a> {
 mod tests {
     use super::*;
     use crate::cookie::COOKIE_BYTES;
-    use crate::crypto::{Cipher, hex};
+    use crate::crypto::Cipher;
+    use crate::golden::hex;
     use crate::rng::Random;
 
     const NONCE: ClientNonce = ClientNonce(0x1122_3344_5566_7788);

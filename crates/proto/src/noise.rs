@@ -365,7 +365,8 @@ impl types::Random for Seeded {
 mod tests {
     use super::*;
     use crate::cookie::COOKIE_BYTES;
-    use crate::crypto::{Cipher, PacketCrypto, hex};
+    use crate::crypto::{Cipher, PacketCrypto};
+    use crate::golden::hex;
     use crate::handshake::{
         Accept, AcceptPayload, CONNECT_MIN_BYTES, ClientNonce, ConnectHeader, ConnectPayload,
         Datagram, Protection,

@@ -276,11 +276,6 @@ pub enum Frame<'a> {
 }
 
 impl Frame<'_> {
-    /// Whether it brings messages or parts of them.
-    pub fn is_content(&self) -> bool {
-        self.channel().is_some()
-    }
-
     /// The channel whose messages, or parts of them, it brings.
     pub fn channel(&self) -> Option<u8> {
         match *self {
@@ -733,7 +728,7 @@ mod tests {
             assert!(write(&mut w));
             let len = w.finish();
             assert_eq!(
-                crate::crypto::hex(&buffer[..len]),
+                crate::golden::hex(&buffer[..len]),
                 crate::golden::vector(name),
                 "{name}"
             );

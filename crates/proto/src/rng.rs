@@ -34,12 +34,6 @@ impl Random {
         bytes
     }
 
-    /// The next 32 bits of the stream.
-    #[cfg(test)]
-    pub fn next_u32(&mut self) -> u32 {
-        self.stream.next_u32()
-    }
-
     /// The next 64 bits of the stream.
     pub fn next_u64(&mut self) -> u64 {
         self.stream.next_u64()
@@ -62,6 +56,13 @@ impl fmt::Debug for Random {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    impl Random {
+        /// The next 32 bits of the stream.
+        pub fn next_u32(&mut self) -> u32 {
+            self.stream.next_u32()
+        }
+    }
 
     #[test]
     fn one_seed_gives_one_stream() {

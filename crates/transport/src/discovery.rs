@@ -70,7 +70,8 @@ impl LanListener {
 
     /// The next datagram that has arrived, if any.
     pub fn recv(&mut self) -> io::Result<Option<Datagram<'_>>> {
-        receive(&self.socket, &mut self.buffer)
+        let found = read(&self.socket, &mut self.buffer)?;
+        Ok(found.map(|found| datagram(found, &mut self.buffer)))
     }
 
     /// Sends to one address. What cannot be sent is dropped, as the network may do anyway.
@@ -128,10 +129,10 @@ impl LanSeeker {
     pub fn refresh(&mut self) {
         let now = interfaces();
         let poller = &mut self.poller;
-        self.sockets.retain(|mouth| {
-            let stays = now.contains(&mouth.interface);
+        self.sockets.retain(|open| {
+            let stays = now.contains(&open.interface);
             if !stays {
-                let _ = poller.remove(&mouth.socket, mouth.interface.key());
+                let _ = poller.remove(&open.socket, open.interface.key());
             }
             stays
         });
@@ -167,20 +168,14 @@ impl LanSeeker {
     /// The next datagram that has arrived, if any.
     pub fn recv(&mut self) -> io::Result<Option<Datagram<'_>>> {
         let count = self.sockets.len();
-        let mut found = None;
         for step in 0..count {
             let at = (self.next + step) % count;
-            if let Some((len, from)) = read(&self.sockets[at].socket, &mut self.buffer)? {
+            if let Some(found) = read(&self.sockets[at].socket, &mut self.buffer)? {
                 self.next = at + 1;
-                found = Some((len, from));
-                break;
+                return Ok(Some(datagram(found, &mut self.buffer)));
             }
         }
-        Ok(found.map(|(len, from)| Datagram {
-            from,
-            at: clock::now(),
-            bytes: &mut self.buffer[..len],
-        }))
+        Ok(None)
     }
 
     /// Blocks until a datagram may be there or the [clock](crate::now) reaches `until`; `None` waits for ever.
@@ -200,7 +195,7 @@ struct Interface {
 }
 
 impl Interface {
-    /// What a poller knows it by.
+    /// Its key in the poller.
     fn key(&self) -> u64 {
         u32::from(self.address).into()
     }
@@ -262,13 +257,12 @@ fn open_at(interface: &Interface) -> io::Result<UdpSocket> {
     Ok(socket.into())
 }
 
-fn receive<'a>(socket: &UdpSocket, buffer: &'a mut [u8]) -> io::Result<Option<Datagram<'a>>> {
-    let found = read(socket, buffer)?;
-    Ok(found.map(move |(len, from)| Datagram {
+fn datagram((len, from): (usize, SocketAddr), buffer: &mut [u8]) -> Datagram<'_> {
+    Datagram {
         from,
         at: clock::now(),
         bytes: &mut buffer[..len],
-    }))
+    }
 }
 
 /// One datagram. What the network reports about earlier ones is passed over: it must not stop the socket.

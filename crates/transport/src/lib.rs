@@ -79,14 +79,14 @@ pub trait Transport {
         clock::now()
     }
 
-    /// What has been sent, received and dropped so far.
+    /// The counters of datagrams sent, received and dropped.
     fn stats(&self) -> TransportStats;
 }
 
 /// A datagram that has arrived.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Datagram<'a> {
-    /// Who sent it. An IPv4 address is one also when it came through an IPv6 socket.
+    /// The sender. An IPv4 address stays one when it came through an IPv6 socket.
     pub from: SocketAddr,
     /// When it arrived at this machine, which may be a while before it is read here.
     pub at: Duration,

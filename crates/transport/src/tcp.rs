@@ -50,7 +50,7 @@ impl Default for TcpConfig {
     }
 }
 
-/// What the poller calls the listener; connections count from 1.
+/// The key of the listener in the poller; connections count from 1.
 const LISTENER: u64 = 0;
 
 impl Tcp {

@@ -141,8 +141,9 @@ fn nonce(packet_number: u64) -> aead::Nonce {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{PacketCrypto, hex};
+    use super::super::PacketCrypto;
     use super::*;
+    use crate::golden::hex;
 
     const HEADER: usize = 5;
 

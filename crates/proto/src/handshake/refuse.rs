@@ -206,7 +206,7 @@ fn switch(server_encrypts: &bool) -> &'static str {
 mod tests {
     use super::super::{Datagram, HELLO_BYTES};
     use super::*;
-    use crate::crypto::hex;
+    use crate::golden::hex;
 
     fn all() -> Vec<RefuseReason> {
         let mut reasons = vec![
