@@ -110,7 +110,7 @@ impl<G: Drawn> LiveMatch<G> {
         }
     }
 
-    /// What there was at a step.
+    /// The record of a step.
     fn at(&self, step: u64) -> &samestep_sandbox::StepRecord<G> {
         let now = self.sandbox.now();
         match step >= now.step() {

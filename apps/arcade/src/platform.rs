@@ -1,31 +1,31 @@
-//! What differs between a window and a page.
+//! The differences between a window and a page.
 
 use eframe::egui::DroppedFileHandle;
 
 /// A file that was read.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct File {
-    /// What it is called, without the folders.
+    /// Its name, without the folders.
     pub name: String,
-    /// What is in it.
+    /// Its content.
     pub bytes: Vec<u8>,
 }
 
-/// What the program needs of whatever it runs in: a window or a page.
+/// The platform that the program runs on: a window or a page.
 pub trait Platform {
     /// The sandbox has come to be another: the address should say so.
     fn set_link(&self, link: &str);
 
-    /// What somebody else can open to see the same.
+    /// The address that shows the same to another user.
     fn share_address(&self, link: &str) -> String;
 
     /// Saves a file; says where, or why not.
     fn save(&self, name: &str, bytes: &[u8]) -> Result<String, String>;
 
-    /// Whether one can have somebody choose a file. If not, a path has to be typed.
+    /// Whether the user can choose a file in a dialog. If not, a path has to be typed.
     fn has_chooser(&self) -> bool;
 
-    /// Has somebody choose a file, which is [opened](Self::opened) later.
+    /// Lets the user choose a file, which is [opened](Self::opened) later.
     fn open_file(&self);
 
     /// Reads a file that was dropped onto the program, which is [opened](Self::opened) later.

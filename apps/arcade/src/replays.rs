@@ -38,7 +38,7 @@ pub struct Replays {
     /// Which of them is shown.
     shown: usize,
     notice: Option<Notice>,
-    /// What is typed where no file can be chosen.
+    /// The path that is typed where no file can be chosen.
     path: String,
     example: Option<Example>,
 }
@@ -126,7 +126,7 @@ impl Replays {
         }
     }
 
-    /// Goes on with whatever is being done.
+    /// Continues the running task.
     fn work(&mut self, ui: &egui::Ui, platform: &dyn Platform) {
         let passed = ui.input(|input| f64::from(input.unstable_dt));
         let clock = || platform.seconds();
@@ -222,7 +222,7 @@ impl Replays {
         }
     }
 
-    /// Words about what was done, until somebody has read them.
+    /// A message about the last action, until the user closes it.
     fn notice(&mut self, ui: &mut egui::Ui) {
         let Some(notice) = &self.notice else {
             return;

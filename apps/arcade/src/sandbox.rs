@@ -48,16 +48,16 @@ pub struct SandboxTab {
 }
 
 impl SandboxTab {
-    /// Begins what a link says. If that is not possible it says why, and begins as usual.
+    /// Opens the match of a link. If that is not possible it shows why, and opens the default match.
     pub fn new(link: &str) -> SandboxTab {
         match linked(link) {
             Ok(live) => Self::with(live),
             Err(words) => {
                 let usual = Scenario::new(GAMES[0].name);
                 let live = opened(&usual).expect("what is usual is possible");
-                let mut workbench = Self::with(live);
-                workbench.refuse(&words);
-                workbench
+                let mut tab = Self::with(live);
+                tab.refuse(&words);
+                tab
             }
         }
     }
@@ -77,7 +77,7 @@ impl SandboxTab {
         }
     }
 
-    /// Begins what a link says. If that is not possible it says why, and what is played goes on.
+    /// Opens the match of a link. If that is not possible it shows why, and the present match continues.
     pub fn open_link(&mut self, link: &str) {
         match linked(link) {
             Ok(live) => {
@@ -108,7 +108,7 @@ impl SandboxTab {
         self.clock.at().unwrap_or(self.live.steps())
     }
 
-    /// Whether time stands still.
+    /// Whether time is paused.
     pub fn is_paused(&self) -> bool {
         self.clock.paused
     }
@@ -118,7 +118,7 @@ impl SandboxTab {
         self.banner.as_ref().map_or("", |banner| &banner.words)
     }
 
-    /// Buttons for what can be done with the whole match.
+    /// The buttons that concern the whole match.
     pub fn tools(&mut self, ui: &mut egui::Ui, platform: &dyn Platform) -> Option<File> {
         let mut file = None;
         time::pace(ui, &self.clock);
@@ -156,7 +156,7 @@ impl SandboxTab {
         file
     }
 
-    /// Shows it all, and lets time pass.
+    /// Draws the tab and advances time.
     pub fn ui(&mut self, ui: &mut egui::Ui, platform: &dyn Platform) -> Option<File> {
         let mut requested = Vec::new();
         let now = ui.input(|input| input.time);
@@ -256,7 +256,7 @@ impl SandboxTab {
         file
     }
 
-    /// What one is looking at.
+    /// Draws the sentence about the model.
     fn sentence(&mut self, ui: &mut egui::Ui) {
         let kind = self.live.model(self.shown_step());
         let size = vec2(ui.available_width(), 36.0);

@@ -9,11 +9,11 @@ use eframe::egui::{
 pub const GROUND: Color32 = Color32::from_rgb(0x0d, 0x10, 0x16);
 /// Panels.
 pub const PANEL: Color32 = Color32::from_rgb(0x15, 0x19, 0x21);
-/// What lies on a panel: cards, plots.
+/// Cards and plots on a panel.
 pub const CARD: Color32 = Color32::from_rgb(0x1b, 0x20, 0x2a);
-/// What can be pressed.
+/// Buttons.
 pub const CONTROL: Color32 = Color32::from_rgb(0x27, 0x2e, 0x3b);
-/// What can be pressed, with the mouse over it.
+/// Buttons under the mouse.
 pub const CONTROL_HOVERED: Color32 = Color32::from_rgb(0x33, 0x3c, 0x4d);
 /// Thin lines between parts.
 pub const LINE: Color32 = Color32::from_rgb(0x2a, 0x31, 0x3e);
@@ -23,9 +23,9 @@ pub const TEXT: Color32 = Color32::from_rgb(0xd5, 0xdb, 0xe6);
 pub const FAINT: Color32 = Color32::from_rgb(0x8d, 0x97, 0xa9);
 /// Text of more importance.
 pub const STRONG: Color32 = Color32::from_rgb(0xff, 0xff, 0xff);
-/// What is chosen, and what one should look at.
+/// The selection, and what matters most.
 pub const ACCENT: Color32 = Color32::from_rgb(0x9d, 0x7b, 0xff);
-/// Behind what is chosen.
+/// The background of the selection.
 pub const ACCENT_DARK: Color32 = Color32::from_rgb(0x4a, 0x3a, 0x86);
 /// Errors.
 pub const WRONG: Color32 = Color32::from_rgb(0xff, 0x5d, 0x5d);
@@ -34,7 +34,7 @@ pub const WARNING: Color32 = Color32::from_rgb(0xff, 0xc6, 0x4d);
 /// The authoritative state, drawn over what a player sees.
 pub const GHOST: Color32 = Color32::from_rgb(0xf2, 0xf4, 0xf8);
 
-/// The players', in their order.
+/// The colours of the players, in their order.
 const PLAYERS: [Color32; 8] = [
     Color32::from_rgb(0x45, 0xb4, 0xf5),
     Color32::from_rgb(0xff, 0xa9, 0x2b),

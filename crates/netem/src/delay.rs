@@ -148,7 +148,7 @@ impl DelayProcess {
         let mut left = self.rng.f64();
         for spike in spikes {
             if left < spike.chance {
-                // What is left of the draw is uniform below `chance`: it also says how large the spike is.
+                // The rest of the draw is uniform below `chance`, so it also gives the size of the spike.
                 return spike.min + scale(spike.max - spike.min, left / spike.chance);
             }
             left -= spike.chance;

@@ -160,7 +160,7 @@ impl Link {
     }
 }
 
-/// What becomes of one datagram.
+/// The fate of one datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fate {
     /// When it arrives: not at all, once or twice. Not necessarily in order.

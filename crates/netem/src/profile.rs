@@ -6,9 +6,9 @@ use std::time::Duration;
 /// The settings are those of a whole path between two players or a player and a server, not of its access line alone.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Profile {
-    /// What it is called on command lines and in plans.
+    /// The name on command lines and in plans.
     pub name: &'static str,
-    /// What it stands for, in one line.
+    /// A description in one line.
     pub description: &'static str,
     /// Where the figures come from.
     pub source: &'static str,

@@ -1,4 +1,4 @@
-//! What is plotted.
+//! The measured values that are plotted.
 
 use std::collections::VecDeque;
 
@@ -14,9 +14,9 @@ pub enum Gauge {
     RoundTrip,
     /// How far the common time as this program knows it is from the server's.
     ClockError,
-    /// What arrives from the server, headers included.
+    /// The rate received from the server, headers included.
     Download,
-    /// What is sent to it.
+    /// The rate sent to it.
     Upload,
     /// How often what was simulated here turned out to be wrong.
     Corrections,
@@ -41,7 +41,7 @@ impl Gauge {
         Gauge::BufferDelay,
     ];
 
-    /// What it is called in files and tests.
+    /// The name in files and tests.
     pub fn name(self) -> &'static str {
         match self {
             Gauge::RoundTrip => "round-trip",
@@ -55,7 +55,7 @@ impl Gauge {
         }
     }
 
-    /// What it is called on the screen.
+    /// The name on the screen.
     pub fn title(self) -> &'static str {
         match self {
             Gauge::RoundTrip => "Round trip",
@@ -69,7 +69,7 @@ impl Gauge {
         }
     }
 
-    /// What it is counted in.
+    /// The unit.
     pub fn unit(self) -> &'static str {
         match self {
             Gauge::RoundTrip | Gauge::ClockError | Gauge::BufferDelay => "ms",

@@ -66,7 +66,7 @@ impl<G: Playable> StepRecord<G> {
         self.views[player].tick
     }
 
-    /// Whether the player's program stood still, waiting for somebody.
+    /// Whether the player's program was stalled, waiting for another.
     pub fn is_waiting(&self, player: usize) -> bool {
         self.views[player].is_waiting
     }
@@ -100,7 +100,7 @@ pub struct History<G: Playable> {
     most: usize,
 }
 
-/// What they may take together, about, in bytes.
+/// The approximate limit of their size together, in bytes.
 const MEMORY: usize = 200 << 20;
 /// The longest that is kept, in steps.
 const LONGEST: usize = 60 * 60;

@@ -4,7 +4,7 @@ use samestep_sync::RoomKind;
 
 use crate::{Conditions, ModelKind, Setup};
 
-/// The description of a match. The same scenario is the same match, to the last bit, as long as nobody intervenes.
+/// The description of a match. The same scenario gives the same match, to the last bit, as long as no person intervenes.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Scenario {
     /// The game's [name](samestep_sync::Simulation::NAME).
@@ -37,7 +37,7 @@ impl Server {
     /// All there are.
     pub const ALL: [Server; 3] = [Server::Dedicated, Server::Player, Server::Mesh];
 
-    /// What it is called in links.
+    /// The name in links.
     pub fn name(self) -> &'static str {
         match self {
             Server::Dedicated => "dedicated",
@@ -46,7 +46,7 @@ impl Server {
         }
     }
 
-    /// What it is called on the screen.
+    /// The name on the screen.
     pub fn title(self) -> &'static str {
         match self {
             Server::Dedicated => "Dedicated server",

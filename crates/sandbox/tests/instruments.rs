@@ -1,4 +1,4 @@
-//! What one can look at: gauges, history, recordings, desyncs.
+//! Gauges, history, recordings and desyncs.
 
 use samestep_catalog::evaluation::Evaluation;
 use samestep_catalog::skirmish::Skirmish;

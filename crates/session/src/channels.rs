@@ -6,7 +6,7 @@ use samestep_proto::{ChannelConfig, ChannelId, Delivery};
 pub(crate) const CONTROL: ChannelId = ChannelId(5);
 /// The game's state on its way to a joining peer, after everything else.
 pub(crate) const BULK: ChannelId = ChannelId(6);
-/// What may get lost.
+/// Control messages that may get lost.
 pub(crate) const UNRELIABLE: ChannelId = channel(Delivery::Unreliable);
 
 /// The channel that carries a delivery. The first deliveries have the numbers before the session's own, later ones those after.

@@ -1,4 +1,4 @@
-//! What sessions say to each other beside the game's messages.
+//! The control messages between sessions.
 
 use samestep_wire::Wire;
 
@@ -10,20 +10,20 @@ use crate::id::{MessageKind, NetworkId, PeerId, PlayerId, RejoinSecret};
 use crate::log::{Entry, Lane, Position};
 use crate::room::{PeerKind, Room, Settings};
 
-/// Between the two ends of a connection, or of a route.
+/// A control message between the two ends of a connection, or of a route.
 #[derive(Clone, PartialEq, Debug, Wire)]
 pub(crate) enum Control {
-    /// A newcomer, or somebody returning, to the member it joins through.
+    /// From a newcomer, or a returning peer, to the member it joins through.
     Hello(Hello),
-    /// A member of a mesh to another it has connected to.
+    /// From a member of a mesh to another it has connected to.
     Link { from: PeerId, key: [u8; 16] },
-    /// You are in.
+    /// The receiver is admitted.
     Welcome(Box<Welcome>),
-    /// You are not, or no longer.
+    /// The receiver is not admitted, or no longer a member.
     Farewell(LeaveReason),
     /// The game's state follows on the channel for long messages.
     Loaded,
-    /// To the authority.
+    /// A proposal to the authority.
     Propose {
         #[wire(varint)]
         number: u32,
@@ -32,7 +32,7 @@ pub(crate) enum Control {
         oldest_open: u32,
         proposal: Proposal,
     },
-    /// The authority's No.
+    /// The denial of a proposal by the authority.
     Denied {
         lane: Lane,
         #[wire(varint)]
@@ -40,11 +40,11 @@ pub(crate) enum Control {
         #[wire(max_len = 65_536)]
         reason: Vec<u8>,
     },
-    /// Changes, from the authority.
+    /// Log entries from the authority (Raft: AppendEntries).
     Entries(Entries),
-    /// This far my log equals yours.
+    /// Acknowledges log entries: up to here the logs are equal.
     Matched {
-        /// Which incarnation of the sender this is of.
+        /// The incarnation of the sender.
         #[wire(varint)]
         since: u64,
         #[wire(varint)]
@@ -52,34 +52,34 @@ pub(crate) enum Control {
         #[wire(varint)]
         index: u64,
     },
-    /// My log does not hold what yours goes on from; it ends here.
+    /// Rejects log entries: the sender's log lacks the preceding entry, and ends here.
     Gap {
         #[wire(varint)]
         term: u32,
         #[wire(varint)]
         last: u64,
     },
-    /// Shall I be the authority?
+    /// The request of a candidate for a vote (Raft: RequestVote).
     Elect {
         #[wire(varint)]
         term: u32,
         last: Position,
     },
-    /// Yes.
+    /// The vote for a candidate.
     Vote {
         #[wire(varint)]
         term: u32,
     },
-    /// By this point of the log you are no member: say hello again.
+    /// The receiver is no member at this point of the log, and must send its hello again.
     Out {
         #[wire(varint)]
         index: u64,
     },
-    /// Several times a second between members of a mesh.
+    /// The heartbeat between members of a mesh.
     Heartbeat(Heartbeat),
 }
 
-/// Who wants in.
+/// The first message of a newcomer.
 #[derive(Clone, PartialEq, Eq, Debug, Wire)]
 pub(crate) struct Hello {
     pub(crate) kind: PeerKind,
@@ -93,7 +93,7 @@ pub(crate) struct Hello {
     /// Its clock in microseconds: the full value of what acknowledgements shorten.
     #[wire(varint)]
     pub(crate) clock_us: u64,
-    /// Where it reached the member it says this to, which may not know its own address.
+    /// The address at which it reached the receiver, which may not know its own.
     pub(crate) reached_at: Option<Address>,
 }
 
@@ -106,27 +106,27 @@ pub(crate) struct Welcome {
     pub(crate) since: u64,
     /// Whether it is not the first.
     pub(crate) returned: bool,
-    /// Who says this.
+    /// The sender.
     pub(crate) me: PeerId,
     /// Proof of membership towards the others of a mesh.
     pub(crate) key: [u8; 16],
     #[wire(varint)]
     pub(crate) term: u32,
-    /// Who puts changes in order.
+    /// The authority.
     pub(crate) leader: PeerId,
-    /// The room as it was at `at`; `None` for who still has enough of the log to go on from there.
+    /// The room as it was at `at`; `None` for a peer that still has enough of the log to continue from there.
     pub(crate) room: Option<Room>,
     pub(crate) at: Position,
-    /// What led to the room as it is, as far as worth telling: so that a newcomer can help others back in.
+    /// The recent entries of the log, so that a newcomer can help others to return.
     #[wire(max_len = 256)]
     pub(crate) history: Vec<Entry>,
-    /// What the history follows.
+    /// The entry that the history follows.
     pub(crate) history_after: Position,
-    /// For how long those who are away or loading have been so, in milliseconds.
+    /// For how long each peer has been away or loading, in milliseconds.
     pub(crate) absences: Vec<Absence>,
     /// Whether the game's state will follow.
     pub(crate) state_follows: bool,
-    /// The clock of who says this, in microseconds: the full value of what acknowledgements shorten.
+    /// The sender's clock in microseconds: the full value of what acknowledgements shorten.
     #[wire(varint)]
     pub(crate) clock_us: u64,
     /// That clock at session time zero (a host's room only).
@@ -134,7 +134,7 @@ pub(crate) struct Welcome {
     pub(crate) epoch_us: u64,
 }
 
-/// For how long somebody has not been in sync.
+/// For how long a peer has not been in sync.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Wire)]
 pub(crate) struct Absence {
     pub(crate) peer: PeerId,
@@ -147,7 +147,7 @@ pub(crate) struct Absence {
 pub(crate) struct Entries {
     #[wire(varint)]
     pub(crate) term: u32,
-    /// What they follow.
+    /// The entry that they follow.
     pub(crate) previous: Position,
     #[wire(max_len = 64)]
     pub(crate) entries: Vec<Entry>,
@@ -156,7 +156,7 @@ pub(crate) struct Entries {
     pub(crate) committed: u64,
 }
 
-/// What a peer wants changed.
+/// A proposal of a peer.
 #[derive(Clone, PartialEq, Eq, Debug, Wire)]
 pub(crate) enum Proposal {
     /// A confirmed action.
@@ -180,7 +180,7 @@ pub(crate) enum Proposal {
         result: Vec<u8>,
     },
     Rematch,
-    /// I have loaded.
+    /// The proposing peer has loaded.
     Loaded,
     Name {
         id: NetworkId,
@@ -190,12 +190,12 @@ pub(crate) enum Proposal {
     Unname {
         id: NetworkId,
     },
-    /// Somebody wants to join through me.
+    /// A newcomer wants to join through the proposing peer.
     Admit {
         hello: Box<Hello>,
         address: Option<Address>,
     },
-    /// Nothing any more: who wanted to join has gone.
+    /// No change: the newcomer has gone.
     Withdrawn,
 }
 
@@ -224,19 +224,19 @@ pub(crate) struct Heartbeat {
     /// The members it suspects: silent for too long on every path.
     #[wire(max_len = 255)]
     pub(crate) accuses: Vec<PeerId>,
-    /// How far it has received the reliable messages of who reads this.
+    /// The acknowledgements of the receiver's reliable messages.
     pub(crate) received: StreamAcks,
     /// The sender's clock in microseconds, to complete what acknowledgements shorten.
     #[wire(varint)]
     pub(crate) clock_us: u64,
-    /// What it knows about clocks; not in every heartbeat.
+    /// A clock report, in every few heartbeats.
     pub(crate) clock: Option<MeshReport>,
 }
 
-/// How far reliable messages of one member have arrived at another.
+/// The acknowledgements of the reliable messages between two members.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Wire)]
 pub(crate) struct StreamAcks {
-    /// Which incarnation of the two this is about.
+    /// The incarnations of the two peers.
     #[wire(varint)]
     pub(crate) epoch: u64,
     /// The next number expected, for each reliable delivery.

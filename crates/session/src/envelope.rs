@@ -4,7 +4,7 @@ use samestep_wire::{BitReader, BitWriter, DecodeError};
 
 use crate::id::{MessageKind, PeerId};
 
-/// What a message is and where it goes. One byte in the common case, plus two for the game's kind.
+/// The kind and route of a message. One byte in the common case, plus two for the game's kind.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Envelope {
     pub(crate) content: Content,
@@ -13,7 +13,7 @@ pub(crate) struct Envelope {
     pub(crate) number: Option<Number>,
 }
 
-/// What follows the envelope.
+/// The content behind the envelope.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Content {
     /// The game's, of a kind.
@@ -22,7 +22,7 @@ pub(crate) enum Content {
     Control,
 }
 
-/// Where a message goes.
+/// The route of a message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Route {
     /// From one end of the connection to the other.

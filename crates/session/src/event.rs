@@ -18,14 +18,14 @@ pub enum SessionEvent {
         /// This program's id.
         me: PeerId,
     },
-    /// Somebody joins through this program and needs the game's state: call `provide_state`.
+    /// A newcomer joins through this program and needs the game's state: call `provide_state`.
     StateWanted {
         /// Who.
         peer: PeerId,
     },
     /// The game's state as it was when this program joined. Load it, then call `loaded`.
     InitialState {
-        /// What the other end gave to `provide_state`.
+        /// The bytes that the other end gave to `provide_state`.
         state: Vec<u8>,
     },
     /// This program takes part fully.
@@ -37,43 +37,43 @@ pub enum SessionEvent {
     },
     /// In a mesh, this program reaches too few of the others for a quorum. Stop the game; `InSync` follows when it is back.
     Frozen,
-    /// Somebody was accepted and loads.
+    /// A peer was admitted and loads.
     PeerJoined {
         /// Who.
         peer: PeerId,
     },
-    /// Somebody takes part fully: newly, or again.
+    /// A peer is in sync: for the first time, or again.
     PeerInSync {
         /// Who.
         peer: PeerId,
     },
-    /// Somebody vanished; the place is kept for a while.
+    /// A peer vanished; its slot is kept for a while.
     PeerAway {
         /// Who.
         peer: PeerId,
     },
-    /// Somebody is gone for good.
+    /// A peer has left for good.
     PeerLeft {
         /// Who.
         peer: PeerId,
         /// Why.
         reason: LeaveReason,
     },
-    /// A place is taken.
+    /// A player joined.
     PlayerJoined {
         /// Which.
         player: PlayerId,
     },
-    /// A place is free.
+    /// A player left.
     PlayerLeft {
         /// Which.
         player: PlayerId,
     },
     /// Names, colours, readiness or settings have changed: look at the room.
     RoomChanged,
-    /// What somebody owned has another owner now, the same everywhere: look at `Room::owner_of`.
+    /// The objects of a peer have another owner now, the same everywhere: look at `Room::owner_of`.
     OwnersChanged,
-    /// The authority is somebody else now.
+    /// Another peer is the authority now.
     AuthorityChanged {
         /// Who.
         authority: PeerId,
@@ -101,7 +101,7 @@ pub enum SessionEvent {
         /// Its content.
         payload: Payload,
     },
-    /// To the authority: somebody asks for an action. Answer with `resolve`.
+    /// To the authority: a peer requests an action. Answer with `resolve`.
     Request {
         /// To answer with.
         ticket: Ticket,
@@ -112,7 +112,7 @@ pub enum SessionEvent {
     },
     /// An action takes place: exactly once on every peer, in the same order everywhere.
     Command {
-        /// Its place in the room's log.
+        /// Its index in the room's log.
         index: u64,
         /// Who asked for it.
         from: PeerId,
@@ -120,7 +120,7 @@ pub enum SessionEvent {
         request: Option<RequestId>,
         /// The type of action.
         kind: MessageKind,
-        /// What the authority made of it.
+        /// The command of the authority.
         payload: Payload,
     },
     /// An action this program asked for took place while it was away: its effect is in the state it has been given.
@@ -136,7 +136,7 @@ pub enum SessionEvent {
         request: RequestId,
         /// The type of action.
         kind: MessageKind,
-        /// Why, as the authority put it; empty if the session ended before it could be decided.
+        /// The reason of the authority; empty if the session ended before it could decide.
         reason: Vec<u8>,
     },
     /// An unconfirmed action takes place.
@@ -150,7 +150,7 @@ pub enum SessionEvent {
         /// Its content.
         payload: Payload,
     },
-    /// Somebody has acted: does that make sense? Answer with `judge`, or it goes no further.
+    /// An unconfirmed action waits for a check. Answer with `judge`; without an answer it is not forwarded.
     Check {
         /// To answer with.
         ticket: Ticket,
@@ -159,13 +159,13 @@ pub enum SessionEvent {
         /// Its content.
         payload: Payload,
     },
-    /// An action of this program did not pass the check: take it back.
+    /// An action of this program did not pass the check: undo it.
     Rejected {
         /// Which.
         request: RequestId,
         /// The type of action.
         kind: MessageKind,
-        /// Why, as the judge put it.
+        /// The reason of the authority.
         reason: Vec<u8>,
     },
     /// This program's part is over.
@@ -204,10 +204,10 @@ impl SessionEvent {
     }
 }
 
-/// How far a session is.
+/// The state of a session.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum State {
-    /// Looking for the room, or for a way back into it.
+    /// Connecting to the room, for the first time or again.
     Connecting,
     /// Accepted; the initial state is arriving.
     Loading,
@@ -219,7 +219,7 @@ pub enum State {
     Left(LeaveReason),
 }
 
-/// Why somebody left a room, or did not get in.
+/// Why a peer left a room, or was not admitted.
 #[derive(Clone, PartialEq, Eq, Debug, Wire)]
 pub enum LeaveReason {
     /// It left on its own, with this message.
@@ -285,7 +285,7 @@ impl LeaveReason {
         }
     }
 
-    /// What the host meant by closing the connection.
+    /// The reason of the host for closing the connection.
     pub(crate) fn from_close(code: u32, words: &str) -> Self {
         let words = shorten(words);
         match code {
@@ -301,7 +301,7 @@ impl LeaveReason {
     }
 }
 
-/// At most 255 bytes, ending between characters.
+/// Cuts a text to at most 255 bytes, between characters.
 pub(crate) fn shorten(words: &str) -> String {
     let mut end = words.len().min(255);
     while !words.is_char_boundary(end) {

@@ -13,9 +13,9 @@ pub enum NetworkId {
     Static(#[wire(varint)] u32),
     /// Assigned while playing by the peer that created the object. No agreement is needed, as every peer counts for itself.
     Dynamic {
-        /// Who gave it out.
+        /// The peer that assigned it.
         by: PeerId,
-        /// That peer's how-manieth.
+        /// That peer's number for it.
         #[wire(varint)]
         number: u32,
     },
@@ -33,20 +33,20 @@ impl fmt::Display for NetworkId {
     }
 }
 
-/// An action asked for by this peer.
+/// The number of a request of this peer.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash, Wire)]
 pub struct RequestId(#[wire(varint)] pub u32);
 
-/// An action the authority has been asked to decide about: whose, and which.
+/// An action that the authority has to decide about: its peer and its number.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
 pub struct Ticket {
-    /// Who asks.
+    /// The requesting peer.
     pub peer: PeerId,
-    /// Its number for it.
+    /// The number of the request.
     pub request: RequestId,
 }
 
-/// Which type of message a payload is. Numbers from 0xFF00 are the library's own.
+/// The type of a message. Numbers from 0xFF00 are the library's own.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash, Wire)]
 pub struct MessageKind(pub u16);
 
@@ -54,7 +54,7 @@ impl MessageKind {
     /// Updates of [`Synced`](samestep_sync::Synced) fields.
     pub const SHARED: MessageKind = MessageKind(0xFF00);
 
-    /// What the models of a [`Match`](crate::Match) say to each other.
+    /// Messages between the models of a [`Match`](crate::Match).
     pub const MODEL: MessageKind = MessageKind(0xFF04);
     /// The first number that belongs to the library.
     pub const FIRST_RESERVED: u16 = 0xFF00;

@@ -1,4 +1,4 @@
-//! Messages that mean something: types instead of bytes.
+//! Typed messages and actions.
 
 use core::time::Duration;
 
@@ -46,7 +46,7 @@ pub trait Message: Wire + 'static {
     }
 }
 
-/// Something that a player does: a [message](trait@Message) the whole room learns about, if the authority lets it.
+/// An action of a player: a [message](trait@Message) for the whole room, if the authority permits it.
 ///
 /// *Confirmed*, with [`Session::request`](crate::Session::request): the authority makes a command of it, which then takes place
 /// everywhere, or denies it. *Unconfirmed*, with [`Session::act`](crate::Session::act): it takes place here at once, and
@@ -80,7 +80,7 @@ pub trait Message: Wire + 'static {
     note = "add `#[derive(Clone, Wire, Message, Action)]` to the type"
 )]
 pub trait Action: Message {
-    /// What the authority makes of it, if confirmed; by default the action itself.
+    /// The command that the authority makes of it, if confirmed; by default the action itself.
     type Command: Wire + 'static;
 
     /// Why the authority denies or rejects it; by default a string.
@@ -133,7 +133,7 @@ impl SessionEvent {
         }
     }
 
-    /// To the authority: an action somebody asks for. Answer with [`Session::resolve_as`](crate::Session::resolve_as).
+    /// To the authority: a requested action. Answer with [`Session::resolve_as`](crate::Session::resolve_as).
     pub fn request<A: Action>(&self) -> Option<(Ticket, A)> {
         match self {
             Self::Request {
@@ -145,7 +145,7 @@ impl SessionEvent {
         }
     }
 
-    /// What the authority made of a confirmed action, and who had asked for it.
+    /// The command of a confirmed action, and the peer that requested it.
     pub fn command<A: Action>(&self) -> Option<(PeerId, A::Command)> {
         match self {
             Self::Command {
@@ -228,7 +228,7 @@ impl Session {
         })
     }
 
-    /// As the authority, answers to an action that was asked for.
+    /// As the authority, answers a requested action.
     pub fn resolve_as<A: Action>(
         &mut self,
         now: Duration,
@@ -244,8 +244,7 @@ impl Session {
     }
 }
 
-/// A reason is an optional denial: "none" is what is said about an action that could not be read. Nothing at all is what
-/// the session says when it ended first.
+/// Decodes the reason of a denial. It is `None` if the authority could not read the action, and empty if the session ended first.
 pub(crate) fn read_denial<A: Action>(reason: &[u8]) -> Result<Option<A::Denial>, DecodeError> {
     match reason {
         [] => Ok(None),
@@ -253,7 +252,7 @@ pub(crate) fn read_denial<A: Action>(reason: &[u8]) -> Result<Option<A::Denial>,
     }
 }
 
-/// The reason that says why not, or says nothing.
+/// Encodes the reason of a denial.
 pub(crate) fn write_denial<A: Action>(denial: Option<A::Denial>) -> Result<Vec<u8>, EncodeError> {
     encode_to_vec(&denial)
 }
@@ -350,7 +349,7 @@ mod tests {
 
     #[test]
     fn kinds_are_stable() {
-        // What games that are out there rely on.
+        // Published games rely on these numbers.
         assert_eq!(MessageKind::of_name("Chat"), Chat::KIND);
         assert_eq!(MessageKind::of_name(""), MessageKind(0xA8C5));
         assert_eq!(MessageKind::of_name("Chat"), MessageKind(0xA5CB));

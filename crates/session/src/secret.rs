@@ -1,4 +1,4 @@
-//! Secrets, and what may be shown of them.
+//! Secrets, and the hashes of them that may be shared.
 
 use blake2::digest::consts::U16;
 use blake2::{Blake2s, Blake2s256, Digest};
@@ -33,7 +33,7 @@ impl Secrets {
     }
 }
 
-/// What the room knows of a rejoin secret.
+/// The hash of a rejoin secret, which the room knows.
 pub(crate) fn hash(secret: &RejoinSecret) -> [u8; 16] {
     Blake2s::<U16>::new()
         .chain_update(b"samestep rejoin")
@@ -42,7 +42,7 @@ pub(crate) fn hash(secret: &RejoinSecret) -> [u8; 16] {
         .into()
 }
 
-/// Tells results apart.
+/// The hash of a result, for votes.
 pub(crate) fn hash_result(result: &[u8]) -> u64 {
     let hash: [u8; 16] = Blake2s::<U16>::new()
         .chain_update(b"samestep result")

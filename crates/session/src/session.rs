@@ -98,7 +98,7 @@ pub struct Session {
     time: Timekeeper,
     /// Proof of membership of a mesh.
     key: [u8; 16],
-    /// Since when somebody has been away or loading, on this program's clock.
+    /// Since when each peer has been away or loading, on this program's clock.
     since: BTreeMap<PeerId, Duration>,
     /// When this program sent its first and its last hello, as long as there is no answer.
     hello_sent: Option<(Duration, Duration)>,
@@ -109,13 +109,13 @@ pub struct Session {
     retry: Option<Retry>,
     /// Game messages that came before the state they follow.
     early: Option<VecDeque<SessionEvent>>,
-    /// What came before the welcome it follows.
+    /// Messages that arrived before the welcome they follow.
     unwelcomed: Vec<(ConnectionId, ChannelId, Payload)>,
-    /// The connection by which the game's state is to come.
+    /// The connection on which the game's state is expected.
     state_by: Option<ConnectionId>,
-    /// How far the log is contained in the state that was loaded.
+    /// The index of the log up to which the loaded state contains its effects.
     state_holds: u64,
-    /// Changes of who votes that wait for another to be committed.
+    /// Changes of the set of voters that wait for another to be committed.
     wishes: VecDeque<(PeerId, Change)>,
     /// The start of the last game that was announced.
     announced: Option<Duration>,
@@ -127,7 +127,7 @@ pub struct Session {
     wake: Option<Duration>,
     next_beat: Duration,
     beats: u32,
-    /// Before this time further changes are not sent: a crowd gets them together.
+    /// Before this time further changes are not sent: they are batched for all.
     next_entries: Duration,
     /// The last change that was sent.
     told: u64,
@@ -151,20 +151,20 @@ struct Scratch {
     reached: Vec<(PeerId, PeerId)>,
 }
 
-/// Who is at the other end of a connection.
+/// The other end of a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum OtherEnd {
     /// A peer that has not sent its hello yet.
     Stranger { until: Duration },
     /// The member this program wants to join through.
     Sponsor,
-    /// Somebody whose admission is being decided.
+    /// A newcomer whose admission is being decided.
     Newcomer { secret_hash: [u8; 16] },
     /// A member of a mesh this program is connecting to.
     Dialled(PeerId),
     /// A peer of the room.
     Peer(PeerId),
-    /// A connection that is given up: whatever still arrives is ignored.
+    /// A connection that is given up: messages that still arrive are ignored.
     Gone,
 }
 
@@ -376,7 +376,7 @@ impl Session {
             .map(|p| p.id)
     }
 
-    /// Whether this program puts changes in order: the host, or the leader of a mesh.
+    /// Whether this program is the authority, which orders the changes: the host, or the leader of a mesh.
     pub fn is_authority(&self) -> bool {
         self.leads()
             && self.me == Some(self.room.authority())
@@ -393,7 +393,7 @@ impl Session {
         self.log.committed()
     }
 
-    /// What to bring along to take the same place again after this program has been restarted.
+    /// The secret to pass to [`JoinTo::rejoin`](crate::JoinTo::rejoin), to take the same slot again after a restart.
     pub fn rejoin_secret(&self) -> RejoinSecret {
         self.secret
     }
@@ -419,7 +419,7 @@ impl Session {
         matches!(self.state, State::Left(_)) && self.endpoint.is_quiet()
     }
 
-    /// Messages of other programs that made no sense and were dropped.
+    /// The number of malformed messages of other programs, which were dropped.
     pub fn malformed(&self) -> u64 {
         self.malformed
     }
@@ -526,7 +526,7 @@ fn protocol(config: &SessionConfig, role: &Role) -> Config {
         Role::Client(_) | Role::Spectator(_) => None,
         Role::Host | Role::Introducer | Role::Peer(_) => {
             let accept = protocol.accept.take().unwrap_or_default();
-            // A few more than the room holds, so that who comes too late is told so by the room.
+            // A few more than the room holds, so that the room itself can refuse a newcomer when it is full.
             let capacity = config.capacity + config.spectators + 16;
             Some(AcceptConfig {
                 capacity,

@@ -1,4 +1,4 @@
-//! What players do, and what the players of an experiment do.
+//! The commands of players, and the scripted players of an experiment.
 
 use samestep_sync::{Input, PlayerId, Tick, Wire, random};
 
@@ -8,7 +8,7 @@ use crate::rules::Evaluation;
 /// Commands that [`script`] gives per second and player.
 pub const COMMANDS_PER_SECOND: u32 = 8;
 
-/// What a player does in one tick: mostly nothing.
+/// The command of a player in one tick: mostly none.
 ///
 /// It applies to `count` entities from number `first` on, those among them that are the player's own. It takes 6 bytes at most.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Wire)]
@@ -49,7 +49,7 @@ impl Input for Command {
     }
 }
 
-/// What the players of an experiment do: two commands in any fifteen ticks, at other ticks for each player.
+/// The scripted players of an experiment: two commands in any fifteen ticks, at different ticks for each player.
 ///
 /// A player without entities gives commands too, which do nothing: it is the same load.
 pub fn script(seed: u64, player: PlayerId, tick: Tick, game: &Evaluation) -> Option<Command> {

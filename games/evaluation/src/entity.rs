@@ -1,4 +1,4 @@
-//! What the world consists of.
+//! The entities of the world.
 
 use samestep_sync::{PlayerId, Record, math};
 
@@ -11,16 +11,16 @@ pub const COLOURS: u8 = 8;
 /// An entity that walks about. Its id is its index in [`Entities`](samestep_sync::Entities).
 #[derive(Clone, Copy, PartialEq, Debug, Record)]
 pub struct Entity {
-    /// What it is; of no consequence.
+    /// Its kind, which has no effect.
     pub kind: u16,
     /// Where it is, in units.
     #[field(range(0.0, 1024.0), precision = 0.01, blend = "linear")]
     pub position: (f32, f32),
-    /// Who commands it.
+    /// The player that commands it.
     pub player: PlayerId,
     /// Where it goes.
     pub coordinates: (i32, i32),
-    /// What it looks like.
+    /// Its appearance.
     pub colour: u8,
 }
 

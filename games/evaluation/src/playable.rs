@@ -1,4 +1,4 @@
-//! What the evaluation game says about itself.
+//! The evaluation game as a [`Playable`].
 
 use samestep_playable::{Playable, Script, Setup, Sizes};
 use samestep_sync::{EntityId, PlayerId, Tick};

@@ -28,7 +28,7 @@ pub struct Evaluation {
     speed: f32,
 }
 
-/// Who commands which numbers.
+/// The entities that each player commands.
 #[derive(Clone, Copy, PartialEq, Debug, Record)]
 struct Share {
     player: PlayerId,
@@ -36,12 +36,12 @@ struct Share {
     end: u32,
 }
 
-/// Somebody who had come without a share took over that of somebody who is away.
+/// A player without a share has taken over that of a player who is away.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Wire)]
 pub struct Takeover {
-    /// Who is away.
+    /// The player who is away.
     pub from: PlayerId,
-    /// Who commands its entities from now on.
+    /// The player who commands its entities from now on.
     pub to: PlayerId,
 }
 
@@ -108,7 +108,7 @@ impl Evaluation {
             .binary_search_by_key(&player, |share| share.player)
     }
 
-    /// Whoever is here without a share takes over one of somebody who is not, lowest players first.
+    /// Players without a share take over those of absent players, the lowest ids first.
     fn seat(&mut self, present: &[PlayerId], events: &mut Events<Takeover>) {
         if self.shares.iter().map(|share| &share.player).eq(present) {
             return;
@@ -296,7 +296,7 @@ mod tests {
                 .iter()
                 .all(|entity| entity.player == to)
         );
-        // Who comes back finds the place taken; who stays away keeps it.
+        // A player who comes back finds its share taken; one who stays away keeps it.
         assert_eq!(
             step(&mut game, 1, &[PlayerId(1), PlayerId(2), PlayerId(7)]),
             [Takeover {

@@ -19,7 +19,7 @@ const CAMPAIGNS: core::ops::Range<usize> = 2..SQUADS;
 /// Ticks after which a campaign that has not succeeded looks for another goal.
 const PATIENCE: u64 = 60 * 60;
 
-/// How near an enemy must come to one's buildings to be driven away.
+/// How near an enemy must come to a building of its side to be driven away.
 const ALARM: i32 = 18 * ONE;
 
 /// Plays one side: gathers, builds, attacks in groups, defends, captures.
@@ -35,7 +35,7 @@ pub struct Bot {
     courage: u32,
 }
 
-/// What a squad is out for.
+/// The goal of a squad.
 #[derive(Clone, Copy, Debug, Default)]
 struct Campaign {
     goal: Option<Goal>,
@@ -52,7 +52,7 @@ enum Goal {
     Anywhere(Place),
 }
 
-/// What it has and sees, counted once for a decision.
+/// Its units and the enemies it sees, counted once for a decision.
 struct Survey {
     side: SideId,
     base: Place,
@@ -101,7 +101,7 @@ impl Bot {
         self.player
     }
 
-    /// What it does in this tick: mostly nothing.
+    /// Its command in this tick: mostly none.
     pub fn decide(&mut self, tick: Tick, game: &Skirmish) -> Option<Command> {
         if !(tick.0 + 3 * u64::from(self.player.0)).is_multiple_of(PERIOD) {
             return None;
@@ -141,7 +141,7 @@ impl Bot {
     fn train_soldiers(&mut self, game: &Skirmish, survey: &Survey) -> Option<Command> {
         let most_seen = (1..4).max_by_key(|kind| survey.seen[*kind])?;
         let kind = match (self.rng.below(2), most_seen) {
-            // What is good against them.
+            // The kind that is strong against them.
             (0, 1) if survey.seen[1] > 0 => UnitKind::Archer,
             (0, 2) if survey.seen[2] > 0 => UnitKind::Knight,
             (0, 3) if survey.seen[3] > 0 => UnitKind::Spear,

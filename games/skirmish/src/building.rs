@@ -76,7 +76,7 @@ pub struct Building {
     pub place: Place,
     /// What it is.
     pub kind: BuildingKind,
-    /// Whose it is, if anybody's.
+    /// Its side, if it has one.
     pub side: Option<SideId>,
     /// Ticks until it stands; nothing is trained before.
     pub unfinished: u16,

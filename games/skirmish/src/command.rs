@@ -1,4 +1,4 @@
-//! What players do.
+//! The commands of players.
 
 use samestep_sync::{Input, Wire};
 
@@ -6,9 +6,9 @@ use crate::building::{BuildingId, BuildingKind};
 use crate::side::Order;
 use crate::unit::UnitKind;
 
-/// What a player does in one tick: mostly nothing. It takes 4 to 6 bytes.
+/// The command of a player in one tick: mostly none. It takes 4 to 6 bytes.
 ///
-/// Places are in whole units. What is not possible (somebody else's building, no gold) has no effect.
+/// Places are in whole units. An impossible command (another side's building, no gold) has no effect.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Wire)]
 pub enum Command {
     /// Nothing.
@@ -76,7 +76,7 @@ pub enum Command {
         #[wire(range = 0..=7)]
         squad: u8,
     },
-    /// A building is begun, at most 24 units from another of one's own and at least 6 from any.
+    /// A building is begun, at most 24 units from another of the same side and at least 6 from any.
     Build {
         /// What.
         kind: BuildingKind,

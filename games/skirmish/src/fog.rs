@@ -10,12 +10,12 @@ use crate::skirmish::Skirmish;
 /// In every tick one row in this many is brought up to date.
 const ROUND: u64 = 16;
 
-/// What is known of a block of 8 × 8 units; one bit for each side.
+/// The visibility of a block of 8 × 8 units; one bit for each side.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Record)]
 pub struct FogBlock {
-    /// Who sees it now.
+    /// The sides that see it now.
     pub visible: u64,
-    /// Who has ever seen it.
+    /// The sides that have ever seen it.
     pub explored: u64,
 }
 

@@ -22,7 +22,7 @@ pub enum UnitKind {
 /// What distinguishes a kind of units.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct UnitStats {
-    /// What it can take.
+    /// Its full health.
     pub health: i16,
     /// Steps per tick.
     pub speed: i32,
@@ -111,7 +111,7 @@ impl UnitKind {
     }
 }
 
-/// What a worker is about.
+/// The task of a worker.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Record)]
 pub enum Work {
     /// Nothing, or on its way to dig.
@@ -135,7 +135,7 @@ pub struct Unit {
     pub kind: UnitKind,
     /// Whose it is.
     pub side: SideId,
-    /// What it can still take.
+    /// Its health.
     pub health: i16,
     /// Which of its side's squads it belongs to.
     pub squad: u8,
@@ -147,7 +147,7 @@ pub struct Unit {
     pub target: Option<EntityId>,
     /// When it can hit again, or has dug enough; counted in thoughts, around the clock.
     pub(crate) ready: u16,
-    /// What a worker is about.
+    /// The task of a worker.
     pub work: Work,
 }
 

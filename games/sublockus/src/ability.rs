@@ -4,10 +4,10 @@ use samestep_sync::{Record, Wire};
 
 use crate::place::ONE;
 
-/// What a character can cast.
+/// The abilities of a character.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Record, Wire)]
 pub enum Ability {
-    /// A blow at whoever stands close, in the direction one aims.
+    /// A blow at characters close by, in the direction of the aim.
     Strike,
     /// A projectile that bursts where it hits, and hurts everybody around but its owner.
     Fireball,
@@ -17,18 +17,18 @@ pub enum Ability {
     Mend,
 }
 
-/// What an ability costs and does.
+/// The cost and effect of an ability.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct AbilityStats {
     /// Mana it takes.
     pub mana: i16,
     /// Ticks until it can be cast again.
     pub cooldown: u32,
-    /// What it takes from the health of whoever is hit; of [`Ability::Mend`], what it gives.
+    /// The damage to a character that is hit; for [`Ability::Mend`] the health gained.
     pub damage: i16,
     /// How far it reaches, in units; of [`Ability::Fireball`], how far around the burst.
     pub reach: i32,
-    /// How fast whoever is hit is thrown back, in units per tick.
+    /// The speed of the knock-back, in units per tick.
     pub push: i32,
 }
 
@@ -72,7 +72,7 @@ impl Ability {
         Ability::Mend,
     ];
 
-    /// What it costs and does.
+    /// Its cost and effect.
     pub const fn stats(self) -> &'static AbilityStats {
         &STATS[self as usize]
     }

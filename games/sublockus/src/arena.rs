@@ -79,7 +79,7 @@ pub struct Spot {
 }
 
 impl Spot {
-    /// Where the middle of somebody is who stands in this block.
+    /// The middle of a character that stands in this block.
     pub fn standing(self) -> Place {
         let (column, row) = (i32::from(self.column), i32::from(self.row));
         Place::new(column * ONE + ONE / 2, (row + 1) * ONE - HALF.y)

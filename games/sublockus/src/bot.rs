@@ -80,7 +80,7 @@ impl Bot {
         self.player
     }
 
-    /// What it says in this tick: nothing if it goes on as before.
+    /// Its input in this tick; `None` if it is as before.
     pub fn decide(&mut self, tick: Tick, game: &Sublockus) -> Option<Controls> {
         let controls = self.controls(tick, game);
         let is_news = controls != self.held.predict();
@@ -92,7 +92,7 @@ impl Bot {
         })
     }
 
-    /// What it does in this tick.
+    /// Decides its controls in this tick.
     pub fn controls(&mut self, tick: Tick, game: &Sublockus) -> Controls {
         let clock = game.clock();
         let own = game.character_of(self.player).copied();
@@ -151,7 +151,7 @@ impl Bot {
         Some(nearest)
     }
 
-    /// Who has not got anywhere goes anywhere for a while.
+    /// A bot that is stuck walks in a random direction for a while.
     fn watch_progress(&mut self, tick: u64, own: &Character) {
         if own.place().distance(self.newest.0) > 2 * ONE {
             self.newest = (own.place(), tick);
@@ -278,7 +278,7 @@ impl Bot {
             }
             Some((to, walk @ Move::Walk { .. })) => {
                 let way = self.ways.standing(*to).to(own.place());
-                // A walk leads to the block beside; whoever is elsewhere thinks again.
+                // A walk leads to the block beside; a bot that is elsewhere plans again.
                 if way.x.abs() > 2 * ONE || way.y.abs() > ONE / 2 {
                     self.path.clear();
                     return Steer::default();
@@ -401,7 +401,7 @@ impl Bot {
             .unwrap_or_default()
     }
 
-    /// A fireball of its own that would fly past somebody.
+    /// A fireball of its own that would fly past an enemy.
     fn fireball_to_burst(&self, own: &Character, game: &Sublockus) -> Option<Act> {
         let clock = game.clock();
         let own_ones = game.projectiles().iter();

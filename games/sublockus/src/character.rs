@@ -7,13 +7,13 @@ use crate::item::{ItemKind, Kit};
 use crate::motion::{Body, Gait, RUN, Velocity};
 use crate::place::{Angle, ONE, Place};
 
-/// Health of somebody unhurt.
+/// Full health.
 pub const HEALTH: i16 = 100;
 
-/// Mana of somebody rested, without a robe.
+/// Full mana, without a robe.
 pub const MANA: i16 = 100;
 
-/// Ticks for which whoever hurt somebody last gets the frag if it dies of something else.
+/// Ticks for which the last attacker gets the frag if the character dies of something else.
 pub(crate) const BLAME: u32 = 4 * 60;
 
 /// A player's character. After death it is another one, with another id, which waits at the place where it will enter.
@@ -28,19 +28,19 @@ pub struct Character {
     pub body: Body,
     /// Where it looks and aims.
     pub aim: Angle,
-    /// What it can still take.
+    /// Its health.
     pub health: i16,
-    /// What it can spend on abilities.
+    /// Its mana.
     pub mana: i16,
     /// What it carries and wears.
     pub kit: Kit,
     /// When it enters the arena, or has.
     pub enters: u32,
-    /// Until when nobody can hurt it, and it can hurt nobody.
+    /// Until when it is protected: it cannot be hurt, and cannot hurt others.
     pub safe_until: u32,
     /// When each ability can be cast again.
     pub ready: [u32; Ability::ALL.len()],
-    /// Who hurt it last.
+    /// The last attacker.
     pub(crate) hurt_by: Option<PlayerId>,
     pub(crate) hurt_at: u32,
     /// When thorns hurt again.
@@ -141,7 +141,7 @@ impl Character {
         }
     }
 
-    /// How far it throws whoever it hits.
+    /// The knock-back of its hits.
     pub(crate) fn push_of(&self, ability: Ability) -> i32 {
         let push = ability.stats().push;
         match ability == Ability::Strike && self.kit.wears(ItemKind::Hammer) {
@@ -150,7 +150,7 @@ impl Character {
         }
     }
 
-    /// What of some damage arrives.
+    /// The damage that remains after what it wears.
     pub(crate) fn suffers(&self, damage: i16) -> i16 {
         match self.kit.wears(ItemKind::Mail) {
             true => damage - damage / 5 * 2 - damage % 5 * 2 / 5,
@@ -171,14 +171,14 @@ pub(crate) const FIREBALL_TICKS: u32 = 150;
 /// A fireball on its way. Its id is that of its place in [`Entities`](samestep_sync::Entities).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Record)]
 pub struct Projectile {
-    /// Who cast it.
+    /// The caster.
     #[field(owner)]
     pub player: PlayerId,
     /// Its middle.
     pub place: Place,
     /// Units per tick.
     pub velocity: Velocity,
-    /// What it does to whoever it hits.
+    /// The damage of a hit.
     pub damage: i16,
     /// When it bursts by itself.
     pub(crate) until: u32,

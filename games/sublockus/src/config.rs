@@ -12,11 +12,11 @@ pub struct SublockusConfig {
     pub seed: u64,
     /// Where it takes place. Default: [`Builtin::Courtyard`].
     pub arena: ArenaChoice,
-    /// Ticks for which nobody can hurt somebody who has just come to play, nor be hurt by it. Default 180.
+    /// Ticks for which a newcomer can neither be hurt nor hurt others. Default 180.
     pub grace: u32,
     /// Ticks from death to entering again. Default 120.
     pub respawn: u32,
-    /// Ticks for which somebody who enters again is left alone in the same way. Default 45.
+    /// Ticks for which a character that respawns is protected in the same way. Default 45.
     pub shelter: u32,
     /// Frags that win a round. Default `None`: the round goes on.
     pub frag_limit: Option<u16>,
@@ -33,7 +33,7 @@ pub struct SublockusConfig {
 pub enum ArenaChoice {
     /// One that comes with the game.
     Builtin(Builtin),
-    /// One of one's own, in the format that [`Arena`] describes.
+    /// A custom one, in the format that [`Arena`] describes.
     Text(String),
 }
 

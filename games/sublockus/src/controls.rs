@@ -1,4 +1,4 @@
-//! What players do.
+//! The inputs of players.
 
 use samestep_sync::{EntityId, Input, Wire};
 
@@ -23,7 +23,7 @@ pub struct Controls {
     pub aim: Angle,
     /// An ability that is cast in this tick.
     pub cast: Option<Ability>,
-    /// What else is done in this tick.
+    /// A further act in this tick.
     pub act: Act,
 }
 
@@ -39,7 +39,7 @@ pub enum Act {
     Drop(#[wire(range = 0..=7)] u8),
     /// Puts into a pocket what is worn.
     TakeOff(Part),
-    /// Lets one of one's own fireballs burst.
+    /// Detonates one of the player's own fireballs.
     Detonate(EntityId),
 }
 

@@ -12,7 +12,7 @@ use crate::seat::id_of;
 use crate::sublockus::{Judge, Present, Sublockus};
 use crate::terrain::{WHOLE, box_entry};
 
-/// What hits somebody.
+/// The cause of a hit.
 #[derive(Clone, Copy)]
 struct Blow {
     by: PlayerId,
@@ -78,7 +78,7 @@ impl Sublockus {
         }
     }
 
-    /// Where somebody was for an attacker, if that one can hurt it.
+    /// The position of a target as the attacker saw it (lag compensation), if the attacker can hurt it.
     fn target(&self, at: usize, by: PlayerId, judge: &impl Judge) -> Option<Place> {
         let character = self.characters.as_slice().get(at)?;
         let is_target = character.player != by && character.is_target(self.clock);

@@ -4,7 +4,7 @@ use samestep_sync::{List, PlayerId, Record, Wire};
 
 use crate::place::Place;
 
-/// How many items somebody carries, beside what is worn.
+/// The number of items that a character can carry, beside what it wears.
 pub const POCKETS: usize = 6;
 
 /// Ticks until an item is back in its place.
@@ -13,7 +13,7 @@ pub const BACK: u32 = 15 * 60;
 /// Ticks that something dropped lies there.
 pub const LITTER: u32 = 20 * 60;
 
-/// Ticks for which nobody picks up what was dropped.
+/// Ticks for which a dropped item cannot be picked up.
 pub(crate) const SETTLING: u32 = 45;
 
 /// What an item is.
@@ -31,9 +31,9 @@ pub enum ItemKind {
     Staff,
     /// Held: strikes hurt half as much again, and throw twice as far.
     Hammer,
-    /// Drunk: half of one's health.
+    /// A potion: half of the health.
     Potion,
-    /// Drunk: all of one's mana.
+    /// A potion: all of the mana.
     Elixir,
 }
 
@@ -72,7 +72,7 @@ impl ItemKind {
     }
 }
 
-/// What somebody carries and wears.
+/// The items that a character carries and wears.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Record)]
 pub struct Kit {
     /// Carried, in the order it was picked up.
@@ -136,12 +136,12 @@ pub struct Item {
     pub(crate) until: Option<u32>,
     /// Whether it is something else every time.
     pub(crate) varies: bool,
-    /// Who dropped it.
+    /// The player who dropped it.
     pub(crate) by: Option<PlayerId>,
 }
 
 impl Item {
-    /// Whether it was dropped by somebody, and will vanish.
+    /// Whether a character dropped it, so that it will vanish.
     pub fn is_dropped(&self) -> bool {
         self.until.is_some()
     }

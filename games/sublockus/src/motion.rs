@@ -11,10 +11,10 @@ pub const HALF: Place = Place::new(360, 896);
 /// How fast one runs without help, in units per tick: 8 blocks a second.
 pub const RUN: i32 = 136;
 
-/// What a jump begins with; it leads three and a half blocks up.
+/// The initial speed of a jump, which leads three and a half blocks up.
 const JUMP: i32 = 290;
 
-/// What is added to the speed down in every tick, and while rising without holding on to the jump.
+/// Gravity: the change of the vertical speed per tick, and while rising without holding the jump.
 const GRAVITY: i32 = 11;
 const HEAVY: i32 = 17;
 
@@ -50,7 +50,7 @@ pub struct Velocity {
     pub y: i32,
 }
 
-/// Where somebody wants to go.
+/// The wanted direction of a character.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Steer {
     /// -1 to the left, 1 to the right.
@@ -59,7 +59,7 @@ pub(crate) struct Steer {
     pub down: bool,
 }
 
-/// What somebody is able to.
+/// How a body moves: its speeds and jumps.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Gait {
     pub speed: i32,
@@ -181,7 +181,7 @@ impl Body {
         )
     }
 
-    /// States may come from somebody who made them up.
+    /// A state may be forged by a hostile peer.
     pub(crate) fn keep_inside(&mut self, terrain: &Terrain<'_>) {
         let within = |at: i32, half: i32, blocks: i32| {
             let most = (blocks.max(2) * ONE - half).max(half);
@@ -275,7 +275,7 @@ mod tests {
         let height = standing().place.y - highest;
         assert!((3 * ONE + 300..4 * ONE).contains(&height), "{height}");
         assert_eq!(jumps, 1, "who holds on does not jump again");
-        // Who lets go at once does not get as high.
+        // A jump that is released at once is lower.
         let mut body = standing();
         run(&mut body, 1, up, GAIT);
         let mut low = body.place.y;

@@ -1,4 +1,4 @@
-//! What Sublockus says about itself.
+//! Sublockus as a [`Playable`].
 
 use samestep_playable::{Playable, Setup};
 use samestep_sync::{EntityId, PlayerId, Tick};

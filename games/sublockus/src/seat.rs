@@ -1,4 +1,4 @@
-//! Who plays, how they stand, and rounds.
+//! The players, their scores, and rounds.
 
 use samestep_sync::{EntityId, Events, PlayerId, Record};
 
@@ -44,7 +44,7 @@ impl Seat {
     }
 }
 
-/// A round: as long as nobody has as many frags as win, and time is left.
+/// A round: it lasts until a player has enough frags, or time is up.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Record)]
 pub struct Round {
     /// Counted from 0.
@@ -73,7 +73,7 @@ impl Sublockus {
         Some(limit.saturating_sub(passed))
     }
 
-    /// Whoever is here for the first time, or again, gets a character; whoever is gone has none.
+    /// A player who is here for the first time, or again, gets a character; one who is gone loses it.
     pub(crate) fn seat(&mut self, present: &[PlayerId], events: &mut Events<SublockusEvent>) {
         for at in 0..self.seats.len() {
             let Seat {
@@ -99,7 +99,7 @@ impl Sublockus {
         }
     }
 
-    /// Gives somebody present a seat, unless it has one; returns which.
+    /// Gives a present player a seat, unless it has one; returns its index.
     fn come(&mut self, player: PlayerId, events: &mut Events<SublockusEvent>) -> usize {
         let place = self.seats.iter().position(|seat| seat.player == player);
         let at = place.unwrap_or_else(|| {
@@ -161,7 +161,7 @@ impl Sublockus {
         best.1
     }
 
-    /// Whoever has no health left dies: a frag for whoever did it, and another character that waits.
+    /// A character without health dies: its killer gets a frag, and the player another character, which waits.
     pub(crate) fn bury(&mut self, events: &mut Events<SublockusEvent>) {
         let clock = self.clock;
         for at in (0..self.characters.len()).rev() {

@@ -55,7 +55,7 @@ impl Sublockus {
     }
 
     pub(crate) fn tell_interest(&self, viewers: &[PlayerId], interest: &mut Interest) {
-        // Who only watches sees everything.
+        // A spectator sees everything.
         if viewers.is_empty() {
             return;
         }
@@ -65,7 +65,7 @@ impl Sublockus {
         for (row, character) in self.characters.as_slice().iter().enumerate() {
             let relevance = match is_own(character.player) {
                 true => Relevance::FULL,
-                // Where somebody will enter is its own business.
+                // Only the player itself knows where its character will enter.
                 false if !character.is_in(clock) && self.rules.fog => Relevance::HIDDEN,
                 false => self.relevance(viewers, character.place(), HALF),
             };

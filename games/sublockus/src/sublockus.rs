@@ -37,7 +37,7 @@ pub struct Sublockus {
     pub(crate) chance: Chance,
 }
 
-/// What a [`SublockusConfig`] says about the rules.
+/// The rules that a [`SublockusConfig`] sets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Record)]
 pub(crate) struct Rules {
     pub grace: u32,
@@ -48,7 +48,7 @@ pub(crate) struct Rules {
     pub fog: bool,
 }
 
-/// What nobody may know beforehand.
+/// The hidden state that only the authority knows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Record)]
 pub(crate) struct Chance {
     #[field(secret)]
@@ -223,7 +223,7 @@ impl Sublockus {
         self.run_items(events);
     }
 
-    /// States may come from somebody who made them up.
+    /// A state may be forged by a hostile peer.
     fn make_sound(&mut self) {
         self.rows.truncate(MAX_HEIGHT);
         let terrain = Terrain::new(&self.rows, self.width);
@@ -307,7 +307,7 @@ impl Sublockus {
     }
 }
 
-/// How hard thorns throw up whoever touches them.
+/// The speed at which thorns throw up a character.
 const THORNS_PUSH: i32 = 150;
 
 /// Where targets are when it is decided who is hit.
@@ -362,7 +362,7 @@ impl Simulation for Sublockus {
         self.tick(inputs, past, events);
     }
 
-    /// Refuses pockets that nobody has, and what belongs to others.
+    /// Refuses pockets that do not exist, and items of other players.
     fn allows(&self, player: PlayerId, controls: &Controls) -> bool {
         match controls.act {
             Act::Use(pocket) | Act::Drop(pocket) => usize::from(pocket) < POCKETS,

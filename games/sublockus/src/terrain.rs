@@ -18,9 +18,9 @@ pub enum Block {
     Air,
     /// Stops everything.
     Rock,
-    /// Carries whoever falls onto it, and lets through from below; who holds down falls through.
+    /// A one-way platform: carries a character that falls onto it, lets it through from below, and if it holds down.
     Ledge,
-    /// Hurts whoever touches it.
+    /// Hurts a character that touches it.
     Thorns,
 }
 

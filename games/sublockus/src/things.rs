@@ -38,7 +38,7 @@ impl Sublockus {
         self.items.insert_fixed(id, item);
     }
 
-    /// What a character does with its items.
+    /// Applies what a character does with its items.
     pub(crate) fn handle_item(&mut self, at: usize, act: Act, events: &mut Events<SublockusEvent>) {
         let Some(character) = self.characters.row_mut(at) else {
             return;
@@ -83,7 +83,7 @@ impl Sublockus {
         }
     }
 
-    /// Drops everything that somebody carries and wears.
+    /// Drops everything that a character carries and wears.
     pub(crate) fn drop_all(&mut self, character: &Character) {
         for item in character.kit.all() {
             self.drop_item(character, item);
@@ -92,7 +92,7 @@ impl Sublockus {
 
     fn drop_item(&mut self, character: &Character, kind: ItemKind) {
         let player = character.player;
-        // The first number that is free: the same for whoever predicts one's own drops.
+        // The first free number: the same on a program that predicts the drops of its own player.
         let free = (0..64).find(|count| !self.items.contains(id_of(player, *count)));
         let litter = self.items.as_slice().iter();
         let litter = litter.filter(|item| item.is_dropped()).count();
@@ -159,7 +159,7 @@ impl Sublockus {
     }
 }
 
-/// It follows from what everybody knows, so that whoever predicts a game predicts it right.
+/// It follows from public state only, so that every program predicts it correctly.
 fn any_kind(id: EntityId, clock: u32) -> ItemKind {
     let dice = random::hash(1, u64::from(id.number()), u64::from(clock));
     ItemKind::ALL[dice as usize % ItemKind::ALL.len()]

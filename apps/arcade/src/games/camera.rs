@@ -7,7 +7,7 @@ use crate::drawn::HumanInput;
 
 /// The part of the shown width that keys move it by in a step.
 const PAN: f32 = 0.018;
-/// What a notch of the wheel makes of the shown width.
+/// The factor of the shown width for a notch of the wheel.
 const ZOOM: f32 = 0.87;
 /// The least that is shown, in units.
 const NEAREST: f32 = 16.0;
@@ -19,7 +19,7 @@ pub(crate) struct Camera {
 }
 
 impl Camera {
-    /// What a screen of this size shows of a map.
+    /// The part of a map that a screen of this size shows.
     pub(crate) fn frame(&self, map: Rect, usual: Frame, screen: Vec2) -> Frame {
         let wanted = self.held.unwrap_or(usual);
         let most = map.width().max(map.height());

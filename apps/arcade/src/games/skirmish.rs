@@ -86,7 +86,7 @@ impl Drawn for Skirmish {
         });
         units::paint(sight, &colours, chosen, scene.seconds, canvas);
         events::paint(sight, scene, canvas);
-        marks::paint_hands(scene.view_state, canvas);
+        marks::paint_selection(scene.view_state, canvas);
         if !scene.view_state.is_making {
             map::paint(sight, &colours, canvas);
         }

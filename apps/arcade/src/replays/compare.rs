@@ -181,17 +181,17 @@ struct Mark {
 }
 
 fn marks<G: Drawn>(ours: &G, theirs: &G, differences: &[Difference]) -> Vec<Mark> {
-    let mut things: Vec<(&str, Option<EntityId>)> = Vec::new();
+    let mut differing: Vec<(&str, Option<EntityId>)> = Vec::new();
     for difference in differences {
-        let thing = (&*difference.kind, thing(difference));
-        if things.last() != Some(&thing) && !things.contains(&thing) {
-            things.push(thing);
+        let entity = (&*difference.kind, entity_of(difference));
+        if differing.last() != Some(&entity) && !differing.contains(&entity) {
+            differing.push(entity);
         }
-        if things.len() == MOST_PLACES {
+        if differing.len() == MOST_PLACES {
             break;
         }
     }
-    let marks = things.into_iter().map(|(part, entity)| Mark {
+    let marks = differing.into_iter().map(|(part, entity)| Mark {
         ours: ours.place_of(part, entity),
         theirs: theirs.place_of(part, entity),
     });
@@ -201,7 +201,7 @@ fn marks<G: Drawn>(ours: &G, theirs: &G, differences: &[Difference]) -> Vec<Mark
 }
 
 /// The entity that differs, or the row of a list, counted from 1.
-fn thing(difference: &Difference) -> Option<EntityId> {
+fn entity_of(difference: &Difference) -> Option<EntityId> {
     difference.entity.or_else(|| {
         let (row, _) = difference
             .field

@@ -1,4 +1,4 @@
-//! A recording to look at for who has none: a short match, or one in which somebody tampers.
+//! Example recordings: a short match, or one with a tampered state.
 
 use samestep_sandbox::{Conditions, ModelKind, SandboxError, Scenario};
 
@@ -6,17 +6,17 @@ use crate::any_match::{AnyMatch, GameEntry};
 
 /// How long a match is, in steps.
 const MATCH: u64 = 20 * 60;
-/// When somebody tampers.
+/// When the state is tampered with.
 const TAMPERING: u64 = 5 * 60;
-/// After this long nobody has noticed.
+/// The time after which an undetected desync is given up.
 const PATIENCE: u64 = 15 * 60;
 
-/// What there is to see.
+/// The kinds of examples.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Kind {
     /// A match of bots.
     Match,
-    /// A state that somebody changed, found by the others.
+    /// A tampered state, detected by the others.
     Desync,
 }
 

@@ -103,16 +103,16 @@ mod tests {
         let bytes = recorder.bytes();
         let replay = Replay::parse(bytes.clone()).unwrap();
         let facts = facts(&replay);
-        let said = |name: &str| {
+        let value_of = |name: &str| {
             let found = facts.iter().find(|(fact, _)| *fact == name);
             found.map(|(_, value)| value.as_str())
         };
-        assert_eq!(said("Game"), Some("chess"));
-        assert_eq!(said("Rules"), Some("version 4, 20 ticks a second"));
-        assert_eq!(said("Length"), Some("1:05.0"));
-        assert_eq!(said("Ticks"), Some("100 to 1400"));
-        assert_eq!(said("State replaced"), Some("once"));
-        assert_eq!(said("Ending"), Some("it was still being recorded"));
+        assert_eq!(value_of("Game"), Some("chess"));
+        assert_eq!(value_of("Rules"), Some("version 4, 20 ticks a second"));
+        assert_eq!(value_of("Length"), Some("1:05.0"));
+        assert_eq!(value_of("Ticks"), Some("100 to 1400"));
+        assert_eq!(value_of("State replaced"), Some("once"));
+        assert_eq!(value_of("Ending"), Some("it was still being recorded"));
         let cut = Replay::parse(bytes[..bytes.len() - 1].to_vec()).unwrap();
         let (_, ending) = super::facts(&cut).pop().unwrap();
         assert!(ending.contains("cut off"), "{ending}");

@@ -17,11 +17,11 @@ use crate::drawn::{Drawn, FADES, RecentEvent, Scene};
 
 /// A recorded match, whichever game it is of.
 pub trait RecordedMatch {
-    /// What is played.
+    /// The replay.
     fn replay(&self) -> &Replay;
     /// The tick it is at.
     fn tick(&self) -> Tick;
-    /// Who has been seen so far.
+    /// The players seen so far.
     fn players(&self) -> &[PlayerId];
     /// Goes on by one tick, or to the next state in the recording.
     fn step(&mut self) -> Result<Progress, String>;
@@ -31,7 +31,7 @@ pub trait RecordedMatch {
     fn check(&mut self) -> Option<Result<(), Deviation>>;
     /// Checksum of the state here.
     fn checksum(&mut self) -> u64;
-    /// What is stepped through from here on goes into a recording of its own.
+    /// The steps from here on go into a recording of their own.
     fn begin_clip(&mut self);
     /// The recording that was begun; it has been seen to play as this one does.
     fn finish_clip(&mut self) -> Result<Vec<u8>, String>;
@@ -39,7 +39,7 @@ pub trait RecordedMatch {
     fn state_as_json(&mut self) -> String;
     /// Both worlds of a divergence, which must have been found at this tick.
     fn compare(&mut self, divergence: &Divergence) -> Result<Compared, String>;
-    /// How somebody stands, or everyone.
+    /// The caption of a player, or of the match.
     fn caption(&self, viewer: Option<PlayerId>) -> String;
     /// Draws what a player sees, or everything.
     fn paint(&self, viewer: Option<PlayerId>, lens: &Lens, painter: &Painter, rect: Rect);
@@ -77,12 +77,12 @@ impl<G: Drawn> ReplayedMatch<G> {
     /// Records the players and the events of a step.
     fn look(&mut self) {
         let tick = self.playback.tick();
-        while let Some(told) = self.playback.world_mut().poll_event() {
-            self.lately.push_back(told);
+        while let Some(occurred) = self.playback.world_mut().poll_event() {
+            self.lately.push_back(occurred);
         }
         let fades = (FADES * G::TICKS_PER_SECOND as f32) as u64;
         self.lately
-            .retain(|told| told.tick < tick && tick.since(told.tick) <= fades);
+            .retain(|occurred| occurred.tick < tick && tick.since(occurred.tick) <= fades);
         for player in self.playback.inputs().players() {
             if let Err(place) = self.players.binary_search(player) {
                 self.players.insert(place, *player);
@@ -165,11 +165,11 @@ impl<G: Drawn> RecordedMatch for ReplayedMatch<G> {
 
     fn paint(&self, viewer: Option<PlayerId>, lens: &Lens, painter: &Painter, rect: Rect) {
         let (tick, per_second) = (self.tick(), G::TICKS_PER_SECOND as f32);
-        let recent = self.lately.iter().rev().map(|told| RecentEvent {
-            ago: tick.since(told.tick) as f32 / per_second,
-            stage: told.stage,
+        let recent = self.lately.iter().rev().map(|occurred| RecentEvent {
+            ago: tick.since(occurred.tick) as f32 / per_second,
+            stage: occurred.stage,
             was_predicted: false,
-            event: &told.event,
+            event: &occurred.event,
         });
         let recent: Vec<_> = recent.collect();
         let scene = Scene {

@@ -45,7 +45,7 @@ enum Then {
     Cut { to: Tick, back: Tick },
 }
 
-/// What comparing all checksums has shown.
+/// The result of comparing all checksums.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Outcome {
     /// All agree, so many.
@@ -97,7 +97,7 @@ impl Player {
         }
     }
 
-    /// What is played.
+    /// The match that is played.
     pub fn played(&self) -> &dyn RecordedMatch {
         &*self.played
     }
@@ -154,7 +154,7 @@ impl Player {
         }
     }
 
-    /// What verifying has shown.
+    /// The result of verifying.
     pub fn outcome(&self) -> Option<Outcome> {
         self.outcome
     }
@@ -184,10 +184,10 @@ impl Player {
         }
     }
 
-    /// Stops whatever is being done.
+    /// Stops the running task.
     pub fn stop(&mut self) {
         if matches!(self.task, Task::Cut { .. }) {
-            // What was begun is not wanted any more.
+            // The running task is obsolete.
             let _ = self.played.finish_clip();
         }
         self.owed = 0.0;

@@ -23,9 +23,9 @@ impl Replays {
         ui.add_space(4.0);
         facts(ui, opened);
         verification(ui, opened);
-        let said = exports(ui, opened, platform);
-        if let Some(said) = said {
-            self.say(said);
+        let outcome = exports(ui, opened, platform);
+        if let Some(outcome) = outcome {
+            self.say(outcome);
         }
     }
 
@@ -174,28 +174,28 @@ fn exports(
     platform: &dyn Platform,
 ) -> Option<Result<String, String>> {
     heading(ui, "Save");
-    let mut said = None;
+    let mut outcome = None;
     let size = vec2(ui.available_width(), 24.0);
     let whole = egui::Button::new("The whole file");
     if ui.add_sized(size, whole).clicked() {
         let name = opened.name_for("", "replay");
-        said = Some(platform.save(&name, &opened.bytes));
+        outcome = Some(platform.save(&name, &opened.bytes));
     }
     let (json, clip) = match &opened.player {
         Ok(player) => (
             format!("-tick-{}", player.tick()),
             (player.replay().first(), player.replay().end()),
         ),
-        Err(_) => return said,
+        Err(_) => return outcome,
     };
     let name = opened.name_for(&json, "json");
     let Ok(player) = &mut opened.player else {
-        return said;
+        return outcome;
     };
     let state = egui::Button::new(format!("The state at tick {}, as JSON", player.tick()));
     if ui.add_sized(size, state).clicked() {
         let text = player.played_mut().state_as_json();
-        said = Some(platform.save(&name, text.as_bytes()));
+        outcome = Some(platform.save(&name, text.as_bytes()));
     }
     ui.add_space(6.0);
     let (from, to) = &mut opened.cut;
@@ -216,7 +216,7 @@ fn exports(
     {
         player.cut(*from, *to);
     }
-    said
+    outcome
 }
 
 /// Where a clip begins or ends.

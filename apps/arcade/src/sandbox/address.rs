@@ -2,10 +2,10 @@
 
 use crate::platform::Platform;
 
-/// How long nothing must change before the address does, in seconds.
+/// How long the link must be unchanged before the address follows, in seconds.
 const QUIET: f64 = 0.4;
 
-/// What the address says, and since when it should say something else.
+/// The link in the address bar, and the one it should become.
 #[derive(Default)]
 pub struct Address {
     shown: String,
@@ -14,18 +14,18 @@ pub struct Address {
 }
 
 impl Address {
-    /// Whatever the address says stays until this link changes.
+    /// Keeps the address as it is until this link changes.
     pub fn leave(&mut self, link: &str) {
         self.shown = link.into();
         self.wanted = link.into();
     }
 
-    /// Whether the address says something else.
+    /// Whether the address shows another link.
     pub fn is_behind(&self, link: &str) -> bool {
         self.shown != link
     }
 
-    /// Says what the link is; the address follows when it has been that for a while.
+    /// Sets the link; the address follows when it has not changed for a while.
     pub fn update(&mut self, now: f64, link: &str, platform: &dyn Platform) {
         if self.wanted != link {
             self.wanted = link.into();

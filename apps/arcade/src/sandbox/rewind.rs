@@ -1,4 +1,4 @@
-//! Going back to a step, and on from there.
+//! Rewinding a match to a step.
 
 use eframe::egui::{self, Align, Layout, ProgressBar};
 
@@ -7,7 +7,7 @@ use crate::any_match::AnyMatch;
 use crate::platform::Platform;
 use crate::theme;
 
-/// What it may take of a frame's time, in seconds.
+/// The time that it may take of a frame, in seconds.
 const SLICE: f64 = 0.010;
 
 /// A match that is played again up to a step, a little in each frame.
@@ -17,13 +17,13 @@ pub struct Rewind {
 }
 
 impl Rewind {
-    /// Begins a match again.
+    /// Restarts a match.
     pub fn new(live: &dyn AnyMatch, until: u64) -> Result<Rewind, String> {
         let live = live.rerun(until).map_err(|error| error.to_string())?;
         Ok(Rewind { live, until })
     }
 
-    /// Plays on for a moment.
+    /// Advances for a slice of time.
     pub fn advance(&mut self, platform: &dyn Platform) {
         let began = platform.seconds();
         while !self.is_done() {
@@ -40,11 +40,11 @@ impl Rewind {
     }
 
     /// The match, as it was at the step.
-    pub fn into_show(self) -> Box<dyn AnyMatch> {
+    pub fn into_match(self) -> Box<dyn AnyMatch> {
         self.live
     }
 
-    /// How far it is. True if somebody does not want it any more.
+    /// Draws the progress bar. Returns whether the user stops it.
     pub fn bar(&self, ui: &mut egui::Ui) -> bool {
         let mut stop = false;
         ui.horizontal_centered(|ui| {

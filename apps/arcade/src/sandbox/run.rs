@@ -71,10 +71,10 @@ impl SandboxTab {
         self.keyboard.taken();
     }
 
-    /// Where it was to be wound back to has been reached.
+    /// Ends a rewind that has reached its step.
     fn arrive(&mut self) {
         if let Some(rewind) = self.rewind.take_if(|rewind| rewind.is_done()) {
-            self.play(rewind.into_show());
+            self.play(rewind.into_match());
             self.clock.paused = false;
         }
     }
@@ -145,7 +145,7 @@ impl SandboxTab {
         }
     }
 
-    /// Shows a desync that was found. Who differed has a recording of it, which matters more.
+    /// Shows a detected desync. The report of the peer that differed is preferred, because it has a recording.
     pub(super) fn report_desyncs(&mut self) {
         for desync in &self.live.desyncs()[self.desyncs..] {
             let banner = Banner::desync(desync, self.live.scenario().server);
@@ -165,7 +165,7 @@ pub fn wanted(live: &dyn AnyMatch) -> Scenario {
     scenario
 }
 
-/// The match that a link says, or why there is none.
+/// The match of a link, or why there is none.
 pub fn linked(link: &str) -> Result<Box<dyn AnyMatch>, String> {
     let scenario = Scenario::from_link(link).map_err(|error| error.to_string())?;
     opened(&scenario)

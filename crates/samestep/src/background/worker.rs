@@ -148,7 +148,7 @@ impl Worker {
     }
 }
 
-/// However the thread ends: nobody waits for it any longer.
+/// Wakes all waiting callers, however the thread ends.
 impl Drop for Worker {
     fn drop(&mut self) {
         let mut board = self.desk.lock();

@@ -83,7 +83,7 @@ impl<G: Playable> Sandbox<G> {
         self.testbed.run_for(SETTLING);
         self.testbed
             .with(SERVER, |now, game| game.session_mut().start(now));
-        // Who is late comes later.
+        // A player that is late joins later.
         let _ = self.wait(|game| game.status().tick > Tick(0));
         self.start = self.testbed.now();
         Ok(())
@@ -118,7 +118,7 @@ impl<G: Playable> Sandbox<G> {
         });
     }
 
-    /// Somebody who was lost joins again, as somebody new would.
+    /// A player that was dropped joins again as a new one.
     pub(super) fn rejoin(&mut self, node: NodeId) {
         if node != SERVER {
             let game = self.now.truth.clone();

@@ -17,7 +17,7 @@ use samestep_proto::Delivery;
 
 /// Longest action.
 const MAX_ACTION: usize = 65_536;
-/// Unconfirmed actions that may wait for the game's judgement, and messages held for fairness.
+/// The maximum number of unconfirmed actions that wait for the game's verdict, and of messages held for fairness.
 const MAX_OPEN: usize = 4096;
 
 const ACT: MessageKind = MessageKind(0xFF01);
@@ -53,7 +53,7 @@ struct Acted {
 #[derive(Debug, Default)]
 pub(super) struct Acts {
     last: u32,
-    /// Own actions nobody has rejected so far, the newest last.
+    /// Own actions that have not been rejected so far, the newest last.
     unrejected: VecDeque<RequestId>,
     open: VecDeque<(Ticket, MessageKind, Payload)>,
     /// Messages held for fairness, in the order of their release.
@@ -92,23 +92,23 @@ impl Acts {
         }
     }
 
-    /// Begins to count here.
+    /// Continues to count from this number.
     pub(super) fn skip_to(&mut self, number: u32) {
         self.last = self.last.max(number);
     }
 
-    /// Nothing is judged or waited for any more.
+    /// Drops all actions that wait for a verdict and all held messages.
     pub(super) fn forget(&mut self) {
         self.open.clear();
         self.held.clear();
     }
 
-    /// What a peer did in an earlier incarnation is no longer judged.
+    /// Drops the waiting actions of an earlier incarnation of a peer.
     pub(super) fn forget_peer(&mut self, peer: PeerId) {
         self.open.retain(|(ticket, _, _)| ticket.peer != peer);
     }
 
-    /// Latencies are worth another look by then.
+    /// Has the latencies read again by then.
     pub(super) fn reconsider(&mut self, by: Duration) {
         self.next_look = self.next_look.min(by);
     }
@@ -187,7 +187,7 @@ impl Session {
         };
         self.send_bytes(now, to, Delivery::ReliableOrdered, ACT, &bytes)?;
         if self.room.is_mesh() && self.leads() {
-            // The leader's own actions are judged like everybody else's.
+            // The leader's own actions are checked like everybody else's.
             self.on_game(now, me, ACT, bytes.into());
         }
         self.acts.last += 1;
@@ -286,7 +286,7 @@ impl Session {
         }
     }
 
-    /// Takes in what concerns unconfirmed actions. Returns whether it did.
+    /// Handles a message about unconfirmed actions. Returns whether it was one.
     pub(super) fn on_act_message(
         &mut self,
         _now: Duration,
@@ -346,7 +346,7 @@ impl Session {
             Some(contact) => (contact.delay, &mut contact.held_until),
             None => (self.acts.own_delay, &mut self.acts.own_held_until),
         };
-        // Never before what the same peer sent earlier.
+        // Never before an earlier message of the same peer.
         *held_until = (now + delay).max(*held_until);
         *held_until
     }

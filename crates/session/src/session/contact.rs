@@ -1,4 +1,4 @@
-//! What a session knows of each other peer.
+//! The state that a session keeps about each other peer.
 
 use core::time::Duration;
 use samestep_proto::ConnectionId;
@@ -11,7 +11,7 @@ use crate::streams::Streams;
 
 /// A direct connection on which nothing arrives for this long is no longer relied on.
 const QUIET: Duration = Duration::from_millis(1000);
-/// How long the best of the recent exchanges is believed.
+/// How long the best of the recent exchanges is used.
 const BEST_FOR: Duration = Duration::from_secs(10);
 
 /// Another peer, as seen from here.
@@ -125,7 +125,7 @@ impl TheirClock {
 pub enum PeerRoute {
     /// This program itself.
     Myself,
-    /// Straight.
+    /// Directly.
     Direct,
     /// Through this peer: the host, or a member of a mesh that is connected to both.
     Via(PeerId),
@@ -133,7 +133,7 @@ pub enum PeerRoute {
     None,
 }
 
-/// How another peer is doing, measured here, never reported by it.
+/// Statistics about another peer, measured here, never reported by it.
 #[derive(Clone, PartialEq, Debug)]
 pub struct PeerStats {
     /// How messages reach it.
@@ -167,7 +167,7 @@ impl Session {
         self.endpoint.available_rate(connection)
     }
 
-    /// How another peer is doing.
+    /// The statistics about another peer.
     pub fn peer_stats(&self, now: Duration, peer: PeerId) -> Option<PeerStats> {
         self.room.peer(peer)?;
         let route = match self.hop(now, peer, &mut Vec::new()) {

@@ -49,7 +49,7 @@ impl Session {
         }
         match self.connections.get(&id) {
             Some(OtherEnd::Sponsor) if self.hello_sent.is_some() => {
-                // Another way was quicker.
+                // Another path was quicker.
                 self.connections.insert(id, OtherEnd::Gone);
                 self.endpoint.close(now, id, 0, "another way was quicker");
             }
@@ -395,7 +395,7 @@ impl Session {
                     return None;
                 }
                 if self.room.is_present(from) || self.is_ahead(from) {
-                    // It may have joined just now, and the news of it be still on the way.
+                    // It may have just joined, and the change may still be in flight.
                     self.bind(now, from, id);
                     self.contact(from).on_heard(now);
                 } else {

@@ -42,7 +42,7 @@ pub enum SendError {
     /// Not in a room yet, or no longer.
     #[error("not in a room: wait for SessionEvent::Joined")]
     NotInRoom,
-    /// Nobody like that is here.
+    /// There is no such peer or player in the room.
     #[error("nobody like that is in the room")]
     NoSuchPeer,
     /// The message does not encode: a value is outside of what its type allows.
@@ -95,7 +95,7 @@ impl Session {
         }
     }
 
-    /// Encodes a value and has something done with its bytes.
+    /// Encodes a value into a reused buffer and passes its bytes on.
     pub(crate) fn with_encoded<T: Wire, R>(
         &mut self,
         value: &T,
@@ -108,7 +108,7 @@ impl Session {
         done
     }
 
-    /// The same payload to several peers. What does not go to one goes to the others nevertheless.
+    /// Sends the same payload to several peers. A failure for one does not concern the others.
     pub(crate) fn send_bytes_to_many(
         &mut self,
         now: Duration,
@@ -170,7 +170,7 @@ impl Session {
         Ok(())
     }
 
-    /// The host to everybody: the same bytes for all. What does not go to one goes to the others nevertheless.
+    /// Sends the same bytes from the host to all guests. A failure for one does not concern the others.
     fn send_to_guests(
         &mut self,
         now: Duration,
@@ -237,7 +237,7 @@ impl Session {
         self.put(now, next, channel(delivery), &envelope, payload)
     }
 
-    /// Sequenced messages that a host passes on keep their order by a number of their own.
+    /// Sequenced messages that a host forwards keep their order by a number of their own.
     fn number_for_all(&mut self, delivery: Delivery) -> Option<Number> {
         if !delivery.is_sequenced() {
             return None;
@@ -330,7 +330,7 @@ impl Session {
         self.contacts.get(&hop?)?.connection
     }
 
-    /// The neighbour that the path to a peer begins with.
+    /// The first hop of the path to a peer.
     pub(super) fn next_hop(&mut self, now: Duration, to: PeerId) -> Option<PeerId> {
         let mut reached = core::mem::take(&mut self.scratch.reached);
         let hop = self.hop(now, to, &mut reached);
@@ -452,7 +452,7 @@ impl Session {
     }
 }
 
-/// A control message as it travels between neighbours.
+/// A control message with its envelope.
 pub(super) fn sealed(control: &Control) -> Vec<u8> {
     let bytes = encode_to_vec(control).expect("control messages stay within their bounds");
     let mut sealed = Vec::new();
@@ -462,7 +462,7 @@ pub(super) fn sealed(control: &Control) -> Vec<u8> {
 
 #[cfg(fuzzing)]
 impl Session {
-    /// Sends any bytes to a neighbour: a member that lies, for the fuzzers alone.
+    /// Sends any bytes to a neighbour: a hostile member, for the fuzzers alone.
     pub fn send_raw(&mut self, now: Duration, to: PeerId, channel: ChannelId, bytes: &[u8]) {
         self.put_sealed(now, to, channel, bytes);
     }

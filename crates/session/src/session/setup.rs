@@ -1,4 +1,4 @@
-//! Before, between and after games.
+//! Setting up, starting and ending games.
 
 use core::time::Duration;
 
@@ -10,12 +10,12 @@ use crate::room::{Change, Phase, Settings};
 use crate::session::Session;
 
 impl Session {
-    /// Says that a player on this program is ready for the settings as they are, or no longer.
+    /// Sets whether a player on this program is ready for the present settings.
     pub fn set_ready(&mut self, now: Duration, player: PlayerId, ready: bool) {
         self.propose(now, Proposal::Ready { player, ready });
     }
 
-    /// Proposes other settings for the next game. Everybody has to be ready anew.
+    /// Proposes other settings for the next game. Everybody has to get ready again.
     pub fn propose_settings(&mut self, now: Duration, settings: Settings) {
         self.propose(now, Proposal::Settings(settings));
     }
@@ -104,7 +104,7 @@ impl Session {
         self.start_when_due(now);
     }
 
-    /// The game begins when the common clock says so.
+    /// Starts the game when the common clock reaches the start.
     pub(super) fn start_when_due(&mut self, now: Duration) {
         let Phase::Playing { at_us } = self.room.phase() else {
             return;

@@ -7,7 +7,7 @@ use samestep_proto::ConnectionId;
 use crate::event::State;
 use crate::session::{OtherEnd, Session};
 
-/// How often a room without heartbeats looks after its own.
+/// The time between two rounds of upkeep in a room without heartbeats.
 const LOOK_AFTER: Duration = Duration::from_millis(500);
 
 impl Session {

@@ -10,7 +10,7 @@ use crate::id::PeerId;
 use crate::room::{Presence, Room};
 use crate::session::Session;
 
-/// Who keeps the common time, and how this program follows it.
+/// The source of the common time, and how this program follows it.
 pub(super) enum Timekeeper {
     /// This program's clock is the common one, counted from here.
     Own { epoch: Duration },
@@ -20,7 +20,7 @@ pub(super) enum Timekeeper {
         host: Option<PeerId>,
         epoch: Duration,
     },
-    /// That of all members of a mesh together.
+    /// The common clock of all members of a mesh.
     Mesh {
         config: ClockConfig,
         clock: Option<Box<MeshClock>>,
@@ -159,7 +159,7 @@ impl Session {
         }
     }
 
-    /// Sees to it that there are enough exchanges to keep time by.
+    /// Sends probes so that there are enough exchanges for the clock.
     pub(super) fn keep_time(&mut self, now: Duration) {
         let (clock, host) = match &mut self.time {
             Timekeeper::Host {

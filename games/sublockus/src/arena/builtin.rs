@@ -10,7 +10,7 @@ pub enum Builtin {
     /// For a handful: open ground between two houses.
     #[default]
     Courtyard,
-    /// Narrow and high: whoever falls climbs again.
+    /// Narrow and high: a character that falls must climb again.
     Tower,
     /// Low tunnels and shafts.
     Mines,
@@ -57,7 +57,7 @@ impl Builtin {
         }
     }
 
-    /// Its text: a beginning for one's own.
+    /// Its text, which can be a start for another arena.
     pub const fn text(self) -> &'static str {
         match self {
             Builtin::Cellar => include_str!("../../arenas/cellar.txt"),

@@ -27,7 +27,7 @@ pub(super) enum Move {
 }
 
 impl Move {
-    /// What to do in a tick after it was begun.
+    /// The controls in a tick after it was begun.
     pub fn steer(self, tick: u32) -> Steer {
         match self {
             Move::Walk { direction } => Steer {
@@ -100,7 +100,7 @@ struct Edge {
 /// The paths through an arena at a given speed, computed on demand.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Ways {
-    /// What they were found for.
+    /// The speed and arena they were found for.
     key: Option<(u64, i32)>,
     width: i32,
     edges: Vec<Option<Box<[Edge]>>>,
@@ -133,7 +133,7 @@ impl Ways {
         )
     }
 
-    /// Where the middle of somebody is who stands there.
+    /// The middle of a character that stands there.
     pub fn standing(&self, stand: Stand) -> Place {
         let (column, row) = self.place(stand);
         Place::new(column * ONE + ONE / 2, (row + 1) * ONE - HALF.y)
@@ -158,7 +158,7 @@ impl Ways {
         ((stand as usize) < self.edges.len()).then_some(stand)
     }
 
-    /// Where somebody who falls from a place comes to stand.
+    /// The block on which a character that falls from a place lands.
     fn ground_below(&self, place: Place, terrain: &Terrain<'_>) -> Place {
         let (column, row) = place.bounded().block();
         let mut rows = row..terrain.height();
@@ -278,7 +278,7 @@ impl Ways {
     }
 }
 
-/// Whether somebody can stand in a block: something carries, and there is room for the head.
+/// Whether a character can stand in a block: there is ground, and room for the head.
 pub(super) fn can_stand(terrain: &Terrain<'_>, column: i32, row: i32) -> bool {
     let is_free = |row| matches!(terrain.block(column, row), Block::Air | Block::Ledge);
     let carries = matches!(terrain.block(column, row + 1), Block::Rock | Block::Ledge);

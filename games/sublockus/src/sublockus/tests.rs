@@ -1,4 +1,4 @@
-//! States that nobody would get into.
+//! States that no game reaches.
 
 use samestep_sync::Tick;
 

@@ -287,7 +287,7 @@ impl Look<'_> {
         }
     }
 
-    /// How far somebody is with taking it.
+    /// Draws the progress of a capture.
     fn capture(&self, canvas: &mut Canvas) {
         let captured = self.building.captured;
         let Some(captor) = self.captor.filter(|_| captured > 0) else {

@@ -10,12 +10,12 @@ use crate::canvas::Canvas;
 use crate::drawn::{FADES, RecentEvent, Scene};
 use crate::theme::{self, player_colour, player_name};
 
-/// Flashes shown at most: a great battle has more than anybody sees.
+/// The maximum number of flashes shown.
 const MOST: usize = 250;
 
 /// Draws the recent events where the viewer sees them.
 pub(super) fn paint(sight: Sight<'_>, scene: &Scene<'_, Skirmish>, canvas: &mut Canvas) {
-    // What was shown as predicted is not shown again when it is sure.
+    // A predicted event that was shown is not shown again when it is confirmed.
     let is_news = |recent: &&RecentEvent<'_, SkirmishEvent>| {
         recent.stage != EventStage::Confirmed || !recent.was_predicted
     };

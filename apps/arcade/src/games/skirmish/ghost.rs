@@ -8,7 +8,7 @@ use super::spot;
 use crate::canvas::{Canvas, corners};
 use crate::theme::GHOST;
 
-/// What differs by less, in points of the screen, is not worth a line.
+/// The smallest difference that is drawn as a line, in points of the screen.
 const LEAST: f32 = 1.2;
 
 /// Marks each unit of the truth that is drawn elsewhere or not at all, with a line from where it is drawn.

@@ -89,7 +89,7 @@ pub(super) fn paint(sight: Sight<'_>, canvas: &mut Canvas) {
         for column in columns.clone() {
             let quad = Quad::new(sight, blocks, column, row);
             match quad.is_dark {
-                // What nobody knows is one dark strip.
+                // Unknown blocks are one dark strip.
                 true => {
                     let start = run.get_or_insert(quad.rect);
                     *start = start.union(quad.rect);

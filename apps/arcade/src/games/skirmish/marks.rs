@@ -67,7 +67,7 @@ fn dashes(from: Pos2, to: Pos2, colour: Color32, canvas: &mut Canvas) {
 }
 
 /// Draws the selection and the cursor at once, without waiting for the network.
-pub(super) fn paint_hands(view_state: &ViewState, canvas: &mut Canvas) {
+pub(super) fn paint_selection(view_state: &ViewState, canvas: &mut Canvas) {
     if let Some((from, to)) = view_state.drag {
         let Circle { centre, radius } = Circle::across(from, to);
         canvas.disc(centre, radius, CIRCLE.gamma_multiply(0.06));

@@ -10,7 +10,7 @@ use super::spot;
 use crate::canvas::{Canvas, mix};
 use crate::theme;
 
-/// What belongs to nobody.
+/// The colour of units and buildings without a side.
 pub(super) const NOBODY: Color32 = Color32::from_rgb(0xb4, 0xb4, 0xac);
 const DARK: Color32 = Color32::from_rgb(0x12, 0x16, 0x18);
 const HURT: Color32 = Color32::from_rgb(0x50, 0x18, 0x18);
@@ -67,7 +67,7 @@ pub(super) enum Detail {
 }
 
 impl Detail {
-    /// What there is room and time for.
+    /// The level of detail for a scale and a number of units.
     pub(super) fn of(scale: f32, units: usize) -> Detail {
         match scale {
             ..4.0 => Detail::Dots,
@@ -77,7 +77,7 @@ impl Detail {
     }
 }
 
-/// What is chosen: a squad, or what lies in a circle.
+/// The selection: a squad, or the units in a circle.
 #[derive(Clone, Copy)]
 pub(super) struct Chosen {
     pub(super) side: SideId,
@@ -331,7 +331,7 @@ impl Crowd<'_> {
         }
     }
 
-    /// Where in the time from hit to hit a unit is, 0 to 1; `None` if nobody is near enough to be hit.
+    /// The phase of a unit's attack, 0 to 1; `None` if no enemy is in range.
     fn swing(&self, id: EntityId, unit: &Unit) -> Option<(f32, Pos2)> {
         if unit.velocity != (0, 0) {
             return None;
@@ -358,7 +358,7 @@ impl Crowd<'_> {
         }
     }
 
-    /// What an archer has shot.
+    /// The arrow of an archer.
     fn arrow(&mut self, id: EntityId, unit: &Unit) {
         const FLIGHT: f32 = 0.45;
         if unit.kind != UnitKind::Archer || unit.target.is_none() {

@@ -1,4 +1,4 @@
-//! What a screen of Skirmish remembers between steps: where it looks, what is chosen, what was just done.
+//! The state of a screen of Skirmish between steps: camera, selection, last acts.
 
 use std::collections::VecDeque;
 
@@ -16,7 +16,7 @@ pub(super) const DOUBLE: u16 = 24;
 /// Until a command has surely been carried out, on the slowest line, in steps.
 const UNDER_WAY: u16 = 90;
 
-/// What a screen remembers.
+/// The state of a screen.
 #[derive(Default)]
 pub struct ViewState {
     pub(super) camera: Camera,
@@ -30,7 +30,7 @@ pub struct ViewState {
     pub(super) pointed: Option<Pos2>,
     /// Whether digits choose what to make.
     pub(super) is_making: bool,
-    /// What was made last.
+    /// The last kind built or trained.
     pub(super) made: Option<Make>,
     pub(super) marks: Vec<Mark>,
     pub(super) note: Option<Note>,
@@ -63,7 +63,7 @@ impl Make {
         Make::Building(BuildingKind::Hall),
     ];
 
-    /// What it is called.
+    /// Its name.
     pub(super) const fn name(self) -> &'static str {
         match self {
             Make::Unit(kind) => unit_name(kind),
@@ -82,7 +82,7 @@ impl Make {
     }
 }
 
-/// What a kind of units is called.
+/// The name of a kind of units.
 pub(super) const fn unit_name(kind: UnitKind) -> &'static str {
     match kind {
         UnitKind::Worker => "worker",
@@ -92,7 +92,7 @@ pub(super) const fn unit_name(kind: UnitKind) -> &'static str {
     }
 }
 
-/// What was asked of a building last, which its state does not say yet.
+/// The last order to a building, which its state does not contain yet.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct Asked {
     pub(super) building: BuildingId,

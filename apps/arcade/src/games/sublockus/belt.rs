@@ -90,7 +90,7 @@ fn on_screen(canvas: &mut Canvas, rect: Rect, colour: Color32) {
     canvas.rect(rect, colour);
 }
 
-/// Points to whoever is outside of the screen.
+/// Points to characters outside of the screen.
 fn paint_arrows(game: &Sublockus, viewer: PlayerId, canvas: &mut Canvas) {
     let edge = canvas.seen().shrink(10.0 / canvas.scale());
     for other in game.characters().as_slice() {

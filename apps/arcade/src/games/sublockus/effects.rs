@@ -25,7 +25,7 @@ fn ease(part: f32) -> f32 {
     1.0 - fade(part)
 }
 
-/// A pillar of light where somebody enters.
+/// A pillar of light where a character enters.
 pub(super) fn entered(middle: Pos2, part: f32, colour: Color32, clear: f32, canvas: &mut Canvas) {
     let left = fade(part) * clear;
     if left <= 0.0 {
@@ -53,7 +53,7 @@ pub(super) fn entered(middle: Pos2, part: f32, colour: Color32, clear: f32, canv
     );
 }
 
-/// What the feet leave behind.
+/// Dust behind the feet.
 pub(super) fn dust(place: Place, part: f32, clear: f32, canvas: &mut Canvas) {
     let left = fade(part) * clear;
     if left <= 0.0 {
@@ -182,7 +182,7 @@ pub(super) fn burst(place: Place, part: f32, colour: Color32, clear: f32, canvas
     }
 }
 
-/// What flies off somebody who is hit.
+/// Sparks off a character that is hit.
 pub(super) fn sparks(
     place: Place,
     part: f32,
@@ -237,7 +237,7 @@ pub(super) fn number(
     );
 }
 
-/// What is left of somebody.
+/// The remains of a character.
 pub(super) fn shatter(place: Place, part: f32, colour: Color32, clear: f32, canvas: &mut Canvas) {
     let left = (1.0 - part) * clear;
     if left <= 0.0 {

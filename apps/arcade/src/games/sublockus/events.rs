@@ -64,7 +64,7 @@ pub(super) fn latest(recent: &Events<'_>, is_it: impl Fn(&SublockusEvent) -> boo
     times.map(|shown| shown.ago).reduce(f32::min)
 }
 
-/// What is behind the characters.
+/// Draws the effects behind the characters.
 pub(super) fn paint_below(scene: &Scene<'_, Sublockus>, canvas: &mut Canvas) {
     for shown in shown(scene.recent) {
         let ShownEvent { ago, clear, event } = shown;
@@ -95,7 +95,7 @@ pub(super) fn paint_below(scene: &Scene<'_, Sublockus>, canvas: &mut Canvas) {
     }
 }
 
-/// What is in front of them.
+/// Draws the effects in front of them.
 pub(super) fn paint_above(game: &Sublockus, scene: &Scene<'_, Sublockus>, canvas: &mut Canvas) {
     for shown in shown(scene.recent) {
         paint_event(game, &shown, canvas);

@@ -48,7 +48,7 @@ pub(super) fn paint_all(
     }
 }
 
-/// Where somebody will enter, and when: a ring that closes.
+/// Where a character will enter, and when: a ring that closes.
 fn paint_waiting(game: &Sublockus, character: &Character, canvas: &mut Canvas) {
     let left = character.enters.saturating_sub(game.clock()) as f32 / 60.0;
     let (place, colour) = (spot(character.place()), colour_of(character.player));

@@ -101,7 +101,7 @@ fn dashes(around: impl Iterator<Item = Pos2>, colour: Color32, canvas: &mut Canv
     }
 }
 
-/// What is shown and is not, or not any more.
+/// Marks what is shown but does not exist, or no longer.
 pub(super) fn cross(place: Pos2, reach: f32, colour: Color32, canvas: &mut Canvas) {
     for along in [vec2(reach, reach), vec2(reach, -reach)] {
         canvas.line(place - along, place + along, 1.8, colour);

@@ -1,4 +1,4 @@
-//! What a screen remembers of what it showed.
+//! The state of a screen between frames.
 
 use std::cell::{Cell, RefCell};
 
@@ -8,7 +8,7 @@ use samestep_sync::{EntityId, PlayerId};
 
 use super::spot;
 
-/// What a screen of Sublockus remembers.
+/// The state of a screen of Sublockus.
 #[derive(Default)]
 pub struct ViewState {
     pub(super) memory: RefCell<Memory>,

@@ -75,7 +75,7 @@ fn aim(game: &Sublockus, own: &Character, view_state: &mut ViewState, human: &Hu
     foe(game, own, facing).unwrap_or(facing)
 }
 
-/// The way to the nearest whom somebody could hit without turning around.
+/// The direction of the nearest character that could be hit without turning around.
 fn foe(game: &Sublockus, own: &Character, facing: Vec2) -> Option<Vec2> {
     const REACH: f32 = 20.0;
     let here = spot(own.place());
@@ -115,7 +115,7 @@ fn act(game: &Sublockus, own: &Character, human: &HumanInput) -> Act {
     }
 }
 
-/// What is cast: what was pressed first, else what is held, as often as it is possible.
+/// The ability to cast: the first one pressed, else the one held, as often as possible.
 fn cast(
     game: &Sublockus,
     own: &Character,
@@ -126,7 +126,7 @@ fn cast(
     let keys = || ORDER.into_iter().zip(human.actions);
     let pressed = keys().filter(|(_, key)| key.pressed);
     let held = keys().filter(|(ability, key)| {
-        // What was just cast may not be seen yet: a slow line does not make it more.
+        // The last cast may not show in the state yet: a slow link must not repeat it.
         let before = view_state.cast_at[*ability as usize];
         let is_over = before.is_none_or(|before| {
             clock < before || clock >= before.saturating_add(ability.stats().cooldown)

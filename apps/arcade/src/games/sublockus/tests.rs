@@ -1,4 +1,4 @@
-//! What is shown, of every arena.
+//! Drawing every arena.
 
 use eframe::egui::{self, Pos2, Rect, Vec2, pos2, vec2};
 use samestep_catalog::sublockus::{
@@ -16,7 +16,7 @@ mod keyboard;
 
 const PLAYERS: u16 = 4;
 
-/// What a screen may take: one of four, and one alone.
+/// The limits of triangles for a screen: one of four, and one alone.
 const MOST_TRIANGLES: [usize; 2] = [4_000, 8_000];
 
 /// Plays bots in an arena and calls back after every tick, with what happened in it.
@@ -45,8 +45,8 @@ fn play(
         }
         game.step(tick, &inputs);
         game.confirm(tick, &inputs);
-        let told: Vec<_> = std::iter::from_fn(|| game.poll_event()).collect();
-        each(game.state(), &told);
+        let events: Vec<_> = std::iter::from_fn(|| game.poll_event()).collect();
+        each(game.state(), &events);
     }
     game.state().clone()
 }
@@ -99,10 +99,10 @@ fn every_arena_is_drawn_for_everyone_and_takes_few_triangles() {
         let mut lately: Vec<(u32, EventStage, SublockusEvent)> = Vec::new();
         let mut most = 0;
         let view_states: Vec<ViewState> = viewers().map(|_| ViewState::default()).collect();
-        let game = play(builtin, 20, |game, told| {
+        let game = play(builtin, 20, |game, events| {
             let clock = game.clock();
             lately.retain(|(then, ..)| clock - then < 48);
-            lately.extend(told.iter().map(|told| (clock, told.stage, told.event)));
+            lately.extend(events.iter().map(|event| (clock, event.stage, event.event)));
             if !clock.is_multiple_of(40) {
                 return;
             }
@@ -275,7 +275,7 @@ fn who_died_looks_on_and_then_to_where_it_will_enter() {
     assert!(deaths > 0);
 }
 
-/// A game in which nobody is safe any more, and everybody is rested.
+/// A game in which no protection is left, and all characters are rested.
 fn quiet() -> Sublockus {
     let config = SublockusConfig {
         grace: 0,
