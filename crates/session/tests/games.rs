@@ -63,7 +63,7 @@ fn a_game_begins_for_all_at_the_same_time_once_everyone_is_ready() {
                     if network.seen(node, &SessionEvent::Started) == 1
                         && began.iter().all(|(p, _)| *p != node)
                     {
-                        began.push((node, network.now));
+                        began.push((node, network.now()));
                     }
                 }
             }

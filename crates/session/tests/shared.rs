@@ -83,8 +83,8 @@ impl Party {
     }
 
     fn run(&mut self, time: Duration) {
-        let end = self.network.now + time;
-        while self.network.now < end {
+        let end = self.network.now() + time;
+        while self.network.now() < end {
             self.network.run(ms(20));
             for node in self.living() {
                 let events = self.network.events[node].split_off(self.read[node]);
@@ -106,10 +106,10 @@ impl Party {
     }
 
     fn living(&self) -> Vec<NodeIndex> {
-        let nodes = 0..self.network.sessions.len();
-        let alive = |node: &NodeIndex| match &self.network.sessions[*node] {
-            Some(session) => !matches!(session.state(), State::Left(_)),
-            None => false,
+        let nodes = self.network.running();
+        let alive = |node: &NodeIndex| {
+            let state = self.network.at(*node).state();
+            !matches!(state, State::Left(_))
         };
         nodes.filter(alive).collect()
     }

@@ -1,31 +1,28 @@
 //! A few sessions joined by links in virtual time.
 #![allow(dead_code, reason = "each test file uses its own part")]
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use samestep_netem::{Link, LinkConfig, Rng};
+use samestep_netem::LinkConfig;
 use samestep_session::{JoinTo, Role, Session, SessionConfig, SessionEvent, State};
+use samestep_sim::{NodeId, Testbed};
 
 /// The number of a session in its network.
 pub type NodeIndex = usize;
 
-/// Sessions, the links between them, and everything each of them was told.
+/// Sessions on a testbed, and everything each of them was told.
 pub struct TestNetwork {
-    pub now: Duration,
-    pub sessions: Vec<Option<Session>>,
+    testbed: Testbed<Session>,
     pub events: Vec<Vec<SessionEvent>>,
-    link: LinkConfig,
-    links: BTreeMap<(NodeIndex, NodeIndex), Link>,
-    cut: BTreeSet<(NodeIndex, NodeIndex)>,
-    flying: BTreeMap<(Duration, u64), (NodeIndex, NodeIndex, Vec<u8>)>,
-    count: u64,
-    rng: Rng,
 }
 
 pub fn address(node: NodeIndex) -> SocketAddr {
-    SocketAddr::from(([10, 0, 0, node as u8 + 1], 4000))
+    SocketAddr::from(([10, 0, 0, node as u8 + 1], 40_000 + node as u16))
+}
+
+fn id(node: NodeIndex) -> NodeId {
+    NodeId(node as u16)
 }
 
 pub fn config(name: &str) -> SessionConfig {
@@ -38,16 +35,11 @@ pub fn ms(ms: u64) -> Duration {
 
 impl TestNetwork {
     pub fn new(seed: u64, link: LinkConfig) -> TestNetwork {
+        let mut testbed = Testbed::new(seed);
+        testbed.set_links(link);
         TestNetwork {
-            now: Duration::from_secs(1),
-            sessions: Vec::new(),
+            testbed,
             events: Vec::new(),
-            link,
-            links: BTreeMap::new(),
-            cut: BTreeSet::new(),
-            flying: BTreeMap::new(),
-            count: 0,
-            rng: Rng::new(seed),
         }
     }
 
@@ -76,8 +68,7 @@ impl TestNetwork {
     }
 
     pub fn enter(&mut self, config: SessionConfig, role: Role) -> NodeIndex {
-        let node = self.sessions.len();
-        self.sessions.push(None);
+        let node = usize::from(self.testbed.add_node().0);
         self.events.push(Vec::new());
         self.replace(node, config, role);
         node
@@ -85,13 +76,9 @@ impl TestNetwork {
 
     /// A program starts where one was before.
     pub fn replace(&mut self, node: NodeIndex, config: SessionConfig, role: Role) {
-        let mut seed = [0; 32];
-        for part in seed.chunks_exact_mut(8) {
-            part.copy_from_slice(&self.rng.next_u64().to_le_bytes());
-        }
-        let now = self.local(node);
-        let session = Session::new(now, config, role, seed).unwrap();
-        self.sessions[node] = Some(session);
+        self.testbed.start(id(node), |now, seed| {
+            Session::new(now, config, role, seed).unwrap()
+        });
     }
 
     /// A host and clients, in sync.
@@ -126,135 +113,73 @@ impl TestNetwork {
         });
     }
 
+    pub fn now(&self) -> Duration {
+        self.testbed.now()
+    }
+
+    /// The nodes at which a session runs.
+    pub fn running(&self) -> impl Iterator<Item = NodeIndex> {
+        let nodes = 0..self.events.len();
+        nodes.filter(|node| self.testbed.is_running(id(*node)))
+    }
+
     pub fn at(&self, node: NodeIndex) -> &Session {
-        self.sessions[node].as_ref().expect("a running session")
+        self.testbed.machine(id(node)).expect("a running session")
     }
 
     pub fn with<R>(&mut self, node: NodeIndex, act: impl FnOnce(Duration, &mut Session) -> R) -> R {
-        let now = self.local(node);
-        act(
-            now,
-            self.sessions[node].as_mut().expect("a running session"),
-        )
+        let done = self.testbed.with(id(node), act);
+        done.expect("a running session")
     }
 
     /// Each program's clock has an epoch of its own.
     pub fn local(&self, node: NodeIndex) -> Duration {
-        self.now + Duration::from_secs(1000 * node as u64)
+        self.testbed.local(id(node))
     }
 
-    /// Two nodes no longer hear each other.
+    /// Loses everything between two nodes.
     pub fn cut(&mut self, a: NodeIndex, b: NodeIndex) {
-        self.cut.insert((a, b));
-        self.cut.insert((b, a));
+        self.testbed.cut(id(a), id(b));
     }
 
+    /// Cuts every link between a group and the others.
     pub fn isolate(&mut self, group: &[NodeIndex]) {
-        for a in 0..self.sessions.len() {
-            for b in 0..self.sessions.len() {
-                if group.contains(&a) != group.contains(&b) {
-                    self.cut(a, b);
-                }
-            }
-        }
+        self.testbed
+            .split(|node| group.contains(&usize::from(node.0)));
     }
 
     pub fn mend(&mut self) {
-        self.cut.clear();
+        self.testbed.mend_all();
     }
 
-    /// The program is gone without a word.
+    /// The program vanishes without a word.
     pub fn kill(&mut self, node: NodeIndex) {
-        self.sessions[node] = None;
+        self.testbed.kill(id(node));
     }
 
     pub fn run(&mut self, time: Duration) {
-        let end = self.now + time;
+        let end = self.now() + time;
         self.run_to(end, |_| false);
     }
 
     /// Runs until it is so.
     #[track_caller]
     pub fn run_until(&mut self, at_most: Duration, so: impl Fn(&TestNetwork) -> bool) {
-        let end = self.now + at_most;
+        let end = self.now() + at_most;
         assert!(self.run_to(end, so), "not within {at_most:?}: {self:#?}");
     }
 
     fn run_to(&mut self, end: Duration, so: impl Fn(&TestNetwork) -> bool) -> bool {
-        loop {
-            self.exchange();
-            if so(self) {
-                return true;
+        while !so(self) {
+            if self.now() >= end {
+                return false;
             }
-            let mut next = end;
-            for node in 0..self.sessions.len() {
-                let offset = Duration::from_secs(1000 * node as u64);
-                let due = self.sessions[node].as_mut().and_then(Session::poll_timeout);
-                if let Some(due) = due {
-                    next = next.min(due.saturating_sub(offset).max(self.now));
-                }
-            }
-            if let Some(((at, _), _)) = self.flying.first_key_value() {
-                next = next.min(*at);
-            }
-            if next >= end {
-                self.now = end;
-                return so(self);
-            }
-            self.now = next.max(self.now);
-            while let Some(((at, _), _)) = self.flying.first_key_value()
-                && *at <= self.now
-            {
-                let (_, (from, to, mut bytes)) = self.flying.pop_first().unwrap();
-                let now = self.local(to);
-                if let Some(session) = &mut self.sessions[to] {
-                    session.handle_datagram(now, address(from), &mut bytes);
-                }
-            }
-            for node in 0..self.sessions.len() {
-                let now = self.local(node);
-                if let Some(session) = &mut self.sessions[node]
-                    && session.poll_timeout().is_some_and(|at| at <= now)
-                {
-                    session.handle_timeout(now);
-                }
+            let until = end.min(self.now() + ms(1));
+            while let Some((_, node, event)) = self.testbed.next(until) {
+                self.events[usize::from(node.0)].push(event);
             }
         }
-    }
-
-    fn exchange(&mut self) {
-        let mut buf = [0; 1500];
-        for node in 0..self.sessions.len() {
-            let now = self.local(node);
-            let Some(session) = &mut self.sessions[node] else {
-                continue;
-            };
-            while let Some(event) = session.poll_event() {
-                self.events[node].push(event);
-            }
-            while let Some(sent) = session.poll_transmit(now, &mut buf) {
-                let SocketAddr::V4(to) = sent.to else {
-                    continue;
-                };
-                let to = usize::from(to.ip().octets()[3]) - 1;
-                if self.cut.contains(&(node, to)) || to >= self.events.len() {
-                    continue;
-                }
-                let seed = self.rng.next_u64();
-                let link = self
-                    .links
-                    .entry((node, to))
-                    .or_insert_with(|| Link::new(self.link.clone(), seed).unwrap());
-                for at in link.send(self.now, sent.len).arrivals {
-                    self.count += 1;
-                    let datagram = (node, to, buf[..sent.len].to_vec());
-                    self.flying.insert((at, self.count), datagram);
-                }
-            }
-            while let Some(event) = session.poll_event() {
-                self.events[node].push(event);
-            }
-        }
+        true
     }
 
     /// Whether all these have the same room, and take part.
@@ -271,13 +196,12 @@ impl TestNetwork {
 
 impl std::fmt::Debug for TestNetwork {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        writeln!(f, "at {:?}", self.now)?;
-        for (node, session) in self.sessions.iter().enumerate() {
+        writeln!(f, "at {:?}", self.now())?;
+        for node in self.running() {
+            let session = self.at(node);
             writeln!(f, "{node}: {session:?}")?;
-            if let Some(session) = session {
-                for peer in session.room().peers() {
-                    writeln!(f, "    {} {:?} {:?}", peer.id, peer.kind, peer.presence)?;
-                }
+            for peer in session.room().peers() {
+                writeln!(f, "    {} {:?} {:?}", peer.id, peer.kind, peer.presence)?;
             }
             let from = self.events[node].len().saturating_sub(12);
             for event in &self.events[node][from..] {
