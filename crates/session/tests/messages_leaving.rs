@@ -87,7 +87,7 @@ fn who_leaves_learns_that_nothing_will_be_decided() {
         ask(&mut game, 2, 1);
         game.speak(2, |now, session, _, _| session.leave(now, "bye"));
         game.run(ms(1000));
-        assert!(matches!(game.programs[2].session.state(), State::Left(_)));
+        assert!(matches!(game.session(2).state(), State::Left(_)));
         // Decided while it was leaving, or not at all; but it knows.
         assert_eq!(ended(&game, 2).len(), 1);
         assert_eq!(
@@ -121,7 +121,7 @@ fn an_asker_that_vanishes_holds_up_nobody() {
         let mut game = room(mesh, 4, 3);
         ask(&mut game, 3, 1);
         game.run(ms(5));
-        game.programs[3].crashed = true;
+        game.crash(3);
         for number in 2..5 {
             ask(&mut game, 1, number);
         }
@@ -134,7 +134,7 @@ fn an_asker_that_vanishes_holds_up_nobody() {
 fn when_the_leader_of_a_mesh_vanishes_the_next_decides() {
     for seed in 0..20 {
         let mut game = room(true, 5, 100 + seed);
-        game.lossy = 20;
+        game.set_lossy(20);
         for number in 0..10 {
             for program in 0..5 {
                 let unlucky = number == 7;
@@ -142,7 +142,7 @@ fn when_the_leader_of_a_mesh_vanishes_the_next_decides() {
             }
             game.run(ms(7 + seed % 5));
         }
-        game.programs[0].crashed = true;
+        game.crash(0);
         for program in 1..5 {
             ask(&mut game, program, 50);
         }
@@ -150,7 +150,7 @@ fn when_the_leader_of_a_mesh_vanishes_the_next_decides() {
         let first = &game.programs[1].context.added;
         for program in 1..5 {
             let world = &game.programs[program].context;
-            assert_eq!(*game.programs[program].session.state(), State::InSync);
+            assert_eq!(*game.session(program).state(), State::InSync);
             assert_eq!(
                 &world.added, first,
                 "seed {seed}: {program} sees other actions"

@@ -78,7 +78,7 @@ fn mesh(members: usize) -> Game<Heard> {
 }
 
 fn peer(game: &Game<Heard>, program: usize) -> PeerId {
-    game.programs[program].session.me().expect("it has joined")
+    game.session(program).me().expect("it has joined")
 }
 
 fn say(game: &mut Game<Heard>, program: usize, to: To, text: &str) {
@@ -187,13 +187,13 @@ fn the_sender_is_known() {
 fn a_handler_answers_the_one_who_asked() {
     for mut game in [hosted(), mesh(4)] {
         for (from, to) in [(2, 0), (0, 2), (2, 1), (3, 3)] {
-            let (asker, asked) = (peer(&game, from), peer(&game, to));
+            let asked = peer(&game, to);
             game.speak(from, |now, session, _, _| {
                 session.send(now, To::Peer(asked), &Echo(41)).unwrap();
             });
             game.run(ms(500));
-            for program in &mut game.programs {
-                let expected: &[(u16, String)] = if program.session.me() == Some(asker) {
+            for (number, program) in game.programs.iter_mut().enumerate() {
+                let expected: &[(u16, String)] = if number == from {
                     &[(asked.0, "42".into())]
                 } else {
                     &[]
@@ -208,12 +208,12 @@ fn a_handler_answers_the_one_who_asked() {
 #[test]
 fn ordered_messages_arrive_once_and_in_order_through_losses() {
     for mut game in [hosted(), mesh(3)] {
-        game.lossy = 10;
+        game.set_lossy(10);
         for n in 0..200 {
             say(&mut game, 1, To::All, &n.to_string());
             game.run(ms(5));
         }
-        game.lossy = 0;
+        game.set_lossy(0);
         game.run(ms(3000));
         for context in game.contexts() {
             let texts: Vec<u32> = context.iter().map(|(_, t)| t.parse().unwrap()).collect();
@@ -225,7 +225,7 @@ fn ordered_messages_arrive_once_and_in_order_through_losses() {
 #[test]
 fn sequenced_messages_may_be_lost_but_never_go_back() {
     let mut game = hosted();
-    game.lossy = 5;
+    game.set_lossy(5);
     game.speak(1, |now, session, _, _| {
         session.send(now, To::Others, &Pose::Standing).unwrap();
     });

@@ -1,37 +1,30 @@
 //! Programs of one game in a room, joined in memory and in virtual time.
 #![allow(dead_code)] // each test file uses a part of it
 
-use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use samestep_netem::{Jitter, LinkConfig, Loss};
 use samestep_session::{Handlers, JoinTo, Role, Session, SessionConfig, SessionEvent, State};
+use samestep_sim::{NodeId, Testbed};
 
-/// The first program's address.
+/// The program that opens the room.
 pub const OPENER: usize = 0;
 
 /// A game in a room: programs with the same handlers, each with its own context.
 pub struct Game<C> {
-    pub now: Duration,
+    testbed: Testbed<Session>,
     pub programs: Vec<Program<C>>,
-    /// One of this many datagrams is lost, and one is doubled; 0 for none.
-    pub lossy: u64,
-    network: BTreeMap<(Duration, u64), (SocketAddr, SocketAddr, Vec<u8>)>,
-    sent: u64,
-    random: u64,
 }
 
 /// One program.
 pub struct Program<C> {
-    pub session: Session,
     pub handlers: Handlers<C>,
     pub context: C,
     /// What no handler wanted.
     pub left_over: Vec<(Duration, SessionEvent)>,
     /// One way to or from it.
-    pub latency: Duration,
-    /// Crashed: it hears and says nothing any more.
-    pub crashed: bool,
+    latency: Duration,
 }
 
 pub fn ms(ms: u64) -> Duration {
@@ -49,18 +42,42 @@ pub fn join() -> JoinTo {
 }
 
 fn address(program: usize) -> SocketAddr {
-    SocketAddr::from(([10, 0, 0, 1 + program as u8], 7000))
+    SocketAddr::from(([10, 0, 0, 1 + program as u8], 40_000 + program as u16))
+}
+
+fn id(program: usize) -> NodeId {
+    NodeId(program as u16)
 }
 
 impl<C> Game<C> {
     pub fn new(seed: u64) -> Self {
         Self {
-            now: Duration::ZERO,
+            testbed: Testbed::new(seed),
             programs: Vec::new(),
-            lossy: 0,
-            network: BTreeMap::new(),
-            sent: 0,
-            random: seed.wrapping_mul(2).wrapping_add(0x9E37_79B9_7F4A_7C15),
+        }
+    }
+
+    /// Lets links lose one of this many datagrams, double one and delay all by up to 20 ms; 0 for none of it.
+    pub fn set_lossy(&mut self, one_of: u64) {
+        let share = if one_of == 0 {
+            0.0
+        } else {
+            1.0 / one_of as f64
+        };
+        for from in 0..self.programs.len() {
+            for to in (0..self.programs.len()).filter(|to| *to != from) {
+                let link = LinkConfig {
+                    latency: self.programs[from].latency + self.programs[to].latency,
+                    jitter: Jitter {
+                        amount: if one_of == 0 { ms(0) } else { ms(20) },
+                        ..Jitter::default()
+                    },
+                    loss: Loss::Bernoulli(share),
+                    duplicate: share,
+                    ..LinkConfig::default()
+                };
+                self.testbed.set_link(id(from), id(to), link);
+            }
         }
     }
 
@@ -84,112 +101,54 @@ impl<C> Game<C> {
         handlers: Handlers<C>,
         context: C,
     ) -> usize {
-        let program = self.programs.len();
-        let mut seed = [0; 32];
-        seed[0] = program as u8;
-        seed[1..9].copy_from_slice(&self.random.to_le_bytes());
-        let session = Session::new(self.now, config, role, seed).expect("the settings are good");
+        let program = usize::from(self.testbed.add_node().0);
         self.programs.push(Program {
-            session,
             handlers,
             context,
             left_over: Vec::new(),
             latency,
-            crashed: false,
         });
-        let end = self.now + Duration::from_secs(10);
-        while self.programs[program].session.state() != &State::InSync {
-            assert!(self.now < end, "program {program} did not get in sync");
+        self.set_lossy(0);
+        self.testbed.start(id(program), |now, seed| {
+            Session::new(now, config, role, seed).expect("the settings are good")
+        });
+        let end = self.testbed.now() + Duration::from_secs(10);
+        while self.session(program).state() != &State::InSync {
+            let now = self.testbed.now();
+            assert!(now < end, "program {program} did not get in sync");
             self.run(ms(10));
         }
         program
     }
 
-    /// Lets time pass.
-    pub fn run(&mut self, lasting: Duration) {
-        let end = self.now + lasting;
-        self.settle();
-        loop {
-            let arrival = self.network.keys().next().map(|(at, _)| *at);
-            let timers = self
-                .programs
-                .iter_mut()
-                .filter(|p| !p.crashed)
-                .filter_map(|p| p.session.poll_timeout());
-            let next = timers.chain(arrival).min().filter(|next| *next <= end);
-            let Some(next) = next else { break };
-            self.now = self.now.max(next);
-            let later = self.network.split_off(&(self.now, u64::MAX));
-            for (_, (from, to, mut datagram)) in std::mem::replace(&mut self.network, later) {
-                let program = (0..self.programs.len()).find(|p| address(*p) == to);
-                if let Some(program) = program.map(|p| &mut self.programs[p])
-                    && !program.crashed
-                {
-                    let session = &mut program.session;
-                    session.handle_datagram(self.now, from, &mut datagram);
-                }
-            }
-            for program in self.programs.iter_mut().filter(|p| !p.crashed) {
-                program.session.handle_timeout(self.now);
-            }
-            self.settle();
-        }
-        self.now = end;
+    pub fn session(&self, program: usize) -> &Session {
+        let session = self.testbed.machine(id(program));
+        session.expect("the program runs")
     }
 
-    /// Handles events and puts what is to be sent on its way, until nothing is left to do at this instant.
-    pub fn settle(&mut self) {
-        let mut buf = [0; 1200];
-        for number in 0..self.programs.len() {
-            let program = &mut self.programs[number];
-            if program.crashed {
-                continue;
-            }
-            while let Some(event) = program.session.poll_event() {
-                let handled = program.handlers.handle(
-                    self.now,
-                    &mut program.session,
-                    &mut program.context,
-                    &event,
-                );
-                if !handled {
-                    program.left_over.push((self.now, event));
-                }
-            }
-            while let Some(packet) = self.programs[number]
-                .session
-                .poll_transmit(self.now, &mut buf)
-            {
-                let to = (0..self.programs.len()).find(|p| address(*p) == packet.to);
-                let there = to.map_or(Duration::ZERO, |to| self.programs[to].latency);
-                let at = self.now + self.programs[number].latency + there;
-                let datagram = buf[..packet.len].to_vec();
-                for _ in 0..self.copies() {
-                    let late = ms(if self.lossy > 0 { self.roll() % 20 } else { 0 });
-                    self.sent += 1;
-                    let carried = (address(number), packet.to, datagram.clone());
-                    self.network.insert((at + late, self.sent), carried);
-                }
-            }
-        }
+    /// What the clock of a program shows.
+    pub fn local(&self, program: usize) -> Duration {
+        self.testbed.local(id(program))
     }
 
-    fn copies(&mut self) -> usize {
-        match self.lossy {
-            0 => 1,
-            n => match self.roll() % n {
-                0 => 0,
-                1 => 2,
-                _ => 1,
-            },
-        }
+    /// A program vanishes without a word.
+    pub fn crash(&mut self, program: usize) {
+        self.testbed.kill(id(program));
     }
 
-    fn roll(&mut self) -> u64 {
-        self.random ^= self.random << 13;
-        self.random ^= self.random >> 7;
-        self.random ^= self.random << 17;
-        self.random >> 11
+    /// Lets time pass, and the handlers handle what happens.
+    pub fn run(&mut self, time: Duration) {
+        let end = self.testbed.now() + time;
+        while let Some((at, node, event)) = self.testbed.next(end) {
+            let program = &mut self.programs[usize::from(node.0)];
+            let handled = self.testbed.with(node, |now, session| {
+                let context = &mut program.context;
+                program.handlers.handle(now, session, context, &event)
+            });
+            if handled == Some(false) {
+                program.left_over.push((at, event));
+            }
+        }
     }
 
     /// A program's session and handlers, to say something with.
@@ -198,13 +157,12 @@ impl<C> Game<C> {
         program: usize,
         speak: impl FnOnce(Duration, &mut Session, &mut Handlers<C>, &mut C) -> R,
     ) -> R {
-        let program = &mut self.programs[program];
-        speak(
-            self.now,
-            &mut program.session,
-            &mut program.handlers,
-            &mut program.context,
-        )
+        let Program {
+            handlers, context, ..
+        } = &mut self.programs[program];
+        let speak = |now, session: &mut Session| speak(now, session, handlers, context);
+        let done = self.testbed.with(id(program), speak);
+        done.expect("the program runs")
     }
 
     pub fn contexts(&self) -> impl Iterator<Item = &C> {
