@@ -83,7 +83,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
         match typed.try_recv() {
             Ok(_) => {
-                tell(game.input(&Bounce(true)));
+                tell(game.command(&Bounce(true)));
                 let status = game.driver().machine().status();
                 println!(
                     "Corrected so far: {} times, {} ticks at most.",

@@ -62,7 +62,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                 println!("You are a millionaire, until the next desync check.");
             }
             Ok(line) => match line.parse() {
-                Ok(amount) if game.input(&Deposit(amount)) => {}
+                Ok(amount) if game.command(&Deposit(amount)) => {}
                 Ok(_) => println!("Not yet: the game has not begun here."),
                 Err(_) => println!("Type a number, or `tamper`."),
             },

@@ -85,7 +85,7 @@ fn play(game: &mut Game<Arena, Rollback>) -> Result<(), Box<dyn Error>> {
             match key {
                 b'q' | 3 => return Ok(()),
                 27 | b'[' => {} // An arrow key is these two and a letter from A to D.
-                _ => drop(game.input(&Key(key))),
+                _ => drop(game.command(&Key(key))),
             }
         }
         print!("\x1b[H");

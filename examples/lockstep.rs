@@ -101,7 +101,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
         match typed.try_recv() {
             Ok(heap) => match heap.parse() {
-                Ok(heap @ 1..=9) => tell(game.input(&Go(heap))),
+                Ok(heap @ 1..=9) => tell(game.command(&Go(heap))),
                 _ => println!("Type 1 to 9."),
             },
             Err(mpsc::TryRecvError::Empty) => {}

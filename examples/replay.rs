@@ -69,7 +69,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                     )?;
                     println!("Saved {file}.");
                 }
-                ("", None) => tell(game.input(&Roll(true))),
+                ("", None) => tell(game.command(&Roll(true))),
                 _ => println!("Press Enter, or type `save FILE`."),
             },
             Err(mpsc::TryRecvError::Empty) => {}

@@ -115,7 +115,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                 let (me, runners) = (game.me(), game.shown().runners.as_slice());
                 let target = runners.iter().find(|runner| Some(runner.player) != me);
                 match target.map(|target| target.place) {
-                    Some(place) => tell(game.input(&Shot(place))),
+                    Some(place) => tell(game.command(&Shot(place))),
                     None => println!("Not yet: nobody is there to shoot at."),
                 }
             }

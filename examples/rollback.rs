@@ -75,7 +75,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             }
         }
         match typed.try_recv() {
-            Ok(_) => tell(game.input(&Press(true))),
+            Ok(_) => tell(game.command(&Press(true))),
             Err(mpsc::TryRecvError::Empty) => {}
             Err(mpsc::TryRecvError::Disconnected) => return Ok(game.leave("bye")?),
         }

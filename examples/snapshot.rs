@@ -95,8 +95,8 @@ fn main() -> Result<(), Box<dyn Error>> {
             println!("tick {tick}: {event}");
         }
         match typed.try_recv().as_deref() {
-            Ok("l") => tell(game.input(&Walk(-5))),
-            Ok("r") => tell(game.input(&Walk(5))),
+            Ok("l") => tell(game.set_controls(&Walk(-5))),
+            Ok("r") => tell(game.set_controls(&Walk(5))),
             Ok(_) => println!("Type l or r."),
             Err(mpsc::TryRecvError::Empty) => {}
             Err(mpsc::TryRecvError::Disconnected) => return Ok(game.leave("bye")?),

@@ -99,9 +99,9 @@ fn main() -> Result<(), Box<dyn Error>> {
             }
         }
         match typed.try_recv().as_deref() {
-            Ok("l") => tell(game.input(&Run(-1))),
-            Ok("r") => tell(game.input(&Run(1))),
-            Ok(_) => tell(game.input(&Run(0))),
+            Ok("l") => tell(game.set_controls(&Run(-1))),
+            Ok("r") => tell(game.set_controls(&Run(1))),
+            Ok(_) => tell(game.set_controls(&Run(0))),
             Err(mpsc::TryRecvError::Empty) => {}
             Err(mpsc::TryRecvError::Disconnected) => return Ok(game.leave("bye")?),
         }

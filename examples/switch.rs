@@ -58,7 +58,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             }
         }
         match typed.try_recv().as_deref() {
-            Ok("") => tell(game.input(&Knock(true))),
+            Ok("") => tell(game.command(&Knock(true))),
             Ok(name) => change(&mut game, name),
             Err(mpsc::TryRecvError::Empty) => {}
             Err(mpsc::TryRecvError::Disconnected) => return Ok(game.leave("bye")?),

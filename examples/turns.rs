@@ -79,7 +79,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         match (typed.try_recv(), my_turn) {
             (Ok(line), Some(me)) => match line.parse() {
                 Ok(take @ 1..=3) => {
-                    game.input(&Take(take));
+                    game.command(&Take(take));
                     let now = game.driver().now();
                     game.driver_mut().machine_mut().end_turn(now, me);
                 }

@@ -27,7 +27,7 @@ const FAREWELL: Duration = Duration::from_secs(2);
 
 /// One program's part in a game: the rules `S`, kept the same everywhere by the model `M`.
 ///
-/// A program opens a game or joins it, then loops: [`input`](Game::input) with the state of the keys,
+/// A program opens a game or joins it, then loops: [`set_controls`](Game::set_controls) with the state of the keys,
 /// [`run_for`](Game::run_for) a few milliseconds, draw [`shown`](Game::shown).
 ///
 /// ```
@@ -70,7 +70,7 @@ const FAREWELL: Duration = Duration::from_secs(2);
 /// while ann.shown().rope < 30 {
 ///     ann.run_for(moment)?;
 ///     ben.run_for(moment)?;
-///     ben.input(&Pull(true));
+///     ben.set_controls(&Pull(true));
 /// }
 /// assert_eq!(ann.players().len(), 2);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -249,18 +249,37 @@ impl<S: Simulation, M: Model, T: Transport> Game<S, M, T> {
         }
     }
 
-    /// Gives the input of [this program's first player](Game::me). For controls call it once a tick with the keys that are held; give a
-    /// command once.
+    /// Sets the controls of [this program's first player](Game::me): what is held and pressed. Call it as often as the program looks at its keys,
+    /// once a frame or more: each tick samples the latest, and what was pressed and released in between is not lost ([`Input::merge`]).
     ///
-    /// Returns false if the input is not taken: the player has not joined yet, or too many inputs wait.
-    pub fn input(&mut self, input: &S::Input) -> bool {
-        self.me().is_some_and(|me| self.input_of(me, input))
+    /// Returns false if the controls are not taken: the player has not joined yet, or too many inputs wait.
+    ///
+    /// [`Input::merge`]: samestep_sync::Input::merge
+    pub fn set_controls(&mut self, controls: &S::Input) -> bool {
+        self.me()
+            .is_some_and(|me| self.set_controls_of(me, controls))
     }
 
-    /// Gives the input of any player on this program, where several share it.
-    pub fn input_of(&mut self, player: PlayerId, input: &S::Input) -> bool {
+    /// Sets the controls of any player on this program, where several share it.
+    pub fn set_controls_of(&mut self, player: PlayerId, controls: &S::Input) -> bool {
         let now = self.driver.now();
-        self.driver.machine_mut().input(now, player, input)
+        self.driver
+            .machine_mut()
+            .set_controls(now, player, controls)
+    }
+
+    /// Gives a command of [this program's first player](Game::me): build, play this card, move that unit. Each is carried out exactly once, in
+    /// the order in which they were given, one per tick.
+    ///
+    /// Returns false if the command is not taken: the player has not joined yet, it is not its turn, or too many wait.
+    pub fn command(&mut self, command: &S::Input) -> bool {
+        self.me().is_some_and(|me| self.command_of(me, command))
+    }
+
+    /// Gives a command of any player on this program, where several share it.
+    pub fn command_of(&mut self, player: PlayerId, command: &S::Input) -> bool {
+        let now = self.driver.now();
+        self.driver.machine_mut().command(now, player, command)
     }
 
     /// The first player on this program; `None` before it has joined, or if nobody plays here.

@@ -109,16 +109,16 @@ fn join_and_play<M: Model>(first: Game<Heap, M>, model: M, join: Join<M>) {
     let mut games = vec![first];
     run_until(&mut games, |games| games[0].tick() > Tick(30));
     assert_eq!(games[0].me(), Some(PlayerId(0)));
-    assert!(games[0].input(&Add(7)));
+    assert!(games[0].command(&Add(7)));
     run_until(&mut games, |games| games[0].state().weight() == 7);
 
     let address = address(&games[0]);
     games.push(join(&address, config(), model, Heap::default()).unwrap());
-    assert!(!games[1].input(&Add(9)), "who has not joined may not act");
+    assert!(!games[1].command(&Add(9)), "who has not joined may not act");
     run_until(&mut games, |games| games[1].state().players == 2);
     assert_eq!(games[1].me(), Some(PlayerId(1)));
     assert_eq!(games[1].players().len(), 2);
-    assert!(games[1].input(&Add(9)));
+    assert!(games[1].command(&Add(9)));
     // What is drawn may be a little later than what is.
     run_until(&mut games, |games| {
         games.iter_mut().all(|game| game.shown().weight() == 16)
@@ -148,7 +148,7 @@ fn nobody_plays_at_a_server_and_who_watches_does_not_either() {
     let mut games = [server, watch];
     run_until(&mut games, |games| games[1].tick() > Tick(30));
     assert_eq!((games[0].me(), games[1].me()), (None, None));
-    assert!(!games[1].input(&Add(1)));
+    assert!(!games[1].command(&Add(1)));
     assert!(games[0].players().is_empty());
 }
 

@@ -1,12 +1,15 @@
 //! A game that is played: a session, a model and a world.
 
+mod controls;
+
 use core::time::Duration;
 use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
 
 use samestep_proto::{Machine, Transmit};
 use samestep_sync::{
-    AdoptError, Input, Live, Member, Model, ModelEvent, Roster, Simulation, Status, World,
+    AdoptError, Input, InputKind, Live, Member, Model, ModelEvent, Roster, Simulation, Status,
+    World,
 };
 use samestep_wire::decode_exact;
 
@@ -16,6 +19,7 @@ use crate::id::{MessageKind, PeerId, PlayerId};
 use crate::message::encode_reusing;
 use crate::room::{PeerKind, Phase, Presence};
 use crate::session::Session;
+use controls::Controls;
 
 /// Time between two updates of the latencies in the roster.
 const LATENCIES_EVERY: Duration = Duration::from_secs(1);
@@ -84,6 +88,8 @@ pub struct Match<W, M> {
     events: VecDeque<MatchEvent>,
     /// The input that each player of this program sent last, encoded.
     sent_inputs: BTreeMap<PlayerId, Vec<u8>>,
+    /// What players of this program hold and press, until a tick samples it.
+    controls: Controls,
     /// Memory to encode an input in.
     encoded: Vec<u8>,
     roster: Option<Roster>,
@@ -129,6 +135,7 @@ impl<W: World, M: Model> Match<W, M> {
             world,
             events: VecDeque::new(),
             sent_inputs: BTreeMap::new(),
+            controls: Controls::default(),
             encoded: Vec::new(),
             roster: None,
             roster_changed: true,
@@ -141,29 +148,106 @@ impl<W: World, M: Model> Match<W, M> {
         })
     }
 
-    /// Gives the next input of a player of this program. Returns false if the player may not act now, or too many inputs wait.
+    /// Sets what a player of this program holds and presses, as often as the program likes: the next tick that takes inputs samples the latest.
     ///
-    /// For controls call it once a tick with the keys that are held. An input that equals the [prediction](Input::predict) from the last one is not
-    /// sent: it costs nothing, and is not among those [given](samestep_sync::Inputs::given).
+    /// What was pressed and released between two ticks is not lost: it is [merged](Input::merge) into the latest, or has a tick of its own
+    /// before it. Controls that stay as [predicted](Input::predict) cost nothing, and are not among those
+    /// [given](samestep_sync::Inputs::given). False if the player does not play here, or too much waits already.
+    pub fn set_controls<I: Input>(
+        &mut self,
+        now: Duration,
+        player: PlayerId,
+        controls: &I,
+    ) -> bool {
+        let Some(time) = self.session.time(now) else {
+            return false;
+        };
+        if !self.session.my_players().any(|mine| mine == player) {
+            return false;
+        }
+        let merged = self.controls.merge(player, controls);
+        if let Some(separate) = &merged.separate
+            && !self.give(now, time, player, separate, InputKind::Command)
+        {
+            return false;
+        }
+        if self.is_predicted(player, &merged.controls) {
+            self.controls.set(player, None);
+            return true;
+        }
+        let Ok(len) = encode_reusing(&merged.controls, &mut self.encoded) else {
+            return false;
+        };
+        self.controls.set(player, Some(&self.encoded[..len]));
+        if self.model.status().takes_input_at.is_none() {
+            self.sample_controls(time);
+            self.plan(now, time);
+        }
+        true
+    }
+
+    /// Gives a command of a player of this program: every command has a tick of its own, exactly once and in the order in which they were given.
+    /// False if the player may not act now, or too many wait already.
+    pub fn command<I: Input>(&mut self, now: Duration, player: PlayerId, command: &I) -> bool {
+        let time = self.session.time(now);
+        time.is_some_and(|time| self.give(now, time, player, command, InputKind::Command))
+    }
+
+    /// Gives a player's next input at once, for those who keep the ticks themselves: once a tick, as a bot in the lab does. What is
+    /// [predicted](Input::predict) anyway is not sent. False if the player may not act now, or too many wait already.
     pub fn input<I: Input>(&mut self, now: Duration, player: PlayerId, input: &I) -> bool {
         let Some(time) = self.session.time(now) else {
             return false;
         };
-        if self.is_predicted(player, input) {
-            return true;
-        }
+        self.is_predicted(player, input) || self.give(now, time, player, input, InputKind::Controls)
+    }
+
+    fn give<I: Input>(
+        &mut self,
+        now: Duration,
+        time: Duration,
+        player: PlayerId,
+        input: &I,
+        kind: InputKind,
+    ) -> bool {
         let Ok(len) = encode_reusing(input, &mut self.encoded) else {
             return false;
         };
-        let bytes = &self.encoded[..len];
-        let taken = self.model.input(time, player, bytes);
-        if taken {
-            let last = self.sent_inputs.entry(player).or_default();
-            last.clear();
-            last.extend_from_slice(bytes);
-        }
+        let encoded = core::mem::take(&mut self.encoded);
+        let taken = self.give_encoded(time, player, &encoded[..len], kind);
+        self.encoded = encoded;
         self.plan(now, time);
         taken
+    }
+
+    fn give_encoded(
+        &mut self,
+        time: Duration,
+        player: PlayerId,
+        input: &[u8],
+        kind: InputKind,
+    ) -> bool {
+        let taken = self.model.input(time, player, input, kind);
+        if taken {
+            let sent = self.sent_inputs.entry(player).or_default();
+            sent.clear();
+            sent.extend_from_slice(input);
+        }
+        taken
+    }
+
+    /// Gives the model the controls that the next tick takes, if that is due.
+    fn sample_controls(&mut self, time: Duration) {
+        if self.controls.is_empty() {
+            return;
+        }
+        let takes_input_at = self.model.status().takes_input_at;
+        for (player, controls) in self.controls.take_due(takes_input_at, time) {
+            if !self.give_encoded(time, player, &controls, InputKind::Controls) {
+                // Too much waits: the next tick tries again.
+                self.controls.set(player, Some(&controls));
+            }
+        }
     }
 
     /// Whether everyone predicts this input anyway, from the next tick on and until another is sent.
@@ -293,6 +377,7 @@ impl<W: World, M: Model> Match<W, M> {
         let due = self.wake.is_none_or(|wake| wake <= now)
             || self.model.poll_timeout().is_some_and(|at| at <= time);
         if plays && due {
+            self.sample_controls(time);
             self.model.advance(time, &mut self.world);
         }
         self.send(now);

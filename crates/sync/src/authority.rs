@@ -25,8 +25,8 @@ mod tests;
 use core::time::Duration;
 
 use crate::{
-    AdoptError, Delivery, Model, ModelEvent, Outgoing, PeerId, PlayerId, Roster, Status, Tick,
-    World,
+    AdoptError, Delivery, InputKind, Model, ModelEvent, Outgoing, PeerId, PlayerId, Roster, Status,
+    Tick, World,
 };
 use context::Context;
 use guest::Guest;
@@ -189,13 +189,13 @@ impl Model for Engine {
         }
     }
 
-    fn input(&mut self, now: Duration, player: PlayerId, input: &[u8]) -> bool {
+    fn input(&mut self, now: Duration, player: PlayerId, input: &[u8], kind: InputKind) -> bool {
         let is_own = self.context.own_players().contains(&player);
         let taken = is_own
             && match &mut self.role {
                 Role::None => false,
-                Role::Host(host) => host.input(player, input),
-                Role::Guest(guest) => guest.input(player, input),
+                Role::Host(host) => host.input(player, input, kind),
+                Role::Guest(guest) => guest.input(player, input, kind),
             };
         // A refused input wakes nobody: a caller may offer it again with every call.
         match taken {
@@ -250,7 +250,13 @@ impl Model for Engine {
 
     fn status(&self) -> Status {
         let context = &self.context;
+        let takes_input_at = match &self.role {
+            Role::None => None,
+            Role::Host(host) => context.time_of(host.next_tick),
+            Role::Guest(guest) => guest.acts_at(context),
+        };
         let status = Status {
+            takes_input_at,
             tick: self.tick(),
             confirmed_tick: self.tick(),
             running: context.start.is_some(),

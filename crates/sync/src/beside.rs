@@ -8,7 +8,8 @@ mod either;
 use core::time::Duration;
 
 use crate::{
-    AdoptError, Model, ModelEvent, Outgoing, PeerId, PlayerId, Roster, Status, Tick, World,
+    AdoptError, InputKind, Model, ModelEvent, Outgoing, PeerId, PlayerId, Roster, Status, Tick,
+    World,
 };
 pub use both::Both;
 pub use either::Either;
@@ -102,10 +103,10 @@ impl<M: Model, N: Model> Model for Beside<M, N> {
         }
     }
 
-    fn input(&mut self, now: Duration, player: PlayerId, input: &[u8]) -> bool {
+    fn input(&mut self, now: Duration, player: PlayerId, input: &[u8], kind: InputKind) -> bool {
         match input.split_first() {
-            Some((&FIRST, input)) => self.first.input(now, player, input),
-            Some((&SECOND, input)) => self.second.input(now, player, input),
+            Some((&FIRST, input)) => self.first.input(now, player, input, kind),
+            Some((&SECOND, input)) => self.second.input(now, player, input, kind),
             _ => false,
         }
     }
@@ -174,6 +175,7 @@ impl<M: Model, N: Model> Model for Beside<M, N> {
             stalled_ticks: first.stalled_ticks.max(second.stalled_ticks),
             waiting_for: first.waiting_for.or(second.waiting_for),
             behind: first.behind.max(second.behind),
+            takes_input_at: first.takes_input_at.min(second.takes_input_at),
             input_delay: first.input_delay.max(second.input_delay),
             turn_length: first.turn_length.max(second.turn_length),
             playout_delay: first.playout_delay.max(second.playout_delay),

@@ -75,6 +75,15 @@ pub trait Input: Wire + Clone + Default + PartialEq + fmt::Debug + 'static {
     }
 }
 
+/// How an input was given, which decides what becomes of it if its own tick cannot take it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum InputKind {
+    /// What is held and pressed: it may be [merged](Input::merge) with other controls.
+    Controls,
+    /// A command: it has a tick of its own, exactly once.
+    Command,
+}
+
 /// What the players do in one tick, as the game reads it.
 #[derive(Debug)]
 pub struct Inputs<'a, I> {

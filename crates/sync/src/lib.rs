@@ -80,7 +80,7 @@
 //! ```
 //! use core::time::Duration;
 //! use samestep_sync::{
-//!     Events, Input, Inputs, Live, Lockstep, LockstepConfig, Member, Model, PeerId, PlayerId, Replicate, Roster,
+//!     Events, Input, InputKind, Inputs, Live, Lockstep, LockstepConfig, Member, Model, PeerId, PlayerId, Replicate, Roster,
 //!     Simulation, Wire, World,
 //! };
 //! use samestep_wire::encode_to_vec;
@@ -138,7 +138,7 @@
 //! for ms in 0..2000 {
 //!     let now = Duration::from_millis(ms);
 //!     if ms == 500 {
-//!         assert!(guest.input(now, PlayerId(1), &encode_to_vec(&Row(3))?));
+//!         assert!(guest.input(now, PlayerId(1), &encode_to_vec(&Row(3))?, InputKind::Controls));
 //!     }
 //!     host.advance(now, &mut at_host);
 //!     guest.advance(now, &mut at_guest);
@@ -279,7 +279,7 @@ pub(crate) use event::EventLedger;
 pub use event::{EventStage, Events, TimedEvent};
 pub use fields::{SharedField, SharedFields, Stamp};
 pub use id::{Owner, PeerId, PlayerId};
-pub use input::{Input, Inputs, Tick, TickInputs};
+pub use input::{Input, InputKind, Inputs, Tick, TickInputs};
 pub use interest::{INPUTS_PART, Interest, PartInterest, Relevance};
 pub use lag_compensation::{LagCompensation, SeenState, ViewTime};
 pub use list::{Full, List};

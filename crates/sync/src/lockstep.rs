@@ -37,8 +37,8 @@ use std::collections::VecDeque;
 use crate::outbox::Outbox;
 use crate::timeline::{SourceId, Timeline};
 use crate::{
-    AdoptError, Delivery, Model, ModelEvent, Outgoing, PeerId, PlayerId, Roster, Status, Tick,
-    World,
+    AdoptError, Delivery, InputKind, Model, ModelEvent, Outgoing, PeerId, PlayerId, Roster, Status,
+    Tick, World,
 };
 use broadcast::{Broadcast, MAX_REPEATED_TURNS};
 pub use config::{Length, LockstepConfig, LockstepError, Pace, SlowMachine};
@@ -255,7 +255,7 @@ impl Model for Lockstep {
         }
     }
 
-    fn input(&mut self, now: Duration, player: PlayerId, input: &[u8]) -> bool {
+    fn input(&mut self, now: Duration, player: PlayerId, input: &[u8], _: InputKind) -> bool {
         let roster = self.room.roster.as_ref();
         let me = roster.and_then(|roster| roster.member(roster.me));
         let is_mine = me.is_some_and(|me| me.players.contains(&player));
@@ -328,6 +328,7 @@ impl Model for Lockstep {
             stalled_ticks: stats.stalled_ticks,
             waiting_for: self.stall.current.map(|(_, id)| id.peer),
             behind: self.stall.behind,
+            takes_input_at: self.takes_input_at(),
             input_delay: self.schedule.input_delay.ticks(),
             turn_length: stats.turn_length,
             playout_delay: self.playout_delay(),

@@ -4,7 +4,7 @@ use core::time::Duration;
 
 use samestep_wire::Delivery;
 
-use crate::{AdoptError, Difference, PeerId, PlayerId, Tick, World};
+use crate::{AdoptError, Difference, InputKind, PeerId, PlayerId, Tick, World};
 
 /// A model keeps one simulation in step: it decides who simulates what, and what is sent.
 ///
@@ -34,7 +34,7 @@ pub trait Model {
     fn handle_message(&mut self, now: Duration, from: PeerId, message: &[u8]);
 
     /// Takes the next input of a local player, encoded. Returns false if too many wait already, or the player may not act now.
-    fn input(&mut self, now: Duration, player: PlayerId, input: &[u8]) -> bool;
+    fn input(&mut self, now: Duration, player: PlayerId, input: &[u8], kind: InputKind) -> bool;
 
     /// The player that holds the initiative passes it on. Does nothing in real-time games.
     fn end_turn(&mut self, now: Duration, player: PlayerId);
@@ -132,8 +132,8 @@ impl<W: ModelWrapper> Model for W {
         self.inner_mut().handle_message(now, from, message);
     }
 
-    fn input(&mut self, now: Duration, player: PlayerId, input: &[u8]) -> bool {
-        self.inner_mut().input(now, player, input)
+    fn input(&mut self, now: Duration, player: PlayerId, input: &[u8], kind: InputKind) -> bool {
+        self.inner_mut().input(now, player, input, kind)
     }
 
     fn end_turn(&mut self, now: Duration, player: PlayerId) {
@@ -316,6 +316,9 @@ pub struct Status {
     pub waiting_for: Option<PeerId>,
     /// Ticks by which this machine is behind what it could have simulated.
     pub behind: u64,
+    /// When the next tick takes the inputs of the players here, on the common clock: controls are sampled then. `None` if that follows no
+    /// clock.
+    pub takes_input_at: Option<Duration>,
     /// Input delay, in ticks: from the end of a turn to its first tick, as this program schedules its own.
     pub input_delay: u64,
     /// Ticks of the newest turn.

@@ -14,8 +14,8 @@ use std::collections::{BTreeMap, VecDeque};
 use thiserror::Error;
 
 use crate::{
-    AdoptError, Delivery, Model, ModelConfig, ModelConfigError, ModelEvent, Outgoing, PeerId,
-    PlayerId, Roster, Status, Tick, World,
+    AdoptError, Delivery, InputKind, Model, ModelConfig, ModelConfigError, ModelEvent, Outgoing,
+    PeerId, PlayerId, Roster, Status, Tick, World,
 };
 use lent_world::{LentWorld, WorldObservations};
 use message::{Message, Numbers, mark};
@@ -306,8 +306,8 @@ impl Switch {
         }
         let mut bytes = core::mem::take(&mut self.scratch);
         let mut refused = None;
-        while let Some(player) = self.sent_inputs.next_pending(&mut bytes, refused) {
-            match self.running.input(now, player, &bytes) {
+        while let Some((player, kind)) = self.sent_inputs.next_pending(&mut bytes, refused) {
+            match self.running.input(now, player, &bytes, kind) {
                 true => self.sent_inputs.on_given(player),
                 false => refused = Some(player),
             }
@@ -387,9 +387,9 @@ impl Model for Switch {
         }
     }
 
-    fn input(&mut self, now: Duration, player: PlayerId, input: &[u8]) -> bool {
+    fn input(&mut self, now: Duration, player: PlayerId, input: &[u8], kind: InputKind) -> bool {
         let waits = self.sent_inputs.has_pending(player);
-        if !self.sent_inputs.push(now, player, input) {
+        if !self.sent_inputs.push(now, player, input, kind) {
             return false;
         }
         self.give_pending_inputs(now);

@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use samestep_sync::{
-    Entities, Events, Input, Inputs, Live, Member, Model, Outgoing, PeerId, PlayerId, Record,
-    Replicate, Rollback, RollbackConfig, Roster, Simulation, Wire,
+    Entities, Events, Input, InputKind, Inputs, Live, Member, Model, Outgoing, PeerId, PlayerId,
+    Record, Replicate, Rollback, RollbackConfig, Roster, Simulation, Wire,
 };
 use samestep_wire::encode_to_vec;
 
@@ -127,7 +127,7 @@ impl TwoPeers {
             for at in 0..2 {
                 let (model, world) = &mut self.peers[at];
                 let input = &self.inputs[self.tick as usize % 256];
-                model.input(self.now, PlayerId(at as u16), input);
+                model.input(self.now, PlayerId(at as u16), input, InputKind::Controls);
                 model.advance(self.now, world);
                 while let Some(message) = model.poll_message() {
                     self.on_the_way.push_back((self.tick, at, message));

@@ -6,9 +6,9 @@ use core::time::Duration;
 use std::collections::VecDeque;
 
 use samestep_sync::{
-    Entities, Events, Input, Inputs, Live, Member, Model, PeerId, PlayerId, Record, Replicate, Rng,
-    Rollback, RollbackConfig, Roster, Simulation, SmoothConfig, Tick, TickInputs, Wire, World,
-    math,
+    Entities, Events, Input, InputKind, Inputs, Live, Member, Model, PeerId, PlayerId, Record,
+    Replicate, Rng, Rollback, RollbackConfig, Roster, Simulation, SmoothConfig, Tick, TickInputs,
+    Wire, World, math,
 };
 use samestep_wire::encode_to_vec;
 
@@ -235,7 +235,7 @@ impl TwoPeers {
         for (at, (model, world)) in self.peers.iter_mut().enumerate() {
             if self.rng.chance(0.02) {
                 let way = encode_to_vec(&Way(self.rng.below(4) as u8)).unwrap();
-                model.input(now, PlayerId(at as u16), &way);
+                model.input(now, PlayerId(at as u16), &way, InputKind::Controls);
             }
             model.advance(now, world);
             while let Some(message) = model.poll_message() {

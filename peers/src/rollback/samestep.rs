@@ -5,7 +5,7 @@ use std::{collections::VecDeque, error::Error, net::SocketAddr, time::Duration};
 use samestep::{
     Driver,
     session::{JoinTo, Match, Role, SessionConfig},
-    sync::{Length, Live, Member, Model, PeerId, Rollback, RollbackConfig, Roster},
+    sync::{InputKind, Length, Live, Member, Model, PeerId, Rollback, RollbackConfig, Roster},
     transport::Udp,
     wire::encode_into,
 };
@@ -151,7 +151,7 @@ impl Contender for Pair {
                 let controls = self.habit.controls(PLAYERS[me], tick);
                 let mut bytes = [0; 8];
                 let len = encode_into(&controls, &mut bytes).expect("controls are two bytes");
-                model.input(now, PLAYERS[me], &bytes[..len]);
+                model.input(now, PLAYERS[me], &bytes[..len], InputKind::Controls);
             }
             model.advance(now, world);
             while let Some(message) = model.poll_message() {

@@ -4,7 +4,7 @@ use core::time::Duration;
 use std::collections::{BTreeMap, VecDeque};
 
 use super::message::{EventBatch, InputEntry, TickEvents};
-use crate::{Member, PlayerId, Tick, ViewTime, World};
+use crate::{InputKind, Member, PlayerId, Tick, ViewTime, World};
 
 /// The maximum number of a player's inputs that wait.
 pub(super) const MAX_WAITING: usize = 128;
@@ -41,6 +41,7 @@ pub(super) struct Due {
     pub tick: Tick,
     pub input: Vec<u8>,
     pub view_time: Option<ViewTime>,
+    pub kind: InputKind,
 }
 
 /// A player's inputs in the order they were given.
@@ -57,12 +58,17 @@ impl Queue {
         true
     }
 
-    /// The input of a tick. Inputs that came too late for their own tick are merged into it, or wait for the next if they cannot be.
+    /// The input of a tick. Controls that came too late for their own tick are merged into it, or wait for the next if they cannot be; a command
+    /// has a tick of its own.
     pub(super) fn take(&mut self, tick: Tick, world: &mut dyn World) -> Option<Due> {
         let is_due = |due: &Due| due.tick <= tick;
         self.0.front().filter(|due| is_due(due))?;
         let mut taken = self.0.pop_front()?;
-        while let Some(next) = self.0.front().filter(|due| is_due(due)) {
+        let may_merge = |due: &Due| due.kind == InputKind::Controls;
+        while let Some(next) = self.0.front().filter(|due| is_due(due))
+            && may_merge(&taken)
+            && may_merge(next)
+        {
             let Some(both) = world.merge(&taken.input, &next.input) else {
                 break;
             };
@@ -71,6 +77,7 @@ impl Queue {
                 tick,
                 input: both,
                 view_time: next.and_then(|next| next.view_time).or(taken.view_time),
+                kind: taken.kind,
             };
         }
         Some(taken)
@@ -150,6 +157,7 @@ impl Client {
                 tick: entry.tick,
                 input: entry.input.to_vec(),
                 view_time: entry.view_time,
+                kind: entry.kind,
             };
             let queued =
                 is_own && is_soon && self.queues.entry(entry.player).or_default().push(due);

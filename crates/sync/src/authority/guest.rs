@@ -14,8 +14,8 @@ use crate::bytes::Bytes;
 use crate::stream::{JitterBuffer, JitterBufferConfig, Store};
 use crate::switch::Beginning;
 use crate::{
-    AdoptError, Delivery, ModelEvent, PeerId, PlayerId, RemotePlayers, Table, Tick, TickInputs,
-    ViewTime, World,
+    AdoptError, Delivery, InputKind, ModelEvent, PeerId, PlayerId, RemotePlayers, Table, Tick,
+    TickInputs, ViewTime, World,
 };
 
 /// The maximum number of a player's inputs that wait for a tick of their own.
@@ -67,7 +67,7 @@ pub(super) struct Guest {
 }
 
 /// An input that has no tick yet, and the view time it was given at.
-type PendingInput = (Vec<u8>, Option<ViewTime>);
+type PendingInput = (Vec<u8>, Option<ViewTime>, InputKind);
 
 /// An input of a local player.
 #[derive(Clone, Debug)]
@@ -75,6 +75,7 @@ pub(super) struct LocalInput {
     pub player: PlayerId,
     pub tick: Tick,
     pub view_time: Option<ViewTime>,
+    pub kind: InputKind,
     pub input: Vec<u8>,
 }
 
@@ -183,7 +184,7 @@ impl Guest {
         let mut pending = core::mem::take(&mut self.pending);
         let acknowledged = (self.acknowledged - self.first) as usize;
         for own in self.log.drain(..).skip(acknowledged).rev() {
-            let held = (own.input, own.view_time);
+            let held = (own.input, own.view_time, own.kind);
             pending.entry(own.player).or_default().push_front(held);
         }
         pending
@@ -215,12 +216,12 @@ impl Guest {
     }
 
     /// What a local player does next.
-    pub(super) fn input(&mut self, player: PlayerId, input: &[u8]) -> bool {
+    pub(super) fn input(&mut self, player: PlayerId, input: &[u8], kind: InputKind) -> bool {
         let pending = self.pending.entry(player).or_default();
         if pending.len() >= MAX_PENDING {
             return false;
         }
-        pending.push_back((input.to_vec(), self.view_time));
+        pending.push_back((input.to_vec(), self.view_time, kind));
         true
     }
 
@@ -347,10 +348,9 @@ impl Guest {
             false => self.act(now, context, world),
         }
         self.send_inputs(now, context);
-        if let Some(at) = context.time_of(self.predicted_tick)
+        if let Some(at) = self.acts_at(context)
             && context.hold.is_none_or(|hold| self.predicted_tick < hold)
         {
-            let at = at.saturating_sub(self.lead.length());
             // What is due and cannot be done yet waits for others.
             let wait = now + context.tick_time;
             context.wake_at(if at > now { at } else { wait });
@@ -382,6 +382,12 @@ impl Guest {
         self.load_known(tick, world)
     }
 
+    /// When the players here act in the next tick.
+    pub(super) fn acts_at(&self, context: &Context) -> Option<Duration> {
+        let at = context.time_of(self.predicted_tick)?;
+        Some(at.saturating_sub(self.lead.length()))
+    }
+
     /// Whether the players here act in the next tick now.
     pub(super) fn acts(&self, now: Duration, context: &Context) -> bool {
         context.is_due(now + self.lead.length(), self.predicted_tick)
@@ -401,11 +407,13 @@ impl Guest {
         self.forget();
     }
 
-    /// Gives each player's oldest input to the next tick, and with it those that came after, if all of it can be done in one tick.
+    /// Gives each player's oldest input to the next tick, and controls together with those that came after, if all of it can be done in one tick.
     pub(super) fn assign(&mut self, world: &mut dyn World) {
         for (player, pending) in &mut self.pending {
-            if let Some((mut input, mut view_time)) = pending.pop_front() {
-                while let Some((next, seen)) = pending.front() {
+            if let Some((mut input, mut view_time, kind)) = pending.pop_front() {
+                while let Some((next, seen, InputKind::Controls)) = pending.front()
+                    && kind == InputKind::Controls
+                {
                     let Some(both) = world.merge(&input, next) else {
                         break;
                     };
@@ -416,6 +424,7 @@ impl Guest {
                     player: *player,
                     tick: self.predicted_tick,
                     view_time,
+                    kind,
                     input,
                 });
             }
@@ -453,6 +462,7 @@ impl Guest {
             player: own.player,
             tick: own.tick,
             view_time: own.view_time,
+            kind: own.kind,
             input: &own.input,
         });
         // The tick it acted in last.

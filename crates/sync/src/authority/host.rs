@@ -12,8 +12,8 @@ use crate::bytes::put;
 use crate::stream::{PacketPart, Publisher, PublisherConfig};
 use crate::switch::Beginning;
 use crate::{
-    Delivery, Interest, Member, Outgoing, PeerId, PlayerId, Relevance, Table, Tick, TickInputs,
-    ViewTime, World,
+    Delivery, InputKind, Interest, Member, Outgoing, PeerId, PlayerId, Relevance, Table, Tick,
+    TickInputs, ViewTime, World,
 };
 
 /// Ticks simulated in one call; the rest follows at once in the next, so that the network is not kept waiting.
@@ -137,11 +137,12 @@ impl Host {
     }
 
     /// Queues an input of a local player.
-    pub(super) fn input(&mut self, player: PlayerId, input: &[u8]) -> bool {
+    pub(super) fn input(&mut self, player: PlayerId, input: &[u8], kind: InputKind) -> bool {
         let due = Due {
             tick: self.next_tick,
             input: input.to_vec(),
             view_time: None,
+            kind,
         };
         self.local.entry(player).or_default().push(due)
     }

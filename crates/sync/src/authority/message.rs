@@ -3,7 +3,7 @@
 use core::time::Duration;
 
 use crate::bytes::{Bytes, MessageField, message_layout, put, put_signed};
-use crate::{PlayerId, Tick, ViewTime};
+use crate::{InputKind, PlayerId, Tick, ViewTime};
 
 /// Inputs in one message at most.
 const MAX_ENTRIES: u64 = 256;
@@ -84,6 +84,7 @@ pub(super) struct InputEntry<'a> {
     pub player: PlayerId,
     pub tick: Tick,
     pub view_time: Option<ViewTime>,
+    pub kind: InputKind,
     pub input: &'a [u8],
 }
 
@@ -207,9 +208,11 @@ impl<'a> MessageField<'a> for InputMessage<'a> {
         for entry in &self.entries {
             put(out, entry.player.0.into());
             put_signed(out, entry.tick.0 as i64 - self.tick.0 as i64);
+            let is_command = u64::from(entry.kind == InputKind::Command);
+            let has_view_time = u64::from(entry.view_time.is_some());
             put(
                 out,
-                (entry.input.len() as u64) << 1 | u64::from(entry.view_time.is_some()),
+                (entry.input.len() as u64) << 2 | is_command << 1 | has_view_time,
             );
             if let Some(view_time) = entry.view_time {
                 put_signed(out, entry.tick.0 as i64 - view_time.before.0 as i64);
@@ -238,7 +241,11 @@ impl<'a> MessageField<'a> for InputMessage<'a> {
             let player = r.player()?;
             let tick = near(tick, r.signed()?)?;
             let head = r.number()?;
-            let len = Some(head >> 1).filter(|len| *len <= MAX_INPUT)?;
+            let len = Some(head >> 2).filter(|len| *len <= MAX_INPUT)?;
+            let kind = match head & 2 != 0 {
+                true => InputKind::Command,
+                false => InputKind::Controls,
+            };
             let view_time = match head & 1 != 0 {
                 true => {
                     let before = near(tick, r.signed()?.checked_neg()?)?;
@@ -256,6 +263,7 @@ impl<'a> MessageField<'a> for InputMessage<'a> {
                 player,
                 tick,
                 view_time,
+                kind,
                 input: r.take(len as usize)?,
             });
         }
@@ -320,6 +328,7 @@ mod tests {
                     after: Tick(894),
                     fraction: 50_000,
                 }),
+                kind: InputKind::Controls,
                 input: b"left",
             }],
         });

@@ -3,10 +3,12 @@
 use core::time::Duration;
 use std::collections::{BTreeMap, VecDeque};
 
-use crate::PlayerId;
+use crate::{PlayerId, Tick};
 
 /// Inputs of a player that may wait for their ticks.
 const MAX_PENDING: usize = 256;
+/// Inputs of a player that may wait at an authority that sequences them, besides those of a jitter's length.
+const MAX_RELEASED: u64 = 128;
 /// Bytes of one input.
 const MAX_INPUT: usize = 4096;
 /// Taken inputs whose memory is kept.
@@ -17,6 +19,8 @@ const MAX_SPARE: usize = 64;
 pub(super) struct PendingInputs {
     of: BTreeMap<PlayerId, VecDeque<Vec<u8>>>,
     spare: Vec<Vec<u8>>,
+    /// How many inputs of a player were released and may not have been taken by a tick yet, as of a tick.
+    released: BTreeMap<PlayerId, (Tick, u64)>,
     /// When the first of those that wait was given by a local player.
     pub(super) since: Option<Duration>,
 }
@@ -67,14 +71,32 @@ impl PendingInputs {
         }
     }
 
-    /// Takes all inputs.
-    pub(super) fn take_all(&mut self) -> Vec<(PlayerId, Vec<Vec<u8>>)> {
+    /// Takes the inputs to send to an authority that sequences them. Every tick takes one of a player there, so no more are released than it can
+    /// keep: a burst, and one more per tick. Without a tick everything is released.
+    pub(super) fn release(
+        &mut self,
+        now: Duration,
+        tick: Option<Tick>,
+    ) -> Vec<(PlayerId, Vec<Vec<u8>>)> {
         self.since = None;
-        let waiting = core::mem::take(&mut self.of).into_iter();
-        let waiting = waiting.filter(|(_, inputs)| !inputs.is_empty());
-        waiting
-            .map(|(player, inputs)| (player, inputs.into()))
-            .collect()
+        let mut all = Vec::new();
+        for (player, waiting) in self.of.iter_mut().filter(|(_, inputs)| !inputs.is_empty()) {
+            let mut count = waiting.len();
+            if let Some(tick) = tick {
+                let (since, unused) = self.released.entry(*player).or_insert((tick, 0));
+                *unused = unused.saturating_sub(tick.since(*since));
+                *since = tick;
+                count = count.min((MAX_RELEASED - *unused) as usize);
+                *unused += count as u64;
+            }
+            if count > 0 {
+                all.push((*player, waiting.drain(..count).collect()));
+            }
+            if !waiting.is_empty() {
+                self.since = Some(now);
+            }
+        }
+        all
     }
 
     /// How many inputs of a player wait.
@@ -85,6 +107,7 @@ impl PendingInputs {
     /// Drops the inputs of a player that left.
     pub(super) fn forget(&mut self, player: PlayerId) {
         self.of.remove(&player);
+        self.released.remove(&player);
     }
 }
 
@@ -107,7 +130,26 @@ mod tests {
         assert_eq!(taken, [(2, 0, b"a".to_vec()), (2, 1, b"b".to_vec())]);
         assert_eq!((pending.since, pending.count(PlayerId(2))), (None, 1));
         pending.forget(PlayerId(1));
-        assert_eq!(pending.take_all(), [(PlayerId(2), vec![b"c".to_vec()])]);
+        let released = pending.release(Duration::ZERO, Some(Tick(0)));
+        assert_eq!(released, [(PlayerId(2), vec![b"c".to_vec()])]);
+    }
+
+    #[test]
+    fn no_more_are_released_than_the_authority_takes() {
+        let mut pending = PendingInputs::default();
+        for number in 0..200u8 {
+            assert!(pending.push_local(Duration::ZERO, PlayerId(2), &[number]));
+        }
+        let mut released = |tick| {
+            let all = pending.release(Duration::from_secs(1), Some(Tick(tick)));
+            let all = all.into_iter().flat_map(|(_, inputs)| inputs).flatten();
+            (all.collect::<Vec<u8>>(), pending.since)
+        };
+        let later = Some(Duration::from_secs(1));
+        assert_eq!(released(10), ((0..128).collect(), later));
+        assert_eq!(released(10), (Vec::new(), later));
+        assert_eq!(released(12), (vec![128, 129], later));
+        assert_eq!(released(1000), ((130..200).collect(), None));
     }
 
     #[test]

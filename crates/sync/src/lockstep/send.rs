@@ -221,10 +221,15 @@ impl Lockstep {
             if now < since + wait && !self.initiative.turn_ended {
                 return self.timers.wake_at(since + wait);
             }
-            let mut bytes = Vec::new();
-            encode_pending(&self.pending.take_all(), &mut bytes);
-            let message = Message::Inputs(EncodedInputs::encoded(&bytes));
-            self.send(authority, Delivery::Redundant, &message);
+            let is_real_time = self.config.pace == Pace::RealTime;
+            let tick = is_real_time.then_some(self.simulated.predicted_tick);
+            let released = self.pending.release(now, tick);
+            if !released.is_empty() {
+                let mut bytes = Vec::new();
+                encode_pending(&released, &mut bytes);
+                let message = Message::Inputs(EncodedInputs::encoded(&bytes));
+                self.send(authority, Delivery::Redundant, &message);
+            }
         }
         if let Some(player) = self.initiative.take_ended() {
             self.send(authority, Delivery::Redundant, &Message::EndTurn(player));

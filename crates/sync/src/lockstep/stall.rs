@@ -182,13 +182,8 @@ impl Lockstep {
             Some(_) => self.timers.wake_at(now + self.resend_after() / 4),
             None => {}
         }
-        let closed = self.own_source().map(|(_, source)| source.known_upto);
-        if let Some(due) = closed.and_then(|closed| self.schedule.due(closed)) {
-            let delay = self.schedule.input_delay.ticks() as u32;
-            let at = due.saturating_sub(self.schedule.tick_time * delay);
-            if at > now {
-                self.timers.wake_at(at);
-            }
+        if let Some(at) = self.closes_turn_at().filter(|at| *at > now) {
+            self.timers.wake_at(at);
         }
         let next_tick = now + self.schedule.tick_time;
         self.timers.wake_at(self.timers.next_report.max(next_tick));

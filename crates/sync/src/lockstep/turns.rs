@@ -44,6 +44,26 @@ impl Lockstep {
         }
     }
 
+    /// When the next turn of this program takes its inputs. Where somebody else sequences them they are sent at once, so a tick's worth of
+    /// them is taken as often as a tick is simulated.
+    pub(super) fn takes_input_at(&self) -> Option<Duration> {
+        match self.config.pace {
+            Pace::Initiative { .. } => None,
+            Pace::RealTime if self.room.is_sequenced() && !self.room.is_authority() => {
+                self.due_here(self.simulated.predicted_tick)
+            }
+            Pace::RealTime => self.closes_turn_at(),
+        }
+    }
+
+    /// When this program closes its next turn.
+    pub(super) fn closes_turn_at(&self) -> Option<Duration> {
+        let (_, source) = self.own_source()?;
+        let delay = self.schedule.input_delay.ticks() as u32;
+        let due = self.schedule.due(source.known_upto)?;
+        Some(due.saturating_sub(self.schedule.tick_time * delay))
+    }
+
     /// Ticks of the next turn: a third of the maximum latency, within what the settings allow.
     fn turn_length(&self) -> u64 {
         let in_sync = self.room.others().filter(|member| member.in_sync);

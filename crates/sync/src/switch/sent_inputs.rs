@@ -4,7 +4,7 @@ use core::time::Duration;
 use std::collections::{BTreeMap, VecDeque};
 
 use crate::bytes::{Bytes, put};
-use crate::{PlayerId, TickInputs};
+use crate::{InputKind, PlayerId, TickInputs};
 
 /// The maximum number of a player's inputs that are not known to have taken effect.
 const MAX_KEPT: usize = 1024;
@@ -41,21 +41,40 @@ pub(super) struct SentInputs {
 struct PlayerInputs {
     /// The number of the newest.
     last: u64,
-    /// Inputs in their order: when it was given, its number, the input.
-    kept: VecDeque<(Duration, u64, Vec<u8>)>,
+    /// In their order.
+    kept: VecDeque<KeptInput>,
     /// How many of the last of those the model has yet to be given.
     pending: usize,
 }
 
+#[derive(Debug)]
+struct KeptInput {
+    given_at: Duration,
+    number: u64,
+    input: Vec<u8>,
+    kind: InputKind,
+}
+
 impl SentInputs {
     /// Keeps an input, to be given to the model.
-    pub(super) fn push(&mut self, now: Duration, player: PlayerId, input: &[u8]) -> bool {
+    pub(super) fn push(
+        &mut self,
+        now: Duration,
+        player: PlayerId,
+        input: &[u8],
+        kind: InputKind,
+    ) -> bool {
         let of = self.of.entry(player).or_default();
         if of.kept.len() >= MAX_KEPT {
             return false;
         }
         of.last += 1;
-        of.kept.push_back((now, of.last, input.to_vec()));
+        of.kept.push_back(KeptInput {
+            given_at: now,
+            number: of.last,
+            input: input.to_vec(),
+            kind,
+        });
         of.pending += 1;
         true
     }
@@ -65,13 +84,13 @@ impl SentInputs {
         &self,
         out: &mut Vec<u8>,
         after: Option<PlayerId>,
-    ) -> Option<PlayerId> {
+    ) -> Option<(PlayerId, InputKind)> {
         let mut waiting = self.of.iter().filter(|(_, of)| of.pending > 0);
         let (player, of) =
             waiting.find(|(player, _)| after.is_none_or(|after| **player > after))?;
-        let (_, number, input) = of.kept.get(of.kept.len() - of.pending)?;
-        wrap(*number, input, out);
-        Some(*player)
+        let next = of.kept.get(of.kept.len() - of.pending)?;
+        wrap(next.number, &next.input, out);
+        Some((*player, next.kind))
     }
 
     /// The model has taken a player's next pending input.
@@ -102,10 +121,10 @@ impl SentInputs {
         let given = of.kept.len() - of.pending;
         let mut place = 0;
         let mut dropped = 0;
-        of.kept.retain(|(at, kept, _)| {
+        of.kept.retain(|kept| {
             place += 1;
-            let is_lost = *kept < number && *at + LOST < now;
-            let goes = *kept == number || is_lost;
+            let is_lost = kept.number < number && kept.given_at + LOST < now;
+            let goes = kept.number == number || is_lost;
             dropped += usize::from(goes && place > given);
             !goes
         });
@@ -116,7 +135,7 @@ impl SentInputs {
     /// The authority reports that every input up to this number has taken effect.
     pub(super) fn on_applied(&mut self, player: PlayerId, number: u64) {
         if let Some(of) = self.of.get_mut(&player) {
-            of.kept.retain(|(_, kept, _)| *kept > number);
+            of.kept.retain(|kept| kept.number > number);
             of.pending = of.pending.min(of.kept.len());
         }
     }
@@ -202,7 +221,7 @@ mod tests {
     /// What the model is given.
     fn give(sent_inputs: &mut SentInputs) -> Vec<(u64, Vec<u8>)> {
         let (mut given, mut bytes) = (Vec::new(), Vec::new());
-        while let Some(player) = sent_inputs.next_pending(&mut bytes, None) {
+        while let Some((player, _)) = sent_inputs.next_pending(&mut bytes, None) {
             let (number, input) = unwrap(&bytes);
             given.push((number, input.to_vec()));
             sent_inputs.on_given(player);
@@ -218,11 +237,11 @@ mod tests {
     fn what_has_not_taken_effect_is_said_again_in_its_order() {
         let mut sent_inputs = SentInputs::default();
         for input in [b"a", b"b", b"c"] {
-            assert!(sent_inputs.push(NOW, ANN, input));
+            assert!(sent_inputs.push(NOW, ANN, input, InputKind::Command));
         }
         assert_eq!(numbers(give(&mut sent_inputs)), [1, 2, 3]);
         sent_inputs.on_confirmed(NOW, ANN, 2);
-        assert!(sent_inputs.push(NOW, ANN, b"d"));
+        assert!(sent_inputs.push(NOW, ANN, b"d", InputKind::Command));
         sent_inputs.give_again();
         let again = [(1, b"a".to_vec()), (3, b"c".to_vec()), (4, b"d".to_vec())];
         assert_eq!(give(&mut sent_inputs), again);
@@ -235,7 +254,7 @@ mod tests {
     fn what_got_lost_long_ago_is_not_said_again() {
         let mut sent_inputs = SentInputs::default();
         for _ in 0..3 {
-            sent_inputs.push(NOW, ANN, b"");
+            sent_inputs.push(NOW, ANN, b"", InputKind::Command);
         }
         give(&mut sent_inputs);
         sent_inputs.on_confirmed(NOW + 2 * LOST, ANN, 2);
@@ -246,7 +265,7 @@ mod tests {
     #[test]
     fn what_is_not_taken_was_never_said() {
         let mut sent_inputs = SentInputs::default();
-        sent_inputs.push(NOW, ANN, b"a");
+        sent_inputs.push(NOW, ANN, b"a", InputKind::Command);
         sent_inputs.take_back(ANN);
         assert!(!sent_inputs.has_pending(ANN));
         assert_eq!(give(&mut sent_inputs), []);
@@ -256,11 +275,11 @@ mod tests {
     fn another_life_of_a_program_counts_on() {
         let mut sent_inputs = SentInputs::default();
         sent_inputs.continue_from(ANN, 70);
-        sent_inputs.push(NOW, ANN, b"a");
+        sent_inputs.push(NOW, ANN, b"a", InputKind::Command);
         let given = numbers(give(&mut sent_inputs));
         assert!(given[0] > 70, "{given:?}");
         sent_inputs.continue_from(ANN, 80);
-        sent_inputs.push(NOW, ANN, b"b");
+        sent_inputs.push(NOW, ANN, b"b", InputKind::Command);
         assert_eq!(numbers(give(&mut sent_inputs)), [given[0] + 1]);
     }
 

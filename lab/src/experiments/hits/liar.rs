@@ -104,6 +104,7 @@ struct InputEntry<'a> {
     player: PlayerId,
     tick: Tick,
     view_time: Option<ViewTime>,
+    is_command: bool,
     input: &'a [u8],
 }
 
@@ -138,12 +139,13 @@ impl<'a> InputMessage<'a> {
                 }
                 false => None,
             };
-            let (input, more) = r.split_at_checked((start >> 1) as usize)?;
+            let (input, more) = r.split_at_checked((start >> 2) as usize)?;
             *r = more;
             entries.push(InputEntry {
                 player,
                 tick: of,
                 view_time,
+                is_command: start & 2 != 0,
                 input,
             });
         }
@@ -159,7 +161,7 @@ impl InputEntry<'_> {
     fn write(&self, newest: Tick, view_time: Option<ViewTime>, out: &mut Vec<u8>) {
         put(out, self.player.0.into());
         put_signed(out, self.tick.0 as i64 - newest.0 as i64);
-        let length = (self.input.len() as u64) << 1;
+        let length = (self.input.len() as u64) << 2 | u64::from(self.is_command) << 1;
         put(out, length | u64::from(view_time.is_some()));
         if let Some(view_time) = view_time {
             put_signed(out, self.tick.0 as i64 - view_time.before.0 as i64);

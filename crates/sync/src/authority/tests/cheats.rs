@@ -4,7 +4,7 @@ use samestep_wire::encode_to_vec;
 
 use super::test_network::{TestNetwork, Walk, WalkingGame};
 use crate::authority::message::{InputEntry, InputMessage, Message};
-use crate::{Model, PeerId, PlayerId, StateSync, StateSyncConfig, Tick, ViewTime};
+use crate::{InputKind, Model, PeerId, PlayerId, StateSync, StateSyncConfig, Tick, ViewTime};
 
 fn network() -> TestNetwork<StateSync> {
     let model = || StateSync::new(StateSyncConfig::default()).unwrap();
@@ -51,6 +51,7 @@ fn the_players_of_others_do_not_listen() {
     })
     .unwrap();
     let entry = InputEntry {
+        kind: InputKind::Controls,
         player: PlayerId(2),
         tick: tick + 2,
         view_time: None,
@@ -78,6 +79,7 @@ fn what_is_beyond_all_measure_is_refused() {
         fraction: 0,
     };
     let entry = |at: u64, input| InputEntry {
+        kind: InputKind::Controls,
         player: PlayerId(1),
         tick: Tick(at),
         view_time: Some(view_time),
@@ -108,6 +110,7 @@ fn numbers_out_of_turn_are_not_heard() {
     })
     .unwrap();
     let entry = InputEntry {
+        kind: InputKind::Controls,
         player: PlayerId(1),
         tick: tick + 1,
         view_time: None,

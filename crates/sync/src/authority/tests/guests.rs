@@ -4,8 +4,8 @@ use core::time::Duration;
 
 use super::test_network::{Signal, TestNetwork, WalkingGame};
 use crate::{
-    EventStage, Model, PlayerId, Snapshot, SnapshotConfig, StateSync, StateSyncConfig, Tick,
-    TimedEvent,
+    EventStage, InputKind, Model, PlayerId, Snapshot, SnapshotConfig, StateSync, StateSyncConfig,
+    Tick, TimedEvent,
 };
 
 fn snapshot() -> Snapshot {
@@ -131,7 +131,11 @@ fn nobody_acts_for_others() {
     network.run(500);
     let before = network.place(0, 2);
     let peer = &mut network.peers[1];
-    assert!(!peer.model.input(network.now, PlayerId(2), &[5, 0]));
+    assert!(
+        !peer
+            .model
+            .input(network.now, PlayerId(2), &[5, 0], InputKind::Controls)
+    );
     network.run(500);
     assert_eq!(network.place(0, 2), before);
 }

@@ -6,8 +6,8 @@ use samestep_wire::encode_to_vec;
 
 use crate::test_room::{TestPeer, TestRoom};
 use crate::{
-    Entities, Events, Input, Inputs, Interest, Model, PlayerId, Record, Relevance, Replicate,
-    Simulation, Wire,
+    Entities, Events, Input, InputKind, Inputs, Interest, Model, PlayerId, Record, Relevance,
+    Replicate, Simulation, Wire,
 };
 
 /// A held input (`walk`) and a momentary one (`signal`).
@@ -153,7 +153,8 @@ impl<M: Model> TestRoom<M, WalkingGame> {
     pub(super) fn walk(&mut self, at: usize, walk: i8, signal: bool) -> bool {
         let input = encode_to_vec(&Walk { walk, signal }).unwrap();
         let peer = &mut self.peers[at];
-        peer.model.input(self.now, PlayerId(at as u16), &input)
+        peer.model
+            .input(self.now, PlayerId(at as u16), &input, InputKind::Controls)
     }
 
     /// Where a player is, for a peer.

@@ -1,6 +1,7 @@
 //! The small parts of lockstep, each by itself.
 
 use super::*;
+use crate::InputKind;
 use crate::lockstep::message::Bytes;
 
 fn ms(ms: u64) -> Duration {
@@ -74,7 +75,7 @@ fn refusals_are_counted_in_the_status() {
     model.handle_message(ms(1000), PeerId(0), b"\xff");
     model.handle_message(ms(1000), PeerId(0), b"");
     assert!(
-        !model.input(ms(1000), PlayerId(0), b"x"),
+        !model.input(ms(1000), PlayerId(0), b"x", InputKind::Command),
         "another's player"
     );
     let status = model.status();

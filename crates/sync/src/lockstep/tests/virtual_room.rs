@@ -5,8 +5,8 @@ use core::time::Duration;
 use crate::lockstep::Lockstep;
 use crate::test_room::TestRoom;
 use crate::{
-    Entities, Events, Input, Inputs, LockstepConfig, Model, PlayerId, Record, Replicate, Rng,
-    Simulation, Wire,
+    Entities, Events, Input, InputKind, Inputs, LockstepConfig, Model, PlayerId, Record, Replicate,
+    Rng, Simulation, Wire,
 };
 
 #[derive(Clone, Default, PartialEq, Debug, Wire)]
@@ -91,7 +91,7 @@ impl TestRoom<Lockstep, ManyStones> {
         let input = samestep_wire::encode_to_vec(&Push(Some(force))).unwrap();
         self.peers[at]
             .model
-            .input(self.now, PlayerId(at as u16), &input)
+            .input(self.now, PlayerId(at as u16), &input, InputKind::Command)
     }
 
     pub(super) fn assert_same(&mut self) {
