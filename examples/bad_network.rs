@@ -60,7 +60,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         _ => return Err(usage.into()),
     };
     let udp = Udp::bind(([0, 0, 0, 0], port).into())?;
-    let config = SessionConfig::new("ball", 1).player("somebody");
+    let mut config = SessionConfig::new("ball", 1).player("somebody");
+    arguments.apply(&mut config);
     let (model, world) = (Rollback::default(), Live::new(Ball::default()));
     let mut game = Game::over(Impaired::new(udp, &path, 1)?, config, role, model, world)?;
     if let Some(file) = &arguments.stats {
@@ -84,7 +85,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         match typed.try_recv() {
             Ok(_) => {
                 tell(game.command(&Bounce(true)));
-                let status = game.driver().machine().status();
+                let status = game.status();
                 println!(
                     "Corrected so far: {} times, {} ticks at most.",
                     status.rollbacks, status.max_rollback_depth

@@ -57,8 +57,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
         match typed.try_recv().as_deref() {
             Ok("tamper") => {
-                let world = game.driver_mut().machine_mut().world_mut();
-                world.disturb(|bank| bank.balance = 1_000_000);
+                game.disturb(|bank| bank.balance = 1_000_000);
                 println!("You are a millionaire, until the next desync check.");
             }
             Ok(line) => match line.parse() {

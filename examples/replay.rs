@@ -62,11 +62,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         match typed.try_recv() {
             Ok(line) => match (line.as_str(), line.strip_prefix("save ")) {
                 (_, Some(file)) => {
-                    let recorder = game.driver().machine().world().recorder();
-                    fs::write(
-                        file,
-                        recorder.map_or(Vec::new(), |recorder| recorder.bytes()),
-                    )?;
+                    fs::write(file, game.recording().unwrap_or_default())?;
                     println!("Saved {file}.");
                 }
                 ("", None) => tell(game.command(&Roll(true))),

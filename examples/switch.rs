@@ -47,7 +47,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut before = usize::MAX;
     loop {
         game.run_for(Duration::from_millis(20))?;
-        let current = game.driver().machine().model().current();
+        let current = game.current_model();
         if current != before {
             println!("The model is {}.", ModelKind::ALL[current].name);
             before = current;
@@ -67,17 +67,11 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 fn change(game: &mut Game<Door, Switch>, name: &str) {
-    let now = game.driver().now();
-    let time = game.driver().machine().session().time(now);
     let mut kinds = ModelKind::ALL.iter();
-    match (kinds.position(|kind| kind.name == name), time) {
-        (Some(choice), Some(time)) => {
-            let model = game.driver_mut().machine_mut().model_mut();
-            if !model.to(time, choice) {
-                println!("Not now: only who hosts may, and one change after the other.");
-            }
-        }
-        _ => {
+    match kinds.position(|kind| kind.name == name) {
+        Some(choice) if game.switch_to(choice) => {}
+        Some(_) => println!("Not now: only who hosts may, and one change after the other."),
+        None => {
             let names: Vec<_> = ModelKind::ALL.iter().map(|kind| kind.name).collect();
             println!("Type nothing, or one of {}.", names.join(", "));
         }

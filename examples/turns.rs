@@ -63,12 +63,12 @@ fn main() -> Result<(), Box<dyn Error>> {
         while let Some(TimedEvent { tick, event, .. }) = game.next_event() {
             println!("turn {tick}: {event}");
         }
-        let turn = game.driver().machine().status().initiative;
-        let my_turn = turn.filter(|_| turn == game.me());
+        let turn = game.status().initiative;
+        let my_turn = turn.is_some() && turn == game.me();
         if turn != before {
             println!(
                 "{}",
-                if my_turn.is_some() {
+                if my_turn {
                     "Your turn."
                 } else {
                     "Not your turn."
@@ -77,15 +77,14 @@ fn main() -> Result<(), Box<dyn Error>> {
             before = turn;
         }
         match (typed.try_recv(), my_turn) {
-            (Ok(line), Some(me)) => match line.parse() {
+            (Ok(line), true) => match line.parse() {
                 Ok(take @ 1..=3) => {
                     game.command(&Take(take));
-                    let now = game.driver().now();
-                    game.driver_mut().machine_mut().end_turn(now, me);
+                    game.end_turn();
                 }
                 _ => println!("Type 1, 2 or 3."),
             },
-            (Ok(_), None) => println!("It is not your turn."),
+            (Ok(_), false) => println!("It is not your turn."),
             (Err(mpsc::TryRecvError::Empty), _) => {}
             (Err(mpsc::TryRecvError::Disconnected), _) => return Ok(game.leave("bye")?),
         }

@@ -5,6 +5,35 @@ use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 /// The port used where none is named.
 pub const DEFAULT_PORT: u16 = 14242;
 
+/// Where a program listens.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Listen {
+    /// At a port, 0 for any free one, on every address of this machine.
+    Port(u16),
+    /// At one address of this machine.
+    At(SocketAddr),
+}
+
+impl Listen {
+    /// A port, or an address with a port.
+    pub(crate) fn parse(written: &str) -> Option<Listen> {
+        let port = written.parse().map(Listen::Port);
+        port.or_else(|_| written.parse().map(Listen::At)).ok()
+    }
+}
+
+impl From<u16> for Listen {
+    fn from(port: u16) -> Listen {
+        Listen::Port(port)
+    }
+}
+
+impl From<SocketAddr> for Listen {
+    fn from(address: SocketAddr) -> Listen {
+        Listen::At(address)
+    }
+}
+
 /// Resolves an address as people write it: `"example.org:14242"`, `"192.168.0.7"`, `"[::1]:5000"`, `"::1"`. Without a port it
 /// is [`DEFAULT_PORT`]. Names are looked up, which may take seconds.
 pub fn resolve(written: &str) -> Result<SocketAddr, AddressError> {

@@ -1,30 +1,40 @@
 //! The command line that [`Game::from_args`](crate::Game::from_args) and the examples have in common.
 
+use samestep_session::SessionConfig;
+
 use crate::background::StartError;
 
 /// A command line: its words, and the options that every program takes.
 ///
 /// `--log FILTER` says what is logged (see `samestep::log`, which needs the feature `log`), `--stats FILE` where the figures of a game
-/// are written once a second ([`Game::write_stats`](crate::Game::write_stats)).
+/// are written once a second ([`Game::write_stats`](crate::Game::write_stats)), `--name NAME` how its first player is called, and
+/// `--password PASSWORD` what protects its room.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Arguments {
     words: Vec<String>,
     log: Option<String>,
+    name: Option<String>,
+    password: Option<String>,
     /// The file of `--stats`.
     pub stats: Option<String>,
 }
 
 impl Arguments {
-    /// The command line of a program without a [`Game`](crate::Game), which refuses `--stats`: it has no figures to write. Starts the log if
+    /// The command line of a program without a [`Game`](crate::Game), which refuses the options of a game. Starts the log if
     /// the command line, or `RUST_LOG`, asks for one.
     pub fn from_env() -> Result<Arguments, StartError> {
         let arguments = Arguments::for_game()?;
-        match arguments.stats {
-            None => Ok(arguments),
-            Some(_) => Err(StartError::Option(
-                "--stats: this program has no `Game` whose figures it could write".into(),
-            )),
-        }
+        let refused = match &arguments {
+            Arguments { stats: Some(_), .. } => {
+                "--stats: this program has no `Game` whose figures it could write"
+            }
+            Arguments { name: Some(_), .. } => "--name: this program has no `Game` to play in",
+            Arguments {
+                password: Some(_), ..
+            } => "--password: this program has no `Game` to protect",
+            _ => return Ok(arguments),
+        };
+        Err(StartError::Option(refused.into()))
     }
 
     /// The command line of a program that plays a [`Game`](crate::Game).
@@ -46,6 +56,8 @@ impl Arguments {
         while let Some(word) = given.next() {
             let option = match word.as_str() {
                 "--log" => &mut arguments.log,
+                "--name" => &mut arguments.name,
+                "--password" => &mut arguments.password,
                 "--stats" => &mut arguments.stats,
                 _ => {
                     arguments.words.push(word);
@@ -57,6 +69,16 @@ impl Arguments {
             *option = Some(value.ok_or_else(missing)?);
         }
         Ok(arguments)
+    }
+
+    /// Puts `--name` and `--password` into the settings of a game.
+    pub fn apply(&self, config: &mut SessionConfig) {
+        if let (Some(name), Some(first)) = (&self.name, config.players.first_mut()) {
+            first.name.clone_from(name);
+        }
+        if self.password.is_some() {
+            config.password.clone_from(&self.password);
+        }
     }
 
     /// Everything but the options.
@@ -79,6 +101,20 @@ mod tests {
         assert_eq!(arguments.words(), ["join", "::1"]);
         assert_eq!(arguments.log.as_deref(), Some("debug"));
         assert_eq!(arguments.stats.as_deref(), Some("out.csv"));
+    }
+
+    #[test]
+    fn name_and_password_reach_the_settings() {
+        let mut config = SessionConfig::new("test", 1).player("somebody");
+        parse("host").unwrap().apply(&mut config);
+        assert_eq!(
+            (&*config.players[0].name, &config.password),
+            ("somebody", &None)
+        );
+        let given = parse("join ::1 --name Ann --password sesame").unwrap();
+        given.apply(&mut config);
+        assert_eq!(config.players[0].name, "Ann");
+        assert_eq!(config.password.as_deref(), Some("sesame"));
     }
 
     #[test]

@@ -21,7 +21,7 @@ use samestep_wire::EncodeError;
 use self::desk::{Desk, Waker};
 pub use self::shared::SharedHandle;
 use self::worker::Worker;
-use crate::address::{AddressError, resolve};
+use crate::address::{AddressError, Listen, resolve};
 use crate::driver::{Driver, seed};
 
 /// A session on a thread of its own, for programs without a loop: tools, editors, anything that only shares a few values.
@@ -55,8 +55,8 @@ pub struct Background {
 
 impl Background {
     /// Opens a room on this machine at `port`, 0 for any free one. Without players of its own it is a dedicated server.
-    pub fn host(port: u16, config: SessionConfig) -> Result<Background, StartError> {
-        Background::start(bind_any(port)?, config, Role::Host)
+    pub fn host(at: impl Into<Listen>, config: SessionConfig) -> Result<Background, StartError> {
+        Background::start(bind_any(at.into())?, config, Role::Host)
     }
 
     /// Joins a host's room: `"example.org:14242"`, `"192.168.0.7"`, `"[::1]:5000"`.
@@ -66,8 +66,11 @@ impl Background {
     }
 
     /// Opens a mesh on this machine at `port`, 0 for any free one.
-    pub fn open_mesh(port: u16, config: SessionConfig) -> Result<Background, StartError> {
-        Background::start(bind_any(port)?, config, Role::Introducer)
+    pub fn open_mesh(
+        at: impl Into<Listen>,
+        config: SessionConfig,
+    ) -> Result<Background, StartError> {
+        Background::start(bind_any(at.into())?, config, Role::Introducer)
     }
 
     /// Joins a mesh through any of its members.
@@ -209,12 +212,17 @@ impl Drop for Background {
     }
 }
 
-/// A socket at this port, for IPv4 and IPv6.
-pub(crate) fn bind_any(port: u16) -> Result<Udp, StartError> {
-    // One socket for both families; machines without IPv6 have only the other.
-    let v6 = SocketAddr::from((Ipv6Addr::UNSPECIFIED, port));
-    let v4 = SocketAddr::from((Ipv4Addr::UNSPECIFIED, port));
-    let bound = Udp::bind(v6).or_else(|_| Udp::bind(v4));
+/// A socket at one address, or at a port for IPv4 and IPv6.
+pub(crate) fn bind_any(at: Listen) -> Result<Udp, StartError> {
+    let (bound, port) = match at {
+        Listen::At(address) => (Udp::bind(address), address.port()),
+        Listen::Port(port) => {
+            // One socket for both families; machines without IPv6 have only the other.
+            let v6 = SocketAddr::from((Ipv6Addr::UNSPECIFIED, port));
+            let v4 = SocketAddr::from((Ipv4Addr::UNSPECIFIED, port));
+            (Udp::bind(v6).or_else(|_| Udp::bind(v4)), port)
+        }
+    };
     bound.map_err(|error| match error.kind() {
         io::ErrorKind::AddrInUse => StartError::PortTaken(port),
         _ => StartError::Io(error),

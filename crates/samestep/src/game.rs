@@ -1,5 +1,8 @@
 //! [`Game`]: a session, a model and a socket in one type.
 
+mod room;
+mod save;
+
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io;
@@ -8,13 +11,14 @@ use std::path::Path;
 use std::time::Duration;
 
 use samestep_session::{
-    JoinTo, LeaveReason, Match, MatchEvent, PlayerId, PlayerInfo, Role, SessionConfig, StartRule,
-    State,
+    JoinTo, LeaveReason, Match, MatchEvent, PlayerId, PlayerInfo, RejoinSecret, Role,
+    SessionConfig, StartRule, State,
 };
-use samestep_sync::{Live, Model, Simulation, Tick, TimedEvent};
+use samestep_sync::{Live, Model, Simulation, Status, Switch, Tick, TimedEvent};
 use samestep_transport::{Transport, Udp};
 
-use crate::address::{DEFAULT_PORT, resolve};
+pub use self::save::LoadGameError;
+use crate::address::{DEFAULT_PORT, Listen, resolve};
 use crate::arguments::Arguments;
 use crate::background::{StartError, bind_any, bind_towards};
 use crate::driver::{Driver, seed};
@@ -80,6 +84,7 @@ const FAREWELL: Duration = Duration::from_secs(2);
 pub struct Game<S: Simulation, M: Model, T: Transport = Udp> {
     driver: Driver<T, Match<Live<S>, M>>,
     news: VecDeque<MatchEvent>,
+    last_error: Option<String>,
     sampler: Sampler,
 }
 
@@ -95,10 +100,12 @@ impl<S: Simulation, M: Model> Game<S, M> {
     /// | `mesh [PORT]` | opens a game without a host ([`open_mesh`](Game::open_mesh)) |
     /// | `peer ADDRESS` | joins that ([`join_mesh`](Game::join_mesh)) |
     ///
-    /// Without a port it is [`DEFAULT_PORT`]. `--stats FILE` writes [figures](Game::write_stats), to standard error if the file is `-`;
+    /// Without a port it is [`DEFAULT_PORT`]; instead of one, `192.168.0.7:5000` listens at that address only. `--name NAME` names the
+    /// first player, `--password PASSWORD` protects a game or opens one that is protected. `--stats FILE` writes [figures](Game::write_stats), to standard error if the file is `-`;
     /// `--log FILTER` logs, if the feature `log` is on.
-    pub fn from_args(config: SessionConfig, model: M, state: S) -> Result<Self, StartError> {
+    pub fn from_args(mut config: SessionConfig, model: M, state: S) -> Result<Self, StartError> {
         let arguments = Arguments::for_game()?;
+        arguments.apply(&mut config);
         let mut game = Game::from_words(&arguments.words(), config, model, state)?;
         if let Some(file) = &arguments.stats {
             game.write_stats(file).map_err(StartError::Io)?;
@@ -112,14 +119,14 @@ impl<S: Simulation, M: Model> Game<S, M> {
         model: M,
         state: S,
     ) -> Result<Self, StartError> {
-        let port = match words {
-            [_, port] => port.parse().ok(),
-            _ => Some(DEFAULT_PORT),
+        let at = match words {
+            [_, at] => Listen::parse(at),
+            _ => Some(Listen::Port(DEFAULT_PORT)),
         };
-        match (words, port) {
-            (["host"] | ["host", _], Some(port)) => Game::host(port, config, model, state),
-            (["serve"] | ["serve", _], Some(port)) => Game::serve(port, config, model, state),
-            (["mesh"] | ["mesh", _], Some(port)) => Game::open_mesh(port, config, model, state),
+        match (words, at) {
+            (["host"] | ["host", _], Some(at)) => Game::host(at, config, model, state),
+            (["serve"] | ["serve", _], Some(at)) => Game::serve(at, config, model, state),
+            (["mesh"] | ["mesh", _], Some(at)) => Game::open_mesh(at, config, model, state),
             (["join", address], _) => Game::join(address, config, model, state),
             (["watch", address], _) => Game::watch(address, config, model, state),
             (["peer", address], _) => Game::join_mesh(address, config, model, state),
@@ -127,20 +134,28 @@ impl<S: Simulation, M: Model> Game<S, M> {
         }
     }
 
-    /// Opens a game at `port`, 0 for any free one, and plays in it. The game begins at once; peers that join later get the state.
-    pub fn host(port: u16, config: SessionConfig, model: M, state: S) -> Result<Self, StartError> {
-        Game::over(bind_any(port)?, config, Role::Host, model, Live::new(state))
+    /// Opens a game at a port, 0 for any free one, or at [one address](Listen), and plays in it.
+    ///
+    /// The game begins at once, and peers that join later get the state; with another [`StartRule`] the room waits first.
+    pub fn host(
+        at: impl Into<Listen>,
+        config: SessionConfig,
+        model: M,
+        state: S,
+    ) -> Result<Self, StartError> {
+        let udp = bind_any(at.into())?;
+        Game::over(udp, config, Role::Host, model, Live::new(state))
     }
 
     /// Opens a game for others: a dedicated server. The players of `config` do not play here.
     pub fn serve(
-        port: u16,
+        at: impl Into<Listen>,
         mut config: SessionConfig,
         model: M,
         state: S,
     ) -> Result<Self, StartError> {
         config.players.clear();
-        Game::host(port, config, model, state)
+        Game::host(at, config, model, state)
     }
 
     /// Joins a host's game: `"example.org:14242"`, `"192.168.0.7"`, `"[::1]:5000"`. The state given here is replaced by the game's.
@@ -151,6 +166,23 @@ impl<S: Simulation, M: Model> Game<S, M> {
         state: S,
     ) -> Result<Self, StartError> {
         Game::join_as(address, Role::Client, config, model, state)
+    }
+
+    /// Joins a host's game again after a restart, with the [secret](Game::rejoin_secret) of the time before: the player is the same as then.
+    pub fn rejoin(
+        address: &str,
+        secret: RejoinSecret,
+        config: SessionConfig,
+        model: M,
+        state: S,
+    ) -> Result<Self, StartError> {
+        let role = |join| {
+            Role::Client(JoinTo {
+                rejoin: Some(secret),
+                ..join
+            })
+        };
+        Game::join_as(address, role, config, model, state)
     }
 
     /// Watches a host's game. The players of `config` do not play here.
@@ -164,14 +196,14 @@ impl<S: Simulation, M: Model> Game<S, M> {
         Game::join_as(address, Role::Spectator, config, model, state)
     }
 
-    /// Opens a game without a host at `port`, 0 for any free one: a mesh, in which everyone talks to everyone.
+    /// Opens a game without a host, as [`host`](Game::host) does with one: a mesh, in which everyone talks to everyone.
     pub fn open_mesh(
-        port: u16,
+        at: impl Into<Listen>,
         config: SessionConfig,
         model: M,
         state: S,
     ) -> Result<Self, StartError> {
-        let udp = bind_any(port)?;
+        let udp = bind_any(at.into())?;
         Game::over(udp, config, Role::Introducer, model, Live::new(state))
     }
 
@@ -187,7 +219,7 @@ impl<S: Simulation, M: Model> Game<S, M> {
 
     fn join_as(
         address: &str,
-        role: fn(JoinTo) -> Role,
+        role: impl FnOnce(JoinTo) -> Role,
         config: SessionConfig,
         model: M,
         state: S,
@@ -207,7 +239,7 @@ impl<S: Simulation, M: Model, T: Transport> Game<S, M, T> {
         model: M,
         world: Live<S>,
     ) -> Result<Self, StartError> {
-        let opens = role.join().is_none() && config.start == StartRule::ByAuthority;
+        let opens = role.join().is_none() && config.start == StartRule::AtOnce;
         let (now, seed) = (transport.now(), seed().map_err(StartError::Io)?);
         tracing::info!(
             game = S::NAME,
@@ -223,6 +255,7 @@ impl<S: Simulation, M: Model, T: Transport> Game<S, M, T> {
         Ok(Game {
             driver: Driver::over(transport, game),
             news: VecDeque::new(),
+            last_error: None,
             sampler: Sampler::new(now),
         })
     }
@@ -236,6 +269,7 @@ impl<S: Simulation, M: Model, T: Transport> Game<S, M, T> {
             if self.news.len() == NEWS {
                 self.news.pop_front();
             }
+            self.last_error = room::trouble(&event).or(self.last_error.take());
             self.news.push_back(event);
         }
         let now = self.driver.now();
@@ -282,6 +316,14 @@ impl<S: Simulation, M: Model, T: Transport> Game<S, M, T> {
         self.driver.machine_mut().command(now, player, command)
     }
 
+    /// [This program's first player](Game::me) passes the initiative on, in a game without real time.
+    pub fn end_turn(&mut self) {
+        let now = self.driver.now();
+        if let Some(me) = self.me() {
+            self.driver.machine_mut().end_turn(now, me);
+        }
+    }
+
     /// The first player on this program; `None` before it has joined, or if nobody plays here.
     pub fn me(&self) -> Option<PlayerId> {
         self.driver.machine().session().my_players().next()
@@ -305,7 +347,22 @@ impl<S: Simulation, M: Model, T: Transport> Game<S, M, T> {
 
     /// The tick of [`state`](Game::state).
     pub fn tick(&self) -> Tick {
-        self.driver.machine().status().tick
+        self.status().tick
+    }
+
+    /// The status of the model: ticks, delays, counters, and whose turn it is in a game without real time.
+    pub fn status(&self) -> Status {
+        self.driver.machine().status()
+    }
+
+    /// What went wrong last, in words: a lost connection, a desync, why the game ended. The game may have recovered since.
+    pub fn last_error(&self) -> Option<&str> {
+        self.last_error.as_deref()
+    }
+
+    /// Changes the state here alone, as a broken machine or another rule would: to see what becomes of a desync.
+    pub fn disturb(&mut self, change: impl Fn(&mut S)) {
+        self.driver.machine_mut().world_mut().disturb(change);
     }
 
     /// The figures of the game so far: ticks, delays, rollbacks, desyncs, and the connection to every other program.
@@ -351,14 +408,31 @@ impl<S: Simulation, M: Model, T: Transport> Game<S, M, T> {
         Ok(left?)
     }
 
-    /// The driver, for everything else: session, model and world are in its [machine](Driver::machine).
+    /// The driver, for what is below a game: session, model and world are in its [machine](Driver::machine).
     pub fn driver(&self) -> &Driver<T, Match<Live<S>, M>> {
         &self.driver
     }
 
-    /// The driver, for everything else. Take its events from [`next_news`](Game::next_news).
+    /// The driver, for what is below a game. Take its events from [`next_news`](Game::next_news).
     pub fn driver_mut(&mut self) -> &mut Driver<T, Match<Live<S>, M>> {
         &mut self.driver
+    }
+}
+
+impl<S: Simulation, T: Transport> Game<S, Switch, T> {
+    /// The model that runs here now: its place among the choices given to [`Switch::new`].
+    pub fn current_model(&self) -> usize {
+        self.driver.machine().model().current()
+    }
+
+    /// Changes to another of the models as soon as everyone can know of it.
+    ///
+    /// Returns false if this program is not the host of a game that runs, if a change is under way, or if there is nothing to change.
+    pub fn switch_to(&mut self, choice: usize) -> bool {
+        let now = self.driver.now();
+        let game = self.driver.machine_mut();
+        let time = game.session().time(now);
+        time.is_some_and(|time| game.model_mut().to(time, choice))
     }
 }
 

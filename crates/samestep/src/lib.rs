@@ -87,13 +87,13 @@ mod game;
 pub mod log;
 mod stats;
 
-pub use address::{AddressError, DEFAULT_PORT, resolve};
+pub use address::{AddressError, DEFAULT_PORT, Listen, resolve};
 pub use arguments::Arguments;
 pub use background::{Background, SharedHandle, StartError, WaitError};
 #[cfg(unix)]
 pub use crowd::Crowd;
 pub use driver::{Driver, DriverError};
-pub use game::{Game, GameError};
+pub use game::{Game, GameError, LoadGameError};
 pub use samestep_netem as netem;
 pub use samestep_proto as proto;
 pub use samestep_session as session;
@@ -107,7 +107,9 @@ pub use stats::{GameStats, PeerStats};
 /// Everything else is in the module of its crate.
 pub mod prelude {
     pub use crate::{Game, GameError, StartError};
-    pub use samestep_session::{Action, MatchEvent, Message, SessionConfig, SessionEvent};
+    pub use samestep_session::{
+        Action, Chat, MatchEvent, Message, SessionConfig, SessionEvent, StartRule, To,
+    };
     pub use samestep_sync::{
         Entities, EntityId, EventStage, Events, Input, Inputs, Interest, LagCompensation, Lockstep,
         LockstepConfig, ModelEvent, PlayerId, Record, Replicate, Rng, Rollback, RollbackConfig,
@@ -128,7 +130,14 @@ macro_rules! debug_as_message {
     )*};
 }
 
-debug_as_message!(AddressError, DriverError, GameError, StartError, WaitError);
+debug_as_message!(
+    AddressError,
+    DriverError,
+    GameError,
+    LoadGameError,
+    StartError,
+    WaitError
+);
 
 /// What the README and the guide show is compiled and run like the other examples.
 #[cfg(doctest)]

@@ -45,7 +45,7 @@ impl Role {
 pub struct JoinTo {
     /// The host's address, or that of any member of a mesh.
     pub address: SocketAddr,
-    /// The room's password.
+    /// The room's password, if it is not in [`SessionConfig::password`].
     pub password: Option<String>,
     /// The host's public key, if known: joining fails unless the host owns it.
     pub server_key: Option<[u8; 32]>,
@@ -88,6 +88,8 @@ impl Profile {
 /// When a game begins.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum StartRule {
+    /// As soon as the room is open: a `Game` calls [`Session::start`](crate::Session::start) itself. A session without one waits for that call.
+    AtOnce,
     /// As soon as every player is ready and there are at least this many.
     AllReady {
         /// Fewest players.
@@ -140,7 +142,7 @@ pub struct SessionConfig {
     pub capacity: usize,
     /// The maximum number of spectators beside them. Default 16.
     pub spectators: usize,
-    /// The password needed to join.
+    /// The password of the room: demanded by who opens it, given by who joins.
     pub password: Option<String>,
     /// Whether a newcomer needs the game's state first. The member it joins through is then asked for it with
     /// [`StateWanted`](crate::SessionEvent::StateWanted), and the newcomer calls [`loaded`](crate::Session::loaded) when it is
@@ -150,7 +152,7 @@ pub struct SessionConfig {
     pub load_grace: Duration,
     /// How long the slot of a peer that vanished is kept. Default 60 s.
     pub rejoin_grace: Duration,
-    /// When the game begins. Set by the program that opens the room. Default by the authority.
+    /// When the game begins. Set by the program that opens the room. Default at once.
     pub start: StartRule,
     /// The minimum time between the announcement of the start and the start; slow links add to it. Default 500 ms.
     pub countdown: Duration,
@@ -177,7 +179,7 @@ impl SessionConfig {
             initial_state: false,
             load_grace: Duration::from_secs(30),
             rejoin_grace: Duration::from_secs(60),
-            start: StartRule::ByAuthority,
+            start: StartRule::AtOnce,
             countdown: Duration::from_millis(500),
             silence: Silence::Drop {
                 after: Duration::from_secs(3),
@@ -192,6 +194,24 @@ impl SessionConfig {
     pub fn player(mut self, name: &str) -> Self {
         self.players.push(Profile::named(name));
         self
+    }
+
+    /// The same with a password of the room.
+    pub fn password(mut self, password: &str) -> Self {
+        self.password = Some(password.into());
+        self
+    }
+
+    /// The same with another rule for when the game begins.
+    pub fn starts(mut self, rule: StartRule) -> Self {
+        self.start = rule;
+        self
+    }
+
+    /// The password that a program in this role demands and gives.
+    pub(crate) fn password_as(&self, role: &Role) -> Option<String> {
+        let joining = role.join().and_then(|join| join.password.clone());
+        joining.or_else(|| self.password.clone())
     }
 
     /// The same with another name of the room.

@@ -330,7 +330,7 @@ impl<C> Handlers<C> {
     /// Registers the type of a kind. Fails if the kind stands for another type already.
     fn register<M: Message>(&mut self) -> Result<(), KindError> {
         let (kind, name) = (M::KIND, type_name::<M>());
-        if kind.0 >= MessageKind::FIRST_RESERVED {
+        if kind.0 >= MessageKind::FIRST_RESERVED && kind != MessageKind::CHAT {
             return Err(KindError::Reserved { kind, name });
         }
         let this = (TypeId::of::<M>(), name);

@@ -56,6 +56,8 @@ impl MessageKind {
 
     /// Messages between the models of a [`Match`](crate::Match).
     pub const MODEL: MessageKind = MessageKind(0xFF04);
+    /// Lines of [chat](crate::Chat).
+    pub const CHAT: MessageKind = MessageKind(0xFF05);
     /// The first number that belongs to the library.
     pub const FIRST_RESERVED: u16 = 0xFF00;
 }

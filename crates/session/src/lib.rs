@@ -84,7 +84,7 @@ pub use config::{Fairness, JoinTo, Profile, Role, SessionConfig, SetupError, Sil
 pub use event::{LeaveReason, SessionEvent, State};
 pub use handlers::{Call, Confirmed, Handlers, HandlersStats, KindError, Unconfirmed};
 pub use id::{MessageKind, NetworkId, Owner, PeerId, PlayerId, RejoinSecret, RequestId, Ticket};
-pub use message::{Action, Message};
+pub use message::{Action, Chat, Message};
 pub use payload::Payload;
 pub use play::{Match, MatchEvent};
 pub use room::{NetworkObject, PeerInfo, PeerKind, Phase, PlayerInfo, Presence, Room, Settings};

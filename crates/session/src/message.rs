@@ -46,6 +46,19 @@ pub trait Message: Wire + 'static {
     }
 }
 
+/// A line of chat, which needs no message type of the game's own.
+#[derive(Clone, PartialEq, Eq, Debug, Wire)]
+pub struct Chat {
+    /// The text, at most 1000 bytes.
+    #[wire(max_len = 1000)]
+    pub text: String,
+}
+
+impl Message for Chat {
+    const KIND: MessageKind = MessageKind::CHAT;
+    const DELIVERY: Delivery = Delivery::ReliableOrdered;
+}
+
 /// An action of a player: a [message](trait@Message) for the whole room, if the authority permits it.
 ///
 /// *Confirmed*, with [`Session::request`](crate::Session::request): the authority makes a command of it, which then takes place

@@ -506,7 +506,7 @@ fn rules(config: &SessionConfig) -> Rules {
         initial_state: config.initial_state,
         start_with: match config.start {
             StartRule::AllReady { players } => Some(players.min(4096) as u16),
-            StartRule::ByAuthority => None,
+            StartRule::AtOnce | StartRule::ByAuthority => None,
         },
         load_grace_us: us(config.load_grace),
         rejoin_grace_us: us(config.rejoin_grace),
@@ -531,10 +531,7 @@ fn protocol(config: &SessionConfig, role: &Role) -> Config {
             Some(AcceptConfig {
                 capacity,
                 per_address: accept.per_address.max(capacity),
-                password: match role.join() {
-                    Some(join) => join.password.clone(),
-                    None => config.password.clone(),
-                },
+                password: config.password_as(role),
                 ..accept
             })
         }

@@ -91,17 +91,13 @@ impl Session {
         now: Duration,
         address: SocketAddr,
     ) -> Result<(), ConnectError> {
-        let options = match self.role.join() {
-            Some(join) => ConnectOptions {
-                password: join.password.clone(),
-                // The key is that of the address given, not of others tried later.
-                server_key: join.server_key.filter(|_| join.address == address),
-                ..ConnectOptions::default()
-            },
-            None => ConnectOptions {
-                password: self.config.password.clone(),
-                ..ConnectOptions::default()
-            },
+        let options = ConnectOptions {
+            password: self.config.password_as(&self.role),
+            // The key is that of the address given, not of others tried later.
+            server_key: (self.role.join())
+                .filter(|join| join.address == address)
+                .and_then(|join| join.server_key),
+            ..ConnectOptions::default()
         };
         let id = self.endpoint.connect(now, address, options)?;
         debug!(%address, "connecting to the room");

@@ -163,12 +163,8 @@ impl Session {
         // Who is alone has nothing better to do than to look for the others.
         let patience = if lost { 0 } else { contact.dials.min(3) };
         contact.next_dial = now + Duration::from_secs(1 << patience);
-        let password = match self.role.join() {
-            Some(join) => join.password.clone(),
-            None => self.config.password.clone(),
-        };
         let options = samestep_proto::ConnectOptions {
-            password,
+            password: self.config.password_as(&self.role),
             server_key: key,
             ..Default::default()
         };
