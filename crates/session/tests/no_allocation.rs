@@ -9,8 +9,8 @@ use samestep_session::{
     Delivery, Match, MessageKind, PeerId, PlayerId, Session, SessionConfig, SessionEvent, To,
 };
 use samestep_sync::{
-    AdoptError, Events, Input, Inputs, Live, Model, ModelEvent, Outgoing, Replicate, Roster,
-    Simulation, Status, Wire, World,
+    AdoptError, Events, Input, InputKind, Inputs, Live, Model, ModelEvent, Outgoing, Replicate,
+    Roster, Simulation, Status, Wire, World,
 };
 use traffic::{Topology, Traffic};
 
@@ -142,7 +142,7 @@ impl Model for Chatter {
         Some(self.next)
     }
 
-    fn input(&mut self, _: Duration, _: PlayerId, _: &[u8]) -> bool {
+    fn input(&mut self, _: Duration, _: PlayerId, _: &[u8], _: InputKind) -> bool {
         true
     }
 
