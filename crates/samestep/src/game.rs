@@ -466,7 +466,10 @@ fn why_left(reason: &LeaveReason) -> String {
 
 #[cfg(test)]
 mod tests {
-    use samestep_sync::{Events, Input, Inputs, Lockstep, Replicate, Wire};
+    use samestep_sync::{
+        Events, Input, Inputs, Lockstep, Replicate, Rollback, Snapshot, StateSync, Wire,
+    };
+    use samestep_transport::{Impaired, Memory, Tcp};
 
     use super::*;
 
@@ -498,6 +501,19 @@ mod tests {
         let config = SessionConfig::new("rest", 1).player("somebody");
         Game::from_words(words, config, Lockstep::default(), Rest::default())
     }
+
+    /// A game may live in an engine's shared resource, or move to a thread of its own, under every model and over every transport.
+    const _: () = {
+        const fn is_send_and_sync<T: Send + Sync>() {}
+        is_send_and_sync::<Game<Rest, Lockstep>>();
+        is_send_and_sync::<Game<Rest, Rollback>>();
+        is_send_and_sync::<Game<Rest, Snapshot>>();
+        is_send_and_sync::<Game<Rest, StateSync>>();
+        is_send_and_sync::<Game<Rest, Switch>>();
+        is_send_and_sync::<Game<Rest, Lockstep, Tcp>>();
+        is_send_and_sync::<Game<Rest, Lockstep, Memory>>();
+        is_send_and_sync::<Game<Rest, Lockstep, Impaired<Udp>>>();
+    };
 
     #[test]
     fn commands_choose_the_role() {

@@ -142,7 +142,7 @@ impl GameStats {
 /// Where the figures go once a second.
 enum Output {
     /// A CSV file.
-    Csv(Box<dyn Write + Send>),
+    Csv(Box<dyn Write + Send + Sync>),
     /// Lines for people, on standard error.
     Lines,
 }
@@ -172,7 +172,7 @@ impl Sampler {
         }
     }
 
-    pub(crate) fn write_csv(&mut self, mut out: Box<dyn Write + Send>) -> io::Result<()> {
+    pub(crate) fn write_csv(&mut self, mut out: Box<dyn Write + Send + Sync>) -> io::Result<()> {
         writeln!(out, "{HEADER}")?;
         out.flush()?;
         self.output = Some(Output::Csv(out));

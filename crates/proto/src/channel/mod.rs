@@ -58,7 +58,7 @@ impl OutgoingPacket<'_> {
 }
 
 /// One channel of one connection, both directions.
-pub trait Channel: Debug + Send {
+pub trait Channel: Debug + Send + Sync {
     /// Queues a message and returns its number; `None` if the queue is full.
     fn send(
         &mut self,

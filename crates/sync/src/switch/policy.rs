@@ -26,7 +26,7 @@ pub struct SwitchConditions {
 }
 
 /// Says which model to go on with; `None` for the one that runs.
-pub type SwitchPolicy = Box<dyn FnMut(&SwitchConditions) -> Option<usize> + Send>;
+pub type SwitchPolicy = Box<dyn FnMut(&SwitchConditions) -> Option<usize> + Send + Sync>;
 
 /// A policy, and when it is asked next.
 pub(super) struct Policy {

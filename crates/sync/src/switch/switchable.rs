@@ -6,7 +6,7 @@ use core::time::Duration;
 use crate::{Model, ModelWrapper, PeerId, PlayerId, Tick, World};
 
 /// A model that a running game can change to and away from.
-pub(crate) trait SwitchableModel: Model + fmt::Debug + Send {
+pub(crate) trait SwitchableModel: Model + fmt::Debug + Send + Sync {
     /// Whether its ticks follow the clock: turns that wait for players cannot be handed over.
     fn is_real_time(&self) -> bool {
         true
@@ -43,7 +43,7 @@ pub(crate) trait SwitchableModel: Model + fmt::Debug + Send {
 
 impl<W> SwitchableModel for W
 where
-    W: ModelWrapper<Inner: SwitchableModel> + fmt::Debug + Send,
+    W: ModelWrapper<Inner: SwitchableModel> + fmt::Debug + Send + Sync,
 {
     fn is_real_time(&self) -> bool {
         self.inner().is_real_time()
