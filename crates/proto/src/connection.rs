@@ -496,6 +496,7 @@ impl Connection {
             rtt_min: self.rtt.min(),
             jitter: self.rtt.deviation(),
             loss: self.loss.fraction(),
+            measured_loss: self.loss.measured(),
             bandwidth_bytes_per_s: self.congestion.bandwidth_bps() / 8,
             window_bytes: self.congestion.window(),
             in_flight_bytes: self.congestion.in_flight(),

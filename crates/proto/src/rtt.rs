@@ -106,6 +106,9 @@ pub struct LossEstimate {
     /// The same without a first assumption.
     seen: f32,
     samples: u32,
+    /// The same from packets alone, and how many there were, at most [`Self::MEMORY`].
+    measured: f32,
+    packets: u32,
 }
 
 impl LossEstimate {
@@ -113,6 +116,8 @@ impl LossEstimate {
     const MEMORY: u32 = 300;
     /// Weight of the first assumption in packets.
     const PRIOR: u32 = 20;
+    /// The loss is unknown before the fate of so many packets is known.
+    const ENOUGH: u32 = 20;
     /// A resend over a round trip shorter than this comes about as soon as a repair would.
     const NEAR: Duration = Duration::from_millis(5);
 
@@ -122,6 +127,8 @@ impl LossEstimate {
             fraction: 0.1,
             seen: 0.0,
             samples: Self::PRIOR,
+            measured: 0.0,
+            packets: 0,
         }
     }
 
@@ -131,17 +138,25 @@ impl LossEstimate {
         let target = if lost { 1.0 } else { 0.0 };
         self.fraction += (target - self.fraction) / self.samples as f32;
         self.seen += (target - self.seen) / self.samples as f32;
+        self.packets = (self.packets + 1).min(Self::MEMORY);
+        self.measured += (target - self.measured) / self.packets as f32;
     }
 
     /// A packet presumed lost arrived after all.
     pub fn on_late(&mut self) {
         self.fraction = (self.fraction - 1.0 / self.samples as f32).max(0.0);
         self.seen = (self.seen - 1.0 / self.samples as f32).max(0.0);
+        self.measured = (self.measured - 1.0 / self.packets.max(1) as f32).max(0.0);
     }
 
     /// The estimate.
     pub fn fraction(&self) -> f32 {
         self.fraction
+    }
+
+    /// What was measured, without an assumption; `None` until there is enough of it.
+    pub fn measured(&self) -> Option<f32> {
+        (self.packets >= Self::ENOUGH).then_some(self.measured)
     }
 
     /// What to be prepared for on a path with this round trip. Where the other end is near, a loss that nobody has seen yet costs
@@ -194,6 +209,21 @@ mod tests {
             loss.on_packet(i % 5 == 0);
         }
         assert!((loss.fraction() - 0.2).abs() < 0.05);
+    }
+
+    #[test]
+    fn loss_is_unknown_until_it_is_measured() {
+        let mut loss = LossEstimate::new();
+        for _ in 0..19 {
+            loss.on_packet(false);
+            assert_eq!(loss.measured(), None);
+        }
+        loss.on_packet(false);
+        assert_eq!(loss.measured(), Some(0.0), "nothing is assumed");
+        for i in 0..3000 {
+            loss.on_packet(i % 5 == 0);
+        }
+        assert!((loss.measured().unwrap() - 0.2).abs() < 0.05);
     }
 
     #[test]

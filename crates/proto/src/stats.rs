@@ -41,8 +41,10 @@ pub struct Stats {
     pub rtt_min: Duration,
     /// Mean deviation of the round trip.
     pub jitter: Duration,
-    /// Fraction of packets lost on the way out, lately.
+    /// Fraction of packets lost on the way out that the connection is prepared for: a tenth at first, then what was measured lately.
     pub loss: f32,
+    /// Fraction of packets lost on the way out, lately, without an assumption; `None` until the fate of twenty packets is known.
+    pub measured_loss: Option<f32>,
     /// Estimated rate the path carries, bytes per second (a lower bound while the application sends less).
     pub bandwidth_bytes_per_s: u64,
     /// Bytes allowed in flight.

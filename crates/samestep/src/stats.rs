@@ -38,27 +38,28 @@ pub struct GameStats {
     pub corrections: u64,
     /// Desyncs detected so far.
     pub desyncs: u64,
-    /// Estimated error of the common clock; zero on the program that keeps it.
-    pub clock_error: Duration,
+    /// Estimated error of the common clock; zero on the program that keeps it, `None` until the common time is known.
+    pub clock_error: Option<Duration>,
     /// The other programs that are present.
     pub peers: Vec<PeerStats>,
 }
 
-/// The figures of the connection to one other program.
+/// The figures of the connection to one other program. Those that are not known are `None`: before they are measured, while the connection is
+/// lost, and for who is behind a host, since nothing travels there directly.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PeerStats {
     /// The other program.
     pub peer: PeerId,
     /// Smoothed round trip.
-    pub round_trip: Duration,
+    pub round_trip: Option<Duration>,
     /// Mean deviation of the round trip.
-    pub jitter: Duration,
+    pub jitter: Option<Duration>,
     /// The fraction of packets lost on the path to the peer, lately: 0 to 1.
-    pub loss: f32,
+    pub loss: Option<f32>,
     /// Bytes sent to it per second, over the last second; headers below UDP not included.
-    pub sent_bytes_per_s: f64,
+    pub sent_bytes_per_s: Option<f64>,
     /// Bytes received from it per second, over the last second.
-    pub received_bytes_per_s: f64,
+    pub received_bytes_per_s: Option<f64>,
 }
 
 /// A line for people.
@@ -68,7 +69,7 @@ impl fmt::Display for GameStats {
         write!(
             f,
             "tick {} (confirmed {}), input delay {} ticks, playout delay {:.0} ms, {} stalled, {} rollbacks of at most {} ticks, \
-             {} corrections, {} desyncs, clock ±{:.1} ms",
+             {} corrections, {} desyncs, clock ±{} ms",
             self.tick,
             self.confirmed_tick,
             self.input_delay,
@@ -78,25 +79,31 @@ impl fmt::Display for GameStats {
             self.max_rollback_depth,
             self.corrections,
             self.desyncs,
-            ms(self.clock_error),
+            known(self.clock_error.map(ms), 1, "?"),
         )?;
         for peer in &self.peers {
+            let figure = |value: Option<f64>| known(value, 1, "?");
             write!(
                 f,
-                "; {}: {:.1} ±{:.1} ms, {:.1} % lost, {:.1} kB/s out, {:.1} in",
+                "; {}: {} ±{} ms, {} % lost, {} kB/s out, {} in",
                 peer.peer,
-                ms(peer.round_trip),
-                ms(peer.jitter),
-                peer.loss * 100.0,
-                peer.sent_bytes_per_s / 1e3,
-                peer.received_bytes_per_s / 1e3,
+                figure(peer.round_trip.map(ms)),
+                figure(peer.jitter.map(ms)),
+                figure(peer.loss.map(|loss| f64::from(loss) * 100.0)),
+                figure(peer.sent_bytes_per_s.map(|bytes| bytes / 1e3)),
+                figure(peer.received_bytes_per_s.map(|bytes| bytes / 1e3)),
             )?;
         }
         Ok(())
     }
 }
 
-/// The first line of the file. Times are in milliseconds unless the name says otherwise.
+/// A figure with so many digits, or what stands for one that is not known.
+fn known(value: Option<f64>, digits: usize, unknown: &str) -> String {
+    value.map_or_else(|| unknown.into(), |value| format!("{value:.digits$}"))
+}
+
+/// The first line of the file. Times are in milliseconds unless the name says otherwise; a figure that is not known is empty.
 const HEADER: &str = "time_s,tick,confirmed_tick,input_delay_ticks,playout_delay_ms,interpolation_delay_ms,stalled_ticks,rollbacks,\
 max_rollback_depth,resimulated_ticks,corrections,desyncs,clock_error_ms,peer,round_trip_ms,jitter_ms,loss,sent_bytes_per_s,received_bytes_per_s";
 
@@ -105,7 +112,7 @@ impl GameStats {
     fn write_rows(&self, out: &mut dyn Write) -> io::Result<()> {
         let ms = |time: Duration| time.as_secs_f64() * 1e3;
         let game = format!(
-            "{:.3},{},{},{},{:.3},{:.3},{},{},{},{},{},{},{:.3}",
+            "{:.3},{},{},{},{:.3},{:.3},{},{},{},{},{},{},{}",
             self.time.as_secs_f64(),
             self.tick,
             self.confirmed_tick,
@@ -118,7 +125,7 @@ impl GameStats {
             self.resimulated_ticks,
             self.corrections,
             self.desyncs,
-            ms(self.clock_error),
+            known(self.clock_error.map(ms), 3, ""),
         );
         if self.peers.is_empty() {
             writeln!(out, "{game},,,,,,")?;
@@ -126,13 +133,13 @@ impl GameStats {
         for peer in &self.peers {
             writeln!(
                 out,
-                "{game},{},{:.3},{:.3},{:.4},{:.0},{:.0}",
+                "{game},{},{},{},{},{},{}",
                 peer.peer.0,
-                ms(peer.round_trip),
-                ms(peer.jitter),
-                peer.loss,
-                peer.sent_bytes_per_s,
-                peer.received_bytes_per_s,
+                known(peer.round_trip.map(ms), 3, ""),
+                known(peer.jitter.map(ms), 3, ""),
+                known(peer.loss.map(f64::from), 4, ""),
+                known(peer.sent_bytes_per_s, 0, ""),
+                known(peer.received_bytes_per_s, 0, ""),
             )?;
         }
         out.flush()
@@ -196,7 +203,7 @@ impl Sampler {
         let bytes: BTreeMap<PeerId, Bytes> = others(game)
             .filter_map(|peer| {
                 let stats = game.session().peer_stats(now, peer)?;
-                Some((peer, (stats.bytes_sent, stats.bytes_received)))
+                Some((peer, (stats.bytes_sent?, stats.bytes_received?)))
             })
             .collect();
         let rate =
@@ -227,14 +234,14 @@ impl Sampler {
         let session = game.session();
         let peers = others(game).filter_map(|peer| {
             let stats = session.peer_stats(now, peer)?;
-            let (sent, received) = self.rates.get(&peer).copied().unwrap_or_default();
+            let rates = self.rates.get(&peer);
             Some(PeerStats {
                 peer,
                 round_trip: stats.rtt,
                 jitter: stats.jitter,
                 loss: stats.loss,
-                sent_bytes_per_s: sent,
-                received_bytes_per_s: received,
+                sent_bytes_per_s: rates.map(|(sent, _)| *sent),
+                received_bytes_per_s: rates.map(|(_, received)| *received),
             })
         });
         let host_clock = session.clock().map(|clock| clock.error(now));
@@ -253,7 +260,7 @@ impl Sampler {
             resimulated_ticks: status.resimulated,
             corrections: status.corrections,
             desyncs: status.desyncs,
-            clock_error: host_clock.or(mesh_clock).unwrap_or_default(),
+            clock_error: (session.time(now)).map(|_| host_clock.or(mesh_clock).unwrap_or_default()),
             peers: peers.collect(),
         }
     }
@@ -265,4 +272,31 @@ fn others<S: Simulation, M: Model>(game: &Match<Live<S>, M>) -> impl Iterator<It
     let me = session.me();
     let present = session.room().present().map(|peer| peer.id);
     present.filter(move |peer| Some(*peer) != me)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_known_is_not_written_as_a_number() {
+        let stats = GameStats {
+            peers: vec![PeerStats {
+                peer: PeerId(2),
+                round_trip: Some(Duration::from_millis(20)),
+                jitter: None,
+                loss: None,
+                sent_bytes_per_s: None,
+                received_bytes_per_s: Some(1_500.0),
+            }],
+            ..GameStats::default()
+        };
+        let line = stats.to_string();
+        let end = "clock ±? ms; peer 2: 20.0 ±? ms, ? % lost, ? kB/s out, 1.5 in";
+        assert!(line.ends_with(end), "{line}");
+        let mut rows = Vec::new();
+        stats.write_rows(&mut rows).unwrap();
+        let row = String::from_utf8(rows).unwrap();
+        assert!(row.ends_with(",0,,2,20.000,,,,1500\n"), "{row}");
+    }
 }

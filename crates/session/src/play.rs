@@ -481,7 +481,7 @@ impl<W: World, M: Model> Match<W, M> {
         let path_to = |peer: PeerId| {
             let matters = peer != me && (is_mesh || me == authority || peer == authority);
             let stats = matters
-                .then(|| self.session.peer_stats(now, peer))
+                .then(|| self.session.carrier_stats(now, peer))
                 .flatten();
             stats.map_or((Duration::ZERO, 0), |stats| {
                 (stats.rtt / 2, (stats.loss * 100.0).round() as u8)

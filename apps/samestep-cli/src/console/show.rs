@@ -102,9 +102,7 @@ impl Console {
         let row = |peer: &PeerInfo| {
             let me = Some(peer.id) == session.me();
             let stats = session.peer_stats(now, peer.id).filter(|_| !me);
-            let direct = stats
-                .as_ref()
-                .filter(|stats| stats.route != PeerRoute::None);
+            let offset_us = stats.as_ref().and_then(|stats| stats.clock_offset_us);
             Row {
                 id: peer.id.0,
                 name: self.name(peer.id),
@@ -121,12 +119,12 @@ impl Console {
                     Some(PeerRoute::Via(by)) => format!("via {}", by.0),
                     Some(PeerRoute::None) => "none".into(),
                 },
-                rtt: direct.map(|stats| stats.rtt),
-                jitter: direct.map(|stats| stats.jitter),
-                offset_ms: direct.and_then(|stats| Some(stats.clock_offset_us? as f64 / 1e3)),
-                loss: direct.map(|stats| stats.loss),
-                sent_bytes: direct.map(|stats| stats.bytes_sent),
-                received_bytes: direct.map(|stats| stats.bytes_received),
+                rtt: stats.as_ref().and_then(|stats| stats.rtt),
+                jitter: stats.as_ref().and_then(|stats| stats.jitter),
+                offset_ms: offset_us.map(|us| us as f64 / 1e3),
+                loss: stats.as_ref().and_then(|stats| stats.loss),
+                sent_bytes: stats.as_ref().and_then(|stats| stats.bytes_sent),
+                received_bytes: stats.as_ref().and_then(|stats| stats.bytes_received),
             }
         };
         session.room().peers().iter().map(row).collect()

@@ -32,7 +32,7 @@ impl Rates {
         let peers = session.room().peers().iter();
         let bytes = peers.filter_map(|peer| {
             let stats = session.peer_stats(now, peer.id)?;
-            Some((peer.id, [stats.bytes_sent, stats.bytes_received]))
+            Some((peer.id, [stats.bytes_sent?, stats.bytes_received?]))
         });
         let bytes: BTreeMap<_, _> = bytes.collect();
         let rate = |(peer, now): (&PeerId, &[u64; 2])| {
@@ -53,14 +53,14 @@ impl Rates {
         let others = others.filter(|peer| Some(peer.id) != session.me());
         let figures = others.filter_map(|peer| {
             let stats = session.peer_stats(now, peer.id)?;
-            let [sent, received] = self.rates.get(&peer.id).copied().unwrap_or_default();
+            let rates = self.rates.get(&peer.id);
             Some(PeerStats {
                 peer: peer.id,
                 round_trip: stats.rtt,
                 jitter: stats.jitter,
                 loss: stats.loss,
-                sent_bytes_per_s: sent,
-                received_bytes_per_s: received,
+                sent_bytes_per_s: rates.map(|[sent, _]| *sent),
+                received_bytes_per_s: rates.map(|[_, received]| *received),
             })
         });
         figures.collect()
@@ -77,12 +77,14 @@ pub fn table(all: &[PeerStats], name: impl Fn(PeerId) -> String) -> String {
         "peer", "rtt ms", "jitter ms", "loss", "out kB/s", "in kB/s"
     );
     for (stats, name) in all.iter().zip(names) {
-        let [rtt, jitter] = [stats.round_trip, stats.jitter].map(|time| time.as_secs_f64() * 1e3);
-        let [out, into] = [stats.sent_bytes_per_s, stats.received_bytes_per_s].map(|b| b / 1e3);
-        let loss = format!("{:.1} %", stats.loss * 100.0);
-        text += &format!(
-            "{name:<width$}  {rtt:>8.1}  {jitter:>9.1}  {loss:>6}  {out:>8.2}  {into:>9.2}\n"
-        );
+        let known = |figure: Option<String>| figure.unwrap_or_else(|| "-".into());
+        let in_ms = |time: Duration| format!("{:.1}", time.as_secs_f64() * 1e3);
+        let [rtt, jitter] = [stats.round_trip, stats.jitter].map(|time| known(time.map(in_ms)));
+        let in_kb = |bytes: f64| format!("{:.2}", bytes / 1e3);
+        let rates = [stats.sent_bytes_per_s, stats.received_bytes_per_s];
+        let [out, into] = rates.map(|rate| known(rate.map(in_kb)));
+        let loss = known(stats.loss.map(|loss| format!("{:.1} %", loss * 100.0)));
+        text += &format!("{name:<width$}  {rtt:>8}  {jitter:>9}  {loss:>6}  {out:>8}  {into:>9}\n");
     }
     text
 }
@@ -92,8 +94,8 @@ pub fn as_json(all: &[PeerStats]) -> Value {
     let row = |stats: &PeerStats| {
         json!({
             "id": stats.peer.0,
-            "rtt_ms": stats.round_trip.as_secs_f64() * 1e3,
-            "jitter_ms": stats.jitter.as_secs_f64() * 1e3,
+            "rtt_ms": stats.round_trip.map(|time| time.as_secs_f64() * 1e3),
+            "jitter_ms": stats.jitter.map(|time| time.as_secs_f64() * 1e3),
             "loss": stats.loss,
             "sent_bytes_per_s": stats.sent_bytes_per_s,
             "received_bytes_per_s": stats.received_bytes_per_s,
@@ -110,21 +112,28 @@ mod tests {
     fn every_peer_is_a_line_of_figures() {
         let stats = PeerStats {
             peer: PeerId(3),
-            round_trip: Duration::from_micros(41_250),
-            jitter: Duration::from_micros(3_000),
-            loss: 0.025,
-            sent_bytes_per_s: 1_234.0,
-            received_bytes_per_s: 56_789.0,
+            round_trip: Some(Duration::from_micros(41_250)),
+            jitter: Some(Duration::from_micros(3_000)),
+            loss: Some(0.025),
+            sent_bytes_per_s: Some(1_234.0),
+            received_bytes_per_s: Some(56_789.0),
         };
-        let text = table(std::slice::from_ref(&stats), |peer| {
-            format!("Zoë {}", peer.0)
-        });
+        let unknown = PeerStats {
+            peer: PeerId(4),
+            round_trip: None,
+            jitter: None,
+            loss: None,
+            sent_bytes_per_s: None,
+            received_bytes_per_s: None,
+        };
+        let text = table(&[stats.clone(), unknown], |peer| format!("Zoë {}", peer.0));
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(
             lines,
             [
                 "peer     rtt ms  jitter ms    loss  out kB/s    in kB/s",
                 "Zoë 3      41.2        3.0   2.5 %      1.23      56.79",
+                "Zoë 4         -          -       -         -          -",
             ]
         );
         assert_eq!(as_json(&[stats])["peers"][0]["id"], 3);

@@ -67,7 +67,7 @@ impl<G: Playable> Sandbox<G> {
         let (here, there) = (self.testbed.local(node), self.testbed.local(SERVER));
         let session = game.session();
         let authority = session.room().authority();
-        let round_trip = session.peer_stats(here, authority).map(|stats| stats.rtt);
+        let round_trip = session.connection_stats(authority).map(|stats| stats.rtt);
         let clock_error_ms = match (session.time(here), self.at(SERVER).session().time(there)) {
             (Some(ours), Some(theirs)) => (ours.as_secs_f64() - theirs.as_secs_f64()) * 1e3,
             _ => 0.0,

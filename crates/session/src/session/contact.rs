@@ -138,19 +138,19 @@ pub enum PeerRoute {
 pub struct PeerStats {
     /// How messages reach it.
     pub route: PeerRoute,
-    /// Smoothed round trip; to the first relay if the route is not direct.
-    pub rtt: Duration,
+    /// Smoothed round trip. Like all figures of a connection it is `None` until it is measured, and without a direct connection.
+    pub rtt: Option<Duration>,
     /// Mean deviation of the round trip.
-    pub jitter: Duration,
+    pub jitter: Option<Duration>,
     /// Fraction of packets to it that were lost, lately.
-    pub loss: f32,
+    pub loss: Option<f32>,
     /// How far its clock is ahead of this program's, in microseconds, by the best recent exchange; `None` without a direct
     /// connection.
     pub clock_offset_us: Option<i64>,
     /// Bytes sent on its connection.
-    pub bytes_sent: u64,
+    pub bytes_sent: Option<u64>,
     /// Bytes received on its connection.
-    pub bytes_received: u64,
+    pub bytes_received: Option<u64>,
 }
 
 impl Session {
@@ -176,28 +176,34 @@ impl Session {
             Some(hop) if hop == peer => PeerRoute::Direct,
             Some(hop) => PeerRoute::Via(hop),
         };
-        let carrier = match route {
-            PeerRoute::Direct => Some(peer),
-            PeerRoute::Via(hop) => Some(hop),
-            PeerRoute::Myself | PeerRoute::None => None,
-        };
-        let connection = carrier.and_then(|hop| self.contacts.get(&hop)?.connection);
-        let stats = connection
-            .and_then(|id| self.endpoint.stats(id))
-            .unwrap_or_default();
+        // What is measured on the way to a relay is not the peer's.
+        let direct = self.connection_stats(peer);
+        let direct = direct.filter(|_| route == PeerRoute::Direct);
+        let direct = direct.as_ref();
+        let measured = direct.filter(|stats| !stats.rtt_min.is_zero());
         let contact = self.contacts.get(&peer);
         Some(PeerStats {
             route,
-            rtt: stats.rtt,
-            jitter: stats.jitter,
-            loss: stats.loss,
+            rtt: measured.map(|stats| stats.rtt),
+            jitter: measured.map(|stats| stats.jitter),
+            loss: direct.and_then(|stats| stats.measured_loss),
             clock_offset_us: match route {
                 PeerRoute::Myself => Some(0),
                 _ => contact.and_then(|c| c.clock.best).map(|(_, _, us)| us),
             },
-            bytes_sent: stats.bytes_sent,
-            bytes_received: stats.bytes_received,
+            bytes_sent: direct.map(|stats| stats.bytes_sent),
+            bytes_received: direct.map(|stats| stats.bytes_received),
         })
+    }
+
+    /// The counters of the connection that messages to a peer take first: its own, or that of a relay.
+    pub(crate) fn carrier_stats(
+        &self,
+        now: Duration,
+        peer: PeerId,
+    ) -> Option<samestep_proto::Stats> {
+        self.room.peer(peer)?;
+        self.connection_stats(self.hop(now, peer, &mut Vec::new())?)
     }
 
     /// One-way latency as measured here.
