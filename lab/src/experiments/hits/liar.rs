@@ -249,6 +249,7 @@ mod tests {
                 player: PlayerId(3),
                 tick,
                 view_time,
+                is_command: view_time.is_none(),
                 input,
             };
             entry.write(newest, view_time, &mut message);
