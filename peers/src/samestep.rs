@@ -91,7 +91,7 @@ fn respond(
             Event::Closed { reason, .. } => {
                 return Err(format!("a client left: {reason}").into());
             }
-            Event::Connected { .. } | Event::Moved { .. } => {}
+            Event::Connected { .. } | Event::Moved { .. } | Event::Refused { .. } => {}
         }
     }
     while let Some(transmit) = endpoint.poll_transmit(now, packet) {
@@ -218,7 +218,7 @@ impl Client {
                 Event::Closed { reason, .. } => {
                     return Err(format!("the server left: {reason}").into());
                 }
-                Event::Moved { .. } => {}
+                Event::Moved { .. } | Event::Refused { .. } => {}
             }
         }
         self.transmit(now)

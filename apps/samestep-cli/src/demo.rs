@@ -191,7 +191,7 @@ fn play_host(mut host: Driver<Udp>, board: &Board) -> std::io::Result<()> {
                         }
                     }
                 }
-                Event::Moved { .. } => {}
+                Event::Moved { .. } | Event::Refused { .. } => {}
             }
         }
         next += broadcast;
@@ -247,7 +247,7 @@ fn play_bot(
             }
             Some(Event::Closed { reason, .. }) => return Err(reason.to_string()),
             Some(Event::Readable { id }) => while driver.recv(id).is_some() {},
-            Some(Event::Moved { .. }) => {}
+            Some(Event::Moved { .. } | Event::Refused { .. }) => {}
             None if driver.now() >= end => break,
             None => {
                 for (stream, traffic) in TRAFFIC.iter().enumerate() {

@@ -16,24 +16,14 @@ pub fn expand(input: &DeriveInput) -> Result<TokenStream> {
     let mut variants = Vec::new();
     let body = match &input.data {
         Data::Struct(data) => {
-            variants.push(Variant::new(
-                quote!(Self),
-                &data.fields,
-                &wire,
-                &mut constants,
-            )?);
+            variants.push(Variant::new(None, &data.fields, &wire, &mut constants)?);
             struct_body(&variants[0], &wire)
         }
         Data::Enum(data) => {
             for variant in &data.variants {
                 attributes::refuse(&variant.attrs)?;
-                let name = &variant.ident;
-                variants.push(Variant::new(
-                    quote!(Self::#name),
-                    &variant.fields,
-                    &wire,
-                    &mut constants,
-                )?);
+                let (name, fields) = (Some(&variant.ident), &variant.fields);
+                variants.push(Variant::new(name, fields, &wire, &mut constants)?);
             }
             if variants.is_empty() {
                 let message = "an enum without variants has no values to encode";
@@ -61,6 +51,7 @@ pub fn expand(input: &DeriveInput) -> Result<TokenStream> {
         }
     }
     let name = &input.ident;
+    let layout = variants.iter().map(|variant| variant.layout(&wire));
     let (params, arguments, clause) = generics.split_for_impl();
     Ok(quote! {
         #[allow(clippy::unnecessary_cast)]
@@ -71,6 +62,10 @@ pub fn expand(input: &DeriveInput) -> Result<TokenStream> {
             #[allow(unreachable_patterns, unused_variables)]
             impl #params #wire::Wire for #name #arguments #clause {
                 #body
+
+                fn layout(hasher: &mut #wire::LayoutHasher) {
+                    hasher.once::<Self>(|hasher| { #(#layout)* });
+                }
             }
         };
     })
@@ -91,13 +86,15 @@ struct Part {
 
 /// A struct, or one variant of an enum.
 struct Variant {
+    /// `None` for a struct.
+    name: Option<Ident>,
     path: TokenStream,
     parts: Vec<Part>,
 }
 
 impl Variant {
     fn new(
-        path: TokenStream,
+        variant: Option<&Ident>,
         fields: &Fields,
         wire: &Path,
         constants: &mut Vec<TokenStream>,
@@ -123,7 +120,11 @@ impl Variant {
                 skipped: attributes.is_skipped(),
             });
         }
-        Ok(Variant { path, parts })
+        Ok(Variant {
+            name: variant.cloned(),
+            path: variant.map_or(quote!(Self), |name| quote!(Self::#name)),
+            parts,
+        })
     }
 
     fn coded(&self) -> impl Iterator<Item = &Part> {
@@ -203,6 +204,23 @@ impl Variant {
             quote!(#member: #value)
         });
         quote!(#path { #(#fields),* })
+    }
+
+    /// The names of the variant and of its fields, each of those with its encoding.
+    fn layout(&self, wire: &Path) -> TokenStream {
+        let variant = self.name.as_ref().map(|name| {
+            let name = format!("::{name}");
+            quote!(hasher.name(#name);)
+        });
+        let fields = self.coded().map(|part| {
+            let name = match &part.member {
+                Member::Named(name) => name.to_string(),
+                Member::Unnamed(index) => index.index.to_string(),
+            };
+            let layout = part.call(wire, "layout", quote!(hasher), quote!(;));
+            quote!(hasher.name(#name); #layout)
+        });
+        quote!(#variant #(#fields)*)
     }
 
     fn min_bits(&self, wire: &Path) -> TokenStream {

@@ -33,6 +33,13 @@ pub enum Event {
         /// The new address.
         to: SocketAddr,
     },
+    /// Somebody who wanted to connect was refused, before there was a connection.
+    Refused {
+        /// The address it asked from, which it need not have proven.
+        peer: SocketAddr,
+        /// Why.
+        reason: RefuseReason,
+    },
     /// Messages wait for `recv`. Given once until they have all been read.
     Readable {
         /// Which one.

@@ -80,7 +80,8 @@ const FAREWELL: Duration = Duration::from_secs(2);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// Dropping it sends a farewell once and does not wait for its acknowledgement; [`leave`](Game::leave) waits.
+/// Dropping it sends a farewell once and does not wait for its acknowledgement; [`leave`](Game::leave) waits. Either way the slot is free at once.
+/// That of a program that is killed is kept for [`SessionConfig::rejoin_grace`], so that it can come back.
 pub struct Game<S: Simulation, M: Model, T: Transport = Udp> {
     driver: Driver<T, Match<Live<S>, M>>,
     news: VecDeque<MatchEvent>,
@@ -442,6 +443,8 @@ impl<S: Simulation, M: Model, T: Transport> Drop for Game<S, M, T> {
         let now = self.driver.now();
         self.driver.machine_mut().session_mut().leave(now, "");
         // Nobody can handle an error here; the others detect the silence.
+        let _ = self.driver.drive(Duration::ZERO);
+        self.driver.machine_mut().session_mut().hang_up(now);
         let _ = self.driver.drive(Duration::ZERO);
     }
 }

@@ -209,6 +209,30 @@ fn who_drops_a_game_has_left_it() {
 }
 
 #[test]
+fn who_drops_a_game_gives_its_place_back_at_once() {
+    let mut small = config();
+    small.capacity = 2;
+    let mut host = Game::host(0, small, Lockstep::default(), Heap::default()).unwrap();
+    let address = address(&host);
+    let join = || Game::join(&address, config(), Lockstep::default(), Heap::default()).unwrap();
+    for _ in 0..3 {
+        let mut guest = join();
+        while guest.me().is_none() {
+            host.run_for(Duration::from_millis(1)).unwrap();
+            guest
+                .run_for(Duration::from_millis(1))
+                .expect("a free place");
+        }
+        drop(guest);
+        let end = host.driver().now() + Duration::from_secs(1);
+        while host.players().len() > 1 {
+            assert!(host.driver().now() < end, "its place is kept");
+            host.run_for(Duration::from_millis(1)).unwrap();
+        }
+    }
+}
+
+#[test]
 fn a_port_that_is_taken_is_named() {
     let first = host(Lockstep::default());
     let port = first.local_addr().port();

@@ -4,9 +4,11 @@ use core::time::Duration;
 use std::net::SocketAddr;
 
 use samestep_proto::Config;
+use samestep_sync::{Model, World};
 use samestep_wire::Wire;
 
 use crate::clock::ClockConfig;
+use crate::event::shorten;
 use crate::id::RejoinSecret;
 
 /// The part a program takes in a room.
@@ -129,11 +131,78 @@ impl Default for Fairness {
     }
 }
 
+/// What everyone in a room must have in common to play together: a newcomer with another description is refused.
+#[derive(Clone, PartialEq, Eq, Debug, Wire)]
+pub struct GameDescription {
+    /// The name of the model, at most 255 bytes.
+    #[wire(max_len = 255)]
+    pub model: String,
+    /// Ticks per second.
+    #[wire(varint)]
+    pub ticks_per_second: u32,
+    /// A hash of the layout of the state.
+    pub state: u32,
+    /// A hash of the layout of the inputs.
+    pub input: u32,
+    /// A hash of the layout of the events.
+    pub event: u32,
+}
+
+impl GameDescription {
+    /// The description of a game that is played with this model in this world.
+    pub fn of(model: &(impl Model + ?Sized), world: &(impl World + ?Sized)) -> Self {
+        let layout = world.layout();
+        Self {
+            model: shorten(&model.name()),
+            ticks_per_second: world.ticks_per_second(),
+            state: layout.state as u32,
+            input: layout.input as u32,
+            event: layout.event as u32,
+        }
+    }
+
+    /// What differs between a room and a newcomer, in words; `None` if they can play together.
+    pub(crate) fn difference(&self, newcomer: &Self) -> Option<String> {
+        let mut differences = Vec::new();
+        if self.model != newcomer.model {
+            let (room, newcomer) = (&self.model, newcomer.model.escape_debug());
+            differences.push(format!(
+                "the room plays by {room}, the newcomer by {newcomer}"
+            ));
+        }
+        if self.ticks_per_second != newcomer.ticks_per_second {
+            let (room, newcomer) = (self.ticks_per_second, newcomer.ticks_per_second);
+            differences.push(format!(
+                "the room has {room} ticks per second, the newcomer {newcomer}"
+            ));
+        }
+        let mut other = Vec::new();
+        for (name, room, newcomer) in [
+            ("state", self.state, newcomer.state),
+            ("input", self.input, newcomer.input),
+            ("event", self.event, newcomer.event),
+        ] {
+            if room != newcomer {
+                other.push(name);
+            }
+        }
+        if !other.is_empty() {
+            differences.push(format!(
+                "the {} types of the room and of the newcomer differ: build both from the same source",
+                other.join(" and ")
+            ));
+        }
+        (!differences.is_empty()).then(|| differences.join("; "))
+    }
+}
+
 /// Settings of a [`Session`](crate::Session), checked once in `new`.
 #[derive(Clone, Debug)]
 pub struct SessionConfig {
     /// Game, version, encryption, time-outs. The session itself sets the channels and whether connections are accepted.
     pub protocol: Config,
+    /// What is played; who plays something else is refused. [`Match`](crate::Match) sets it. Default `None`: it is not compared.
+    pub description: Option<GameDescription>,
     /// The room's name as others see it, at most 64 bytes. Set by the program that opens the room.
     pub room_name: String,
     /// The players on this program. Without players it is a dedicated server or a spectator; several players share one connection.
@@ -171,6 +240,7 @@ impl SessionConfig {
     pub fn new(game: &str, version: u32) -> Self {
         Self {
             protocol: Config::new(game, version),
+            description: None,
             room_name: String::new(),
             players: Vec::new(),
             capacity: 16,

@@ -4,7 +4,7 @@ use samestep_wire::Wire;
 
 use crate::address::Address;
 use crate::clock::MeshReport;
-use crate::config::Profile;
+use crate::config::{GameDescription, Profile};
 use crate::event::LeaveReason;
 use crate::id::{MessageKind, NetworkId, PeerId, PlayerId, RejoinSecret};
 use crate::log::{Entry, Lane, Position};
@@ -95,6 +95,8 @@ pub(crate) struct Hello {
     pub(crate) clock_us: u64,
     /// The address at which it reached the receiver, which may not know its own.
     pub(crate) reached_at: Option<Address>,
+    /// What it plays; the member asked compares it.
+    pub(crate) description: Option<GameDescription>,
 }
 
 /// All that a newcomer needs to take part.

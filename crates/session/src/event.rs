@@ -2,6 +2,7 @@
 
 use core::fmt;
 use core::time::Duration;
+use std::net::SocketAddr;
 
 use samestep_proto::{CloseReason, RefuseReason};
 use samestep_wire::Wire;
@@ -37,6 +38,13 @@ pub enum SessionEvent {
     },
     /// In a mesh, this program reaches too few of the others for a quorum. Stop the game; `InSync` follows when it is back.
     Frozen,
+    /// Somebody wanted to join through this program and was refused. At most ten a second are told of.
+    Refused {
+        /// The address it asked from, which it need not have proven.
+        address: SocketAddr,
+        /// Why.
+        reason: LeaveReason,
+    },
     /// A peer was admitted and loads.
     PeerJoined {
         /// Who.
@@ -185,6 +193,7 @@ impl SessionEvent {
             Self::InSync => info!("in sync"),
             Self::Reconnecting { why } => debug!(why, "connection lost, trying to return"),
             Self::Frozen => warn!("too few members are heard: frozen"),
+            Self::Refused { address, reason } => warn!(%address, %reason, "newcomer refused"),
             Self::PeerJoined { peer } => info!(%peer, "peer joined"),
             Self::PeerInSync { peer } => info!(%peer, "peer in sync"),
             Self::PeerAway { peer } => warn!(%peer, "peer dropped, its slot is kept"),
@@ -244,9 +253,34 @@ pub enum LeaveReason {
     NotReached(#[wire(max_len = 255)] String),
     /// The room is a mesh and the role is not, or the other way round.
     WrongTopology,
+    /// It plays with another model, other types or another tick rate; with a message.
+    Incompatible(#[wire(max_len = 255)] String),
 }
 
 impl LeaveReason {
+    /// Why somebody was refused, in the words of the program that refused it.
+    pub(crate) fn of_refused(reason: RefuseReason) -> Self {
+        let words = match reason {
+            RefuseReason::Version { theirs, ours } => {
+                format!("the newcomer runs version {ours}, this program {theirs}")
+            }
+            RefuseReason::Protocol { theirs, ours } => {
+                format!("the newcomer speaks protocol version {ours}, this program {theirs}")
+            }
+            RefuseReason::Game => "the newcomer runs a different game".into(),
+            RefuseReason::Password => "the newcomer's password is wrong".into(),
+            RefuseReason::PasswordRequired => "the newcomer gave no password".into(),
+            RefuseReason::PasswordUnneeded => {
+                "the newcomer gave a password, and this room has none".into()
+            }
+            _ => return Self::of_close(&CloseReason::Refused(reason)),
+        };
+        match Self::of_close(&CloseReason::Refused(reason)) {
+            Self::WrongPassword(_) => Self::WrongPassword(words),
+            _ => Self::WrongVersion(words),
+        }
+    }
+
     pub(crate) fn of_close(reason: &CloseReason) -> Self {
         match reason {
             CloseReason::Refused(
@@ -279,6 +313,7 @@ impl LeaveReason {
             Self::Full => (6, ""),
             Self::WrongTopology => (7, ""),
             Self::Silent => (8, ""),
+            Self::Incompatible(words) => (9, words),
             Self::NotReached(words) | Self::WrongVersion(words) | Self::WrongPassword(words) => {
                 (0, words)
             }
@@ -296,6 +331,7 @@ impl LeaveReason {
             6 => Self::Full,
             7 => Self::WrongTopology,
             8 => Self::Silent,
+            9 => Self::Incompatible(words),
             _ => Self::NotReached(words),
         }
     }
@@ -324,9 +360,10 @@ impl fmt::Display for LeaveReason {
             Self::LoadingTooLong => f.write_str("loading took too long"),
             Self::RoomClosed(words) => with(f, "the room was closed", words),
             Self::Full => f.write_str("the room is full"),
-            Self::NotReached(words) | Self::WrongVersion(words) | Self::WrongPassword(words) => {
-                f.write_str(words)
-            }
+            Self::NotReached(words)
+            | Self::WrongVersion(words)
+            | Self::WrongPassword(words)
+            | Self::Incompatible(words) => f.write_str(words),
             Self::WrongTopology => f.write_str(
                 "this room is of the other kind: a host's room is joined as a client, a mesh as a peer",
             ),

@@ -80,7 +80,9 @@ mod session;
 mod shared;
 mod streams;
 
-pub use config::{Fairness, JoinTo, Profile, Role, SessionConfig, SetupError, Silence, StartRule};
+pub use config::{
+    Fairness, GameDescription, JoinTo, Profile, Role, SessionConfig, SetupError, Silence, StartRule,
+};
 pub use event::{LeaveReason, SessionEvent, State};
 pub use handlers::{Call, Confirmed, Handlers, HandlersStats, KindError, Unconfirmed};
 pub use id::{MessageKind, NetworkId, Owner, PeerId, PlayerId, RejoinSecret, RequestId, Ticket};

@@ -13,7 +13,7 @@ use samestep_sync::{
 };
 use samestep_wire::decode_exact;
 
-use crate::config::{Role, SessionConfig, SetupError};
+use crate::config::{GameDescription, Role, SessionConfig, SetupError};
 use crate::event::{SessionEvent, State};
 use crate::id::{MessageKind, PeerId, PlayerId};
 use crate::message::encode_reusing;
@@ -129,6 +129,7 @@ impl<W: World, M: Model> Match<W, M> {
         world: W,
     ) -> Result<Self, SetupError> {
         config.initial_state = true;
+        config.description = Some(GameDescription::of(&model, &world));
         Ok(Self {
             session: Session::new(now, config, role, seed)?,
             model,

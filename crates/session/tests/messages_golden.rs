@@ -3,8 +3,8 @@
 use samestep_session::discovery::{
     Announcement, Answer, Nonce, QUERY_BYTES, Query, ResponderId, Topology,
 };
-use samestep_session::{Action, Message, MessageKind, RequestId, SessionEvent};
-use samestep_wire::{Wire, encode_to_vec};
+use samestep_session::{Action, GameDescription, Message, MessageKind, RequestId, SessionEvent};
+use samestep_wire::{Wire, encode_to_vec, layout_hash};
 
 #[derive(Clone, Wire, Message)]
 struct Chat;
@@ -58,6 +58,24 @@ fn reasons() {
     );
     let unit = denied(Knock::KIND, "messages.denial-unit").denied::<Knock>();
     assert_eq!(unit, Some((RequestId(1), Some(()))));
+}
+
+#[test]
+fn the_description_of_a_game() {
+    #[derive(Clone, Wire)]
+    struct Turn(Option<i8>);
+
+    let description = GameDescription {
+        model: "rollback".into(),
+        ticks_per_second: 60,
+        state: 0x0102_0304,
+        input: layout_hash::<Turn>() as u32,
+        event: layout_hash::<()>() as u32,
+    };
+    assert_eq!(
+        encode_to_vec(&description).unwrap(),
+        vector("session.description")
+    );
 }
 
 #[test]

@@ -94,6 +94,10 @@ struct Chatter {
 }
 
 impl Model for Chatter {
+    fn name(&self) -> String {
+        "chatter".to_string()
+    }
+
     fn handle_roster(&mut self, _: Duration, roster: &Roster) {
         let others = roster.members.iter().map(|member| member.peer);
         self.others = others.filter(|peer| *peer != roster.me).collect();

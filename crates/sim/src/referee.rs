@@ -363,7 +363,7 @@ impl Referee {
                 };
                 connection.reasons.on_closed(side, reason).map_err(what)
             }
-            Event::Moved { .. } | Event::Readable { .. } => Ok(()),
+            Event::Moved { .. } | Event::Readable { .. } | Event::Refused { .. } => Ok(()),
         }
     }
 

@@ -146,6 +146,14 @@ impl Engine {
 }
 
 impl Model for Engine {
+    fn name(&self) -> String {
+        let kind = match self.context.settings.prediction {
+            Some(_) => crate::StateSync::KIND,
+            None => crate::Snapshot::KIND,
+        };
+        kind.name.to_string()
+    }
+
     fn handle_roster(&mut self, now: Duration, roster: &Roster) {
         self.context.roster = Some(roster.clone());
         self.roster_changed = true;

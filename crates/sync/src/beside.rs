@@ -80,6 +80,10 @@ impl<M: Model, N: Model> Beside<M, N> {
 }
 
 impl<M: Model, N: Model> Model for Beside<M, N> {
+    fn name(&self) -> String {
+        format!("{} beside {}", self.first.name(), self.second.name())
+    }
+
     fn handle_roster(&mut self, now: Duration, roster: &Roster) {
         self.first.handle_roster(now, roster);
         self.second.handle_roster(now, roster);

@@ -415,4 +415,4 @@ pub use sync_test::{Mismatch, MismatchKind, NotANumber, SyncTestReport, sync_tes
 pub use synced::{SetError, Synced};
 pub use table::{Kind, RestoreError, Row, Schema, SchemaBuilder, Table};
 pub use view::{SmoothConfig, SmoothStats, SmoothView};
-pub use world::{AdoptError, Patched, Scene, World};
+pub use world::{AdoptError, Patched, Scene, World, WorldLayout};

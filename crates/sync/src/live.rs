@@ -4,12 +4,12 @@ use core::fmt;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use samestep_wire::encode_to_vec;
+use samestep_wire::{encode_to_vec, layout_hash};
 
 use crate::{
     AdoptError, ChecksumTree, Divergence, EventLedger, Events, Input, Inputs, LagCompensation,
     Patched, PlayerId, Recorder, ReplayHeader, RowChunk, Scene, Simulation, SmoothView, Table,
-    Tick, TickInputs, TimedEvent, World,
+    Tick, TickInputs, TimedEvent, World, WorldLayout,
 };
 
 mod scene;
@@ -261,6 +261,14 @@ impl<S: Simulation> Live<S> {
 impl<S: Simulation> World for Live<S> {
     fn ticks_per_second(&self) -> u32 {
         S::TICKS_PER_SECOND
+    }
+
+    fn layout(&self) -> WorldLayout {
+        WorldLayout {
+            state: S::schema().layout_hash(),
+            input: layout_hash::<S::Input>(),
+            event: layout_hash::<S::Event>(),
+        }
     }
 
     fn step(&mut self, tick: Tick, inputs: &TickInputs) {

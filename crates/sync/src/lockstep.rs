@@ -236,6 +236,14 @@ impl Lockstep {
 }
 
 impl Model for Lockstep {
+    fn name(&self) -> String {
+        let kind = match self.simulated.prediction {
+            Some(_) => crate::Rollback::KIND,
+            None => Lockstep::KIND,
+        };
+        kind.name.to_string()
+    }
+
     fn handle_roster(&mut self, now: Duration, roster: &Roster) {
         self.on_roster(now, roster);
     }

@@ -18,6 +18,9 @@ use crate::{AdoptError, Difference, InputKind, PeerId, PlayerId, Tick, World};
 ///
 /// *Unstable:* more models will bend it.
 pub trait Model {
+    /// The name of the model, which everyone in a room must share: [`ModelKind::name`](crate::ModelKind::name), if it is one of those.
+    fn name(&self) -> String;
+
     /// The roster has changed.
     fn handle_roster(&mut self, now: Duration, roster: &Roster);
 
@@ -116,6 +119,10 @@ impl<M: Model + ?Sized> ModelWrapper for Box<M> {
 }
 
 impl<W: ModelWrapper> Model for W {
+    fn name(&self) -> String {
+        self.inner().name()
+    }
+
     fn handle_roster(&mut self, now: Duration, roster: &Roster) {
         self.inner_mut().handle_roster(now, roster);
     }

@@ -343,6 +343,12 @@ impl Switch {
 }
 
 impl Model for Switch {
+    /// Its choices, in order.
+    fn name(&self) -> String {
+        let names: Vec<&str> = self.choices.iter().map(|it| it.kind().name).collect();
+        format!("switch of {}", names.join(", "))
+    }
+
     fn handle_roster(&mut self, now: Duration, roster: &Roster) {
         let incarnation =
             |roster: &Roster, peer| roster.member(peer).map(|member| member.incarnation);

@@ -135,6 +135,21 @@ impl Schema {
         }
         crate::digest::of_bytes(&text)
     }
+
+    /// A hash of the [fingerprint](Self::fingerprint) and of how exactly views show the fields: programs with equal hashes can follow each other's
+    /// views as well.
+    pub fn layout_hash(&self) -> u64 {
+        let mut text = self.fingerprint().to_le_bytes().to_vec();
+        for field in self.kinds().iter().flat_map(|kind| &kind.fields) {
+            let (least, greatest) = field.shown.range.unwrap_or_default();
+            let step = field.shown.precision.unwrap_or_default();
+            for number in [least, greatest, step] {
+                text.extend(number.to_bits().to_le_bytes());
+            }
+            text.push(u8::from(field.shown.secret));
+        }
+        crate::digest::of_bytes(&text)
+    }
 }
 
 /// Builds a schema, part by part.

@@ -16,6 +16,12 @@ pub trait World {
     /// Ticks per second.
     fn ticks_per_second(&self) -> u32;
 
+    /// Hashes of the types it consists of, to compare with those of other programs. By default nothing is known of them, and any are taken for
+    /// the same.
+    fn layout(&self) -> WorldLayout {
+        WorldLayout::default()
+    }
+
     /// Simulates one tick.
     fn step(&mut self, tick: Tick, inputs: &TickInputs);
 
@@ -140,6 +146,17 @@ pub trait Scene {
     /// Draws a table, in place of the state. If players are given, only rows of others are drawn from it: their own, and those that are
     /// nobody's, come from the present state, smoothly. Without a table everything does.
     fn draw(&mut self, now: Duration, table: Option<&Table>, own: Option<&[PlayerId]>);
+}
+
+/// Hashes of the types that all programs of a game have in common: programs with equal hashes understand each other.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct WorldLayout {
+    /// Of the state.
+    pub state: u64,
+    /// Of the inputs.
+    pub input: u64,
+    /// Of the events.
+    pub event: u64,
 }
 
 /// What a [patch](World::patch) has changed.

@@ -1,6 +1,6 @@
 use alloc::vec::Vec;
 
-use crate::{BitReader, BitWriter, DecodeError};
+use crate::{BitReader, BitWriter, DecodeError, LayoutHasher};
 
 /// A value with an encoding of its own, whole or relative to a baseline that both sides hold.
 ///
@@ -36,6 +36,12 @@ pub trait Wire: Clone {
     /// A lower bound of the bits any value takes. Claimed list lengths are checked against it before anything is allocated.
     fn min_bits() -> usize {
         0
+    }
+
+    /// Describes the encoding, so that programs with different types notice. By default all that is known of it is
+    /// [`min_bits`](Self::min_bits).
+    fn layout(hasher: &mut LayoutHasher) {
+        hasher.number(Self::min_bits() as u64);
     }
 
     /// Writes all of `values`, without their number.
@@ -87,6 +93,11 @@ pub trait Codec<T> {
 
     /// As [`Wire::min_bits`].
     fn min_bits(&self) -> usize;
+
+    /// As [`Wire::layout`].
+    fn layout(&self, hasher: &mut LayoutHasher) {
+        hasher.number(self.min_bits() as u64);
+    }
 
     /// Writes all of `values`, without their number.
     #[doc(hidden)]
@@ -146,6 +157,10 @@ impl<T: Wire> Codec<T> for Plain {
         T::min_bits()
     }
 
+    fn layout(&self, hasher: &mut LayoutHasher) {
+        T::layout(hasher);
+    }
+
     #[inline]
     fn encode_all(&self, values: &[T], w: &mut BitWriter<'_>) {
         T::encode_all(values, w);
@@ -197,6 +212,10 @@ macro_rules! wire_by_codec {
             #[inline]
             fn min_bits() -> usize {
                 $crate::Codec::<$type>::min_bits(&$codec)
+            }
+
+            fn layout(hasher: &mut $crate::LayoutHasher) {
+                $crate::Codec::<$type>::layout(&$codec, hasher);
             }
         }
     };

@@ -3,8 +3,8 @@ use alloc::vec::Vec;
 
 use crate::codec::wire_by_codec;
 use crate::{
-    BitReader, BitWriter, Codec, DEFAULT_MAX_LEN, DecodeError, MaxLen, Plain, Quantised, Range,
-    Varint, Wire,
+    BitReader, BitWriter, Codec, DEFAULT_MAX_LEN, DecodeError, LayoutHasher, MaxLen, Plain,
+    Quantised, Range, Varint, Wire,
 };
 
 /// Encodes what contains values of a codec: options, arrays, boxes.
@@ -75,6 +75,11 @@ impl<T: Clone, C: Codec<T>> Codec<Option<T>> for Inside<'_, C> {
     fn min_bits(&self) -> usize {
         1
     }
+
+    fn layout(&self, hasher: &mut LayoutHasher) {
+        hasher.name("option");
+        self.0.layout(hasher);
+    }
 }
 
 /// The elements in order; their number is known.
@@ -122,6 +127,12 @@ impl<T: Clone, C: Codec<T>, const N: usize> Codec<[T; N]> for Inside<'_, C> {
     fn min_bits(&self) -> usize {
         N.saturating_mul(self.0.min_bits())
     }
+
+    fn layout(&self, hasher: &mut LayoutHasher) {
+        hasher.name("array");
+        hasher.number(N as u64);
+        self.0.layout(hasher);
+    }
 }
 
 /// Its content, with a limit to how deep it may nest.
@@ -159,6 +170,10 @@ impl<T: Clone, C: Codec<T>> Codec<Box<T>> for Inside<'_, C> {
     #[inline]
     fn min_bits(&self) -> usize {
         0
+    }
+
+    fn layout(&self, hasher: &mut LayoutHasher) {
+        self.0.layout(hasher);
     }
 }
 
@@ -220,6 +235,10 @@ macro_rules! reach_through {
             fn min_bits(&self) -> usize {
                 Codec::<$type>::min_bits(&$by(self))
             }
+
+            fn layout(&self, hasher: &mut LayoutHasher) {
+                Codec::<$type>::layout(&$by(self), hasher);
+            }
         }
     };
 }
@@ -280,6 +299,10 @@ impl Wire for bool {
     fn min_bits() -> usize {
         1
     }
+
+    fn layout(hasher: &mut LayoutHasher) {
+        hasher.name("bool");
+    }
 }
 
 /// 21 bits.
@@ -302,6 +325,10 @@ impl Wire for char {
     #[inline]
     fn min_bits() -> usize {
         21
+    }
+
+    fn layout(hasher: &mut LayoutHasher) {
+        hasher.name("char");
     }
 }
 
@@ -369,6 +396,12 @@ macro_rules! tuples {
             #[inline]
             fn min_bits() -> usize {
                 0 $(+ $type::min_bits())+
+            }
+
+            fn layout(hasher: &mut LayoutHasher) {
+                hasher.name("(");
+                $($type::layout(hasher);)+
+                hasher.name(")");
             }
         }
     )*};

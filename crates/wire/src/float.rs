@@ -1,6 +1,6 @@
 use crate::delta::{Step, read_step, write_step};
 use crate::int::bits_for;
-use crate::{BitReader, BitWriter, Codec, DecodeError, Wire};
+use crate::{BitReader, BitWriter, Codec, DecodeError, LayoutHasher, Wire};
 
 /// Floats from `min` to `max` on a grid of equal steps, both ends included:
 /// `#[wire(min = -100.0, max = 100.0, precision = 0.01)]`.
@@ -172,6 +172,13 @@ macro_rules! quantised {
             fn min_bits(&self) -> usize {
                 self.bits as usize
             }
+
+            fn layout(&self, hasher: &mut LayoutHasher) {
+                hasher.name("quantised");
+                hasher.number(self.min.to_bits());
+                hasher.number(self.max.to_bits());
+                hasher.number(self.steps);
+            }
         }
 
         /// All bits of the IEEE 754 number; exact, NaN included.
@@ -194,6 +201,10 @@ macro_rules! quantised {
             #[inline]
             fn min_bits() -> usize {
                 size_of::<$float>() * 8
+            }
+
+            fn layout(hasher: &mut LayoutHasher) {
+                hasher.name(stringify!($float));
             }
         }
     )*};

@@ -2,7 +2,7 @@ use alloc::vec::Vec;
 
 use crate::delta::{Step, read_step, write_step};
 use crate::writer::{unzigzag, zigzag};
-use crate::{BitReader, BitWriter, Codec, DecodeError, EncodeError, Wire};
+use crate::{BitReader, BitWriter, Codec, DecodeError, EncodeError, LayoutHasher, Wire};
 
 /// Integers from `MIN` to `MAX` inclusive, in as few bits as can tell them apart: `#[wire(range = 0..=100)]`.
 ///
@@ -111,6 +111,12 @@ macro_rules! range_and_varint {
             fn min_bits(&self) -> usize {
                 Self::BITS as usize
             }
+
+            fn layout(&self, hasher: &mut LayoutHasher) {
+                hasher.name("range");
+                hasher.number(MIN as u64);
+                hasher.number(MAX as u64);
+            }
         }
 
         impl Codec<$int> for Varint {
@@ -156,6 +162,10 @@ macro_rules! range_and_varint {
             #[inline]
             fn min_bits(&self) -> usize {
                 8
+            }
+
+            fn layout(&self, hasher: &mut LayoutHasher) {
+                hasher.name(concat!("varint ", stringify!($wide)));
             }
         }
     )*};
@@ -211,6 +221,10 @@ macro_rules! fixed_width {
             #[inline]
             fn min_bits() -> usize {
                 <$int>::BITS as usize
+            }
+
+            fn layout(hasher: &mut LayoutHasher) {
+                hasher.name(stringify!($int));
             }
 
             $($special)*

@@ -58,7 +58,7 @@
 //! # What it does not do
 //!
 //! No versions, field names or self-description: both sides must use the same types, which the protocol above checks
-//! when they connect. No compression, checksums or encryption, and no IO. Every format here is normative and written down in `WIRE.md`.
+//! when they connect, by their [`layout_hash`]. No compression, checksums or encryption, and no IO. Every format here is normative and written down in `WIRE.md`.
 #![no_std]
 
 extern crate alloc;
@@ -73,6 +73,7 @@ mod error;
 mod exact;
 mod float;
 mod int;
+mod layout;
 mod list;
 mod reader;
 #[cfg(doctest)]
@@ -87,6 +88,7 @@ pub use exact::{
 };
 pub use float::Quantised;
 pub use int::{Range, Varint};
+pub use layout::{LayoutHasher, layout_hash};
 pub use list::{DEFAULT_MAX_LEN, MaxLen};
 pub use reader::BitReader;
 /// Derives [`Wire`](trait@Wire) for structs and enums, generic ones included. The type must be `Clone`.

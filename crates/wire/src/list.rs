@@ -3,7 +3,7 @@ use alloc::vec::Vec;
 
 use crate::codec::wire_by_codec;
 use crate::int::bits_for;
-use crate::{BitReader, BitWriter, Codec, DecodeError, EncodeError, Plain};
+use crate::{BitReader, BitWriter, Codec, DecodeError, EncodeError, LayoutHasher, Plain};
 
 /// The longest `String` (in bytes) or `Vec` (in elements) that a field without `max_len` may hold.
 pub const DEFAULT_MAX_LEN: usize = 4095;
@@ -124,6 +124,12 @@ impl<T: Clone, C: Codec<T>> Codec<Vec<T>> for MaxLen<C> {
     fn min_bits(&self) -> usize {
         self.len_bits() as usize
     }
+
+    fn layout(&self, hasher: &mut LayoutHasher) {
+        hasher.name("list");
+        hasher.number(self.max_len as u64);
+        self.each.layout(hasher);
+    }
 }
 
 impl Codec<String> for MaxLen<Plain> {
@@ -164,6 +170,11 @@ impl Codec<String> for MaxLen<Plain> {
 
     fn min_bits(&self) -> usize {
         self.len_bits() as usize
+    }
+
+    fn layout(&self, hasher: &mut LayoutHasher) {
+        hasher.name("string");
+        hasher.number(self.max_len as u64);
     }
 }
 

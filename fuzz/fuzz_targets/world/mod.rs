@@ -327,6 +327,7 @@ impl World {
                 }
                 Event::Readable { id } => self.read(at, id),
                 Event::Moved { id, .. } => assert!(self.sides[at].open.contains_key(&id)),
+                Event::Refused { .. } => {}
             }
         }
         let open: Vec<_> = self.sides[at].open.iter().map(|(a, b)| (*a, *b)).collect();

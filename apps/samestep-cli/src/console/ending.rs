@@ -15,7 +15,7 @@ pub fn failure(reason: &LeaveReason, entered: bool) -> Failure {
         LeaveReason::RoomClosed(_) => (Kind::RoomClosed, words),
         LeaveReason::Full => (Kind::Full, words),
         LeaveReason::WrongPassword(_) => (Kind::Password, words),
-        LeaveReason::WrongVersion(_) => (Kind::Version, words),
+        LeaveReason::WrongVersion(_) | LeaveReason::Incompatible(_) => (Kind::Version, words),
         LeaveReason::Silent => (
             Kind::Lost,
             "the others heard nothing from here any more".into(),

@@ -64,6 +64,13 @@ impl Console {
                 "too few of the others are heard; waiting until they are back",
                 json!({"event": "frozen"}),
             ),
+            SessionEvent::Refused { address, reason } => {
+                let why = printable(&reason.to_string());
+                self.notice(
+                    &format!("refused somebody at {address}: {why}"),
+                    json!({"event": "refused", "address": address.to_string(), "why": why}),
+                );
+            }
             SessionEvent::PeerJoined { .. } => self.on_room_changed(),
             SessionEvent::PeerInSync { peer } => {
                 self.on_room_changed();

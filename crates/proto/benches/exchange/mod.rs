@@ -162,7 +162,7 @@ impl Exchange {
                     }
                 }
                 Event::Closed { reason, .. } => panic!("closed: {reason}"),
-                Event::Moved { .. } => panic!("nobody moved"),
+                Event::Moved { .. } | Event::Refused { .. } => panic!("nobody moves or is refused"),
             }
         }
         while let Some(packet) = side.endpoint.poll_transmit(self.now, &mut bytes) {

@@ -127,12 +127,36 @@ impl Acceptor {
 
 impl Endpoint {
     pub(super) fn refuse(&mut self, to: SocketAddr, nonce: ClientNonce, reason: RefuseReason) {
-        self.stats.refused += 1;
-        debug!(%to, %reason, "client refused");
+        self.note_refused(to, reason);
         self.reply(to, Refuse { nonce, reason }.encode().to_vec());
     }
 
-    fn reply(&mut self, to: SocketAddr, datagram: Vec<u8>) {
+    fn note_refused(&mut self, peer: SocketAddr, reason: RefuseReason) {
+        self.stats.refused += 1;
+        debug!(%peer, %reason, "client refused");
+        // A flood of requests does not fill the memory: as many are told of as can be answered.
+        if self.replies.len() < MAX_REPLIES {
+            self.events.push_back(Event::Refused { peer, reason });
+        }
+    }
+
+    /// A client gives up because it cannot read the answer: its password is another. False if no such client is known.
+    pub(super) fn on_given_up(&mut self, from: SocketAddr, refuse: &Refuse) -> bool {
+        let acceptor = self.acceptor.as_ref();
+        let guest = acceptor.and_then(|acceptor| acceptor.guests.get(&from));
+        let guest = guest.filter(|guest| guest.nonce == refuse.nonce);
+        if let Some(slot) = guest.map(|guest| guest.slot)
+            && let Content::Connection(connection) = &self.slots[usize::from(slot)].content
+            && matches!(connection.state, State::Unconfirmed { .. })
+        {
+            self.free_slot(slot);
+            self.note_refused(from, refuse.reason);
+            return true;
+        }
+        false
+    }
+
+    pub(super) fn reply(&mut self, to: SocketAddr, datagram: Vec<u8>) {
         if self.replies.len() >= MAX_REPLIES {
             self.stats.replies_dropped += 1;
         } else {

@@ -21,6 +21,8 @@ use crate::rng::Random;
 /// First wait before a request is repeated; grows by half each time.
 const REPEAT_AFTER: Duration = Duration::from_millis(200);
 const REPEAT_AT_MOST: Duration = Duration::from_secs(1);
+/// How long a client that cannot read an answer waits for a better one: anyone could have sent the first.
+const BETTER_ANSWER: Duration = Duration::from_millis(500);
 
 /// An attempt to connect.
 #[derive(Debug)]
@@ -124,6 +126,14 @@ impl Endpoint {
             CloseReason::Local => debug!(%id, "attempt to connect given up"),
             reason => warn!(%id, %reason, "could not connect"),
         }
+        // Only the client can see that its password is not the server's: the server is told, and its slot is free again.
+        if let Content::Connecting(attempt) = &self.slots[usize::from(slot)].content
+            && reason == CloseReason::Refused(RefuseReason::Password)
+            && self.config.security == Security::Encrypted
+        {
+            let (to, nonce, reason) = (attempt.to, attempt.nonce, RefuseReason::Password);
+            self.reply(to, Refuse { nonce, reason }.encode().to_vec());
+        }
         self.events.push_back(Event::Closed { id, reason });
         self.free_slot(slot);
     }
@@ -206,10 +216,6 @@ impl Endpoint {
         attempt.has_cookie = true;
         attempt.next_at = now;
         attempt.wait = REPEAT_AFTER;
-        if retry.password && password.is_none() {
-            self.fail_attempt(slot, CloseReason::Refused(RefuseReason::PasswordRequired));
-            return;
-        }
         self.ready.push_back(slot);
     }
 
@@ -234,14 +240,13 @@ impl Endpoint {
                     ),
                     Err(error) => {
                         debug!(%from, ?error, "answer does not authenticate");
-                        // Anyone could have sent this: remember what it looks like, and wait for a better one.
                         attempt.failure = match error {
                             HandshakeError::Password => {
                                 CloseReason::Refused(RefuseReason::Password)
                             }
                             HandshakeError::Failed => CloseReason::Identity,
                         };
-                        attempt.deadline = attempt.deadline.min(now + Duration::from_secs(1));
+                        attempt.deadline = attempt.deadline.min(now + BETTER_ANSWER);
                         return;
                     }
                 }
@@ -289,7 +294,7 @@ impl Endpoint {
 
     pub(super) fn on_refuse(&mut self, from: SocketAddr, refuse: &Refuse) {
         let Some((slot, attempt)) = self.attempt(from, refuse.nonce) else {
-            self.stats.malformed += 1;
+            self.stats.malformed += u64::from(!self.on_given_up(from, refuse));
             return;
         };
         if refuse.reason == RefuseReason::Busy {

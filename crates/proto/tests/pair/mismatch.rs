@@ -1,7 +1,7 @@
 //! Ends that do not fit together learn why.
 
 use samestep_proto::{
-    ChannelConfig, CloseReason, Config, ConnectOptions, Delivery, LossRecovery, RefuseReason,
+    ChannelConfig, CloseReason, Config, ConnectOptions, Delivery, Event, LossRecovery, RefuseReason,
 };
 
 use crate::world::*;
@@ -13,7 +13,10 @@ fn refusal(client: Config, server: Config) -> RefuseReason {
         panic!("not refused: {ended:?}");
     };
     assert_eq!(pair[SERVER].endpoint.endpoint_stats().refused, 1);
-    assert_eq!(pair[SERVER].events, []);
+    let [Event::Refused { reason: told, .. }] = pair[SERVER].events[..] else {
+        panic!("the server tells of one refusal: {:?}", pair[SERVER].events);
+    };
+    assert_eq!(told, reason);
     reason
 }
 

@@ -100,6 +100,16 @@ fn an_expired_one_is_refused() {
     let token = lobby().issue(&claims(1)).unwrap();
     let expired = refused(RefuseReason::TokenExpired);
     assert_eq!(connect(&mut pair, token), expired);
+    let told = |event: &Event| {
+        matches!(
+            event,
+            Event::Refused {
+                reason: RefuseReason::TokenExpired,
+                ..
+            }
+        )
+    };
+    assert!(pair[SERVER].events.iter().any(told));
 }
 
 #[test]

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 
 use samestep_proto::{ConnectError, ConnectOptions, ConnectionId};
-use tracing::{debug, warn};
+use tracing::debug;
 
 use crate::channels::BULK;
 use crate::control::{Absence, Control, Hello, Proposal, Welcome};
-use crate::event::{LeaveReason, SessionEvent, State};
+use crate::event::{LeaveReason, SessionEvent, State, shorten};
 use crate::id::PeerId;
 use crate::log::{Log, Position};
 use crate::room::{Change, Newcomer, PeerKind, Phase, Presence, Room, distinct};
@@ -22,6 +22,8 @@ const HISTORY: usize = 64;
 const HELLO_AGAIN: Duration = Duration::from_secs(1);
 /// How long it waits for an answer.
 const ANSWER: Duration = Duration::from_secs(3);
+/// The minimum time between two refusals that the game is told of.
+const REFUSALS_EVERY: Duration = Duration::from_millis(100);
 
 /// Who is at the door, and who may not come in.
 #[derive(Debug, Default)]
@@ -29,6 +31,8 @@ pub(super) struct Admissions {
     /// Connections of those whose admission is being decided, by what their secret hashes to, and what they have.
     waiting: BTreeMap<[u8; 16], Waiting>,
     bans: Vec<Ban>,
+    /// When a refusal is told of again.
+    next_refusal: Duration,
     /// Peers whose game state has been asked for and not yet given.
     pub(super) states_wanted: Vec<PeerId>,
 }
@@ -141,17 +145,25 @@ impl Session {
             have,
             clock_us: now.as_micros() as u64,
             reached_at: self.endpoint.peer_address(id).map(Into::into),
+            description: self.config.description.clone(),
         };
         self.send_control_on(now, id, &Control::Hello(hello));
         debug!(connection = %id, returning = self.me.is_some(), "hello sent");
     }
 
     /// Somebody wants in, through this program.
-    pub(super) fn on_hello(&mut self, now: Duration, id: ConnectionId, hello: Hello) {
+    pub(super) fn on_hello(&mut self, now: Duration, id: ConnectionId, mut hello: Hello) {
         debug!(connection = %id, kind = ?hello.kind, "hello received");
         let mesh = hello.kind == PeerKind::Member;
         if mesh != self.room.is_mesh() || hello.kind == PeerKind::Host {
             return self.turn_away(now, id, LeaveReason::WrongTopology);
+        }
+        // Everyone here plays the same: the authority need not compare it again.
+        let theirs = hello.description.take();
+        if let (Some(ours), Some(theirs)) = (&self.config.description, theirs)
+            && let Some(words) = ours.difference(&theirs)
+        {
+            return self.turn_away(now, id, LeaveReason::Incompatible(shorten(&words)));
         }
         let waits = self.state == State::Frozen && !self.stalled;
         if self.state != State::InSync && !waits {
@@ -186,8 +198,18 @@ impl Session {
         self.propose(now, Proposal::Admit { hello, address });
     }
 
+    /// Somebody was refused, by this program or by the protocol underneath. Requests cost nothing, so not all of them are told of.
+    pub(super) fn on_refused(&mut self, now: Duration, address: SocketAddr, reason: LeaveReason) {
+        if now >= self.admissions.next_refusal {
+            self.admissions.next_refusal = now + REFUSALS_EVERY;
+            self.emit(SessionEvent::Refused { address, reason });
+        }
+    }
+
     fn turn_away(&mut self, now: Duration, id: ConnectionId, reason: LeaveReason) {
-        warn!(connection = %id, %reason, "newcomer refused");
+        if let Some(address) = self.endpoint.peer_address(id) {
+            self.on_refused(now, address, reason.clone());
+        }
         let (code, words) = reason.to_close();
         self.send_control_on(now, id, &Control::Farewell(reason.clone()));
         self.connections.insert(id, OtherEnd::Gone);

@@ -17,6 +17,8 @@ use crate::session::{OtherEnd, Retry, Session};
 const RETRY_AT_ONCE: usize = 3;
 /// Time between attempts to come back.
 const RETRY_EVERY: Duration = Duration::from_secs(1);
+/// How long a host waits for the last messages of a client that has said farewell and is silent since: its program may have ended.
+const PARTING: Duration = Duration::from_secs(2);
 
 impl Session {
     pub(super) fn on_closed(&mut self, now: Duration, id: ConnectionId, reason: &CloseReason) {
@@ -274,6 +276,14 @@ impl Session {
                 false => next = Some(next.map_or(end, |n| n.min(end))),
             }
         }
+        if !self.room.is_mesh() {
+            for (peer, contact) in &self.contacts {
+                let silent = now.saturating_sub(contact.heard) >= PARTING;
+                if let (Some(reason), true) = (&contact.farewell, silent) {
+                    over.push((*peer, reason.clone()));
+                }
+            }
+        }
         for (peer, reason) in over {
             self.since.remove(&peer);
             self.wish(now, peer, Change::Left { peer, reason });
@@ -309,11 +319,7 @@ impl Session {
         self.acts.forget();
         self.give_up_proposals();
         self.state = State::Left(reason.clone());
-        // What ends this program's part is not what ends that of others, unless it is the room that ends.
-        let (code, words) = match &reason {
-            LeaveReason::RoomClosed(_) => reason.to_close(),
-            _ => (1, "left"),
-        };
+        let (code, words) = parting(&reason);
         for (id, end) in core::mem::take(&mut self.connections) {
             if end != OtherEnd::Gone {
                 self.endpoint.close(now, id, code, words);
@@ -378,6 +384,18 @@ impl Session {
         self.finish(now, reason);
     }
 
+    /// After leaving, closes all connections without waiting for acknowledgements: for a program that ends now. What it has sent may still arrive,
+    /// and its slot is free as soon as the close does.
+    pub fn hang_up(&mut self, now: Duration) {
+        if let State::Left(reason) = &self.state {
+            let (code, words) = parting(reason);
+            let open: Vec<ConnectionId> = self.endpoint.connections().collect();
+            for id in open {
+                self.endpoint.abort(now, id, code, words);
+            }
+        }
+    }
+
     /// Closes the room for everybody. Only the authority can.
     pub fn close_room(&mut self, now: Duration, words: &str) {
         if !self.leads() {
@@ -430,6 +448,15 @@ impl Session {
             self.wish(now, peer, Change::Left { peer, reason });
             self.fulfil_wishes(now);
         }
+    }
+}
+
+/// The close code and reason for the others when this program's part is over. What ends it does not end that of others, unless it is the room that
+/// ends.
+fn parting(reason: &LeaveReason) -> (u32, &str) {
+    match reason {
+        LeaveReason::RoomClosed(_) => reason.to_close(),
+        _ => (1, "left"),
     }
 }
 

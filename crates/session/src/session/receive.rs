@@ -31,6 +31,9 @@ impl Session {
                 Event::Connected { id, incoming, .. } => self.on_connected(now, id, incoming),
                 Event::Readable { id } => self.read(now, id),
                 Event::Moved { .. } => {}
+                Event::Refused { peer, reason } => {
+                    self.on_refused(now, peer, LeaveReason::of_refused(reason));
+                }
                 Event::Closed { id, reason } => {
                     self.read(now, id);
                     self.on_closed(now, id, &reason);

@@ -3,6 +3,7 @@
 use crate::bytes::{Bytes, put};
 use crate::{
     AdoptError, ChecksumTree, Divergence, Patched, RowChunk, Scene, Tick, TickInputs, World,
+    WorldLayout,
 };
 
 /// The two parts of a game whose models run [side by side](crate::Beside).
@@ -59,6 +60,15 @@ pub(super) fn split(bytes: &[u8]) -> Result<(&[u8], &[u8]), AdoptError> {
 impl<A: World, B: World> World for Both<A, B> {
     fn ticks_per_second(&self) -> u32 {
         self.first.ticks_per_second()
+    }
+
+    fn layout(&self) -> WorldLayout {
+        let (first, second) = (self.first.layout(), self.second.layout());
+        WorldLayout {
+            state: first.state ^ second.state.rotate_left(1),
+            input: first.input ^ second.input.rotate_left(1),
+            event: first.event ^ second.event.rotate_left(1),
+        }
     }
 
     fn parts(&mut self) -> Option<(&mut dyn World, &mut dyn World)> {

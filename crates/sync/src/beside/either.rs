@@ -1,6 +1,6 @@
 //! What a player does in one of two parts of a game.
 
-use samestep_wire::{BitReader, BitWriter, DecodeError, Wire};
+use samestep_wire::{BitReader, BitWriter, DecodeError, LayoutHasher, Wire};
 
 use crate::Input;
 
@@ -54,6 +54,11 @@ impl<I: Input, J: Input> Wire for Either<I, J> {
 
     fn min_bits() -> usize {
         8 + I::min_bits().min(J::min_bits())
+    }
+
+    fn layout(hasher: &mut LayoutHasher) {
+        I::layout(hasher);
+        J::layout(hasher);
     }
 }
 
