@@ -79,6 +79,8 @@ pub(crate) struct Connection {
     inbox: Inbox,
     buffers: Buffers,
     last_received: Duration,
+    /// When the first packet since then that calls for an answer was sent.
+    unanswered_since: Option<Duration>,
     ping: bool,
     /// Packets that may leave regardless of congestion, to find out whether anything arrives.
     probes: u8,
@@ -151,6 +153,7 @@ impl Connection {
             inbox: Inbox::default(),
             buffers: Buffers::default(),
             last_received: now,
+            unanswered_since: None,
             // The first packet tells the other end that the handshake is done, and measures the round trip.
             ping: true,
             probes: 0,
@@ -283,6 +286,7 @@ impl Connection {
         self.stats.bytes_received += datagram.len() as u64;
         let silence = now.saturating_sub(self.last_received);
         self.last_received = self.last_received.max(now);
+        self.unanswered_since = None;
         if matches!(self.state, State::Unconfirmed { .. }) {
             self.state = State::Open;
         }
@@ -497,6 +501,8 @@ impl Connection {
             jitter: self.rtt.deviation(),
             loss: self.loss.fraction(),
             measured_loss: self.loss.measured(),
+            last_received: self.last_received,
+            unanswered_since: self.unanswered_since,
             bandwidth_bytes_per_s: self.congestion.bandwidth_bps() / 8,
             window_bytes: self.congestion.window(),
             in_flight_bytes: self.congestion.in_flight(),

@@ -45,6 +45,10 @@ pub struct Stats {
     pub loss: f32,
     /// Fraction of packets lost on the way out, lately, without an assumption; `None` until the fate of twenty packets is known.
     pub measured_loss: Option<f32>,
+    /// When the last packet arrived, by this end's clock.
+    pub last_received: Duration,
+    /// When the first packet since then that calls for an answer was sent; `None` if no answer is outstanding.
+    pub unanswered_since: Option<Duration>,
     /// Estimated rate the path carries, bytes per second (a lower bound while the application sends less).
     pub bandwidth_bytes_per_s: u64,
     /// Bytes allowed in flight.

@@ -56,6 +56,8 @@ pub struct PeerStats {
     pub jitter: Option<Duration>,
     /// The fraction of packets lost on the path to the peer, lately: 0 to 1.
     pub loss: Option<f32>,
+    /// The time since something last arrived from it.
+    pub last_heard: Option<Duration>,
     /// Bytes sent to it per second, over the last second; headers below UDP not included.
     pub sent_bytes_per_s: Option<f64>,
     /// Bytes received from it per second, over the last second.
@@ -240,6 +242,7 @@ impl Sampler {
                 round_trip: stats.rtt,
                 jitter: stats.jitter,
                 loss: stats.loss,
+                last_heard: stats.last_heard,
                 sent_bytes_per_s: rates.map(|(sent, _)| *sent),
                 received_bytes_per_s: rates.map(|(_, received)| *received),
             })
@@ -286,6 +289,7 @@ mod tests {
                 round_trip: Some(Duration::from_millis(20)),
                 jitter: None,
                 loss: None,
+                last_heard: None,
                 sent_bytes_per_s: None,
                 received_bytes_per_s: Some(1_500.0),
             }],

@@ -31,6 +31,14 @@ pub enum SessionEvent {
     },
     /// This program takes part fully.
     InSync,
+    /// Nothing has arrived from the host for a second although it was to answer: its program or the network is in trouble. The connection is not
+    /// given up yet: [`HostHeard`](Self::HostHeard) follows, or [`Reconnecting`](Self::Reconnecting).
+    HostSilent {
+        /// The time since something last arrived from it.
+        last_heard: Duration,
+    },
+    /// The host is heard again.
+    HostHeard,
     /// The connection is lost; trying to come back.
     Reconnecting {
         /// Why it was lost.
@@ -191,6 +199,8 @@ impl SessionEvent {
             Self::StateWanted { peer } => debug!(%peer, "state transfer wanted"),
             Self::InitialState { state } => debug!(bytes = state.len(), "initial state received"),
             Self::InSync => info!("in sync"),
+            Self::HostSilent { last_heard } => warn!(?last_heard, "the host is silent"),
+            Self::HostHeard => info!("the host is heard again"),
             Self::Reconnecting { why } => debug!(why, "connection lost, trying to return"),
             Self::Frozen => warn!("too few members are heard: frozen"),
             Self::Refused { address, reason } => warn!(%address, %reason, "newcomer refused"),

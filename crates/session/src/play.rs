@@ -27,6 +27,8 @@ const LATENCIES_EVERY: Duration = Duration::from_secs(1);
 const RATES_EVERY: Duration = Duration::from_millis(100);
 /// A guest learns of others' joining and leaving at most this often.
 const GUESTS_EVERY: Duration = Duration::from_millis(250);
+/// A host that does not answer for this long, beyond the round trip, may be what a guest waits for.
+const ANSWER: Duration = Duration::from_millis(50);
 /// The largest change of a latency that the model does not need to know.
 const SAME_LATENCY: Duration = Duration::from_micros(500);
 /// The same of loss, in percent.
@@ -105,6 +107,8 @@ pub struct Match<W, M> {
     delayed: Vec<(Duration, PeerId, Vec<u8>)>,
     /// When the model wants to be called, by this program's clock.
     wake: Option<Duration>,
+    /// The last time that passed.
+    now: Duration,
 }
 
 /// An event of the room or of the game.
@@ -146,6 +150,7 @@ impl<W: World, M: Model> Match<W, M> {
             next_rates: Some(now),
             delayed: Vec::new(),
             wake: Some(now),
+            now,
         })
     }
 
@@ -282,9 +287,15 @@ impl<W: World, M: Model> Match<W, M> {
         &mut self.world
     }
 
-    /// The status of the model.
+    /// The status of the model. While a guest's host does not answer, no other peer is named as the one waited for: all comes through the host.
     pub fn status(&self) -> Status {
-        self.model.status()
+        let mut status = self.model.status();
+        let unanswered = self.session.host_unanswered(self.now);
+        if unanswered.is_some_and(|time| time > ANSWER) {
+            let host = self.session.room().authority();
+            status.waiting_for = self.session.is_host_silent().then_some(host);
+        }
+        status
     }
 
     /// The model.
@@ -359,6 +370,7 @@ impl<W: World, M: Model> Match<W, M> {
 
     /// Moves messages and events between session, model and world.
     fn pump(&mut self, now: Duration) {
+        self.now = now;
         while let Some(event) = self.session.poll_event() {
             self.on_event(now, event);
         }
@@ -421,6 +433,7 @@ impl<W: World, M: Model> Match<W, M> {
                 self.update_roster(now, time.unwrap_or_default());
                 self.model.handle_start(time.unwrap_or_default(), *at);
             }
+            SessionEvent::HostSilent { .. } | SessionEvent::HostHeard => {}
             _ => self.roster_changed = true,
         }
         self.events.push_back(MatchEvent::Session(event));

@@ -120,6 +120,8 @@ pub struct Session {
     /// The start of the last game that was announced.
     announced: Option<Duration>,
     started: bool,
+    /// A guest's host does not answer.
+    host_silent: bool,
     /// Too few members of a mesh are reached for a quorum.
     stalled: bool,
     events: VecDeque<SessionEvent>,
@@ -230,6 +232,7 @@ impl Session {
             wishes: VecDeque::new(),
             announced: None,
             started: false,
+            host_silent: false,
             stalled: false,
             events: VecDeque::new(),
             questions: VecDeque::new(),
@@ -313,6 +316,9 @@ impl Session {
         self.pump(now);
         if let Some(by) = by {
             self.read_exchanges(now, by);
+        }
+        if self.host_silent {
+            self.watch_host(now);
         }
     }
 

@@ -5,7 +5,7 @@ mod tally;
 use std::time::Duration;
 
 use samestep_sim::NodeId;
-use samestep_sync::{Lockstep, LockstepConfig, Model, Rollback, RollbackConfig};
+use samestep_sync::{Lockstep, LockstepConfig, Model, PeerId, Rollback, RollbackConfig};
 use tally::{Game, Room};
 
 const HOST: NodeId = NodeId(0);
@@ -47,6 +47,32 @@ fn see_later<M: Model>(model: impl Fn(Duration) -> M) {
     );
     room.run(1500);
     assert_eq!(room.state(watcher).counted, 1);
+}
+
+#[test]
+fn a_guest_whose_host_is_gone_waits_for_nobody_else() {
+    wait_for_host(lockstep);
+    wait_for_host(rollback);
+}
+
+fn wait_for_host<M: Model>(model: impl Fn(Duration) -> M) {
+    let mut room = Room::new(false, model(Duration::ZERO));
+    let guests = [0, 1].map(|_| room.join(1, model(Duration::ZERO)));
+    room.start();
+    room.run(3000);
+    room.testbed.kill(HOST);
+    let host = Some(PeerId(0));
+    for _ in 0..250 {
+        room.run(20);
+        for guest in guests {
+            let waits_for = room.status(guest).waiting_for;
+            assert!(waits_for.is_none() || waits_for == host, "{waits_for:?}");
+        }
+    }
+    assert_eq!(
+        guests.map(|guest| room.status(guest).waiting_for),
+        [host; 2]
+    );
 }
 
 #[test]

@@ -60,6 +60,16 @@ impl Console {
                     json!({"event": "reconnecting", "why": why}),
                 );
             }
+            SessionEvent::HostSilent { last_heard } => self.notice(
+                &format!(
+                    "nothing heard from the host for {:.1} s",
+                    last_heard.as_secs_f64()
+                ),
+                json!({"event": "host silent", "last_heard_ms": last_heard.as_millis()}),
+            ),
+            SessionEvent::HostHeard => {
+                self.notice("the host is heard again", json!({"event": "host heard"}));
+            }
             SessionEvent::Frozen => self.notice(
                 "too few of the others are heard; waiting until they are back",
                 json!({"event": "frozen"}),

@@ -59,6 +59,7 @@ impl Rates {
                 round_trip: stats.rtt,
                 jitter: stats.jitter,
                 loss: stats.loss,
+                last_heard: stats.last_heard,
                 sent_bytes_per_s: rates.map(|[sent, _]| *sent),
                 received_bytes_per_s: rates.map(|[_, received]| *received),
             })
@@ -97,6 +98,7 @@ pub fn as_json(all: &[PeerStats]) -> Value {
             "rtt_ms": stats.round_trip.map(|time| time.as_secs_f64() * 1e3),
             "jitter_ms": stats.jitter.map(|time| time.as_secs_f64() * 1e3),
             "loss": stats.loss,
+            "last_heard_ms": stats.last_heard.map(|time| time.as_secs_f64() * 1e3),
             "sent_bytes_per_s": stats.sent_bytes_per_s,
             "received_bytes_per_s": stats.received_bytes_per_s,
         })
@@ -115,6 +117,7 @@ mod tests {
             round_trip: Some(Duration::from_micros(41_250)),
             jitter: Some(Duration::from_micros(3_000)),
             loss: Some(0.025),
+            last_heard: Some(Duration::from_millis(5)),
             sent_bytes_per_s: Some(1_234.0),
             received_bytes_per_s: Some(56_789.0),
         };
@@ -123,6 +126,7 @@ mod tests {
             round_trip: None,
             jitter: None,
             loss: None,
+            last_heard: None,
             sent_bytes_per_s: None,
             received_bytes_per_s: None,
         };

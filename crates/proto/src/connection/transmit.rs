@@ -117,6 +117,7 @@ impl Connection {
         let body = w.finish();
         let len = self.seal(buf, body);
         if eliciting {
+            self.unanswered_since.get_or_insert(now);
             self.ping = false;
             self.probes = self.probes.saturating_sub(1);
             self.quiet_acks = 0;

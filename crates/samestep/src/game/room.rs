@@ -141,6 +141,10 @@ pub(super) fn trouble(news: &MatchEvent) -> Option<String> {
         MatchEvent::Session(SessionEvent::Reconnecting { why }) => {
             Some(format!("the connection is lost: {why}"))
         }
+        MatchEvent::Session(SessionEvent::HostSilent { last_heard }) => {
+            let seconds = last_heard.as_secs_f64();
+            Some(format!("nothing heard from the host for {seconds:.1} s"))
+        }
         MatchEvent::Session(SessionEvent::Frozen) => {
             Some("too few of the others are reached to go on".into())
         }

@@ -4,7 +4,7 @@ use core::time::Duration;
 use samestep_proto::ConnectionId;
 
 use crate::clock::Exchange;
-use crate::event::LeaveReason;
+use crate::event::{LeaveReason, SessionEvent, State};
 use crate::id::PeerId;
 use crate::session::{OtherEnd, Session};
 use crate::streams::Streams;
@@ -147,6 +147,8 @@ pub struct PeerStats {
     /// How far its clock is ahead of this program's, in microseconds, by the best recent exchange; `None` without a direct
     /// connection.
     pub clock_offset_us: Option<i64>,
+    /// The time since something last arrived on its connection.
+    pub last_heard: Option<Duration>,
     /// Bytes sent on its connection.
     pub bytes_sent: Option<u64>,
     /// Bytes received on its connection.
@@ -191,6 +193,7 @@ impl Session {
                 PeerRoute::Myself => Some(0),
                 _ => contact.and_then(|c| c.clock.best).map(|(_, _, us)| us),
             },
+            last_heard: direct.map(|stats| now.saturating_sub(stats.last_received)),
             bytes_sent: direct.map(|stats| stats.bytes_sent),
             bytes_received: direct.map(|stats| stats.bytes_received),
         })
@@ -204,6 +207,46 @@ impl Session {
     ) -> Option<samestep_proto::Stats> {
         self.room.peer(peer)?;
         self.connection_stats(self.hop(now, peer, &mut Vec::new())?)
+    }
+
+    /// How long a guest has been waiting in vain for an answer of its host, beyond the time that one takes. `None` on others, and without a
+    /// connection.
+    pub(crate) fn host_unanswered(&self, now: Duration) -> Option<Duration> {
+        if self.room.is_mesh() || self.leads() {
+            return None;
+        }
+        let stats = self.connection_stats(self.room.authority())?;
+        let waiting = (stats.unanswered_since).map(|since| now.saturating_sub(since));
+        Some(waiting.unwrap_or_default().saturating_sub(stats.rtt))
+    }
+
+    /// Whether [`HostSilent`](SessionEvent::HostSilent) was the last to be reported about the host.
+    pub fn is_host_silent(&self) -> bool {
+        self.host_silent
+    }
+
+    /// Reports that the host has fallen silent, or is heard again.
+    pub(super) fn watch_host(&mut self, now: Duration) {
+        if !matches!(self.state, State::InSync | State::Loading) {
+            return;
+        }
+        let Some(unanswered) = self.host_unanswered(now) else {
+            return;
+        };
+        match (self.host_silent, unanswered >= QUIET) {
+            (false, true) => {
+                self.host_silent = true;
+                let host = self.connection_stats(self.room.authority());
+                let last_received = host.map_or(now, |stats| stats.last_received);
+                let last_heard = now.saturating_sub(last_received);
+                self.emit(SessionEvent::HostSilent { last_heard });
+            }
+            (true, false) => {
+                self.host_silent = false;
+                self.emit(SessionEvent::HostHeard);
+            }
+            _ => {}
+        }
     }
 
     /// One-way latency as measured here.

@@ -62,7 +62,10 @@ impl Session {
                 if let LeaveReason::Banned(words) = LeaveReason::of_close(reason) {
                     return self.finish(now, LeaveReason::Banned(words));
                 }
-                retry.why = reason.to_string();
+                // Why the room was lost matters more than that it still does not answer.
+                if !matches!(reason, CloseReason::NoAnswer | CloseReason::TimedOut) {
+                    retry.why = reason.to_string();
+                }
                 let next = retry.next;
                 self.wake_at(next);
             }
@@ -153,7 +156,15 @@ impl Session {
             return;
         };
         if now >= retry.until {
-            return self.finish(now, LeaveReason::NotReached(shorten(&retry.why)));
+            let who = if self.room.is_mesh() {
+                "the others"
+            } else {
+                "the host"
+            };
+            let grace = self.room.rules.rejoin_grace_us / 1_000_000;
+            let why = &retry.why;
+            let words = format!("lost {who}, and not back within {grace} s: {why}");
+            return self.finish(now, LeaveReason::NotReached(shorten(&words)));
         }
         if now < retry.next {
             self.wake_at(retry.next.min(retry.until));

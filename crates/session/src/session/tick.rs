@@ -32,6 +32,7 @@ impl Session {
         self.expire(now);
         self.start_when_due(now);
         self.keep_time(now);
+        self.watch_host(now);
         if now >= self.next_beat {
             self.beat(now);
         }
