@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use clap::Args;
 use samestep::sync::{
     Divergence, Live, Playback, PlayerId, Progress, Replay, ReplayError, ReplayHeader, Table, Tick,
-    World,
+    VerifyError, World,
 };
 use samestep_catalog::Visitor;
 use samestep_playable::Playable;
@@ -24,7 +24,7 @@ use crate::watch::speed;
 pub struct Arguments {
     /// The recording
     file: PathBuf,
-    /// Play it and compare every checksum; fails if one differs
+    /// Play it and compare every checksum; fails if one differs or there is none
     #[arg(long)]
     verify: bool,
     /// Go to this tick and print its state; with --watch, begin there
@@ -197,17 +197,14 @@ fn verify<G: Playable>(playback: &mut Playback<Live<G>>) -> Result<ExitCode, Box
         .damage()
         .is_some_and(|damage| !damage.cut_off);
     let code = match playback.verify() {
-        Ok(verified) if verified.checksums == 0 => {
-            println!(
-                "  played {} ticks; there are no checksums to compare with",
-                verified.ticks
-            );
-            ExitCode::SUCCESS
-        }
         Ok(verified) => {
             let (ticks, checksums) = (verified.ticks, verified.checksums);
             println!("  verified: {ticks} ticks played, all {checksums} checksums as recorded");
             ExitCode::SUCCESS
+        }
+        Err(error @ VerifyError::NothingCompared { .. }) => {
+            println!("  not verified: {error}");
+            ExitCode::FAILURE
         }
         Err(error) => {
             println!("  not as recorded: {error}");

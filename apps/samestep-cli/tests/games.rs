@@ -126,6 +126,22 @@ fn mistakes_are_told_with_a_way_out() {
 }
 
 #[test]
+fn a_recording_without_checksums_is_not_verified() {
+    let mut game = Live::without_recording(Evaluation::new(1, 2, 50));
+    let header = ReplayHeader::of::<Evaluation>();
+    let recorder = Recorder::new(&header, Tick(0), &game.checkpoint());
+    let file = file("empty.replay");
+    std::fs::write(&file, recorder.bytes()).expect("a writable directory");
+    let (code, said) = samestep(&["replay", text(&file), "--verify"]);
+    assert_eq!(code, Some(1), "{said}");
+    assert!(
+        said.contains("not verified: nothing was compared"),
+        "{said}"
+    );
+    assert!(said.contains("the host or server has"), "{said}");
+}
+
+#[test]
 fn a_bundle_tells_who_was_right() {
     let mut game = Live::without_recording(Evaluation::new(1, 2, 50));
     let mut recorder = Recorder::new(
@@ -133,6 +149,7 @@ fn a_bundle_tells_who_was_right() {
         Tick(0),
         &game.checkpoint(),
     );
+    recorder.on_checksum(Tick(0), game.checksum());
     let mut inputs = TickInputs::new();
     inputs.set_players(&[PlayerId(0), PlayerId(1)]);
     for tick in (0..40).map(Tick) {

@@ -12,6 +12,7 @@ use crate::{
     Tick, TickInputs, TimedEvent, World, WorldLayout,
 };
 
+mod recording;
 mod scene;
 mod smooth;
 
@@ -29,6 +30,8 @@ pub struct Live<S: Simulation> {
     ledger: EventLedger<S::Event>,
     table: Table,
     recorder: Option<Recorder>,
+    /// From this tick on the next state that an authority sends is recorded.
+    state_due: Tick,
     view: Option<Box<SmoothView<S>>>,
     /// What a model has drawn.
     drawn: Option<Box<S>>,
@@ -142,6 +145,7 @@ impl<S: Simulation> Live<S> {
             ledger: EventLedger::default(),
             table: Table::new(S::schema()),
             recorder: None,
+            state_due: Tick(0),
             view: None,
             drawn: None,
             past: VecDeque::new(),
@@ -415,17 +419,7 @@ impl<S: Simulation> World for Live<S> {
     }
 
     fn checkpoint(&mut self) -> Vec<u8> {
-        self.now.state.extract(&mut self.table);
-        let mut out = Vec::new();
-        push_len(&mut out, self.now.players.len());
-        for (player, input) in self.now.players.iter().zip(&self.now.inputs) {
-            let input = encode_to_vec(input).unwrap_or_default();
-            push_len(&mut out, player.0.into());
-            push_len(&mut out, input.len());
-            out.extend_from_slice(&input);
-        }
-        out.extend_from_slice(&self.table.encode());
-        out
+        encode_played(&self.now, &mut self.table)
     }
 
     fn adopt(&mut self, tick: Tick, checkpoint: &[u8]) -> Result<(), AdoptError> {
@@ -521,6 +515,21 @@ impl<S: Simulation> World for Live<S> {
     fn scene(&mut self) -> &mut dyn Scene {
         self
     }
+}
+
+/// Encodes a state with what its players do, by way of a table.
+fn encode_played<S: Simulation>(played: &PlayedState<S>, table: &mut Table) -> Vec<u8> {
+    played.state.extract(table);
+    let mut out = Vec::new();
+    push_len(&mut out, played.players.len());
+    for (player, input) in played.players.iter().zip(&played.inputs) {
+        let input = encode_to_vec(input).unwrap_or_default();
+        push_len(&mut out, player.0.into());
+        push_len(&mut out, input.len());
+        out.extend_from_slice(&input);
+    }
+    out.extend_from_slice(&table.encode());
+    out
 }
 
 fn push_len(out: &mut Vec<u8>, len: usize) {

@@ -129,6 +129,9 @@ pub trait Scene {
     /// been predicted will come out again, or are taken back.
     fn replace(&mut self, tick: Tick, table: &Table, held: &TickInputs) -> Result<(), AdoptError>;
 
+    /// The state at `tick`, the present one or one that was kept, is as the authority has sent it, as far as it is known here: it is recorded.
+    fn record(&mut self, tick: Tick);
+
     /// The input that stands for two of a player: one that came too late for its own tick, and one that is due. `None` if both do not fit one tick.
     fn merge(&self, late: &[u8], due: &[u8]) -> Option<Vec<u8>>;
 

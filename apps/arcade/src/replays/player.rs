@@ -59,7 +59,7 @@ impl Outcome {
     pub fn words(&self) -> String {
         match self {
             Outcome::Agrees(0) => {
-                "RecordedMatch to the end; there are no checksums to compare with".into()
+                "Not verified: played to the end, but there are no checksums to compare with".into()
             }
             Outcome::Agrees(1) => "1 checksum agrees".into(),
             Outcome::Agrees(checksums) => format!("{checksums} checksums agree"),
@@ -298,9 +298,11 @@ impl Player {
         if self.owed < 1.0 {
             return Ok(false);
         }
-        self.owed -= 1.0;
-        if self.played.step()? == Progress::Ended {
-            self.stop();
+        match self.played.step()? {
+            Progress::Stepped => self.owed -= 1.0,
+            // The state at the same tick: no time passes.
+            Progress::Replaced => {}
+            Progress::Ended => self.stop(),
         }
         Ok(true)
     }

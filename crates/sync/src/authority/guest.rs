@@ -149,6 +149,9 @@ impl Guest {
         (fresh.epoch, fresh.predicted_tick, fresh.confirmed_tick) = (epoch, Tick(tick), Tick(tick));
         (fresh.events_upto, fresh.events_delivered) = (Tick(tick), Tick(tick));
         fresh.load_known(Tick(tick), world)?;
+        world.replaced(Tick(tick));
+        let checksum = world.checksum();
+        world.record_checksum(Tick(tick), checksum);
         fresh.pending = self.take_unacknowledged();
         context.start = match start {
             0 => context.start,
@@ -379,7 +382,9 @@ impl Guest {
     fn adopt_known(&mut self, tick: Tick, world: &mut dyn World) -> Result<(), AdoptError> {
         self.drop_saves(world, None);
         self.predicted_tick = self.predicted_tick.max(tick);
-        self.load_known(tick, world)
+        self.load_known(tick, world)?;
+        world.scene().record(tick);
+        Ok(())
     }
 
     /// When the players here act in the next tick.

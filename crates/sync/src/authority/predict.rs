@@ -45,6 +45,7 @@ impl Guest {
             self.extras = self.kinds.extras(&self.table);
             self.resimulate_from(tick, world)?;
         }
+        world.scene().record(tick);
         self.drop_saves(world, Some(tick));
         Ok(())
     }

@@ -66,6 +66,10 @@ impl<S: Simulation> Scene for Live<S> {
         Ok(())
     }
 
+    fn record(&mut self, tick: Tick) {
+        self.record_received(tick);
+    }
+
     fn merge(&self, late: &[u8], due: &[u8]) -> Option<Vec<u8>> {
         let late = decode_exact::<S::Input>(late).ok()?;
         let mut both = decode_exact::<S::Input>(due).ok()?;

@@ -40,12 +40,12 @@ pub enum Progress {
     Ended,
 }
 
-/// A whole replay gave the checksums it was recorded with.
+/// A whole replay gave the checksums it was recorded with, at least one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Verified {
     /// Ticks simulated.
     pub ticks: u64,
-    /// Checksums compared. With none, nothing was shown.
+    /// Checksums compared.
     pub checksums: u64,
 }
 
@@ -187,7 +187,7 @@ impl<W: World> Playback<W> {
         }))
     }
 
-    /// Plays everything from the beginning and compares every checksum, up to the first that differs.
+    /// Plays everything from the beginning and compares every checksum, up to the first that differs. A replay without any is an error.
     pub fn verify(&mut self) -> Result<Verified, VerifyError> {
         self.seek(self.replay.first())?;
         let mut verified = Verified {
@@ -202,6 +202,10 @@ impl<W: World> Playback<W> {
             match self.step()? {
                 Progress::Stepped => verified.ticks += 1,
                 Progress::Replaced => {}
+                Progress::Ended if verified.checksums == 0 => {
+                    let ticks = verified.ticks;
+                    return Err(VerifyError::NothingCompared { ticks });
+                }
                 Progress::Ended => return Ok(verified),
             }
         }
@@ -255,10 +259,19 @@ impl core::error::Error for Deviation {}
 
 /// Why a replay could not be verified.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
+#[non_exhaustive]
 pub enum VerifyError {
     /// A checksum differs.
     #[error(transparent)]
     Differs(#[from] Deviation),
+    /// The replay contains no checksum, so playing it shows nothing.
+    #[error(
+        "nothing was compared: the recording has {ticks} ticks and no checksum; a longer one has, and the host or server has all of the match"
+    )]
+    NothingCompared {
+        /// Ticks simulated.
+        ticks: u64,
+    },
     /// A state in the replay is not one of this game.
     #[error(transparent)]
     Adopt(#[from] AdoptError),
