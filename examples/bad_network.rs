@@ -1,7 +1,7 @@
 //! A bad network on purpose: any transport behind a model of a link, to feel what others will feel.
 //!
 //! `host` and `join ADDRESS PROFILE`, such as `join 127.0.0.1 lte`. Press Enter to bounce the ball.
-use samestep::netem::{Path, Profile};
+use samestep::netem::{NetworkProfile, Path};
 use samestep::prelude::*;
 use samestep::session::{JoinTo, Role};
 use samestep::sync::Live;
@@ -50,7 +50,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             Path::default(),
         ),
         ["join", address, profile] => {
-            let profile = Profile::find(profile).map_err(|error| error.to_string())?;
+            let profile = NetworkProfile::find(profile).map_err(|error| error.to_string())?;
             (
                 Role::Client(JoinTo::new(resolve(address)?)),
                 0,

@@ -1,6 +1,6 @@
 //! The keys that describe a link, and the path they describe.
 
-use samestep_netem::{Distribution, Path, Profile};
+use samestep_netem::{Distribution, NetworkProfile, Path};
 
 use crate::parameters::{Case, Domain, Key, Value, unless};
 
@@ -176,7 +176,11 @@ pub fn bad_suffix(case: &Case) -> String {
 
 fn profiles() -> Vec<&'static str> {
     std::iter::once("none")
-        .chain(Profile::list().into_iter().map(|profile| profile.name))
+        .chain(
+            NetworkProfile::list()
+                .into_iter()
+                .map(|profile| profile.name),
+        )
         .collect()
 }
 
@@ -192,6 +196,7 @@ pub fn path(case: &Case) -> Result<Path, String> {
     let mut path = Path::default();
     let mut set = |key: &Key, value: &Value| {
         let name = key.name.trim_start_matches("link.");
+        let name = name.trim_end_matches("_ms");
         path.set(name, &value.to_string())
             .map_err(|error| error.to_string())
     };
@@ -265,7 +270,7 @@ mod tests {
 
     #[test]
     fn a_profile_stands_for_all_settings_but_those_set_beside_it() {
-        let lte = Profile::named("lte").unwrap();
+        let lte = NetworkProfile::named("lte").unwrap();
         let case = first(&[("link.profile", "lte")]);
         assert_eq!(path(&case).unwrap(), lte.path());
         assert!(case.name.starts_with("lte/"), "{}", case.name);

@@ -88,7 +88,7 @@ impl Board {
 
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
     let mut path = Path::default();
-    for (key, value) in [("latency_ms", "50"), ("jitter_ms", "5"), ("loss", "5%")] {
+    for (key, value) in [("latency", "50"), ("jitter", "5"), ("loss", "5%")] {
         path.set(key, value)?;
     }
     let path = arguments.link.path_from(path)?;

@@ -1,7 +1,7 @@
 //! The options that describe an impaired link, the same for every command.
 
 use clap::Args;
-use samestep::netem::{LinkConfig, Path, Profile};
+use samestep::netem::{LinkConfig, NetworkProfile, Path};
 
 /// How the network behaves, in each direction.
 #[derive(Args, Clone, Debug)]
@@ -11,16 +11,16 @@ pub struct LinkArguments {
     #[arg(long, value_name = "NAME", value_parser = setting("profile"))]
     pub profile: Option<String>,
     /// Smallest one-way delay: 50 or 50ms
-    #[arg(long, value_name = "MS", value_parser = setting("latency_ms"))]
+    #[arg(long, value_name = "MS", value_parser = setting("latency"))]
     pub latency: Option<String>,
     /// Random delay on top: 5 or 5ms
-    #[arg(long, value_name = "MS", value_parser = setting("jitter_ms"))]
+    #[arg(long, value_name = "MS", value_parser = setting("jitter"))]
     pub jitter: Option<String>,
     /// Share of datagrams lost: 0.05 or 5%
     #[arg(long, value_name = "SHARE", value_parser = setting("loss"))]
     pub loss: Option<String>,
     /// Mean length of a burst of loss
-    #[arg(long, value_name = "MS", value_parser = setting("burst_ms"))]
+    #[arg(long, value_name = "MS", value_parser = setting("burst"))]
     pub burst: Option<String>,
     /// Share of datagrams delivered twice
     #[arg(long, value_name = "SHARE", value_parser = setting("duplicate"))]
@@ -32,7 +32,7 @@ pub struct LinkArguments {
     #[arg(long, value_name = "KBPS", value_parser = setting("rate_kbps"))]
     pub rate: Option<String>,
     /// Longest wait for the rate limit before a datagram is dropped
-    #[arg(long, value_name = "MS", value_parser = setting("queue_ms"))]
+    #[arg(long, value_name = "MS", value_parser = setting("queue"))]
     pub queue: Option<String>,
     /// Seed of the link's randomness
     #[arg(long, value_name = "N", default_value_t = 1)]
@@ -44,22 +44,10 @@ fn setting(
     key: &'static str,
 ) -> impl Fn(&str) -> Result<String, String> + Clone + Send + Sync + 'static {
     move |text| {
-        let text = seconds_as_ms(key, text);
         let mut path = Path::default();
-        path.set(key, &text)
-            .map(|()| text)
+        path.set(key, text)
+            .map(|()| text.to_string())
             .map_err(|error| error.to_string())
-    }
-}
-
-/// `1.5s` for keys in milliseconds; everything else as it is.
-fn seconds_as_ms(key: &str, text: &str) -> String {
-    let seconds = text
-        .strip_suffix('s')
-        .filter(|text| key.ends_with("_ms") && !text.ends_with('m'));
-    match seconds.and_then(|text| text.parse::<f64>().ok()) {
-        Some(seconds) => (seconds * 1e3).to_string(),
-        None => text.to_string(),
     }
 }
 
@@ -73,14 +61,14 @@ impl LinkArguments {
     pub fn path_from(&self, mut path: Path) -> Result<Path, String> {
         let settings = [
             ("profile", &self.profile),
-            ("latency_ms", &self.latency),
-            ("jitter_ms", &self.jitter),
+            ("latency", &self.latency),
+            ("jitter", &self.jitter),
             ("loss", &self.loss),
-            ("burst_ms", &self.burst),
+            ("burst", &self.burst),
             ("duplicate", &self.duplicate),
             ("reorder", &self.reorder),
             ("rate_kbps", &self.rate),
-            ("queue_ms", &self.queue),
+            ("queue", &self.queue),
         ];
         for (key, value) in settings {
             if let Some(value) = value {
@@ -110,11 +98,12 @@ fn line(link: &LinkConfig) -> String {
 
 /// The named profiles, a line each.
 pub fn profiles() -> String {
-    let width = Profile::list()
+    let width = NetworkProfile::list()
         .iter()
         .map(|profile| profile.name.len())
         .max()
         .unwrap_or(0);
-    let line = |profile: &Profile| format!("{:width$}  {}\n", profile.name, profile.description);
-    Profile::list().iter().map(line).collect()
+    let line =
+        |profile: &NetworkProfile| format!("{:width$}  {}\n", profile.name, profile.description);
+    NetworkProfile::list().iter().map(line).collect()
 }

@@ -136,7 +136,8 @@ impl LinkConfig {
         for spike in &self.spikes {
             if spike.chance < 0.0 || spike.min > spike.max || spike.max > LONGEST {
                 return Err(LinkError::new(format!(
-                    "{spike:?} needs chance ≥ 0 and min ≤ max ≤ a day"
+                    "a spike has a chance from 0 and lasts from min to max, at most a day: not a chance of {}, {:?} to {:?}",
+                    spike.chance, spike.min, spike.max
                 )));
             }
         }
@@ -144,7 +145,8 @@ impl LinkConfig {
             && doze.beacon > LONGEST
         {
             return Err(LinkError::new(format!(
-                "{doze:?}: the beacon interval is at most a day"
+                "the beacon interval of a radio that dozes is at most a day, not {:?}",
+                doze.beacon
             )));
         }
         if let Loss::Burst { mean, .. } = self.loss
@@ -279,6 +281,18 @@ mod tests {
                 ..perfect()
             })
             .contains("burst")
+        );
+        let spike = Spike {
+            chance: 0.1,
+            min: Duration::from_millis(30),
+            max: Duration::from_millis(20),
+        };
+        assert_eq!(
+            refused(LinkConfig {
+                spikes: vec![spike],
+                ..perfect()
+            }),
+            "a spike has a chance from 0 and lasts from min to max, at most a day: not a chance of 0.1, 30ms to 20ms"
         );
         let inner = perfect().partition(Duration::ZERO, Duration::from_secs(1));
         assert!(refused(perfect().then(Duration::from_secs(1), inner)).contains("inside a change"));

@@ -1,34 +1,33 @@
-use crate::{LinkConfig, LinkError, Loss, Profile};
+use crate::{LinkConfig, LinkError, Loss, NetworkProfile};
 use std::time::Duration;
 
 impl LinkConfig {
-    /// The keys that [`LinkConfig::set`] understands, each with what it means.
-    pub const KEYS: [(&'static str, &'static str); 13] = [
+    /// The keys that [`LinkConfig::set`] understands, each with what it means: the names of the fields. Times are in milliseconds unless they end in `s`.
+    pub const KEYS: [(&'static str, &'static str); 12] = [
         (
             "profile",
             "a named profile; replaces all other settings, so give it first",
         ),
-        ("latency_ms", "smallest one-way delay"),
-        ("jitter_ms", "random delay on top; see jitter"),
+        ("latency", "smallest one-way delay: 20, 20ms or 0.02s"),
         (
             "jitter",
-            "its distribution: uniform, normal, half-normal, exponential, pareto",
+            "random delay on top, or its distribution: uniform, normal, half-normal, exponential, pareto",
         ),
         ("loss", "fraction lost: 0.05 or 5%"),
         (
-            "burst_ms",
+            "burst",
             "mean duration of a burst of loss; 0 for independent losses",
         ),
         ("duplicate", "fraction delivered twice"),
-        ("reorder", "fraction held back by reorder_ms"),
-        ("reorder_ms", "how long those are held back"),
+        ("reorder", "fraction held back by reorder_by"),
+        ("reorder_by", "how long those are held back"),
         ("corrupt", "fraction delivered with one bit flipped"),
         (
             "rate_kbps",
             "rate limit in kbit/s, headers included; 0 for none",
         ),
         (
-            "queue_ms",
+            "queue",
             "longest wait for the rate before a datagram is dropped",
         ),
         ("keep_order", "true: delayed datagrams hold up later ones"),
@@ -37,10 +36,12 @@ impl LinkConfig {
     /// Changes one setting from text, as given on a command line or in a plan.
     pub fn set(&mut self, key: &str, value: &str) -> Result<(), LinkError> {
         match key {
-            "profile" => *self = Profile::find(value)?.down,
-            "latency_ms" => self.latency = milliseconds(key, value)?,
-            "jitter_ms" => self.jitter.amount = milliseconds(key, value)?,
-            "jitter" => self.jitter.distribution = value.parse()?,
+            "profile" => *self = NetworkProfile::find(value)?.down,
+            "latency" => self.latency = time(key, value)?,
+            "jitter" if value.trim().starts_with(char::is_alphabetic) => {
+                self.jitter.distribution = value.parse()?;
+            }
+            "jitter" => self.jitter.amount = time(key, value)?,
             "loss" => {
                 let rate = fraction(key, value)?;
                 self.loss = match self.loss {
@@ -48,8 +49,8 @@ impl LinkConfig {
                     _ => Loss::Bernoulli(rate),
                 };
             }
-            "burst_ms" => {
-                let (mean, rate) = (milliseconds(key, value)?, self.loss.rate());
+            "burst" => {
+                let (mean, rate) = (time(key, value)?, self.loss.rate());
                 self.loss = if mean.is_zero() {
                     Loss::Bernoulli(rate)
                 } else {
@@ -58,13 +59,13 @@ impl LinkConfig {
             }
             "duplicate" => self.duplicate = fraction(key, value)?,
             "reorder" => self.reorder = fraction(key, value)?,
-            "reorder_ms" => self.reorder_by = milliseconds(key, value)?,
+            "reorder_by" => self.reorder_by = time(key, value)?,
             "corrupt" => self.corrupt = fraction(key, value)?,
             "rate_kbps" => {
                 let bps = number(key, value, "kbit/s", 1e12)? * 1e3;
                 self.rate_bps = (bps > 0.0).then_some(bps as u64);
             }
-            "queue_ms" => self.queue = milliseconds(key, value)?,
+            "queue" => self.queue = time(key, value)?,
             "keep_order" => {
                 self.keep_order = value.parse().map_err(|_| {
                     LinkError::new(format!("{key} is true or false, not {value:?}"))
@@ -90,14 +91,14 @@ fn number(key: &str, value: &str, unit: &str, max: f64) -> Result<f64, LinkError
     }
 }
 
-fn milliseconds(key: &str, value: &str) -> Result<Duration, LinkError> {
+/// A time: `20` and `20ms` are milliseconds, `1.5s` seconds.
+fn time(key: &str, value: &str) -> Result<Duration, LinkError> {
+    const DAY: f64 = 86_400.0;
     let value = value.trim();
-    let ms = number(
-        key,
-        value.strip_suffix("ms").unwrap_or(value),
-        "milliseconds",
-        86_400_000.0,
-    )?;
+    let ms = match (value.strip_suffix("ms"), value.strip_suffix('s')) {
+        (None, Some(seconds)) => number(key, seconds, "seconds", DAY)? * 1e3,
+        (ms, _) => number(key, ms.unwrap_or(value), "milliseconds", DAY * 1e3)?,
+    };
     Ok(Duration::from_nanos((ms * 1e6).round() as u64))
 }
 
@@ -130,7 +131,6 @@ mod tests {
         for (key, _) in LinkConfig::KEYS {
             let value = match key {
                 "profile" => "lte",
-                "jitter" => "normal",
                 "keep_order" => "true",
                 "rate_kbps" => "250.5",
                 _ => "0.25",
@@ -139,7 +139,9 @@ mod tests {
                 .set(key, value)
                 .unwrap_or_else(|error| panic!("{key}: {error}"));
         }
+        config.set("jitter", "normal").unwrap();
         assert_eq!(config.latency, Duration::from_micros(250));
+        assert_eq!(config.jitter.amount, Duration::from_micros(250));
         assert_eq!(config.jitter.distribution, Distribution::Normal);
         assert_eq!(config.rate_bps, Some(250_500));
         assert!(config.keep_order);
@@ -160,10 +162,10 @@ mod tests {
             }
             config
         };
-        let burst = set([("loss", "5%"), ("burst_ms", "50")]);
-        assert_eq!(burst, set([("burst_ms", "50ms"), ("loss", "0.05")]));
+        let burst = set([("loss", "5%"), ("burst", "50")]);
+        assert_eq!(burst, set([("burst", "0.05s"), ("loss", "0.05")]));
         assert_eq!(
-            set([("loss", "1 %"), ("burst_ms", "0")]).loss,
+            set([("loss", "1 %"), ("burst", "0")]).loss,
             Loss::Bernoulli(0.01)
         );
     }
@@ -177,7 +179,7 @@ mod tests {
                 .to_string()
         };
         assert!(
-            mistake("latency", "5").contains("latency_ms"),
+            mistake("delay", "5").contains("latency"),
             "an unknown key lists the known ones"
         );
         assert_eq!(
@@ -187,8 +189,8 @@ mod tests {
         for (key, value) in [
             ("loss", "NaN"),
             ("loss", "-1%"),
-            ("latency_ms", "-1"),
-            ("latency_ms", "1e300"),
+            ("latency", "-1"),
+            ("latency", "1e300s"),
             ("jitter", "bell"),
             ("rate_kbps", "fast"),
             ("rate_kbps", "0.001"),

@@ -33,7 +33,7 @@
 //! # Main types
 //!
 //! - [`Link`], its [`LinkConfig`] and its [`LinkStats`]. [`Loss`], [`Jitter`], [`Spike`] and [`Doze`] are what can happen on it.
-//! - [`Path`]: a link each way. [`Profile`]: paths with a name (`lan`, `lte`, `bad-wifi` and others), each with where its figures come from.
+//! - [`Path`]: a link each way. [`NetworkProfile`]: paths with a name (`lan`, `lte`, `bad-wifi` and others), each with where its figures come from.
 //! - [`Rng`]: the random numbers behind it, the same on every machine.
 //!
 //! # What it does not do
@@ -54,5 +54,5 @@ pub use delay::{Distribution, Doze, Jitter, Spike};
 pub use link::{Arrivals, DropCause, Fate, IP_UDP_OVERHEAD_BYTES, Link, LinkStats};
 pub use loss::Loss;
 pub use path::Path;
-pub use profile::Profile;
+pub use profile::NetworkProfile;
 pub use rng::Rng;

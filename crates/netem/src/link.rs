@@ -301,11 +301,11 @@ mod tests {
         let config = || {
             let mut config = LinkConfig::default();
             for (key, value) in [
-                ("latency_ms", "20"),
-                ("jitter_ms", "30"),
+                ("latency", "20"),
+                ("jitter", "30"),
                 ("jitter", "pareto"),
                 ("loss", "10%"),
-                ("burst_ms", "40"),
+                ("burst", "40"),
                 ("duplicate", "0.1"),
                 ("reorder", "0.1"),
                 ("corrupt", "0.1"),

@@ -1,4 +1,4 @@
-use crate::{Link, LinkConfig, LinkError, Profile, Rng};
+use crate::{Link, LinkConfig, LinkError, NetworkProfile, Rng};
 
 /// Both directions of a path: `up` from the client to the server, `down` back.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -25,7 +25,7 @@ impl Path {
         } else if let Some(key) = key.strip_prefix("down.") {
             self.down.set(key, value)
         } else if key == "profile" {
-            let profile = Profile::find(value)?;
+            let profile = NetworkProfile::find(value)?;
             (self.up, self.down) = (profile.up, profile.down);
             Ok(())
         } else {
@@ -43,8 +43,8 @@ impl Path {
     }
 }
 
-impl From<Profile> for Path {
-    fn from(profile: Profile) -> Path {
+impl From<NetworkProfile> for Path {
+    fn from(profile: NetworkProfile) -> Path {
         Path {
             up: profile.up,
             down: profile.down,
@@ -60,7 +60,7 @@ mod tests {
     #[test]
     fn keys_reach_the_direction_they_name() {
         let mut path = Path::default();
-        path.set("latency_ms", "30").unwrap();
+        path.set("latency", "30").unwrap();
         path.set("up.rate_kbps", "64").unwrap();
         assert_eq!(path.down.latency, Duration::from_millis(30));
         assert_eq!((path.up.rate_bps, path.down.rate_bps), (Some(64_000), None));

@@ -5,7 +5,7 @@ use std::time::Duration;
 ///
 /// The settings are those of a whole path between two players or a player and a server, not of its access line alone.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Profile {
+pub struct NetworkProfile {
     /// The name on command lines and in plans.
     pub name: &'static str,
     /// A description in one line.
@@ -18,18 +18,21 @@ pub struct Profile {
     pub down: LinkConfig,
 }
 
-impl Profile {
+impl NetworkProfile {
     /// The profile of that name, if there is one.
-    pub fn named(name: &str) -> Option<Profile> {
-        Profile::list()
+    pub fn named(name: &str) -> Option<NetworkProfile> {
+        NetworkProfile::list()
             .into_iter()
             .find(|profile| profile.name == name)
     }
 
-    /// Like [`Profile::named`], with an error that lists the names there are.
-    pub fn find(name: &str) -> Result<Profile, LinkError> {
-        Profile::named(name).ok_or_else(|| {
-            let names: Vec<_> = Profile::list().iter().map(|profile| profile.name).collect();
+    /// Like [`NetworkProfile::named`], with an error that lists the names there are.
+    pub fn find(name: &str) -> Result<NetworkProfile, LinkError> {
+        NetworkProfile::named(name).ok_or_else(|| {
+            let names: Vec<_> = NetworkProfile::list()
+                .iter()
+                .map(|profile| profile.name)
+                .collect();
             LinkError::new(format!(
                 "unknown profile {name:?}; there are {}",
                 names.join(", ")
@@ -43,7 +46,7 @@ impl Profile {
     }
 
     /// All profiles, from good to bad, then those made after published measurements.
-    pub fn list() -> Vec<Profile> {
+    pub fn list() -> Vec<NetworkProfile> {
         vec![
             symmetric(
                 "perfect",
@@ -182,7 +185,7 @@ impl Profile {
     }
 }
 
-fn broadband() -> Profile {
+fn broadband() -> NetworkProfile {
     let down = LinkConfig {
         latency: millis(12),
         jitter: jitter(800, Distribution::Exponential),
@@ -192,7 +195,7 @@ fn broadband() -> Profile {
         keep_order: true,
         ..LinkConfig::default()
     };
-    Profile {
+    NetworkProfile {
         name: "broadband",
         description: "cable or DSL to a server in the same country",
         source: "25 ms round trip and 0.1 % loss are ordinary; 50/10 Mbit/s with the usual 100–200 ms of buffer",
@@ -205,7 +208,7 @@ fn broadband() -> Profile {
     }
 }
 
-fn lte() -> Profile {
+fn lte() -> NetworkProfile {
     let down = LinkConfig {
         latency: millis(20),
         jitter: jitter(7_700, Distribution::Exponential),
@@ -219,7 +222,7 @@ fn lte() -> Profile {
         keep_order: true,
         ..LinkConfig::default()
     };
-    Profile {
+    NetworkProfile {
         name: "lte",
         description: "a phone on a mobile network, standing still",
         source: "7.7 ms of jitter per direction as in published clock measurements; deep buffers, spikes at hand-over",
@@ -238,8 +241,8 @@ fn symmetric(
     description: &'static str,
     source: &'static str,
     config: LinkConfig,
-) -> Profile {
-    Profile {
+) -> NetworkProfile {
+    NetworkProfile {
         name,
         description,
         source,
@@ -277,7 +280,7 @@ mod tests {
 
     #[test]
     fn all_profiles_are_valid_and_have_distinct_names() {
-        let profiles = Profile::list();
+        let profiles = NetworkProfile::list();
         for profile in &profiles {
             profile.up.check().unwrap();
             profile.down.check().unwrap();
@@ -288,10 +291,10 @@ mod tests {
                     .count(),
                 1
             );
-            assert_eq!(Profile::named(profile.name).as_ref(), Some(profile));
+            assert_eq!(NetworkProfile::named(profile.name).as_ref(), Some(profile));
         }
         assert!(
-            Profile::find("moon")
+            NetworkProfile::find("moon")
                 .unwrap_err()
                 .to_string()
                 .contains("bad-wifi")
@@ -301,7 +304,7 @@ mod tests {
     #[test]
     fn ping_deviation_reproduces_the_published_pings() {
         for seed in 0..3 {
-            let (mut up, mut down) = Profile::named("ping-deviation")
+            let (mut up, mut down) = NetworkProfile::named("ping-deviation")
                 .unwrap()
                 .path()
                 .links(seed)
@@ -343,7 +346,11 @@ mod tests {
 
     /// The variance of the inter-arrival times, in ms².
     fn variance(name: &str, interval: Duration, seed: u64) -> (f64, f64) {
-        let (_, mut down) = Profile::named(name).unwrap().path().links(seed).unwrap();
+        let (_, mut down) = NetworkProfile::named(name)
+            .unwrap()
+            .path()
+            .links(seed)
+            .unwrap();
         let arrivals: Vec<Duration> = (0..5000)
             .flat_map(|i| down.send(i * interval, 64).arrivals)
             .collect();

@@ -290,9 +290,10 @@ impl Frame<'_> {
 }
 
 /// Why a packet could not be parsed.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum FrameError {
     /// Not the format.
+    #[error("the packet is not in the format of this protocol")]
     Malformed,
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use samestep_netem::{LinkConfig, Loss, Path, Profile};
+use samestep_netem::{LinkConfig, Loss, NetworkProfile, Path};
 
 /// Profiles to choose from, from good to bad, with their names on the screen.
 pub const PRESETS: [(&str, &str); 6] = [
@@ -17,7 +17,7 @@ pub const PRESETS: [(&str, &str); 6] = [
 /// The network conditions of a player's connection: a profile and what was changed of it. The values apply in both directions.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Conditions {
-    profile: Profile,
+    profile: NetworkProfile,
     /// Minimum one-way delay.
     pub latency_ms: f64,
     /// Maximum random delay on top.
@@ -34,17 +34,17 @@ pub struct Conditions {
 
 impl Default for Conditions {
     fn default() -> Self {
-        Self::of(Profile::named("perfect").expect("it is always there"))
+        Self::of(NetworkProfile::named("perfect").expect("it is always there"))
     }
 }
 
 impl Conditions {
     /// Those of a named profile of [`samestep_netem`]; [`PRESETS`] has a choice of them.
     pub fn preset(name: &str) -> Result<Conditions, samestep_netem::LinkError> {
-        Profile::find(name).map(Self::of)
+        NetworkProfile::find(name).map(Self::of)
     }
 
-    fn of(profile: Profile) -> Conditions {
+    fn of(profile: NetworkProfile) -> Conditions {
         let line = &profile.down;
         Conditions {
             latency_ms: millis(line.latency),
@@ -121,7 +121,10 @@ mod tests {
         for (name, _) in PRESETS {
             let conditions = Conditions::preset(name).unwrap();
             assert!(!conditions.is_changed());
-            assert_eq!(conditions.path(), Profile::named(name).unwrap().path());
+            assert_eq!(
+                conditions.path(),
+                NetworkProfile::named(name).unwrap().path()
+            );
         }
         let error = Conditions::preset("pigeons").unwrap_err().to_string();
         assert!(error.contains("bad-wifi"), "{error}");

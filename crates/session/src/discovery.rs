@@ -151,11 +151,15 @@ pub struct Answer {
 pub struct Nonce(pub u64);
 
 /// Why a datagram is not part of this exchange.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum DatagramError {
     /// It is something else, or damaged.
+    #[error("the datagram is no query or answer of the search for rooms")]
     Malformed,
     /// Another version of this exchange.
+    #[error(
+        "the datagram belongs to version {0} of the search for rooms, which this program does not speak"
+    )]
     Version(u8),
 }
 

@@ -4,8 +4,11 @@ mod tally;
 
 use std::time::Duration;
 
+use samestep_session::MatchEvent;
 use samestep_sim::NodeId;
-use samestep_sync::{Lockstep, LockstepConfig, Model, PeerId, Rollback, RollbackConfig};
+use samestep_sync::{
+    Lockstep, LockstepConfig, Model, ModelEvent, PeerId, Rollback, RollbackConfig,
+};
 use tally::{Game, Room};
 
 const HOST: NodeId = NodeId(0);
@@ -105,4 +108,24 @@ fn load<M: Model>(model: impl Fn(Duration) -> M) {
     );
     room.assert_same();
     room.assert_recorded();
+}
+
+#[test]
+fn here_is_the_program_that_says_so() {
+    let mut room = Room::of(false, [Lockstep::default(), Lockstep::default()]);
+    let guest = NodeId(1);
+    let tamper = |_, game: &mut Game<Lockstep>| game.world_mut().disturb(|tally| tally.of[5] = 7);
+    room.testbed.with(guest, tamper);
+    let until = room.testbed.now() + Duration::from_secs(4);
+    let mut said = Vec::new();
+    while let Some((_, node, event)) = room.testbed.next(until) {
+        if let MatchEvent::Model(ModelEvent::Desync(report)) = event
+            && let Some(difference) = report.difference
+        {
+            said.push((node, difference.to_string()));
+        }
+    }
+    assert_eq!(said, [(guest, "globals, of.5: 7 here, 0 there".into())]);
+    let trouble = room.status(HOST).trouble.unwrap_or_default();
+    assert!(trouble.contains("of.5: 0 here, 7 there"), "{trouble}");
 }

@@ -45,6 +45,18 @@ pub struct Difference {
     pub theirs: String,
 }
 
+impl Difference {
+    /// The same difference as the other side sees it: its values are ours there, and ours are theirs.
+    #[must_use]
+    pub fn seen_from_there(&self) -> Difference {
+        Difference {
+            ours: self.theirs.clone(),
+            theirs: self.ours.clone(),
+            ..self.clone()
+        }
+    }
+}
+
 impl fmt::Display for Difference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Difference {

@@ -17,7 +17,7 @@ use index::Index;
 /// Names an entity, the same in every copy of the game.
 ///
 /// Entities that the rules create are numbered as they come; what a map or a set-up phase fixes has a number that
-/// the game chose ([`EntityId::fixed`]).
+/// the game chose ([`EntityId::fixed`]). Every number but 0 names one.
 ///
 /// ```
 /// use samestep_sync::{Entities, EntityId};
@@ -28,10 +28,11 @@ use index::Index;
 /// doors.insert_fixed(GATE, true);
 /// let door = doors.insert(false);
 /// assert_ne!(door, GATE);
+/// assert_eq!(door.0.get(), door.number());
 /// assert_eq!((GATE.to_string(), door.to_string()), ("fixed entity 0".into(), "entity 1".into()));
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
-pub struct EntityId(NonZeroU32);
+pub struct EntityId(pub NonZeroU32);
 
 /// Numbers from here on are chosen by the game.
 const FIRST_FIXED: u32 = 0xff00_0000;

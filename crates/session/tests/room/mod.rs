@@ -56,8 +56,8 @@ impl TestNetwork {
     pub fn rough(seed: u64) -> TestNetwork {
         let mut link = LinkConfig::default();
         for (key, value) in [
-            ("latency_ms", "30"),
-            ("jitter_ms", "10"),
+            ("latency", "30"),
+            ("jitter", "10"),
             ("loss", "0.1"),
             ("duplicate", "0.05"),
             ("reorder", "0.05"),

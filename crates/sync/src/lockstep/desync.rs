@@ -333,6 +333,9 @@ impl Lockstep {
         let difference = patched.difference;
         let description = difference.as_ref().map(Difference::to_string);
         let description = description.unwrap_or_default();
+        let difference_there = difference
+            .as_ref()
+            .map(|difference| difference.seen_from_there().to_string());
         let is_right = world.checksum() == checksum;
         let divergence = Divergence {
             tick,
@@ -369,7 +372,8 @@ impl Lockstep {
         }));
         match self.room.other_authority() {
             Some(authority) if is_right => {
-                let description = shortened(&description).as_bytes();
+                let there = difference_there.unwrap_or_default();
+                let description = shortened(&there).as_bytes();
                 let message = Message::Repaired { tick, description };
                 self.send(authority, Delivery::ReliableOrdered, &message);
             }
