@@ -1,4 +1,4 @@
-//! Datagram transports: UDP, TCP, in-memory, and an impaired wrapper around any of them.
+//! Datagram transports: UDP, TCP, in-memory, and stages around any of them.
 //!
 //! A [`Transport`] moves datagrams between socket addresses and tells the time. It knows nothing of connections,
 //! reliability or encryption; it may lose datagrams (counting those it drops itself) but keeps each whole.
@@ -8,7 +8,8 @@
 //! - [`Udp`]: real datagrams, batched, with the kernel's receive times.
 //! - [`Tcp`]: the same datagrams framed on TCP connections, for networks that block UDP and for comparison.
 //! - [`Memory`]: between the threads of one process, for tests.
-//! - [`Impaired`]: any of them behind two [`samestep_netem`] links.
+//! - [`Impaired`]: any of them behind two [`samestep_netem`] links. [`Counted`]: any of them with counters for each address. These are stages: a stage is a
+//!   transport around a transport, and stages stand around each other in any order.
 //! - [`Poller`]: waiting for many sockets at once.
 //! - [`LanListener`] and [`LanSeeker`]: reaching everyone in the local network; no transports, but the way to find one's peer.
 //!
@@ -37,6 +38,7 @@
 
 mod bind;
 mod clock;
+mod counted;
 mod discovery;
 mod impaired;
 mod memory;
@@ -45,6 +47,7 @@ mod tcp;
 mod udp;
 
 pub use clock::now;
+pub use counted::{Counted, Traffic};
 pub use discovery::{DISCOVERY_GROUP, DISCOVERY_PORT, LanListener, LanSeeker};
 pub use impaired::{Impaired, ImpairedStats};
 pub use memory::{Hub, Memory};
@@ -157,6 +160,7 @@ mod tests {
         assert_send::<Tcp>();
         assert_send::<Memory>();
         assert_send::<Impaired<Udp>>();
+        assert_send::<Counted<Impaired<Udp>>>();
         assert_send::<Poller>();
     }
 }
