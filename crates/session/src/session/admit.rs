@@ -200,7 +200,8 @@ impl Session {
 
     /// Somebody was refused, by this program or by the protocol underneath. Requests cost nothing, so not all of them are told of.
     pub(super) fn on_refused(&mut self, now: Duration, address: SocketAddr, reason: LeaveReason) {
-        if now >= self.admissions.next_refusal {
+        let is_member = !matches!(self.state, State::Connecting | State::Left(_));
+        if is_member && now >= self.admissions.next_refusal {
             self.admissions.next_refusal = now + REFUSALS_EVERY;
             self.emit(SessionEvent::Refused { address, reason });
         }
