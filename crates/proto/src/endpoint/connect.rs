@@ -22,6 +22,7 @@ use crate::rng::Random;
 const REPEAT_AFTER: Duration = Duration::from_millis(200);
 const REPEAT_AT_MOST: Duration = Duration::from_secs(1);
 /// How long a client that cannot read an answer waits for a better one: anyone could have sent the first.
+#[cfg(feature = "crypto")]
 const BETTER_ANSWER: Duration = Duration::from_millis(500);
 
 /// An attempt to connect.
