@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 use samestep_sync::{
-    AdoptError, ChecksumTree, Divergence, Live, Patched, PlayerId, RowChunk, Scene, SmoothConfig,
-    Tick, TickInputs, World,
+    AdoptError, ChecksumTree, Divergence, EntityId, Live, Patched, PlayerId, RowChunk, Scene,
+    SmoothConfig, Tick, TickInputs, World,
 };
 
 use super::corrections::{Correction, Corrections, Pictures};
@@ -46,7 +46,12 @@ pub struct Instrumented<G: Playable> {
     seen: Option<(Corrections, Pictures)>,
     /// The events of the game.
     pub events: EventLog<G::Event>,
+    /// The positions at each tick, if they are kept.
+    pub positions: Option<BTreeMap<Tick, Positions>>,
 }
+
+/// Where everything is.
+pub type Positions = Vec<(EntityId, (f32, f32))>;
 
 /// A player's input, executed for the first time.
 #[derive(Clone, Copy, Debug)]
@@ -84,6 +89,7 @@ impl<G: Playable> Instrumented<G> {
             depths: Vec::new(),
             seen: None,
             events: EventLog::default(),
+            positions: None,
         }
     }
 
@@ -185,6 +191,11 @@ impl<G: Playable> World for Instrumented<G> {
         }
         if let Some((corrections, _)) = &mut self.seen {
             corrections.on_step(self.tick, self.live.state());
+        }
+        if let Some(kept) = &mut self.positions {
+            let at = kept.entry(self.tick).or_default();
+            at.clear();
+            self.live.state().positions(at);
         }
     }
 

@@ -1,6 +1,6 @@
 //! The notes about one program: when its inputs are executed, how long it stalls.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 use samestep_catalog::evaluation::{COLOURS, Evaluation};
@@ -170,8 +170,22 @@ impl<G: Playable, M: Model> Program<Instrumented<G>, M, PlayerNotes> {
 }
 
 impl<M: Model> Program<Instrumented<Evaluation>, M, PlayerNotes> {
-    /// Changes the state behind the rules' back; says which entity and which field of it were changed first.
-    pub fn damage(&mut self, everything: bool) -> (EntityId, &'static str) {
+    /// Keeps the positions at every tick from now on.
+    pub fn keep_positions(&mut self) {
+        self.game.world_mut().positions = Some(BTreeMap::new());
+    }
+
+    /// The first entity that is elsewhere than in another program at a tick, if both keep positions.
+    pub fn first_displaced(&self, other: &Self, tick: Tick) -> Option<EntityId> {
+        let positions =
+            |program: &Self| Some(program.game.world().positions.as_ref()?.get(&tick)?.clone());
+        let (here, there) = (positions(self)?, positions(other)?);
+        let displaced = here.iter().zip(&there).find(|(here, there)| here != there);
+        displaced.map(|(here, _)| here.0)
+    }
+
+    /// Changes the state behind the rules' back; says which field was changed, and of which entity if it is one.
+    pub fn damage(&mut self, everything: bool) -> (Option<EntityId>, &'static str) {
         let state = self.game.world_mut().state_mut();
         let count = state.entities().len() as u16;
         if everything {
@@ -180,12 +194,12 @@ impl<M: Model> Program<Instrumented<Evaluation>, M, PlayerNotes> {
                     entity.position.0 += 0.5;
                 }
             }
-            return (EntityId::fixed(0), "position");
+            return (None, "position");
         }
         let number = count / 3;
         if let Some(entity) = state.entity_mut(number) {
             entity.colour = (entity.colour + 1) % COLOURS;
         }
-        (EntityId::fixed(u32::from(number)), "colour")
+        (Some(EntityId::fixed(u32::from(number))), "colour")
     }
 }

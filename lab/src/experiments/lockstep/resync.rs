@@ -152,6 +152,9 @@ fn measure(case: &Case, seed: u64) -> Result<Measured, String> {
     let peer = room.program(victim).peer();
     let fault = (room.elapsed(), room.program(victim).status().tick);
     let everything = case.text("fault") == "every-entity";
+    for node in [OPENER, victim] {
+        room.with(node, |_, program| program.keep_positions());
+    }
     let (entity, field) = room.with(victim, |_, program| program.damage(everything));
     let lagged_before = lagged_by_others(&room, victim);
     for node in 0..players {
@@ -181,7 +184,15 @@ fn measure(case: &Case, seed: u64) -> Result<Measured, String> {
     let stayed_so = !room.differing().iter().any(wrong);
     let named = room.notices().iter().any(|(_, _, notice)| match notice {
         Notice::Desync(report) => report.difference.as_ref().is_some_and(|difference| {
-            difference.entity == Some(entity) && difference.field.starts_with(field)
+            // An entity that has arrived where it goes is displaced no more.
+            let displaced = || {
+                room.program(OPENER)
+                    .first_displaced(room.program(victim), report.tick)
+            };
+            let is_right = entity
+                .or_else(displaced)
+                .is_some_and(|right| difference.entity == Some(right));
+            is_right && difference.field.starts_with(field)
         }),
         _ => false,
     });
