@@ -74,7 +74,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
 }
 
-/// Plays a recording from its beginning, and compares every check value in it.
+/// Plays a recording from its beginning, and compares every checksum in it.
 fn verify(file: &str, dice: Dice) -> Result<(), Box<dyn Error>> {
     let bytes = fs::read(file).map_err(|error| format!("{file}: {error}"))?;
     let replay = Replay::parse(bytes).map_err(|error| format!("{file}: {error}"))?;
@@ -85,7 +85,7 @@ fn verify(file: &str, dice: Dice) -> Result<(), Box<dyn Error>> {
     let verified = verified.map_err(|error| format!("{file}: {error}"))?;
     let sum = playback.world().state().sum;
     println!(
-        "{} ticks, {} check values as recorded, together {sum}.",
+        "{} ticks, {} checksums as recorded, together {sum}.",
         verified.ticks, verified.checksums
     );
     Ok(())
