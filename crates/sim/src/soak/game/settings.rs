@@ -17,7 +17,7 @@ const LONGEST_STALL: Duration = Duration::from_millis(1500);
 /// The longest that others wait for some who are frozen, in a mesh or by policy: until they are awake, or known to be gone.
 const UNTIL_DROPPED: Duration = Duration::from_secs(8);
 
-/// The suites of models that simulate everywhere: to add one, implement [`Settings`] and list it here.
+/// The suites of models that simulate everywhere: to add one, implement `Settings` and list it here.
 impl Suite {
     /// Games in lockstep, in rooms of both kinds.
     pub const LOCKSTEP: Suite = Suite::new("lockstep", super::run::<LockstepConfig>);
