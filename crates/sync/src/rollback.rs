@@ -27,7 +27,7 @@ const MAX_GO_ON: u64 = 600;
 /// there, in a hosted room too every peer is an input source of its own, and the host relays the batches of all once a tick, so that traffic
 /// grows with the number of players and not with its square.
 ///
-/// [`Status::tick`] is the tick that is shown, [`Status::confirmed_tick`] the one before which nothing changes any more. Events of a game come
+/// [`Status::tick`](crate::Status::tick) is the tick that is shown, [`Status::confirmed_tick`](crate::Status::confirmed_tick) the one before which nothing changes any more. Events of a game come
 /// [predicted](crate::EventStage::Predicted) first, and each is confirmed or cancelled exactly once.
 ///
 /// ```

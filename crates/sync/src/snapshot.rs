@@ -20,7 +20,7 @@ const LEAST_BUDGET: u32 = 32_000;
 /// travels to it (delta compression), unreliably and in messages that can each be decoded alone: what is lost comes with the next. What a player may not
 /// see ([`Simulation::interest`](crate::Simulation::interest)) is never sent.
 ///
-/// Those who follow draw what they know a little later ([`Status::interpolation_delay`]), so that there is always something to move towards; how much
+/// Those who follow draw what they know a little later ([`Status::interpolation_delay`](crate::Status::interpolation_delay)), so that there is always something to move towards; how much
 /// adapts to their connection. Their inputs are timed such that they arrive just before the tick they are meant for. Nobody who follows
 /// simulates, so rules need not be deterministic, but what one does oneself is seen a round trip later: see [`StateSync`](crate::StateSync).
 ///

@@ -19,7 +19,7 @@ const MAX_WINDOW: u64 = 120;
 ///
 /// Lag compensation: a shot is judged by what the shooter saw ([`Simulation::step_lag_compensated`](crate::Simulation::step_lag_compensated)): the authority goes back to what was
 /// drawn there, as far as the round trip that it measures itself is within [`compensation`](StateSyncConfig::compensation). Beyond that it
-/// judges by the present, and who shoots is told to show how far to aim ahead ([`Status::beyond_lag_compensation`]).
+/// judges by the present, and who shoots is told to show how far to aim ahead ([`Status::beyond_lag_compensation`](crate::Status::beyond_lag_compensation)).
 ///
 /// ```
 /// use samestep_sync::{RemotePlayers, StateSync, StateSyncConfig};
