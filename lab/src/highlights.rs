@@ -298,8 +298,7 @@ mod tests {
     /// What the repository shows was written by the report: each block of the README is in RESULTS.md word for word.
     #[test]
     fn figures_in_the_readme_are_those_of_the_results() {
-        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-        let read = |name| std::fs::read_to_string(root.join(name)).unwrap();
+        let read = |name| std::fs::read_to_string(format!("../{name}")).unwrap();
         let (readme, results) = (read("README.md"), read("RESULTS.md"));
         let highlights = Highlights::load().unwrap();
         for (name, block) in crate::markers::blocks("README.md", &readme).unwrap() {

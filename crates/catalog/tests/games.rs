@@ -9,8 +9,7 @@ use samestep_sync::{PlayerId, Tick, sync_test};
 
 #[test]
 fn every_crate_of_a_game_is_listed() {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../games");
-    let entries = std::fs::read_dir(folder).unwrap();
+    let entries = std::fs::read_dir("../../games").unwrap();
     let folders = entries.map(|entry| entry.unwrap().path());
     let crates = folders.filter(|folder| folder.join("Cargo.toml").is_file());
     let mut crates: Vec<String> = crates

@@ -265,8 +265,8 @@ fn refusal<T, C: Codec<T>>(codec: &C, bytes: &[u8]) -> Option<DecodeError> {
 
 /// The lines `name = hex # remark` of all fenced blocks of a kind, as far as they are of section 1.
 fn documented(kind: &str) -> BTreeMap<String, Vec<u8>> {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../WIRE.md");
-    let text = std::fs::read_to_string(path).expect("WIRE.md lies at the root of the workspace");
+    let text = std::fs::read_to_string("../../WIRE.md")
+        .expect("WIRE.md lies at the root of the workspace");
     let mut found = BTreeMap::new();
     let mut inside = false;
     for line in text.lines() {

@@ -140,9 +140,7 @@ mod tests {
 
     #[test]
     fn only_plain_names_of_files_inside_lead_anywhere() {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
-            .canonicalize()
-            .unwrap();
+        let folder = Path::new(".").canonicalize().unwrap();
         for (target, there) in [
             ("/Cargo.toml", true),
             ("/Cargo.toml?v=1", true),
