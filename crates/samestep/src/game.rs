@@ -14,7 +14,7 @@ use samestep_session::{
     JoinTo, LeaveReason, Match, MatchEvent, PlayerId, PlayerInfo, RejoinSecret, Role,
     SessionConfig, StartRule, State,
 };
-use samestep_sync::{Live, Model, Simulation, Status, Switch, Tick, TimedEvent};
+use samestep_sync::{Live, Model, Simulation, SmoothConfig, Status, Switch, Tick, TimedEvent};
 use samestep_transport::{Transport, Udp};
 
 pub use self::save::LoadGameError;
@@ -87,6 +87,8 @@ pub struct Game<S: Simulation, M: Model, T: Transport = Udp> {
     news: VecDeque<MatchEvent>,
     last_error: Option<String>,
     sampler: Sampler,
+    /// Whether the first picture begins to smooth what is shown: a program that draws nothing does not pay for it.
+    smooths: bool,
 }
 
 impl<S: Simulation, M: Model> Game<S, M> {
@@ -242,6 +244,7 @@ impl<S: Simulation, M: Model, T: Transport> Game<S, M, T> {
     ) -> Result<Self, StartError> {
         let opens = role.join().is_none() && config.start == StartRule::AtOnce;
         let (now, seed) = (transport.now(), seed().map_err(StartError::Io)?);
+        let smooths = world.view().is_none();
         tracing::info!(
             game = S::NAME,
             address = %transport.local_addr(),
@@ -258,6 +261,7 @@ impl<S: Simulation, M: Model, T: Transport> Game<S, M, T> {
             news: VecDeque::new(),
             last_error: None,
             sampler: Sampler::new(now),
+            smooths,
         })
     }
 
@@ -335,10 +339,28 @@ impl<S: Simulation, M: Model, T: Transport> Game<S, M, T> {
         self.driver.machine().session().room().players()
     }
 
-    /// The state to draw, under any model.
+    /// The state to draw, under any model and at any frame rate.
+    ///
+    /// Fields that blend (`#[field(blend = "linear")]`) lie between the last two ticks: an input begins to show in the first frame after its
+    /// tick, and shows in full a tick later. A correction makes them glide. All other fields are those of the newest tick.
+    /// [`set_smoothing`](Game::set_smoothing) changes that.
     pub fn shown(&mut self) -> &S {
+        if self.smooths {
+            self.set_smoothing(Some(SmoothConfig::default()));
+        }
         let now = self.driver.now();
         self.driver.machine_mut().shown(now)
+    }
+
+    /// Sets how [`shown`](Game::shown) moves. With `None` everything that is simulated here is shown as it is at the newest tick: a tick sooner, at
+    /// the tick rate, and corrections jump.
+    pub fn set_smoothing(&mut self, config: Option<SmoothConfig>) {
+        self.smooths = false;
+        let world = self.driver.machine_mut().world_mut();
+        match config {
+            Some(config) => world.smooth(config),
+            None => world.stop_smoothing(),
+        }
     }
 
     /// The state as it is simulated here; where only the authority simulates, the newest that has arrived.

@@ -113,8 +113,8 @@ pub mod prelude {
     pub use samestep_sync::{
         Entities, EntityId, EventStage, Events, Input, Inputs, Interest, LagCompensation, Lockstep,
         LockstepConfig, ModelEvent, PlayerId, Record, Replicate, Rng, Rollback, RollbackConfig,
-        SharedFields, Simulation, Snapshot, SnapshotConfig, StateSync, StateSyncConfig, Synced,
-        Tick, TimedEvent,
+        SharedFields, Simulation, SmoothConfig, Snapshot, SnapshotConfig, StateSync,
+        StateSyncConfig, Synced, Tick, TimedEvent,
     };
     pub use samestep_wire::Wire;
 }

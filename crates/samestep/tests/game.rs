@@ -17,6 +17,8 @@ impl Input for Add {
 #[derive(Clone, PartialEq, Debug, Record)]
 struct Stone {
     weight: u32,
+    #[field(blend = "linear")]
+    height: f32,
 }
 
 #[derive(Clone, Default, Replicate)]
@@ -41,7 +43,8 @@ impl Simulation for Heap {
         self.players = inputs.players().len() as u32;
         for (_, Add(weight)) in inputs.given() {
             let weight = u32::from(*weight);
-            self.stones.insert(Stone { weight });
+            let height = self.weight() as f32;
+            self.stones.insert(Stone { weight, height });
             events.emit(weight);
         }
     }
@@ -71,6 +74,20 @@ fn run_until<M: Model>(
             game.run_for(Duration::from_millis(1)).unwrap();
         }
     }
+}
+
+#[test]
+fn what_is_drawn_is_smooth_unless_the_game_says_otherwise() {
+    let mut game = host(Rollback::default());
+    let is_smooth = |game: &Game<Heap, Rollback>| game.driver().machine().world().view().is_some();
+    assert!(!is_smooth(&game), "who draws nothing does not pay for it");
+    game.shown();
+    assert!(is_smooth(&game));
+    game.set_smoothing(None);
+    game.shown();
+    assert!(!is_smooth(&game));
+    game.set_smoothing(Some(SmoothConfig::default()));
+    assert!(is_smooth(&game));
 }
 
 #[test]

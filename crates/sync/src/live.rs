@@ -33,6 +33,8 @@ pub struct Live<S: Simulation> {
     /// From this tick on the next state that an authority sends is recorded.
     state_due: Tick,
     view: Option<Box<SmoothView<S>>>,
+    /// Whether there is to be no view: smoothing was stopped, or nothing blends.
+    is_unsmoothed: bool,
     /// What a model has drawn.
     drawn: Option<Box<S>>,
     /// The states before the last ticks, if the rules look back.
@@ -147,6 +149,7 @@ impl<S: Simulation> Live<S> {
             recorder: None,
             state_due: Tick(0),
             view: None,
+            is_unsmoothed: false,
             drawn: None,
             past: VecDeque::new(),
             inputs_refused: 0,

@@ -123,6 +123,11 @@ impl<S: Replicate> SmoothView<S> {
         }
     }
 
+    /// Whether any field of the state blends: else what is drawn is the last state.
+    pub(crate) fn blends(&self) -> bool {
+        self.motion.kinds.iter().any(|kind| !kind.is_empty())
+    }
+
     /// Sets the distance beyond which a single field does not [glide](SmoothConfig::snap): `"units.position"` for `position` in the
     /// collection `units`, `"globals.ball"` for what is in no collection. False if there is no such field that blends.
     pub fn set_snap(&mut self, field: &str, distance: f64) -> bool {

@@ -122,11 +122,12 @@ impl<S: Simulation> Scene for Live<S> {
         let restored = match (table, own) {
             (Some(table), None) => drawn.restore(table),
             _ => {
-                if self.view.is_none() {
+                if self.view.is_none() && !self.is_unsmoothed {
                     self.smooth(SmoothConfig::default());
                 }
-                if let Some(view) = &mut self.view {
-                    view.draw(now).extract(&mut self.table);
+                match &mut self.view {
+                    Some(view) => view.draw(now).extract(&mut self.table),
+                    None => self.now.state.extract(&mut self.table),
                 }
                 if let (Some(table), Some(own)) = (table, own) {
                     self.table.take_rows_of_others(table, own);

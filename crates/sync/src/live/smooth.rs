@@ -6,11 +6,17 @@ use super::Live;
 use crate::{Simulation, SmoothConfig, SmoothView};
 
 impl<S: Simulation> Live<S> {
-    /// Has [`shown`](Self::shown) move smoothly from here on. Costs nothing unless it is called.
+    /// Has [`shown`](Self::shown) move smoothly from here on. Costs nothing unless it is called and some field of the state blends.
     pub fn smooth(&mut self, config: SmoothConfig) {
         let (tick, state) = (self.now.tick, &self.now.state);
         let view = SmoothView::new(config, S::TICKS_PER_SECOND, tick, state);
-        self.view = Some(Box::new(view));
+        self.is_unsmoothed = !view.blends();
+        self.view = view.blends().then(|| Box::new(view));
+    }
+
+    /// Has everything that is simulated here be [shown](Self::shown) as it is at the newest tick.
+    pub fn stop_smoothing(&mut self) {
+        (self.view, self.is_unsmoothed) = (None, true);
     }
 
     /// What to draw at `now` if it is to move smoothly; without [`smooth`](Self::smooth) the state.
