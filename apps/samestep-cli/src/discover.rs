@@ -92,8 +92,8 @@ pub fn search(
 /// No room answered.
 pub fn nobody(port: u16) -> Failure {
     let words = format!(
-        "no room found in the local network (port {port}). Is one open (samestep host), and does a firewall let UDP through? \
-         A room elsewhere is joined by its address: samestep join ADDRESS"
+        "no room found in the local network (port {port}). Is one open (samestep host GAME, samestep console host), and does a firewall let UDP through? \
+         A room elsewhere is joined by its address, as in samestep join GAME ADDRESS"
     );
     Failure::new(Kind::NobodyThere, words)
 }

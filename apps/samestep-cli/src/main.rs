@@ -2,15 +2,15 @@
 //!
 //! ```text
 //! samestep play                              the games in the browser, or in a window
-//! samestep host                              a room for several terminals; `join` and `peer` take part
+//! samestep console host                      a room for several terminals; `join` and `peer` take part
 //! samestep demo --latency 80 --loss 5%       a host and three bots over real UDP, with a live table
-//! samestep watch skirmish                    bots on the terminal; `replay` shows a recorded match
+//! samestep bots skirmish                     bots on the terminal; `replay` shows a recorded match
 //! samestep sync-test sublockus --seed 3      a game against itself
 //! samestep lab run delivery                  an experiment; `lab list`, `lab report`, `lab soak`
 //! samestep --help
 //! ```
 //!
-//! A command is a file of its name with an `Arguments` and a `run`; `room.rs` has the three that open or join a room, and `console` what is typed and shown in it.
+//! A command is a file of its name with an `Arguments` and a `run`; `room.rs` has the three of `samestep console` that open or join a room, and `console` what is typed and shown in it.
 //! `games.rs` knows the games by name. What fails does so with words and an exit code from `failure.rs`, the same for every command: 0 if all went well, 1 if something measured is
 //! not as it should be, more for why it could not be done.
 //!
@@ -18,6 +18,7 @@
 
 mod address;
 mod announce;
+mod bots;
 mod console;
 mod demo;
 mod discover;
@@ -34,7 +35,6 @@ mod room;
 mod scoreboard;
 mod stage;
 mod sync_test;
-mod watch;
 
 use std::process::ExitCode;
 
@@ -55,12 +55,9 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Open a room for several terminals, and play in it
-    Host(room::HostArguments),
-    /// Join a room
-    Join(room::JoinArguments),
-    /// Open or join a mesh: a room in which everyone talks to everyone
-    Peer(room::PeerArguments),
+    /// A room for several terminals, without a game: chat, shared values, figures
+    #[command(subcommand)]
+    Console(room::Command),
     /// List the rooms in the local network
     #[command(after_help = failure::codes())]
     Discover(discover::Arguments),
@@ -73,8 +70,8 @@ enum Command {
     Demo(demo::Arguments),
     /// An impaired UDP relay in front of any program
     Proxy(proxy::Arguments),
-    /// Watch bots play a game, on the terminal
-    Watch(watch::Arguments),
+    /// Watch bots play a game, on the terminal, without a network
+    Bots(bots::Arguments),
     /// What a recorded match contains; play, verify, watch it
     #[command(after_help = failure::codes())]
     Replay(replay::Arguments),
@@ -98,15 +95,13 @@ fn main() -> ExitCode {
         return ExitCode::from(Kind::Other.code());
     }
     let outcome = match command {
-        Command::Host(arguments) => room::host(&arguments),
-        Command::Join(arguments) => room::join(&arguments),
-        Command::Peer(arguments) => room::peer(&arguments),
+        Command::Console(command) => room::run(&command),
         Command::Discover(arguments) => discover::run(&arguments),
         Command::Ping(arguments) => ping::run(&arguments),
         Command::Play(arguments) => play::run(&arguments),
         Command::Demo(arguments) => demo::run(&arguments),
         Command::Proxy(arguments) => proxy::run(&arguments),
-        Command::Watch(arguments) => watch::run(&arguments),
+        Command::Bots(arguments) => bots::run(&arguments),
         Command::Replay(arguments) => replay::run(&arguments),
         Command::SyncTest(arguments) => sync_test::run(&arguments),
         Command::Lab(command) => lab::run(command),

@@ -14,11 +14,11 @@ use samestep::sync::{
 use samestep_catalog::Visitor;
 use samestep_playable::Playable;
 
+use crate::bots::speed;
 use crate::console::printable;
 use crate::failure::{Failure, Kind};
 use crate::games;
 use crate::stage::{Scene, ShowOptions, show};
-use crate::watch::speed;
 
 #[derive(Args)]
 pub struct Arguments {

@@ -1,11 +1,11 @@
-//! `samestep host`, `join` and `peer`: a room shared by several terminals.
+//! `samestep console host`, `join` and `peer`: a room shared by several terminals.
 
 use std::error::Error;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use clap::Args;
+use clap::{Args, Subcommand};
 use samestep::DEFAULT_PORT;
 use samestep::netem::Path;
 use samestep::session::discovery::{Found, Topology};
@@ -19,6 +19,24 @@ use crate::discover::{PortArgument, nobody, search, table};
 use crate::failure::{Failure, Kind, codes};
 use crate::link::LinkArguments;
 use crate::{GAME, VERSION};
+
+#[derive(Subcommand)]
+pub enum Command {
+    /// Open a room for several terminals, and take part in it
+    Host(HostArguments),
+    /// Join a room
+    Join(JoinArguments),
+    /// Open or join a mesh: a room in which everyone talks to everyone
+    Peer(PeerArguments),
+}
+
+pub fn run(command: &Command) -> Result<ExitCode, Box<dyn Error>> {
+    match command {
+        Command::Host(arguments) => host(arguments),
+        Command::Join(arguments) => join(arguments),
+        Command::Peer(arguments) => peer(arguments),
+    }
+}
 
 #[derive(Args)]
 #[command(after_help = codes())]
@@ -127,7 +145,7 @@ struct SharedArguments {
     link: LinkArguments,
 }
 
-pub fn host(arguments: &HostArguments) -> Result<ExitCode, Box<dyn Error>> {
+fn host(arguments: &HostArguments) -> Result<ExitCode, Box<dyn Error>> {
     let HostArguments { open, shared, .. } = arguments;
     let name = (!arguments.dedicated).then(|| shared.name());
     let config = open.config(shared, name.as_deref());
@@ -135,10 +153,10 @@ pub fn host(arguments: &HostArguments) -> Result<ExitCode, Box<dyn Error>> {
     // Discovery does not say which protocol a room uses: programs that find it use UDP.
     let announcer = (!arguments.tcp).then(|| open.announcer(shared)).flatten();
     let stay = arguments.dedicated;
-    run(shared, transport, config, Role::Host, announcer, stay)
+    open_console(shared, transport, config, Role::Host, announcer, stay)
 }
 
-pub fn join(arguments: &JoinArguments) -> Result<ExitCode, Box<dyn Error>> {
+fn join(arguments: &JoinArguments) -> Result<ExitCode, Box<dyn Error>> {
     let JoinArguments { shared, lan, .. } = arguments;
     let address = match &arguments.address {
         Some(text) => resolve(text)?,
@@ -156,10 +174,10 @@ pub fn join(arguments: &JoinArguments) -> Result<ExitCode, Box<dyn Error>> {
         Role::Client(join)
     };
     let transport = shared.transport(vec![any_port(address)], arguments.tcp)?;
-    run(shared, transport, config, role, None, false)
+    open_console(shared, transport, config, role, None, false)
 }
 
-pub fn peer(arguments: &PeerArguments) -> Result<ExitCode, Box<dyn Error>> {
+fn peer(arguments: &PeerArguments) -> Result<ExitCode, Box<dyn Error>> {
     let PeerArguments {
         open, shared, lan, ..
     } = arguments;
@@ -178,7 +196,7 @@ pub fn peer(arguments: &PeerArguments) -> Result<ExitCode, Box<dyn Error>> {
     };
     let port = if address.is_some() { 0 } else { DEFAULT_PORT };
     let transport = shared.transport(open.address(port), false)?;
-    run(
+    open_console(
         shared,
         transport,
         config,
@@ -301,7 +319,7 @@ fn find(
                 "peer"
             };
             let words = format!(
-                "only rooms of the other kind were found; enter them with samestep {command} ADDRESS:\n{}",
+                "only rooms of the other kind were found; enter them with samestep console {command} ADDRESS:\n{}",
                 table(&found)
             );
             Err(Failure::new(Kind::NobodyThere, words.trim_end()).into())
@@ -316,7 +334,7 @@ fn find(
     }
 }
 
-fn run(
+fn open_console(
     shared: &SharedArguments,
     transport: Box<dyn Transport>,
     config: SessionConfig,

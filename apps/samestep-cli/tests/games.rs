@@ -34,7 +34,7 @@ fn text(path: &Path) -> &str {
 
 fn watch(game: &str, name: &str) -> PathBuf {
     let file = file(name);
-    let (code, said) = samestep(&["watch", game, "--ticks", "250", "--record", text(&file)]);
+    let (code, said) = samestep(&["bots", game, "--ticks", "250", "--record", text(&file)]);
     assert_eq!(code, Some(0), "{said}");
     assert!(said.contains("recorded "), "{said}");
     file
@@ -90,16 +90,16 @@ fn mistakes_are_told_with_a_way_out() {
     let (code, said) = samestep(&["replay", concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml")]);
     assert_eq!(code, Some(2), "{said}");
     assert!(said.contains("this is not a replay"), "{said}");
-    let (code, said) = samestep(&["watch", "chess"]);
+    let (code, said) = samestep(&["bots", "chess"]);
     assert_eq!(code, Some(2), "{said}");
     assert!(
         said.contains("evaluation") && said.contains("skirmish"),
         "{said}"
     );
-    let (code, said) = samestep(&["watch", "skirmish", "--players", "1", "--ticks", "1"]);
+    let (code, said) = samestep(&["bots", "skirmish", "--players", "1", "--ticks", "1"]);
     assert_eq!(code, Some(2), "{said}");
     assert!(said.contains("2 to 64 players"), "{said}");
-    let (code, said) = samestep(&["watch", "skirmish"]);
+    let (code, said) = samestep(&["bots", "skirmish"]);
     assert_eq!(code, Some(2), "{said}");
     assert!(said.contains("--ticks"), "{said}");
 

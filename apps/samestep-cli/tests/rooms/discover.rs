@@ -5,7 +5,9 @@ use crate::terminal::Terminal;
 #[test]
 fn two_rooms_on_one_machine_are_found_and_joined() {
     let open = |name: &str, room: &str, discovery: &str, command: &str| {
-        let arguments = [command, "--name", name, "--port", "0", "--room", room];
+        let arguments = [
+            "console", command, "--name", name, "--port", "0", "--room", room,
+        ];
         let more = ["--discovery-port", discovery];
         Terminal::open(name, &[&arguments[..], &more].concat())
     };
@@ -36,6 +38,7 @@ fn two_rooms_on_one_machine_are_found_and_joined() {
     let mut eve = Terminal::open(
         "Eve",
         &[
+            "console",
             "join",
             "--lan",
             "--name",

@@ -49,7 +49,7 @@ fn another_version_is_explained() {
 fn a_taken_port_is_named() {
     let (_ada, address) = host(&[]);
     let port = address.rsplit(':').next().expect("an address has a port");
-    let mut second = Terminal::open("second", &["host", "--port", port, "--hidden"]);
+    let mut second = Terminal::open("second", &["console", "host", "--port", port, "--hidden"]);
     second.expect(&format!("port {port} is in use"));
     assert_eq!(second.exit_code(), 7);
 }
@@ -65,8 +65,9 @@ fn nobody_there_is_told_apart_from_no_such_name() {
     let mut ping = Terminal::open("ping", &["ping", &address, "-c", "1", "--timeout", "0.2"]);
     ping.expect("nobody answers");
     assert_eq!(ping.exit_code(), 3);
-    for command in ["join", "peer", "ping"] {
-        let mut lost = Terminal::open(command, &[command, "no-such-host.invalid"]);
+    for command in [&["console", "join"][..], &["console", "peer"], &["ping"]] {
+        let arguments = [command, &["no-such-host.invalid"]].concat();
+        let mut lost = Terminal::open("lost", &arguments);
         lost.expect("\"no-such-host.invalid\" is");
         assert_eq!(lost.exit_code(), 8);
     }
@@ -75,7 +76,10 @@ fn nobody_there_is_told_apart_from_no_such_name() {
 #[test]
 fn the_wrong_kind_of_room_is_explained() {
     let (_ada, address) = host(&[]);
-    let mut peer = Terminal::open("peer", &["peer", &address, "--name", "Bob", "--hidden"]);
+    let mut peer = Terminal::open(
+        "peer",
+        &["console", "peer", &address, "--name", "Bob", "--hidden"],
+    );
     peer.expect("other kind");
     assert_eq!(peer.exit_code(), 2);
 }

@@ -4,14 +4,19 @@ use crate::terminal::Terminal;
 
 /// A room of Ada's that nobody else's tests can find, and its address.
 pub fn host(more: &[&str]) -> (Terminal, String) {
-    let arguments = ["host", "--name", "Ada", "--port", "0", "--hidden"];
+    let arguments = [
+        "console", "host", "--name", "Ada", "--port", "0", "--hidden",
+    ];
     let mut ada = Terminal::open("Ada", &[&arguments, more].concat());
     let port = ada.expect_number("open at port");
     (ada, format!("127.0.0.1:{port}"))
 }
 
 pub fn join(name: &str, address: &str, more: &[&str]) -> Terminal {
-    Terminal::open(name, &[&["join", address, "--name", name], more].concat())
+    Terminal::open(
+        name,
+        &[&["console", "join", address, "--name", name], more].concat(),
+    )
 }
 
 #[test]
@@ -79,7 +84,7 @@ fn three_terminals_talk_share_values_and_part() {
 fn a_dedicated_server_has_no_player_and_outlives_its_input() {
     let mut server = Terminal::open(
         "server",
-        &["host", "--dedicated", "--port", "0", "--hidden"],
+        &["console", "host", "--dedicated", "--port", "0", "--hidden"],
     );
     let port = server.expect_number("open at port");
     server.end_input();
@@ -105,7 +110,10 @@ fn a_dedicated_server_has_no_player_and_outlives_its_input() {
 #[test]
 fn spectators_watch_and_scripts_read_json() {
     let (mut ada, address) = host(&[]);
-    let mut eye = Terminal::open("eye", &["join", &address, "--spectate", "--json"]);
+    let mut eye = Terminal::open(
+        "eye",
+        &["console", "join", &address, "--spectate", "--json"],
+    );
     eye.expect("\"event\":\"in-room\"");
     ada.enter("is anybody watching?");
     let line = eye.expect("\"event\":\"chat\"");

@@ -5,7 +5,7 @@ use crate::terminal::Terminal;
 fn peer(name: &str, more: &[&str]) -> Terminal {
     Terminal::open(
         name,
-        &[&["peer", "--name", name, "--hidden"], more].concat(),
+        &[&["console", "peer", "--name", name, "--hidden"], more].concat(),
     )
 }
 

@@ -115,16 +115,19 @@ fn a_host_and_two_who_join_across_namespaces() {
         Ok(pair) => pair,
         Err(why) => return skipped(&why),
     };
-    let mut ada = near.terminal("Ada", &["host", "--name", "Ada", "--room", "den"]);
+    let mut ada = near.terminal(
+        "Ada",
+        &["console", "host", "--name", "Ada", "--room", "den"],
+    );
     let port = ada.expect_number("open at port");
     assert_eq!(port, 14242, "the default is free in a network of one's own");
     // By address, and by searching the network.
-    let mut bob = far.terminal("Bob", &["join", "10.83.0.1", "--name", "Bob"]);
+    let mut bob = far.terminal("Bob", &["console", "join", "10.83.0.1", "--name", "Bob"]);
     bob.expect("in the room \"den\" as Bob");
     let mut list = far.terminal("list", &["discover"]);
     list.expect("10.83.0.1:14242");
     assert_eq!(list.exit_code(), 0);
-    let mut eve = far.terminal("Eve", &["join", "--lan", "--name", "Eve"]);
+    let mut eve = far.terminal("Eve", &["console", "join", "--lan", "--name", "Eve"]);
     eve.expect("in the room \"den\" as Eve");
     bob.expect("Eve is here");
     ada.expect("Eve is here");
@@ -158,11 +161,14 @@ fn a_mesh_across_namespaces() {
         Ok(pair) => pair,
         Err(why) => return skipped(&why),
     };
-    let mut ada = near.terminal("Ada", &["peer", "--name", "Ada", "--room", "ring"]);
+    let mut ada = near.terminal(
+        "Ada",
+        &["console", "peer", "--name", "Ada", "--room", "ring"],
+    );
     ada.expect("open at port");
-    let mut bob = far.terminal("Bob", &["peer", "10.83.0.1", "--name", "Bob"]);
+    let mut bob = far.terminal("Bob", &["console", "peer", "10.83.0.1", "--name", "Bob"]);
     bob.expect("in the room \"ring\" as Bob");
-    let mut eve = far.terminal("Eve", &["peer", "--lan", "--name", "Eve"]);
+    let mut eve = far.terminal("Eve", &["console", "peer", "--lan", "--name", "Eve"]);
     eve.expect("in the room \"ring\" as Eve");
     bob.expect("Eve is here");
     ada.expect("Eve is here");
@@ -177,9 +183,9 @@ fn loopback_alone_is_enough() {
         Ok(alone) => alone,
         Err(why) => return skipped(&why),
     };
-    let mut ada = alone.terminal("Ada", &["host", "--name", "Ada"]);
+    let mut ada = alone.terminal("Ada", &["console", "host", "--name", "Ada"]);
     ada.expect("open at port");
-    let mut eve = alone.terminal("Eve", &["host", "--name", "Eve", "--port", "0"]);
+    let mut eve = alone.terminal("Eve", &["console", "host", "--name", "Eve", "--port", "0"]);
     eve.expect("open at port");
     let mut list = alone.terminal("list", &["discover"]);
     assert_eq!(list.exit_code(), 0);
@@ -188,6 +194,6 @@ fn loopback_alone_is_enough() {
         text.contains("Ada's room") && text.contains("Eve's room"),
         "{text}"
     );
-    let mut bob = alone.terminal("Bob", &["join", "localhost", "--name", "Bob"]);
+    let mut bob = alone.terminal("Bob", &["console", "join", "localhost", "--name", "Bob"]);
     bob.expect("in the room \"Ada's room\" as Bob");
 }

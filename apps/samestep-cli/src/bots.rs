@@ -1,4 +1,4 @@
-//! `samestep watch`: bots play a game on the terminal.
+//! `samestep bots`: bots play a game on the terminal.
 
 use std::error::Error;
 use std::fs::File;
@@ -32,7 +32,7 @@ pub struct Arguments {
     /// Speed, as a multiple of real time
     #[arg(long, value_name = "X", default_value_t = 1.0, value_parser = speed)]
     speed: f64,
-    /// ShowOptions only what this player sees
+    /// Show only what this player sees
     #[arg(long, value_name = "N")]
     viewer: Option<u16>,
     /// Stop at this tick
@@ -53,12 +53,12 @@ pub fn speed(text: &str) -> Result<f64, String> {
 }
 
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
-    games::with(&arguments.game, Watch(arguments))?
+    games::with(&arguments.game, Show(arguments))?
 }
 
-struct Watch<'a>(&'a Arguments);
+struct Show<'a>(&'a Arguments);
 
-impl Visitor for Watch<'_> {
+impl Visitor for Show<'_> {
     type Output = Result<ExitCode, Box<dyn Error>>;
 
     fn visit<G: Playable>(self) -> Self::Output {
