@@ -6,17 +6,23 @@
 //! - [`Setup`] is what a match is set up from, [`Sizes`] the range of sizes of a game that can be of any size.
 //! - [`Bots`] plays all players of a match.
 //! - [`Script`] is what the players of a measured match do, and [`rehearse`] records it from bots.
-//! - [`Cell`] and [`row`] turn colours into lines of a terminal.
+//! - [`Setting`] is what can be set about a match, [`Choices`] what was chosen, [`Level`] how well bots play.
+//! - [`Score`] is a row of the score table.
+//! - [`Cell`] and [`row`] turn colours into lines of a terminal, [`Key`] is a key pressed there.
 //!
 //! The crate knows no game, no network and no window.
 #![forbid(unsafe_code)]
 
 mod bots;
+mod key;
 mod playable;
 mod script;
+mod settings;
 mod terminal;
 
 pub use bots::Bots;
-pub use playable::{Playable, Setup, Sizes};
+pub use key::Key;
+pub use playable::{Playable, Score, Setup, Sizes};
 pub use script::{Script, rehearse};
+pub use settings::{Choices, Level, Setting};
 pub use terminal::{Cell, Rgb, row};

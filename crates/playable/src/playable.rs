@@ -2,7 +2,9 @@
 
 use samestep_sync::{EntityId, ModelKind, PlayerId, Simulation, Tick};
 
+use crate::key::Key;
 use crate::script::{Script, rehearse};
+use crate::settings::{Choices, Level, Setting};
 
 /// A game that can be played without a window.
 pub trait Playable: Simulation<Input: Send> + Send {
@@ -15,14 +17,51 @@ pub trait Playable: Simulation<Input: Send> + Send {
     /// The sizes the game can have; `None` if it has only one.
     const SIZES: Option<Sizes> = None;
 
+    /// The model it is played by unless another is chosen: a [`ModelKind::name`].
+    const MODEL: &'static str = "rollback";
+    /// What can be set about a match.
+    const SETTINGS: &'static [Setting] = &[];
+    /// The columns of the score table.
+    const SCORES: &'static [&'static str] = &[];
+    /// What the keys do on a terminal, as (keys, effect). Enter, `t`, Tab and `q` are the program's own.
+    const TERMINAL_KEYS: &'static [(&'static str, &'static str)] = &[];
+
     /// The state of a bot.
     type Bot: Send + 'static;
+    /// What is kept of a player's keys on a terminal: what still counts as held, a cursor.
+    type Hands: Default + Send + 'static;
 
     /// Creates the initial state. The error is a sentence that says what is possible.
     fn begin(setup: &Setup) -> Result<Self, String>;
 
+    /// Creates the initial state with these settings. The error is a sentence that says what is possible.
+    fn begin_with(setup: &Setup, choices: &Choices) -> Result<Self, String> {
+        choices.check(Self::TITLE, Self::SETTINGS)?;
+        Self::begin(setup)
+    }
+
+    /// The settings of this match, as (name, value): everyone who has the state knows them.
+    fn settings(&self) -> Vec<(&'static str, String)> {
+        Vec::new()
+    }
+
+    /// The score table, the best first.
+    fn scores(&self) -> Vec<Score> {
+        Vec::new()
+    }
+
+    /// Whether the match is decided: nothing changes the score table from here on.
+    fn is_over(&self) -> bool {
+        false
+    }
+
     /// Creates a bot for one of the players.
     fn bot(setup: &Setup, player: PlayerId) -> Self::Bot;
+
+    /// Creates a bot that plays so well.
+    fn bot_at(setup: &Setup, player: PlayerId, _level: Level) -> Self::Bot {
+        Self::bot(setup, player)
+    }
 
     /// Returns the input of a bot that sees this state; `None` leaves its last input in force.
     fn decide(&self, bot: &mut Self::Bot, tick: Tick) -> Option<Self::Input>;
@@ -37,6 +76,21 @@ pub trait Playable: Simulation<Input: Send> + Send {
 
     /// Draws the state for a terminal in at most that many columns and lines: what `viewer` sees, or everything.
     fn picture(&self, viewer: Option<PlayerId>, columns: usize, lines: usize) -> Vec<String>;
+
+    /// Returns the input of a person who sees this state and has pressed these keys of a terminal since it was asked last, which is every tick or
+    /// less often.
+    fn typed(&self, player: PlayerId, hands: &mut Self::Hands, keys: &[Key]) -> Self::Input;
+
+    /// Draws the state for a person who plays it on a terminal: the [picture](Self::picture), and what its hands have chosen.
+    fn own_picture(
+        &self,
+        player: PlayerId,
+        _hands: &Self::Hands,
+        columns: usize,
+        lines: usize,
+    ) -> Vec<String> {
+        self.picture(Some(player), columns, lines)
+    }
 
     /// Appends the position of everything that moves, in units of the game and in ascending order of the ids: corrections are measured with it.
     fn positions(&self, positions: &mut Vec<(EntityId, (f32, f32))>);
@@ -55,6 +109,15 @@ pub trait Playable: Simulation<Input: Send> + Send {
     fn placeholder() -> Self {
         Self::begin(&Setup::default_of::<Self>(0)).expect("a game can begin with its defaults")
     }
+}
+
+/// A row of the score table.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Score {
+    /// Whose it is.
+    pub player: PlayerId,
+    /// A figure for each of [`Playable::SCORES`].
+    pub figures: Vec<i64>,
 }
 
 /// What a match is set up from.

@@ -30,4 +30,5 @@ mod terminal;
 
 pub use command::{COMMANDS_PER_SECOND, Command, script};
 pub use entity::{COLOURS, Entity, WORLD};
+pub use playable::Hands;
 pub use rules::{Evaluation, SPEED, Takeover};

@@ -97,6 +97,11 @@ impl Evaluation {
         self.entities.row_mut(usize::from(number))
     }
 
+    /// Who has a share, in ascending order.
+    pub fn players(&self) -> Vec<PlayerId> {
+        self.shares.iter().map(|share| share.player).collect()
+    }
+
     /// The numbers of a player's entities; `None` if it has no share.
     pub fn share_of(&self, player: PlayerId) -> Option<Range<usize>> {
         let share = self.shares[self.place_of(player).ok()?];

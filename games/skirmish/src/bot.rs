@@ -1,5 +1,6 @@
 //! A player that is a program.
 
+use samestep_playable::Level;
 use samestep_sync::{PlayerId, Rng, Tick};
 
 use crate::building::{Building, BuildingId, BuildingKind};
@@ -33,6 +34,8 @@ pub struct Bot {
     campaigns: [Campaign; SQUADS],
     /// Soldiers it wants to have before it goes out.
     courage: u32,
+    /// Ticks between decisions.
+    period: u64,
 }
 
 /// The goal of a squad.
@@ -93,7 +96,19 @@ impl Bot {
             rng,
             campaigns: Default::default(),
             courage,
+            period: PERIOD,
         }
+    }
+
+    /// The same, playing so well: how often it decides.
+    #[must_use]
+    pub fn at(mut self, level: Level) -> Self {
+        self.period = match level {
+            Level::Easy => 6 * PERIOD,
+            Level::Normal => PERIOD,
+            Level::Hard => PERIOD / 3,
+        };
+        self
     }
 
     /// Whom it plays for.
@@ -103,7 +118,7 @@ impl Bot {
 
     /// Its command in this tick: mostly none.
     pub fn decide(&mut self, tick: Tick, game: &Skirmish) -> Option<Command> {
-        if !(tick.0 + 3 * u64::from(self.player.0)).is_multiple_of(PERIOD) {
+        if !(tick.0 + 3 * u64::from(self.player.0)).is_multiple_of(self.period) {
             return None;
         }
         let side = game.side_of(self.player)?;

@@ -297,7 +297,7 @@ mod tests {
                 let inputs = Inputs::new(tick, &players, &commands, &[0, 1]);
                 game.step(&inputs, &mut Events::new());
             }
-            crate::terminal::picture(&game, Some(PlayerId(0)), 40, 20);
+            crate::terminal::picture(&game, Some(PlayerId(0)), None, 40, 20);
             crate::status_line(&game, None);
         }
     }

@@ -4,6 +4,7 @@ use samestep_playable::{Cell, Rgb, row};
 use samestep_sync::PlayerId;
 
 use crate::building::{BuildingKind, CAPTURE};
+use crate::keys::Hands;
 use crate::place::{ONE, Place};
 use crate::side::{Side, SideId};
 use crate::skirmish::Skirmish;
@@ -12,19 +13,30 @@ const UNSEEN: Rgb = Rgb([8, 8, 12]);
 const REMEMBERED: Rgb = Rgb([20, 28, 22]);
 const GROUND: Rgb = Rgb([30, 48, 32]);
 const GOLD: Rgb = Rgb([230, 190, 40]);
+const CURSOR: Rgb = Rgb([255, 255, 255]);
 const NOBODY: Rgb = Rgb([170, 170, 170]);
 
 pub(crate) fn picture(
     game: &Skirmish,
     viewer: Option<PlayerId>,
+    hands: Option<&Hands>,
     columns: usize,
     lines: usize,
 ) -> Vec<String> {
     // The map is square, and a character holds two points one above the other.
     let height = lines.saturating_sub(1).min(columns / 2);
     let width = 2 * height;
-    let cells = paint(game, viewer, width, height);
+    let mut cells = paint(game, viewer, width, height);
     let mut picture = vec![status_line(game, viewer)];
+    if let (Some(hands), Some(player)) = (hands, viewer) {
+        picture[0].insert_str(0, &format!("squad {} · ", hands.squad()));
+        let canvas = Canvas::of(game, width, height);
+        let cursor = hands.cursor(game, player);
+        let cursor = cursor.and_then(|cursor| canvas.point(cursor));
+        if let Some(cell) = cursor.and_then(|(x, y)| cells.get_mut(y / 2 * width + x)) {
+            (cell.glyph, cell.colour) = ('+', CURSOR);
+        }
+    }
     picture.extend(
         cells
             .chunks(width.max(1))
@@ -69,11 +81,7 @@ fn paint(game: &Skirmish, viewer: Option<PlayerId>, width: usize, height: usize)
     let viewer = viewer.and_then(|player| game.side_of(player));
     let sees = |place| viewer.is_none_or(|side| game.sees(side, place));
     let knows = |place| viewer.is_none_or(|side| game.has_explored(side, place));
-    let canvas = Canvas {
-        size: i64::from(game.size()) * i64::from(ONE),
-        width,
-        height: 2 * height,
-    };
+    let canvas = Canvas::of(game, width, height);
     let ground = |point: usize| {
         let place = canvas.place(point);
         match (sees(place), knows(place)) {
@@ -174,6 +182,15 @@ struct Canvas {
 }
 
 impl Canvas {
+    /// That of a picture of so many characters.
+    fn of(game: &Skirmish, width: usize, height: usize) -> Self {
+        Self {
+            size: i64::from(game.size()) * i64::from(ONE),
+            width,
+            height: 2 * height,
+        }
+    }
+
     fn point(&self, place: Place) -> Option<(usize, usize)> {
         let along = |coordinate: i32, points: usize| {
             let at = i64::from(coordinate) * points as i64 / self.size.max(1);

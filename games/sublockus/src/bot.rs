@@ -1,5 +1,6 @@
 //! A player that is a program.
 
+use samestep_playable::Level;
 use samestep_sync::{Input, PlayerId, Rng, Tick};
 
 use crate::ability::Ability;
@@ -45,6 +46,8 @@ pub struct Bot {
     dodge: (u64, i32),
     /// How far it aims beside, in 65,536ths of a turn.
     clumsiness: i32,
+    /// Ticks from one attack to the next, at least.
+    reaction: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -72,7 +75,19 @@ impl Bot {
             attack_at: 0,
             dodge: (0, 0),
             clumsiness,
+            reaction: 6,
         }
+    }
+
+    /// The same, playing so well.
+    #[must_use]
+    pub fn at(mut self, level: Level) -> Self {
+        (self.clumsiness, self.reaction) = match level {
+            Level::Easy => (self.clumsiness * 4, 45),
+            Level::Normal => (self.clumsiness, self.reaction),
+            Level::Hard => (self.clumsiness / 4, 0),
+        };
+        self
     }
 
     /// Whom it plays for.
@@ -373,7 +388,7 @@ impl Bot {
         controls.aim = Angle::of(from.to(to)).turned(beside);
         controls.cast = Some(ability);
         // Nobody reacts at once.
-        self.attack_at = tick + 6 + u64::from(self.rng.below(14));
+        self.attack_at = tick + self.reaction + u64::from(self.rng.below(14));
     }
 
     /// Drinks, puts on, and throws away.

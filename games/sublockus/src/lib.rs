@@ -67,6 +67,7 @@ mod controls;
 mod event;
 mod hits;
 mod item;
+mod keys;
 mod motion;
 mod place;
 mod playable;
@@ -85,6 +86,7 @@ pub use config::{ArenaChoice, MAX_PLAYERS, SublockusConfig, SublockusConfigError
 pub use controls::{Act, Controls};
 pub use event::SublockusEvent;
 pub use item::{BACK, Item, ItemKind, Kit, LITTER, POCKETS, Part};
+pub use keys::Hands;
 pub use motion::{Body, HALF, RUN, Velocity};
 pub use place::{Angle, ONE, Place};
 pub use seat::{BREAK, Round, Seat};

@@ -2,6 +2,7 @@
 
 mod scene;
 
+use samestep_playable::Level;
 use samestep_sublockus::{
     Ability, ArenaChoice, Builtin, ONE, Place, SublockusConfig, SublockusEvent,
 };
@@ -89,4 +90,20 @@ fn an_arena_can_change_under_a_bot() {
     assert!(moved(0) && moved(1));
     let jumped = |event: &SublockusEvent| matches!(event, SublockusEvent::Jumped { .. });
     assert!(scene.count(jumped) > 5);
+}
+
+#[test]
+fn a_better_level_wins_against_a_worse_one() {
+    let mut frags = [0; 2];
+    for seed in 0..6 {
+        let mut scene = Scene::with_bots(&in_arena(Builtin::Cellar, seed), 2);
+        let levels = [Level::Hard, Level::Easy];
+        let bots = scene.bots.drain(..).zip(levels);
+        scene.bots = bots.map(|(bot, level)| bot.at(level)).collect();
+        scene.run(60 * 60);
+        for (sum, seat) in frags.iter_mut().zip(scene.game.seats()) {
+            *sum += seat.frags;
+        }
+    }
+    assert!(frags[0] > 2 * frags[1], "{frags:?}");
 }
