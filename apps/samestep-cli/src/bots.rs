@@ -11,9 +11,9 @@ use samestep::sync::{Live, PlayerId, Recorder, ReplayHeader, Tick, TickInputs, W
 use samestep_catalog::Visitor;
 use samestep_playable::{Bots, Playable, Setup};
 
-use crate::failure::{Failure, Kind};
 use crate::games;
 use crate::stage::{Scene, ShowOptions, show};
+use samestep_play::failure::{Failure, Kind};
 
 #[derive(Args)]
 pub struct Arguments {

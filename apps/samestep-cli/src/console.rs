@@ -1,7 +1,6 @@
 //! The console: a session in a room, with a terminal or a pipe.
 
 mod command;
-mod ending;
 mod events;
 mod input;
 mod screen;
@@ -32,9 +31,8 @@ use self::spacing::Spacing;
 use self::stats::Rates;
 use self::values::{Set, Values};
 use crate::GAME;
-use crate::announce::Announcer;
-
-pub use self::screen::printable;
+use samestep_play::announce::Announcer;
+use samestep_play::{ending, printable};
 
 /// A line of chat, sent to everyone.
 #[derive(Clone, Debug, PartialEq, Wire, Message)]
@@ -145,7 +143,7 @@ impl Console {
         if let Some(announcer) = &self.announcer {
             announcer.say(None);
         }
-        let failure = (!self.leaving).then(|| ending::failure(reason, self.entered));
+        let failure = (!self.leaving).then(|| ending(reason, self.entered));
         let code = failure.as_ref().map_or(0, |failure| failure.kind.code());
         let why = reason.to_string();
         self.screen

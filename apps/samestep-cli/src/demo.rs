@@ -15,8 +15,8 @@ use samestep::netem::Path;
 use samestep::proto::{ChannelConfig, ChannelId, Config, ConnectOptions, Delivery, Event};
 use samestep::transport::{Impaired, Udp, now};
 
-use crate::link::LinkArguments;
 use crate::scoreboard::{Peer, table};
+use samestep_play::link::LinkArguments;
 
 #[derive(Args)]
 pub struct Arguments {

@@ -2,7 +2,7 @@
 
 use samestep_catalog::{GAMES, Visitor, visit};
 
-use crate::failure::{Failure, Kind};
+use samestep_play::failure::{Failure, Kind};
 
 /// Visits the game of this name.
 pub fn with<V: Visitor>(name: &str, visitor: V) -> Result<V::Output, Failure> {

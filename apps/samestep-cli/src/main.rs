@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! samestep play                              the games in the browser, or in a window
+//! samestep host sublockus                    a game with others; `join`, `serve` and `watch` take part
 //! samestep console host                      a room for several terminals; `join` and `peer` take part
 //! samestep demo --latency 80 --loss 5%       a host and three bots over real UDP, with a live table
 //! samestep bots skirmish                     bots on the terminal; `replay` shows a recorded match
@@ -11,21 +12,18 @@
 //! ```
 //!
 //! A command is a file of its name with an `Arguments` and a `run`; `room.rs` has the three of `samestep console` that open or join a room, and `console` what is typed and shown in it.
-//! `games.rs` knows the games by name. What fails does so with words and an exit code from `failure.rs`, the same for every command: 0 if all went well, 1 if something measured is
+//! `games.rs` knows the games by name. `online` has the games that people play over a network, with `samestep-play`. What fails does so with words and an exit code from there, the same for every command: 0 if all went well, 1 if something measured is
 //! not as it should be, more for why it could not be done.
 //!
 //! It holds no networking and no rules of its own: rooms come from `samestep`, matches from `samestep-sandbox`, experiments from `samestep-lab`.
 
-mod address;
-mod announce;
 mod bots;
 mod console;
 mod demo;
 mod discover;
-mod failure;
 mod games;
 mod lab;
-mod link;
+mod online;
 mod ping;
 mod play;
 mod proxy;
@@ -35,12 +33,13 @@ mod room;
 mod scoreboard;
 mod stage;
 mod sync_test;
+mod terminal;
 
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use crate::failure::{Failure, Kind};
+use samestep_play::failure::{self, Failure, Kind};
 
 /// One game simulation, kept in step over any network.
 #[derive(Parser)]
@@ -55,6 +54,8 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
+    #[command(flatten)]
+    Game(Box<samestep_play::Command>),
     /// A room for several terminals, without a game: chat, shared values, figures
     #[command(subcommand)]
     Console(room::Command),
@@ -95,6 +96,7 @@ fn main() -> ExitCode {
         return ExitCode::from(Kind::Other.code());
     }
     let outcome = match command {
+        Command::Game(command) => online::run(&command),
         Command::Console(command) => room::run(&command),
         Command::Discover(arguments) => discover::run(&arguments),
         Command::Ping(arguments) => ping::run(&arguments),

@@ -13,10 +13,10 @@ use samestep::proto::{CloseReason, Config, ConnectOptions, Endpoint, Event, Refu
 use samestep::transport::{Impaired, Transport, Udp, now};
 use samestep_lab::Samples;
 
-use crate::address::{any_port, resolve};
-use crate::failure::{Failure, Kind};
-use crate::link::LinkArguments;
 use crate::{GAME, VERSION};
+use samestep_play::address::{any_port, resolve};
+use samestep_play::failure::{Failure, Kind};
+use samestep_play::link::LinkArguments;
 
 #[derive(Args)]
 pub struct Arguments {

@@ -11,7 +11,7 @@ use std::sync::mpsc;
 
 use clap::Args;
 
-use crate::failure::{Failure, Kind};
+use samestep_play::failure::{Failure, Kind};
 
 #[derive(Args)]
 pub struct Arguments {
@@ -109,8 +109,8 @@ fn itself() -> Result<PathBuf, Failure> {
     Ok(program.parent().map(Path::to_path_buf).unwrap_or_default())
 }
 
-/// Runs the program with the window, which is next to this one.
-fn window(opening: Option<&str>) -> Result<ExitCode, Box<dyn Error>> {
+/// The program with the window, which is next to this one.
+pub fn window_program() -> Result<PathBuf, Failure> {
     let name = format!("samestep-arcade{}", std::env::consts::EXE_SUFFIX);
     let program = itself()?.join(name);
     if !program.is_file() {
@@ -118,9 +118,13 @@ fn window(opening: Option<&str>) -> Result<ExitCode, Box<dyn Error>> {
             "there is no {}: `make window` builds and opens it",
             program.display()
         );
-        return Err(Failure::new(Kind::Other, words).into());
+        return Err(Failure::new(Kind::Other, words));
     }
-    let status = Command::new(&program).args(opening).status()?;
+    Ok(program)
+}
+
+fn window(opening: Option<&str>) -> Result<ExitCode, Box<dyn Error>> {
+    let status = Command::new(window_program()?).args(opening).status()?;
     Ok(match status.success() {
         true => ExitCode::SUCCESS,
         false => ExitCode::from(Kind::Other.code()),

@@ -8,8 +8,8 @@ use std::time::Duration;
 use clap::Args;
 use samestep::transport::now;
 
-use crate::link::{LinkArguments, profiles};
 use crate::relay::{Counters, Relay};
+use samestep_play::link::{LinkArguments, profiles};
 
 #[derive(Args)]
 pub struct Arguments {

@@ -15,10 +15,10 @@ use samestep_catalog::Visitor;
 use samestep_playable::Playable;
 
 use crate::bots::speed;
-use crate::console::printable;
-use crate::failure::{Failure, Kind};
 use crate::games;
 use crate::stage::{Scene, ShowOptions, show};
+use samestep_play::failure::{Failure, Kind};
+use samestep_play::printable;
 
 #[derive(Args)]
 pub struct Arguments {

@@ -12,12 +12,14 @@ use samestep::session::discovery::{Found, Topology};
 use samestep::session::{JoinTo, Role, SessionConfig};
 use samestep::transport::{Impaired, Tcp, Transport, Udp};
 
-use crate::address::{any_port, resolve};
-use crate::announce::Announcer;
 use crate::console::{self, Console};
-use crate::discover::{PortArgument, nobody, search, table};
-use crate::failure::{Failure, Kind, codes};
-use crate::link::LinkArguments;
+use samestep_play::address::{any_port, resolve};
+use samestep_play::announce::Announcer;
+use samestep_play::failure::{Failure, Kind, codes};
+use samestep_play::link::LinkArguments;
+use samestep_play::search::{PortArgument, nobody, search, table};
+use samestep_play::user_name;
+
 use crate::{GAME, VERSION};
 
 #[derive(Subcommand)]
@@ -253,18 +255,7 @@ impl OpenArguments {
 
 impl SharedArguments {
     fn name(&self) -> String {
-        let user = || {
-            ["USER", "USERNAME"]
-                .iter()
-                .find_map(|key| std::env::var(key).ok())
-        };
-        let name = self.name.clone().or_else(user).unwrap_or_default();
-        let name = console::printable(name.trim());
-        if name.is_empty() {
-            "player".into()
-        } else {
-            name
-        }
+        user_name(self.name.as_deref())
     }
 
     fn transport(

@@ -1,14 +1,13 @@
 //! A game on the whole terminal: drawn as it goes, paused, slowed down, wound back.
 
-mod terminal;
-
 use std::error::Error;
 use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
 
 use samestep::sync::Tick;
+use samestep_playable::Key;
 
-use self::terminal::{Key, Terminal};
+use crate::terminal::Terminal;
 
 /// A match that can be shown.
 pub trait Scene {
@@ -58,24 +57,25 @@ pub fn show(scene: &mut dyn Scene, show: ShowOptions) -> Result<(), Box<dyn Erro
         let begun = Instant::now();
         while let Some(key) = terminal.key() {
             match key {
-                Key::Quit => return Ok(()),
-                Key::Pause => clock.pause(),
-                Key::Faster => clock.faster(),
-                Key::Slower => clock.slower(),
-                Key::Step => {
+                Key::Escape | Key::Interrupt | Key::Char('q' | 'Q') => return Ok(()),
+                Key::Char(' ' | 'p') => clock.pause(),
+                Key::Char('+' | '=') => clock.faster(),
+                Key::Char('-') => clock.slower(),
+                Key::Char('.') => {
                     clock.paused = true;
                     scene.step()?;
                 }
-                Key::Back | Key::Forth => {
+                Key::Left | Key::Right => {
                     let by = WIND * u64::from(scene.ticks_per_second());
                     let at = scene.tick().0;
                     let to = match key {
-                        Key::Back => at.saturating_sub(by),
+                        Key::Left => at.saturating_sub(by),
                         _ => at + by,
                     };
                     scene.seek(Tick(to))?;
                     ended = false;
                 }
+                _ => {}
             }
         }
         if terminal.is_interrupted() {

@@ -14,14 +14,15 @@ pub(crate) fn picture(
     let mut picture = vec![title(game, viewer)];
     let terrain = game.terrain();
     let (wide, high) = (terrain.width() as usize, terrain.height() as usize);
+    let zoom = zoom(columns, lines, wide, high);
     let (width, height) = (
-        columns.min(wide),
-        (2 * lines.saturating_sub(1)).min(high.next_multiple_of(2)),
+        columns.min(zoom * wide),
+        (2 * lines.saturating_sub(1)).min((zoom * high).next_multiple_of(2)),
     );
     let colours = points(game, viewer);
-    let (left, top) = corner(game, viewer, width, height);
+    let (left, top) = corner(game, viewer, width / zoom, height / zoom);
     let colour = |x: usize, y: usize| {
-        let at = (left + x, top + y);
+        let at = (left + x / zoom, top + y / zoom);
         if at.0 < wide && at.1 < high {
             colours[at.1 * wide + at.0]
         } else {
@@ -38,6 +39,16 @@ pub(crate) fn picture(
         *line += &seat;
     }
     picture
+}
+
+/// Columns that are left for the scores.
+const TABLE: usize = 22;
+
+/// Points along each side of a block: more than one only if all of the arena fits.
+fn zoom(columns: usize, lines: usize, wide: usize, high: usize) -> usize {
+    let across = columns.saturating_sub(TABLE) / wide.max(1);
+    let down = 2 * lines.saturating_sub(1) / high.max(1);
+    across.min(down).max(1)
 }
 
 const AIR: Rgb = Rgb([18, 20, 30]);

@@ -5,10 +5,10 @@ use std::time::Duration;
 use samestep::session::{LeaveReason, PeerId, SessionEvent};
 use serde_json::json;
 
-use super::screen::printable;
 use super::spacing::Beat;
 use super::values::{Set, Values};
 use super::{Chat, Console};
+use samestep_play::printable;
 
 impl Console {
     pub(super) fn on_event(&mut self, event: SessionEvent) {

@@ -63,19 +63,6 @@ impl Screen {
     }
 }
 
-/// Text of others without control characters, which could manipulate the terminal.
-pub fn printable(text: &str) -> String {
-    let harmless = |character: char| {
-        let turns = matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-        if character.is_control() || turns {
-            '\u{fffd}'
-        } else {
-            character
-        }
-    };
-    text.chars().map(harmless).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use std::sync::mpsc::{Sender, channel};
@@ -109,13 +96,5 @@ mod tests {
         );
         assert_eq!(people.coloured("Ada", [1, 2, 3]), "Ada");
         assert!(script.coloured("Ada", [1, 2, 3]).contains("1;2;3mAda"));
-    }
-
-    #[test]
-    fn tricks_are_shown_as_such() {
-        assert_eq!(
-            printable("a\x1b[2Jb\u{202e}c é"),
-            "a\u{fffd}[2Jb\u{fffd}c é"
-        );
     }
 }

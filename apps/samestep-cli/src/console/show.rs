@@ -4,11 +4,11 @@ use samestep::session::{PeerId, PeerInfo, PeerKind, PeerRoute, Presence};
 use serde_json::{Value, json};
 
 use super::Console;
-use super::screen::printable;
 use super::stats;
 use super::values::Set;
 use super::who::{Row, as_json, table};
-use crate::announce::Announcer;
+use samestep_play::announce::Announcer;
+use samestep_play::printable;
 
 /// The name and colour of a peer.
 #[derive(Clone, Debug, PartialEq)]

@@ -5,4 +5,5 @@ mod failures;
 mod hosted;
 mod mesh;
 mod namespaces;
+mod played;
 mod terminal;

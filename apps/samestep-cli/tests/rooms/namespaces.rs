@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use crate::terminal::Terminal;
 
 /// A network of its own, gone when dropped.
-struct Namespace {
+pub struct Namespace {
     name: String,
 }
 
@@ -64,7 +64,7 @@ impl Namespace {
         Ok(namespace)
     }
 
-    fn terminal(&self, who: &str, arguments: &[&str]) -> Terminal {
+    pub fn terminal(&self, who: &str, arguments: &[&str]) -> Terminal {
         let mut command = Command::new("ip");
         command
             .args(["netns", "exec", &self.name, env!("CARGO_BIN_EXE_samestep")])
@@ -80,7 +80,7 @@ impl Drop for Namespace {
 }
 
 /// Two networks with a cable between them; the first has the address 10.83.0.1.
-fn pair() -> Result<(Namespace, Namespace), String> {
+pub fn pair() -> Result<(Namespace, Namespace), String> {
     let (near, far) = (Namespace::new()?, Namespace::new()?);
     let cable = ["link", "add", "cable0", "netns", &near.name, "type", "veth"];
     must(&[&cable[..], &["peer", "name", "cable1", "netns", &far.name]].concat());
@@ -105,7 +105,7 @@ fn pair() -> Result<(Namespace, Namespace), String> {
 }
 
 /// Says why a test was not run.
-fn skipped(why: &str) {
+pub fn skipped(why: &str) {
     eprintln!("SKIPPED: {why}");
 }
 

@@ -128,6 +128,12 @@ impl Terminal {
         self.seen.join("\n")
     }
 
+    /// Ends the program the hard way: it says farewell to nobody.
+    pub fn kill(&mut self) {
+        self.child.kill().expect("it is our child");
+        self.child.wait().expect("it is our child");
+    }
+
     /// The process, to send it signals.
     pub fn id(&self) -> u32 {
         self.child.id()

@@ -1,4 +1,4 @@
-//! The exit code for the end of a session.
+//! Why a session ended, in words and as an exit code.
 
 use samestep::proto::CloseReason;
 use samestep::session::LeaveReason;
@@ -6,7 +6,7 @@ use samestep::session::LeaveReason;
 use crate::failure::{Failure, Kind};
 
 /// The failure for an end that the user did not ask for; `entered` if this program had been in the room.
-pub fn failure(reason: &LeaveReason, entered: bool) -> Failure {
+pub fn ending(reason: &LeaveReason, entered: bool) -> Failure {
     let words = reason.to_string();
     let (kind, words) = match reason {
         LeaveReason::Kicked(_) | LeaveReason::Banned(_) => {
@@ -41,12 +41,12 @@ mod tests {
     #[test]
     fn each_end_has_its_code() {
         let nobody = LeaveReason::NotReached(CloseReason::NoAnswer.to_string());
-        assert_eq!(failure(&nobody, false).kind, Kind::NobodyThere);
-        assert_eq!(failure(&nobody, true).kind, Kind::Lost);
+        assert_eq!(ending(&nobody, false).kind, Kind::NobodyThere);
+        assert_eq!(ending(&nobody, true).kind, Kind::Lost);
         let other = LeaveReason::NotReached("refused: busy".into());
-        assert_eq!(failure(&other, false).kind, Kind::Other);
-        assert_eq!(failure(&LeaveReason::Full, false).kind, Kind::Full);
-        let kicked = failure(&LeaveReason::Kicked("too loud".into()), true);
+        assert_eq!(ending(&other, false).kind, Kind::Other);
+        assert_eq!(ending(&LeaveReason::Full, false).kind, Kind::Full);
+        let kicked = ending(&LeaveReason::Kicked("too loud".into()), true);
         assert_eq!(kicked.to_string(), "you were kicked: too loud");
         assert_eq!(kicked.kind, Kind::Kicked);
     }

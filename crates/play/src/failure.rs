@@ -7,22 +7,33 @@ use std::io;
 /// A failure, with the message to print.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
+    /// What kind it is, which determines the exit code.
     pub kind: Kind,
     words: String,
 }
 
+/// The kinds of failures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// The command is invalid, or failed for another reason.
     Other,
+    /// Nobody answers at the address.
     NobodyThere,
+    /// The other end has another version, or another game.
     Version,
+    /// The password is wrong or missing.
     Password,
+    /// The room is full.
     Full,
+    /// The port is taken.
     PortTaken,
+    /// The name has no address.
     Unresolved,
+    /// The room was closed.
     RoomClosed,
+    /// This program was kicked or banned.
     Kicked,
+    /// The connection was lost.
     Lost,
 }
 
@@ -56,6 +67,7 @@ pub fn codes() -> String {
 }
 
 impl Failure {
+    /// A failure with these words.
     pub fn new(kind: Kind, words: impl Into<String>) -> Failure {
         Failure {
             kind,

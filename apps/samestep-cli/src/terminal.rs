@@ -7,17 +7,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::thread;
 use std::time::Duration;
 
-/// A command of the viewer.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Key {
-    Quit,
-    Pause,
-    Step,
-    Faster,
-    Slower,
-    Back,
-    Forth,
-}
+use samestep_playable::Key;
 
 pub struct Terminal {
     keys: Receiver<Key>,
@@ -32,13 +22,19 @@ pub struct Terminal {
 const ENTER: &str = "\x1b[?1049h\x1b[?25l\x1b[?7l\x1b[2J";
 const LEAVE: &str = "\x1b[0m\x1b[?7h\x1b[?25h\x1b[?1049l";
 
+/// A flag that is raised when somebody presses Ctrl-C, or another program asks this one to stop.
+pub fn interruption() -> Arc<AtomicBool> {
+    let interrupted = Arc::new(AtomicBool::new(false));
+    let flag = Arc::clone(&interrupted);
+    // Without it Ctrl-C ends the program the hard way, which is better than not starting.
+    let _ = ctrlc::set_handler(move || flag.store(true, Ordering::Relaxed));
+    interrupted
+}
+
 impl Terminal {
     /// Takes the terminal over until dropped.
     pub fn open() -> Self {
-        let interrupted = Arc::new(AtomicBool::new(false));
-        let flag = Arc::clone(&interrupted);
-        // Without it Ctrl-C ends the program the hard way, which is better than not starting.
-        let _ = ctrlc::set_handler(move || flag.store(true, Ordering::Relaxed));
+        let interrupted = interruption();
         let keyboard = Keyboard::single_keys();
         let (sender, keys) = sync_channel(64);
         // It ends with the program, or when nobody listens any more.
@@ -113,22 +109,25 @@ fn write(text: &str) {
     let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
 }
 
-/// Arrow keys come as three bytes.
+/// The keys behind some bytes: arrows come as three, letters in UTF-8.
 fn keys_in(bytes: &[u8]) -> impl Iterator<Item = Key> + '_ {
     let mut rest = bytes;
     std::iter::from_fn(move || {
         loop {
             let (key, len) = match rest {
                 [] => return None,
-                [0x1b, b'[' | b'O', b'D', ..] => (Some(Key::Back), 3),
-                [0x1b, b'[' | b'O', b'C', ..] => (Some(Key::Forth), 3),
+                [0x1b, b'[' | b'O', b'A', ..] => (Some(Key::Up), 3),
+                [0x1b, b'[' | b'O', b'B', ..] => (Some(Key::Down), 3),
+                [0x1b, b'[' | b'O', b'C', ..] => (Some(Key::Right), 3),
+                [0x1b, b'[' | b'O', b'D', ..] => (Some(Key::Left), 3),
                 [0x1b, b'[' | b'O', _, ..] => (None, 3),
-                [0x1b] | [b'q' | b'Q' | 3 | 4, ..] => (Some(Key::Quit), 1),
-                [b' ' | b'p', ..] => (Some(Key::Pause), 1),
-                [b'.', ..] => (Some(Key::Step), 1),
-                [b'+' | b'=', ..] => (Some(Key::Faster), 1),
-                [b'-', ..] => (Some(Key::Slower), 1),
-                _ => (None, 1),
+                [0x1b, b'[' | b'O'] => (None, 2),
+                [0x1b, ..] => (Some(Key::Escape), 1),
+                [3 | 4, ..] => (Some(Key::Interrupt), 1),
+                [b'\r' | b'\n', ..] => (Some(Key::Enter), 1),
+                [b'\t', ..] => (Some(Key::Tab), 1),
+                [8 | 0x7f, ..] => (Some(Key::Backspace), 1),
+                _ => character(rest),
             };
             rest = &rest[len..];
             if key.is_some() {
@@ -136,6 +135,18 @@ fn keys_in(bytes: &[u8]) -> impl Iterator<Item = Key> + '_ {
             }
         }
     })
+}
+
+/// The first character, and how many bytes it takes; bytes that are none are passed over.
+fn character(bytes: &[u8]) -> (Option<Key>, usize) {
+    let longest = bytes.len().min(4);
+    let first = (1..=longest).find_map(|len| std::str::from_utf8(&bytes[..len]).ok());
+    let first = first.and_then(|text| text.chars().next());
+    match first {
+        Some(first) if first.is_control() => (None, first.len_utf8()),
+        Some(first) => (Some(Key::Char(first)), first.len_utf8()),
+        None => (None, 1),
+    }
 }
 
 #[cfg(unix)]
@@ -194,17 +205,24 @@ mod tests {
 
     #[test]
     fn keys_are_told_apart() {
-        let keys: Vec<_> = keys_in(b" x+\x1b[A\x1b[D\x1bOC.q").collect();
+        let keys: Vec<_> =
+            keys_in("x \x1b[A\x1b[D\x1bOC\x1b[5é\n\t\x7f\x03\x01q".as_bytes()).collect();
         let expected = [
-            Key::Pause,
-            Key::Faster,
-            Key::Back,
-            Key::Forth,
-            Key::Step,
-            Key::Quit,
+            Key::Char('x'),
+            Key::Char(' '),
+            Key::Up,
+            Key::Left,
+            Key::Right,
+            Key::Char('é'),
+            Key::Enter,
+            Key::Tab,
+            Key::Backspace,
+            Key::Interrupt,
+            Key::Char('q'),
         ];
         assert_eq!(keys, expected);
-        assert_eq!(keys_in(b"\x1b").collect::<Vec<_>>(), [Key::Quit]);
+        assert_eq!(keys_in(b"\x1b").collect::<Vec<_>>(), [Key::Escape]);
         assert_eq!(keys_in(b"\x1b[").collect::<Vec<_>>(), []);
+        assert_eq!(keys_in(b"\xff\xc3").collect::<Vec<_>>(), []);
     }
 }

@@ -1,0 +1,167 @@
+//! Bots that play along with whoever opens a game: programs of their own, as threads.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use samestep::Game;
+use samestep::session::{JoinTo, Phase, Role, SessionConfig};
+use samestep::sync::{Live, Model, ModelConfig, PlayerId, Tick};
+use samestep::transport::{Transport, Udp};
+use samestep_playable::{Level, Playable, Setup};
+
+use crate::address::any_port;
+
+/// How the names of bots begin.
+pub(crate) const BOT: &str = "Bot ";
+/// How long a bot waits for the network at once.
+const MOMENT: Duration = Duration::from_millis(4);
+
+/// What a bot needs to join.
+#[derive(Clone)]
+pub(crate) struct BotJoins {
+    /// The port of the game, and its address if it is reachable at one only.
+    pub port: u16,
+    pub ip: Option<IpAddr>,
+    pub config: SessionConfig,
+    pub model: ModelConfig,
+    pub setup: Setup,
+}
+
+/// The bots of a game.
+pub(crate) struct Team {
+    joins: BotJoins,
+    level: Level,
+    bots: Vec<Member>,
+    /// How many there were so far, for their names.
+    named: u32,
+}
+
+struct Member {
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Team {
+    pub(crate) fn new(joins: BotJoins, level: Level) -> Team {
+        Team {
+            joins,
+            level,
+            bots: Vec::new(),
+            named: 0,
+        }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.bots.len()
+    }
+
+    pub(crate) fn level(&self) -> Level {
+        self.level
+    }
+
+    /// So many play from now on: others join, or the last ones leave.
+    pub(crate) fn resize<G: Playable>(&mut self, count: usize) {
+        self.bots.truncate(count);
+        while self.bots.len() < count {
+            self.named += 1;
+            let name = format!("{BOT}{}", self.named);
+            let (joins, level) = (self.joins.clone(), self.level);
+            let stop = Arc::new(AtomicBool::new(false));
+            let stopped = Arc::clone(&stop);
+            // A bot that is not admitted, or loses its game, ends.
+            let play = move || drop(play::<G>(joins, &name, level, &stopped));
+            let thread = thread::Builder::new().name("bot".into()).spawn(play);
+            self.bots.push(Member {
+                stop,
+                thread: thread.ok(),
+            });
+        }
+    }
+
+    /// All play so well from now on: others take their places.
+    pub(crate) fn set_level<G: Playable>(&mut self, level: Level) {
+        let count = self.bots.len();
+        self.level = level;
+        self.resize::<G>(0);
+        self.resize::<G>(count);
+    }
+
+    /// Ends them without waiting.
+    pub(crate) fn stop(&mut self) {
+        for bot in &mut self.bots {
+            bot.stop.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
+impl Drop for Member {
+    /// Does not wait for the bot: it says farewell to the game, which may be about to end in the thread that drops this.
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        drop(self.thread.take());
+    }
+}
+
+fn play<G: Playable>(
+    joins: BotJoins,
+    name: &str,
+    level: Level,
+    stop: &AtomicBool,
+) -> Result<(), Box<dyn std::error::Error>> {
+    let ip = joins.ip.unwrap_or(Ipv4Addr::LOCALHOST.into());
+    let address = SocketAddr::new(ip, joins.port);
+    let transport = Udp::bind(any_port(address))?;
+    let role = Role::Client(JoinTo::new(address));
+    let world = Live::without_recording(G::placeholder());
+    let model = joins.model.build()?;
+    let mut game = Game::over(transport, joins.config.player(name), role, model, world)?;
+    let mut keys: Option<AtKeys<G>> = None;
+    while !stop.load(Ordering::Relaxed) {
+        game.run_for(MOMENT)?;
+        while game.next_news().is_some() {}
+        while game.next_event().is_some() {}
+        let Some(me) = game.me() else {
+            continue;
+        };
+        let is_ready = game.room().player(me).is_some_and(|player| player.ready);
+        if *game.room().phase() == Phase::SetUp && !is_ready {
+            game.set_ready(true);
+        }
+        let keys = keys.get_or_insert_with(|| AtKeys::new(&joins.setup, me, level));
+        keys.play(&mut game);
+    }
+    Ok(game.leave("")?)
+}
+
+/// A bot at the keys of a program's own player.
+pub(crate) struct AtKeys<G: Playable> {
+    bot: G::Bot,
+    player: PlayerId,
+    /// The tick it has decided for.
+    decided: Option<Tick>,
+}
+
+impl<G: Playable> AtKeys<G> {
+    pub(crate) fn new(setup: &Setup, player: PlayerId, level: Level) -> Self {
+        AtKeys {
+            bot: G::bot_at(setup, player, level),
+            player,
+            decided: None,
+        }
+    }
+
+    /// Decides once a tick.
+    pub(crate) fn play<M: Model, T: Transport>(&mut self, game: &mut Game<G, M, T>) {
+        let tick = game.tick();
+        if !game.is_playing() || self.decided == Some(tick) {
+            return;
+        }
+        self.decided = Some(tick);
+        if let Some(input) = game.state().decide(&mut self.bot, tick) {
+            game.set_controls_of(self.player, &input);
+        }
+    }
+}

@@ -1,0 +1,289 @@
+//! Opening or joining a game as the command line says.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::time::Duration;
+
+use samestep::netem::Path as LinkPath;
+use samestep::session::discovery::{Announcement, Topology};
+use samestep::session::{JoinTo, Role, SessionConfig, StartRule};
+use samestep::sync::{Live, ModelConfig, ModelKind};
+use samestep::transport::{Impaired, Transport, Udp};
+use samestep::{Game, StartError};
+use samestep_playable::{Playable, Setup};
+
+use super::Playing;
+use super::host::Hosting;
+use crate::address::{any_port, resolve};
+use crate::announce::{Announcer, random};
+use crate::arguments::{Command, RoomArguments, SharedArguments};
+use crate::bots::{BotJoins, Team};
+use crate::failure::{Failure, Kind};
+use crate::rejoin::{self, RejoinFile};
+use crate::search;
+
+/// The version of the games, which those in a room have in common.
+const VERSION: u32 = 1;
+/// How long the local network is searched for a game.
+const SEARCH: Duration = Duration::from_secs(2);
+
+impl<G: Playable> Playing<G> {
+    /// Opens or joins a game as the command line says.
+    pub fn open(command: &Command) -> Result<Playing<G>, Failure> {
+        match command.opens() {
+            Some(_) => Playing::host_game(command),
+            None => Playing::join_game(command),
+        }
+    }
+
+    fn host_game(command: &Command) -> Result<Playing<G>, Failure> {
+        let Some((port, open, room)) = command.opens() else {
+            return Err(nonsense("a game is joined, not opened"));
+        };
+        let choices = open.choices(G::SETTINGS).map_err(nonsense)?;
+        let seed = match open.match_seed {
+            Some(seed) => seed,
+            None => random().map_err(nonsense)?,
+        };
+        let players = room.players.unwrap_or(G::PLAYERS);
+        let setup = Setup {
+            players,
+            size: None,
+            seed,
+        };
+        let state = G::begin_with(&setup, &choices);
+        let state = state.map_err(|error| nonsense(in_file(&error, open.arena.as_deref())))?;
+        let name = command.player().map(|player| player.name());
+        let host = name.clone().unwrap_or_else(|| "server".into());
+        let named = room.room.clone();
+        let mut config = config::<G>(command.shared());
+        config.room_name = named.unwrap_or_else(|| format!("{host}'s {}", G::TITLE));
+        config.capacity = players.into();
+        config.start = match room.at_once {
+            true => StartRule::AtOnce,
+            false => StartRule::ByAuthority,
+        };
+        let bot_config = SessionConfig {
+            start: StartRule::ByAuthority,
+            ..config.clone()
+        };
+        if let Some(name) = name {
+            config = config.player(&name);
+        }
+        let shared = command.shared();
+        let model = model::<G>(shared)?;
+        let transport = transport(&open_at(room.bind, port), shared)?;
+        let built = model.build().map_err(nonsense)?;
+        let game = Game::over(transport, config, Role::Host, built, Live::new(state));
+        let mut playing = Playing::with(game.map_err(not_started)?, command, setup)?;
+        let joins = BotJoins {
+            port: playing.game.local_addr().port(),
+            ip: room.bind,
+            config: bot_config,
+            model,
+            setup,
+        };
+        let mut team = Team::new(joins, room.level);
+        team.resize::<G>(room.bots.into());
+        playing.hosting = Some(Hosting::new(choices, team, room));
+        playing.announcer = announcer(room, shared);
+        playing.entered = true;
+        playing.greet();
+        Ok(playing)
+    }
+
+    fn join_game(command: &Command) -> Result<Playing<G>, Failure> {
+        let shared = command.shared();
+        let (address, watches) = match command {
+            Command::Watch(arguments) => (&arguments.address, true),
+            Command::Join(arguments) => (&arguments.address, false),
+            Command::Host(_) | Command::Serve(_) => {
+                return Err(nonsense("a game is opened, not joined"));
+            }
+        };
+        let address = match address {
+            Some(address) => resolve(address)?,
+            None => find::<G>(shared)?,
+        };
+        let mut config = config::<G>(shared);
+        let mut join = JoinTo::new(address);
+        let mut file = None;
+        if let Some(player) = command.player() {
+            let name = player.name();
+            config = config.player(&name);
+            let kept = match command {
+                Command::Join(arguments) => arguments.rejoin.clone(),
+                _ => None,
+            };
+            let kept = kept.or_else(|| rejoin::default_path(G::NAME, address, &name));
+            // Without the file one plays as well; only a crash then costs the score.
+            let opened = kept.and_then(|path| RejoinFile::open(&path).ok().flatten());
+            if let Some((opened, secret)) = opened {
+                join.rejoin = secret;
+                file = Some(opened);
+            }
+        }
+        let role = match watches {
+            true => Role::Spectator(join),
+            false => Role::Client(join),
+        };
+        let transport = transport(&[any_port(address)], shared)?;
+        let model = model::<G>(shared)?.build().map_err(nonsense)?;
+        let world = Live::new(G::placeholder());
+        let game = Game::over(transport, config, role, model, world).map_err(not_started)?;
+        let seed = random().map_err(nonsense)?;
+        let mut playing = Playing::with(game, command, Setup::default_of::<G>(seed))?;
+        playing.rejoin = file;
+        playing.say_here(format!("joining {} at {address}", G::TITLE));
+        Ok(playing)
+    }
+
+    fn with(
+        mut game: super::AnyGame<G>,
+        command: &Command,
+        setup: Setup,
+    ) -> Result<Playing<G>, Failure> {
+        if let Some(file) = &command.shared().stats {
+            game.write_stats(file).map_err(nonsense)?;
+        }
+        Ok(Playing {
+            game,
+            command: command.clone(),
+            setup,
+            hosting: None,
+            announcer: None,
+            announced: None,
+            keys: None,
+            rejoin: None,
+            lines: Vec::new(),
+            names: BTreeMap::new(),
+            away: BTreeSet::new(),
+            entered: false,
+            last_table: None,
+            has_disagreed: false,
+            matches: 0,
+            leaving: false,
+        })
+    }
+
+    fn greet(&mut self) {
+        let port = self.game.local_addr().port();
+        let name = G::NAME;
+        self.say_here(format!("{} is open at port {port} (UDP)", G::TITLE));
+        if let Some(announcer) = &self.announcer {
+            let port = announcer.port();
+            let found = match port == samestep::transport::DISCOVERY_PORT {
+                true => format!("samestep join {name}"),
+                false => format!("samestep join {name} --discovery-port {port}"),
+            };
+            self.say_here(format!("in the local network others join with: {found}"));
+        }
+        self.say_here(format!(
+            "from elsewhere: samestep join {name} ADDRESS:{port}, with the address of this machine"
+        ));
+    }
+
+    pub(super) fn announcement(&self) -> Announcement {
+        let room = self.game.room();
+        Announcement {
+            room: crate::text::printable(room.name()),
+            game: G::NAME.into(),
+            version: VERSION,
+            players: room.players().len().try_into().unwrap_or(u16::MAX),
+            capacity: room.capacity().try_into().unwrap_or(u16::MAX),
+            password: self.command.shared().password.is_some(),
+            topology: Topology::Hosted,
+            port: self.game.local_addr().port(),
+        }
+    }
+}
+
+fn config<G: Playable>(shared: &SharedArguments) -> SessionConfig {
+    SessionConfig {
+        password: shared.password.clone(),
+        ..SessionConfig::new(G::NAME, VERSION)
+    }
+}
+
+fn model<G: Playable>(shared: &SharedArguments) -> Result<ModelConfig, Failure> {
+    let name = shared.model.as_deref().unwrap_or(G::MODEL);
+    let kind = ModelKind::named(name).filter(|kind| G::supports(*kind));
+    let kind = kind.ok_or_else(|| nonsense(format!("{} cannot be played by {name}", G::TITLE)))?;
+    Ok(kind.config())
+}
+
+/// The addresses to listen at, in the order in which they are tried.
+fn open_at(ip: Option<IpAddr>, port: u16) -> Vec<SocketAddr> {
+    match ip {
+        Some(ip) => vec![SocketAddr::new(ip, port)],
+        // The first serves IPv4 too. The second is for machines without IPv6.
+        None => vec![
+            SocketAddr::new(Ipv6Addr::UNSPECIFIED.into(), port),
+            SocketAddr::new(Ipv4Addr::UNSPECIFIED.into(), port),
+        ],
+    }
+}
+
+fn transport(
+    at: &[SocketAddr],
+    shared: &SharedArguments,
+) -> Result<Box<dyn Transport + Send>, Failure> {
+    let mut opened = Udp::bind(at[0]);
+    for at in &at[1..] {
+        opened = opened.or_else(|error| match error.kind() {
+            io::ErrorKind::AddrInUse => Err(error),
+            _ => Udp::bind(*at),
+        });
+    }
+    let udp = opened.map_err(Failure::of_bind)?;
+    let path = shared.link.path().map_err(nonsense)?;
+    if path == LinkPath::default() {
+        return Ok(Box::new(udp));
+    }
+    let impaired = Impaired::new(udp, &path, shared.link.seed);
+    Ok(Box::new(impaired.map_err(nonsense)?))
+}
+
+fn announcer(room: &RoomArguments, shared: &SharedArguments) -> Option<Announcer> {
+    if room.hidden {
+        return None;
+    }
+    let local = room.bind.is_some_and(|ip| ip.is_loopback());
+    Announcer::start(shared.discovery.discovery_port, local).ok()
+}
+
+/// The only room of this game in the local network.
+fn find<G: Playable>(shared: &SharedArguments) -> Result<SocketAddr, Failure> {
+    let port = shared.discovery.discovery_port;
+    let found = search::search(port, G::NAME, SEARCH, |_| false).map_err(nonsense)?;
+    match found.as_slice() {
+        [] => Err(search::nobody(port)),
+        [room] => Ok(room.address),
+        several => {
+            let words = format!(
+                "several games were found; name one by its address, as in samestep join {} {}:\n{}",
+                G::NAME,
+                several[0].address,
+                search::table(several).trim_end()
+            );
+            Err(Failure::new(Kind::Other, words))
+        }
+    }
+}
+
+/// The error of a setting, with the name of its file if there is one.
+fn in_file(error: &str, file: Option<&str>) -> String {
+    match file.filter(|_| error.starts_with("line ")) {
+        Some(file) => format!("{file}: {error}"),
+        None => error.into(),
+    }
+}
+
+fn nonsense(error: impl ToString) -> Failure {
+    Failure::new(Kind::Other, error.to_string())
+}
+
+fn not_started(error: StartError) -> Failure {
+    nonsense(error)
+}
