@@ -36,7 +36,7 @@ impl Simulation for Garden {
     const NAME: &'static str = "ants";
 
     fn step(&mut self, inputs: &Inputs<'_, Go>, events: &mut Events<String>) {
-        self.ants.retain(|_, ant| inputs.of(ant.owner).is_some());
+        self.ants.retain(|_, ant| !inputs.is_gone(ant.owner));
         for &owner in inputs.players() {
             if !self.ants.iter().any(|(_, ant)| ant.owner == owner) {
                 let ant = Ant {

@@ -37,7 +37,7 @@ impl Simulation for Track {
 
     fn step(&mut self, inputs: &Inputs<'_, Shot>, _: &mut Events<String>) {
         self.runners
-            .retain(|_, runner| inputs.of(runner.player).is_some());
+            .retain(|_, runner| !inputs.is_gone(runner.player));
         for &player in inputs.players() {
             if !self
                 .runners

@@ -33,7 +33,7 @@ impl Simulation for Dark {
 
     fn step(&mut self, inputs: &Inputs<'_, Walk>, events: &mut Events<String>) {
         self.walkers
-            .retain(|_, walker| inputs.of(walker.player).is_some());
+            .retain(|_, walker| !inputs.is_gone(walker.player));
         for (player, walk) in inputs.iter() {
             let others: Vec<Walker> = self.walkers.as_slice().to_vec();
             let Some((_, me)) = self.walkers.iter_mut().find(|(_, me)| me.player == player) else {

@@ -37,7 +37,7 @@ impl Simulation for Track {
 
     fn step(&mut self, inputs: &Inputs<'_, Run>, events: &mut Events<String>) {
         self.runners
-            .retain(|_, runner| inputs.of(runner.player).is_some());
+            .retain(|_, runner| !inputs.is_gone(runner.player));
         for (player, run) in inputs.iter() {
             let Some((_, me)) = self.runners.iter_mut().find(|(_, me)| me.player == player) else {
                 let (place, coins) = (200 + 50 * i32::from(player.0 % 4), 0);

@@ -112,9 +112,9 @@ pub mod prelude {
     };
     pub use samestep_sync::{
         Entities, EntityId, EventStage, Events, Input, Inputs, Interest, LagCompensation, Lockstep,
-        LockstepConfig, ModelEvent, PlayerId, Record, Replicate, Rng, Rollback, RollbackConfig,
-        SharedFields, Simulation, SmoothConfig, Snapshot, SnapshotConfig, StateSync,
-        StateSyncConfig, Synced, Tick, TimedEvent,
+        LockstepConfig, ModelEvent, PlayerId, PlayerPresence, Record, Replicate, Rng, Rollback,
+        RollbackConfig, SharedFields, Simulation, SmoothConfig, Snapshot, SnapshotConfig,
+        StateSync, StateSyncConfig, Synced, Tick, TimedEvent,
     };
     pub use samestep_wire::Wire;
 }

@@ -27,6 +27,8 @@ const LATENCIES_EVERY: Duration = Duration::from_secs(1);
 const RATES_EVERY: Duration = Duration::from_millis(100);
 /// A guest learns of others' joining and leaving at most this often.
 const GUESTS_EVERY: Duration = Duration::from_millis(250);
+/// A player's number that passes from one program to another is nobody's for so long, so that the rules see the one gone before the other comes.
+const VACANT: Duration = Duration::from_millis(250);
 /// A host that does not answer for this long, beyond the round trip, may be what a guest waits for.
 const ANSWER: Duration = Duration::from_millis(50);
 /// The largest change of a latency that the model does not need to know.
@@ -100,6 +102,8 @@ pub struct Match<W, M> {
     next_roster: Duration,
     /// The version of the room's members that the roster was made of.
     roster_version: u64,
+    /// Numbers of players that have passed from one program to another, and until when they are nobody's.
+    vacant: Vec<(PlayerId, Duration)>,
     next_latencies: Duration,
     /// When rates are read next; `None` if the model does not use them.
     next_rates: Option<Duration>,
@@ -146,6 +150,7 @@ impl<W: World, M: Model> Match<W, M> {
             roster_changed: true,
             next_roster: now,
             roster_version: 0,
+            vacant: Vec::new(),
             next_latencies: now,
             next_rates: Some(now),
             delayed: Vec::new(),
@@ -504,6 +509,7 @@ impl<W: World, M: Model> Match<W, M> {
         if let Some(roster) = &mut self.roster
             && roster.me == me
             && self.roster_version == room.owners_term()
+            && self.vacant.is_empty()
         {
             let mut changed = false;
             for member in &mut roster.members {
@@ -538,11 +544,26 @@ impl<W: World, M: Model> Match<W, M> {
             })
             .collect();
         members.sort_by_key(|member| member.peer);
+        self.vacant.retain(|(_, until)| *until > now);
+        let before = self.roster.iter().flat_map(|roster| &roster.members);
+        let before: BTreeMap<PlayerId, PeerId> = before
+            .flat_map(|member| member.players.iter().map(|player| (*player, member.peer)))
+            .collect();
         for player in room.players() {
+            if before
+                .get(&player.id)
+                .is_some_and(|peer| *peer != player.peer)
+            {
+                self.vacant.push((player.id, now + VACANT));
+            }
             if let Ok(at) = members.binary_search_by_key(&player.peer, |member| member.peer) {
-                members[at].players.push(player.id);
+                match self.vacant.iter().any(|vacant| vacant.0 == player.id) {
+                    true => members[at].in_sync = false,
+                    false => members[at].players.push(player.id),
+                }
             }
         }
+        self.roster_changed |= !self.vacant.is_empty();
         members
             .iter_mut()
             .for_each(|member| member.players.sort_unstable());

@@ -84,11 +84,40 @@ pub enum InputKind {
     Command,
 }
 
+/// Whether a player takes part, as the rules see it: the same in the same tick everywhere.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum PlayerPresence {
+    /// It plays.
+    Present,
+    /// Its connection is lost. It may come back: its place in the room is kept for a while.
+    Away {
+        /// The first tick in which it was not present.
+        since: Tick,
+    },
+    /// It has left, was kicked, was away for too long, or has never been here.
+    Gone,
+}
+
 /// What the players do in one tick, as the game reads it.
+///
+/// A player whose connection is lost is [away](Self::away) until it comes back with the same [`PlayerId`], or is gone. A game that keeps
+/// characters through an absence removes them when their player is gone:
+///
+/// ```
+/// use samestep_sync::{Inputs, PlayerId, Tick};
+///
+/// let mut scores = vec![(PlayerId(1), 30), (PlayerId(2), 20), (PlayerId(4), 10)];
+/// let away = [(PlayerId(2), Tick(7))];
+/// let inputs = Inputs::new(Tick(9), &[PlayerId(1)], &["left"], &[]).with_away(&away);
+///
+/// scores.retain(|(player, _)| !inputs.is_gone(*player));
+/// assert_eq!(scores, [(PlayerId(1), 30), (PlayerId(2), 20)]);
+/// ```
 #[derive(Debug)]
 pub struct Inputs<'a, I> {
     tick: Tick,
     players: &'a [PlayerId],
+    away: &'a [(PlayerId, Tick)],
     inputs: &'a [I],
     given: &'a [u16],
 }
@@ -106,9 +135,15 @@ impl<'a, I> Inputs<'a, I> {
         Self {
             tick,
             players,
+            away: &[],
             inputs,
             given,
         }
+    }
+
+    /// The same with players that are away, in ascending order, and since when.
+    pub fn with_away(self, away: &'a [(PlayerId, Tick)]) -> Self {
+        Self { away, ..self }
     }
 
     /// The tick that is simulated.
@@ -116,9 +151,32 @@ impl<'a, I> Inputs<'a, I> {
         self.tick
     }
 
-    /// Who is present, in ascending order. Joining and leaving show here, in the same tick for everyone.
+    /// Who is present, in ascending order. Joining, leaving and losing the connection show here, in the same tick for everyone.
     pub fn players(&self) -> &'a [PlayerId] {
         self.players
+    }
+
+    /// Who is away and may come back, in ascending order, and the first tick of each absence.
+    pub fn away(&self) -> impl Iterator<Item = (PlayerId, Tick)> + use<'a, I> {
+        self.away.iter().copied()
+    }
+
+    /// Whether a player is present, away or gone.
+    pub fn presence(&self, player: PlayerId) -> PlayerPresence {
+        if self.players.binary_search(&player).is_ok() {
+            return PlayerPresence::Present;
+        }
+        match self.away.binary_search_by_key(&player, |away| away.0) {
+            Ok(at) => PlayerPresence::Away {
+                since: self.away[at].1,
+            },
+            Err(_) => PlayerPresence::Gone,
+        }
+    }
+
+    /// Whether a player is gone for good: neither present nor away.
+    pub fn is_gone(&self, player: PlayerId) -> bool {
+        self.presence(player) == PlayerPresence::Gone
     }
 
     /// What a player does; `None` if it is not present.
@@ -140,13 +198,46 @@ impl<'a, I> Inputs<'a, I> {
     }
 }
 
+/// Who takes part in a tick, in ascending order.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Attendance {
+    pub(crate) players: Vec<PlayerId>,
+    /// Who is away and may come back, and since when.
+    pub(crate) away: Vec<(PlayerId, Tick)>,
+}
+
+impl Attendance {
+    /// A player plays from now on.
+    pub(crate) fn join(&mut self, player: PlayerId) {
+        self.away.retain(|away| away.0 != player);
+        if let Err(at) = self.players.binary_search(&player) {
+            self.players.insert(at, player);
+        }
+    }
+
+    /// A player that is present is away from a tick on.
+    pub(crate) fn lose(&mut self, player: PlayerId, since: Tick) {
+        if let Ok(at) = self.players.binary_search(&player) {
+            self.players.remove(at);
+            let at = self.away.partition_point(|away| away.0 < player);
+            self.away.insert(at, (player, since));
+        }
+    }
+
+    /// A player is gone for good.
+    pub(crate) fn leave(&mut self, player: PlayerId) {
+        self.players.retain(|known| *known != player);
+        self.away.retain(|away| away.0 != player);
+    }
+}
+
 /// The inputs of one tick without their types: what models carry and replays keep.
 ///
 /// A player that is present but not listed goes on as [predicted](Input::predict).
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct TickInputs {
-    /// Shared by the ticks in which the same are present.
-    players: Arc<[PlayerId]>,
+    /// Shared by the ticks in which the same take part.
+    attendance: Arc<Attendance>,
     entries: Vec<(PlayerId, u32)>,
     /// The encoded inputs, and some zeros behind: reading is fastest away from the end.
     bytes: Vec<u8>,
@@ -173,7 +264,7 @@ impl TickInputs {
         }
     }
 
-    /// Removes all inputs; the players present stay.
+    /// Removes all inputs; who takes part stays.
     pub fn clear(&mut self) {
         self.entries.clear();
         self.bytes.clear();
@@ -182,30 +273,51 @@ impl TickInputs {
 
     /// Who is present, in ascending order.
     pub fn players(&self) -> &[PlayerId] {
-        &self.players
+        &self.attendance.players
+    }
+
+    /// Who is away, in ascending order, and the first tick of each absence.
+    pub fn away(&self) -> &[(PlayerId, Tick)] {
+        &self.attendance.away
     }
 
     /// Sets who is present.
     pub fn set_players(&mut self, players: &[PlayerId]) {
-        if *self.players == *players {
+        if self.players() == players {
             return;
         }
         let mut sorted = players.to_vec();
         sorted.sort_unstable();
         sorted.dedup();
-        self.players = sorted.into();
+        Arc::make_mut(&mut self.attendance).players = sorted;
     }
 
-    /// Sets who is present to those of another tick.
-    pub(crate) fn share_players(&mut self, other: &TickInputs) {
-        self.set_shared_players(&other.players);
-    }
-
-    /// Sets who is present to a list that ticks share.
-    pub(crate) fn set_shared_players(&mut self, players: &Arc<[PlayerId]>) {
-        if !Arc::ptr_eq(&self.players, players) {
-            self.players = players.clone();
+    /// Sets who is away, and the first tick of each absence.
+    pub fn set_away(&mut self, away: &[(PlayerId, Tick)]) {
+        if self.away() == away {
+            return;
         }
+        let mut sorted = away.to_vec();
+        sorted.sort_unstable();
+        sorted.dedup_by_key(|away| away.0);
+        Arc::make_mut(&mut self.attendance).away = sorted;
+    }
+
+    /// Sets who takes part to those of another tick.
+    pub(crate) fn share_attendance(&mut self, other: &TickInputs) {
+        self.set_attendance(&other.attendance);
+    }
+
+    /// Sets who takes part to what ticks share.
+    pub(crate) fn set_attendance(&mut self, attendance: &Arc<Attendance>) {
+        if !Arc::ptr_eq(&self.attendance, attendance) {
+            self.attendance = attendance.clone();
+        }
+    }
+
+    /// Who takes part, as shared by ticks.
+    pub(crate) fn attendance(&self) -> &Arc<Attendance> {
+        &self.attendance
     }
 
     /// Adds a player's input, encoded. Call it in ascending order of the players, at most once for each.
@@ -257,11 +369,6 @@ impl TickInputs {
             visit(player, input);
             start = end;
         }
-    }
-
-    /// Who is present, as shared by ticks.
-    pub(crate) fn shared_players(&self) -> &Arc<[PlayerId]> {
-        &self.players
     }
 
     /// The players with an input in this tick, and the inputs encoded.
@@ -323,5 +430,35 @@ mod tests {
         assert_eq!(inputs.of(PlayerId(4)), Some(&"b"));
         assert_eq!(inputs.of(PlayerId(2)), None);
         assert_eq!(inputs.given().collect::<Vec<_>>(), [(PlayerId(4), &"b")]);
+    }
+
+    #[test]
+    fn a_player_is_present_away_or_gone() {
+        let (players, away) = (
+            [PlayerId(1)],
+            [(PlayerId(3), Tick(2)), (PlayerId(5), Tick(8))],
+        );
+        let inputs = Inputs::new(Tick(9), &players, &[()], &[]).with_away(&away);
+        let since = Tick(8);
+        assert_eq!(inputs.presence(PlayerId(1)), PlayerPresence::Present);
+        assert_eq!(inputs.presence(PlayerId(5)), PlayerPresence::Away { since });
+        assert!(inputs.is_gone(PlayerId(4)) && !inputs.is_gone(PlayerId(3)));
+        assert_eq!(inputs.away().collect::<Vec<_>>(), away);
+    }
+
+    #[test]
+    fn only_who_was_present_is_away_and_who_joins_is_not() {
+        let mut attendance = Attendance::default();
+        attendance.join(PlayerId(4));
+        attendance.join(PlayerId(2));
+        attendance.lose(PlayerId(4), Tick(7));
+        attendance.lose(PlayerId(4), Tick(9));
+        attendance.lose(PlayerId(5), Tick(9));
+        assert_eq!(attendance.players, [PlayerId(2)]);
+        assert_eq!(attendance.away, [(PlayerId(4), Tick(7))]);
+        attendance.join(PlayerId(4));
+        attendance.leave(PlayerId(2));
+        assert_eq!(attendance.players, [PlayerId(4)]);
+        assert!(attendance.away.is_empty());
     }
 }

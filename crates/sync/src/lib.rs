@@ -279,7 +279,7 @@ pub(crate) use event::EventLedger;
 pub use event::{EventStage, Events, TimedEvent};
 pub use fields::{SharedField, SharedFields, Stamp};
 pub use id::{Owner, PeerId, PlayerId};
-pub use input::{Input, InputKind, Inputs, Tick, TickInputs};
+pub use input::{Input, InputKind, Inputs, PlayerPresence, Tick, TickInputs};
 pub use interest::{INPUTS_PART, Interest, PartInterest, Relevance};
 pub use lag_compensation::{LagCompensation, SeenState, ViewTime};
 pub use list::{Full, List};

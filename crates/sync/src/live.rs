@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use samestep_wire::{encode_to_vec, layout_hash};
 
+use crate::input::Attendance;
 use crate::{
     AdoptError, ChecksumTree, Divergence, EventLedger, Events, Input, Inputs, LagCompensation,
     Patched, PlayerId, Recorder, ReplayHeader, RowChunk, Scene, Simulation, SmoothView, Table,
@@ -47,7 +48,7 @@ pub struct Live<S: Simulation> {
 struct PlayedState<S: Simulation> {
     tick: Tick,
     state: S,
-    players: Arc<[PlayerId]>,
+    attendance: Arc<Attendance>,
     inputs: Vec<S::Input>,
     /// The places of those who do something that may go on by itself.
     active: Vec<u16>,
@@ -57,16 +58,17 @@ impl<S: Simulation> PlayedState<S> {
     fn assign(&mut self, from: &Self) {
         self.tick = from.tick;
         self.state.assign(&from.state);
-        self.players = from.players.clone();
+        self.attendance = from.attendance.clone();
         self.inputs.clone_from(&from.inputs);
         self.active.clone_from(&from.active);
     }
 
     /// Lets players come and go, and the others go on as predicted.
-    fn prepare(&mut self, players: &Arc<[PlayerId]>) {
-        if !Arc::ptr_eq(&self.players, players) {
-            let was = core::mem::replace(&mut self.players, players.clone());
-            if *was == **players {
+    fn prepare(&mut self, attendance: &Arc<Attendance>) {
+        if !Arc::ptr_eq(&self.attendance, attendance) {
+            let was = core::mem::replace(&mut self.attendance, attendance.clone());
+            let (was, players) = (&was.players, &attendance.players);
+            if was == players {
                 return self.predict();
             }
             let before = core::mem::take(&mut self.inputs);
@@ -134,7 +136,7 @@ impl<S: Simulation> Live<S> {
             now: PlayedState {
                 tick,
                 state,
-                players: Arc::default(),
+                attendance: Arc::default(),
                 inputs: Vec::new(),
                 active: Vec::new(),
             },
@@ -282,13 +284,13 @@ impl<S: Simulation> World for Live<S> {
         self.predict_fresh();
         self.remember(tick);
         let now = &mut self.now;
-        now.prepare(inputs.shared_players());
+        now.prepare(inputs.attendance());
         self.given.clear();
         let idle = S::Input::default();
         let mut last = 0;
         // What does not decode is the same nothing for everyone.
         inputs.decode(|player, input: S::Input| {
-            let Some(at) = place(&now.players, last, player) else {
+            let Some(at) = place(&now.attendance.players, last, player) else {
                 return;
             };
             last = at;
@@ -303,7 +305,8 @@ impl<S: Simulation> World for Live<S> {
             self.given.push(at as u16);
         });
         let past = LagCompensation::new(&self.past, inputs);
-        let inputs = Inputs::new(tick, &now.players, &now.inputs, &self.given);
+        let Attendance { players, away } = &*now.attendance;
+        let inputs = Inputs::new(tick, players, &now.inputs, &self.given).with_away(away);
         now.state
             .step_lag_compensated(&inputs, &past, &mut self.events);
         now.tick = tick.next();
@@ -438,7 +441,10 @@ impl<S: Simulation> World for Live<S> {
         self.now = PlayedState {
             tick,
             state,
-            players: players.into(),
+            attendance: Arc::new(Attendance {
+                players,
+                away: Vec::new(),
+            }),
             inputs,
             active,
         };
@@ -524,8 +530,9 @@ impl<S: Simulation> World for Live<S> {
 fn encode_played<S: Simulation>(played: &PlayedState<S>, table: &mut Table) -> Vec<u8> {
     played.state.extract(table);
     let mut out = Vec::new();
-    push_len(&mut out, played.players.len());
-    for (player, input) in played.players.iter().zip(&played.inputs) {
+    let players = &played.attendance.players;
+    push_len(&mut out, players.len());
+    for (player, input) in players.iter().zip(&played.inputs) {
         let input = encode_to_vec(input).unwrap_or_default();
         push_len(&mut out, player.0.into());
         push_len(&mut out, input.len());

@@ -1,7 +1,9 @@
 //! The timeline: the inputs of every tick and the changes of players, as far as known.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 
+use crate::input::Attendance;
 use crate::{PeerId, PlayerId, Tick, TickInputs};
 
 /// An input source: a peer in one of its incarnations.
@@ -16,8 +18,10 @@ pub(crate) struct SourceId {
 pub(crate) enum Change {
     /// A player takes part from this tick on.
     Join(PlayerId),
-    /// A player takes part until this tick.
+    /// A player takes part until this tick, and is gone for good.
     Leave(PlayerId),
+    /// A player is present until this tick, and may come back.
+    Away(PlayerId),
     /// From this tick on a source provides the inputs of its players, and every tick waits for it.
     Source(SourceId, Vec<PlayerId>),
 }
@@ -118,21 +122,35 @@ impl Timeline {
             .flat_map(|(tick, changes)| changes.iter().map(move |change| (*tick, change)))
     }
 
-    /// Applies the changes of a tick to the players that are present.
+    /// Applies the changes of a tick to who takes part: first absences, then departures, then arrivals, in whatever order they came to be known.
     pub(crate) fn apply_changes(&self, tick: Tick, present: &mut TickInputs) {
         let changes = self.changes(tick);
         if changes.is_empty() {
             return;
         }
-        let mut players = present.players().to_vec();
+        let mut attendance = Attendance::clone(present.attendance());
         for change in changes {
-            match change {
-                Change::Join(player) => players.push(*player),
-                Change::Leave(player) => players.retain(|known| known != player),
-                Change::Source(_, theirs) => players.extend_from_slice(theirs),
+            if let Change::Away(player) = change {
+                attendance.lose(*player, tick);
             }
         }
-        present.set_players(&players);
+        for change in changes {
+            if let Change::Leave(player) = change {
+                attendance.leave(*player);
+            }
+        }
+        for change in changes {
+            match change {
+                Change::Join(player) => attendance.join(*player),
+                Change::Source(_, theirs) => {
+                    theirs.iter().for_each(|player| attendance.join(*player));
+                }
+                Change::Leave(_) | Change::Away(_) => {}
+            }
+        }
+        if attendance != **present.attendance() {
+            present.set_attendance(&Arc::new(attendance));
+        }
     }
 
     /// Forgets the inputs of some players from one tick to another.
@@ -218,5 +236,26 @@ mod tests {
         timeline.apply_changes(Tick(6), &mut present);
         assert_eq!(present.players(), [PlayerId(2)]);
         assert_eq!(timeline.changes_from(Tick(0)).count(), 2);
+    }
+
+    #[test]
+    fn the_changes_of_a_tick_have_one_effect_in_any_order() {
+        let changes = [
+            Change::Away(PlayerId(1)),
+            Change::Leave(PlayerId(1)),
+            Change::Away(PlayerId(2)),
+            Change::Leave(PlayerId(3)),
+            Change::Join(PlayerId(3)),
+        ];
+        for turn in 0..changes.len() {
+            let mut timeline = Timeline::default();
+            let turned = changes.iter().cycle().skip(turn).take(changes.len());
+            turned.for_each(|change| timeline.change(Tick(5), change.clone()));
+            let mut present = TickInputs::new();
+            present.set_players(&[1, 2, 3].map(PlayerId));
+            timeline.apply_changes(Tick(5), &mut present);
+            assert_eq!(present.players(), [PlayerId(3)]);
+            assert_eq!(present.away(), [(PlayerId(2), Tick(5))]);
+        }
     }
 }

@@ -113,8 +113,9 @@ impl Evaluation {
             .binary_search_by_key(&player, |share| share.player)
     }
 
-    /// Players without a share take over those of absent players, the lowest ids first.
-    fn seat(&mut self, present: &[PlayerId], events: &mut Events<Takeover>) {
+    /// Players without a share take over those of players that are gone, the lowest ids first. The share of a player that is away waits for it.
+    fn seat(&mut self, inputs: &Inputs<'_, Command>, events: &mut Events<Takeover>) {
+        let present = inputs.players();
         if self.shares.iter().map(|share| &share.player).eq(present) {
             return;
         }
@@ -122,8 +123,8 @@ impl Evaluation {
             if self.place_of(to).is_ok() {
                 continue;
             }
-            let is_away = |share: &Share| present.binary_search(&share.player).is_err();
-            let Some(at) = self.shares.iter().position(is_away) else {
+            let is_free = |share: &Share| inputs.is_gone(share.player);
+            let Some(at) = self.shares.iter().position(is_free) else {
                 return;
             };
             let share = self.shares.remove(at);
@@ -171,7 +172,7 @@ impl Simulation for Evaluation {
     const NAME: &'static str = "evaluation";
 
     fn step(&mut self, inputs: &Inputs<'_, Command>, events: &mut Events<Takeover>) {
-        self.seat(inputs.players(), events);
+        self.seat(inputs, events);
         for (player, command) in inputs.given() {
             self.command(player, *command);
         }

@@ -123,16 +123,14 @@ impl Skirmish {
         self.scratch.dead.reserve(room / 8);
     }
 
-    /// Whoever is here without a side takes over one of somebody who is not.
-    fn seat(&mut self, present: &[PlayerId], events: &mut Events<SkirmishEvent>) {
+    /// Whoever is here without a side takes over one of somebody who is gone. The side of a player that is away fights on by itself, and waits for it.
+    fn seat(&mut self, inputs: &Inputs<'_, Command>, events: &mut Events<SkirmishEvent>) {
         let seated = |sides: &[Side], player| sides.iter().any(|side| side.player == player);
-        for &to in present {
+        for &to in inputs.players() {
             if seated(&self.sides, to) {
                 continue;
             }
-            let vacant = |side: &&mut Side| {
-                !side.is_defeated && present.binary_search(&side.player).is_err()
-            };
+            let vacant = |side: &&mut Side| !side.is_defeated && inputs.is_gone(side.player);
             let Some(side) = self.sides.iter_mut().find(vacant) else {
                 return;
             };
@@ -190,7 +188,7 @@ impl Simulation for Skirmish {
         let tick = inputs.tick().0;
         // States may come from somebody who made them up.
         self.size = self.size.clamp(BLOCK, 2048) / BLOCK * BLOCK;
-        self.seat(inputs.players(), events);
+        self.seat(inputs, events);
         self.prepare();
         for (player, command) in inputs.given() {
             if let Some(side) = self.side_of(player) {

@@ -1,9 +1,10 @@
 //! The players, their scores, and rounds.
 
-use samestep_sync::{EntityId, Events, PlayerId, Record};
+use samestep_sync::{EntityId, Events, Inputs, PlayerId, Record};
 
 use crate::character::{BLAME, Character};
 use crate::config::MAX_PLAYERS;
+use crate::controls::Controls;
 use crate::event::SublockusEvent;
 use crate::place::Place;
 use crate::sublockus::Sublockus;
@@ -11,7 +12,7 @@ use crate::sublockus::Sublockus;
 /// Ticks between two rounds.
 pub const BREAK: u32 = 5 * 60;
 
-/// Somebody who plays or has played: how it stands. It stays when the player leaves, for when it comes back.
+/// Somebody who plays, or is away: how it stands. It stays while the player is away, and is given up when the player is gone for good.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Record)]
 pub struct Seat {
     /// Who.
@@ -73,8 +74,14 @@ impl Sublockus {
         Some(limit.saturating_sub(passed))
     }
 
-    /// A player who is here for the first time, or again, gets a character; one who is gone loses it.
-    pub(crate) fn seat(&mut self, present: &[PlayerId], events: &mut Events<SublockusEvent>) {
+    /// A player who is here for the first time, or again, gets a character. One who is away loses it, and keeps its score; one who is gone
+    /// loses both.
+    pub(crate) fn seat(
+        &mut self,
+        inputs: &Inputs<'_, Controls>,
+        events: &mut Events<SublockusEvent>,
+    ) {
+        let present = inputs.players();
         for at in 0..self.seats.len() {
             let Seat {
                 player, is_here, ..
@@ -85,6 +92,7 @@ impl Sublockus {
                 events.emit(SublockusEvent::Left { player });
             }
         }
+        self.seats.retain(|seat| !inputs.is_gone(seat.player));
         for &player in present {
             if self.seat_of(player).is_some_and(|seat| seat.plays) {
                 continue;

@@ -210,7 +210,7 @@ impl Sublockus {
     ) {
         self.clock = self.clock.wrapping_add(1);
         self.make_sound();
-        self.seat(inputs.players(), events);
+        self.seat(inputs, events);
         self.run_round(events);
         for (player, controls) in inputs.iter() {
             self.obey(player, controls, judge, events);

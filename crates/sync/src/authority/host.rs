@@ -2,6 +2,7 @@
 
 use core::time::Duration;
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 
 use super::begin::FIRST;
 use super::client::{Budget, Client, Due, Queue};
@@ -9,6 +10,7 @@ use super::context::Context;
 use super::kinds::Kinds;
 use super::message::{InputMessage, Message, Update};
 use crate::bytes::put;
+use crate::input::Attendance;
 use crate::stream::{PacketPart, Publisher, PublisherConfig};
 use crate::switch::Beginning;
 use crate::{
@@ -39,7 +41,10 @@ pub(super) struct Host {
     pub clients: BTreeMap<PeerId, Client>,
     /// What the players here do.
     local: BTreeMap<PlayerId, Queue>,
+    /// Who plays, and who has a place in the room, by the roster.
     present: Vec<PlayerId>,
+    placed: Vec<PlayerId>,
+    roster_changed: bool,
     inputs: TickInputs,
     held: TickInputs,
     interest: Interest,
@@ -62,6 +67,8 @@ impl Host {
             clients: BTreeMap::new(),
             local: BTreeMap::new(),
             present: Vec::new(),
+            placed: Vec::new(),
+            roster_changed: true,
             inputs: TickInputs::new(),
             held: TickInputs::new(),
             parts: Vec::new(),
@@ -120,6 +127,9 @@ impl Host {
         let present = roster.members.iter().filter(plays);
         self.present = present.flat_map(|member| member.players.clone()).collect();
         self.present.sort_unstable();
+        let placed = roster.members.iter();
+        self.placed = placed.flat_map(|member| member.players.clone()).collect();
+        self.roster_changed = true;
         let publisher = &mut self.publisher;
         self.clients.retain(|peer, client| {
             let member = roster.member(*peer);
@@ -247,11 +257,30 @@ impl Host {
         }
     }
 
+    /// Determines who takes part from the next tick on: who was present and is not any more is away while it has a place in the room.
+    fn call_the_roll(&mut self, world: &mut dyn World) {
+        world.scene().held_inputs(&mut self.held);
+        let mut attendance = Attendance::clone(self.held.attendance());
+        for player in self.held.players() {
+            attendance.lose(*player, self.next_tick);
+        }
+        self.present
+            .iter()
+            .for_each(|player| attendance.join(*player));
+        let placed = &self.placed;
+        attendance
+            .away
+            .retain(|(player, _)| placed.contains(player));
+        self.inputs.set_attendance(&Arc::new(attendance));
+    }
+
     /// Collects everyone's inputs for the next tick.
     fn collect(&mut self, context: &Context, world: &mut dyn World) {
         let tick = self.next_tick;
         self.inputs.clear();
-        self.inputs.set_players(&self.present);
+        if core::mem::take(&mut self.roster_changed) {
+            self.call_the_roll(world);
+        }
         for player in &self.present {
             if let Some(queue) = self.local.get_mut(player) {
                 if let Some(due) = queue.take(tick, world) {

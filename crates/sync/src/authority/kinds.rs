@@ -2,7 +2,7 @@
 
 use crate::interest::INPUTS_PART;
 use crate::table::{Schema, Table};
-use crate::{PlayerId, TickInputs};
+use crate::{PlayerId, Tick, TickInputs};
 
 /// The longest held input that is sent to others.
 const WORD: usize = 8;
@@ -56,9 +56,10 @@ impl Kinds {
 
     /// Adds what is not in a state to a table that holds one.
     pub(super) fn fill(&self, table: &mut Table, held: &TickInputs) {
-        let players = held.players();
-        let rows = self.rows(table, self.own, players.len());
+        let (players, away) = (held.players(), held.away());
+        let rows = self.rows(table, self.own, players.len() + away.len());
         rows.extend(players.iter().map(|player| u64::from(player.0)));
+        rows.extend(away.iter().map(|(player, since)| absence(*player, *since)));
         let rows = self.rows(table, self.inputs(), players.len());
         let nothing = players.iter().flat_map(|player| [player.0.into(), 0, 0]);
         rows.extend(nothing);
@@ -90,11 +91,19 @@ impl Kinds {
             return;
         };
         let player = |cell: &u64| PlayerId(*cell as u16);
-        let players: Vec<PlayerId> = present.cells.iter().map(player).collect();
+        let (here, away): (Vec<u64>, Vec<u64>) = present
+            .cells
+            .iter()
+            .partition(|cell| absent_since(**cell).is_none());
+        let players: Vec<PlayerId> = here.iter().map(player).collect();
         held.set_players(&players);
+        let away = away
+            .iter()
+            .filter_map(|cell| Some((player(cell), absent_since(*cell)?)));
+        held.set_away(&away.collect::<Vec<_>>());
         for row in inputs.cells.chunks_exact(3) {
             let (len, word) = (row[1] as usize, row[2].to_le_bytes());
-            if (1..=WORD).contains(&len) && present.cells.contains(&row[0]) {
+            if (1..=WORD).contains(&len) && here.contains(&row[0]) {
                 held.insert(player(&row[0]), &word[..len]);
             }
         }
@@ -143,6 +152,19 @@ impl Kinds {
             };
         }
     }
+}
+
+/// Ticks in a cell begin above the number of its player.
+const TICK_SHIFT: u32 = 16;
+
+/// A player that is away, and since when, as a cell; that of a player who is present is its number alone.
+fn absence(player: PlayerId, since: Tick) -> u64 {
+    (since.0 + 1) << TICK_SHIFT | u64::from(player.0)
+}
+
+/// Since when the player of a cell is away; `None` if it is present.
+fn absent_since(cell: u64) -> Option<Tick> {
+    (cell >> TICK_SHIFT).checked_sub(1).map(Tick)
 }
 
 /// An input as a cell.

@@ -108,7 +108,7 @@ impl Guest {
         }
         let mut inputs = core::mem::take(&mut self.predicted.inputs);
         inputs.clear();
-        inputs.share_players(&self.held);
+        inputs.share_attendance(&self.held);
         let players: &[PlayerId] = self.held.players();
         for own in self.log.iter().filter(|own| own.tick == tick) {
             if players.contains(&own.player) {

@@ -28,7 +28,7 @@ impl<A: World, B: World> Both<A, B> {
 /// What players do in one of the parts.
 fn part_of(inputs: &TickInputs, which: u8) -> TickInputs {
     let mut part = TickInputs::new();
-    part.share_players(inputs);
+    part.share_attendance(inputs);
     for (player, input) in inputs.entries() {
         if let Some((_, rest)) = input.split_first().filter(|(tag, _)| **tag == which) {
             part.push(player, rest);

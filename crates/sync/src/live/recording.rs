@@ -32,11 +32,11 @@ impl<S: Simulation> Live<S> {
             is_due = true;
         } else {
             let mut inputs = TickInputs::new();
-            inputs.set_shared_players(&played.players);
+            inputs.set_attendance(&played.attendance);
             while recorder.tick() < tick {
                 let next = recorder.tick();
                 if next.next() == tick {
-                    for (player, input) in played.players.iter().zip(&played.inputs) {
+                    for (player, input) in played.attendance.players.iter().zip(&played.inputs) {
                         inputs.give(*player, input);
                     }
                 }

@@ -33,11 +33,11 @@ impl<S: Simulation> Scene for Live<S> {
 
     fn held_inputs(&self, held: &mut TickInputs) {
         held.clear();
-        held.set_shared_players(&self.now.players);
-        for place in 0..self.now.players.len() {
-            let input = &self.now.inputs[place];
+        held.set_attendance(&self.now.attendance);
+        let players = &self.now.attendance.players;
+        for (player, input) in players.iter().zip(&self.now.inputs) {
             if *input != S::Input::default() {
-                held.give(self.now.players[place], input);
+                held.give(*player, input);
             }
         }
     }
@@ -49,13 +49,12 @@ impl<S: Simulation> Scene for Live<S> {
             return Err(AdoptError::Malformed(error.to_string()));
         }
         played.tick = tick;
-        played.players = held.shared_players().clone();
+        played.attendance = held.attendance().clone();
+        let players = &played.attendance.players;
         played.inputs.clear();
-        played
-            .inputs
-            .resize(played.players.len(), S::Input::default());
+        played.inputs.resize(players.len(), S::Input::default());
         held.decode(|player, input: S::Input| {
-            if let Ok(at) = played.players.binary_search(&player) {
+            if let Ok(at) = players.binary_search(&player) {
                 played.inputs[at] = input;
             }
         });

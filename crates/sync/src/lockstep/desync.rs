@@ -9,9 +9,10 @@ use std::sync::Arc;
 
 use super::Lockstep;
 use super::message::{Fixed, Message};
+use crate::input::Attendance;
 use crate::{
     ChecksumTree, Delivery, DesyncReport, Difference, DivergedState, Divergence, ModelEvent,
-    PeerId, PlayerId, Tick, TickInputs, World,
+    PeerId, Tick, TickInputs, World,
 };
 
 /// Desync checks that are remembered.
@@ -30,8 +31,8 @@ const MAX_DESCRIPTION: usize = 1024;
 /// The checksums of all peers, and who is being corrected.
 #[derive(Debug, Default)]
 pub(super) struct DesyncDetector {
-    /// This program's own checksums, and the players that were present then.
-    own: BTreeMap<Tick, (u64, Arc<[PlayerId]>)>,
+    /// This program's own checksums, and who took part then.
+    own: BTreeMap<Tick, (u64, Arc<Attendance>)>,
     /// At the authority: the checksums of the others.
     theirs: BTreeMap<Tick, Checksums>,
     /// Peers that are being corrected: no other correction begins before this time; and how many there were in a row.
@@ -87,8 +88,8 @@ impl DesyncDetector {
     }
 
     /// Notes this program's own checksum.
-    fn record(&mut self, tick: Tick, checksum: u64, players: Arc<[PlayerId]>) {
-        self.own.insert(tick, (checksum, players));
+    fn record(&mut self, tick: Tick, checksum: u64, attendance: Arc<Attendance>) {
+        self.own.insert(tick, (checksum, attendance));
         if self.own.len() > MAX_CHECKS {
             self.own.pop_first();
         }
@@ -202,8 +203,8 @@ impl Lockstep {
         if is_new {
             world.record_checksum(tick, checksum);
         }
-        let players = present.shared_players().clone();
-        self.desync.record(tick, checksum, players);
+        let attendance = present.attendance().clone();
+        self.desync.record(tick, checksum, attendance);
         if let Some(authority) = self.room.other_authority()
             && (!self.room.is_spectator || self.config.spectator_delay.is_zero())
         {
@@ -318,7 +319,7 @@ impl Lockstep {
             return;
         }
         self.desync.correction = None;
-        let Some((own, players)) = self.desync.own.get(&tick).cloned() else {
+        let Some((own, attendance)) = self.desync.own.get(&tick).cloned() else {
             return;
         };
         let agreed = self.desync.own.range(..tick).next_back();
@@ -351,10 +352,10 @@ impl Lockstep {
         };
         // The recording goes through what this program simulated, so it is made before that is replaced.
         let bundle = agreed.and_then(|agreed| self.recording(agreed, &divergence, world));
-        self.simulated.rewind(tick, &players, world);
+        self.simulated.rewind(tick, &attendance, world);
         if is_right {
             world.save(tick);
-            self.desync.own.insert(tick, (checksum, players));
+            self.desync.own.insert(tick, (checksum, attendance));
         }
         while self.simulated.predicted_tick < self.simulated.confirmed_tick {
             self.simulated.step(&mut self.timeline, world);
@@ -403,15 +404,15 @@ impl Lockstep {
         if self.timeline.base() > agreed {
             return None;
         }
-        let (_, players) = self.desync.own.get(&agreed)?;
+        let (_, attendance) = self.desync.own.get(&agreed)?;
         let mut present = TickInputs::new();
-        present.set_shared_players(players);
+        present.set_attendance(attendance);
         let mut ticks = Vec::new();
         for tick in (agreed.0..divergence.tick.0).map(Tick) {
             self.timeline.apply_changes(tick, &mut present);
             let inputs = self.timeline.inputs(tick).cloned();
             let mut inputs = inputs.unwrap_or_else(TickInputs::new);
-            inputs.share_players(&present);
+            inputs.share_attendance(&present);
             ticks.push(inputs);
         }
         world.desync_bundle(agreed, &ticks, divergence)
@@ -454,7 +455,7 @@ mod tests {
     /// A detector at the authority that has the checksum 7 at tick 60, and these of the others.
     fn detector(theirs: &[u64]) -> (DesyncDetector, BTreeSet<PeerId>) {
         let mut detector = DesyncDetector::default();
-        detector.record(Tick(60), 7, [].into());
+        detector.record(Tick(60), 7, Arc::default());
         let peers = (1..).map(PeerId).take(theirs.len());
         for (peer, checksum) in peers.clone().zip(theirs) {
             detector.on_checksum(ms(0), peer, Tick(60), *checksum);

@@ -99,12 +99,23 @@ impl Lockstep {
             return self.timers.wake_at(now + ASK_EVERY);
         }
         let others: Vec<PeerId> = self.room.others().map(|member| member.peer).collect();
+        self.announce_absences(id);
         let mut entries = Vec::new();
         let batch = self.known_batch(id, &mut entries);
         let end = batch.to;
         let message = Message::Flushed { batch };
         message.push_to(&mut self.outbox, others, Delivery::ReliableOrdered);
         self.end_source(now, id, end);
+    }
+
+    /// The authority announces which players of a departed source may come back; the others are gone for good.
+    fn announce_absences(&mut self, id: SourceId) {
+        let end = self.known_upto_of(id);
+        for player in self.sources.players_of(id) {
+            if self.room.keeps_place_of(*player) {
+                self.timeline.change(end, Change::Away(*player));
+            }
+        }
     }
 
     /// The authority flushes a source: this program no longer takes its batches and sends what it knows of it.
@@ -197,7 +208,8 @@ impl Lockstep {
         if self.room.is_sequenced() {
             if let Some(next) = self.room.authority_source() {
                 self.sources.insert(next, end, Vec::new());
-                self.sources.announced_players = self.players_at_end();
+                let attendance = self.attendance_at_end();
+                self.sources.set_announced(&attendance);
                 // The first turns of a new authority are late for a reason that does not last.
                 self.timers.frozen_until = now + FREEZE_THRESHOLD;
                 self.broadcast.resend_from(end);
@@ -214,7 +226,9 @@ impl Lockstep {
                 }
             }
             for player in players {
-                self.timeline.change(end, Change::Leave(player));
+                if !self.timeline.changes(end).contains(&Change::Away(player)) {
+                    self.timeline.change(end, Change::Leave(player));
+                }
             }
         }
         self.retry_early_batches(now);

@@ -254,6 +254,7 @@ impl<'a> MessageField<'a> for InputBatch<'a> {
                     let source = SourceId::read(r)?;
                     Change::Source(source, read_players(r, 64)?)
                 }
+                3 => Change::Away(r.player()?),
                 _ => return None,
             };
             changes.push((tick, change));
@@ -295,6 +296,10 @@ impl<'a> MessageField<'a> for InputBatch<'a> {
                     source.write(out);
                     put_players(out, players);
                 }
+                Change::Away(player) => {
+                    put(out, 3);
+                    put(out, player.0.into());
+                }
             }
         }
         out.extend_from_slice(self.entries.0);
@@ -305,7 +310,7 @@ impl InputBatch<'_> {
     /// About how many bytes this takes.
     pub(super) fn len(&self) -> usize {
         let changes = self.changes.iter().map(|(_, change)| match change {
-            Change::Join(_) | Change::Leave(_) => 6,
+            Change::Join(_) | Change::Leave(_) | Change::Away(_) => 6,
             Change::Source(_, players) => 16 + 3 * players.len(),
         });
         24 + changes.sum::<usize>() + self.entries.0.len()

@@ -28,9 +28,9 @@ impl SwitchableModel for Lockstep {
         self.schedule.set_rate(world.ticks_per_second());
         (self.schedule.start, self.schedule.offset) = (Some(at.start), at.schedule_offset);
         self.timeline.begin(at.tick);
-        self.simulated.restart(at.tick, at.players, world);
+        self.simulated.restart(at.tick, at.attendance, world);
         let authority = self.room.authority_source();
-        self.sources.restart(at.tick, authority, at.players);
+        self.sources.restart(at.tick, authority, at.attendance);
         self.substitution.restart(Tick(0), 0);
         self.stall.catching_up = true;
         // The first batches are late for a reason that does not last.
@@ -63,12 +63,16 @@ impl Lockstep {
         }
     }
 
-    /// Players that were present from the beginning on, and no source provides inputs for, are gone.
+    /// Players that were present from the beginning on, and no source provides inputs for, are away or gone.
     pub(super) fn remove_unclaimed_players(&mut self, from: Tick) {
         for player in core::mem::take(&mut self.sources.unclaimed_players) {
             let mut sources = self.sources.known.values();
             if !sources.any(|source| source.players.contains(&player)) {
-                self.timeline.change(from, Change::Leave(player));
+                let change = match self.room.keeps_place_of(player) {
+                    true => Change::Away(player),
+                    false => Change::Leave(player),
+                };
+                self.timeline.change(from, change);
             }
         }
     }

@@ -114,6 +114,12 @@ impl Room {
         players
     }
 
+    /// Whether a player has a place in the room, even if it is not here now.
+    pub(super) fn keeps_place_of(&self, player: PlayerId) -> bool {
+        self.members()
+            .any(|member| member.players.contains(&player))
+    }
+
     /// A peer as an input source, in its present incarnation.
     pub(super) fn source_id(&self, peer: PeerId) -> Option<SourceId> {
         let incarnation = self.roster.as_ref()?.member(peer)?.incarnation;

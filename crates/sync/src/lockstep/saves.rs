@@ -3,7 +3,8 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use crate::{PlayerId, Tick, TickInputs, World};
+use crate::input::Attendance;
+use crate::{Tick, TickInputs, World};
 
 /// States of desync checks that are kept to be corrected from.
 const MAX_CHECKS: usize = 8;
@@ -18,8 +19,8 @@ pub(super) struct Saves {
 #[derive(Clone, Debug)]
 pub(super) struct Save {
     pub(super) tick: Tick,
-    /// The players that were present then.
-    pub(super) players: Arc<[PlayerId]>,
+    /// Who took part then.
+    pub(super) attendance: Arc<Attendance>,
     /// Whether all peers compare their states at this tick.
     is_check: bool,
 }
@@ -40,7 +41,7 @@ impl Saves {
         world.save(tick);
         let save = Save {
             tick,
-            players: present.shared_players().clone(),
+            attendance: present.attendance().clone(),
             is_check,
         };
         self.kept.insert(at, save);

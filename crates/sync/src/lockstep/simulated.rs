@@ -3,10 +3,13 @@
 //! The sync layer of ggrs and GGPO: ticks before the confirmed one are final; those from there to the predicted one were simulated with
 //! predicted inputs, and are resimulated from a saved state when the real inputs differ.
 
+use std::sync::Arc;
+
 use super::prediction::Prediction;
 use super::saves::Saves;
+use crate::input::Attendance;
 use crate::timeline::Timeline;
-use crate::{PlayerId, Tick, TickInputs, World};
+use crate::{Tick, TickInputs, World};
 
 /// Right after a rollback a state is saved if the last one is this many ticks old.
 const STRIDE: u64 = 4;
@@ -22,11 +25,11 @@ const MAX_UNACKNOWLEDGED: u64 = 90;
 pub(super) struct Simulated {
     /// Ticks before this one are final.
     pub(super) confirmed_tick: Tick,
-    /// The players that are present at the confirmed tick.
+    /// Who takes part at the confirmed tick.
     pub(super) confirmed_players: TickInputs,
     /// The tick of the world: the confirmed one, or a later one that is predicted.
     pub(super) predicted_tick: Tick,
-    /// The players that are present at the predicted tick, as far as known.
+    /// Who takes part at the predicted tick, as far as known.
     pub(super) predicted_players: TickInputs,
     pub(super) saves: Saves,
     /// How far to predict; `None` for a model that never does.
@@ -76,11 +79,11 @@ impl Simulated {
     }
 
     /// Goes on from a state that the world has taken over.
-    pub(super) fn restart(&mut self, tick: Tick, players: &[PlayerId], world: &mut dyn World) {
+    pub(super) fn restart(&mut self, tick: Tick, attendance: &Attendance, world: &mut dyn World) {
         (self.confirmed_tick, self.predicted_tick) = (tick, tick);
-        self.confirmed_players.set_players(players);
-        self.predicted_players
-            .share_players(&self.confirmed_players);
+        let attendance = Arc::new(attendance.clone());
+        self.confirmed_players.set_attendance(&attendance);
+        self.predicted_players.set_attendance(&attendance);
         self.saves.forget();
         if self.prediction.is_some() {
             self.save(world);
@@ -135,7 +138,7 @@ impl Simulated {
         timeline.apply_changes(tick, &mut self.predicted_players);
         let inputs = match timeline.inputs_mut(tick) {
             Some(inputs) => {
-                inputs.share_players(&self.predicted_players);
+                inputs.share_attendance(&self.predicted_players);
                 inputs
             }
             None => &mut self.predicted_players,
@@ -154,7 +157,7 @@ impl Simulated {
         timeline.apply_changes(tick, &mut self.confirmed_players);
         let inputs = match timeline.inputs_mut(tick) {
             Some(inputs) => {
-                inputs.share_players(&self.confirmed_players);
+                inputs.share_attendance(&self.confirmed_players);
                 inputs
             }
             None => &mut self.confirmed_players,
@@ -232,7 +235,7 @@ impl Simulated {
             return false;
         };
         self.predicted_tick = save.tick;
-        self.predicted_players.set_shared_players(&save.players);
+        self.predicted_players.set_attendance(&save.attendance);
         true
     }
 
@@ -266,10 +269,10 @@ impl Simulated {
     pub(super) fn rewind(
         &mut self,
         tick: Tick,
-        players: &std::sync::Arc<[PlayerId]>,
+        attendance: &Arc<Attendance>,
         world: &mut dyn World,
     ) {
-        self.predicted_players.set_shared_players(players);
+        self.predicted_players.set_attendance(attendance);
         self.predicted_tick = tick;
         self.saves.release_after(tick, world);
     }

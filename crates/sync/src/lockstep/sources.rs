@@ -5,6 +5,7 @@ use core::time::Duration;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::flush::Flush;
+use crate::input::Attendance;
 use crate::timeline::SourceId;
 use crate::{PeerId, PlayerId, Tick};
 
@@ -21,6 +22,8 @@ pub(super) struct InputSources {
     pub(super) early_batches: Vec<(PeerId, Vec<u8>)>,
     /// Where the authority sequences: players that are present at the end of its turns.
     pub(super) announced_players: BTreeSet<PlayerId>,
+    /// Where the authority sequences: players that are away then.
+    pub(super) announced_away: BTreeSet<PlayerId>,
     /// Players that were present when this model took over a running game, until a source provides inputs for them.
     pub(super) unclaimed_players: Vec<PlayerId>,
 }
@@ -100,15 +103,21 @@ impl InputSources {
         &mut self,
         tick: Tick,
         authority: Option<SourceId>,
-        players: &[PlayerId],
+        attendance: &Attendance,
     ) {
         self.known.clear();
         self.departed.clear();
         if let Some(id) = authority {
             self.insert(id, tick, Vec::new());
         }
-        self.announced_players = players.iter().copied().collect();
-        self.unclaimed_players = players.to_vec();
+        self.set_announced(attendance);
+        self.unclaimed_players.clone_from(&attendance.players);
+    }
+
+    /// Sets who takes part at the end of what is announced.
+    pub(super) fn set_announced(&mut self, attendance: &Attendance) {
+        self.announced_players = attendance.players.iter().copied().collect();
+        self.announced_away = attendance.away.iter().map(|away| away.0).collect();
     }
 
     pub(super) fn insert(&mut self, id: SourceId, from: Tick, players: Vec<PlayerId>) {

@@ -1,18 +1,19 @@
 //! State transfer: a peer that joins, or is too far behind, takes over a checkpoint of another and catches up.
 
 use core::time::Duration;
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::VecDeque;
 
 use super::message::{
     Bytes, Fixed, InputBatch, Message, MessageField, SPLIT_BYTES, encode_inputs, put, put_players,
     read_players,
 };
 use super::{InputSource, Lockstep, Pace};
+use crate::input::Attendance;
 use crate::timeline::SourceId;
 use crate::{AdoptError, Delivery, ModelEvent, PeerId, PlayerId, Roster, Tick, TickInputs, World};
 
 /// Layout of a checkpoint.
-const LAYOUT: u64 = 1;
+const LAYOUT: u64 = 2;
 /// Messages that may wait for the world.
 const MAX_FOR_WORLD: usize = 64;
 
@@ -195,7 +196,13 @@ impl Lockstep {
         ] {
             put(&mut out, number);
         }
-        put_players(&mut out, self.simulated.confirmed_players.players());
+        let present = &self.simulated.confirmed_players;
+        put_players(&mut out, present.players());
+        put(&mut out, present.away().len() as u64);
+        for (player, since) in present.away() {
+            put(&mut out, player.0.into());
+            put(&mut out, since.0);
+        }
         put(&mut out, self.sources.known.len() as u64);
         let mut known = tick;
         for (id, source) in &self.sources.known {
@@ -257,7 +264,8 @@ impl Lockstep {
         self.config.pace = header.pace;
         self.simulated.check_interval = header.check_interval;
         self.simulated.predicting = header.predicting;
-        self.simulated.restart(header.tick, &header.players, world);
+        self.simulated
+            .restart(header.tick, &header.attendance, world);
         let predicts = self.simulated.prediction.is_some();
         self.room.decide_topology(predicts, header.pace);
         // This program knows its own inputs best, but what a host has decided for it counts.
@@ -296,7 +304,8 @@ impl Lockstep {
             }
             self.initiative.holder = batch.initiative;
         }
-        self.sources.announced_players = self.players_at_end();
+        let attendance = self.attendance_at_end();
+        self.sources.set_announced(&attendance);
         // A departed source stays departed.
         for (id, _) in core::mem::take(&mut self.sources.departed) {
             self.sources.depart(id);
@@ -328,10 +337,10 @@ impl Lockstep {
         found
     }
 
-    /// The players that are present where everything that is known ends.
-    pub(super) fn players_at_end(&self) -> BTreeSet<PlayerId> {
+    /// Who takes part where everything that is known ends.
+    pub(super) fn attendance_at_end(&self) -> Attendance {
         let mut present = TickInputs::new();
-        present.share_players(&self.simulated.confirmed_players);
+        present.share_attendance(&self.simulated.confirmed_players);
         let mut tick = self.simulated.confirmed_tick;
         let changes = self.timeline.changes_from(tick);
         let last = changes.map(|(tick, _)| tick).max();
@@ -339,7 +348,7 @@ impl Lockstep {
             self.timeline.apply_changes(tick, &mut present);
             tick = tick.next();
         }
-        present.players().iter().copied().collect()
+        Attendance::clone(present.attendance())
     }
 }
 
@@ -355,7 +364,7 @@ struct CheckpointHeader<'a> {
     substitutions: u64,
     /// The minimum playout delay, of a spectator.
     floor: Duration,
-    players: Vec<PlayerId>,
+    attendance: Attendance,
     sources: Vec<(SourceId, InputSource)>,
     batches: Vec<InputBatch<'a>>,
 }
@@ -380,6 +389,11 @@ impl<'a> CheckpointHeader<'a> {
         let floor = micros(r.number()?);
         let mut players = read_players(r, 65_536)?;
         players.sort_unstable();
+        let away = (0..r.number().filter(|count| *count <= 65_536)?)
+            .map(|_| Some((r.player()?, r.tick()?)));
+        let mut away = away.collect::<Option<Vec<(PlayerId, Tick)>>>()?;
+        away.sort_unstable();
+        let attendance = Attendance { players, away };
         let mut sources = Vec::new();
         for _ in 0..r.number().filter(|count| *count <= 65_536)? {
             let id = SourceId::read(r)?;
@@ -406,7 +420,7 @@ impl<'a> CheckpointHeader<'a> {
             predicting,
             substitutions,
             floor,
-            players,
+            attendance,
             sources,
             batches,
         })

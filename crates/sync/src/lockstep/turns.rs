@@ -122,7 +122,26 @@ impl Lockstep {
             true => self.announce_joins_and_leaves(from),
             // The last batches of departed sources may be such announcements.
             false if !self.sources.departed.is_empty() => {}
-            false => self.announce_sources(me, from, to),
+            false => {
+                self.announce_departures(from);
+                self.announce_sources(me, from, to);
+            }
+        }
+    }
+
+    /// Announces that players are gone whose places in the room were kept while they were away.
+    fn announce_departures(&mut self, from: Tick) {
+        let confirmed = self.simulated.confirmed_tick;
+        let is_absence = |(_, change): (Tick, &Change)| matches!(change, Change::Away(_));
+        if self.simulated.confirmed_players.away().is_empty()
+            && !self.timeline.changes_from(confirmed).any(is_absence)
+        {
+            return;
+        }
+        for (player, _) in self.attendance_at_end().away {
+            if !self.room.keeps_place_of(player) {
+                self.timeline.change(from, Change::Leave(player));
+            }
         }
     }
 
@@ -163,7 +182,7 @@ impl Lockstep {
         self.remove_unclaimed_players(from);
     }
 
-    /// The authority that sequences announces every player that came or went.
+    /// The authority that sequences announces every player that came, went, or is away.
     fn announce_joins_and_leaves(&mut self, from: Tick) {
         let playing = self.room.playing();
         let present: Vec<PlayerId> = playing
@@ -173,16 +192,27 @@ impl Lockstep {
         let announced = &mut self.sources.announced_players;
         let left = announced.iter().filter(|player| !present.contains(player));
         let left: Vec<PlayerId> = left.copied().collect();
+        let away = &mut self.sources.announced_away;
         for player in left {
             announced.remove(&player);
             self.pending.forget(player);
-            self.timeline.change(from, Change::Leave(player));
+            away.insert(player);
+            self.timeline.change(from, Change::Away(player));
         }
         for player in present {
             if announced.insert(player) {
+                away.remove(&player);
                 self.timeline.change(from, Change::Join(player));
             }
         }
+        let room = &self.room;
+        away.retain(|player| {
+            let may_return = room.keeps_place_of(*player);
+            if !may_return {
+                self.timeline.change(from, Change::Leave(*player));
+            }
+            may_return
+        });
     }
 
     /// Closes a turn once the player that holds the initiative has ended it.

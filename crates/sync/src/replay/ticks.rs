@@ -16,6 +16,8 @@ const PLAYERS: u64 = 2;
 const CHECKSUM: u64 = 3;
 /// The view times of players, before the inputs of the same tick.
 const VIEW_TIMES: u64 = 1 << 2 | PLAYERS;
+/// The players that are away, if they are others than before; nobody is at the beginning of a body.
+const AWAY: u64 = 2 << 2 | PLAYERS;
 
 /// Writes one body.
 #[derive(Clone, Debug)]
@@ -24,6 +26,7 @@ pub(super) struct TicksWriter {
     next: Tick,
     quiet: u64,
     players: Vec<PlayerId>,
+    away: Vec<(PlayerId, Tick)>,
     body: Vec<u8>,
     /// Bytes of the body before its first operation.
     head: usize,
@@ -37,6 +40,7 @@ impl TicksWriter {
             next: first,
             quiet: 0,
             players: Vec::new(),
+            away: Vec::new(),
             body: Vec::new(),
             head: 0,
         };
@@ -50,6 +54,9 @@ impl TicksWriter {
         self.body.clear();
         put(&mut self.body, first.0);
         push_players(&mut self.body, &self.players);
+        if !self.away.is_empty() {
+            push_away(&mut self.body, &self.away);
+        }
         self.head = self.body.len();
     }
 
@@ -79,6 +86,12 @@ impl TicksWriter {
             self.players.extend_from_slice(inputs.players());
             put(&mut self.body, PLAYERS);
             push_players(&mut self.body, &self.players);
+        }
+        if self.away != inputs.away() {
+            self.end_run();
+            self.away.clear();
+            self.away.extend_from_slice(inputs.away());
+            push_away(&mut self.body, &self.away);
         }
         if inputs.is_empty() {
             self.quiet += 1;
@@ -127,6 +140,27 @@ fn push_players(out: &mut Vec<u8>, players: &[PlayerId]) {
         put(out, u64::from(last - first));
         next = u64::from(last) + 1;
     }
+}
+
+fn push_away(out: &mut Vec<u8>, away: &[(PlayerId, Tick)]) {
+    put(out, AWAY);
+    put(out, away.len() as u64);
+    for (player, since) in away {
+        put(out, player.0.into());
+        put(out, since.0);
+    }
+}
+
+fn read_away(r: &mut BitReader<'_>, into: &mut Vec<(PlayerId, Tick)>) -> Result<(), DecodeError> {
+    into.clear();
+    for _ in 0..r.read_varint()? {
+        let player = u16::try_from(r.read_varint()?).map_err(|_| DecodeError::OutOfRange)?;
+        if into.last().is_some_and(|last| last.0.0 >= player) {
+            return Err(DecodeError::OutOfRange);
+        }
+        into.push((PlayerId(player), Tick(r.read_varint()?)));
+    }
+    Ok(())
 }
 
 /// What was seen, as distances: how many ticks ago it was, to what later tick it went, and how far.
@@ -186,6 +220,7 @@ pub(super) struct TicksReader {
     next: Tick,
     quiet: u64,
     players: Vec<PlayerId>,
+    away: Vec<(PlayerId, Tick)>,
     view_times: Vec<(PlayerId, ViewTime)>,
 }
 
@@ -253,6 +288,7 @@ impl TicksReader {
                 PLAYERS if operation == VIEW_TIMES => {
                     read_view_times(&mut r, self.next, &mut self.view_times)?;
                 }
+                PLAYERS if operation == AWAY => read_away(&mut r, &mut self.away)?,
                 PLAYERS if value != 0 => return Err(DecodeError::OutOfRange),
                 PLAYERS => read_players(&mut r, &mut self.players)?,
                 _ => {
@@ -272,6 +308,9 @@ impl TicksReader {
         inputs.clear();
         if inputs.players() != self.players {
             inputs.set_players(&self.players);
+        }
+        if inputs.away() != self.away {
+            inputs.set_away(&self.away);
         }
     }
 
@@ -330,6 +369,12 @@ mod tests {
             if tick == 130 {
                 inputs.set_players(&players(&[1, 2, 3, 700, 65_535]));
             }
+            if tick == 150 {
+                inputs.set_away(&[(PlayerId(4), Tick(3)), (PlayerId(900), Tick(149))]);
+            }
+            if tick == 180 {
+                inputs.set_away(&[]);
+            }
             if tick % 7 == 0 {
                 inputs.push(PlayerId(1), b"");
                 inputs.push(PlayerId(2), &tick.to_le_bytes());
@@ -361,6 +406,23 @@ mod tests {
     }
 
     #[test]
+    fn a_body_tells_by_itself_who_is_away() {
+        let mut writer = TicksWriter::new(Tick(10));
+        let mut inputs = TickInputs::new();
+        inputs.set_players(&players(&[1]));
+        inputs.set_away(&[(PlayerId(2), Tick(10))]);
+        writer.tick(&inputs);
+        writer.begin(Tick(11));
+        assert!(writer.is_empty());
+        writer.tick(&inputs);
+        let body = writer.finish().to_vec();
+        let (mut reader, mut read) = (TicksReader::new(&body).unwrap(), TickInputs::new());
+        let item = BodyItem::Tick(Tick(11));
+        assert_eq!(reader.read(&body, &mut read), Ok(Some(item)));
+        assert_eq!(read, inputs);
+    }
+
+    #[test]
     fn claims_beyond_reason_are_refused() {
         let read_all = |body: &[u8]| -> Result<(), DecodeError> {
             let mut reader = TicksReader::new(body)?;
@@ -386,6 +448,8 @@ mod tests {
             body(&[0, 0, 1 << 2 | CHECKSUM, 0]),        // a checksum from before the beginning
             body(&[0, 0, VIEW_TIMES, 1, 0, 1, 0, 0]),   // seen before the beginning
             body(&[0, 0, VIEW_TIMES, 1 << 40]),         // more was seen than there are bytes
+            body(&[0, 0, AWAY, 1 << 40]),               // more are away than there are bytes
+            body(&[0, 0, AWAY, 2, 3, 0, 3, 0]),         // the same player twice
         ];
         for body in hostile {
             assert!(read_all(&body).is_err(), "{body:?}");

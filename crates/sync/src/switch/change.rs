@@ -70,7 +70,7 @@ impl Switch {
         let Some(running) = self.replace_running(change.which) else {
             return;
         };
-        let players = self.observed.players.clone();
+        let attendance = self.observed.attendance.clone();
         self.observed.release_all(world);
         self.introduce(now);
         let at = Beginning {
@@ -78,7 +78,7 @@ impl Switch {
             start,
             schedule_offset,
             is_known: was_same,
-            players: &players,
+            attendance: &attendance,
         };
         let mut lent = LentWorld::new(world, &mut self.observed);
         self.running.begin(now, &at, &mut lent);

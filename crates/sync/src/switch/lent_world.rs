@@ -4,17 +4,17 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::sent_inputs::{AppliedInputs, strip, unwrap, wrap};
+use crate::input::Attendance;
 use crate::{
-    AdoptError, ChecksumTree, Divergence, Patched, PlayerId, RowChunk, Scene, Tick, TickInputs,
-    World,
+    AdoptError, ChecksumTree, Divergence, Patched, RowChunk, Scene, Tick, TickInputs, World,
 };
 
 /// What the switch observes of a model's use of the world.
 #[derive(Debug, Default)]
 pub(super) struct WorldObservations {
     pub(super) applied: AppliedInputs,
-    /// The players present in the last confirmed tick.
-    pub(super) players: Arc<[PlayerId]>,
+    /// Who took part in the last confirmed tick.
+    pub(super) attendance: Arc<Attendance>,
     /// States that the model has the world keep.
     kept: BTreeSet<Tick>,
     /// Whether another's state was taken over since this was asked.
@@ -61,8 +61,8 @@ impl World for LentWorld<'_> {
                 .on_confirmed(player, unwrap(wrapped).0);
         }
         strip(inputs, &mut self.observed.plain);
-        if !Arc::ptr_eq(&self.observed.players, inputs.shared_players()) {
-            self.observed.players = inputs.shared_players().clone();
+        if !Arc::ptr_eq(&self.observed.attendance, inputs.attendance()) {
+            self.observed.attendance = inputs.attendance().clone();
         }
         self.world.confirm(tick, &self.observed.plain);
     }

@@ -202,7 +202,7 @@ impl AppliedInputs {
 /// What players say in a tick, without the numbers.
 pub(super) fn strip(inputs: &TickInputs, out: &mut TickInputs) {
     out.clear();
-    out.share_players(inputs);
+    out.share_attendance(inputs);
     for (player, wrapped) in inputs.entries() {
         out.push(player, unwrap(wrapped).1);
     }

@@ -3,7 +3,8 @@
 use core::fmt;
 use core::time::Duration;
 
-use crate::{Model, ModelWrapper, PeerId, PlayerId, Tick, World};
+use crate::input::Attendance;
+use crate::{Model, ModelWrapper, PeerId, Tick, World};
 
 /// A model that a running game can change to and away from.
 pub(crate) trait SwitchableModel: Model + fmt::Debug + Send + Sync {
@@ -93,6 +94,6 @@ pub(crate) struct Beginning<'a> {
     pub(crate) schedule_offset: Duration,
     /// Whether everyone's world is in the same state.
     pub(crate) is_known: bool,
-    /// Who is present, in ascending order.
-    pub(crate) players: &'a [PlayerId],
+    /// Who takes part.
+    pub(crate) attendance: &'a Attendance,
 }

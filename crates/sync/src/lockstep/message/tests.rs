@@ -86,6 +86,7 @@ fn a_batch_comes_back_as_written() {
                 ),
             ),
             (Tick(103), Change::Leave(PlayerId(9))),
+            (Tick(103), Change::Away(PlayerId(8))),
         ],
         entries: EncodedInputs(&entries),
     };

@@ -1,6 +1,6 @@
 use super::*;
 use crate::lockstep::tests::virtual_room::ManyStones;
-use crate::{Live, Simulation};
+use crate::{Live, PlayerId, Simulation};
 
 const KNOWN: KnownInputs = KnownInputs {
     upto: Tick(0),
@@ -16,7 +16,9 @@ fn predicting(max: u64) -> (Simulated, Timeline, Live<ManyStones>) {
     });
     simulated.predicting = true;
     let mut world = Live::new(ManyStones::new());
-    simulated.restart(Tick(0), &[PlayerId(1)], &mut world);
+    let mut attendance = Attendance::default();
+    attendance.join(PlayerId(1));
+    simulated.restart(Tick(0), &attendance, &mut world);
     (simulated, Timeline::default(), world)
 }
 

@@ -63,7 +63,7 @@ fn a_checkpoint_that_is_cut_off_is_refused() {
     assert!(model.adopt(ms(3000), &checkpoint, world).is_ok());
     assert_eq!(
         Bytes(&checkpoint).number(),
-        Some(1),
+        Some(2),
         "the layout comes first"
     );
 }
