@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn a_newcomer_takes_over_from_one_who_is_away() {
+    fn a_newcomer_takes_over_from_one_who_is_gone() {
         let mut game = Evaluation::new(3, 3, 90);
         let taken = step(
             &mut game,
@@ -302,7 +302,7 @@ mod tests {
                 .iter()
                 .all(|entity| entity.player == to)
         );
-        // A player who comes back finds its share taken; one who stays away keeps it.
+        // A player who comes back after it was gone finds its share taken; a share that nobody takes stays.
         assert_eq!(
             step(&mut game, 1, &[PlayerId(1), PlayerId(2), PlayerId(7)]),
             [Takeover {
@@ -310,7 +310,12 @@ mod tests {
                 to: PlayerId(1)
             }]
         );
-        assert_eq!(step(&mut game, 2, &[PlayerId(7)]), []);
+        let (players, commands) = ([PlayerId(7), PlayerId(9)], [Command::None; 2]);
+        let away = [(PlayerId(1), Tick(2)), (PlayerId(2), Tick(2))];
+        let inputs = Inputs::new(Tick(2), &players, &commands, &[]).with_away(&away);
+        game.step(&inputs, &mut Events::new());
+        assert_eq!(game.share_of(PlayerId(1)), Some(0..30), "it is away");
+        assert_eq!(step(&mut game, 3, &[PlayerId(7)]), []);
         assert_eq!(game.share_of(PlayerId(2)), Some(60..90));
     }
 

@@ -6,7 +6,7 @@ use samestep_skirmish::{
     BuildingId, BuildingKind, Command, Order, Place, SideId, Skirmish, SkirmishConfig,
     SkirmishConfigError, SkirmishEvent, UnitKind,
 };
-use samestep_sync::{PlayerId, math};
+use samestep_sync::{PlayerId, Tick, math};
 use scene::Scene;
 
 fn quiet() -> SkirmishConfig {
@@ -367,12 +367,16 @@ fn one_sees_what_is_near_and_remembers_the_rest() {
 }
 
 #[test]
-fn a_newcomer_takes_over_the_side_of_one_who_is_away() {
+fn a_newcomer_takes_over_the_side_of_one_who_is_gone_and_not_of_one_who_is_away() {
     let mut scene = Scene::new(&armies(6));
     scene.players = vec![PlayerId(0)];
     scene.run(10);
     assert_eq!(scene.game.side_of(PlayerId(1)), Some(SideId(1)));
     scene.players = vec![PlayerId(0), PlayerId(5), PlayerId(6)];
+    scene.away = vec![(PlayerId(1), Tick(0))];
+    scene.run(1);
+    assert_eq!(scene.game.side_of(PlayerId(5)), None);
+    scene.away.clear();
     scene.run(1);
     let taken = SkirmishEvent::TakenOver {
         from: PlayerId(1),

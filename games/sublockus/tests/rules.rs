@@ -243,11 +243,12 @@ fn who_joins_is_left_alone_for_a_while_and_leaves_others_alone() {
 }
 
 #[test]
-fn who_leaves_keeps_its_score_for_a_return() {
+fn who_is_away_keeps_its_score_and_who_is_gone_loses_it() {
     let mut scene = two(1);
     kill(&mut scene, 1);
     scene.cast(0, Ability::Strike, Angle::RIGHT);
     scene.players = vec![PlayerId(1)];
+    scene.away = vec![(PlayerId(0), scene.tick)];
     scene.run(1);
     assert!(scene.game.character_of(PlayerId(0)).is_none());
     assert_eq!(
@@ -257,7 +258,7 @@ fn who_leaves_keeps_its_score_for_a_return() {
             .map(|seat| (seat.is_here, seat.frags)),
         Some((false, 1))
     );
-    scene.players = vec![PlayerId(0), PlayerId(1)];
+    (scene.players, scene.away) = (vec![PlayerId(0), PlayerId(1)], Vec::new());
     scene.run(1);
     assert!(scene.game.character_of(PlayerId(0)).is_some());
     assert_eq!(
@@ -267,6 +268,9 @@ fn who_leaves_keeps_its_score_for_a_return() {
             .map(|seat| (seat.is_here, seat.frags)),
         Some((true, 1))
     );
+    scene.players = vec![PlayerId(1)];
+    scene.run(1);
+    assert!(scene.game.seat_of(PlayerId(0)).is_none());
 }
 
 #[test]

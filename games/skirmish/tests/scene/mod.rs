@@ -11,6 +11,7 @@ pub struct Scene {
     pub game: Skirmish,
     pub tick: Tick,
     pub players: Vec<PlayerId>,
+    pub away: Vec<(PlayerId, Tick)>,
     pub bots: Vec<Bot>,
     pub events: Vec<SkirmishEvent>,
     said: Vec<(PlayerId, Command)>,
@@ -22,6 +23,7 @@ impl Scene {
             game: Skirmish::new(config).expect("a sound configuration"),
             tick: Tick(0),
             players: (0..config.players).map(PlayerId).collect(),
+            away: Vec::new(),
             bots: Vec::new(),
             events: Vec::new(),
             said: Vec::new(),
@@ -60,6 +62,7 @@ impl Scene {
             let is_given = |at: &u16| commands[usize::from(*at)] != Command::None;
             let given: Vec<_> = (0..self.players.len() as u16).filter(is_given).collect();
             let inputs = Inputs::new(self.tick, &self.players, &commands, &given);
+            let inputs = inputs.with_away(&self.away);
             self.game.step(&inputs, &mut emitted);
             self.events.extend(emitted.drain());
             self.said.clear();

@@ -12,6 +12,7 @@ pub struct Scene {
     pub game: Sublockus,
     pub tick: Tick,
     pub players: Vec<PlayerId>,
+    pub away: Vec<(PlayerId, Tick)>,
     pub bots: Vec<Bot>,
     pub events: Vec<SublockusEvent>,
     /// What each player holds.
@@ -24,6 +25,7 @@ impl Scene {
             game: Sublockus::new(config).expect("a sound configuration"),
             tick: Tick(0),
             players: (0..players).map(PlayerId).collect(),
+            away: Vec::new(),
             bots: Vec::new(),
             events: Vec::new(),
             held: vec![Controls::default(); usize::from(players)],
@@ -49,6 +51,7 @@ impl Scene {
             let controls: Vec<_> = self.players.iter().map(controls).collect();
             let mut emitted = Events::new();
             let inputs = Inputs::new(self.tick, &self.players, &controls, &[]);
+            let inputs = inputs.with_away(&self.away);
             self.game.step(&inputs, &mut emitted);
             self.events.extend(emitted.drain());
             for held in &mut self.held {
