@@ -325,17 +325,21 @@ impl<W: World, M: Model> Match<W, M> {
         &mut self.session
     }
 
-    /// Replaces the state while the room is being set up: the authority loads a save game, and everyone gets it.
+    /// Replaces the state by that of a [checkpoint](World::checkpoint) while the room is being set up: the authority loads a save game, and everyone
+    /// gets it. After a game, whose ticks go on, that happens before one and the same tick everywhere, a moment later.
     ///
-    /// False if this program is not the authority, or the game has begun.
-    pub fn load(&mut self, now: Duration, change: impl FnOnce(&mut W)) -> bool {
+    /// False if this program is not the authority, the game has begun, or it is no checkpoint of this game.
+    pub fn load(&mut self, now: Duration, checkpoint: &[u8]) -> bool {
         let setting_up = *self.session.room().phase() == Phase::SetUp;
         if !self.session.is_authority() || !setting_up {
             return false;
         }
-        change(&mut self.world);
-        self.world.replaced(self.model.status().tick);
-        if let Some(time) = self.session.time(now) {
+        let (status, time) = (self.model.status(), self.session.time(now));
+        if let (true, Some(time)) = (status.running, time) {
+            self.model.replace_state(time, checkpoint);
+        } else if self.world.adopt(status.tick, checkpoint).is_err() {
+            return false;
+        } else if let Some(time) = time {
             self.model.send_state_to_all(time, &mut self.world);
         }
         self.pump(now);

@@ -173,6 +173,8 @@ impl Model for Chatter {
     fn handle_start(&mut self, _: Duration, _: Duration) {}
     fn end_turn(&mut self, _: Duration, _: PlayerId) {}
     fn send_state_to_all(&mut self, _: Duration, _: &mut dyn World) {}
+
+    fn replace_state(&mut self, _: Duration, _: &[u8]) {}
 }
 
 #[derive(Clone, Default, PartialEq, Debug, Wire)]

@@ -7,9 +7,9 @@ use std::time::Duration;
 use samestep_session::MatchEvent;
 use samestep_sim::NodeId;
 use samestep_sync::{
-    Lockstep, LockstepConfig, Model, ModelEvent, PeerId, Rollback, RollbackConfig,
+    Live, Lockstep, LockstepConfig, Model, ModelEvent, PeerId, Rollback, RollbackConfig,
 };
-use tally::{Game, Room};
+use tally::{Game, Room, Tally};
 
 const HOST: NodeId = NodeId(0);
 
@@ -88,7 +88,11 @@ fn load<M: Model>(model: impl Fn(Duration) -> M) {
     let mut room = Room::new(false, model(Duration::ZERO));
     let guest = room.join(1, model(Duration::ZERO));
     room.run(1000);
-    let load = |now, game: &mut Game<M>| game.load(now, |world| world.state_mut().counted = 40);
+    let loaded = Live::checkpoint_of(Tally {
+        counted: 40,
+        ..Tally::default()
+    });
+    let load = |now, game: &mut Game<M>| game.load(now, &loaded);
     assert_eq!(room.testbed.with(guest, load), Some(false));
     assert_eq!(room.testbed.with(HOST, load), Some(true));
     room.run(500);

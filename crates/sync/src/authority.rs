@@ -324,6 +324,13 @@ impl Model for Engine {
         }
     }
 
+    fn replace_state(&mut self, now: Duration, checkpoint: &[u8]) {
+        if let Role::Host(host) = &mut self.role {
+            host.replacement = Some(checkpoint.into());
+            self.context.wake_at(now);
+        }
+    }
+
     fn adopt(
         &mut self,
         now: Duration,

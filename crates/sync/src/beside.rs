@@ -220,6 +220,13 @@ impl<M: Model, N: Model> Model for Beside<M, N> {
         }
     }
 
+    fn replace_state(&mut self, now: Duration, checkpoint: &[u8]) {
+        if let Ok((of_first, of_second)) = both::split(checkpoint) {
+            self.first.replace_state(now, of_first);
+            self.second.replace_state(now, of_second);
+        }
+    }
+
     fn adopt(
         &mut self,
         now: Duration,

@@ -243,6 +243,7 @@ pub struct TickInputs {
     bytes: Vec<u8>,
     /// The view times of players to whom lag compensation applies.
     view_times: Vec<(PlayerId, ViewTime)>,
+    replacement: Option<Arc<[u8]>>,
 }
 
 /// Zeros behind the inputs.
@@ -269,6 +270,18 @@ impl TickInputs {
         self.entries.clear();
         self.bytes.clear();
         self.view_times.clear();
+        self.replacement = None;
+    }
+
+    /// The [checkpoint](crate::World::checkpoint) whose state takes the place of the present one before this tick is simulated. What the players
+    /// hold stays.
+    pub fn replacement(&self) -> Option<&[u8]> {
+        self.replacement.as_deref()
+    }
+
+    /// Sets whose state takes the place of the present one.
+    pub(crate) fn set_replacement(&mut self, checkpoint: Option<Arc<[u8]>>) {
+        self.replacement = checkpoint;
     }
 
     /// Who is present, in ascending order.

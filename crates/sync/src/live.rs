@@ -38,6 +38,8 @@ pub struct Live<S: Simulation> {
     is_unsmoothed: bool,
     /// What a model has drawn.
     drawn: Option<Box<S>>,
+    /// The tick at which the state was replaced, and the checkpoint from which the recording goes on there.
+    replaced: Option<(Tick, Vec<u8>)>,
     /// The states before the last ticks, if the rules look back.
     past: VecDeque<(Tick, S)>,
     inputs_refused: u64,
@@ -153,9 +155,15 @@ impl<S: Simulation> Live<S> {
             view: None,
             is_unsmoothed: false,
             drawn: None,
+            replaced: None,
             past: VecDeque::new(),
             inputs_refused: 0,
         }
+    }
+
+    /// A state as a [checkpoint](World::checkpoint) in which nobody does anything, to load it into a running game.
+    pub fn checkpoint_of(state: S) -> Vec<u8> {
+        Self::without_recording(state).checkpoint()
     }
 
     /// The state: what to draw.
@@ -257,6 +265,21 @@ impl<S: Simulation> Live<S> {
         self.past.push_back((tick, state));
     }
 
+    /// Replaces the state by that of a checkpoint; what the players hold stays.
+    fn replace_state(&mut self, tick: Tick, checkpoint: &[u8]) {
+        match read_state::<S>(checkpoint, &self.now.state) {
+            Ok((_, _, state)) => self.now.state = state,
+            Err(error) => {
+                tracing::error!(tick = tick.0, %error, "the state is not replaced");
+                return;
+            }
+        }
+        self.replace_view();
+        if self.recorder.is_some() {
+            self.replaced = Some((tick, self.checkpoint()));
+        }
+    }
+
     /// Extracts a kept state into the table.
     fn extract_saved(&mut self, tick: Tick) -> bool {
         let Some((_, played)) = self.saves.iter().find(|(saved, _)| *saved == tick) else {
@@ -282,6 +305,9 @@ impl<S: Simulation> World for Live<S> {
 
     fn step(&mut self, tick: Tick, inputs: &TickInputs) {
         self.predict_fresh();
+        if let Some(checkpoint) = inputs.replacement() {
+            self.replace_state(tick, checkpoint);
+        }
         self.remember(tick);
         let now = &mut self.now;
         now.prepare(inputs.attendance());
@@ -329,6 +355,9 @@ impl<S: Simulation> World for Live<S> {
         self.ledger.confirm_before(tick.next());
         self.confirmed_before = self.confirmed_before.max(tick.next());
         if let Some(recorder) = &mut self.recorder {
+            if let Some((_, checkpoint)) = self.replaced.take_if(|(at, _)| *at == tick) {
+                recorder.on_checkpoint(tick, &checkpoint);
+            }
             recorder.on_tick(tick, inputs);
         }
     }
@@ -429,14 +458,7 @@ impl<S: Simulation> World for Live<S> {
     }
 
     fn adopt(&mut self, tick: Tick, checkpoint: &[u8]) -> Result<(), AdoptError> {
-        let malformed =
-            || AdoptError::Malformed("what the players were doing is damaged".to_string());
-        let (players, inputs, rest) = read_doing::<S::Input>(checkpoint).ok_or_else(malformed)?;
-        let table = Table::decode(S::schema(), rest)
-            .map_err(|error| AdoptError::Malformed(error.to_string()))?;
-        let mut state = self.now.state.clone();
-        let restored = state.restore(&table);
-        restored.map_err(|error| AdoptError::Malformed(error.to_string()))?;
+        let (players, inputs, state) = read_state(checkpoint, &self.now.state)?;
         let active = active(&inputs);
         self.now = PlayedState {
             tick,
@@ -513,6 +535,9 @@ impl<S: Simulation> World for Live<S> {
         let mut recorder = Recorder::new(&ReplayHeader::of::<S>(), saved, &then.checkpoint());
         recorder.on_checksum(saved, then.checksum());
         for (tick, inputs) in (saved.0..).zip(ticks) {
+            if let Some(checkpoint) = inputs.replacement() {
+                recorder.on_checkpoint(Tick(tick), checkpoint);
+            }
             recorder.on_tick(Tick(tick), inputs);
         }
         recorder.on_checksum(divergence.tick, divergence.theirs.checksum);
@@ -524,6 +549,21 @@ impl<S: Simulation> World for Live<S> {
     fn scene(&mut self) -> &mut dyn Scene {
         self
     }
+}
+
+/// Reads a checkpoint: who is present, what they do, and the state. What a checkpoint does not hold is that of another state.
+#[expect(clippy::type_complexity)]
+fn read_state<S: Simulation>(
+    checkpoint: &[u8],
+    other: &S,
+) -> Result<(Vec<PlayerId>, Vec<S::Input>, S), AdoptError> {
+    let malformed = |error: &dyn fmt::Display| AdoptError::Malformed(error.to_string());
+    let (players, inputs, rest) = read_doing::<S::Input>(checkpoint)
+        .ok_or_else(|| malformed(&"what the players were doing is damaged"))?;
+    let table = Table::decode(S::schema(), rest).map_err(|error| malformed(&error))?;
+    let mut state = other.clone();
+    state.restore(&table).map_err(|error| malformed(&error))?;
+    Ok((players, inputs, state))
 }
 
 /// Encodes a state with what its players do, by way of a table.

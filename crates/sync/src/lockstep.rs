@@ -371,6 +371,11 @@ impl Model for Lockstep {
         }
     }
 
+    fn replace_state(&mut self, now: Duration, checkpoint: &[u8]) {
+        self.transfer.next_state = Some(checkpoint.into());
+        self.timers.wake_at(now);
+    }
+
     fn adopt(
         &mut self,
         now: Duration,

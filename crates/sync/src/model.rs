@@ -79,6 +79,10 @@ pub trait Model {
     /// The authority sends everyone the world's present state in place of theirs, before the game begins.
     fn send_state_to_all(&mut self, now: Duration, world: &mut dyn World);
 
+    /// The authority replaces everyone's state by that of a world's [checkpoint](World::checkpoint) while the game runs, before one and the same tick
+    /// everywhere: what happened in the ticks before is confirmed as ever.
+    fn replace_state(&mut self, now: Duration, checkpoint: &[u8]);
+
     /// Begins where a [`checkpoint`](Model::checkpoint) of another peer left off.
     fn adopt(
         &mut self,
@@ -189,6 +193,10 @@ impl<W: ModelWrapper> Model for W {
 
     fn send_state_to_all(&mut self, now: Duration, world: &mut dyn World) {
         self.inner_mut().send_state_to_all(now, world);
+    }
+
+    fn replace_state(&mut self, now: Duration, checkpoint: &[u8]) {
+        self.inner_mut().replace_state(now, checkpoint);
     }
 
     fn adopt(

@@ -91,6 +91,8 @@ pub struct Switch {
     observed: WorldObservations,
     /// At a guest: it has joined, and has not said where it is.
     is_new: bool,
+    /// At the authority: replaces the state once the change is made.
+    replacement: Option<Vec<u8>>,
     /// What belongs to the next epoch.
     early: Vec<(PeerId, Vec<u8>)>,
     /// At a guest: an epoch that it is handed.
@@ -189,6 +191,7 @@ impl Switch {
             sent_inputs: SentInputs::default(),
             observed: WorldObservations::default(),
             is_new: false,
+            replacement: None,
             early: Vec::new(),
             handover: None,
             next_ask: None,
@@ -489,6 +492,14 @@ impl Model for Switch {
     fn send_state_to_all(&mut self, now: Duration, world: &mut dyn World) {
         let mut lent = LentWorld::new(world, &mut self.observed);
         self.running.send_state_to_all(now, &mut lent);
+    }
+
+    fn replace_state(&mut self, now: Duration, checkpoint: &[u8]) {
+        match self.change {
+            None => self.running.replace_state(now, checkpoint),
+            // The model that runs may have no tick left.
+            Some(_) => self.replacement = Some(checkpoint.into()),
+        }
     }
 
     fn adopt(

@@ -13,7 +13,7 @@ pub(crate) struct SourceId {
     pub(crate) incarnation: u64,
 }
 
-/// A change of who takes part, at a tick.
+/// A change at a tick: of who takes part, or of the state.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Change {
     /// A player takes part from this tick on.
@@ -24,6 +24,8 @@ pub(crate) enum Change {
     Away(PlayerId),
     /// From this tick on a source provides the inputs of its players, and every tick waits for it.
     Source(SourceId, Vec<PlayerId>),
+    /// The authority replaces the state before this tick.
+    State,
 }
 
 /// The inputs of a stretch of ticks, kept for a while after they were simulated.
@@ -32,6 +34,8 @@ pub(crate) struct Timeline {
     base: Tick,
     ticks: VecDeque<TickInputs>,
     changes: BTreeMap<Tick, Vec<Change>>,
+    /// The checkpoints that replace the state.
+    replacements: BTreeMap<Tick, Arc<[u8]>>,
     spare: Vec<TickInputs>,
     /// The first tick that has changed since [`take_touched`](Timeline::take_touched).
     touched: Option<Tick>,
@@ -58,8 +62,18 @@ impl Timeline {
 
     /// Adds the input of a player. False if the tick is too far ahead, or forgotten.
     pub(crate) fn insert(&mut self, tick: Tick, player: PlayerId, input: &[u8]) -> bool {
-        if tick < self.base || tick.since(self.base) >= MAX_TICKS {
+        let Some(inputs) = self.make(tick) else {
             return false;
+        };
+        inputs.insert(player, input);
+        self.touch(tick);
+        true
+    }
+
+    /// The inputs of a tick, which are there from now on. `None` if the tick is too far ahead, or forgotten.
+    fn make(&mut self, tick: Tick) -> Option<&mut TickInputs> {
+        if tick < self.base || tick.since(self.base) >= MAX_TICKS {
+            return None;
         }
         let at = tick.since(self.base) as usize;
         while self.ticks.len() <= at {
@@ -67,9 +81,7 @@ impl Timeline {
             let fresh = fresh.or_else(|| self.ticks.back().map(TickInputs::with_room_of));
             self.ticks.push_back(fresh.unwrap_or_default());
         }
-        self.ticks[at].insert(player, input);
-        self.touch(tick);
-        true
+        self.ticks.get_mut(at)
     }
 
     /// Notes that a tick has changed.
@@ -94,8 +106,49 @@ impl Timeline {
         }
     }
 
+    /// Adds the checkpoint that replaces the state at a tick, once that is announced by [`Change::State`].
+    pub(crate) fn set_replacement(&mut self, tick: Tick, checkpoint: Arc<[u8]>) {
+        if tick >= self.base && tick.since(self.base) < MAX_TICKS {
+            self.replacements.insert(tick, checkpoint);
+        }
+    }
+
+    /// Whether the state is replaced at a tick by one that has not arrived.
+    pub(crate) fn lacks_replacement(&self, tick: Tick) -> bool {
+        self.changes(tick).contains(&Change::State) && !self.replacements.contains_key(&tick)
+    }
+
+    /// The state is not replaced at a tick after all.
+    pub(crate) fn cancel_replacement(&mut self, tick: Tick) {
+        if let Some(changes) = self.changes.get_mut(&tick) {
+            changes.retain(|change| *change != Change::State);
+        }
+    }
+
+    /// The inputs of a tick with everything that belongs to it: its changes are applied to the players that are present.
+    pub(crate) fn complete<'a>(
+        &'a mut self,
+        tick: Tick,
+        present: &'a mut TickInputs,
+    ) -> &'a TickInputs {
+        self.apply_changes(tick, present);
+        if self.changes(tick).contains(&Change::State) {
+            let replacement = self.replacements.get(&tick).cloned();
+            if let Some(inputs) = self.make(tick) {
+                inputs.set_replacement(replacement);
+            }
+        }
+        match self.inputs_mut(tick) {
+            Some(inputs) => {
+                inputs.share_attendance(present);
+                inputs
+            }
+            None => present,
+        }
+    }
+
     /// The inputs of a tick, to be completed with the players that are present; `None` if there are none.
-    pub(crate) fn inputs_mut(&mut self, tick: Tick) -> Option<&mut TickInputs> {
+    fn inputs_mut(&mut self, tick: Tick) -> Option<&mut TickInputs> {
         if tick < self.base {
             return None;
         }
@@ -145,7 +198,7 @@ impl Timeline {
                 Change::Source(_, theirs) => {
                     theirs.iter().for_each(|player| attendance.join(*player));
                 }
-                Change::Leave(_) | Change::Away(_) => {}
+                Change::Leave(_) | Change::Away(_) | Change::State => {}
             }
         }
         if attendance != **present.attendance() {
@@ -193,6 +246,7 @@ impl Timeline {
         {
             oldest.remove();
         }
+        self.replacements.retain(|at, _| *at >= tick);
     }
 }
 

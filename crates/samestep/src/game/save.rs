@@ -1,6 +1,6 @@
 //! Save games and recordings of a game.
 
-use samestep_sync::{LoadError, Model, Replicate, Simulation, load_game, save_game};
+use samestep_sync::{Live, LoadError, Model, Replicate, Simulation, load_game, save_game};
 use samestep_transport::Transport;
 
 use super::Game;
@@ -15,12 +15,17 @@ impl<S: Simulation + Replicate, M: Model, T: Transport> Game<S, M, T> {
     /// [`rematch`](Game::rematch). A guest that has just joined has to know the common time first, which takes about a second.
     pub fn load(&mut self, save_game: &[u8]) -> Result<(), LoadGameError> {
         let (state, _) = load_game(save_game)?;
-        let now = self.driver.now();
-        let game = self.driver.machine_mut();
-        match game.load(now, |world| *world.state_mut() = state) {
+        match self.replace_state(state) {
             true => Ok(()),
             false => Err(LoadGameError::NotNow),
         }
+    }
+
+    /// Begins the next game with another state, for everyone. Returns false if it is not the time for it: see [`load`](Game::load).
+    pub fn replace_state(&mut self, state: S) -> bool {
+        let now = self.driver.now();
+        let game = self.driver.machine_mut();
+        game.load(now, &Live::checkpoint_of(state))
     }
 }
 

@@ -47,6 +47,8 @@ pub(super) struct Host {
     roster_changed: bool,
     inputs: TickInputs,
     held: TickInputs,
+    /// The checkpoint whose state takes the place of the present one at the next tick.
+    pub(super) replacement: Option<Arc<[u8]>>,
     interest: Interest,
     parts: Vec<PacketPart>,
     /// For spectators, who see it later.
@@ -71,6 +73,7 @@ impl Host {
             roster_changed: true,
             inputs: TickInputs::new(),
             held: TickInputs::new(),
+            replacement: None,
             parts: Vec::new(),
             waiting: VecDeque::new(),
             epochs: 0,
@@ -278,6 +281,7 @@ impl Host {
     fn collect(&mut self, context: &Context, world: &mut dyn World) {
         let tick = self.next_tick;
         self.inputs.clear();
+        self.inputs.set_replacement(self.replacement.take());
         if core::mem::take(&mut self.roster_changed) {
             self.call_the_roll(world);
         }

@@ -68,6 +68,8 @@ pub(super) enum Message<'a> {
     RelayedBatches(RelayedBatches<'a>),
     /// The sender knows of the substitution of its inputs.
     SubstitutionAck { substitutions: u64 },
+    /// The state of this checkpoint takes the place of everyone's before a tick.
+    Replacement { tick: Tick, checkpoint: &'a [u8] },
 }
 
 /// The inputs of a source in the ticks from `from` to `to`.
@@ -133,6 +135,7 @@ message_layout! {
         17 = SubstitutionAck { substitutions };
         18 = RelayedBatches(batches);
         19 = StateRequest { tick };
+        20 = Replacement { tick, checkpoint };
     }
 }
 
@@ -255,6 +258,7 @@ impl<'a> MessageField<'a> for InputBatch<'a> {
                     Change::Source(source, read_players(r, 64)?)
                 }
                 3 => Change::Away(r.player()?),
+                4 => Change::State,
                 _ => return None,
             };
             changes.push((tick, change));
@@ -300,6 +304,7 @@ impl<'a> MessageField<'a> for InputBatch<'a> {
                     put(out, 3);
                     put(out, player.0.into());
                 }
+                Change::State => put(out, 4),
             }
         }
         out.extend_from_slice(self.entries.0);
@@ -312,6 +317,7 @@ impl InputBatch<'_> {
         let changes = self.changes.iter().map(|(_, change)| match change {
             Change::Join(_) | Change::Leave(_) | Change::Away(_) => 6,
             Change::Source(_, players) => 16 + 3 * players.len(),
+            Change::State => 4,
         });
         24 + changes.sum::<usize>() + self.entries.0.len()
     }

@@ -113,6 +113,13 @@ impl Lockstep {
             Message::SubstitutionAck { substitutions } => {
                 self.on_substitution_ack(from, substitutions);
             }
+            Message::Replacement { .. } if !is_from_authority => return None,
+            Message::Replacement { tick, checkpoint } => {
+                if tick >= self.simulated.confirmed_tick {
+                    self.timeline.set_replacement(tick, checkpoint.into());
+                    self.timers.wake_at(now);
+                }
+            }
             Message::Repaired { tick, description } => self.on_repaired(from, tick, description),
             Message::Checkpoint(_) if self.transfer.requested_from == Some(from) => {
                 self.transfer.requested_from = None;

@@ -90,7 +90,11 @@ impl Lockstep {
             }
             let is_confirmed = tick == self.simulated.confirmed_tick && self.is_final(tick);
             let known_upto = self.known_upto();
-            if !is_confirmed && !self.may_predict(known_upto) {
+            let lacks_state = self.timeline.lacks_replacement(tick);
+            if lacks_state {
+                self.await_replacement(now, tick);
+            }
+            if lacks_state || !is_confirmed && !self.may_predict(known_upto) {
                 let lacking = known_upto.max(self.simulated.confirmed_tick);
                 let blocking = self.blocked_by(lacking);
                 if let Some(id) = blocking.or(self.room.authority_source()) {
@@ -145,7 +149,9 @@ impl Lockstep {
 
     /// Whether all inputs of a tick are known, and none can change any more.
     fn is_final(&self, tick: Tick) -> bool {
-        self.blocked_by(tick).is_none() && self.is_acknowledged(tick)
+        self.blocked_by(tick).is_none()
+            && self.is_acknowledged(tick)
+            && !self.timeline.lacks_replacement(tick)
     }
 
     /// The first tick that lacks the inputs of a source.

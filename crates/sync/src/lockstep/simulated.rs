@@ -135,15 +135,7 @@ impl Simulated {
     /// Simulates one tick with the inputs that the timeline has of it.
     pub(super) fn step(&mut self, timeline: &mut Timeline, world: &mut dyn World) {
         let tick = self.predicted_tick;
-        timeline.apply_changes(tick, &mut self.predicted_players);
-        let inputs = match timeline.inputs_mut(tick) {
-            Some(inputs) => {
-                inputs.share_attendance(&self.predicted_players);
-                inputs
-            }
-            None => &mut self.predicted_players,
-        };
-        world.step(tick, inputs);
+        world.step(tick, timeline.complete(tick, &mut self.predicted_players));
         self.predicted_tick = tick.next();
         if self.is_check(self.predicted_tick) {
             let (tick, players) = (self.predicted_tick, &self.predicted_players);
@@ -154,15 +146,7 @@ impl Simulated {
     /// Confirms a simulated tick whose inputs are final.
     pub(super) fn confirm(&mut self, timeline: &mut Timeline, world: &mut dyn World) {
         let tick = self.confirmed_tick;
-        timeline.apply_changes(tick, &mut self.confirmed_players);
-        let inputs = match timeline.inputs_mut(tick) {
-            Some(inputs) => {
-                inputs.share_attendance(&self.confirmed_players);
-                inputs
-            }
-            None => &mut self.confirmed_players,
-        };
-        world.confirm(tick, inputs);
+        world.confirm(tick, timeline.complete(tick, &mut self.confirmed_players));
         self.confirmed_tick = tick.next();
     }
 
@@ -255,7 +239,7 @@ impl Simulated {
         if self.predicted_tick < to {
             timeline.take_touched();
         }
-        while self.predicted_tick < to {
+        while self.predicted_tick < to && !timeline.lacks_replacement(self.predicted_tick) {
             if self.predicted_tick >= next_save {
                 self.save(world);
                 next_save = self.predicted_tick + stride.max(1);

@@ -2,6 +2,7 @@
 
 use core::time::Duration;
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use super::message::{
     Bytes, Fixed, InputBatch, Message, MessageField, SPLIT_BYTES, encode_inputs, put, put_players,
@@ -9,11 +10,13 @@ use super::message::{
 };
 use super::{InputSource, Lockstep, Pace};
 use crate::input::Attendance;
-use crate::timeline::SourceId;
+use crate::timeline::{Change, SourceId};
 use crate::{AdoptError, Delivery, ModelEvent, PeerId, PlayerId, Roster, Tick, TickInputs, World};
 
 /// Layout of a checkpoint.
 const LAYOUT: u64 = 2;
+/// A replacement of the state that was announced and has not arrived is waited for as long before the authority is asked for its state.
+const AWAIT_REPLACEMENT: Duration = Duration::from_secs(1);
 /// Messages that may wait for the world.
 const MAX_FOR_WORLD: usize = 64;
 
@@ -24,6 +27,10 @@ pub(super) struct StateTransfer {
     pub(super) requested_from: Option<PeerId>,
     /// Messages that are answered when the world is lent next.
     pub(super) for_world: VecDeque<(PeerId, Vec<u8>)>,
+    /// At the authority: the checkpoint that replaces everyone's state at the beginning of the next turn.
+    pub(super) next_state: Option<Arc<[u8]>>,
+    /// The tick whose replacement of the state has not arrived, and when something is done about it.
+    awaited: Option<(Tick, Duration)>,
 }
 
 impl StateTransfer {
@@ -107,6 +114,42 @@ impl Lockstep {
         tracing::debug!(peer = %from, tick = tick.0, "state requested");
         let message = Message::StateRequest { tick };
         self.send(from, Delivery::ReliableOrdered, &message);
+    }
+
+    /// At the authority: replaces everyone's state before a tick, if it is to be.
+    pub(super) fn announce_replacement(&mut self, tick: Tick) {
+        let Some(state) = self.transfer.next_state.take() else {
+            return;
+        };
+        tracing::info!(tick = tick.0, bytes = state.len(), "state replaced");
+        self.timeline.change(tick, Change::State);
+        let message = Message::Replacement {
+            tick,
+            checkpoint: &state,
+        };
+        let others: Vec<PeerId> = self.room.others().map(|member| member.peer).collect();
+        for peer in others {
+            self.send(peer, Delivery::ReliableOrdered, &message);
+        }
+        self.timeline.set_replacement(tick, state);
+    }
+
+    /// A replacement of the state is announced and has not arrived: after a while the authority's state helps. The authority itself goes on without.
+    pub(super) fn await_replacement(&mut self, now: Duration, tick: Tick) {
+        let (_, at) = match self.transfer.awaited {
+            Some((awaited, at)) if awaited == tick => (awaited, at),
+            _ => (tick, now + AWAIT_REPLACEMENT),
+        };
+        let mut next = at;
+        if now >= at {
+            next = now + AWAIT_REPLACEMENT;
+            match self.room.other_authority() {
+                Some(authority) => self.request_state(authority, tick),
+                None => self.timeline.cancel_replacement(tick),
+            }
+        }
+        self.transfer.awaited = Some((tick, next));
+        self.timers.wake_at(next);
     }
 
     /// Sends the whole state: the authority's counts, or the one that the authority requests because its own is behind.

@@ -80,6 +80,7 @@ impl Lockstep {
         if self.announces_players(me) {
             self.announce_players(me, from, to);
         }
+        self.announce_replacement(from);
         let is_sequenced = self.room.is_sequenced();
         let (announced, timeline) = (&self.sources.announced_players, &mut self.timeline);
         let may = |player| !is_sequenced || announced.contains(&player);
@@ -224,7 +225,7 @@ impl Lockstep {
         if closed == Tick(0) {
             // The first turn, in which nobody acts, shows who is there.
             self.close(me, closed, ticks);
-        } else if self.initiative.is_over(&players) {
+        } else if self.initiative.is_over(&players) || self.transfer.next_state.is_some() {
             let holder = self.initiative.holder;
             let given = holder.map_or(0, |holder| self.pending.count(holder));
             let planned = self.schedule.due(closed).unwrap_or_default();

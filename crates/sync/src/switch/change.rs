@@ -92,6 +92,9 @@ impl Switch {
             return self.send_to_authority(&Message::Passed { epoch });
         }
         self.sent_inputs.give_again();
+        if let Some(checkpoint) = self.replacement.take() {
+            self.running.replace_state(now, &checkpoint);
+        }
         self.before.push(PreviousModel {
             epoch: self.epoch - 1,
             change,

@@ -34,6 +34,13 @@ fn messages_are_written_as_the_page_says() {
         ),
         ("lockstep.state_request", Message::StateRequest { tick }),
         (
+            "lockstep.replacement",
+            Message::Replacement {
+                tick,
+                checkpoint: &[1, 2, 3],
+            },
+        ),
+        (
             "lockstep.recall",
             Message::Flush(SourceId { peer, incarnation }),
         ),
