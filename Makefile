@@ -3,7 +3,7 @@
 CARGO ?= cargo
 SAMESTEP = $(CARGO) run --quiet --release -p samestep-cli --
 
-.PHONY: help play window demo test setup lint build-tests unit wasm page browser lab-plans doc bench soak fuzz peers report
+.PHONY: help play window demo test setup lint build-tests unit wasm page browser lab-plans doc bench soak fuzz peers physics report
 
 help:
 	@echo "make play    the games in the browser: see what latency, prediction and correction do"
@@ -15,6 +15,7 @@ help:
 	@echo "make soak    20,000 seeded worlds of every suite (about an hour)"
 	@echo "make fuzz    every fuzz target for a minute (installs cargo-fuzz)"
 	@echo "make peers   the same work by other libraries, side by side (large build)"
+	@echo "make physics the tests of the example with the Rapier engine (large build)"
 	@echo "make wasm    the same replays natively and in WebAssembly"
 	@echo "make browser the page played by a script in headless Chromium; pictures in target/browser"
 	@echo "make doc     the API documentation"
@@ -99,3 +100,6 @@ fuzz: setup
 
 peers: setup
 	@cd peers && $(CARGO) run --release -- all
+
+physics: setup
+	@cd examples/physics && $(CARGO) test

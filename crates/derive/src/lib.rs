@@ -3,6 +3,7 @@
 //! Programs get each of them together with the trait of the same name, from the crate of the trait or from the prelude of
 //! `samestep`, and need not name this crate. Their attributes are described there.
 
+mod adapter;
 mod paths;
 mod record;
 mod replicate;

@@ -8,9 +8,12 @@ use syn::{
     parenthesized, parse_quote,
 };
 
+use crate::adapter::Adapter;
+
 /// What stands in `#[field(…)]`.
 #[derive(Default)]
 struct Shown {
+    adapter: Adapter,
     range: Option<(Expr, Expr)>,
     precision: Option<Expr>,
     blend: Option<Ident>,
@@ -30,7 +33,8 @@ impl Shown {
                 continue;
             }
             attribute.parse_nested_meta(|meta| {
-                if meta.path.is_ident("range") {
+                if shown.adapter.parse(&meta)? {
+                } else if meta.path.is_ident("range") {
                     let bounds;
                     parenthesized!(bounds in meta.input);
                     let least = bounds.parse()?;
@@ -65,7 +69,7 @@ impl Shown {
                     ));
                 } else {
                     return Err(meta.error(
-                        "use `range(least, greatest)`, `precision = …`, `blend = \"…\"`, `owner` or `secret`",
+                        "use `range(least, greatest)`, `precision = …`, `blend = \"…\"`, `owner`, `secret`, `max_len = …` or `with = …`",
                     ));
                 }
                 Ok(())
@@ -132,11 +136,33 @@ impl<'a> Variant<'a> {
         quote!(#path { #(#members: #names),* })
     }
 
+    /// The type of each field and the conversion that its attributes name.
+    fn adapters(&self, sync: &Path) -> Vec<(&'a syn::Type, Option<TokenStream>)> {
+        let fields = self.types.iter().zip(&self.shown);
+        fields
+            .map(|(ty, shown)| (*ty, shown.adapter.tokens(ty, sync)))
+            .collect()
+    }
+
     /// `<Type as Record>`, located at the type so that errors point there.
     fn records(&self, sync: &Path) -> Vec<TokenStream> {
-        self.types
-            .iter()
-            .map(|ty| quote_spanned!(ty.span()=> <#ty as #sync::Record>))
+        let records = self.adapters(sync).into_iter();
+        records
+            .map(|(ty, adapter)| match adapter {
+                Some(adapter) => quote_spanned!(ty.span()=> <#adapter::Record as #sync::Record>),
+                None => quote_spanned!(ty.span()=> <#ty as #sync::Record>),
+            })
+            .collect()
+    }
+
+    /// The bound fields as records.
+    fn converted(&self, sync: &Path) -> Vec<TokenStream> {
+        let fields = self.names.iter().zip(self.adapters(sync));
+        fields
+            .map(|(name, (_, adapter))| match adapter {
+                Some(adapter) => quote!(&#adapter::to_record(#name)),
+                None => quote!(#name),
+            })
             .collect()
     }
 
@@ -161,9 +187,9 @@ impl<'a> Variant<'a> {
 
     /// Stores the bound fields from cell `at` on.
     fn store(&self, sync: &Path) -> TokenStream {
-        let (records, names) = (self.records(sync), &self.names);
+        let (records, values) = (self.records(sync), self.converted(sync));
         quote! {#(
-            #records::store(#names, &mut cells[at..at + #records::CELLS]);
+            #records::store(#values, &mut cells[at..at + #records::CELLS]);
             at += #records::CELLS;
         )*}
     }
@@ -172,10 +198,22 @@ impl<'a> Variant<'a> {
     fn load(&self, sync: &Path) -> TokenStream {
         let (records, names) = (self.records(sync), &self.names);
         let value = self.pattern();
+        let convert = self.adapters(sync).into_iter().map(|(_, adapter)| {
+            adapter.map(|adapter| {
+                quote! {
+                    let ::core::option::Option::Some(value) = #adapter::from_record(value) else {
+                        return ::core::result::Result::Err(#sync::InvalidCell::FIRST.after(at));
+                    };
+                }
+            })
+        });
         quote! {
             #(
                 let #names = match #records::load(&cells[at..at + #records::CELLS]) {
-                    ::core::result::Result::Ok(value) => value,
+                    ::core::result::Result::Ok(value) => {
+                        #convert
+                        value
+                    }
                     ::core::result::Result::Err(error) => {
                         return ::core::result::Result::Err(error.after(at));
                     }
@@ -187,8 +225,8 @@ impl<'a> Variant<'a> {
     }
 
     fn digest(&self, sync: &Path) -> TokenStream {
-        let (records, names) = (self.records(sync), &self.names);
-        quote!(#(#records::digest(#names, digest);)*)
+        let (records, values) = (self.records(sync), self.converted(sync));
+        quote!(#(#records::digest(#values, digest);)*)
     }
 }
 

@@ -5,26 +5,38 @@ use quote::{quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{Attribute, Data, DeriveInput, Error, Member, Result};
 
-/// Whether a field is `#[replicate(skip)]`.
-fn is_skipped(attributes: &[Attribute]) -> Result<bool> {
-    let mut skip = false;
-    for attribute in attributes {
-        if attribute.path().is_ident("field") {
-            let message = "ranges and blending belong to the fields of records: write this where `Record` is derived";
-            return Err(Error::new(attribute.span(), message));
-        }
-        if !attribute.path().is_ident("replicate") {
-            continue;
-        }
-        attribute.parse_nested_meta(|meta| match meta.path.is_ident("skip") {
-            true => {
-                skip = true;
-                Ok(())
+use crate::adapter::Adapter;
+
+/// What the attributes of a field say.
+#[derive(Default)]
+struct PartAttributes {
+    skip: bool,
+    adapter: Adapter,
+}
+
+impl PartAttributes {
+    fn parse(attributes: &[Attribute]) -> Result<PartAttributes> {
+        let mut parsed = PartAttributes::default();
+        for attribute in attributes {
+            if attribute.path().is_ident("field") {
+                attribute.parse_nested_meta(|meta| match parsed.adapter.parse(&meta)? {
+                    true => Ok(()),
+                    false => Err(meta.error(
+                        "ranges and blending belong to the fields of records: write this where `Record` is derived; a field of a state has `max_len` and `with`",
+                    )),
+                })?;
+            } else if attribute.path().is_ident("replicate") {
+                attribute.parse_nested_meta(|meta| match meta.path.is_ident("skip") {
+                    true => {
+                        parsed.skip = true;
+                        Ok(())
+                    }
+                    false => Err(meta.error("the only `replicate` attribute of a field is `skip`")),
+                })?;
             }
-            false => Err(meta.error("the only attribute of a field is `skip`")),
-        })?;
+        }
+        Ok(parsed)
     }
-    Ok(skip)
 }
 
 pub fn expand(input: &DeriveInput) -> Result<TokenStream> {
@@ -46,7 +58,8 @@ pub fn expand(input: &DeriveInput) -> Result<TokenStream> {
     let mut digest = Vec::new();
     for (member, field) in data.fields.members().zip(&data.fields) {
         let ty = &field.ty;
-        if is_skipped(&field.attrs)? {
+        let attributes = PartAttributes::parse(&field.attrs)?;
+        if attributes.skip {
             build.push(quote_spanned! {ty.span()=>
                 #member: <#ty as ::core::default::Default>::default()
             });
@@ -56,6 +69,19 @@ pub fn expand(input: &DeriveInput) -> Result<TokenStream> {
             Member::Named(name) => name.to_string().trim_start_matches("r#").to_owned(),
             Member::Unnamed(index) => index.index.to_string(),
         };
+        if let Some(adapter) = attributes.adapter.tokens(ty, &sync) {
+            let part = quote!(<#adapter::Record as #sync::Part>);
+            let value = quote!(#adapter::to_record(&self.#member));
+            let built = quote!(from.convert(#name, #part::build_part, #adapter::from_record)?);
+            describe.push(quote!(#part::describe_part(#name, schema);));
+            extract.push(quote!(#part::extract_part(&#value, into);));
+            build.push(quote!(#member: #built));
+            restore.push(quote!(self.#member = #built;));
+            assign
+                .push(quote!(::core::clone::Clone::clone_from(&mut self.#member, &from.#member);));
+            digest.push(quote!(#part::digest_part(&mut #value, summary);));
+            continue;
+        }
         let part = quote_spanned!(ty.span()=> <#ty as #sync::Part>);
         describe.push(quote!(#part::describe_part(#name, schema);));
         extract.push(quote!(#part::extract_part(&self.#member, into);));

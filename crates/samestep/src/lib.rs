@@ -111,10 +111,11 @@ pub mod prelude {
         Action, Chat, MatchEvent, Message, SessionConfig, SessionEvent, StartRule, To,
     };
     pub use samestep_sync::{
-        Entities, EntityId, EventStage, Events, Input, Inputs, Interest, LagCompensation, Lockstep,
-        LockstepConfig, ModelEvent, PlayerId, PlayerPresence, Record, Replicate, Rng, Rollback,
-        RollbackConfig, SharedFields, Simulation, SmoothConfig, Snapshot, SnapshotConfig,
-        StateSync, StateSyncConfig, Synced, Tick, TimedEvent,
+        Bounded, Entities, EntityId, EventStage, Events, FieldWith, Input, Inputs, Interest,
+        LagCompensation, Lockstep, LockstepConfig, ModelEvent, Opaque, OpaqueState, PlayerId,
+        PlayerPresence, Record, Replicate, Rng, Rollback, RollbackConfig, SharedFields, Simulation,
+        SmoothConfig, Snapshot, SnapshotConfig, StateSync, StateSyncConfig, Synced, Text, Tick,
+        TimedEvent,
     };
     pub use samestep_wire::Wire;
 }

@@ -1,11 +1,13 @@
 //! Where two states differ, in words.
 
 use core::fmt;
+use core::ops::Range;
 use std::collections::BTreeMap;
 
 use crate::entities::EntityId;
-use crate::record::CellKind;
+use crate::record::{CellKind, Field};
 use crate::table::{Kind, Rows, Table};
+use crate::text::text_of;
 
 /// One field that two states disagree on.
 ///
@@ -36,8 +38,8 @@ pub struct Difference {
     pub kind: String,
     /// The entity, if the collection is one of entities.
     pub entity: Option<EntityId>,
-    /// The field, as `"position.1"`; for rows of a list with their place before, as `"7.height"`. Empty if the whole entity
-    /// is there on one side only.
+    /// The field, as `"position.1"`; for rows of a list with their place before, as `"7.height"`; for values of a map with their key, as
+    /// `"[player 3].score"`. Empty if the whole entity is there on one side only.
     pub field: String,
     /// Its value in the one state.
     pub ours: String,
@@ -98,6 +100,12 @@ impl Table {
                 );
             } else if kind.has_ids {
                 found.compare_entities(kind, ours, theirs);
+            } else if kind.keys > 0 {
+                found.compare_maps(kind, ours, theirs);
+            } else if kind.is_opaque() {
+                found.compare_opaque(kind, ours, theirs);
+            } else if is_text(kind) {
+                found.compare_texts(kind, ours, theirs);
             } else {
                 found.compare_lists(kind, ours, theirs);
             }
@@ -146,18 +154,80 @@ impl Found {
         ours: &[u64],
         theirs: &[u64],
     ) {
-        for (field, (a, b)) in kind.fields.iter().zip(ours.iter().zip(theirs)) {
-            if a == b {
-                continue;
+        self.compare_fields(kind, entity, 0, ours, theirs, |name| match row {
+            Some(row) if name.is_empty() => row.to_string(),
+            Some(row) => format!("{row}.{name}"),
+            None if name.is_empty() => "value".into(),
+            None => name.into(),
+        });
+    }
+
+    /// Compares the fields of a row from `first` on; `named` makes the name of one that differs.
+    fn compare_fields(
+        &mut self,
+        kind: &Kind,
+        entity: Option<EntityId>,
+        first: usize,
+        ours: &[u64],
+        theirs: &[u64],
+        named: impl Fn(&str) -> String,
+    ) {
+        let mut at = first;
+        while at < kind.fields.len() {
+            let end = end_of_value(&kind.fields, at);
+            if ours[at..end] != theirs[at..end] {
+                let name = named(&keyed_name(&kind.fields, at, ours));
+                let (a, b) = shown(&kind.fields, at..end, ours, theirs);
+                self.add(kind, entity, &name, a, b);
             }
-            let name = match row {
-                Some(row) if field.name.is_empty() => row.to_string(),
-                Some(row) => format!("{row}.{}", field.name),
-                None if field.name.is_empty() => "value".into(),
-                None => field.name.clone(),
-            };
-            let (a, b) = shown(field.kind, *a, *b);
-            self.add(kind, entity, &name, a, b);
+            at = end;
+        }
+    }
+
+    fn compare_maps(&mut self, kind: &Kind, ours: &Rows, theirs: &Rows) {
+        fn rows_of<'a>(rows: &'a Rows, kind: &Kind) -> BTreeMap<&'a [u64], &'a [u64]> {
+            let rows = rows.cells.chunks_exact(kind.fields.len());
+            rows.map(|row| (&row[..kind.keys], row)).collect()
+        }
+        let (our_rows, their_rows) = (rows_of(ours, kind), rows_of(theirs, kind));
+        let name = |key: &[u64]| format!("[{}]", text(&kind.fields, 0..kind.keys, key));
+        for (key, ours) in &our_rows {
+            match their_rows.get(key) {
+                Some(theirs) => {
+                    self.compare_fields(kind, None, kind.keys, ours, theirs, |field| match field {
+                        "" => name(key),
+                        field => format!("{}.{field}", name(key)),
+                    });
+                }
+                None => self.add(kind, None, &name(key), "is there", "is not there"),
+            }
+        }
+        for key in their_rows.keys().filter(|key| !our_rows.contains_key(*key)) {
+            self.add(kind, None, &name(key), "is not there", "is there");
+        }
+    }
+
+    fn compare_opaque(&mut self, kind: &Kind, ours: &Rows, theirs: &Rows) {
+        // Behind the number of bytes and their digest.
+        let words = |rows: &Rows| rows.cells.get(2..).unwrap_or_default().to_vec();
+        let (a, b) = (words(ours), words(theirs));
+        let differs = a.iter().zip(&b).position(|(a, b)| a != b);
+        if let Some(word) = differs {
+            let hex = |word: u64| format!("{:02x?}", word.to_le_bytes());
+            let name = format!("bytes from {}", word * 8);
+            self.add(kind, None, &name, hex(a[word]), hex(b[word]));
+        }
+        let len = |rows: &Rows| rows.cells.first().copied().unwrap_or_default();
+        if len(ours) != len(theirs) {
+            let (a, b) = (len(ours).to_string(), len(theirs).to_string());
+            self.add(kind, None, "number of bytes", a, b);
+        }
+    }
+
+    fn compare_texts(&mut self, kind: &Kind, ours: &Rows, theirs: &Rows) {
+        if ours.cells != theirs.cells {
+            let text = |rows: &Rows| format!("{:?}", text_of(rows.cells.iter().copied()));
+            self.add(kind, None, "text", text(ours), text(theirs));
         }
     }
 
@@ -235,11 +305,58 @@ impl Found {
     }
 }
 
+/// Whether a kind is a text of any length.
+fn is_text(kind: &Kind) -> bool {
+    matches!(&kind.fields[..], [field] if field.kind == CellKind::Text && field.name.is_empty())
+}
+
+/// Where the value that begins with a field ends: the cells of a text are one value.
+fn end_of_value(fields: &[Field], at: usize) -> usize {
+    let is_same = |field: &&Field| {
+        field.kind == CellKind::Text
+            && fields[at].kind == CellKind::Text
+            && field.name == fields[at].name
+    };
+    at + 1 + fields[at + 1..].iter().take_while(is_same).count()
+}
+
+/// The name of a field, with keys of maps in the place of places: `items[7].count`.
+fn keyed_name(fields: &[Field], at: usize, row: &[u64]) -> String {
+    let field = &fields[at];
+    let Some(key) = field.key else {
+        return field.name.clone();
+    };
+    let (begin, end) = key.place;
+    let text = text(fields, key.first..key.first + key.count, row);
+    format!("{}[{text}]{}", &field.name[..begin], &field.name[end..])
+}
+
+/// The values of some cells as text.
+fn text(fields: &[Field], cells: Range<usize>, row: &[u64]) -> String {
+    let (mut at, mut texts) = (cells.start, Vec::new());
+    while at < cells.end {
+        let end = end_of_value(fields, at).min(cells.end);
+        texts.push(match fields[at].kind {
+            CellKind::Text => format!("{:?}", text_of(row[at..end].iter().copied())),
+            kind => kind.text(row[at]),
+        });
+        at = end;
+    }
+    texts.join(", ")
+}
+
 /// Both values as text; with their bits if the text does not tell them apart.
-fn shown(kind: CellKind, ours: u64, theirs: u64) -> (String, String) {
-    let (a, b) = (kind.text(ours), kind.text(theirs));
+fn shown(fields: &[Field], cells: Range<usize>, ours: &[u64], theirs: &[u64]) -> (String, String) {
+    let first = cells.start;
+    let (a, b) = (
+        text(fields, cells.clone(), ours),
+        text(fields, cells, theirs),
+    );
     match a == b {
-        true => (format!("{a} ({ours:#x})"), format!("{b} ({theirs:#x})")),
+        true => (
+            format!("{a} ({:#x})", ours[first]),
+            format!("{b} ({:#x})", theirs[first]),
+        ),
         false => (a, b),
     }
 }
@@ -265,6 +382,8 @@ impl CellKind {
             CellKind::Player => format!("player {cell}"),
             CellKind::Peer => format!("peer {cell}"),
             CellKind::Tick => format!("tick {cell}"),
+            CellKind::Text => format!("{:?}", text_of([cell])),
+            CellKind::Opaque => format!("{cell:#x}"),
             _ => cell.to_string(),
         }
     }

@@ -88,7 +88,7 @@ impl Digest {
     }
 
     #[inline(always)]
-    fn finish_with(mut self, place: u64) -> u64 {
+    pub(crate) fn finish_with(mut self, place: u64) -> u64 {
         if self.filled > 0 {
             self.end_word();
         }
@@ -112,17 +112,6 @@ pub(crate) fn of_entities<T: Record>(ids: &[EntityId], rows: &[T]) -> u64 {
         let mut digest = Digest::new();
         row.digest(&mut digest);
         sum = sum.wrapping_add(digest.finish_with(u64::from(id.number()) << 32 | place as u64));
-    }
-    sum
-}
-
-/// The value of a chunk of a list.
-pub(crate) fn of_rows<T: Record>(rows: &[T]) -> u64 {
-    let mut sum = 0u64;
-    for (place, row) in rows.iter().enumerate() {
-        let mut digest = Digest::new();
-        row.digest(&mut digest);
-        sum = sum.wrapping_add(digest.finish_with(place as u64));
     }
     sum
 }

@@ -92,13 +92,18 @@ impl Table {
                 continue;
             };
             let last = rows.count.div_ceil(CHUNK_ROWS);
-            let exist = chunks.iter().filter(|chunk| (chunk.index as usize) < last);
+            // Bytes that belong together are sent together.
+            let exist: Vec<u32> = match kind.is_opaque() {
+                true => (0..last as u32).collect(),
+                false => chunks.iter().map(|chunk| chunk.index).collect(),
+            };
+            let exist = exist.into_iter().filter(|index| (*index as usize) < last);
             put(&mut bytes, number as u64);
             put_header(&mut bytes, kind, rows);
             put(&mut bytes, exist.clone().count() as u64);
-            for chunk in exist {
-                put(&mut bytes, u64::from(chunk.index));
-                let at = chunk.index as usize * CHUNK_ROWS;
+            for index in exist {
+                put(&mut bytes, u64::from(index));
+                let at = index as usize * CHUNK_ROWS;
                 let end = rows.count.min(at + CHUNK_ROWS);
                 put_block(&mut bytes, kind, rows, at, end);
             }

@@ -156,7 +156,8 @@
 //!
 //! # Main types
 //!
-//! - [`Simulation`], [`Input`], [`Inputs`], [`Events`]: the rules. [`Entities`], [`List`], [`Rng`] and [`math`] are what deterministic rules are made of.
+//! - [`Simulation`], [`Input`], [`Inputs`], [`Events`]: the rules. [`Entities`], [`List`], [`Text`], [`Rng`] and [`math`] are what deterministic rules are made of,
+//!   [`FieldWith`] and [`Opaque`] what lets other crates' types in.
 //! - [`Record`](trait@Record), [`Replicate`](trait@Replicate): the description. [`Table`], [`ChecksumTree`], [`Difference`] work on it without knowing the type.
 //! - [`World`]: what a model is lent. [`Live`] makes one of any simulation.
 //! - [`Model`] and the models above, each with its settings: [`LockstepConfig`], [`RollbackConfig`], [`SnapshotConfig`], [`StateSyncConfig`]. [`Status`] and
@@ -229,12 +230,15 @@ mod authority;
 mod beside;
 mod blend;
 mod bytes;
+mod collections;
 mod difference;
 mod digest;
 mod entities;
 mod event;
 mod exact;
 mod fields;
+#[cfg(feature = "glam")]
+mod glam;
 mod id;
 mod input;
 mod interest;
@@ -245,6 +249,7 @@ mod lockstep;
 pub mod math;
 mod model;
 mod models;
+mod opaque;
 mod outbox;
 pub mod random;
 mod record;
@@ -265,9 +270,11 @@ mod table;
 mod test_room;
 #[cfg(doctest)]
 mod tests;
+mod text;
 mod timeline;
 mod update;
 mod view;
+mod with;
 mod world;
 
 pub use authority::SentStats;
@@ -287,6 +294,9 @@ pub use live::Live;
 pub use lockstep::{Length, Lockstep, LockstepConfig, LockstepError, Pace, SlowMachine};
 pub use model::{DesyncReport, Member, Model, ModelEvent, ModelWrapper, Outgoing, Roster, Status};
 pub use models::{ModelConfig, ModelConfigError, ModelKind, RoomKind};
+#[cfg(feature = "serde")]
+pub use opaque::Serde;
+pub use opaque::{Opaque, OpaqueCodec, OpaqueState, Own};
 pub use random::Rng;
 pub use record::{Blend, CellKind, Describe, Field, Holds, InvalidCell, Record, Shown, When};
 pub use replay::{
@@ -307,6 +317,13 @@ pub use rollback::{Beyond, Rollback, RollbackConfig, RollbackError};
 /// | `owner` | of a [`PlayerId`]: the row is that player's own |
 /// | `secret` | never sent to who only views the state: a random generator, a hidden card |
 /// | `blend = "linear"` | in proportion to time; `"angle"`, the shorter way round; `"step"`, all at once, is the default |
+///
+/// Two others say how a field of a type that is no record becomes one:
+///
+/// | `#[field(…)]` | |
+/// |---|---|
+/// | `max_len = 16` | of a `String`, `Vec`, `VecDeque`, `BTreeMap` or `BTreeSet`: at most so many bytes or items ([`Bounded`]) |
+/// | `with = Conversion` | of any type: by `impl FieldWith<Type> for Conversion` ([`FieldWith`]) |
 ///
 /// They apply to all numbers in the field. `#[record(crate = path::to::samestep_sync)]` on the type is for crates that
 /// re-export this one.
@@ -368,6 +385,8 @@ pub use samestep_derive::Record;
 /// assert_eq!(kinds, ["globals", "cars", "laps", "weather.clouds"]);
 /// ```
 ///
+/// `#[field(max_len = …)]` and `#[field(with = …)]` are those of [`Record`](derive@Record): for fields that are neither records nor collections of records.
+///
 /// Misuse does not compile: fields that are neither described nor skipped, scratch memory without a default, attributes in the wrong place, and a type
 /// that is no struct, has parameters, or has nothing in it.
 pub use samestep_derive::Replicate;
@@ -414,5 +433,7 @@ pub use switch::{Switch, SwitchConditions, SwitchError, SwitchPolicy};
 pub use sync_test::{Mismatch, MismatchKind, NotANumber, SyncTestReport, sync_test};
 pub use synced::{SetError, Synced};
 pub use table::{Kind, RestoreError, Row, Schema, SchemaBuilder, Table};
+pub use text::Text;
 pub use view::{SmoothConfig, SmoothStats, SmoothView};
+pub use with::{Bounded, FieldWith, MapList, Plain};
 pub use world::{AdoptError, Patched, Scene, World, WorldLayout};

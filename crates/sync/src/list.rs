@@ -166,7 +166,7 @@ impl<T: Record, const N: usize> Record for List<T, N> {
     const CELLS: usize = 1 + N * T::CELLS;
 
     fn describe(into: &mut Describe) {
-        let len = into.cell(CellKind::Unsigned);
+        let len = into.cell_of_bits(CellKind::Unsigned, 16);
         for place in 0..N {
             into.enter_place(len, place);
             T::describe(into);

@@ -10,8 +10,10 @@ pub use describe::{Blend, CellKind, Describe, Field, Holds, Shown, When};
 
 /// A value of a fixed number of cells: a number, an entity, or part of one.
 ///
-/// Derive it with [`#[derive(Record)]`](derive@crate::Record). Numbers, `bool`, ids, options, arrays, tuples and
-/// [`List`](crate::List) are records as well. Records that are `Copy` are saved fastest.
+/// Derive it with [`#[derive(Record)]`](derive@crate::Record). Numbers, `bool`, ids, options, boxes, arrays, tuples,
+/// [`List`](crate::List) and [`Text`](crate::Text) are records as well. What grows (`String`, `Vec`, `VecDeque`, `BTreeMap`, `BTreeSet`) takes cells
+/// for its greatest length, which `#[field(max_len = 16)]` says; types of other crates are converted by `#[field(with = …)]`
+/// ([`FieldWith`](crate::FieldWith)). Records that are `Copy` are saved fastest.
 ///
 /// A cell holds an unsigned number as it is, a signed one with its sign extended, a float by its bits; so nothing is
 /// lost, not even the payload of a NaN.
@@ -56,7 +58,7 @@ pub use describe::{Blend, CellKind, Describe, Field, Holds, Shown, When};
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a record",
     label = "has no fixed set of cells",
-    note = "derive `Record` for your own structs and enums; instead of `usize` and `isize`, which differ between machines, use `u32` or `i64`; instead of `Vec` and `String`, use `List<T, N>`; instead of `HashMap`, use `Entities`"
+    note = "derive `Record` for your own structs and enums; for `String`, `Vec`, `VecDeque`, `BTreeMap` and `BTreeSet`, say how long they become: `#[field(max_len = 16)]`; for a type of another crate, name a conversion: `#[field(with = Conversion)]` with `impl FieldWith<Type> for Conversion`; instead of `usize` and `isize`, which differ between machines, use `u32` or `i64`; instead of `HashMap`, whose order differs, use `BTreeMap` or `Entities`"
 )]
 pub trait Record: Clone + 'static {
     /// How many cells a value takes.
@@ -96,7 +98,7 @@ macro_rules! by_cell {
             const CELLS: usize = 1;
 
             fn describe(into: &mut $crate::Describe) {
-                into.cell($crate::CellKind::$kind);
+                into.cell_of_bits($crate::CellKind::$kind, $bits);
             }
 
             #[inline(always)]
@@ -136,7 +138,7 @@ by_cell! {
         1 => Some(true),
         _ => None,
     };
-    char: Unsigned, 32, |value| u64::from(u32::from(value)), |cell| u32::try_from(cell).ok().and_then(char::from_u32);
+    char: Unsigned, 21, |value| u64::from(u32::from(value)), |cell| u32::try_from(cell).ok().and_then(char::from_u32);
     f32: F32, 32, |value| u64::from(value.to_bits()), |cell| u32::try_from(cell).ok().map(f32::from_bits);
     f64: F64, 64, |value| value.to_bits(), |cell| Some(f64::from_bits(cell));
     PlayerId: Player, 16, |value| u64::from(value.0), |cell| u16::try_from(cell).ok().map(PlayerId);
@@ -234,6 +236,30 @@ impl<T: Record> Record for Option<T> {
             }
         };
         digest.push(value, 64);
+    }
+}
+
+/// The same cells as what is in it.
+impl<T: Record> Record for Box<T> {
+    const CELLS: usize = T::CELLS;
+
+    fn describe(into: &mut Describe) {
+        T::describe(into);
+    }
+
+    #[inline]
+    fn store(&self, cells: &mut [u64]) {
+        T::store(self, cells);
+    }
+
+    #[inline]
+    fn load(cells: &[u64]) -> Result<Self, InvalidCell> {
+        T::load(cells).map(Box::new)
+    }
+
+    #[inline]
+    fn digest(&self, digest: &mut Digest) {
+        T::digest(self, digest);
     }
 }
 

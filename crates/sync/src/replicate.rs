@@ -1,9 +1,10 @@
 //! What a state consists of, described once.
 
-use crate::digest::{self, CHUNK_ROWS, ChecksumTree, StateDigest};
+use crate::collections::store_rows;
+use crate::digest::{ChecksumTree, StateDigest};
 use crate::entities::Entities;
 use crate::record::{InvalidCell, Record};
-use crate::table::{RestoreError, Rows, Schema, SchemaBuilder, Table};
+use crate::table::{Kind, RestoreError, Rows, Schema, SchemaBuilder, Table};
 
 /// The whole state of a game: a struct of collections and plain fields.
 ///
@@ -71,6 +72,17 @@ pub trait Replicate: Part {
         from.finish()
     }
 
+    /// As [`restore`](Self::restore), for a table that comes from a stream: some of its rows may be older than others.
+    ///
+    /// An [`Opaque`](crate::Opaque) part of which not all is there yet stays as it is, of a text that is cut within a character the rest is read, and
+    /// of rows with the same key the last counts.
+    fn restore_streamed(&mut self, table: &Table) -> Result<(), RestoreError> {
+        let mut from = Restoration::new(table);
+        from.is_streamed = true;
+        self.restore_part(&mut from)?;
+        from.finish()
+    }
+
     /// The state that a table holds; what is skipped begins with its default.
     fn from_table(table: &Table) -> Result<Self, RestoreError> {
         let mut from = Restoration::new(table);
@@ -101,13 +113,14 @@ pub trait Replicate: Part {
     }
 }
 
-/// A part of a state: a record, `Vec` of records, [`Entities`], or a struct that derives [`Replicate`].
+/// A part of a state: a record; [`Entities`], `Vec`, `VecDeque`, `BTreeSet` or `BTreeMap` of records; a `String`; something [`Opaque`](crate::Opaque); or a
+/// struct that derives [`Replicate`].
 ///
 /// Games do not call it.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be part of a state",
     label = "neither a record nor a collection of records",
-    note = "derive `Record` for it if it is a fixed set of fields, use `Entities<T>` or `Vec<T>` of records for collections, derive `Replicate` if it holds collections, or leave scratch memory out with `#[replicate(skip)]`"
+    note = "derive `Record` for it if it is a fixed set of fields; use `Entities<T>`, `Vec<T>`, `BTreeMap<K, V>` of records for collections (`Text<N>` for texts in them); derive `Replicate` if it holds collections; say how long what grows in something else becomes with `#[field(max_len = 16)]`; convert a type of another crate with `#[field(with = Conversion)]`; hold what has no fields to compare in `Opaque<T>`; or leave scratch memory out with `#[replicate(skip)]`"
 )]
 pub trait Part: Clone + 'static {
     /// Adds what it consists of.
@@ -141,7 +154,7 @@ pub struct Extraction<'a> {
 }
 
 impl Extraction<'_> {
-    fn next_kind(&mut self) -> &mut Rows {
+    pub(crate) fn next_kind(&mut self) -> &mut Rows {
         self.kind += 1;
         self.table
             .kind_mut(self.kind)
@@ -155,6 +168,8 @@ pub struct Restoration<'a> {
     table: &'a Table,
     kind: usize,
     cell: usize,
+    /// Whether rows may be older than others.
+    pub(crate) is_streamed: bool,
 }
 
 impl<'a> Restoration<'a> {
@@ -163,16 +178,38 @@ impl<'a> Restoration<'a> {
             table,
             kind: 0,
             cell: 0,
+            is_streamed: false,
         }
     }
 
-    fn next_kind<T: Record>(&mut self, has_ids: bool) -> Result<&'a Rows, RestoreError> {
+    /// Reads a part and converts it to what the state holds.
+    pub fn convert<R, T>(
+        &mut self,
+        name: &str,
+        read: impl FnOnce(&mut Self) -> Result<R, RestoreError>,
+        convert: impl FnOnce(R) -> Option<T>,
+    ) -> Result<T, RestoreError> {
+        convert(read(self)?).ok_or_else(|| RestoreError::Invalid {
+            kind: self.table.schema().kinds()[0].name.clone(),
+            row: 0,
+            field: name.into(),
+        })
+    }
+
+    /// The kind that is being read.
+    pub(crate) fn described(&self) -> &'a Kind {
+        &self.table.schema().kinds()[self.kind]
+    }
+
+    pub(crate) fn next_kind(
+        &mut self,
+        has_ids: bool,
+        width: usize,
+    ) -> Result<&'a Rows, RestoreError> {
         self.kind += 1;
         let described = self.table.schema().kinds().get(self.kind);
         match (described, self.table.kind(self.kind)) {
-            (Some(kind), Some(rows))
-                if kind.has_ids == has_ids && kind.fields.len() == T::CELLS =>
-            {
+            (Some(kind), Some(rows)) if kind.has_ids == has_ids && kind.fields.len() == width => {
                 Ok(rows)
             }
             _ => Err(RestoreError::OtherSchema),
@@ -193,9 +230,15 @@ impl<'a> Restoration<'a> {
         }
     }
 
-    fn load_row<T: Record>(&self, rows: &Rows, row: usize) -> Result<T, RestoreError> {
+    pub(crate) fn load_row<T: Record>(&self, rows: &Rows, row: usize) -> Result<T, RestoreError> {
         T::load(&rows.cells[row * T::CELLS..][..T::CELLS])
-            .map_err(|cell| self.invalid(self.kind, row, cell))
+            .map_err(|cell| self.invalid_row(row, cell))
+    }
+
+    /// A cell of a row of the kind that is being read is invalid.
+    #[cold]
+    pub(crate) fn invalid_row(&self, row: usize, cell: InvalidCell) -> RestoreError {
+        self.invalid(self.kind, row, cell)
     }
 
     /// All of the table must have been of use, but for kinds that a model has added behind.
@@ -243,46 +286,6 @@ impl<T: Record> Part for T {
     }
 }
 
-/// A list of rows without ids, in its order. Its checksum is computed anew each time.
-impl<T: Record> Part for Vec<T> {
-    fn describe_part(name: &str, schema: &mut SchemaBuilder) {
-        schema.add_kind::<T>(name, false);
-    }
-
-    fn extract_part(&self, into: &mut Extraction<'_>) {
-        let rows = into.next_kind();
-        rows.resize::<T>(self.len());
-        store_rows(self, &mut rows.cells);
-    }
-
-    fn build_part(from: &mut Restoration<'_>) -> Result<Self, RestoreError> {
-        let mut list = Vec::new();
-        list.restore_part(from)?;
-        Ok(list)
-    }
-
-    fn restore_part(&mut self, from: &mut Restoration<'_>) -> Result<(), RestoreError> {
-        let rows = from.next_kind::<T>(false)?;
-        self.clear();
-        self.reserve(rows.count);
-        for row in 0..rows.count {
-            self.push(from.load_row(rows, row)?);
-        }
-        Ok(())
-    }
-
-    fn assign_part(&mut self, from: &Self) {
-        self.clone_from(from);
-    }
-
-    fn digest_part(&mut self, summary: &mut StateDigest) {
-        summary.begin_kind(self.len(), 0);
-        for rows in self.chunks(CHUNK_ROWS) {
-            summary.add_leaf(digest::of_rows(rows));
-        }
-    }
-}
-
 /// Rows with ids, in their order. Checksums of what was not touched are kept.
 impl<T: Record> Part for Entities<T> {
     fn describe_part(name: &str, schema: &mut SchemaBuilder) {
@@ -291,11 +294,11 @@ impl<T: Record> Part for Entities<T> {
 
     fn extract_part(&self, into: &mut Extraction<'_>) {
         let rows = into.next_kind();
-        rows.resize::<T>(self.len());
+        rows.resize(self.len(), T::CELLS);
         rows.counter = self.counter();
         rows.ids.clear();
         rows.ids.extend_from_slice(self.ids());
-        store_rows(self.as_slice(), &mut rows.cells);
+        store_rows(self.as_slice(), T::CELLS, &mut rows.cells, T::store);
     }
 
     fn build_part(from: &mut Restoration<'_>) -> Result<Self, RestoreError> {
@@ -305,7 +308,7 @@ impl<T: Record> Part for Entities<T> {
     }
 
     fn restore_part(&mut self, from: &mut Restoration<'_>) -> Result<(), RestoreError> {
-        let rows = from.next_kind::<T>(true)?;
+        let rows = from.next_kind(true, T::CELLS)?;
         if !Self::can_count_from(rows.counter) {
             return Err(RestoreError::Invalid {
                 kind: from.table.schema().kinds()[from.kind].name.clone(),
@@ -327,14 +330,5 @@ impl<T: Record> Part for Entities<T> {
 
     fn digest_part(&mut self, summary: &mut StateDigest) {
         self.summarise(summary);
-    }
-}
-
-fn store_rows<T: Record>(rows: &[T], cells: &mut [u64]) {
-    if T::CELLS == 0 {
-        return;
-    }
-    for (row, cells) in rows.iter().zip(cells.chunks_exact_mut(T::CELLS)) {
-        row.store(cells);
     }
 }

@@ -6,7 +6,7 @@ use thiserror::Error;
 
 use crate::entities::EntityId;
 use crate::id::PlayerId;
-use crate::record::{CellKind, Describe, Field, Record, Shown};
+use crate::record::{Blend, CellKind, Describe, Field, Record};
 
 /// The schema of a state: its collections and their fields, the same for all states of a type.
 ///
@@ -56,9 +56,18 @@ pub struct Kind {
     pub has_ids: bool,
     /// Its cells.
     pub fields: Vec<Field>,
+    /// How many fields at the beginning are the key of a row, if the collection is a map or a set; else 0.
+    pub keys: usize,
 }
 
 impl Kind {
+    /// Whether its rows are the bytes of an [`Opaque`](crate::Opaque) part, which is transferred as a whole.
+    pub(crate) fn is_opaque(&self) -> bool {
+        self.fields
+            .first()
+            .is_some_and(|field| field.kind == CellKind::Opaque)
+    }
+
     /// The field that names the player who owns the row.
     pub(crate) fn owner_field(&self) -> Option<usize> {
         let owner = |field: &Field| field.shown.owner && field.kind == CellKind::Player;
@@ -82,15 +91,8 @@ impl Schema {
         let kind = |(name, fields): &(&str, &[&str])| Kind {
             name: String::from(*name),
             has_ids: false,
-            fields: fields
-                .iter()
-                .map(|field| Field {
-                    name: String::from(*field),
-                    kind: CellKind::Unsigned,
-                    shown: Shown::EXACT,
-                    when: None,
-                })
-                .collect(),
+            fields: fields.iter().map(|field| Field::unsigned(field)).collect(),
+            keys: 0,
         };
         Schema {
             kinds: self
@@ -136,11 +138,15 @@ impl Schema {
         crate::digest::of_bytes(&text)
     }
 
-    /// A hash of the [fingerprint](Self::fingerprint) and of how exactly views show the fields: programs with equal hashes can follow each other's
-    /// views as well.
+    /// A hash of the [fingerprint](Self::fingerprint), of the widths of the fields, of what is a map's key, and of how exactly views show the
+    /// fields: programs with equal hashes can follow each other's views as well.
     pub fn layout_hash(&self) -> u64 {
         let mut text = self.fingerprint().to_le_bytes().to_vec();
+        for kind in self.kinds() {
+            text.extend((kind.keys as u32).to_le_bytes());
+        }
         for field in self.kinds().iter().flat_map(|kind| &kind.fields) {
+            text.extend(field.bits.to_le_bytes());
             let (least, greatest) = field.shown.range.unwrap_or_default();
             let step = field.shown.precision.unwrap_or_default();
             for number in [least, greatest, step] {
@@ -168,12 +174,37 @@ impl SchemaBuilder {
     }
 
     pub(crate) fn add_kind<T: Record>(&mut self, name: &str, has_ids: bool) {
+        self.add_rows(name, has_ids, 0, T::describe);
+    }
+
+    /// Adds a collection whose rows are told apart by their first cells, `keys` of them. Nothing in it blends: rows move as others come and go.
+    pub(crate) fn add_map(
+        &mut self,
+        name: &str,
+        keys: usize,
+        describe: impl FnOnce(&mut Describe),
+    ) {
+        self.add_rows(name, false, keys, describe);
+        let kind = self.kinds.last_mut().expect("one was added");
+        for field in &mut kind.fields {
+            field.shown.blend = Blend::Step;
+        }
+    }
+
+    pub(crate) fn add_rows(
+        &mut self,
+        name: &str,
+        has_ids: bool,
+        keys: usize,
+        describe: impl FnOnce(&mut Describe),
+    ) {
         let mut fields = Describe::default();
-        T::describe(&mut fields);
+        describe(&mut fields);
         self.kinds.push(Kind {
             name: self.path(name),
             has_ids,
             fields: fields.finish(),
+            keys,
         });
     }
 
@@ -199,6 +230,7 @@ impl SchemaBuilder {
             name: "globals".into(),
             has_ids: false,
             fields: self.globals.finish(),
+            keys: 0,
         };
         assert!(
             self.kinds.len() < usize::from(u16::MAX),
@@ -256,9 +288,9 @@ pub(crate) struct Rows {
 
 impl Rows {
     /// Makes room for this many rows; their cells are to be written.
-    pub(crate) fn resize<T: Record>(&mut self, count: usize) {
+    pub(crate) fn resize(&mut self, count: usize, width: usize) {
         self.count = count;
-        self.cells.resize(count * T::CELLS, 0);
+        self.cells.resize(count * width, 0);
     }
 }
 
@@ -386,4 +418,12 @@ pub enum RestoreError {
     /// Two entities have the same id.
     #[error("the state is damaged: {0} is there twice")]
     SameId(EntityId),
+    /// A part that is not made of fields could not be read.
+    #[error("the state is damaged: {kind} could not be read: {reason}")]
+    Unreadable {
+        /// The name of the part.
+        kind: String,
+        /// What its own decoding says.
+        reason: String,
+    },
 }

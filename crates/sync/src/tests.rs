@@ -14,6 +14,16 @@
 ///
 /// ```compile_fail
 /// #[derive(Clone, samestep_sync::Record)]
+/// struct Tank(#[field(max_len = 4)] u8);
+/// ```
+///
+/// ```compile_fail
+/// #[derive(Clone, samestep_sync::Record)]
+/// struct Tank(#[field(max_len = 4, with = samestep_sync::Bounded<4>)] String);
+/// ```
+///
+/// ```compile_fail
+/// #[derive(Clone, samestep_sync::Record)]
 /// struct Tank<'a>(&'a u8);
 /// ```
 ///
@@ -57,7 +67,17 @@ mod record {}
 ///
 /// ```compile_fail
 /// #[derive(Clone, samestep_sync::Replicate)]
-/// struct Race { winner: String }
+/// struct Race { winner: Option<String> }
+/// ```
+///
+/// ```compile_fail
+/// #[derive(Clone, samestep_sync::Replicate)]
+/// struct Race { winners: Vec<String> }
+/// ```
+///
+/// ```compile_fail
+/// #[derive(Clone, samestep_sync::Replicate)]
+/// struct Race { #[field(with = samestep_sync::Plain)] took: std::time::Duration }
 /// ```
 ///
 /// ```compile_fail

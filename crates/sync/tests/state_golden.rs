@@ -1,9 +1,11 @@
 //! The vectors of WIRE.md about states, so that the page and the code cannot drift apart.
 #![allow(missing_docs)]
 
+use std::collections::BTreeMap;
+
 use samestep_sync::{
-    Entities, EntityId, Events, Input, Inputs, List, PlayerId, Record, Replicate, Rng, RowChunk,
-    Simulation, Table, Tick, Wire, load_game, save_game,
+    Entities, EntityId, Events, Input, Inputs, List, Opaque, OpaqueState, PlayerId, Record,
+    Replicate, Rng, RowChunk, Simulation, Table, Tick, Wire, load_game, save_game,
 };
 
 #[derive(Clone, Debug, Default, PartialEq, Wire)]
@@ -131,6 +133,58 @@ fn save_games() {
     assert_eq!(save_game(&battle(), Tick(600)), vector("state.save"));
     let (loaded, tick) = load_game::<Battle>(&vector("state.save")).unwrap();
     assert_eq!((loaded, tick), (battle(), Tick(600)));
+}
+
+#[derive(Clone, PartialEq, Debug, Record)]
+struct Hero {
+    #[field(max_len = 10)]
+    name: String,
+    #[field(max_len = 2)]
+    bag: BTreeMap<u8, u16>,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+struct Bytes(Vec<u8>);
+
+impl OpaqueState for Bytes {
+    fn encode(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.0);
+    }
+
+    fn decode(bytes: &[u8]) -> Result<Self, String> {
+        Ok(Bytes(bytes.to_vec()))
+    }
+}
+
+#[derive(Clone, PartialEq, Debug, Replicate)]
+struct Shapes {
+    heroes: Entities<Hero>,
+    motto: String,
+    scores: BTreeMap<PlayerId, u32>,
+    memory: Opaque<Bytes>,
+}
+
+#[test]
+fn shapes() {
+    let mut heroes = Entities::new();
+    heroes.insert(Hero {
+        name: "Ottilié".into(),
+        bag: [(3, 300)].into(),
+    });
+    let mut shapes = Shapes {
+        heroes,
+        motto: "same step".into(),
+        scores: [(PlayerId(1), 7), (PlayerId(4), 9)].into(),
+        memory: Opaque::new(Bytes((1..12).collect())),
+    };
+    let mut table = Table::new(Shapes::schema());
+    shapes.extract(&mut table);
+    let chunks = table.encode_chunks(&[RowChunk { kind: 4, index: 0 }]);
+    assert_eq!(table.encode(), vector("shapes.table"));
+    let decoded = Table::decode(Shapes::schema(), &vector("shapes.table")).unwrap();
+    assert_eq!(Shapes::from_table(&decoded).unwrap(), shapes);
+    assert_eq!(chunks, vector("shapes.chunks"));
+    assert_eq!(shapes.tree().encode(), vector("shapes.tree"));
 }
 
 #[test]

@@ -9,6 +9,7 @@ use crate::terminal::{Terminal, two};
 
 const BAD_NETWORK: &str = env!("CARGO_BIN_EXE_bad_network");
 const BESIDE: &str = env!("CARGO_BIN_EXE_beside");
+const BOXES: &str = env!("CARGO_BIN_EXE_boxes");
 const ENDPOINT: &str = env!("CARGO_BIN_EXE_endpoint");
 const MESSAGES: &str = env!("CARGO_BIN_EXE_messages");
 const REPLAY: &str = env!("CARGO_BIN_EXE_replay");
@@ -22,6 +23,17 @@ fn pair(program: &str, open: &str, join: &str) -> (Terminal, Terminal) {
     let (one, address) = Terminal::open(program, open);
     let other = Terminal::start(program, &format!("{join} {address}"));
     (one, other)
+}
+
+#[test]
+fn a_box_moves_everywhere() {
+    let (mut one, mut other, _) = two(BOXES, "host", "");
+    other.wait_for("#");
+    other.type_line("dd");
+    other.wait_for("#.#");
+    one.wait_for("#.#");
+    other.end();
+    one.end();
 }
 
 #[test]

@@ -6,8 +6,8 @@ use samestep_wire::{BitReader, decode_exact, encode_to_vec};
 
 use super::{Live, PlayedState, active};
 use crate::{
-    AdoptError, Input, Interest, PlayerId, Scene, Schema, Simulation, SmoothConfig, Table, Tick,
-    TickInputs,
+    AdoptError, Input, Interest, Kind, PlayerId, Scene, Schema, Simulation, SmoothConfig, Table,
+    Tick, TickInputs,
 };
 
 impl<S: Simulation> Live<S> {
@@ -44,7 +44,11 @@ impl<S: Simulation> Scene for Live<S> {
 
     fn replace(&mut self, tick: Tick, table: &Table, held: &TickInputs) -> Result<(), AdoptError> {
         let mut played = self.spare.pop().unwrap_or_else(|| self.now.clone());
-        if let Err(error) = played.state.restore(table) {
+        if table.schema().kinds().iter().any(Kind::is_opaque) {
+            // What has not all arrived stays as it is now.
+            played.state.assign(&self.now.state);
+        }
+        if let Err(error) = played.state.restore_streamed(table) {
             self.spare.push(played);
             return Err(AdoptError::Malformed(error.to_string()));
         }
@@ -119,7 +123,7 @@ impl<S: Simulation> Scene for Live<S> {
             None => Box::new(self.now.state.clone()),
         };
         let restored = match (table, own) {
-            (Some(table), None) => drawn.restore(table),
+            (Some(table), None) => drawn.restore_streamed(table),
             _ => {
                 if self.view.is_none() && !self.is_unsmoothed {
                     self.smooth(SmoothConfig::default());
@@ -131,7 +135,7 @@ impl<S: Simulation> Scene for Live<S> {
                 if let (Some(table), Some(own)) = (table, own) {
                     self.table.take_rows_of_others(table, own);
                 }
-                drawn.restore(&self.table)
+                drawn.restore_streamed(&self.table)
             }
         };
         if restored.is_err() {

@@ -26,6 +26,10 @@ pub enum CellKind {
     Peer,
     /// A [`Tick`](crate::Tick).
     Tick,
+    /// Up to seven bytes of a text: their number in the lowest byte, then the bytes.
+    Text,
+    /// Eight bytes of an [`Opaque`](crate::Opaque) part.
+    Opaque,
 }
 
 impl CellKind {
@@ -42,6 +46,8 @@ impl CellKind {
             CellKind::Player => 7,
             CellKind::Peer => 8,
             CellKind::Tick => 9,
+            CellKind::Text => 10,
+            CellKind::Opaque => 11,
         }
     }
 }
@@ -151,6 +157,33 @@ pub struct Field {
     pub shown: Shown,
     /// The condition under which it has a meaning; else it is zero.
     pub when: Option<When>,
+    /// How many bits its type has.
+    pub bits: u32,
+    /// The key that it belongs to, if it is in a value of a map.
+    pub(crate) key: Option<KeyCells>,
+}
+
+impl Field {
+    pub(crate) fn unsigned(name: &str) -> Field {
+        Field {
+            name: name.into(),
+            kind: CellKind::Unsigned,
+            shown: Shown::EXACT,
+            when: None,
+            bits: 64,
+            key: None,
+        }
+    }
+}
+
+/// Where the key of a map's value stands in its record.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct KeyCells {
+    /// The number of its first field.
+    pub(crate) first: usize,
+    pub(crate) count: usize,
+    /// The part of the value's name that the key stands for: the place in the map.
+    pub(crate) place: (usize, usize),
 }
 
 /// A condition: cells of a variant have a meaning only while the value is that variant.
@@ -185,10 +218,11 @@ impl When {
 pub struct Describe {
     fields: Vec<Field>,
     path: String,
-    /// The enclosing fields: length of the path, view, condition.
-    outer: Vec<(usize, Shown, Option<When>)>,
+    /// The enclosing fields: length of the path, view, condition, key.
+    outer: Vec<(usize, Shown, Option<When>, Option<KeyCells>)>,
     shown: Shown,
     when: Option<When>,
+    key: Option<KeyCells>,
 }
 
 impl Describe {
@@ -198,18 +232,26 @@ impl Describe {
 
     /// Describes the next cell; returns its number.
     pub fn cell(&mut self, kind: CellKind) -> usize {
+        self.cell_of_bits(kind, 64)
+    }
+
+    /// As [`cell`](Self::cell), for a value of so many bits: programs whose types differ in width do not understand each other.
+    pub fn cell_of_bits(&mut self, kind: CellKind, bits: u32) -> usize {
         self.fields.push(Field {
             name: self.path.clone(),
             kind,
             shown: self.shown,
             when: self.when,
+            bits,
+            key: self.key,
         });
         self.fields.len() - 1
     }
 
     /// Begins the field of this name; the cells up to [`leave`](Self::leave) belong to it.
     pub fn enter(&mut self, name: &str) {
-        self.outer.push((self.path.len(), self.shown, self.when));
+        self.outer
+            .push((self.path.len(), self.shown, self.when, self.key));
         if !self.path.is_empty() && !name.is_empty() {
             self.path.push('.');
         }
@@ -249,11 +291,38 @@ impl Describe {
         });
     }
 
+    /// Describes a place of a map whose length is the field `len`: its key, then its value, which differences name by the key.
+    pub(crate) fn map_place(
+        &mut self,
+        len: usize,
+        place: usize,
+        key: fn(&mut Self),
+        value: fn(&mut Self),
+    ) {
+        let begin = self.path.len();
+        self.enter_place(len, place);
+        let end = self.path.len();
+        self.shown.blend = Blend::Step;
+        self.enter("key");
+        let first = self.fields.len();
+        key(self);
+        self.leave();
+        let count = self.fields.len() - first;
+        self.key = self.key.or(Some(KeyCells {
+            first,
+            count,
+            place: (begin, end),
+        }));
+        value(self);
+        self.leave();
+    }
+
     /// Ends what `enter` began.
     pub fn leave(&mut self) {
-        let (len, shown, when) = self.outer.pop().expect("leave after enter");
+        let (len, shown, when, key) = self.outer.pop().expect("leave after enter");
         self.path.truncate(len);
         self.shown = shown;
         self.when = when;
+        self.key = key;
     }
 }
