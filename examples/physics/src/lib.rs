@@ -25,6 +25,11 @@ impl Input for Push {
             ..self.clone()
         }
     }
+
+    fn merge(&mut self, late: &Self) -> bool {
+        self.jump |= late.jump;
+        true
+    }
 }
 
 /// Everything of Rapier that goes on from tick to tick. What a step needs besides is made in each step.
@@ -78,8 +83,10 @@ impl Physics {
     }
 
     fn step(&mut self) {
-        let mut parameters = IntegrationParameters::default();
-        parameters.dt = 1.0 / 60.0;
+        let parameters = IntegrationParameters {
+            dt: 1.0 / 60.0,
+            ..IntegrationParameters::default()
+        };
         PhysicsPipeline::new().step(
             Vector::new(0.0, -9.81),
             &parameters,

@@ -17,13 +17,14 @@ fn main() -> Result<(), Box<dyn Error>> {
     loop {
         game.run_for(Duration::from_millis(40))?;
         let mut push = Push::default();
-        for key in pressed.try_iter() {
-            match key {
-                b'a' => push.to = -1,
-                b'd' => push.to = 1,
-                b'w' => push.jump = true,
-                b'q' => return Ok(game.leave("bye")?),
-                _ => {}
+        loop {
+            match pressed.try_recv() {
+                Ok(b'a') => push.to = -1,
+                Ok(b'd') => push.to = 1,
+                Ok(b'w') => push.jump = true,
+                Ok(b'q') | Err(mpsc::TryRecvError::Disconnected) => return Ok(game.leave("bye")?),
+                Ok(_) => {}
+                Err(mpsc::TryRecvError::Empty) => break,
             }
         }
         game.set_controls(&push);

@@ -2,7 +2,8 @@
 
 use crate::terminal::complaint;
 
-const GAMES: [&str; 8] = [
+const GAMES: [&str; 9] = [
+    env!("CARGO_BIN_EXE_boxes"),
     env!("CARGO_BIN_EXE_first_game"),
     env!("CARGO_BIN_EXE_lockstep"),
     env!("CARGO_BIN_EXE_replay"),
