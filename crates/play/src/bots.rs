@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -33,7 +33,8 @@ pub(crate) struct BotJoins {
 /// The bots of a game.
 pub(crate) struct Team {
     joins: BotJoins,
-    level: Level,
+    /// The place of their level among all.
+    level: Arc<AtomicU8>,
     bots: Vec<Member>,
     /// How many there were so far, for their names.
     named: u32,
@@ -48,31 +49,33 @@ impl Team {
     pub(crate) fn new(joins: BotJoins, level: Level) -> Team {
         Team {
             joins,
-            level,
+            level: Arc::new(AtomicU8::new(level as u8)),
             bots: Vec::new(),
             named: 0,
         }
     }
 
+    /// How many play; one that was sent away does not any more.
     pub(crate) fn len(&self) -> usize {
-        self.bots.len()
+        self.bots.iter().filter(|bot| bot.plays()).count()
     }
 
     pub(crate) fn level(&self) -> Level {
-        self.level
+        level_of(&self.level)
     }
 
     /// So many play from now on: others join, or the last ones leave.
     pub(crate) fn resize<G: Playable>(&mut self, count: usize) {
+        self.bots.retain(Member::plays);
         self.bots.truncate(count);
         while self.bots.len() < count {
             self.named += 1;
             let name = format!("{BOT}{}", self.named);
-            let (joins, level) = (self.joins.clone(), self.level);
+            let (joins, level) = (self.joins.clone(), Arc::clone(&self.level));
             let stop = Arc::new(AtomicBool::new(false));
             let stopped = Arc::clone(&stop);
             // A bot that is not admitted, or loses its game, ends.
-            let play = move || drop(play::<G>(joins, &name, level, &stopped));
+            let play = move || drop(play::<G>(joins, &name, &level, &stopped));
             let thread = thread::Builder::new().name("bot".into()).spawn(play);
             self.bots.push(Member {
                 stop,
@@ -81,12 +84,9 @@ impl Team {
         }
     }
 
-    /// All play so well from now on: others take their places.
-    pub(crate) fn set_level<G: Playable>(&mut self, level: Level) {
-        let count = self.bots.len();
-        self.level = level;
-        self.resize::<G>(0);
-        self.resize::<G>(count);
+    /// All play so well from now on.
+    pub(crate) fn set_level(&mut self, level: Level) {
+        self.level.store(level as u8, Ordering::Relaxed);
     }
 
     /// Ends them without waiting.
@@ -94,6 +94,18 @@ impl Team {
         for bot in &mut self.bots {
             bot.stop.store(true, Ordering::Relaxed);
         }
+    }
+}
+
+fn level_of(level: &AtomicU8) -> Level {
+    let at = usize::from(level.load(Ordering::Relaxed));
+    Level::ALL.get(at).copied().unwrap_or_default()
+}
+
+impl Member {
+    fn plays(&self) -> bool {
+        let thread = self.thread.as_ref();
+        thread.is_some_and(|thread| !thread.is_finished())
     }
 }
 
@@ -108,7 +120,7 @@ impl Drop for Member {
 fn play<G: Playable>(
     joins: BotJoins,
     name: &str,
-    level: Level,
+    level: &AtomicU8,
     stop: &AtomicBool,
 ) -> Result<(), Box<dyn std::error::Error>> {
     let ip = joins.ip.unwrap_or(Ipv4Addr::LOCALHOST.into());
@@ -130,6 +142,8 @@ fn play<G: Playable>(
         if *game.room().phase() == Phase::SetUp && !is_ready {
             game.set_ready(true);
         }
+        let level = level_of(level);
+        keys.take_if(|keys| keys.level != level);
         let keys = keys.get_or_insert_with(|| AtKeys::new(&joins.setup, me, level));
         keys.play(&mut game);
     }
@@ -140,6 +154,7 @@ fn play<G: Playable>(
 pub(crate) struct AtKeys<G: Playable> {
     bot: G::Bot,
     player: PlayerId,
+    level: Level,
     /// The tick it has decided for.
     decided: Option<Tick>,
 }
@@ -149,6 +164,7 @@ impl<G: Playable> AtKeys<G> {
         AtKeys {
             bot: G::bot_at(setup, player, level),
             player,
+            level,
             decided: None,
         }
     }

@@ -249,11 +249,16 @@ impl<G: Playable> Playing<G> {
     }
 
     /// What is played, as (setting, value): that of the match, and at who opened the game also the bots.
-    pub fn settings(&self) -> Vec<(&'static str, String)> {
-        let mut settings = self.game.state().settings();
+    pub fn settings(&self) -> Vec<(String, String)> {
+        let proposed = &self.game.room().settings().values;
+        // The state of the next match takes over when it begins; until then the room knows what was chosen.
+        let mut settings = match self.stage() {
+            Stage::Waiting if !proposed.is_empty() => proposed.clone(),
+            _ => named(self.game.state().settings()),
+        };
         if let Some(hosting) = &self.hosting {
-            settings.push(("bots", hosting.team.len().to_string()));
-            settings.push(("level", hosting.team.level().name().into()));
+            settings.push(("bots".into(), hosting.team.len().to_string()));
+            settings.push(("level".into(), hosting.team.level().name().into()));
         }
         settings
     }
@@ -267,6 +272,14 @@ impl<G: Playable> Playing<G> {
             None => Ok(()),
         }
     }
+}
+
+/// Settings with names of their own, as a room keeps them.
+fn named(settings: Vec<(&'static str, String)>) -> Vec<(String, String)> {
+    let settings = settings.into_iter();
+    settings
+        .map(|(name, value)| (name.to_string(), value))
+        .collect()
 }
 
 fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {

@@ -78,6 +78,8 @@ impl Table {
         let row = |row: &Row| {
             let figures: Vec<String> = row.figures.iter().map(i64::to_string).collect();
             format!("{} {}", row.name, figures.join("/"))
+                .trim_end()
+                .to_string()
         };
         let rows: Vec<String> = self.rows.iter().map(row).collect();
         format!("{}: {}", self.columns.join("/"), rows.join(", "))
@@ -103,6 +105,6 @@ mod tests {
         };
         let csv = "player,name,frags,deaths\n3,\"Ann \"\"A\"\"\",5,1\n0,\"Ben\",0,0\n";
         assert_eq!(table.to_csv(), csv);
-        assert_eq!(table.to_line(), "frags/deaths: Ann \"A\" 5/1, Ben ");
+        assert_eq!(table.to_line(), "frags/deaths: Ann \"A\" 5/1, Ben");
     }
 }

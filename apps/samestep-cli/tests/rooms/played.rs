@@ -57,6 +57,17 @@ fn expect_frags(terminal: &mut Terminal, name: &str, least: u32) -> u32 {
     }
 }
 
+/// Waits until somebody knows these settings: it takes a moment.
+#[track_caller]
+fn expect_settings(terminal: &mut Terminal, words: &str) {
+    loop {
+        terminal.enter("/settings");
+        if terminal.expect("arena ").contains(words) {
+            return;
+        }
+    }
+}
+
 #[test]
 fn three_play_across_namespaces_one_joins_late_and_one_is_killed_and_returns() {
     let (near, far) = match pair() {
@@ -177,15 +188,7 @@ fn an_own_arena_and_what_is_set_in_the_waiting_room_reach_whoever_joins() {
     ada.enter("/set frags 7");
     ada.enter("/set lives 7");
     ada.expect("Sublockus has no setting \"lives\"; it has arena, mode, frags");
-    // It takes a moment until everyone has the new state.
-    let line = loop {
-        bob.enter("/settings");
-        let line = bob.expect("arena Den");
-        if line.contains("frags 7") {
-            break line;
-        }
-    };
-    assert!(line.contains("frags 7"), "{line}");
+    expect_settings(&mut bob, "arena Den, frags 7");
     bob.enter("hello");
     ada.expect("Bob: hello");
     ada.enter("/start");
@@ -202,8 +205,7 @@ fn an_own_arena_and_what_is_set_in_the_waiting_room_reach_whoever_joins() {
     bob.expect("another match is prepared");
     ada.enter("/start");
     bob.expect("the match begins");
-    bob.enter("/settings");
-    bob.expect("arena Mines, frags 7");
+    expect_settings(&mut bob, "arena Mines, frags 7");
     ada.enter("/quit");
     assert_eq!(ada.exit_code(), 0);
     bob.expect("the room was closed");
@@ -293,6 +295,11 @@ fn what_does_not_fit_is_said_in_words() {
         8,
         "no-such-host.invalid",
     );
+    refused(
+        &["host", "sublockus", "0", "--bots", "8"],
+        2,
+        "8 bots do not fit: 7 at most",
+    );
     let (_ada, address) = host(
         "sublockus",
         &["--password", "sesame", "--model", "lockstep"],
@@ -308,7 +315,7 @@ fn what_does_not_fit_is_said_in_words() {
     refused(
         &["join", "skirmish", &address, "--model", "lockstep"],
         4,
-        "sublockus",
+        "a different game",
     );
 }
 

@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use samestep::session::{Phase, Presence, Settings};
-use samestep::sync::{Tick, save_game};
+use samestep::sync::Tick;
 use samestep_playable::{Choices, Level, Playable, Setup};
 
-use super::{Playing, Stage};
+use super::{Playing, Stage, named};
 use crate::arguments::{RoomArguments, value_of};
 use crate::bots::Team;
 
@@ -32,6 +32,17 @@ pub(super) struct Hosting {
     /// When, and at which tick, the match was decided.
     decided: Option<(Duration, Tick)>,
     pub(super) ended_at: Option<Duration>,
+}
+
+/// Refuses more bots than there are places.
+pub(super) fn check_bots(bots: u16, places: u16, has_player: bool) -> Result<(), String> {
+    let most = places.saturating_sub(has_player.into());
+    match bots <= most {
+        true => Ok(()),
+        false => Err(format!(
+            "{bots} bots do not fit: {most} at most, unless --players allows more"
+        )),
+    }
 }
 
 impl Hosting {
@@ -86,6 +97,8 @@ impl<G: Playable> Playing<G> {
         G::begin_with(&setup, choices)
     }
 
+    /// Gives everyone the state of the first match as soon as it is chosen. After a match its ticks go on, so that the state of the next one waits
+    /// until that begins.
     fn give_new_state(&mut self) {
         let now = self.now();
         let Some(hosting) = &self.hosting else {
@@ -94,15 +107,22 @@ impl<G: Playable> Playing<G> {
         let peers = self.game.room().peers();
         let is_loading = peers.iter().any(|peer| peer.presence == Presence::Loading);
         let is_settled = !is_loading && now >= hosting.changed_at + SETTLED;
-        if !hosting.is_stale || !is_settled {
-            return;
+        if hosting.is_stale && is_settled && !self.game.status().running {
+            self.replace_state();
         }
-        let Ok(state) = self.next_state(&hosting.choices) else {
+    }
+
+    fn replace_state(&mut self) {
+        let state = self
+            .hosting
+            .as_ref()
+            .map(|hosting| self.next_state(&hosting.choices));
+        let Some(Ok(state)) = state else {
             return;
         };
-        let is_loaded = self.game.load(&save_game(&state, Tick(0))).is_ok();
+        let is_replaced = self.game.replace_state(state);
         if let Some(hosting) = &mut self.hosting {
-            hosting.is_stale = !is_loaded;
+            hosting.is_stale = !is_replaced;
         }
     }
 
@@ -115,8 +135,17 @@ impl<G: Playable> Playing<G> {
         let mut present = room.players().iter().filter(|player| is_here(player.peer));
         let count = present.clone().count();
         let are_ready = count >= hosting.wait_for.max(1) && present.all(|player| player.ready);
-        let begins = are_ready || hosting.at_once || hosting.wants_start;
-        if begins && !hosting.is_stale {
+        if !(are_ready || hosting.at_once || hosting.wants_start) {
+            return;
+        }
+        if hosting.is_stale && self.game.status().running {
+            self.replace_state();
+        }
+        if self
+            .hosting
+            .as_ref()
+            .is_some_and(|hosting| !hosting.is_stale)
+        {
             self.game.start();
         }
     }
@@ -195,11 +224,12 @@ impl<G: Playable> Playing<G> {
         match name {
             "bots" => {
                 let count: u16 = value.parse().map_err(|_| "bots is a number")?;
+                check_bots(count, self.setup.players, self.command.player().is_some())?;
                 hosting.team.resize::<G>(count.into());
                 return Ok(());
             }
             "level" => {
-                hosting.team.set_level::<G>(Level::named(value)?);
+                hosting.team.set_level(Level::named(value)?);
                 return Ok(());
             }
             _ => {}
@@ -214,10 +244,7 @@ impl<G: Playable> Playing<G> {
             self.say_here("the next match will be played that way");
             return Ok(());
         }
-        let values = state.settings().into_iter();
-        let values = values
-            .map(|(name, value)| (name.to_string(), value))
-            .collect();
+        let values = named(state.settings());
         // Everybody has to get ready again for something else.
         self.game.propose_settings(Settings {
             values,

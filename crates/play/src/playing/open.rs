@@ -14,7 +14,7 @@ use samestep::{Game, StartError};
 use samestep_playable::{Playable, Setup};
 
 use super::Playing;
-use super::host::Hosting;
+use super::host::{Hosting, check_bots};
 use crate::address::{any_port, resolve};
 use crate::announce::{Announcer, random};
 use crate::arguments::{Command, RoomArguments, SharedArguments};
@@ -52,6 +52,7 @@ impl<G: Playable> Playing<G> {
             size: None,
             seed,
         };
+        check_bots(room.bots, players, command.player().is_some()).map_err(nonsense)?;
         let state = G::begin_with(&setup, &choices);
         let state = state.map_err(|error| nonsense(in_file(&error, open.arena.as_deref())))?;
         let name = command.player().map(|player| player.name());
