@@ -42,7 +42,7 @@ use crate::text::Text;
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not convert `{T}`",
     label = "named by `with` or `max_len` of a field of type `{T}`",
-    note = "`max_len` is for `String`, `Vec`, `VecDeque`, `BTreeMap` and `BTreeSet`, also in options, boxes and arrays; what is in them must be a record, or be bounded as well: `#[field(with = Bounded<8, Bounded<32>>)] names: Vec<String>`; for another type, write `impl FieldWith<{T}> for {Self}`"
+    note = "`max_len` is for `String`, `Vec`, `VecDeque`, `BTreeMap` and `BTreeSet`, also in options, boxes and arrays; what is in them must be a record, or be bounded as well: `#[field(with = Bounded<8, Bounded<32>>)] names: Vec<String>`; for another type, name a conversion of your own: `#[field(with = Conversion)]` and `impl FieldWith<{T}> for Conversion`"
 )]
 pub trait FieldWith<T> {
     /// What the field is in the state.
