@@ -6,9 +6,9 @@ use samestep_sandbox::{
 };
 use samestep_sync::{EventStage, PlayerId, Replay, Status, Tick};
 
-use crate::canvas::{Canvas, Frame};
 use crate::drawn::{Drawn, FADES, HumanInput, RecentEvent, Scene};
 use crate::replays::{self, RecordedMatch};
+use crate::screen;
 
 /// A game that can be chosen: what the arcade knows about it without its type.
 #[derive(Clone, Copy)]
@@ -29,6 +29,9 @@ pub struct GameEntry {
     pub open: fn(&Scenario) -> Result<Box<dyn AnyMatch>, SandboxError>,
     /// Plays a recorded match; the error is a sentence.
     pub replay: fn(Replay) -> Result<Box<dyn RecordedMatch>, String>,
+    /// Plays it over a network.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub online: crate::online::Open,
 }
 
 impl GameEntry {
@@ -43,6 +46,8 @@ impl GameEntry {
             supports: G::supports,
             open: |scenario| Ok(Box::new(LiveMatch::<G>::new(Sandbox::new(scenario)?))),
             replay: replays::play::<G>,
+            #[cfg(not(target_arch = "wasm32"))]
+            online: crate::online::open::<G>,
         }
     }
 }
@@ -118,10 +123,6 @@ impl<G: Drawn> LiveMatch<G> {
             false => self.sandbox.history().at(step).unwrap_or(now),
         }
     }
-
-    fn frame(&self, state: &G, player: usize, rect: Rect) -> Frame {
-        state.frame(Some(id(player)), &self.view_states[player], rect.size())
-    }
 }
 
 fn id(player: usize) -> PlayerId {
@@ -172,13 +173,8 @@ impl<G: Drawn> AnyMatch for LiveMatch<G> {
 
     fn give(&mut self, player: usize, human: &HumanInput, rect: Rect) {
         let state = self.sandbox.now().view(player);
-        let frame = self.frame(state, player, rect);
-        let mut human = human.clone();
-        human.seen = Some(frame.seen(rect));
-        if let Some(pointer) = &mut human.pointer {
-            pointer.place = frame.to_world(rect, pointer.place);
-        }
-        let input = state.human_input(id(player), &mut self.view_states[player], &human);
+        let view_state = &mut self.view_states[player];
+        let input = screen::input(state, id(player), view_state, human, rect);
         self.sandbox.set_input(player, input);
     }
 
@@ -222,7 +218,6 @@ impl<G: Drawn> AnyMatch for LiveMatch<G> {
     fn paint(&self, step: u64, player: usize, ghost: bool, painter: &Painter, rect: Rect) {
         let record = self.at(step);
         let state = record.view(player);
-        let mut canvas = Canvas::new(painter, rect, self.frame(state, player, rect));
         let lately = self.sandbox.history().back_from(record.step());
         let lately = lately.take_while(|then| seconds(record.step() - then.step()) <= FADES);
         let recent = lately.flat_map(|then| {
@@ -244,9 +239,10 @@ impl<G: Drawn> AnyMatch for LiveMatch<G> {
             drawn: state,
             view_state: &self.view_states[player],
             recent: &recent,
+            names: &[],
             seconds: seconds(record.step()),
         };
-        state.paint(&scene, &mut canvas);
+        let mut canvas = screen::paint(&scene, painter, rect);
         if ghost {
             record.truth().paint_ghost(&scene, &mut canvas);
         }

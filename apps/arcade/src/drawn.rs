@@ -48,8 +48,18 @@ pub struct Scene<'a, G: Drawn> {
     pub view_state: &'a G::ViewState,
     /// Recent events, the newest first.
     pub recent: &'a [RecentEvent<'a, G::Event>],
+    /// How players are called, as far as it is known; else they have numbers.
+    pub names: &'a [(PlayerId, String)],
     /// Seconds since the match began.
     pub seconds: f32,
+}
+
+impl<G: Drawn> Scene<'_, G> {
+    /// What a player is called; its number, counted from 1, if it has no name.
+    pub fn name_of(&self, player: PlayerId) -> String {
+        let named = self.names.iter().find(|(known, _)| *known == player);
+        named.map_or_else(|| (player.0 + 1).to_string(), |(_, name)| name.clone())
+    }
 }
 
 /// An event that the game reported to a player lately.

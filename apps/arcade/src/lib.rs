@@ -4,6 +4,8 @@
 //! the netcode does. What it shows is computed by `samestep-sandbox`; this crate draws kept pictures of it and takes keys and mouse. The other tab is
 //! *replays*: recorded matches and desync bundles, to watch, verify, cut and compare.
 //!
+//! In a window it also plays the games over a network, as `samestep host|join|watch GAME` asks for: one player's screen ([`online`]).
+//!
 //! `make play` serves it as a page, `make window` opens it in a window. Both take the same links, such as
 //! `game=skirmish&model=rollback&players=3&net=lte&seed=7`, each of which is one match, to the last bit.
 //!
@@ -22,7 +24,7 @@
 //!
 //! # What it does not do
 //!
-//! It plays no match over a network, and knows no netcode: everything comes from the sandbox, and nothing it draws bears on the match. It has no sound.
+//! It knows no netcode: matches come from the sandbox or from `samestep-play`, and nothing it draws bears on them. A page plays no match over a network. It has no sound.
 
 pub mod any_match;
 pub mod app;
@@ -30,11 +32,15 @@ pub mod canvas;
 pub mod drawn;
 mod games;
 pub mod icons;
+pub mod keyboard;
+#[cfg(not(target_arch = "wasm32"))]
+pub mod online;
 pub mod platform;
 pub mod registry;
 pub mod replays;
 pub mod report;
 pub mod sandbox;
+mod screen;
 pub mod theme;
 #[cfg(target_arch = "wasm32")]
 pub mod web;

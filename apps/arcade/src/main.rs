@@ -14,8 +14,10 @@ mod native {
     use std::path::Path;
     use std::process::ExitCode;
 
+    use clap::Parser;
     use eframe::egui;
     use samestep_arcade::app::{Arcade, Opening};
+    use samestep_arcade::online;
     use samestep_arcade::platform::Window;
     use samestep_arcade::registry;
     use samestep_sandbox::Scenario;
@@ -24,6 +26,7 @@ mod native {
 The games of Samestep to see and play.
 
 Usage: samestep-arcade [LINK | FILE]
+       samestep-arcade host|join|watch GAME …   as `samestep host|join|watch` do, in a window
 
   LINK    what the sandbox begins with, such as \"game=skirmish&model=rollback&players=3&net=lte&seed=7\";
           it says game, model, players, server, seed, size, net, latency, jitter, loss, burst, duplicate and rate
@@ -34,8 +37,21 @@ With neither, the sandbox begins as usual.";
     /// What is on the command line is nonsense.
     const NONSENSE: u8 = 2;
 
+    /// A game over a network.
+    #[derive(Parser)]
+    #[command(name = "samestep-arcade")]
+    struct Online {
+        #[command(subcommand)]
+        command: samestep_play::Command,
+    }
+
     pub fn main() -> ExitCode {
         let arguments: Vec<String> = std::env::args().skip(1).collect();
+        let first = arguments.first().map(String::as_str);
+        if matches!(first, Some("host" | "serve" | "join" | "watch")) {
+            let code = online::run(&Online::parse().command);
+            return ExitCode::from(code);
+        }
         let opening = match &arguments[..] {
             [] => Ok(Opening::Link(String::new())),
             [help] if help == "--help" || help == "-h" => {

@@ -3,7 +3,6 @@
 mod address;
 mod banner;
 mod help;
-mod keyboard;
 mod network;
 mod panel;
 mod plots;
@@ -20,12 +19,12 @@ use eframe::egui::{
 use samestep_sandbox::{ModelKind, Scenario};
 
 use crate::any_match::AnyMatch;
+use crate::keyboard::{Keyboard, Layout};
 use crate::platform::{File, Platform};
 use crate::registry::{self, GAMES};
 use crate::theme;
 use address::Address;
 use banner::{Answer, Banner};
-use keyboard::{Keyboard, Layout};
 use panel::Panel;
 use rewind::Rewind;
 use run::{UserAction, linked, opened};

@@ -314,6 +314,7 @@ mod tests {
                 drawn: game,
                 view_state,
                 recent: &[],
+                names: &[],
                 seconds: 1.0,
             };
             game.paint(&scene, &mut canvas);

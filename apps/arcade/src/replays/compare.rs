@@ -274,6 +274,7 @@ impl<G: Drawn> Worlds for Pair<G> {
             drawn: state,
             view_state: &view_state,
             recent: &[],
+            names: &[],
             seconds: self.seconds,
         };
         let frame = self.frame(look, rect);

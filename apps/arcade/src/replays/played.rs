@@ -177,6 +177,7 @@ impl<G: Drawn> RecordedMatch for ReplayedMatch<G> {
             drawn: self.state(),
             view_state: &self.view_state,
             recent: &recent,
+            names: &[],
             seconds: tick.0 as f32 / per_second,
         };
         let frame = self.state().frame(viewer, &self.view_state, rect.size());

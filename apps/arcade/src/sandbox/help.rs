@@ -2,8 +2,8 @@
 
 use eframe::egui::{self, Align2, RichText, vec2};
 
-use super::keyboard::{self, Layout};
 use crate::any_match::GameEntry;
+use crate::keyboard::{self, Layout};
 use crate::theme;
 
 /// Keys that do the same in every game.

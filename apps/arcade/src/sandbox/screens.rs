@@ -8,8 +8,8 @@ use eframe::egui::{
 use samestep_sandbox::Driver;
 
 use super::UserAction;
-use super::keyboard::{self, Layout};
 use crate::any_match::AnyMatch;
+use crate::keyboard::{self, Layout};
 use crate::registry;
 use crate::theme;
 

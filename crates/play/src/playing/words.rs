@@ -84,11 +84,12 @@ impl<G: Playable> Playing<G> {
         let stats = self.game.stats();
         let mut parts = Vec::new();
         let tick_ms = 1e3 / f64::from(G::TICKS_PER_SECOND);
-        let delay = stats.input_delay;
-        parts.push(format!(
-            "input delay {delay} ticks ({:.0} ms)",
-            delay as f64 * tick_ms
-        ));
+        let (delay, s) = (
+            stats.input_delay,
+            if stats.input_delay == 1 { "" } else { "s" },
+        );
+        let ms = delay as f64 * tick_ms;
+        parts.push(format!("input delay {delay} tick{s} ({ms:.0} ms)"));
         let late = stats.playout_delay.max(stats.interpolation_delay);
         if !late.is_zero() {
             parts.push(format!("others {:.0} ms late", late.as_secs_f64() * 1e3));

@@ -37,6 +37,7 @@ fn paint(
             drawn: game,
             view_state,
             recent,
+            names: &[],
             seconds: 7.3,
         };
         game.paint(&scene, &mut canvas);

@@ -43,7 +43,7 @@ pub(super) fn paint_all(
             }
             let figure = Figure::new(game, character, scene, memory.landing(id));
             figure.paint(canvas);
-            standing::paint(character, own, canvas);
+            standing::paint(character, own, &scene.name_of(character.player), canvas);
         }
     }
 }

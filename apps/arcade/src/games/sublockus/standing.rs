@@ -1,4 +1,4 @@
-//! How a character stands: health, mana and number, above its head.
+//! How a character stands: health, mana and name or number, above its head.
 
 use eframe::egui::{Align2, Color32, Rect, vec2};
 use samestep_catalog::sublockus::{Character, HALF, HEALTH, ONE};
@@ -11,7 +11,7 @@ const BACK: Color32 = Color32::from_rgb(14, 15, 26);
 const MANA: Color32 = Color32::from_rgb(98, 152, 255);
 
 /// Draws it; mana only of one's own.
-pub(super) fn paint(character: &Character, is_own: bool, canvas: &mut Canvas) {
+pub(super) fn paint(character: &Character, is_own: bool, name: &str, canvas: &mut Canvas) {
     let point = 1.0 / canvas.scale();
     let wide = (30.0 * point).max(1.1);
     let head = spot(character.place()) - vec2(0.0, HALF.y as f32 / ONE as f32);
@@ -27,10 +27,19 @@ pub(super) fn paint(character: &Character, is_own: bool, canvas: &mut Canvas) {
         canvas.rect(mana.expand(point), BACK.gamma_multiply(0.85));
         canvas.bar(mana, part, MANA, Color32::from_rgb(34, 40, 66));
     }
-    let number = (u32::from(character.player.0) + 1).to_string();
-    let place = at(bar.left() - 3.0 * point, bar.center().y);
     let bright = mix(colour_of(character.player), Color32::WHITE, 0.25);
-    canvas.text(place, Align2::RIGHT_CENTER, &number, 12.0, bright);
+    // A number stands beside the bar, a name has more room above it.
+    let (place, align) = match name.len() {
+        0..=2 => (
+            at(bar.left() - 3.0 * point, bar.center().y),
+            Align2::RIGHT_CENTER,
+        ),
+        _ => (
+            at(bar.center().x, bar.top() - 2.0 * point),
+            Align2::CENTER_BOTTOM,
+        ),
+    };
+    canvas.text(place, align, name, 12.0, bright);
 }
 
 fn health_colour(part: f32) -> Color32 {

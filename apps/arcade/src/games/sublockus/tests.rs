@@ -73,6 +73,7 @@ fn paint(
             drawn: game,
             view_state,
             recent,
+            names: &[],
             seconds: game.clock() as f32 / 60.0,
         };
         game.paint(&scene, &mut canvas);

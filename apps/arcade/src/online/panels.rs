@@ -1,0 +1,351 @@
+//! What lies around and over the game: head, figures, score table, chat, waiting room.
+
+use eframe::egui::{
+    self, Align, Align2, Color32, Frame, Grid, Key, Layout, Margin, RichText, TextEdit,
+    ViewportCommand, vec2,
+};
+use samestep_play::{Playing, Stage, Table};
+use samestep_sync::PlayerId;
+
+use super::Online;
+use crate::drawn::Drawn;
+use crate::keyboard::{self, Layout as Keys};
+use crate::theme;
+
+/// Lines of chat that are shown, and for how long, in seconds.
+const CHAT: usize = 7;
+const STAYS: f64 = 14.0;
+
+impl<G: Drawn> Online<G> {
+    /// The game, the room and how one stands.
+    pub(super) fn head(&mut self, ui: &mut egui::Ui) {
+        let frame = Frame::new().inner_margin(Margin::symmetric(12, 6));
+        egui::Panel::top("head").frame(frame).show(ui, |ui| {
+            ui.horizontal(|ui| {
+                ui.label(RichText::new(G::TITLE).heading().strong());
+                let Some(playing) = &self.playing else {
+                    return;
+                };
+                ui.label(RichText::new(playing.room_name()).color(theme::FAINT));
+                let me = playing.me();
+                if playing.stage() == Stage::Playing {
+                    let caption = playing.state().caption(me);
+                    ui.label(RichText::new(caption).color(theme::TEXT));
+                }
+                let buttons = Layout::right_to_left(Align::Center);
+                ui.with_layout(buttons, |ui| self.buttons(ui));
+            });
+        });
+    }
+
+    fn buttons(&mut self, ui: &mut egui::Ui) {
+        if ui.button("Leave").clicked() {
+            ui.ctx().send_viewport_cmd(ViewportCommand::Close);
+        }
+        if ui
+            .button("Keys")
+            .on_hover_text("What the keys do (F1)")
+            .clicked()
+        {
+            self.shows_keys ^= true;
+        }
+        if ui
+            .button("Chat")
+            .on_hover_text("Say something (Enter)")
+            .clicked()
+        {
+            self.typing = Some(String::new());
+        }
+        let playing = self.playing.as_mut().filter(|playing| playing.is_host());
+        if let Some(playing) = playing.filter(|playing| playing.stage() == Stage::Playing)
+            && ui.button("End match").clicked()
+        {
+            playing.end_or_rematch();
+        }
+    }
+
+    /// The figures of the network.
+    pub(super) fn foot(&self, ui: &mut egui::Ui) {
+        let frame = Frame::new().inner_margin(Margin::symmetric(12, 4));
+        egui::Panel::bottom("figures").frame(frame).show(ui, |ui| {
+            let figures = self.playing.as_ref().map(Playing::figures);
+            let words = RichText::new(figures.unwrap_or_default())
+                .small()
+                .color(theme::FAINT);
+            ui.add(egui::Label::new(words).truncate());
+        });
+    }
+
+    /// What lies over the game.
+    pub(super) fn panels(&mut self, ctx: &egui::Context) {
+        self.chat(ctx);
+        if let Some(words) = &self.failure {
+            return ended(ctx, words);
+        }
+        let Some(playing) = &mut self.playing else {
+            return;
+        };
+        match playing.stage() {
+            Stage::Joining => joining(ctx),
+            Stage::Waiting => waiting_room(ctx, playing),
+            Stage::Playing => scores(ctx, &playing.table(), playing.me(), Align2::RIGHT_TOP),
+            Stage::Over => over(ctx, playing),
+        }
+        if self.shows_keys {
+            keys::<G>(ctx, &mut self.shows_keys);
+        }
+    }
+
+    fn chat(&mut self, ctx: &egui::Context) {
+        let now = self.seconds;
+        let is_typing = self.typing.is_some();
+        let recent = self.chat.iter().rev().take(CHAT);
+        let recent = recent.take_while(|line| is_typing || now - line.at < STAYS);
+        let recent: Vec<&str> = recent.map(|line| line.text.as_str()).collect();
+        if recent.is_empty() && !is_typing {
+            return;
+        }
+        // What a character can do is in the corner below.
+        let area = egui::Area::new(egui::Id::unique("chat"))
+            .anchor(Align2::LEFT_BOTTOM, vec2(12.0, -76.0));
+        let mut said = None;
+        area.interactable(is_typing).show(ctx, |ui| {
+            overlay().show(ui, |ui| {
+                ui.set_max_width(460.0);
+                for line in recent.iter().rev() {
+                    ui.add(egui::Label::new(RichText::new(*line).color(theme::TEXT)).wrap());
+                }
+                let Some(line) = &mut self.typing else {
+                    return;
+                };
+                let edit = TextEdit::singleline(line)
+                    .hint_text("say something; /help lists commands")
+                    .desired_width(420.0);
+                let response = ui.add(edit);
+                let (enter, escape) = ui.input(|input| {
+                    (
+                        input.key_pressed(Key::Enter),
+                        input.key_pressed(Key::Escape),
+                    )
+                });
+                if response.lost_focus() && (enter || escape) {
+                    said = Some(if enter {
+                        std::mem::take(line)
+                    } else {
+                        String::new()
+                    });
+                } else {
+                    response.request_focus();
+                }
+            });
+        });
+        if let Some(said) = said {
+            self.typing = None;
+            if let Some(playing) = &mut self.playing {
+                playing.say(&said);
+            }
+        }
+    }
+}
+
+/// A panel through which the game is seen.
+fn overlay() -> Frame {
+    Frame::new()
+        .fill(theme::GROUND.gamma_multiply(0.72))
+        .corner_radius(6)
+        .inner_margin(Margin::symmetric(10, 7))
+}
+
+/// A panel in the middle, over the game.
+fn middle(ctx: &egui::Context, title: &str, content: impl FnOnce(&mut egui::Ui)) {
+    egui::Window::new(RichText::new(title).strong())
+        .anchor(Align2::CENTER_CENTER, vec2(0.0, 0.0))
+        .collapsible(false)
+        .resizable(false)
+        .show(ctx, content);
+}
+
+fn joining(ctx: &egui::Context) {
+    middle(ctx, "Joining", |ui| {
+        ui.label("Waiting for the game's answer …");
+    });
+}
+
+fn ended(ctx: &egui::Context, words: &str) {
+    middle(ctx, "The game is over here", |ui| {
+        ui.set_max_width(420.0);
+        ui.label(words);
+        if ui.button("Close").clicked() {
+            ui.ctx().send_viewport_cmd(ViewportCommand::Close);
+        }
+    });
+}
+
+fn colour_of(player: PlayerId) -> Color32 {
+    theme::player_colour(player.0.into())
+}
+
+fn scores(ctx: &egui::Context, table: &Table, me: Option<PlayerId>, at: Align2) {
+    let area = egui::Area::new(egui::Id::unique("scores")).anchor(at, vec2(-12.0, 46.0));
+    area.interactable(false).show(ctx, |ui| {
+        overlay().show(ui, |ui| rows(ui, table, me));
+    });
+}
+
+/// The score table; one's own name is underlined.
+fn rows(ui: &mut egui::Ui, table: &Table, me: Option<PlayerId>) {
+    let grid = Grid::new("score table").num_columns(1 + table.columns.len());
+    grid.spacing(vec2(16.0, 3.0)).show(ui, |ui| {
+        ui.label("");
+        for column in table.columns {
+            ui.label(RichText::new(*column).small().color(theme::FAINT));
+        }
+        ui.end_row();
+        for row in &table.rows {
+            let mut name = RichText::new(&row.name).color(colour_of(row.player));
+            if Some(row.player) == me {
+                name = name.strong().underline();
+            }
+            ui.label(name);
+            for figure in &row.figures {
+                ui.label(figure.to_string());
+            }
+            if row.is_away {
+                ui.label(RichText::new("away").small().color(theme::WARNING));
+            }
+            ui.end_row();
+        }
+    });
+}
+
+fn over<G: Drawn>(ctx: &egui::Context, playing: &mut Playing<G>) {
+    let (table, me) = (playing.table(), playing.me());
+    middle(ctx, "The match is over", |ui| {
+        rows(ui, &table, me);
+        ui.add_space(6.0);
+        match playing.is_host() {
+            true => {
+                if ui.button("Another match").clicked() {
+                    playing.end_or_rematch();
+                }
+            }
+            false => {
+                ui.label(RichText::new("Whoever opened the game prepares the next match.").weak());
+            }
+        }
+    });
+}
+
+fn waiting_room<G: Drawn>(ctx: &egui::Context, playing: &mut Playing<G>) {
+    let title = format!("Waiting room · {}", playing.room_name());
+    middle(ctx, &title, |ui| {
+        ui.set_min_width(360.0);
+        theme::section(ui, "Players");
+        players(ui, playing);
+        theme::section(ui, "Match");
+        match playing.is_host() {
+            true => choices(ui, playing),
+            false => settings(ui, playing),
+        }
+        ui.add_space(8.0);
+        ui.horizontal(|ui| {
+            if let Some(is_ready) = playing.is_ready() {
+                let words = if is_ready { "Not ready" } else { "Ready" };
+                if ui.button(RichText::new(words).strong()).clicked() {
+                    playing.set_ready(!is_ready);
+                }
+            }
+            if playing.is_host() && ui.button("Start now").clicked() {
+                playing.start();
+            }
+            let words = "The match begins when all are ready.";
+            ui.label(RichText::new(words).small().color(theme::FAINT));
+        });
+    });
+}
+
+fn players<G: Drawn>(ui: &mut egui::Ui, playing: &Playing<G>) {
+    let me = playing.me();
+    Grid::new("players")
+        .num_columns(2)
+        .spacing(vec2(16.0, 3.0))
+        .show(ui, |ui| {
+            for row in playing.table().rows {
+                let you = if Some(row.player) == me { " (you)" } else { "" };
+                let name = format!("{}{you}", row.name);
+                ui.label(RichText::new(name).color(colour_of(row.player)));
+                ui.label(match (row.is_away, row.is_ready) {
+                    (true, _) => RichText::new("away").color(theme::WARNING),
+                    (_, true) => RichText::new("ready").color(theme::ACCENT),
+                    _ => RichText::new("not ready").color(theme::FAINT),
+                });
+                ui.end_row();
+            }
+        });
+}
+
+fn settings<G: Drawn>(ui: &mut egui::Ui, playing: &Playing<G>) {
+    Grid::new("settings")
+        .num_columns(2)
+        .spacing(vec2(16.0, 3.0))
+        .show(ui, |ui| {
+            for (name, value) in playing.settings() {
+                ui.label(name);
+                ui.label(RichText::new(value).strong());
+                ui.end_row();
+            }
+        });
+}
+
+/// The settings as buttons: each goes on to the next value.
+fn choices<G: Drawn>(ui: &mut egui::Ui, playing: &mut Playing<G>) {
+    let about = |name: &str| {
+        let mut settings = G::SETTINGS.iter();
+        let found = settings.find(|setting| setting.name == name);
+        found.map_or("bots that play along", |setting| setting.about)
+    };
+    let mut clicked = None;
+    Grid::new("choices")
+        .num_columns(2)
+        .spacing(vec2(16.0, 3.0))
+        .show(ui, |ui| {
+            for (at, (name, value)) in playing.choices().into_iter().enumerate() {
+                ui.label(name);
+                let hover = format!(
+                    "{}. Click for the next value, or type /set {name} VALUE",
+                    about(name)
+                );
+                if ui.button(value).on_hover_text(hover).clicked() {
+                    clicked = Some(at);
+                }
+                ui.end_row();
+            }
+        });
+    if let Some(at) = clicked {
+        playing.next_value(at);
+    }
+}
+
+fn keys<G: Drawn>(ctx: &egui::Context, is_open: &mut bool) {
+    egui::Window::new(RichText::new("Keys").strong())
+        .open(is_open)
+        .anchor(Align2::CENTER_CENTER, vec2(0.0, 0.0))
+        .collapsible(false)
+        .resizable(false)
+        .show(ctx, |ui| {
+            Grid::new("keys")
+                .num_columns(2)
+                .spacing(vec2(24.0, 4.0))
+                .show(ui, |ui| {
+                    let own = [("Enter or T", "say something"), ("F1 or ?", "these keys")];
+                    let game = G::KEYS.iter();
+                    let game = game.map(|(names, what)| (keyboard::keys(names, Keys::One), *what));
+                    let own = own.into_iter().map(|(key, what)| (key.to_string(), what));
+                    for (key, what) in game.chain(own) {
+                        ui.label(RichText::new(key).color(theme::ACCENT));
+                        ui.label(what);
+                        ui.end_row();
+                    }
+                });
+        });
+}
