@@ -58,9 +58,9 @@ pub enum SkirmishEvent {
         /// Who captured it.
         by: PlayerId,
     },
-    /// Somebody took over the side of a player who is away.
+    /// Somebody took over the side of a player who is gone.
     TakenOver {
-        /// Who is away.
+        /// Who is gone.
         from: PlayerId,
         /// Who plays that side from now on.
         to: PlayerId,

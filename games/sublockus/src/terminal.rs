@@ -149,18 +149,22 @@ fn title(game: &Sublockus, viewer: Option<PlayerId>) -> String {
     format!("{own}{name}, {seconds} s, {frags} frags")
 }
 
-/// The scores of the players, the best first, in that many columns.
+/// The scores of the players, the best first, in that many columns; who is away has no colour.
 fn table(game: &Sublockus, columns: usize) -> Vec<String> {
     if columns < 20 {
         return Vec::new();
     }
-    let mut seats: Vec<&Seat> = game.seats().iter().filter(|seat| seat.is_here).collect();
+    let mut seats: Vec<&Seat> = game.seats().iter().collect();
     seats.sort_by_key(|seat| (core::cmp::Reverse(seat.frags), seat.deaths, seat.player));
     let head = format!("   {:>6}{:>8}", "frags", "deaths");
     let rows = seats.into_iter().map(|seat| {
         let Rgb([r, g, b]) = colour_of(seat.player);
+        let colour = match seat.is_here {
+            true => format!("38;2;{r};{g};{b}"),
+            false => "2".into(),
+        };
         format!(
-            "\x1b[38;2;{r};{g};{b}m{:>2}\x1b[0m {:>6}{:>8}",
+            "\x1b[{colour}m{:>2}\x1b[0m {:>6}{:>8}",
             seat.player.0, seat.frags, seat.deaths
         )
     });
