@@ -87,7 +87,7 @@ lab-plans:
 
 report: setup
 	@$(CARGO) build --release -p samestep-cli
-	@$(SAMESTEP) lab report --out lab-out --figures README.md
+	@$(SAMESTEP) lab report --out lab-out --figures README.md --figures GUIDE.md
 
 bench: setup
 	@$(CARGO) bench -p samestep-wire -p samestep-proto -p samestep-session -p samestep-transport -p samestep-sync -p samestep-evaluation -p samestep-skirmish -p samestep-sublockus

@@ -5,6 +5,7 @@ mod bottleneck;
 mod churn;
 mod clock;
 mod delivery;
+mod felt_delay;
 mod hits;
 mod hostile;
 mod jitter;
@@ -20,7 +21,7 @@ mod topology;
 use crate::experiment::Experiment;
 
 /// Every experiment there is.
-pub static EXPERIMENTS: [&Experiment; 22] = [
+pub static EXPERIMENTS: [&Experiment; 23] = [
     &delivery::EXPERIMENT,
     &jitter::EXPERIMENT,
     &loss_latency::EXPERIMENT,
@@ -43,4 +44,5 @@ pub static EXPERIMENTS: [&Experiment; 22] = [
     &prediction::EXPERIMENT,
     &hits::EXPERIMENT,
     &models::EXPERIMENT,
+    &felt_delay::EXPERIMENT,
 ];

@@ -295,21 +295,24 @@ mod tests {
         assert!(error.contains("1 cells for 2 columns"), "{error}");
     }
 
-    /// What the repository shows was written by the report: each block of the README is in RESULTS.md word for word.
+    /// What the repository shows was written by the report: each block of README and guide is in RESULTS.md word for word.
     #[test]
-    fn figures_in_the_readme_are_those_of_the_results() {
+    fn figures_in_readme_and_guide_are_those_of_the_results() {
         let read = |name| std::fs::read_to_string(format!("../{name}")).unwrap();
-        let (readme, results) = (read("README.md"), read("RESULTS.md"));
-        let highlights = Highlights::load().unwrap();
-        for (name, block) in crate::markers::blocks("README.md", &readme).unwrap() {
-            assert!(
-                highlights.named(&name).is_some(),
-                "there is no table {name}"
-            );
-            assert!(
-                results.contains(block.trim()),
-                "{name} in README.md is not what RESULTS.md has: run `make report`"
-            );
+        let (results, highlights) = (read("RESULTS.md"), Highlights::load().unwrap());
+        for file in ["README.md", "GUIDE.md"] {
+            let blocks = crate::markers::blocks(file, &read(file)).unwrap();
+            assert!(!blocks.is_empty(), "{file} has lost its figures");
+            for (name, block) in blocks {
+                assert!(
+                    highlights.named(&name).is_some(),
+                    "there is no table {name}"
+                );
+                assert!(
+                    results.contains(block.trim()),
+                    "{name} in {file} is not what RESULTS.md has: run `make report`"
+                );
+            }
         }
     }
 }

@@ -17,7 +17,7 @@ macro_rules! plans {
 }
 
 /// The built-in plans with their texts, in the order they are listed and reported.
-const PLANS: [(&str, &str); 22] = plans![
+const PLANS: [(&str, &str); 23] = plans![
     "delivery",
     "jitter",
     "loss-latency",
@@ -40,6 +40,7 @@ const PLANS: [(&str, &str); 22] = plans![
     "prediction",
     "hits",
     "models",
+    "felt-delay",
 ];
 
 /// One plan, checked against its experiment.

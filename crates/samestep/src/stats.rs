@@ -20,6 +20,8 @@ pub struct GameStats {
     pub tick: Tick,
     /// The confirmed tick: nothing before it can change any more.
     pub confirmed_tick: Tick,
+    /// The delay that a player here feels: from an input to the state that shows it, on average.
+    pub delay: Duration,
     /// From an input to its tick, in ticks.
     pub input_delay: u64,
     /// How much later than the common schedule this program simulates.
@@ -70,10 +72,11 @@ impl fmt::Display for GameStats {
         let ms = |time: Duration| time.as_secs_f64() * 1e3;
         write!(
             f,
-            "tick {} (confirmed {}), input delay {} ticks, playout delay {:.0} ms, {} stalled, {} rollbacks of at most {} ticks, \
+            "tick {} (confirmed {}), own input after {:.0} ms, input delay {} ticks, playout delay {:.0} ms, {} stalled, {} rollbacks of at most {} ticks, \
              {} corrections, {} desyncs, clock ±{} ms",
             self.tick,
             self.confirmed_tick,
+            ms(self.delay),
             self.input_delay,
             ms(self.playout_delay.max(self.interpolation_delay)),
             self.stalled_ticks,
@@ -106,7 +109,7 @@ fn known(value: Option<f64>, digits: usize, unknown: &str) -> String {
 }
 
 /// The first line of the file. Times are in milliseconds unless the name says otherwise; a figure that is not known is empty.
-const HEADER: &str = "time_s,tick,confirmed_tick,input_delay_ticks,playout_delay_ms,interpolation_delay_ms,stalled_ticks,rollbacks,\
+const HEADER: &str = "time_s,tick,confirmed_tick,delay_ms,input_delay_ticks,playout_delay_ms,interpolation_delay_ms,stalled_ticks,rollbacks,\
 max_rollback_depth,resimulated_ticks,corrections,desyncs,clock_error_ms,peer,round_trip_ms,jitter_ms,loss,sent_bytes_per_s,received_bytes_per_s";
 
 impl GameStats {
@@ -114,10 +117,11 @@ impl GameStats {
     fn write_rows(&self, out: &mut dyn Write) -> io::Result<()> {
         let ms = |time: Duration| time.as_secs_f64() * 1e3;
         let game = format!(
-            "{:.3},{},{},{},{:.3},{:.3},{},{},{},{},{},{},{}",
+            "{:.3},{},{},{:.3},{},{:.3},{:.3},{},{},{},{},{},{},{}",
             self.time.as_secs_f64(),
             self.tick,
             self.confirmed_tick,
+            ms(self.delay),
             self.input_delay,
             ms(self.playout_delay),
             ms(self.interpolation_delay),
@@ -254,6 +258,7 @@ impl Sampler {
             time: now.saturating_sub(self.start),
             tick: status.tick,
             confirmed_tick: status.confirmed_tick,
+            delay: status.delay,
             input_delay: status.input_delay,
             playout_delay: status.playout_delay,
             interpolation_delay: status.interpolation_delay,

@@ -265,6 +265,8 @@ impl Model for Engine {
         };
         let status = Status {
             takes_input_at,
+            // An input waits for the next tick.
+            delay: takes_input_at.map_or(Duration::ZERO, |_| context.tick_time / 2),
             tick: self.tick(),
             confirmed_tick: self.tick(),
             running: context.start.is_some(),
@@ -278,9 +280,16 @@ impl Model for Engine {
             return status;
         };
         let predicted = &guest.predicted;
+        let predicting = context.settings.prediction.is_some();
+        // Without prediction it travels to the authority, and is shown when others are.
+        let way = match predicting {
+            true => Duration::ZERO,
+            false => guest.lead.length() + guest.delay(),
+        };
         Status {
+            delay: status.delay + way,
             confirmed_tick: guest.confirmed_tick,
-            predicting: context.settings.prediction.is_some(),
+            predicting,
             rollbacks: predicted.corrections,
             resimulated: predicted.resimulated,
             max_rollback_depth: predicted.deepest,

@@ -180,6 +180,7 @@ impl<M: Model, N: Model> Model for Beside<M, N> {
             waiting_for: first.waiting_for.or(second.waiting_for),
             behind: first.behind.max(second.behind),
             takes_input_at: first.takes_input_at.min(second.takes_input_at),
+            delay: first.delay.max(second.delay),
             input_delay: first.input_delay.max(second.input_delay),
             turn_length: first.turn_length.max(second.turn_length),
             playout_delay: first.playout_delay.max(second.playout_delay),

@@ -111,6 +111,8 @@ struct Stats {
     refused: u64,
     inputs_refused: u64,
     turn_length: u64,
+    /// By how many µs batches arrive before they are due, smoothed.
+    slack_us: i64,
     trouble: Option<String>,
 }
 
@@ -337,6 +339,7 @@ impl Model for Lockstep {
             waiting_for: self.stall.current.map(|(_, id)| id.peer),
             behind: self.stall.behind,
             takes_input_at: self.takes_input_at(),
+            delay: self.felt_delay(),
             input_delay: self.schedule.input_delay.ticks(),
             turn_length: stats.turn_length,
             playout_delay: self.playout_delay(),

@@ -334,6 +334,9 @@ pub struct Status {
     /// When the next tick takes the inputs of the players here, on the common clock: controls are sampled then. `None` if that follows no
     /// clock.
     pub takes_input_at: Option<Duration>,
+    /// The delay that a player here feels: from an input to the state that shows it, on average and as measured lately. Beside it a picture waits
+    /// for its frame. Zero before the game runs, for who only watches, and where no clock makes time pass.
+    pub delay: Duration,
     /// Input delay, in ticks: from the end of a turn to its first tick, as this program schedules its own.
     pub input_delay: u64,
     /// Ticks of the newest turn.

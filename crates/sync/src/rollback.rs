@@ -39,7 +39,7 @@ const MAX_GO_ON: u64 = 600;
 ///     input_delay: Length::Fixed(2),
 ///     ..RollbackConfig::default()
 /// })?;
-/// assert_eq!(model.config().window, 8);
+/// assert_eq!(model.config().window, 14);
 /// # Ok::<(), samestep_sync::RollbackError>(())
 /// ```
 #[derive(Debug)]
@@ -52,10 +52,13 @@ pub struct Rollback {
 #[derive(Clone, PartialEq, Debug)]
 pub struct RollbackConfig {
     /// The prediction window: ticks that are simulated before all their inputs are known, which hides as much latency. All of them may have to be
-    /// resimulated within one tick. Default 8.
+    /// resimulated within one tick, but only as many are as the network requires. Default 14: at 60 ticks a second that is enough for a round trip of
+    /// 100 ms to a host or server, whose guests are 6 ticks from each other: a packet waits for the next tick at its sender and at the host, and
+    /// three in a row may be lost.
     pub window: u64,
-    /// The input delay: ticks from an input to the tick it takes effect in. Each tick of delay makes rollbacks a tick shorter. Default 1, and up to 15
-    /// where the window alone is too short.
+    /// The input delay: ticks from an input to the tick it takes effect in. Each tick of delay makes rollbacks a tick shorter. Default 1, and up to 15:
+    /// as many as the window does not cover of the one-way delay, through the host if there is one, and of the packets that may be lost in a row.
+    /// Both are measured. [`Status::delay`](crate::Status::delay) is what players feel of it.
     pub input_delay: Length,
     /// The policy where the window ends. Default: wait.
     pub beyond: Beyond,
@@ -91,7 +94,7 @@ impl Default for RollbackConfig {
     fn default() -> Self {
         let lockstep = LockstepConfig::default();
         Self {
-            window: 8,
+            window: 14,
             input_delay: Length::Dynamic { min: 1, max: 15 },
             beyond: Beyond::Wait,
             lockstep_below: Duration::ZERO,

@@ -9,7 +9,7 @@ use samestep_session::{JoinTo, Match, Role, SessionConfig};
 use samestep_sim::{NodeId, Testbed};
 use samestep_sync::{
     EventStage, Events, Input, Inputs, Live, Model, Playback, PlayerId, Replay, Replicate,
-    Simulation, Status, Tick, TimedEvent,
+    RoomKind, Simulation, Status, Tick, TimedEvent,
 };
 use samestep_wire::Wire;
 
@@ -68,19 +68,29 @@ pub fn links(latency_ms: u64, loss: f64) -> LinkConfig {
 impl<M: Model> Room<M> {
     /// A room of one, 10 ms from everyone.
     pub fn new(mesh: bool, model: M) -> Room<M> {
-        let mut testbed = Testbed::new(1);
-        testbed.set_links(links(10, 0.0));
+        let kind = match mesh {
+            true => RoomKind::Mesh,
+            false => RoomKind::Hosted,
+        };
+        Room::of_kind(1, kind, links(10, 0.0), model)
+    }
+
+    /// A room of any kind with its first program, which is a player's unless the room is dedicated.
+    pub fn of_kind(seed: u64, kind: RoomKind, links: LinkConfig, model: M) -> Room<M> {
+        let mut testbed = Testbed::new(seed);
+        testbed.set_links(links);
         let mut room = Room {
             testbed,
-            mesh,
+            mesh: kind == RoomKind::Mesh,
             told: BTreeMap::new(),
         };
         let node = room.testbed.add_node();
-        let role = match mesh {
+        let role = match room.mesh {
             true => Role::Introducer,
             false => Role::Host,
         };
-        room.open(node, role, 1, model);
+        let players = usize::from(kind != RoomKind::Dedicated);
+        room.open(node, role, players, model);
         room.run(100);
         room
     }

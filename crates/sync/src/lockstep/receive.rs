@@ -253,6 +253,7 @@ impl Lockstep {
         if is_frozen || self.stall.catching_up || first < self.simulated.confirmed_tick {
             return;
         }
+        self.stats.slack_us += (slack - self.stats.slack_us) / 8;
         let allowance = self.lateness_allowance().as_micros() as i64;
         if !self.predicts() {
             self.schedule.playout_delay.on_arrival(now, slack);

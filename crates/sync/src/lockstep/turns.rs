@@ -56,6 +56,28 @@ impl Lockstep {
         }
     }
 
+    /// How long the input of a player here takes to the state that shows it, on average: it waits for the turn to close, then for the turn to be
+    /// due. Where another peer sequences it also travels there, and the turn back.
+    pub(super) fn felt_delay(&self) -> Duration {
+        let is_played = self.schedule.start.is_some() && !self.room.is_spectator;
+        if !is_played || self.config.pace != Pace::RealTime {
+            return Duration::ZERO;
+        }
+        let tick = self.schedule.tick_time;
+        let turn = self.stats.turn_length.max(1) as u32;
+        let closed_before_due = match self.room.other_authority() {
+            Some(host) if self.room.is_sequenced() => {
+                let roster = self.room.roster.as_ref();
+                let host = roster.and_then(|roster| roster.member(host));
+                let round_trip = 2 * host.map_or(Duration::ZERO, |host| host.latency);
+                let us = round_trip.as_micros() as i64 + self.stats.slack_us;
+                tick / 2 + tick * (turn / 4) + Duration::from_micros(us.max(0) as u64)
+            }
+            _ => tick * self.schedule.input_delay.ticks() as u32,
+        };
+        tick * turn / 2 + closed_before_due + self.playout_delay()
+    }
+
     /// When this program closes its next turn.
     pub(super) fn closes_turn_at(&self) -> Option<Duration> {
         let (_, source) = self.own_source()?;
