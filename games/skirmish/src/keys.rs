@@ -71,6 +71,9 @@ pub(crate) fn command(
     keys: &[Key],
 ) -> Command {
     let mut command = Command::None;
+    if game.side_of(player).is_none() {
+        return command;
+    }
     for key in keys {
         let Some(at) = hands.cursor(game, player) else {
             return Command::None;
