@@ -92,7 +92,7 @@ impl Profile {
 pub enum StartRule {
     /// As soon as the room is open: a `Game` calls [`Session::start`](crate::Session::start) itself. A session without one waits for that call.
     AtOnce,
-    /// As soon as every player is ready and there are at least this many.
+    /// As soon as every player is ready that is not away, and there are at least this many.
     AllReady {
         /// Fewest players.
         players: usize,

@@ -359,15 +359,13 @@ impl Room {
         PeerId(self.next_peer)
     }
 
-    /// Whether everyone who plays is ready, and there are enough.
+    /// Whether everyone who plays and is not away is ready, and there are enough.
     pub(crate) fn all_ready(&self) -> bool {
+        let present = || self.players.iter().filter(|p| self.is_present(p.peer));
         self.rules.start_with.is_some_and(|least| {
             self.phase == Phase::SetUp
-                && self.players.len() >= usize::from(least).max(1)
-                && self
-                    .players
-                    .iter()
-                    .all(|p| p.ready && self.is_present(p.peer))
+                && present().count() >= usize::from(least).max(1)
+                && present().all(|p| p.ready)
         })
     }
 

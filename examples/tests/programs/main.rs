@@ -7,4 +7,6 @@ mod mistakes;
 mod models;
 mod others;
 mod stats;
+#[cfg(unix)]
+mod tanks;
 mod terminal;

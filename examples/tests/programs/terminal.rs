@@ -143,6 +143,13 @@ impl Terminal {
         with.cloned().collect()
     }
 
+    /// Kills the program.
+    #[cfg(unix)]
+    pub fn kill(&mut self) {
+        self.process.kill().unwrap();
+        self.process.wait().unwrap();
+    }
+
     /// Closes the terminal and waits until the program has left.
     pub fn end(mut self) {
         self.input = None;

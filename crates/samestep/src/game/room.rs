@@ -27,12 +27,19 @@ impl<S: Simulation, M: Model, T: Transport> Game<S, M, T> {
         self.session().is_authority()
     }
 
-    /// Sets whether the players on this program are ready. With [`StartRule::AllReady`] the game begins once everyone is.
+    /// Sets whether the players on this program are ready, in set-up. With [`StartRule::AllReady`] the game begins once everyone is. It may be called
+    /// in every frame: nothing is sent unless something changes, or while a game is played.
     ///
     /// [`StartRule::AllReady`]: samestep_session::StartRule::AllReady
     pub fn set_ready(&mut self, ready: bool) {
+        if *self.room().phase() != Phase::SetUp {
+            return;
+        }
         let mine: Vec<PlayerId> = self.session().my_players().collect();
-        for player in mine {
+        let players = self.room().players().iter();
+        let changed = players.filter(|info| info.ready != ready && mine.contains(&info.id));
+        let changed: Vec<PlayerId> = changed.map(|info| info.id).collect();
+        for player in changed {
             self.with_session(|now, session| session.set_ready(now, player, ready));
         }
     }

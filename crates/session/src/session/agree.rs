@@ -386,8 +386,14 @@ impl Session {
             }
             // This program was away then, and has come back since.
             Change::Away { peer } if Some(peer) == me && index < self.since_index => {}
-            Change::Away { peer } => self.on_away(now, peer),
-            Change::Left { peer, reason } => self.on_left(now, peer, reason, players),
+            Change::Away { peer } => {
+                self.on_away(now, peer);
+                self.start_if_ready(now);
+            }
+            Change::Left { peer, reason } => {
+                self.on_left(now, peer, reason, players);
+                self.start_if_ready(now);
+            }
             Change::Profile { .. } | Change::Ready { .. } | Change::Settings(_) => {
                 self.emit(SessionEvent::RoomChanged);
                 self.start_if_ready(now);
