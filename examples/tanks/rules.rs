@@ -54,7 +54,7 @@ pub struct Tank {
     pub x: f32,
     #[field(range(0.0, 28.0), precision = 0.01, blend = "linear")]
     pub y: f32,
-    #[field(range(0.0, 6.2832), precision = 0.001, blend = "angle")]
+    #[field(range(0.0, 6.3), precision = 0.001, blend = "angle")]
     pub heading: f32,
     /// How many hits it takes; with 0 it is out until the next round.
     pub armour: u8,
@@ -72,7 +72,7 @@ pub struct Shell {
     pub x: f32,
     #[field(range(0.0, 28.0), precision = 0.01, blend = "linear")]
     pub y: f32,
-    #[field(range(0.0, 6.2832), precision = 0.001)]
+    #[field(range(0.0, 6.3), precision = 0.001)]
     pub heading: f32,
 }
 
