@@ -104,14 +104,14 @@ fn a_match_is_had_again_with_all_that_was_done() {
         sandbox.step();
         sums.push(sandbox.checksum());
     }
-    let mut again = sandbox.rerun(300).unwrap();
-    for sum in &sums[..300] {
+    let mut again = sandbox.rerun(200).unwrap();
+    for sum in &sums[..200] {
         again.step();
         assert_eq!(again.checksum(), *sum, "step {}", again.now().step());
     }
     assert_eq!(again.model().name, "state-sync");
     // From here on it may become another one.
     again.set_driver(0, Driver::Bot);
-    (0..100).for_each(|_| again.step());
+    (0..200).for_each(|_| again.step());
     assert_ne!(Some(&again.checksum()), sums.last());
 }

@@ -46,6 +46,13 @@ fn those_who_were_frozen_and_those_who_come_late_see_the_same() {
     }
 }
 
+/// The leader of a mesh lacks inputs of a member that has taken over a later state, and cannot resend them.
+#[test]
+fn a_leader_that_nobody_can_help_with_inputs_follows_a_members_state() {
+    let (_, result) = Suite::ROLLBACK.run(32);
+    assert_eq!(result, Ok(()));
+}
+
 #[test]
 fn two_players_100_ms_apart_never_wait_and_see_their_own_input_at_once() {
     for mesh in [true, false] {

@@ -80,8 +80,8 @@ impl Stall {
         Some((id, stalled))
     }
 
-    /// Whether the authority may be asked for more than a resend now.
-    fn may_ask_authority(&mut self, now: Duration) -> bool {
+    /// Whether more than a resend may be asked for now.
+    fn may_ask_for_more(&mut self, now: Duration) -> bool {
         let may = now >= self.next_state_request;
         if may {
             self.next_state_request = now + RESEND_AFTER;
@@ -116,7 +116,16 @@ impl Lockstep {
         if is_current && id.peer != me && !is_departed {
             self.request_resends();
         }
-        if authority == me || !self.stall.may_ask_authority(now) {
+        if !self.stall.may_ask_for_more(now) {
+            return;
+        }
+        if authority == me {
+            // A member that has taken over a later state cannot resend what the leader lacks: the leader follows it.
+            let is_mesh = !self.room.is_hub() && !self.room.is_sequenced();
+            if stalled > STATE_AFTER && is_mesh && is_current && id.peer != me && !is_departed {
+                self.transfer.requested_from = Some(id.peer);
+                self.request_state(id.peer, self.simulated.confirmed_tick);
+            }
             return;
         }
         if stalled > STATE_AFTER {
