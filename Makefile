@@ -59,7 +59,7 @@ build-tests:
 
 unit:
 	@echo "==> tests: units, behaviours, documentation examples, 450 seeded worlds"
-	@$(CARGO) test --workspace
+	@RUST_TEST_THREADS=$${RUST_TEST_THREADS:-4} $(CARGO) test --workspace # the longest wait for other processes
 
 wasm:
 	@scripts/setup wasm
