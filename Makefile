@@ -59,7 +59,7 @@ build-tests:
 
 unit:
 	@echo "==> tests: units, behaviours, documentation examples, 450 seeded worlds"
-	@RUST_TEST_THREADS=$${RUST_TEST_THREADS:-4} $(CARGO) test --workspace # the longest wait for other processes
+	@$(CARGO) test --workspace
 
 wasm:
 	@scripts/setup wasm
