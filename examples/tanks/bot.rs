@@ -10,10 +10,21 @@ use std::sync::mpsc::{self, TryRecvError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+const TICK: Duration = Duration::from_nanos(16_666_667);
+/// After this time a shot is not expected to be seen any more.
+const LOST: Duration = Duration::from_secs(2);
+
 pub struct Bot {
     rng: Rng,
-    /// When the shot was fired that is not seen yet, and the shots seen before it.
-    fired: Option<(Instant, u16)>,
+    /// The frames per second, which take turns salvo by salvo, and whose turn it is.
+    rates: Vec<u32>,
+    turn: usize,
+    /// How many shots are a salvo, when those of the present one were fired, and how long those took that are seen by now.
+    salvo: usize,
+    fired: Vec<Instant>,
+    felt: Vec<Duration>,
+    /// The shots seen before the salvo.
+    before: u16,
     /// When it presses again at the earliest.
     rested: Instant,
     /// Which of the others it goes for, whether it drives there, and until when.
@@ -21,42 +32,73 @@ pub struct Bot {
 }
 
 impl Bot {
-    pub fn new(seed: u64) -> Bot {
+    pub fn new(seed: u64, rates: &[u32], salvo: usize) -> Bot {
         Bot {
             rng: Rng::new(seed),
-            fired: None,
+            rates: rates.to_vec(),
+            turn: 0,
+            salvo,
+            fired: Vec::new(),
+            felt: Vec::new(),
+            before: 0,
             rested: Instant::now(),
             aim: (0, true, Instant::now()),
         }
     }
 
-    /// The keys for a frame: towards the nearest enemy, and shoot. Tells how long the last shot took from the key to the picture.
-    fn look(&mut self, duel: &Duel, me: PlayerId) -> (Keys, Option<Duration>) {
+    /// The frames per second at this time.
+    fn rate(&self) -> u32 {
+        self.rates[self.turn % self.rates.len()]
+    }
+
+    /// The keys for a frame: towards an enemy, and shoot. Tells how long the shots of the last salvo took from the key to the picture.
+    fn look(&mut self, duel: &Duel, me: PlayerId) -> (Keys, Vec<Duration>) {
         let now = Instant::now();
         let Some(tank) = duel.tank(me) else {
-            return (Keys::default(), None);
+            return (Keys::default(), Vec::new());
         };
-        let mut felt = None;
-        if let Some((at, shots)) = self.fired {
-            // A shot that nobody sees was fired between two rounds.
-            let lost = now - at > Duration::from_secs(2);
-            if tank.shots != shots || lost {
-                felt = (!lost).then(|| now - at);
-                self.fired = None;
-                self.rested = now + Duration::from_millis(u64::from(50 + self.rng.below(150)));
-            }
-        }
+        let can = tank.armour > 0 && duel.pause == 0 && duel.winner.is_none();
+        let felt = self.watch(now, tank, can);
         if now > self.aim.2 {
             let lasts = Duration::from_millis(u64::from(300 + self.rng.below(900)));
             self.aim = (self.rng.next_u32(), self.rng.chance(0.6), now + lasts);
         }
         let mut keys = self.keys(duel, tank);
-        let can = tank.armour > 0 && tank.reload == 0 && duel.pause == 0 && duel.winner.is_none();
-        if self.fired.is_none() && can && now > self.rested {
+        if can && self.fired.len() < self.salvo && now > self.rested {
             keys.fire = true;
-            self.fired = Some((now, tank.shots));
+            if self.fired.is_empty() {
+                self.before = tank.shots;
+            }
+            self.fired.push(now);
+            let ticks = u32::from(duel.reload) + 2;
+            let idles = Duration::from_millis(u64::from(self.rng.below(60)));
+            self.rested = now + TICK * ticks + idles;
         }
         (keys, felt)
+    }
+
+    /// Watches the salvo's shots appear. When all are seen it tells how long each took. If one does not appear, because the tank was hit or
+    /// the round is over, nobody knows which of the others is which: it tells nothing, and waits until none can be under way.
+    fn watch(&mut self, now: Instant, tank: &Tank, can: bool) -> Vec<Duration> {
+        if self.fired.is_empty() {
+            return Vec::new();
+        }
+        let seen = usize::from(tank.shots.wrapping_sub(self.before)).min(self.fired.len());
+        while self.felt.len() < seen {
+            self.felt.push(now - self.fired[self.felt.len()]);
+        }
+        let is_complete = self.felt.len() == self.salvo;
+        if !is_complete && can && now < self.rested + LOST {
+            return Vec::new();
+        }
+        self.turn += 1;
+        self.fired.clear();
+        let mut felt = std::mem::take(&mut self.felt);
+        if !is_complete {
+            self.rested = now + LOST / 2;
+            felt.clear();
+        }
+        felt
     }
 
     /// Turns towards an enemy, and drives there.
@@ -81,20 +123,21 @@ impl Bot {
 }
 
 /// Plays until the input is closed.
-pub fn run(game: &mut Tanks, mut bot: Bot, frame: Duration) -> Result<(), Box<dyn Error>> {
+pub fn run(game: &mut Tanks, mut bot: Bot) -> Result<(), Box<dyn Error>> {
     let (send, input) = mpsc::channel::<()>();
     thread::spawn(move || {
         let _ = io::stdin().read_to_end(&mut Vec::new());
         drop(send);
     });
     while input.try_recv() != Err(TryRecvError::Disconnected) {
-        let (mut keys, mut felt) = (Keys::default(), None);
+        let (mut keys, mut felt, rate) = (Keys::default(), Vec::new(), bot.rate());
         if let Some(me) = game.me() {
             (keys, felt) = bot.look(game.shown(), me);
         }
-        if let Some(felt) = felt {
-            println!("felt {}", felt.as_micros());
+        for felt in felt {
+            println!("felt at {rate}: {}", felt.as_micros());
         }
+        let frame = Duration::from_secs(1) / bot.rate();
         let on_event = |event: &TimedEvent<_>| {
             if event.stage == EventStage::Confirmed {
                 println!("event {} {:?}", event.tick, event.event);

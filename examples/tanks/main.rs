@@ -7,10 +7,11 @@
 //! | `--model rollback` | any model, the same for all: lockstep, rollback, snapshot, state-sync |
 //! | `--rejoin FILE` | keeps this player's secret in a file: after a crash the same command returns to tank and score |
 //! | `--link KEY=VALUE` | makes the network bad on purpose: `--link latency=50ms --link loss=5%` |
-//! | `--rounds 3`, `--armour 3` | the rounds that win a duel, the hits that a tank takes |
+//! | `--rounds 3`, `--armour 3`, `--reload 20` | the rounds that win a duel, the hits that a tank takes, the ticks between two of its shots |
 //! | `--players 2` | how many have to be there for a duel to begin |
-//! | `--fps 144` | the frames per second |
+//! | `--fps 144` | the frames per second; a bot takes several, `60,144`, in turns |
 //! | `--bot SEED` | a bot at the keys, and lines of text in place of the picture |
+//! | `--salvo 1` | the shots that a bot fires before it waits until it has seen them |
 //!
 //! `rules.rs` has the game, `net.rs` all that concerns the network, this file keys and picture.
 
@@ -27,7 +28,7 @@ use samestep::netem::{LinkConfig, Path};
 use samestep::prelude::*;
 use samestep::session::RejoinSecret;
 use samestep::sync::{ModelConfig, ModelKind};
-use std::{error::Error, fs, time::Duration};
+use std::{error::Error, fs, num::ParseIntError, time::Duration};
 
 /// What the command line asks for.
 struct Options {
@@ -38,9 +39,11 @@ struct Options {
     path: Path,
     rounds: u16,
     armour: u8,
+    reload: u8,
     players: usize,
-    frame: Duration,
+    rates: Vec<u32>,
     bot: Option<u64>,
+    salvo: usize,
 }
 
 impl Options {
@@ -53,9 +56,11 @@ impl Options {
             path: Path::default(),
             rounds: 3,
             armour: 3,
+            reload: 20,
             players: 2,
-            frame: Duration::from_secs(1) / 144,
+            rates: vec![144],
             bot: None,
+            salvo: 1,
         };
         let mut words = words.iter();
         while let Some(word) = words.next() {
@@ -82,11 +87,15 @@ impl Options {
                 }
                 "rounds" => options.rounds = value.parse()?,
                 "armour" => options.armour = value.parse()?,
+                "reload" => options.reload = value.parse()?,
                 "players" => options.players = value.parse()?,
                 "fps" => {
-                    options.frame = Duration::from_secs(1) / value.parse::<u32>()?.clamp(1, 1000)
+                    let rates = value.split(',').map(str::parse::<u32>);
+                    let rates = rates.map(|rate| Ok(rate?.clamp(1, 1000)));
+                    options.rates = rates.collect::<Result<_, ParseIntError>>()?;
                 }
                 "bot" => options.bot = Some(value.parse()?),
+                "salvo" => options.salvo = value.parse::<usize>()?.max(1),
                 _ => {
                     return Err(format!(
                         "{word} is unknown: see the top of examples/tanks/main.rs"
@@ -118,7 +127,7 @@ impl Options {
         arguments.apply(&mut config);
         let kept = self.rejoin.as_ref().and_then(|file| fs::read(file).ok());
         let secret = kept.and_then(|bytes| Some(RejoinSecret(bytes.try_into().ok()?)));
-        let duel = Duel::new(self.armour, self.rounds);
+        let duel = Duel::new(self.armour, self.reload, self.rounds);
         let game = net::enter(at, secret, (config, &self.model, &self.path), duel)?;
         if let Some(file) = &self.rejoin {
             fs::write(file, game.rejoin_secret().0)?;
@@ -136,7 +145,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     println!("This is port {}.", game.local_addr().port());
     match options.bot {
-        Some(seed) => bot::run(&mut game, Bot::new(seed), options.frame),
-        None => picture::run(&mut game, options.frame),
+        Some(seed) => bot::run(&mut game, Bot::new(seed, &options.rates, options.salvo)),
+        None => picture::run(&mut game, Duration::from_secs(1) / options.rates[0]),
     }
 }

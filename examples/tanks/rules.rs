@@ -11,8 +11,6 @@ const HIT: f32 = 1.2;
 /// The pause before each round, and the time that a round lasts at most, in ticks.
 const PAUSE: u16 = 60;
 const ROUND: u16 = 30 * 60;
-/// The ticks between two shots.
-pub const RELOAD: u8 = 20;
 
 /// What a player does in one tick: the keys that are held, and whether one shot was asked for.
 #[derive(Clone, Copy, Default, PartialEq, Debug, Wire)]
@@ -81,8 +79,9 @@ pub struct Shell {
 pub struct Duel {
     pub tanks: Entities<Tank>,
     pub shells: Entities<Shell>,
-    /// The hits that a tank takes, and the rounds that win the duel.
+    /// The hits that a tank takes, the ticks between two of its shots, and the rounds that win the duel.
     pub armour: u8,
+    pub reload: u8,
     pub rounds: u16,
     /// Ticks until the round begins, then until it is drawn.
     pub pause: u16,
@@ -91,9 +90,10 @@ pub struct Duel {
 }
 
 impl Duel {
-    pub fn new(armour: u8, rounds: u16) -> Duel {
+    pub fn new(armour: u8, reload: u8, rounds: u16) -> Duel {
         Duel {
             armour,
+            reload,
             rounds,
             pause: PAUSE,
             time: ROUND,
@@ -103,7 +103,7 @@ impl Duel {
 
     /// The next duel of the same evening: everyone keeps the duels won.
     pub fn again(&self) -> Duel {
-        let mut next = Duel::new(self.armour, self.rounds);
+        let mut next = Duel::new(self.armour, self.reload, self.rounds);
         next.tanks = self.tanks.clone();
         for (_, tank) in next.tanks.iter_mut() {
             tank.rounds = 0;
@@ -137,7 +137,7 @@ impl Duel {
             tank.x = tank.x.clamp(1.0, SIZE.0 - 1.0);
             tank.y = tank.y.clamp(1.0, SIZE.1 - 1.0);
             if keys.fire && tank.reload == 0 {
-                tank.reload = RELOAD;
+                tank.reload = self.reload;
                 tank.shots = tank.shots.wrapping_add(1);
                 events.emit(Event::Fired(tank.owner));
                 self.shells.insert(shot_by(tank));

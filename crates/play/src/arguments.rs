@@ -28,24 +28,15 @@ pub enum Command {
 #[derive(Args, Clone, Debug)]
 #[command(after_help = codes())]
 pub struct HostArguments {
-    /// The port to be reached at, 0 for any free one [default: 14242]
-    #[arg(value_name = "PORT", index = 2)]
-    pub port: Option<u16>,
-    /// What every way to play has in common.
+    /// The game, as a server opens it.
     #[command(flatten)]
-    pub shared: SharedArguments,
-    /// What is opened.
-    #[command(flatten)]
-    pub open: OpenArguments,
-    /// The room.
-    #[command(flatten)]
-    pub room: RoomArguments,
+    pub serve: ServeArguments,
     /// The player.
     #[command(flatten)]
     pub player: PlayerArguments,
 }
 
-/// Arguments of `serve`.
+/// Arguments of `serve`, and of whoever opens a game.
 #[derive(Args, Clone, Debug)]
 #[command(after_help = codes())]
 pub struct ServeArguments {
@@ -105,7 +96,7 @@ pub struct SharedArguments {
     /// Show it in the terminal; without one, as lines
     #[arg(long)]
     pub terminal: bool,
-    /// How it is kept in step: rollback, lockstep, snapshot or state-sync, the same for everyone in it [default: as suits the game]
+    /// How it is kept in step: rollback, lockstep, snapshot, state-sync or rewind, the same for everyone in it [default: as suits the game]
     #[arg(long, value_name = "NAME", value_parser = model)]
     pub model: Option<String>,
     /// The game's password
@@ -265,7 +256,7 @@ impl Command {
     /// What every way to play has in common.
     pub fn shared(&self) -> &SharedArguments {
         match self {
-            Command::Host(arguments) => &arguments.shared,
+            Command::Host(arguments) => &arguments.serve.shared,
             Command::Serve(arguments) => &arguments.shared,
             Command::Join(arguments) => &arguments.shared,
             Command::Watch(arguments) => &arguments.shared,
@@ -282,9 +273,11 @@ impl Command {
 
     /// Port, settings and room of who opens a game.
     pub(crate) fn opens(&self) -> Option<(u16, &OpenArguments, &RoomArguments)> {
-        let (port, open, room) = match self {
-            Command::Host(arguments) => (arguments.port, &arguments.open, &arguments.room),
-            Command::Serve(arguments) => (arguments.port, &arguments.open, &arguments.room),
+        let ServeArguments {
+            port, open, room, ..
+        } = match self {
+            Command::Host(arguments) => &arguments.serve,
+            Command::Serve(arguments) => arguments,
             Command::Join(_) | Command::Watch(_) => return None,
         };
         Some((port.unwrap_or(samestep::DEFAULT_PORT), open, room))

@@ -1,10 +1,13 @@
 //! Away is not gone: rules see who is present, away and gone in the same tick everywhere, under every model, and a player that comes back has
 //! its character and its score.
 
+mod entrance;
+
 use std::time::Duration;
 
+use entrance::FIRST;
 use samestep_netem::{LinkConfig, Loss};
-use samestep_session::{JoinTo, Match, Role, SessionConfig, State};
+use samestep_session::{JoinTo, Match, SessionConfig, State};
 use samestep_sim::{NodeId, Testbed};
 use samestep_sync::{
     Beside, Both, Either, Entities, EntityId, Events, Input, Inputs, Live, Lockstep, Model,
@@ -158,7 +161,6 @@ struct Room<W: World, M: Model> {
     make: Box<dyn Fn() -> (W, M)>,
 }
 
-const FIRST: NodeId = NodeId(0);
 /// Who is away in most tests.
 const GUEST: NodeId = NodeId(2);
 const SEED: u64 = 1;
@@ -193,41 +195,28 @@ impl<W: Played, M: Model> Room<W, M> {
             room.join();
             room.run(700);
         }
-        room.testbed
-            .with(FIRST, |now, game| game.session_mut().start(now));
+        entrance::start(&mut room.testbed);
         room.run(3000);
         room
     }
 
     fn join(&mut self) -> NodeId {
         let node = self.testbed.add_node();
-        let door = JoinTo::new(self.testbed.address(FIRST));
-        self.enter(node, door);
+        self.enter(node, entrance::door(&self.testbed));
         node
     }
 
     fn enter(&mut self, node: NodeId, door: JoinTo) {
-        let role = match (self.kind, node == FIRST) {
-            (RoomKind::Mesh, true) => Role::Introducer,
-            (RoomKind::Mesh, false) => Role::Peer(door),
-            (_, true) => Role::Host,
-            (_, false) => Role::Client(door),
-        };
         let mut config = SessionConfig::new("arena", 1);
         config.rejoin_grace = self.grace;
-        if node != FIRST || self.kind != RoomKind::Dedicated {
-            config = config.player("somebody");
-        }
-        let (world, model) = (self.make)();
-        self.testbed.start(node, |now, seed| {
-            Match::new(now, config, role, seed, model, world).unwrap()
-        });
+        let to = (self.kind, door);
+        entrance::enter(&mut self.testbed, to, node, config, (self.make)());
     }
 
     /// Kills a program and starts it again, with its rejoin secret, after a while.
     fn restart(&mut self, node: NodeId, after_ms: u64) {
         let killed = self.testbed.kill(node).expect("runs");
-        let mut door = JoinTo::new(self.testbed.address(FIRST));
+        let mut door = entrance::door(&self.testbed);
         door.rejoin = Some(killed.session().rejoin_secret());
         self.play(after_ms);
         self.enter(node, door);

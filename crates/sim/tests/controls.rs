@@ -1,9 +1,11 @@
 //! Controls and commands mean the same under every model, at any frame rate.
 
+mod entrance;
+
 use std::time::Duration;
 
 use samestep_netem::{Jitter, LinkConfig, Loss};
-use samestep_session::{JoinTo, Match, Role, SessionConfig};
+use samestep_session::{Match, SessionConfig};
 use samestep_sim::{NodeId, Testbed};
 use samestep_sync::{
     Events, Input, Inputs, Live, Model, ModelKind, PlayerId, Replicate, RoomKind, Simulation,
@@ -82,28 +84,14 @@ impl Room {
             ..LinkConfig::default()
         });
         let nodes = [(); 3].map(|()| testbed.add_node());
-        let door = JoinTo::new(testbed.address(nodes[0]));
         for node in nodes {
-            let is_first = node == nodes[0];
-            let role = match (room, is_first) {
-                (RoomKind::Mesh, true) => Role::Introducer,
-                (RoomKind::Mesh, false) => Role::Peer(door.clone()),
-                (_, true) => Role::Host,
-                (_, false) => Role::Client(door.clone()),
-            };
-            let mut config = SessionConfig::new("range", 1);
-            if !(is_first && room == RoomKind::Dedicated) {
-                config = config.player("somebody");
-            }
-            let model = kind.config().build().unwrap();
-            testbed.start(node, |now, seed| {
-                Match::new(now, config, role, seed, model, Live::new(Range::default())).unwrap()
-            });
+            let to = (room, entrance::door(&testbed));
+            let config = SessionConfig::new("range", 1);
+            let game = (Live::new(Range::default()), kind.config().build().unwrap());
+            entrance::enter(&mut testbed, to, node, config, game);
             testbed.run_for(Duration::from_secs(1));
         }
-        testbed.with(nodes[0], |now, game: &mut Game| {
-            game.session_mut().start(now)
-        });
+        entrance::start(&mut testbed);
         testbed.run_for(Duration::from_secs(4));
         Room { testbed }
     }

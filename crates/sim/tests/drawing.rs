@@ -1,9 +1,12 @@
 //! What is shown moves with every frame, under every model and for everyone who draws.
 
+mod entrance;
+
 use std::time::Duration;
 
+use entrance::FIRST;
 use samestep_netem::{Jitter, LinkConfig};
-use samestep_session::{JoinTo, Match, Role, SessionConfig};
+use samestep_session::{Match, SessionConfig};
 use samestep_sim::{NodeId, Testbed};
 use samestep_sync::{
     Entities, Events, Input, Inputs, Live, Model, ModelKind, PlayerId, Record, Replicate, RoomKind,
@@ -76,18 +79,10 @@ impl<M: Model> Race<M> {
         });
         let mut screens = Vec::new();
         let programs = if room == RoomKind::Dedicated { 3 } else { 2 };
-        for at in 0..programs {
+        for _ in 0..programs {
             let node = testbed.add_node();
-            let door = JoinTo::new(testbed.address(NodeId(0)));
-            let role = match (room, at) {
-                (RoomKind::Mesh, 0) => Role::Introducer,
-                (RoomKind::Mesh, _) => Role::Peer(door),
-                (_, 0) => Role::Host,
-                (_, _) => Role::Client(door),
-            };
-            let mut config = SessionConfig::new("track", 1);
-            if room != RoomKind::Dedicated || at > 0 {
-                config = config.player("somebody");
+            let to = (room, entrance::door(&testbed));
+            if room != RoomKind::Dedicated || node != FIRST {
                 screens.push(node);
             }
             let mut world = Live::new(Track::default());
@@ -95,12 +90,11 @@ impl<M: Model> Race<M> {
                 true => world.smooth(SmoothConfig::default()),
                 false => world.stop_smoothing(),
             }
-            testbed.start(node, |now, seed| {
-                Match::new(now, config, role, seed, model(), world).unwrap()
-            });
+            let config = SessionConfig::new("track", 1);
+            entrance::enter(&mut testbed, to, node, config, (world, model()));
             testbed.run_for(Duration::from_secs(1));
         }
-        testbed.with(NodeId(0), |now, game| game.session_mut().start(now));
+        entrance::start(&mut testbed);
         testbed.run_for(Duration::from_secs(3));
         Race { testbed, screens }
     }
@@ -155,7 +149,7 @@ fn nobody_stands_still_after_a_change_of_model() {
     let model = || Switch::new(choices.clone()).unwrap();
     let mut race = Race::new(4, RoomKind::Hosted, true, model);
     for choice in [1, 2, 3, 0] {
-        let changed = race.testbed.with(NodeId(0), |now, game| {
+        let changed = race.testbed.with(FIRST, |now, game| {
             let time = game.session().time(now).expect("a host knows the time");
             game.model_mut().to(time, choice)
         });

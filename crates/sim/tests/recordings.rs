@@ -4,7 +4,7 @@ mod tally;
 
 use samestep_sim::NodeId;
 use samestep_sync::{
-    Live, Lockstep, Model, Playback, Replay, Rollback, Snapshot, StateSync, VerifyError,
+    Live, Lockstep, Model, Playback, Replay, Rewind, Rollback, Snapshot, StateSync, VerifyError,
 };
 
 use tally::{Room, Tally, links};
@@ -49,6 +49,11 @@ fn under_snapshot() {
 #[test]
 fn under_state_sync() {
     every_recording_verifies(StateSync::default);
+}
+
+#[test]
+fn under_rewind() {
+    every_recording_verifies(Rewind::default);
 }
 
 #[test]

@@ -1,9 +1,11 @@
 //! Through ends, rematches and loaded states everyone is told of the same events, under every model.
 
+mod entrance;
+
 use std::time::Duration;
 
 use samestep_netem::{Jitter, LinkConfig, Loss};
-use samestep_session::{JoinTo, Match, MatchEvent, Role, SessionConfig, SessionEvent};
+use samestep_session::{Match, MatchEvent, SessionConfig, SessionEvent};
 use samestep_sim::{NodeId, Testbed};
 use samestep_sync::{
     EventStage, Events, Input, Inputs, Live, Model, ModelKind, Playback, PlayerId, Replay,
@@ -75,28 +77,14 @@ fn races(
         ..LinkConfig::default()
     });
     let nodes = [(); 3].map(|()| testbed.add_node());
-    let door = JoinTo::new(testbed.address(nodes[0]));
     for node in nodes {
-        let is_first = node == nodes[0];
-        let role = match (room, is_first) {
-            (RoomKind::Mesh, true) => Role::Introducer,
-            (RoomKind::Mesh, false) => Role::Peer(door.clone()),
-            (_, true) => Role::Host,
-            (_, false) => Role::Client(door.clone()),
-        };
-        let mut config = SessionConfig::new("race", 1);
-        if !(is_first && room == RoomKind::Dedicated) {
-            config = config.player("somebody");
-        }
-        let model = kind.config().build().unwrap();
-        testbed.start(node, |now, seed| {
-            Match::new(now, config, role, seed, model, Live::new(Race::default())).unwrap()
-        });
+        let to = (room, entrance::door(&testbed));
+        let config = SessionConfig::new("race", 1);
+        let game = (Live::new(Race::default()), kind.config().build().unwrap());
+        entrance::enter(&mut testbed, to, node, config, game);
         testbed.run_for(Duration::from_secs(2));
     }
-    testbed.with(nodes[0], |now, game: &mut Game| {
-        game.session_mut().start(now)
-    });
+    entrance::start(&mut testbed);
     testbed.run_for(Duration::from_secs(2));
     let mut rng = Rng::new(seed);
     let mut told = [(); 3].map(|()| Told::new());

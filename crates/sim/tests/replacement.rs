@@ -1,10 +1,13 @@
 //! A state that is loaded between two games, while somebody joins, is cut off, or the model changes.
 
+mod entrance;
+
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use entrance::FIRST;
 use samestep_netem::{LinkConfig, Loss};
-use samestep_session::{JoinTo, Match, Phase, Role, SessionConfig, StartRule};
+use samestep_session::{Match, Phase, SessionConfig, StartRule};
 use samestep_sim::{NodeId, Testbed};
 use samestep_sync::{
     EventStage, Events, Input, Inputs, Live, Model, ModelKind, PlayerId, Replicate, RoomKind,
@@ -61,7 +64,6 @@ struct Room<M: Model> {
     rounds: u32,
 }
 
-const FIRST: NodeId = NodeId(0);
 const PROGRAMS: usize = 3;
 
 impl<M: Model> Room<M> {
@@ -88,20 +90,10 @@ impl<M: Model> Room<M> {
 
     fn join(&mut self, model: M) -> NodeId {
         let node = self.testbed.add_node();
-        let door = JoinTo::new(self.testbed.address(FIRST));
-        let role = match (self.kind, node == FIRST) {
-            (RoomKind::Mesh, true) => Role::Introducer,
-            (RoomKind::Mesh, false) => Role::Peer(door),
-            (_, true) => Role::Host,
-            (_, false) => Role::Client(door),
-        };
-        let mut config = SessionConfig::new("pitch", 1).starts(StartRule::ByAuthority);
-        if node != FIRST || self.kind != RoomKind::Dedicated {
-            config = config.player("somebody");
-        }
-        self.testbed.start(node, |now, seed| {
-            Match::new(now, config, role, seed, model, Live::new(Pitch::default())).unwrap()
-        });
+        let to = (self.kind, entrance::door(&self.testbed));
+        let config = SessionConfig::new("pitch", 1).starts(StartRule::ByAuthority);
+        let game = (Live::new(Pitch::default()), model);
+        entrance::enter(&mut self.testbed, to, node, config, game);
         node
     }
 
@@ -118,8 +110,7 @@ impl<M: Model> Room<M> {
     }
 
     fn start(&mut self) {
-        self.testbed
-            .with(FIRST, |now, game| game.session_mut().start(now));
+        entrance::start(&mut self.testbed);
         self.run(1500);
     }
 

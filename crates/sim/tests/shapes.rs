@@ -8,7 +8,7 @@ use samestep_session::{JoinTo, Match, MatchEvent, Role, SessionConfig};
 use samestep_sim::{NodeId, Testbed};
 use samestep_sync::{
     Entities, Events, Input, Inputs, Live, Lockstep, LockstepConfig, Model, ModelEvent, Opaque,
-    OpaqueState, Playback, PlayerId, Record, Replay, Replicate, Rng, Rollback, Simulation,
+    OpaqueState, Playback, PlayerId, Record, Replay, Replicate, Rewind, Rng, Rollback, Simulation,
     Snapshot, StateSync, Text,
 };
 use samestep_wire::Wire;
@@ -233,6 +233,11 @@ fn under_snapshot() {
 #[test]
 fn under_state_sync() {
     SEEDS.for_each(|seed| every_shape_stays_the_same(seed, StateSync::default));
+}
+
+#[test]
+fn under_rewind() {
+    SEEDS.for_each(|seed| every_shape_stays_the_same(seed, Rewind::default));
 }
 
 /// A guest's state is altered under lockstep: the report names the field and the key, and the guest is repaired.

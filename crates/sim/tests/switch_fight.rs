@@ -8,8 +8,8 @@ use samestep_session::{JoinTo, Match, MatchEvent, Role, SessionConfig};
 use samestep_sim::{NodeId, Testbed};
 use samestep_sublockus::{Bot, Controls, Sublockus, SublockusConfig};
 use samestep_sync::{
-    Live, LockstepConfig, ModelConfig, ModelEvent, SnapshotConfig, StateSyncConfig, Switch, Tick,
-    World,
+    Live, LockstepConfig, ModelConfig, ModelEvent, RewindConfig, SnapshotConfig, StateSyncConfig,
+    Switch, Tick, World,
 };
 
 const HOST: NodeId = NodeId(0);
@@ -66,6 +66,7 @@ impl Fight {
             ModelConfig::Lockstep(LockstepConfig::default()),
             ModelConfig::Snapshot(SnapshotConfig::default()),
             ModelConfig::StateSync(StateSyncConfig::default()),
+            ModelConfig::Rewind(RewindConfig::default()),
         ]);
         let game = Sublockus::new(&SublockusConfig::free_for_all(self.seed, 8)).unwrap();
         self.testbed.start(node, |now, seed| {

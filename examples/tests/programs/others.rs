@@ -59,13 +59,13 @@ fn shots(topology: &str) {
 #[test]
 fn a_host_changes_the_model_while_all_play_on() {
     let (mut host, mut guest, _) = two(SWITCH, "host", "");
-    for model in ["rollback", "snapshot", "state-sync", "lockstep"] {
+    for model in ["rollback", "snapshot", "rewind", "state-sync", "lockstep"] {
         let knock = guest.act("", "player 1 knocks");
         host.hears(&knock);
         change(&mut host, model);
         guest.wait_for(&format!("The model is {model}."));
     }
-    host.act("", "player 0 knocks, the 5. time");
+    host.act("", "player 0 knocks, the 6. time");
     guest.end();
     host.end();
 }

@@ -15,6 +15,9 @@ use crate::theme;
 /// Lines of chat that are shown, and for how long, in seconds.
 const CHAT: usize = 7;
 const STAYS: f64 = 14.0;
+/// How wide chat and a panel in the middle are.
+const CHAT_WIDTH: f32 = 460.0;
+const MIDDLE_WIDTH: f32 = 400.0;
 
 impl<G: Drawn> Online<G> {
     /// The game, the room and how one stands.
@@ -105,13 +108,21 @@ impl<G: Drawn> Online<G> {
         if recent.is_empty() && !is_typing {
             return;
         }
+        // A panel in the middle is beside the chat if there is room for both; in a small window the chat lies over it.
+        let stage = self.playing.as_ref().map(Playing::stage);
+        let width = match stage == Some(Stage::Playing) {
+            true => CHAT_WIDTH,
+            false => ((ctx.content_rect().width() - MIDDLE_WIDTH) / 2.0 - 48.0)
+                .clamp(CHAT_WIDTH / 2.0, CHAT_WIDTH),
+        };
         // What a character can do is in the corner below.
         let area = egui::Area::new(egui::Id::unique("chat"))
+            .order(egui::Order::Foreground)
             .anchor(Align2::LEFT_BOTTOM, vec2(12.0, -76.0));
         let mut said = None;
         area.interactable(is_typing).show(ctx, |ui| {
             overlay().show(ui, |ui| {
-                ui.set_max_width(460.0);
+                ui.set_max_width(width);
                 for line in recent.iter().rev() {
                     ui.add(egui::Label::new(RichText::new(*line).color(theme::TEXT)).wrap());
                 }
@@ -120,7 +131,7 @@ impl<G: Drawn> Online<G> {
                 };
                 let edit = TextEdit::singleline(line)
                     .hint_text("say something; /help lists commands")
-                    .desired_width(420.0);
+                    .desired_width(width - 40.0);
                 let response = ui.add(edit);
                 let (enter, escape) = ui.input(|input| {
                     (
@@ -239,7 +250,7 @@ fn over<G: Drawn>(ctx: &egui::Context, playing: &mut Playing<G>) {
 fn waiting_room<G: Drawn>(ctx: &egui::Context, playing: &mut Playing<G>) {
     let title = format!("Waiting room · {}", playing.room_name());
     middle(ctx, &title, |ui| {
-        ui.set_min_width(360.0);
+        ui.set_width(MIDDLE_WIDTH - 32.0);
         theme::section(ui, "Players");
         players(ui, playing);
         theme::section(ui, "Match");
@@ -247,10 +258,22 @@ fn waiting_room<G: Drawn>(ctx: &egui::Context, playing: &mut Playing<G>) {
             true => choices(ui, playing),
             false => settings(ui, playing),
         }
+        let invitations = playing.invitations();
+        if !invitations.is_empty() {
+            theme::section(ui, "How others join");
+        }
+        for line in invitations {
+            let words = RichText::new(line).small().color(theme::FAINT);
+            ui.add(egui::Label::new(words).wrap());
+        }
         ui.add_space(8.0);
         ui.horizontal(|ui| {
             if let Some(is_ready) = playing.is_ready() {
-                let words = if is_ready { "Not ready" } else { "Ready" };
+                let words = if is_ready {
+                    "I am not ready"
+                } else {
+                    "I am ready"
+                };
                 if ui.button(RichText::new(words).strong()).clicked() {
                     playing.set_ready(!is_ready);
                 }

@@ -170,19 +170,31 @@ impl<G: Playable> Playing<G> {
 
     fn greet(&mut self) {
         let port = self.game.local_addr().port();
-        let name = G::NAME;
         self.say_here(format!("{} is open at port {port} (UDP)", G::TITLE));
+        for line in self.invitations() {
+            self.say_here(line);
+        }
+    }
+
+    /// How others join the game that was opened here, a line for each way; none where it was joined.
+    pub fn invitations(&self) -> Vec<String> {
+        let (name, port) = (G::NAME, self.game.local_addr().port());
+        let mut lines = Vec::new();
+        if !self.is_host() {
+            return lines;
+        }
         if let Some(announcer) = &self.announcer {
             let port = announcer.port();
             let found = match port == samestep::transport::DISCOVERY_PORT {
                 true => format!("samestep join {name}"),
                 false => format!("samestep join {name} --discovery-port {port}"),
             };
-            self.say_here(format!("in the local network others join with: {found}"));
+            lines.push(format!("in the local network others join with: {found}"));
         }
-        self.say_here(format!(
+        lines.push(format!(
             "from elsewhere: samestep join {name} ADDRESS:{port}, with the address of this machine"
         ));
+        lines
     }
 
     pub(super) fn announcement(&self) -> Announcement {
