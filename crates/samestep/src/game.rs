@@ -492,7 +492,7 @@ fn why_left(reason: &LeaveReason) -> String {
 #[cfg(test)]
 mod tests {
     use samestep_sync::{
-        Events, Input, Inputs, Lockstep, Replicate, Rollback, Snapshot, StateSync, Wire,
+        Events, Input, Inputs, Lockstep, Replicate, Rewind, Rollback, Snapshot, StateSync, Wire,
     };
     use samestep_transport::{Impaired, Memory, Tcp};
 
@@ -534,6 +534,7 @@ mod tests {
         is_send_and_sync::<Game<Rest, Rollback>>();
         is_send_and_sync::<Game<Rest, Snapshot>>();
         is_send_and_sync::<Game<Rest, StateSync>>();
+        is_send_and_sync::<Game<Rest, Rewind>>();
         is_send_and_sync::<Game<Rest, Switch>>();
         is_send_and_sync::<Game<Rest, Lockstep, Tcp>>();
         is_send_and_sync::<Game<Rest, Lockstep, Memory>>();

@@ -111,11 +111,11 @@ pub mod prelude {
         Action, Chat, MatchEvent, Message, SessionConfig, SessionEvent, StartRule, To,
     };
     pub use samestep_sync::{
-        Bounded, Entities, EntityId, EventStage, Events, FieldWith, Input, Inputs, Interest,
-        LagCompensation, Lockstep, LockstepConfig, ModelEvent, Opaque, OpaqueState, PlayerId,
-        PlayerPresence, Record, Replicate, Rng, Rollback, RollbackConfig, SharedFields, Simulation,
-        SmoothConfig, Snapshot, SnapshotConfig, StateSync, StateSyncConfig, Synced, Text, Tick,
-        TimedEvent,
+        Bounded, Confirmation, Effect, Entities, EntityId, EventStage, Events, FieldWith, Input,
+        Inputs, Interest, LagCompensation, Lockstep, LockstepConfig, ModelEvent, Opaque,
+        OpaqueState, PlayerId, PlayerPresence, Record, Replicate, Rewind, RewindConfig, Rng,
+        Rollback, RollbackConfig, SharedFields, Simulation, SmoothConfig, Snapshot, SnapshotConfig,
+        StateSync, StateSyncConfig, Synced, Text, Tick, TimedEvent, WindowLength,
     };
     pub use samestep_wire::Wire;
 }

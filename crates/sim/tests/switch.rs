@@ -17,6 +17,7 @@ const LOCKSTEP: usize = 0;
 const ROLLBACK: usize = 1;
 const SNAPSHOT: usize = 2;
 const STATE_SYNC: usize = 3;
+const REWIND: usize = 4;
 
 /// A word with a number, and a key that is held.
 #[derive(Clone, Default, PartialEq, Debug, Wire)]
@@ -402,7 +403,7 @@ fn eight_players_change_between_all_models() {
     for seed in 0..8 {
         let round = [
             STATE_SYNC, SNAPSHOT, STATE_SYNC, LOCKSTEP, STATE_SYNC, ROLLBACK, SNAPSHOT, ROLLBACK,
-            STATE_SYNC,
+            STATE_SYNC, REWIND, LOCKSTEP, REWIND, ROLLBACK, REWIND, SNAPSHOT, REWIND, STATE_SYNC,
         ];
         change(seed, round);
     }
@@ -440,7 +441,8 @@ fn only_the_host_changes_the_model() {
     };
     assert_eq!(room.testbed.with(NodeId(1), change), Some(false));
     assert!(!room.change_to(LOCKSTEP), "it is that already");
-    assert!(!room.change_to(4), "there is no such choice");
+    let beyond = ModelKind::ALL.len();
+    assert!(!room.change_to(beyond), "there is no such choice");
     assert!(room.change_to(ROLLBACK));
     room.play(1000);
     room.run(1000);

@@ -21,6 +21,7 @@ mod predict;
 mod settings;
 #[cfg(test)]
 mod tests;
+mod window;
 
 use core::time::Duration;
 
@@ -34,6 +35,8 @@ use host::Host;
 use kinds::Kinds;
 use message::Message;
 pub(crate) use settings::{Prediction, Settings};
+pub(crate) use window::RewindSettings;
+pub use window::RewindStats;
 
 /// Counts what an authority has sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -86,6 +89,13 @@ impl Engine {
         sent
     }
 
+    pub(crate) fn rewound(&self) -> RewindStats {
+        match &self.role {
+            Role::Host(host) => host.rewound(),
+            _ => RewindStats::default(),
+        }
+    }
+
     /// Becomes host or guest, whichever the roster says.
     fn prepare(&mut self, now: Duration, world: &mut dyn World) {
         let rate = world.ticks_per_second().max(1);
@@ -104,10 +114,7 @@ impl Engine {
             let tick = self.tick();
             let is_new = matches!(self.role, Role::None);
             self.role = match self.context.is_host() {
-                true => {
-                    let keep = self.context.settings.snapshot.keep;
-                    Role::Host(Box::new(Host::new(kinds, keep, tick)))
-                }
+                true => Role::Host(Box::new(Host::new(kinds, &self.context.settings, tick))),
                 false => Role::Guest(Box::new(Guest::new(kinds, &self.context))),
             };
             self.roster_changed = true;
@@ -147,9 +154,11 @@ impl Engine {
 
 impl Model for Engine {
     fn name(&self) -> String {
-        let kind = match self.context.settings.prediction {
-            Some(_) => crate::StateSync::KIND,
-            None => crate::Snapshot::KIND,
+        let settings = &self.context.settings;
+        let kind = match (&settings.rewind, &settings.prediction) {
+            (Some(_), _) => crate::Rewind::KIND,
+            (None, Some(_)) => crate::StateSync::KIND,
+            (None, None) => crate::Snapshot::KIND,
         };
         kind.name.to_string()
     }
@@ -268,7 +277,10 @@ impl Model for Engine {
             // An input waits for the next tick.
             delay: takes_input_at.map_or(Duration::ZERO, |_| context.tick_time / 2),
             tick: self.tick(),
-            confirmed_tick: self.tick(),
+            confirmed_tick: match &self.role {
+                Role::Host(host) => host.confirmed_tick(),
+                _ => self.tick(),
+            },
             running: context.start.is_some(),
             stalled_ticks: context.lagged,
             refused: context.refused,
@@ -276,8 +288,18 @@ impl Model for Engine {
             trouble: context.trouble.clone(),
             ..Status::default()
         };
-        let Role::Guest(guest) = &self.role else {
-            return status;
+        let guest = match &self.role {
+            Role::Guest(guest) => guest,
+            Role::Host(host) => {
+                let rewound = host.rewound();
+                return Status {
+                    rollbacks: rewound.rewinds,
+                    resimulated: rewound.recomputed,
+                    inputs_too_late: rewound.refused,
+                    ..status
+                };
+            }
+            Role::None => return status,
         };
         let predicted = &guest.predicted;
         let predicting = context.settings.prediction.is_some();
@@ -297,6 +319,7 @@ impl Model for Engine {
             lead: guest.lead.length(),
             corrections: predicted.corrections,
             beyond_lag_compensation: guest.beyond_compensation,
+            inputs_too_late: guest.too_late_count,
             ..status
         }
     }

@@ -197,6 +197,7 @@ impl<M: Model, N: Model> Model for Beside<M, N> {
             refused: first.refused + second.refused + self.refused,
             initiative: first.initiative.or(second.initiative),
             inputs_refused: first.inputs_refused + second.inputs_refused,
+            inputs_too_late: first.inputs_too_late + second.inputs_too_late,
             trouble: self.trouble.clone().or(first.trouble).or(second.trouble),
         }
     }

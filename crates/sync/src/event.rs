@@ -80,6 +80,8 @@ pub(crate) struct EventLedger<E> {
     standing: VecDeque<Open<E>>,
     /// Events delivered as predicted that have not been emitted again, by tick.
     rewound: VecDeque<Open<E>>,
+    /// Events that the authority has confirmed before their ticks are final.
+    certain: VecDeque<Certain<E>>,
     queue: VecDeque<TimedEvent<E>>,
     limit: usize,
 }
@@ -87,9 +89,18 @@ pub(crate) struct EventLedger<E> {
 #[derive(Debug)]
 struct Open<E> {
     tick: Tick,
-    /// The tick for which it was delivered.
-    predicted: Tick,
+    /// The tick for which it was delivered as predicted; `None` if it is delivered only when it is confirmed.
+    predicted: Option<Tick>,
     event: E,
+}
+
+/// An event that is confirmed, while its tick may still be simulated again.
+#[derive(Debug)]
+struct Certain<E> {
+    tick: Tick,
+    event: E,
+    /// Whether the present simulation has emitted it.
+    stands: bool,
 }
 
 impl<E> Default for EventLedger<E> {
@@ -97,6 +108,7 @@ impl<E> Default for EventLedger<E> {
         Self {
             standing: VecDeque::new(),
             rewound: VecDeque::new(),
+            certain: VecDeque::new(),
             queue: VecDeque::new(),
             limit: 65_536,
         }
@@ -106,15 +118,28 @@ impl<E> Default for EventLedger<E> {
 impl<E: Clone + PartialEq> EventLedger<E> {
     /// A tick was simulated and emitted `event`; it will be confirmed later. Ticks after it that were simulated before count as rewound.
     pub fn emit(&mut self, tick: Tick, event: E) {
+        self.open(tick, event, true);
+    }
+
+    /// The same of an event that is delivered only when it is confirmed.
+    pub fn emit_unannounced(&mut self, tick: Tick, event: E) {
+        self.open(tick, event, false);
+    }
+
+    fn open(&mut self, tick: Tick, event: E, announced: bool) {
         if self.standing.back().is_some_and(|last| last.tick > tick) {
             self.rewind(tick.next());
         }
+        if self.is_certain_again(tick, &event) {
+            return;
+        }
         let predicted = match self.take_again(tick, &event) {
             Some(predicted) => predicted,
-            None => {
+            None if announced => {
                 self.deliver(tick, EventStage::Predicted, Some(tick), event.clone());
-                tick
+                Some(tick)
             }
+            None => None,
         };
         self.standing.push_back(Open {
             tick,
@@ -123,8 +148,55 @@ impl<E: Clone + PartialEq> EventLedger<E> {
         });
     }
 
+    /// The authority has simulated an event that counts at once: it is confirmed for good, although its tick may be simulated again. False if it
+    /// was confirmed before and only comes out again.
+    pub fn emit_certain(&mut self, tick: Tick, event: E) -> bool {
+        if self.is_certain_again(tick, &event) {
+            return false;
+        }
+        self.confirm_for_good(tick, event, None, true);
+        true
+    }
+
+    /// The authority says that it has confirmed an event for good, before it decides about the rest of its tick.
+    pub fn confirm_early(&mut self, tick: Tick, event: E) {
+        let same = |open: &Open<E>| open.tick.0.abs_diff(tick.0) <= SHIFT && open.event == event;
+        let standing = self.standing.iter().position(same);
+        let standing = standing.and_then(|at| self.standing.remove(at));
+        let stands = standing.is_some();
+        let predicted = standing.map(|open| open.predicted);
+        let predicted = predicted.or_else(|| self.take_again(tick, &event));
+        self.confirm_for_good(tick, event, predicted.flatten(), stands);
+    }
+
+    fn confirm_for_good(&mut self, tick: Tick, event: E, predicted: Option<Tick>, stands: bool) {
+        self.certain.push_back(Certain {
+            tick,
+            event: event.clone(),
+            stands,
+        });
+        self.deliver(tick, EventStage::Confirmed, predicted, event);
+    }
+
+    /// The present simulation emits an event that is certain already: that of the same tick, else of one nearby.
+    fn is_certain_again(&mut self, tick: Tick, event: &E) -> bool {
+        let nearby = self.certain.iter_mut().filter(|certain| {
+            !certain.stands && certain.tick.0.abs_diff(tick.0) <= SHIFT && certain.event == *event
+        });
+        match nearby.min_by_key(|certain| certain.tick.0.abs_diff(tick.0)) {
+            Some(certain) => {
+                (certain.tick, certain.stands) = (tick, true);
+                true
+            }
+            None => false,
+        }
+    }
+
     /// Ticks from here on will be simulated again.
     pub fn rewind(&mut self, to: Tick) {
+        for certain in &mut self.certain {
+            certain.stands &= certain.tick < to;
+        }
         while self.standing.back().is_some_and(|open| open.tick >= to) {
             let Some(open) = self.standing.pop_back() else {
                 return;
@@ -147,12 +219,16 @@ impl<E: Clone + PartialEq> EventLedger<E> {
             let open = self.rewound.pop_front();
             self.resolve(EventStage::Cancelled, open);
         }
+        let is_past = |certain: &Certain<E>| certain.tick.0 + 2 * SHIFT < tick.0;
+        while self.certain.front().is_some_and(is_past) {
+            self.certain.pop_front();
+        }
     }
 
     /// A tick that is final already emitted `event`: it need not be predicted first. Ticks before it are confirmed.
     pub fn confirm(&mut self, tick: Tick, event: E) {
         self.confirm_before(tick);
-        let predicted = self.take_again(tick, &event);
+        let predicted = self.take_again(tick, &event).flatten();
         self.deliver(tick, EventStage::Confirmed, predicted, event);
     }
 
@@ -170,14 +246,15 @@ impl<E: Clone + PartialEq> EventLedger<E> {
         for event in events {
             let predicted = self
                 .take_again(tick, &event)
-                .or_else(|| self.take_early(tick, &event));
+                .or_else(|| self.take_early(tick, &event))
+                .flatten();
             self.deliver(tick, EventStage::Confirmed, predicted, event);
         }
         self.confirm_before(tick.next());
     }
 
     /// Finds what is predicted for a tick that comes a little later.
-    fn take_early(&mut self, tick: Tick, event: &E) -> Option<Tick> {
+    fn take_early(&mut self, tick: Tick, event: &E) -> Option<Option<Tick>> {
         let soon = |open: &Open<E>| open.tick.0 <= tick.0 + SHIFT && open.event == *event;
         let at = self.standing.iter().position(soon)?;
         self.standing.remove(at).map(|open| open.predicted)
@@ -198,7 +275,7 @@ impl<E: Clone + PartialEq> EventLedger<E> {
 
     /// Finds what comes out again in what was rewound, and says for which tick it was predicted. It is that of the same tick; else the oldest
     /// of the ticks before, which have been simulated again; else the next of those to come.
-    fn take_again(&mut self, tick: Tick, event: &E) -> Option<Tick> {
+    fn take_again(&mut self, tick: Tick, event: &E) -> Option<Option<Tick>> {
         if self.rewound.is_empty() {
             return None;
         }
@@ -213,8 +290,12 @@ impl<E: Clone + PartialEq> EventLedger<E> {
     }
 
     fn resolve(&mut self, stage: EventStage, open: Option<Open<E>>) {
-        if let Some(open) = open {
-            self.deliver(open.tick, stage, Some(open.predicted), open.event);
+        let Some(open) = open else {
+            return;
+        };
+        // Nobody was told of it, so nobody need be told that it did not happen.
+        if stage == EventStage::Confirmed || open.predicted.is_some() {
+            self.deliver(open.tick, stage, open.predicted, open.event);
         }
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use samestep_wire::{BitReader, Wire};
 
-use crate::{PlayerId, ViewTime};
+use crate::{Confirmation, Effect, PlayerId, ViewTime};
 
 /// An instant of the simulation: `Tick(t)` is the moment before step `t`, so `Tick(0)` is the beginning.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash, Default, Wire)]
@@ -120,6 +120,7 @@ pub struct Inputs<'a, I> {
     away: &'a [(PlayerId, Tick)],
     inputs: &'a [I],
     given: &'a [u16],
+    window: UpdateWindow,
 }
 
 impl<'a, I> Inputs<'a, I> {
@@ -138,12 +139,18 @@ impl<'a, I> Inputs<'a, I> {
             away: &[],
             inputs,
             given,
+            window: UpdateWindow::default(),
         }
     }
 
     /// The same with players that are away, in ascending order, and since when.
     pub fn with_away(self, away: &'a [(PlayerId, Tick)]) -> Self {
         Self { away, ..self }
+    }
+
+    /// The same in a tick that the authority may still change.
+    pub fn with_window(self, window: UpdateWindow) -> Self {
+        Self { window, ..self }
     }
 
     /// The tick that is simulated.
@@ -174,6 +181,31 @@ impl<'a, I> Inputs<'a, I> {
         }
     }
 
+    /// When the rules apply an effect of this kind that is decided in this tick. [`Now`](Effect::Now) under every model but
+    /// [`Rewind`](crate::Rewind).
+    ///
+    /// ```
+    /// use samestep_sync::{Confirmation, Effect, Inputs, Tick, UpdateWindow};
+    ///
+    /// let inputs = Inputs::<u8>::new(Tick(9), &[], &[], &[]);
+    /// assert_eq!(inputs.effect(Confirmation::WindowEnd), Effect::Now);
+    ///
+    /// let window = UpdateWindow { ticks: 6, predicting: true };
+    /// let inputs = inputs.with_window(window);
+    /// assert_eq!(inputs.effect(Confirmation::WindowEnd), Effect::After(6));
+    /// assert_eq!(inputs.effect(Confirmation::AtOnce), Effect::Elsewhere);
+    /// assert_eq!(inputs.effect(Confirmation::Predicted), Effect::Now);
+    /// ```
+    pub fn effect(&self, confirmation: Confirmation) -> Effect {
+        match confirmation {
+            Confirmation::WindowEnd if self.window.ticks > 0 => {
+                Effect::After(self.window.ticks.into())
+            }
+            Confirmation::AtOnce if self.window.predicting => Effect::Elsewhere,
+            _ => Effect::Now,
+        }
+    }
+
     /// Whether a player is gone for good: neither present nor away.
     pub fn is_gone(&self, player: PlayerId) -> bool {
         self.presence(player) == PlayerPresence::Gone
@@ -196,6 +228,16 @@ impl<'a, I> Inputs<'a, I> {
         let at = self.given.iter().map(|at| usize::from(*at));
         at.map(move |at| (players[at], &inputs[at]))
     }
+}
+
+/// For how long the authority may change a tick after it was simulated, and on which side this program is. The default is no window: what is
+/// simulated for good or predicted as a whole, under every model but [`Rewind`](crate::Rewind).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct UpdateWindow {
+    /// The number of ticks during which inputs for this tick are still accepted.
+    pub ticks: u16,
+    /// Whether this program only predicts what the authority will decide.
+    pub predicting: bool,
 }
 
 /// Who takes part in a tick, in ascending order.
@@ -244,6 +286,7 @@ pub struct TickInputs {
     /// The view times of players to whom lag compensation applies.
     view_times: Vec<(PlayerId, ViewTime)>,
     replacement: Option<Arc<[u8]>>,
+    window: UpdateWindow,
 }
 
 /// Zeros behind the inputs.
@@ -282,6 +325,16 @@ impl TickInputs {
     /// Sets whose state takes the place of the present one.
     pub(crate) fn set_replacement(&mut self, checkpoint: Option<Arc<[u8]>>) {
         self.replacement = checkpoint;
+    }
+
+    /// For how long the authority may change this tick.
+    pub fn window(&self) -> UpdateWindow {
+        self.window
+    }
+
+    /// Sets for how long the authority may change this tick.
+    pub fn set_window(&mut self, window: UpdateWindow) {
+        self.window = window;
     }
 
     /// Who is present, in ascending order.

@@ -163,7 +163,8 @@
 //! - [`Model`] and the models above, each with its settings: [`LockstepConfig`], [`RollbackConfig`], [`SnapshotConfig`], [`StateSyncConfig`]. [`Status`] and
 //!   [`ModelEvent`] say how it goes.
 //! - [`Interest`]: who may see what, where the authority alone knows everything. [`LagCompensation`]: what a shooter saw.
-//! - [`SmoothView`]: a state to draw, in between ticks, without the jumps of corrections.
+//! - [`SmoothView`]: a state to draw, in between ticks, without the jumps of corrections. [`movement`]: dead reckoning and correction by force, for
+//!   characters that walk.
 //! - [`Recorder`], [`Replay`], [`Playback`]; [`save_game`], [`load_game`]; [`sync_test()`].
 //!
 //! # Shared fields
@@ -231,6 +232,7 @@ mod beside;
 mod blend;
 mod bytes;
 mod collections;
+mod confirmation;
 mod difference;
 mod digest;
 mod entities;
@@ -249,6 +251,7 @@ mod lockstep;
 pub mod math;
 mod model;
 mod models;
+pub mod movement;
 mod opaque;
 mod outbox;
 pub mod random;
@@ -256,6 +259,7 @@ mod record;
 mod replay;
 mod replicate;
 mod replicator;
+mod rewind;
 mod rollback;
 mod save;
 mod simulation;
@@ -277,8 +281,9 @@ mod view;
 mod with;
 mod world;
 
-pub use authority::SentStats;
+pub use authority::{RewindStats, SentStats};
 pub use beside::{Beside, Both, Either};
+pub use confirmation::{Confirmation, Effect};
 pub use difference::Difference;
 pub use digest::{ChecksumTree, Digest, RowChunk, StateDigest};
 pub use entities::{Entities, EntityId};
@@ -286,7 +291,7 @@ pub(crate) use event::EventLedger;
 pub use event::{EventStage, Events, TimedEvent};
 pub use fields::{SharedField, SharedFields, Stamp};
 pub use id::{Owner, PeerId, PlayerId};
-pub use input::{Input, InputKind, Inputs, PlayerPresence, Tick, TickInputs};
+pub use input::{Input, InputKind, Inputs, PlayerPresence, Tick, TickInputs, UpdateWindow};
 pub use interest::{INPUTS_PART, Interest, PartInterest, Relevance};
 pub use lag_compensation::{LagCompensation, SeenState, ViewTime};
 pub use list::{Full, List};
@@ -305,6 +310,7 @@ pub use replay::{
 };
 pub use replicate::{Extraction, Part, Replicate, Restoration};
 pub use replicator::{Recipient, Replicator, View};
+pub use rewind::{Rewind, RewindConfig, RewindError, WindowLength};
 pub use rollback::{Beyond, Rollback, RollbackConfig, RollbackError};
 /// Derives [`Record`](trait@Record) for a struct or an enum whose fields are records.
 ///

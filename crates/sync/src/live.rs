@@ -8,9 +8,9 @@ use samestep_wire::{encode_to_vec, layout_hash};
 
 use crate::input::Attendance;
 use crate::{
-    AdoptError, ChecksumTree, Divergence, EventLedger, Events, Input, Inputs, LagCompensation,
-    Patched, PlayerId, Recorder, ReplayHeader, RowChunk, Scene, Simulation, SmoothView, Table,
-    Tick, TickInputs, TimedEvent, World, WorldLayout,
+    AdoptError, ChecksumTree, Confirmation, Divergence, EventLedger, Events, Input, Inputs,
+    LagCompensation, Patched, PlayerId, Recorder, ReplayHeader, RowChunk, Scene, Simulation,
+    SmoothView, Table, Tick, TickInputs, TimedEvent, UpdateWindow, World, WorldLayout,
 };
 
 mod recording;
@@ -25,6 +25,8 @@ pub struct Live<S: Simulation> {
     spare: Vec<PlayedState<S>>,
     given: Vec<u16>,
     events: Events<S::Event>,
+    /// Events of the last step that this authority has confirmed at once.
+    early: Vec<S::Event>,
     /// The tick whose events have not been delivered yet: if it is confirmed at once, they need not be delivered as predicted first.
     fresh: Option<Tick>,
     confirmed_before: Tick,
@@ -146,6 +148,7 @@ impl<S: Simulation> Live<S> {
             spare: Vec::new(),
             given: Vec::new(),
             events: Events::new(),
+            early: Vec::new(),
             fresh: None,
             confirmed_before: tick,
             ledger: EventLedger::default(),
@@ -280,6 +283,30 @@ impl<S: Simulation> Live<S> {
         }
     }
 
+    /// Delivers the events of a tick that the authority may still change, each as the game says that its kind counts.
+    fn take_events_of_window(&mut self, tick: Tick, window: UpdateWindow) {
+        self.fresh = None;
+        self.early.clear();
+        // The rest stays until the next step, for the authority to write.
+        let mut open = Events::new();
+        for event in self.events.drain() {
+            match self.now.state.confirmation(&event) {
+                Confirmation::AtOnce if !window.predicting => {
+                    if self.ledger.emit_certain(tick, event.clone()) {
+                        self.early.push(event);
+                    }
+                    continue;
+                }
+                // The authority tells of it in time.
+                Confirmation::WindowEnd if window.predicting => continue,
+                Confirmation::WindowEnd => self.ledger.emit_unannounced(tick, event.clone()),
+                _ => self.ledger.emit(tick, event.clone()),
+            }
+            open.emit(event);
+        }
+        self.events = open;
+    }
+
     /// Extracts a kept state into the table.
     fn extract_saved(&mut self, tick: Tick) -> bool {
         let Some((_, played)) = self.saves.iter().find(|(saved, _)| *saved == tick) else {
@@ -305,6 +332,8 @@ impl<S: Simulation> World for Live<S> {
 
     fn step(&mut self, tick: Tick, inputs: &TickInputs) {
         self.predict_fresh();
+        // Those of a tick in the update window were delivered when it was simulated.
+        drop(self.events.drain());
         if let Some(checkpoint) = inputs.replacement() {
             self.replace_state(tick, checkpoint);
         }
@@ -332,7 +361,10 @@ impl<S: Simulation> World for Live<S> {
         });
         let past = LagCompensation::new(&self.past, inputs);
         let Attendance { players, away } = &*now.attendance;
-        let inputs = Inputs::new(tick, players, &now.inputs, &self.given).with_away(away);
+        let window = inputs.window();
+        let inputs = Inputs::new(tick, players, &now.inputs, &self.given)
+            .with_away(away)
+            .with_window(window);
         now.state
             .step_lag_compensated(&inputs, &past, &mut self.events);
         now.tick = tick.next();
@@ -340,6 +372,9 @@ impl<S: Simulation> World for Live<S> {
             // Told already, when it was simulated for the first time.
             true => drop(self.events.drain()),
             false => self.fresh = Some(tick),
+        }
+        if window.ticks > 0 {
+            self.take_events_of_window(tick, window);
         }
         self.update_view();
     }

@@ -367,6 +367,9 @@ pub struct Status {
     pub initiative: Option<PlayerId>,
     /// Inputs that were not taken because too many waited.
     pub inputs_refused: u64,
+    /// Inputs that came after their tick had left the update window, so far: on the authority everyone's, elsewhere one's own. They were refused
+    /// and given again.
+    pub inputs_too_late: u64,
     /// A description of the last thing that went wrong.
     pub trouble: Option<String>,
 }

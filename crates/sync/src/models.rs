@@ -7,8 +7,8 @@ use thiserror::Error;
 
 use crate::switch::SwitchableModel;
 use crate::{
-    Lockstep, LockstepConfig, Model, Rollback, RollbackConfig, Snapshot, SnapshotConfig, StateSync,
-    StateSyncConfig,
+    Lockstep, LockstepConfig, Model, Rewind, RewindConfig, Rollback, RollbackConfig, Snapshot,
+    SnapshotConfig, StateSync, StateSyncConfig,
 };
 
 /// How the programs of a room are connected, and who simulates for all.
@@ -103,6 +103,7 @@ registry! {
     Rollback(RollbackConfig),
     Snapshot(SnapshotConfig),
     StateSync(StateSyncConfig),
+    Rewind(RewindConfig),
 }
 
 impl ModelConfig {

@@ -4,7 +4,7 @@ use core::fmt;
 
 use samestep_wire::Wire;
 
-use crate::{Events, Input, Inputs, Interest, LagCompensation, PlayerId, Replicate};
+use crate::{Confirmation, Events, Input, Inputs, Interest, LagCompensation, PlayerId, Replicate};
 
 /// A game: its state, and how one tick turns it into the next.
 ///
@@ -57,5 +57,13 @@ pub trait Simulation: Replicate {
     /// Whether a program with these players may be told of an event, where the authority alone knows everything. Default: of all.
     fn perceives(&self, _viewers: &[PlayerId], _event: &Self::Event) -> bool {
         true
+    }
+
+    /// When an event counts under a model whose authority may still change its tick ([`Rewind`](crate::Rewind)). One that is
+    /// [predicted](Confirmation::Predicted) or [at once](Confirmation::AtOnce) is delivered as predicted wherever it is simulated first; the
+    /// authority confirms it when its tick leaves the update window, or at once and for good. One that waits for the
+    /// [end of the window](Confirmation::WindowEnd) is delivered only when it is confirmed. Default: predicted.
+    fn confirmation(&self, _event: &Self::Event) -> Confirmation {
+        Confirmation::Predicted
     }
 }

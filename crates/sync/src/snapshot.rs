@@ -135,6 +135,7 @@ impl Snapshot {
         let engine = Engine::new(Settings {
             snapshot: config.clone(),
             prediction: None,
+            rewind: None,
         });
         Ok(Snapshot { config, engine })
     }

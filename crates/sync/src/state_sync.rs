@@ -118,6 +118,7 @@ impl StateSync {
                 compensation: config.compensation,
                 window: config.window,
             }),
+            rewind: None,
         });
         Ok(StateSync { config, engine })
     }

@@ -135,12 +135,26 @@ pub trait Scene {
     /// The input that stands for two of a player: one that came too late for its own tick, and one that is due. `None` if both do not fit one tick.
     fn merge(&self, late: &[u8], due: &[u8]) -> Option<Vec<u8>>;
 
+    /// The input to assume after this one if none is given; `None` if it is damaged.
+    fn predict(&self, input: &[u8]) -> Option<Vec<u8>>;
+
     /// Takes away from `interest` what a program with these players must not see.
     fn interest(&self, viewers: &[PlayerId], interest: &mut Interest);
+
+    /// The same of a state that was kept; false if there is none.
+    fn interest_at(&self, saved: Tick, viewers: &[PlayerId], interest: &mut Interest) -> bool;
 
     /// Adds the events of the last step that these players may be told of, encoded, and says how many there are. To be called before the step is
     /// confirmed.
     fn write_events(&self, viewers: &[PlayerId], out: &mut Vec<u8>) -> usize;
+
+    /// Adds the events of the last step that were confirmed at once, before their tick is final, encoded one by one, as far as these players may
+    /// be told of them.
+    fn write_early_events(&self, viewers: &[PlayerId], out: &mut Vec<Vec<u8>>);
+
+    /// The authority has confirmed an event for good, before it decides about the other events of its tick. A damaged one counts as none; then it is
+    /// false.
+    fn handle_early_event(&mut self, tick: Tick, event: &[u8]) -> bool;
 
     /// The events of a tick are these, says the authority: what was predicted and is not among them is taken back. Nothing is ever told of this
     /// tick again. Damaged ones count as none; then it is false.

@@ -42,6 +42,7 @@ impl SwitchableModel for Engine {
                 acknowledged: client.acknowledged,
                 beyond_compensation: false,
                 slack: None,
+                rewind: None,
                 events: client.all_events(host.next_tick),
                 part: &[],
             });

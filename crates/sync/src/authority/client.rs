@@ -3,7 +3,8 @@
 use core::time::Duration;
 use std::collections::{BTreeMap, VecDeque};
 
-use super::message::{EventBatch, InputEntry, TickEvents};
+use super::message::{EarlyEvent, EventBatch, InputEntry, RewindReport, TickEvents};
+use super::window::Placed;
 use crate::{InputKind, Member, PlayerId, Tick, ViewTime, World};
 
 /// The maximum number of a player's inputs that wait.
@@ -15,6 +16,10 @@ const EVENT_BYTES: usize = 400;
 const MAX_EVENT_TICKS: usize = 8192;
 /// Bytes of a packet that are not its message: addresses, numbers, acknowledgements, the seal.
 const PACKET_BYTES: usize = 80;
+
+/// For how long a client is told that an input came too late, and how many such inputs it is told of.
+const TELL_REFUSED: Duration = Duration::from_secs(1);
+const MAX_REFUSED: usize = 64;
 
 /// By how many ticks what is drawn somewhere may be off from one moment to another, for inputs wait for a tick to begin, and by how much faster or slower it may run.
 const UNEVEN: f64 = 1.5;
@@ -104,6 +109,11 @@ pub(super) struct Client {
     /// Events it has not acknowledged, and the tick they begin at.
     events: VecDeque<(Tick, usize, Vec<u8>)>,
     pub events_since: Tick,
+    /// Events confirmed before their ticks are final that it has not acknowledged, numbered consecutively, and the number of the first.
+    early: VecDeque<(Tick, Vec<u8>)>,
+    early_first: u64,
+    /// The numbers of inputs that were too old for the update window, and when they came.
+    refused: VecDeque<(Duration, u64)>,
     /// How far in the past others were drawn there when it did something last, in ticks, and when that was.
     drawn: Option<(Tick, f64)>,
     /// Bytes a second, as its connection estimates.
@@ -129,6 +139,9 @@ impl Client {
             slack: None,
             events: VecDeque::new(),
             events_since: tick,
+            early: VecDeque::new(),
+            early_first: 0,
+            refused: VecDeque::new(),
             drawn: None,
             rate: None,
             allowance: 0,
@@ -136,16 +149,19 @@ impl Client {
         }
     }
 
-    /// Queues its inputs; `next` is the tick that is simulated next. Returns how many were refused.
+    /// Queues its inputs; `next` is the tick that is simulated next. `place` may take one that is late into the update window. Returns how many were
+    /// refused.
     pub(super) fn handle_inputs(
         &mut self,
+        now: Duration,
         next: Tick,
         first: u64,
         entries: &[InputEntry<'_>],
+        mut place: impl FnMut(&InputEntry<'_>) -> Placed,
     ) -> u64 {
         let mut refused = 0;
-        for (place, entry) in entries.iter().enumerate() {
-            let number = first.saturating_add(place as u64);
+        for (at, entry) in entries.iter().enumerate() {
+            let number = first.saturating_add(at as u64);
             if number != self.acknowledged {
                 refused += u64::from(number > self.acknowledged);
                 continue;
@@ -153,6 +169,17 @@ impl Client {
             self.acknowledged += 1;
             let is_own = self.players.contains(&entry.player);
             let is_soon = entry.tick.0 <= next.0 + MAX_AHEAD;
+            if is_own && entry.tick < next {
+                match place(entry) {
+                    Placed::InWindow => continue,
+                    Placed::Next => {}
+                    Placed::TooOld => {
+                        self.on_too_old(now, number);
+                        refused += 1;
+                        continue;
+                    }
+                }
+            }
             let due = Due {
                 tick: entry.tick,
                 input: entry.input.to_vec(),
@@ -164,6 +191,66 @@ impl Client {
             refused += u64::from(!queued);
         }
         refused
+    }
+
+    fn on_too_old(&mut self, now: Duration, number: u64) {
+        tracing::debug!(number, "input refused: its tick has left the update window");
+        if self.refused.len() == MAX_REFUSED {
+            self.refused.pop_front();
+        }
+        self.refused.push_back((now, number));
+    }
+
+    /// Queues an event that is confirmed before its tick is final.
+    pub(super) fn on_early_event(&mut self, tick: Tick, bytes: Vec<u8>) {
+        if tick < self.events_since {
+            return;
+        }
+        if self.early.len() == MAX_EVENT_TICKS {
+            self.early.pop_front();
+            self.early_first += 1;
+        }
+        self.early.push_back((tick, bytes));
+    }
+
+    /// It has received the early events before a number.
+    pub(super) fn on_early_acknowledged(&mut self, before: u64) {
+        let sent = self.early_first + self.early.len() as u64;
+        while self.early_first < before.min(sent) {
+            self.early.pop_front();
+            self.early_first += 1;
+        }
+    }
+
+    /// Forgets refused inputs that it has been told of for long enough.
+    pub(super) fn forget_refused(&mut self, now: Duration) {
+        let is_over = |(at, _): &(Duration, u64)| *at + TELL_REFUSED < now;
+        while self.refused.front().is_some_and(is_over) {
+            self.refused.pop_front();
+        }
+    }
+
+    /// What it is told of the update window, and the first tick with early events that do not fit.
+    pub(super) fn rewind_report(&self, window: u64) -> (RewindReport<'_>, Option<Tick>) {
+        let (mut bytes, mut early, mut left) = (0, Vec::new(), None);
+        for (tick, event) in &self.early {
+            if bytes > 0 && bytes + event.len() > EVENT_BYTES {
+                left = self.early.iter().skip(early.len()).map(|left| left.0).min();
+                break;
+            }
+            bytes += event.len() + 3;
+            early.push(EarlyEvent {
+                tick: *tick,
+                bytes: event,
+            });
+        }
+        let report = RewindReport {
+            window: window as u16,
+            refused: self.refused.iter().map(|(_, number)| *number).collect(),
+            first: self.early_first,
+            early,
+        };
+        (report, left)
     }
 
     /// Inputs for a tick arrived this much before it was due.
@@ -193,6 +280,10 @@ impl Client {
 
     /// Queues the events of a tick that it may know of.
     pub(super) fn on_events(&mut self, tick: Tick, count: usize, bytes: Vec<u8>) {
+        // A tick in the update window may be older than the state that it was given to begin with.
+        if tick < self.events_since {
+            return;
+        }
         if self.events.len() == MAX_EVENT_TICKS {
             self.events.pop_front();
         }
@@ -223,6 +314,9 @@ impl Client {
     fn events_within(&self, before: Tick, most_bytes: usize) -> EventBatch<'_> {
         let (mut entries, mut bytes, mut upto) = (Vec::new(), 0, before);
         for (tick, count, tick_events) in &self.events {
+            if *tick >= before {
+                break;
+            }
             if bytes > 0 && bytes + tick_events.len() > most_bytes {
                 upto = *tick;
                 break;

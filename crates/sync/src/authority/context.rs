@@ -68,6 +68,12 @@ impl Context {
         self.hold.is_none_or(|hold| tick < hold) && self.time_of(tick).is_some_and(|at| at <= now)
     }
 
+    /// The longest update window of these settings, in ticks.
+    pub(super) fn window_ticks(&self) -> u16 {
+        let rewind = self.settings.rewind.as_ref();
+        rewind.map_or(0, |rewind| rewind.length.in_ticks(self.tick_time)) as u16
+    }
+
     /// Whether this program decides.
     pub(super) fn is_host(&self) -> bool {
         let roster = self.roster.as_ref();

@@ -8,7 +8,7 @@ use super::context::Context;
 use super::host::LAYOUT;
 use super::kinds::{Kinds, SentExtras};
 use super::lead::InputLead;
-use super::message::{EventBatch, InputEntry, InputMessage, Message, Update};
+use super::message::{EventBatch, InputEntry, InputMessage, Message, RewindReport, Update};
 use super::predict::Predicted;
 use crate::bytes::Bytes;
 use crate::stream::{JitterBuffer, JitterBufferConfig, Store};
@@ -64,6 +64,15 @@ pub(super) struct Guest {
     view_time: Option<ViewTime>,
     pub predicted: Predicted,
     pub beyond_compensation: bool,
+    /// The length of the authority's update window, in ticks; none if it has none.
+    pub window: u16,
+    /// Events that the authority confirmed before their ticks are final, which wait to be delivered, and the number of the next.
+    early: VecDeque<(Tick, Vec<u8>)>,
+    early_next: u64,
+    /// Inputs that came after their tick had left the window: they are given again. All before this number were told to have been in time or not.
+    too_late: Vec<LocalInput>,
+    told_upto: u64,
+    pub too_late_count: u64,
 }
 
 /// An input that has no tick yet, and the view time it was given at.
@@ -111,6 +120,12 @@ impl Guest {
             view_time: None,
             predicted: Predicted::default(),
             beyond_compensation: false,
+            window: context.window_ticks(),
+            early: VecDeque::new(),
+            early_next: 0,
+            too_late: Vec::new(),
+            told_upto: 0,
+            too_late_count: 0,
         }
     }
 
@@ -213,8 +228,9 @@ impl Guest {
             return;
         };
         if let Some(authority) = roster.member(roster.authority) {
-            self.lead
-                .expect(authority.latency, authority.loss, context.tick_time);
+            let open = context.tick_time * u32::from(self.window);
+            let latency = authority.latency.saturating_sub(open);
+            self.lead.expect(latency, authority.loss, context.tick_time);
         }
     }
 
@@ -245,9 +261,49 @@ impl Guest {
         if let Some((tick, us)) = update.slack {
             self.lead.on_slack(now, tick, us);
         }
+        if let Some(rewind) = &update.rewind {
+            self.handle_rewind_report(rewind);
+        }
         self.queue_events(&update.events);
         if !update.part.is_empty() {
             self.handle_part(now, context, update.epoch, update.part);
+        }
+    }
+
+    fn handle_rewind_report(&mut self, report: &RewindReport<'_>) {
+        self.window = report.window;
+        for number in &report.refused {
+            if *number < self.told_upto {
+                continue;
+            }
+            self.told_upto = number + 1;
+            self.too_late_count += 1;
+            self.lead.catch_up();
+            let at = number.checked_sub(self.first);
+            let own = at.and_then(|at| self.log.get(at as usize));
+            self.too_late.extend(own.cloned());
+        }
+        // The authority forgets what waits for too long.
+        self.early_next = self.early_next.max(report.first);
+        let known = (self.early_next - report.first) as usize;
+        for event in report.early.iter().skip(known) {
+            self.early.push_back((event.tick, event.bytes.to_vec()));
+            self.early_next += 1;
+        }
+    }
+
+    /// Gives inputs again that came too late for the authority: a player's newest as it was, an older one merged into what the player holds, so
+    /// that nothing that was pressed is lost.
+    fn give_again(&mut self, world: &mut dyn World) {
+        for own in core::mem::take(&mut self.too_late) {
+            let newest = self.log.iter().rev().find(|log| log.player == own.player);
+            let newest = newest.filter(|newest| newest.tick > own.tick);
+            let input = match newest.and_then(|newest| world.scene().predict(&newest.input)) {
+                Some(held) => world.merge(&own.input, &held),
+                None => Some(own.input),
+            };
+            let pending = self.pending.entry(own.player).or_default();
+            pending.extend(input.map(|input| (input, self.view_time, own.kind)));
         }
     }
 
@@ -300,6 +356,9 @@ impl Guest {
 
     /// Delivers events to the game: at once if their ticks have been predicted, else when those ticks are shown.
     fn deliver_events(&mut self, now: Duration, context: &Context, world: &mut dyn World) {
+        for (tick, event) in self.early.drain(..) {
+            world.scene().handle_early_event(tick, &event);
+        }
         let predicts = context.settings.prediction.is_some();
         let upto = match predicts {
             true => self.events_upto,
@@ -324,6 +383,9 @@ impl Guest {
 
     /// Delivers all events to the game, whether their ticks have been shown or not.
     pub(super) fn deliver_all_events(&mut self, world: &mut dyn World) {
+        for (tick, event) in self.early.drain(..) {
+            world.scene().handle_early_event(tick, &event);
+        }
         for (tick, count, bytes) in core::mem::take(&mut self.events) {
             world.scene().handle_events(tick, count, &bytes);
         }
@@ -346,6 +408,7 @@ impl Guest {
             context.refused += 1;
         }
         self.deliver_events(now, context, world);
+        self.give_again(world);
         match predicts {
             true => self.predict(now, context, world),
             false => self.act(now, context, world),
@@ -477,6 +540,7 @@ impl Guest {
             tick,
             parts: self.store.acknowledgement(),
             events: self.events_upto,
+            early: self.early_next,
             first: self.acknowledged,
             entries: entries.collect(),
         });

@@ -8,7 +8,9 @@ use super::begin::FIRST;
 use super::client::{Budget, Client, Due, Queue};
 use super::context::Context;
 use super::kinds::Kinds;
-use super::message::{InputMessage, Message, Update};
+use super::message::{InputEntry, InputMessage, Message, Update};
+use super::settings::Settings;
+use super::window::{Placed, RewindStats, Window};
 use crate::bytes::put;
 use crate::input::Attendance;
 use crate::stream::{PacketPart, Publisher, PublisherConfig};
@@ -36,6 +38,8 @@ pub(super) struct Host {
     table: Table,
     published: Option<Tick>,
     published_at: Duration,
+    /// The tick that clients were sent last, if this authority has a window.
+    updated: Option<Tick>,
     /// The tick that is simulated next.
     pub next_tick: Tick,
     pub clients: BTreeMap<PeerId, Client>,
@@ -54,17 +58,22 @@ pub(super) struct Host {
     /// For spectators, who see it later.
     waiting: VecDeque<(Duration, Outgoing)>,
     epochs: u8,
+    /// The ticks that may still change, if this authority can recompute them.
+    window: Option<Window>,
 }
 
 impl Host {
-    pub(super) fn new(kinds: Kinds, keep: u64, next: Tick) -> Host {
+    pub(super) fn new(kinds: Kinds, settings: &Settings, next: Tick) -> Host {
+        let window = settings.rewind.clone();
         Host {
-            publisher: publisher(&kinds, keep),
+            window: window.map(|window| Window::new(window, next)),
+            publisher: publisher(&kinds, settings.snapshot.keep),
             table: Table::new(kinds.schema().clone()),
             interest: Interest::new(kinds.schema()),
             kinds,
             published: None,
             published_at: Duration::ZERO,
+            updated: None,
             next_tick: next,
             clients: BTreeMap::new(),
             local: BTreeMap::new(),
@@ -88,6 +97,8 @@ impl Host {
         world: &mut dyn World,
     ) {
         self.next_tick = at.tick;
+        let window = context.settings.rewind.clone();
+        self.window = window.map(|window| Window::new(window, at.tick));
         let Some(roster) = context.roster.as_ref().filter(|_| at.is_known) else {
             return;
         };
@@ -184,15 +195,38 @@ impl Host {
             return;
         };
         client.on_events_acknowledged(message.events, next);
+        client.on_early_acknowledged(message.early);
+        let mut window = self.window.as_mut();
         if let Some(due) = context.time_of(message.tick) {
+            let open = window.as_ref().map_or(0, |window| window.length());
+            let due = due + context.tick_time * open as u32;
             let slack = due.as_micros() as i64 - now.as_micros() as i64;
             client.on_slack(message.tick, slack);
         }
-        context.inputs_refused += client.handle_inputs(next, message.first, &message.entries);
+        if let Some(window) = &mut window
+            && !client.players.is_empty()
+        {
+            window.on_late(now, next.since(message.tick));
+        }
+        let place = |entry: &InputEntry<'_>| match &mut window {
+            None => Placed::Next,
+            Some(window) => {
+                window.on_late(now, next.since(entry.tick));
+                window.place(
+                    entry.player,
+                    entry.tick,
+                    entry.input,
+                    entry.kind == InputKind::Command,
+                )
+            }
+        };
+        let (first, entries) = (message.first, &message.entries);
+        context.inputs_refused += client.handle_inputs(now, next, first, entries, place);
     }
 
     pub(super) fn advance(&mut self, now: Duration, context: &mut Context, world: &mut dyn World) {
         self.move_schedule(now, context);
+        self.recompute(world);
         let mut steps = 0;
         while context.is_due(now, self.next_tick) {
             if steps == AT_ONCE {
@@ -200,17 +234,19 @@ impl Host {
                 break;
             }
             steps += 1;
-            self.step(context, world);
-            let is_last =
-                !context.is_due(now, self.next_tick + (context.settings.snapshot.every - 1));
-            if self
-                .next_tick
-                .0
-                .is_multiple_of(context.settings.snapshot.every)
-                && is_last
-            {
+            self.step(now, context, world);
+            let every = context.settings.snapshot.every;
+            let is_last = !context.is_due(now, self.next_tick + (every - 1));
+            let told = self.told();
+            let is_new = self.window.is_none() || self.updated.is_none_or(|last| last < told);
+            if told.0.is_multiple_of(every) && is_new && is_last {
+                self.updated = Some(told);
                 self.send_updates(now, context, world);
             }
+        }
+        // Another model takes over here: nothing may change any more.
+        if context.hold == Some(self.next_tick) {
+            self.confirm(true, world);
         }
         while self.waiting.front().is_some_and(|(at, _)| *at <= now) {
             if let Some((_, message)) = self.waiting.pop_front() {
@@ -239,7 +275,84 @@ impl Host {
         }
     }
 
-    fn step(&mut self, context: &mut Context, world: &mut dyn World) {
+    /// The tick whose state clients are told.
+    fn told(&self) -> Tick {
+        self.window
+            .as_ref()
+            .map_or(self.next_tick, |window| window.told())
+    }
+
+    pub(super) fn rewound(&self) -> RewindStats {
+        self.window
+            .as_ref()
+            .map_or_else(RewindStats::default, |window| window.stats)
+    }
+
+    /// The tick before which everything is final.
+    pub(super) fn confirmed_tick(&self) -> Tick {
+        self.window
+            .as_ref()
+            .map_or(self.next_tick, |window| window.first())
+    }
+
+    /// Simulates again what late inputs have changed.
+    fn recompute(&mut self, world: &mut dyn World) {
+        let Some(window) = &mut self.window else {
+            return;
+        };
+        let Some(changed) = window.take_changed() else {
+            return;
+        };
+        tracing::trace!(
+            from = changed.0,
+            ticks = self.next_tick.since(changed),
+            "late inputs: ticks are simulated again"
+        );
+        world.load(changed);
+        let mut tick = changed;
+        while tick < self.next_tick {
+            let clients = &mut self.clients;
+            window.step(tick, world, |world, events| {
+                write_events(tick, clients, world, events);
+            });
+            tick = tick.next();
+        }
+    }
+
+    /// Confirms the ticks that have left the window, or all.
+    fn confirm(&mut self, all: bool, world: &mut dyn World) {
+        let Some(window) = &mut self.window else {
+            return;
+        };
+        let clients = &mut self.clients;
+        while window.confirm_first(all, world, |peer, tick, count, bytes| {
+            if let Some(client) = clients.get_mut(&peer) {
+                client.on_events(tick, count, bytes);
+            }
+        }) {}
+    }
+
+    /// Simulates the next tick, which stays open for as long as the window is.
+    fn step_in_window(&mut self, now: Duration, context: &Context, world: &mut dyn World) {
+        let tick = self.next_tick;
+        self.confirm(false, world);
+        self.collect(context, world);
+        let Some(window) = &mut self.window else {
+            return;
+        };
+        self.inputs.set_window(window.set_length(now, context));
+        window.open(&self.inputs);
+        let clients = &mut self.clients;
+        window.step(tick, world, |world, events| {
+            write_events(tick, clients, world, events);
+        });
+        self.next_tick = tick.next();
+    }
+
+    fn step(&mut self, now: Duration, context: &mut Context, world: &mut dyn World) {
+        if self.window.is_some() {
+            return self.step_in_window(now, context, world);
+        }
         let tick = self.next_tick;
         self.collect(context, world);
         world.step(tick, &self.inputs);
@@ -322,17 +435,27 @@ impl Host {
         }
     }
 
-    /// Publishes the present state as a snapshot.
+    /// Publishes the state that clients are told as a snapshot.
     fn publish(&mut self, world: &mut dyn World) {
-        if self.published == Some(self.next_tick) {
+        let told = self.told();
+        if self.published.is_some_and(|last| last >= told) {
             return;
         }
         let scene = world.scene();
-        scene.extract(&mut self.table);
-        scene.held_inputs(&mut self.held);
+        let held = self
+            .window
+            .as_ref()
+            .and_then(|window| window.held_before(told));
+        match held {
+            Some(held) if scene.extract_at(told, &mut self.table) => self.held.clone_from(held),
+            _ => {
+                scene.extract(&mut self.table);
+                scene.held_inputs(&mut self.held);
+            }
+        }
         self.kinds.fill(&mut self.table, &self.held);
-        self.publisher.publish(self.next_tick, &self.table);
-        self.published = Some(self.next_tick);
+        self.publisher.publish(told, &self.table);
+        self.published = Some(told);
     }
 
     fn send_update(
@@ -363,7 +486,14 @@ impl Host {
         let Some(client) = self.clients.get_mut(&peer) else {
             return;
         };
-        let events = client.events(self.next_tick);
+        client.forget_refused(now);
+        let (mut rewind, mut events_before) = (None, self.next_tick);
+        if let Some(window) = &self.window {
+            let (report, early_left) = client.rewind_report(window.length());
+            rewind = Some(report);
+            events_before = window.first().min(early_left.unwrap_or(window.first()));
+        }
+        let events = client.events(events_before);
         let event_bytes: usize = events
             .entries
             .iter()
@@ -380,6 +510,7 @@ impl Host {
             acknowledged: client.acknowledged,
             beyond_compensation: is_beyond_compensation(context, client),
             slack: client.slack,
+            rewind,
             events,
             part: beside,
         });
@@ -408,7 +539,13 @@ impl Host {
     /// Interest management: determines what a program with these players may see. False if that is everything.
     fn set_interest(&mut self, players: &[PlayerId], world: &mut dyn World) -> bool {
         self.interest.reset();
-        world.scene().interest(players, &mut self.interest);
+        let published = self.published.unwrap_or(self.next_tick);
+        let scene = world.scene();
+        // Rows are counted in the state that is told, not in the present one.
+        if published == self.next_tick || !scene.interest_at(published, players, &mut self.interest)
+        {
+            scene.interest(players, &mut self.interest);
+        }
         if !self.interest.hides() {
             return !self.interest.is_everything();
         }
@@ -437,8 +574,13 @@ impl Host {
         world: &mut dyn World,
     ) -> Vec<u8> {
         let mut out = Vec::new();
+        let told = match &self.window {
+            // What was told once is not told again of an earlier tick.
+            Some(_) => self.told().max(self.published.unwrap_or(Tick(0))),
+            None => self.next_tick,
+        };
         put(&mut out, LAYOUT);
-        put(&mut out, self.next_tick.0);
+        put(&mut out, told.0);
         put(
             &mut out,
             context
@@ -476,13 +618,34 @@ impl Host {
             put(&mut out, part.bytes.len() as u64);
             out.extend_from_slice(&part.bytes);
         }
-        let mut client = Client::new(&member, self.epochs, self.next_tick);
+        let mut client = Client::new(&member, self.epochs, told);
         let (first, last) = (self.parts.first(), self.parts.last());
         client.given = first
             .zip(last)
             .map(|(first, last)| (first.number, last.number));
         self.clients.insert(newcomer, client);
         out
+    }
+}
+
+/// Writes the events of the last step for every client: those confirmed at once are queued, the others wait with their tick.
+fn write_events(
+    tick: Tick,
+    clients: &mut BTreeMap<PeerId, Client>,
+    world: &mut dyn World,
+    events: &mut Vec<(PeerId, usize, Vec<u8>)>,
+) {
+    let (scene, mut early) = (world.scene(), Vec::new());
+    for (peer, client) in clients {
+        scene.write_early_events(&client.players, &mut early);
+        for event in early.drain(..) {
+            client.on_early_event(tick, event);
+        }
+        let mut bytes = Vec::new();
+        let count = scene.write_events(&client.players, &mut bytes);
+        if count > 0 {
+            events.push((*peer, count, bytes));
+        }
     }
 }
 

@@ -98,6 +98,11 @@ impl InputLead {
         (needed + self.spare_us).clamp(0, self.most_us)
     }
 
+    /// An input came too late to count at all: what is known to be needed is needed now.
+    pub(super) fn catch_up(&mut self) {
+        self.us = self.us.max(self.wanted());
+    }
+
     /// Lets time pass.
     pub(super) fn pass(&mut self, now: Duration) {
         let wanted = self.wanted();

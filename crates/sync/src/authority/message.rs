@@ -40,10 +40,32 @@ pub(super) struct Update<'a> {
     pub beyond_compensation: bool,
     /// The minimum time by which inputs for this tick were early (late if negative), in µs.
     pub slack: Option<(Tick, i64)>,
+    /// From an authority with an update window.
+    pub rewind: Option<RewindReport<'a>>,
     /// Events that the client has not acknowledged.
     pub events: EventBatch<'a>,
     /// The first part of the state.
     pub part: &'a [u8],
+}
+
+/// What an authority with an update window tells beside the state.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub(super) struct RewindReport<'a> {
+    /// For how many ticks inputs are accepted.
+    pub window: u16,
+    /// The numbers of inputs that came after their tick had left the window, in ascending order. They stand here for a while.
+    pub refused: Vec<u64>,
+    /// The number of the first early event below.
+    pub first: u64,
+    /// Events confirmed before their ticks are final, as far as the client has not acknowledged them.
+    pub early: Vec<EarlyEvent<'a>>,
+}
+
+/// An event that is confirmed before its tick is final.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct EarlyEvent<'a> {
+    pub tick: Tick,
+    pub bytes: &'a [u8],
 }
 
 /// Events of the ticks from `since` to `upto`.
@@ -73,6 +95,8 @@ pub(super) struct InputMessage<'a> {
     pub parts: Option<(u32, u128)>,
     /// Events before this tick have been received.
     pub events: Tick,
+    /// Early events before this number have been received.
+    pub early: u64,
     /// The number of the first input.
     pub first: u64,
     pub entries: Vec<InputEntry<'a>>,
@@ -116,10 +140,17 @@ impl<'a> MessageField<'a> for Update<'a> {
         put(out, self.tick.0);
         put(out, self.schedule_offset.as_micros() as u64);
         put(out, self.acknowledged);
-        out.push(u8::from(self.beyond_compensation) | u8::from(self.slack.is_some()) << 1);
+        out.push(
+            u8::from(self.beyond_compensation)
+                | u8::from(self.slack.is_some()) << 1
+                | u8::from(self.rewind.is_some()) << 2,
+        );
         if let Some((tick, us)) = self.slack {
             put_signed(out, tick.0 as i64 - self.tick.0 as i64);
             put_signed(out, us);
+        }
+        if let Some(rewind) = &self.rewind {
+            rewind.write(self, out);
         }
         self.events.write(self.tick, out);
         out.extend_from_slice(self.part);
@@ -129,9 +160,13 @@ impl<'a> MessageField<'a> for Update<'a> {
         let (epoch, tick) = (r.byte()?, r.tick()?);
         let schedule_offset = Duration::from_micros(r.number()?);
         let acknowledged = r.number()?;
-        let flags = r.number().filter(|flags| *flags < 4)?;
+        let flags = r.number().filter(|flags| *flags < 8)?;
         let slack = match flags & 2 != 0 {
             true => Some((near(tick, r.signed()?)?, r.signed()?)),
+            false => None,
+        };
+        let rewind = match flags & 4 != 0 {
+            true => Some(RewindReport::read(tick, acknowledged, r)?),
             false => None,
         };
         Some(Self {
@@ -141,8 +176,48 @@ impl<'a> MessageField<'a> for Update<'a> {
             acknowledged,
             beyond_compensation: flags & 1 != 0,
             slack,
+            rewind,
             events: EventBatch::read(tick, r)?,
             part: r.rest(),
+        })
+    }
+}
+
+impl<'a> RewindReport<'a> {
+    fn write(&self, update: &Update<'_>, out: &mut Vec<u8>) {
+        put(out, self.window.into());
+        put(out, self.refused.len() as u64);
+        for number in &self.refused {
+            put(out, update.acknowledged.saturating_sub(*number));
+        }
+        put(out, self.first);
+        put(out, self.early.len() as u64);
+        for event in &self.early {
+            put(out, update.tick.since(event.tick));
+            put(out, event.bytes.len() as u64);
+            out.extend_from_slice(event.bytes);
+        }
+    }
+
+    fn read(tick: Tick, acknowledged: u64, r: &mut Bytes<'a>) -> Option<Self> {
+        let window = u16::try_from(r.number()?).ok()?;
+        let mut refused = Vec::new();
+        for _ in 0..r.number().filter(|count| *count <= MAX_ENTRIES)? {
+            refused.push(acknowledged.checked_sub(r.number()?)?);
+        }
+        let first = r.number()?;
+        let mut early = Vec::new();
+        for _ in 0..r.number().filter(|count| *count <= MAX_ENTRIES)? {
+            let tick = Tick(tick.0.checked_sub(r.number()?)?);
+            let len = usize::try_from(r.number()?).ok()?;
+            let bytes = r.take(len)?;
+            early.push(EarlyEvent { tick, bytes });
+        }
+        Some(Self {
+            window,
+            refused,
+            first,
+            early,
         })
     }
 }
@@ -221,6 +296,9 @@ impl<'a> MessageField<'a> for InputMessage<'a> {
             }
             out.extend_from_slice(entry.input);
         }
+        if self.early > 0 {
+            put(out, self.early);
+        }
     }
 
     fn read(r: &mut Bytes<'a>) -> Option<Self> {
@@ -267,11 +345,16 @@ impl<'a> MessageField<'a> for InputMessage<'a> {
                 input: r.take(len as usize)?,
             });
         }
+        let early = match r.0.is_empty() {
+            true => 0,
+            false => r.number()?,
+        };
         Some(Self {
             epoch,
             tick,
             parts,
             events,
+            early,
             first,
             entries,
         })
@@ -295,7 +378,7 @@ mod tests {
         out
     }
 
-    fn examples() -> [Vec<u8>; 4] {
+    fn examples() -> [Vec<u8>; 5] {
         let update = Message::Update(Update {
             epoch: 1,
             schedule_offset: Duration::from_micros(77),
@@ -303,6 +386,7 @@ mod tests {
             acknowledged: 33,
             beyond_compensation: true,
             slack: Some((Tick(903), -4_000)),
+            rewind: None,
             events: EventBatch {
                 since: Tick(880),
                 upto: Tick(899),
@@ -319,6 +403,7 @@ mod tests {
             tick: Tick(905),
             parts: Some((70, !0b101)),
             events: Tick(880),
+            early: 13,
             first: 31,
             entries: vec![InputEntry {
                 player: PlayerId(3),
@@ -332,8 +417,23 @@ mod tests {
                 input: b"left",
             }],
         });
+        let Message::Update(rewound) = update.clone() else {
+            unreachable!("it was just made");
+        };
+        let rewound = Message::Update(Update {
+            rewind: Some(RewindReport {
+                window: 6,
+                refused: vec![29, 31],
+                first: 12,
+                early: vec![EarlyEvent {
+                    tick: Tick(897),
+                    bytes: b"cd",
+                }],
+            }),
+            ..rewound
+        });
         let [part, state] = [Message::Part(1, b"x"), Message::State(b"state")];
-        [update, inputs, part, state].map(|message| {
+        [update, rewound, inputs, part, state].map(|message| {
             let bytes = write(&message);
             assert_eq!(Message::read(&bytes), Some(message));
             bytes

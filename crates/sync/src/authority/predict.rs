@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 
 use super::context::Context;
 use super::guest::Guest;
-use crate::{AdoptError, PlayerId, Tick, TickInputs, World};
+use crate::{AdoptError, PlayerId, Tick, TickInputs, UpdateWindow, World};
 
 /// Ticks simulated in one call; the rest follows in the next.
 const AT_ONCE: u32 = 40;
@@ -109,6 +109,10 @@ impl Guest {
         let mut inputs = core::mem::take(&mut self.predicted.inputs);
         inputs.clear();
         inputs.share_attendance(&self.held);
+        inputs.set_window(UpdateWindow {
+            ticks: self.window,
+            predicting: self.window > 0,
+        });
         let players: &[PlayerId] = self.held.players();
         for own in self.log.iter().filter(|own| own.tick == tick) {
             if players.contains(&own.player) {

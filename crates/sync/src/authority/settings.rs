@@ -2,6 +2,7 @@
 
 use core::time::Duration;
 
+use super::window::RewindSettings;
 use crate::{InterpolationDelay, RemotePlayers, SnapshotConfig};
 
 /// No connection that is fit to play needs others to be shown later.
@@ -13,6 +14,8 @@ pub(crate) struct Settings {
     pub snapshot: SnapshotConfig,
     /// For those who simulate what is to come themselves.
     pub prediction: Option<Prediction>,
+    /// For an authority that can recompute its last ticks.
+    pub rewind: Option<RewindSettings>,
 }
 
 impl Settings {

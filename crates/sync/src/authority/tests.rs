@@ -3,4 +3,5 @@
 mod cheats;
 mod fog;
 mod guests;
+mod rewind;
 mod test_network;

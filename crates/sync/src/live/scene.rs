@@ -82,8 +82,36 @@ impl<S: Simulation> Scene for Live<S> {
         }
     }
 
+    fn predict(&self, input: &[u8]) -> Option<Vec<u8>> {
+        let input = decode_exact::<S::Input>(input).ok()?;
+        encode_to_vec(&input.predict()).ok()
+    }
+
     fn interest(&self, viewers: &[PlayerId], interest: &mut Interest) {
         self.now.state.interest(viewers, interest);
+    }
+
+    fn interest_at(&self, saved: Tick, viewers: &[PlayerId], interest: &mut Interest) -> bool {
+        let saved = self.saves.iter().find(|(tick, _)| *tick == saved);
+        let of = |(_, played): &(Tick, PlayedState<S>)| played.state.interest(viewers, interest);
+        saved.map(of).is_some()
+    }
+
+    fn write_early_events(&self, viewers: &[PlayerId], out: &mut Vec<Vec<u8>>) {
+        let early = self.early.iter();
+        let told = early.filter(|event| self.now.state.perceives(viewers, event));
+        out.extend(told.filter_map(|event| encode_to_vec(event).ok()));
+    }
+
+    fn handle_early_event(&mut self, tick: Tick, event: &[u8]) -> bool {
+        self.predict_fresh();
+        match decode_exact::<S::Event>(event) {
+            Ok(event) => {
+                self.ledger.confirm_early(tick, event);
+                true
+            }
+            Err(_) => false,
+        }
     }
 
     fn write_events(&self, viewers: &[PlayerId], out: &mut Vec<u8>) -> usize {

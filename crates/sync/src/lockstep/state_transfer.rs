@@ -136,9 +136,9 @@ impl Lockstep {
 
     /// A replacement of the state is announced and has not arrived: after a while the authority's state helps. The authority itself goes on without.
     pub(super) fn await_replacement(&mut self, now: Duration, tick: Tick) {
-        let (_, at) = match self.transfer.awaited {
-            Some((awaited, at)) if awaited == tick => (awaited, at),
-            _ => (tick, now + AWAIT_REPLACEMENT),
+        let at = match self.transfer.awaited {
+            Some((awaited, at)) if awaited == tick => at,
+            _ => now + AWAIT_REPLACEMENT,
         };
         let mut next = at;
         if now >= at {

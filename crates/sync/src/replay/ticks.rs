@@ -5,7 +5,7 @@
 use samestep_wire::{BitReader, DecodeError};
 
 use crate::bytes::put;
-use crate::{PlayerId, Tick, TickInputs, ViewTime};
+use crate::{PlayerId, Tick, TickInputs, UpdateWindow, ViewTime};
 
 /// The maximum ticks of a body: a few bytes cannot stand for years, and seeking reads little.
 pub(super) const MAX_TICKS: u64 = 4096;
@@ -18,6 +18,8 @@ const CHECKSUM: u64 = 3;
 const VIEW_TIMES: u64 = 1 << 2 | PLAYERS;
 /// The players that are away, if they are others than before; nobody is at the beginning of a body.
 const AWAY: u64 = 2 << 2 | PLAYERS;
+/// The ticks of the update window, if they are more or fewer than before; there is no window at the beginning of a body.
+const WINDOW: u64 = 3 << 2 | PLAYERS;
 
 /// Writes one body.
 #[derive(Clone, Debug)]
@@ -27,6 +29,7 @@ pub(super) struct TicksWriter {
     quiet: u64,
     players: Vec<PlayerId>,
     away: Vec<(PlayerId, Tick)>,
+    window: u16,
     body: Vec<u8>,
     /// Bytes of the body before its first operation.
     head: usize,
@@ -41,6 +44,7 @@ impl TicksWriter {
             quiet: 0,
             players: Vec::new(),
             away: Vec::new(),
+            window: 0,
             body: Vec::new(),
             head: 0,
         };
@@ -56,6 +60,9 @@ impl TicksWriter {
         push_players(&mut self.body, &self.players);
         if !self.away.is_empty() {
             push_away(&mut self.body, &self.away);
+        }
+        if self.window > 0 {
+            push_window(&mut self.body, self.window);
         }
         self.head = self.body.len();
     }
@@ -92,6 +99,11 @@ impl TicksWriter {
             self.away.clear();
             self.away.extend_from_slice(inputs.away());
             push_away(&mut self.body, &self.away);
+        }
+        if self.window != inputs.window().ticks {
+            self.end_run();
+            self.window = inputs.window().ticks;
+            push_window(&mut self.body, self.window);
         }
         if inputs.is_empty() {
             self.quiet += 1;
@@ -163,6 +175,11 @@ fn read_away(r: &mut BitReader<'_>, into: &mut Vec<(PlayerId, Tick)>) -> Result<
     Ok(())
 }
 
+fn push_window(out: &mut Vec<u8>, ticks: u16) {
+    put(out, WINDOW);
+    put(out, ticks.into());
+}
+
 /// What was seen, as distances: how many ticks ago it was, to what later tick it went, and how far.
 fn push_view_times(out: &mut Vec<u8>, tick: Tick, view_times: &[(PlayerId, ViewTime)]) {
     if view_times.is_empty() {
@@ -222,6 +239,7 @@ pub(super) struct TicksReader {
     players: Vec<PlayerId>,
     away: Vec<(PlayerId, Tick)>,
     view_times: Vec<(PlayerId, ViewTime)>,
+    window: UpdateWindow,
 }
 
 /// The next item of a body.
@@ -289,6 +307,10 @@ impl TicksReader {
                     read_view_times(&mut r, self.next, &mut self.view_times)?;
                 }
                 PLAYERS if operation == AWAY => read_away(&mut r, &mut self.away)?,
+                PLAYERS if operation == WINDOW => {
+                    let ticks = u16::try_from(r.read_varint()?);
+                    self.window.ticks = ticks.map_err(|_| DecodeError::OutOfRange)?;
+                }
                 PLAYERS if value != 0 => return Err(DecodeError::OutOfRange),
                 PLAYERS => read_players(&mut r, &mut self.players)?,
                 _ => {
@@ -312,6 +334,7 @@ impl TicksReader {
         if inputs.away() != self.away {
             inputs.set_away(&self.away);
         }
+        inputs.set_window(self.window);
     }
 
     fn advance(&mut self) -> BodyItem {
@@ -375,6 +398,13 @@ mod tests {
             if tick == 180 {
                 inputs.set_away(&[]);
             }
+            if tick == 140 || tick == 160 {
+                let ticks = (tick - 134) as u16;
+                inputs.set_window(UpdateWindow {
+                    ticks,
+                    ..Default::default()
+                });
+            }
             if tick % 7 == 0 {
                 inputs.push(PlayerId(1), b"");
                 inputs.push(PlayerId(2), &tick.to_le_bytes());
@@ -406,11 +436,16 @@ mod tests {
     }
 
     #[test]
-    fn a_body_tells_by_itself_who_is_away() {
+    fn a_body_tells_by_itself_who_is_away_and_how_long_the_window_is() {
         let mut writer = TicksWriter::new(Tick(10));
         let mut inputs = TickInputs::new();
         inputs.set_players(&players(&[1]));
         inputs.set_away(&[(PlayerId(2), Tick(10))]);
+        let window = UpdateWindow {
+            ticks: 6,
+            ..Default::default()
+        };
+        inputs.set_window(window);
         writer.tick(&inputs);
         writer.begin(Tick(11));
         assert!(writer.is_empty());
@@ -450,6 +485,7 @@ mod tests {
             body(&[0, 0, VIEW_TIMES, 1 << 40]),         // more was seen than there are bytes
             body(&[0, 0, AWAY, 1 << 40]),               // more are away than there are bytes
             body(&[0, 0, AWAY, 2, 3, 0, 3, 0]),         // the same player twice
+            body(&[0, 0, WINDOW, 65_536]),              // a window of minutes
         ];
         for body in hostile {
             assert!(read_all(&body).is_err(), "{body:?}");

@@ -36,6 +36,7 @@ fn input_message(
         tick: network.peers[0].model.status().tick,
         parts: None,
         events: Tick(0),
+        early: 0,
         first: 0,
         entries: entries.collect(),
     }
