@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 
-export const MODELS = { lockstep: 'Lockstep', rollback: 'Rollback', snapshot: 'Snapshot interpolation', 'state-sync': 'State sync with prediction' };
+export const MODELS = { lockstep: 'Lockstep', rollback: 'Rollback', snapshot: 'Snapshot interpolation', 'state-sync': 'State sync with prediction', rewind: 'Server rewind (update window)' };
 const GAUGES = ['round-trip', 'clock-error', 'download', 'upload', 'corrections', 'rollback-depth', 'lagged-ticks', 'buffer-delay'];
 
 function sum(target, ...args) {

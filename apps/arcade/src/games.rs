@@ -2,5 +2,6 @@
 
 mod camera;
 mod evaluation;
+mod hat_hunters;
 mod skirmish;
 mod sublockus;

@@ -29,6 +29,7 @@
 #![forbid(unsafe_code)]
 
 pub use samestep_evaluation as evaluation;
+pub use samestep_hat_hunters as hat_hunters;
 pub use samestep_skirmish as skirmish;
 pub use samestep_sublockus as sublockus;
 
@@ -40,6 +41,7 @@ macro_rules! for_each_game {
     ($callback:ident) => {
         $callback! {
             sublockus => $crate::sublockus::Sublockus,
+            hat_hunters => $crate::hat_hunters::HatHunters,
             skirmish => $crate::skirmish::Skirmish,
             evaluation => $crate::evaluation::Evaluation,
         }

@@ -1,6 +1,7 @@
 //! What every game of the catalog promises.
 
 use samestep_catalog::evaluation::Evaluation;
+use samestep_catalog::hat_hunters::HatHunters;
 use samestep_catalog::skirmish::Skirmish;
 use samestep_catalog::sublockus::Sublockus;
 use samestep_catalog::{GAMES, NAMES, Visitor, visit};
@@ -93,7 +94,8 @@ macro_rules! promises {
             $(
                 #[test]
                 fn $name() {
-                    assert_eq!(stringify!($name), <$game as samestep_sync::Simulation>::NAME);
+                    let name = stringify!($name).replace('_', "-");
+                    assert_eq!(name, <$game as samestep_sync::Simulation>::NAME);
                     super::keeps_its_promises::<$game>();
                 }
             )*
@@ -116,6 +118,8 @@ fn is_refused<G: Playable>(players: u16, size: Option<u32>) -> bool {
 fn impossible_games_are_refused() {
     assert!(is_refused::<Sublockus>(1, None) && is_refused::<Sublockus>(33, None));
     assert!(is_refused::<Sublockus>(4, Some(9)));
+    assert!(is_refused::<HatHunters>(0, None) && is_refused::<HatHunters>(33, None));
+    assert!(is_refused::<HatHunters>(4, Some(9)));
     assert!(is_refused::<Skirmish>(1, None) && is_refused::<Skirmish>(2, Some(u32::MAX)));
     assert!(is_refused::<Evaluation>(0, None) && is_refused::<Evaluation>(2, Some(70_000)));
 }

@@ -28,7 +28,7 @@ impl Panel {
 
     /// Shows it.
     pub fn ui(&mut self, ui: &mut egui::Ui, live: &dyn AnyMatch, requested: &mut Vec<UserAction>) {
-        ui.spacing_mut().item_spacing.y = 4.0;
+        ui.spacing_mut().item_spacing.y = 3.0;
         let scenario = &wanted(live);
         let entry = registry::game(&scenario.game).expect("it is played");
         theme::section(ui, "Game");
