@@ -14,14 +14,16 @@ mod lockstep;
 mod loss_latency;
 mod models;
 mod prediction;
+mod reaction;
 mod rollback;
 mod snapshot;
 mod topology;
+mod update_window;
 
 use crate::experiment::Experiment;
 
 /// Every experiment there is.
-pub static EXPERIMENTS: [&Experiment; 23] = [
+pub static EXPERIMENTS: [&Experiment; 25] = [
     &delivery::EXPERIMENT,
     &jitter::EXPERIMENT,
     &loss_latency::EXPERIMENT,
@@ -45,4 +47,6 @@ pub static EXPERIMENTS: [&Experiment; 23] = [
     &hits::EXPERIMENT,
     &models::EXPERIMENT,
     &felt_delay::EXPERIMENT,
+    &update_window::EXPERIMENT,
+    &reaction::EXPERIMENT,
 ];

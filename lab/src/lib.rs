@@ -65,6 +65,6 @@ pub use plan::{Expectation, Plan, Published};
 pub use real_room::be_clients;
 pub use report::{Failure, Report, Run, check_blocks};
 pub use run::{Judgement, ResultRow, RunOptions, RunResult, run, save};
-pub use soak::{AUTHORITY, suite, suites};
+pub use soak::{AUTHORITY, REWIND, suite, suites};
 pub use stats::Samples;
 pub use table::{closing, render};

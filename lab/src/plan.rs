@@ -17,7 +17,7 @@ macro_rules! plans {
 }
 
 /// The built-in plans with their texts, in the order they are listed and reported.
-const PLANS: [(&str, &str); 23] = plans![
+const PLANS: [(&str, &str); 25] = plans![
     "delivery",
     "jitter",
     "loss-latency",
@@ -41,6 +41,8 @@ const PLANS: [(&str, &str); 23] = plans![
     "hits",
     "models",
     "felt-delay",
+    "update-window",
+    "reaction",
 ];
 
 /// One plan, checked against its experiment.

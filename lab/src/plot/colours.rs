@@ -22,7 +22,7 @@ impl Look {
 }
 
 /// Prefixes of names and their colours; see plot.css.
-const KNOWN: [(&str, &str); 11] = [
+const KNOWN: [(&str, &str); 12] = [
     ("ours", "c0"),
     ("theirs", "c1"),
     ("published", "c7"),
@@ -30,6 +30,7 @@ const KNOWN: [(&str, &str); 11] = [
     ("rollback", "c0"),
     ("snapshot", "c2"),
     ("state-sync", "c3"),
+    ("rewind", "c5"),
     ("hosted", "c0"),
     ("mesh", "c4"),
     ("by what was seen", "c0"),

@@ -1,19 +1,24 @@
-//! The suite `authority`: fights in which one program is right, through storms and calms. Soon after each storm everyone has what it has.
+//! The suites `authority` and `rewind`: matches in which one program is right, through storms and calms. Soon after each storm everyone has what it
+//! has, and everyone is told the same events.
 
+mod fight;
+mod hunt;
 mod judge;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use samestep_catalog::sublockus::{Bot, Controls, Sublockus, SublockusConfig, SublockusEvent};
+use samestep_catalog::hat_hunters::HatHunters;
+use samestep_catalog::sublockus::Sublockus;
 use samestep_netem::Rng;
+use samestep_playable::Setup;
 use samestep_session::{JoinTo, Match, MatchEvent, Role, SessionConfig, SessionEvent, Silence};
 use samestep_sync::{
-    Interpolation, InterpolationDelay, Live, Model, ModelEvent, PlayerId, RemotePlayers, Snapshot,
-    SnapshotConfig, StateSync, StateSyncConfig, Tick,
+    Interpolation, InterpolationDelay, Live, Model, ModelEvent, PlayerId, RemotePlayers, Rewind,
+    RewindConfig, Snapshot, SnapshotConfig, StateSync, StateSyncConfig, Tick, WindowLength,
 };
 
-use judge::Truth;
+use judge::{Judged, Truth};
 use samestep_sim::check::{Breach, Promise};
 use samestep_sim::conditions::good_link;
 use samestep_sim::{Disturbance, NodeId, Outcome, Pausable, SoakMatch, SoakProgram, Trace};
@@ -59,6 +64,28 @@ impl Setting for StateSync {
     }
 }
 
+impl Setting for Rewind {
+    fn random(rng: &mut Rng) -> (String, Box<dyn Fn() -> Self>) {
+        let length = Duration::from_millis(rng.range(30..250));
+        let config = RewindConfig {
+            snapshot: snapshot(rng),
+            window: match rng.chance(0.7) {
+                true => WindowLength::Fixed(length),
+                false => WindowLength::Following { most: length },
+            },
+            client_window: rng.chance(0.8),
+            remote_players: match rng.chance(0.7) {
+                true => RemotePlayers::Simulated,
+                false => RemotePlayers::Interpolated,
+            },
+            prediction: rng.range(30..60),
+        };
+        let words = format!("{config:?}");
+        let model = move || Rewind::new(config.clone()).expect("settings that make sense");
+        (words, Box::new(model))
+    }
+}
+
 fn snapshot(rng: &mut Rng) -> SnapshotConfig {
     SnapshotConfig {
         every: rng.range(1..5),
@@ -75,42 +102,52 @@ fn snapshot(rng: &mut Rng) -> SnapshotConfig {
     }
 }
 
-/// Runs the world of `seed`: inputs given, and what went wrong.
+/// Runs the world of `seed` of the suite `authority`: inputs given, and what went wrong.
 pub(super) fn run(seed: u64, trace: Trace<'_>) -> Outcome {
     match seed % 2 {
-        0 => play::<StateSync>(seed, trace),
-        _ => play::<Snapshot>(seed, trace),
+        0 => play::<Sublockus, StateSync>(seed, trace),
+        _ => play::<Sublockus, Snapshot>(seed, trace),
     }
 }
 
-fn play<M: Setting>(seed: u64, trace: Trace<'_>) -> Outcome {
-    let mut script: Script<'_, M> = Script::new(seed, trace);
+/// The same of the suite `rewind`: mostly the game whose effects wait for the end of the update window.
+pub(super) fn run_rewind(seed: u64, trace: Trace<'_>) -> Outcome {
+    match seed % 4 {
+        0 => play::<Sublockus, Rewind>(seed, trace),
+        _ => play::<HatHunters, Rewind>(seed, trace),
+    }
+}
+
+fn play<G: Judged, M: Setting>(seed: u64, trace: Trace<'_>) -> Outcome {
+    let mut script: Script<'_, G, M> = Script::new(seed, trace);
     let result = script.run();
     (script.room.given, result)
 }
 
-struct Script<'t, M: Setting> {
-    room: SoakMatch<'t, Live<Sublockus>, M, Notes>,
+struct Script<'t, G: Judged, M: Setting> {
+    room: SoakMatch<'t, Live<G>, M, Notes<G>>,
     seed: u64,
     model: Box<dyn Fn() -> M>,
     words: String,
-    bots: BTreeMap<PlayerId, Bot>,
+    bots: BTreeMap<PlayerId, G::Bot>,
     /// Whether everyone lets go of the controls.
     resting: bool,
-    truth: Truth,
+    truth: Truth<G>,
 }
 
 /// The notes about a program.
-struct Notes {
+struct Notes<G: Judged> {
     watches: bool,
     /// It must have received every event from this tick on.
     since: Option<Tick>,
-    events: Vec<(Tick, SublockusEvent)>,
+    events: Vec<(Tick, G::Event)>,
+    /// Events that were delivered as predicted, and neither confirmed nor cancelled since.
+    open: Vec<(Tick, G::Event)>,
     /// The tick its players acted in last.
     acted: Tick,
 }
 
-impl<'t, M: Setting> Script<'t, M> {
+impl<'t, G: Judged, M: Setting> Script<'t, G, M> {
     fn new(seed: u64, trace: Trace<'t>) -> Self {
         let mut rng = Rng::stream(seed, 5);
         let (words, model) = M::random(&mut rng);
@@ -143,7 +180,8 @@ impl<'t, M: Setting> Script<'t, M> {
             self.storm()?;
             self.calm()?;
         }
-        self.judge_events()
+        self.judge_events()?;
+        self.judge_recording()
     }
 
     fn storm(&mut self) -> Result<(), Breach> {
@@ -188,19 +226,17 @@ impl<'t, M: Setting> Script<'t, M> {
     }
 
     fn start(&mut self, node: NodeId, role: Role, watches: bool) {
-        let mut config = SessionConfig::new("sublockus", 1);
+        let mut config = SessionConfig::new(G::NAME, 1);
         if !watches {
-            config = config.player(&format!("fighter {}", node.0));
+            config = config.player(&format!("player {}", node.0));
         }
         config.rejoin_grace = Duration::from_secs(8);
         config.silence = Silence::Drop {
             after: Duration::from_secs(4),
         };
-        let game = SublockusConfig::free_for_all(self.seed, 6);
-        let game = Sublockus::new(&game).expect("an arena of the game's own");
+        let world = G::world(self.seed);
         let model = (self.model)();
         self.room.testbed.start(node, |now, random| {
-            let world = Live::without_recording(game);
             let game = Match::new(now, config, role, random, model, world);
             Pausable::new(game.expect("settings that make sense"))
         });
@@ -212,6 +248,7 @@ impl<'t, M: Setting> Script<'t, M> {
                 watches,
                 since: None,
                 events: Vec::new(),
+                open: Vec::new(),
                 acted: Tick(0),
             },
         };
@@ -285,7 +322,7 @@ impl<'t, M: Setting> Script<'t, M> {
     /// Every player does what its bot would, once a tick of its own program, from what that program draws.
     fn play(&mut self) {
         for node in self.room.playing() {
-            let seed = self.seed;
+            let setup = Setup::default_of::<G>(self.seed);
             let resting = self.resting;
             let bots = &mut self.bots;
             let Some(known) = self
@@ -306,13 +343,16 @@ impl<'t, M: Setting> Script<'t, M> {
                 let mut given = 0;
                 for player in players {
                     let controls = match resting {
-                        true => Controls::default(),
+                        true => Some(G::at_rest()),
                         false => {
-                            let bot = bots.entry(player).or_insert_with(|| Bot::new(seed, player));
-                            bot.controls(tick, program.game.shown(now))
+                            let bot = bots.entry(player);
+                            let bot = bot.or_insert_with(|| G::bot(&setup, player));
+                            program.game.shown(now).act(bot, tick)
                         }
                     };
-                    given += u64::from(program.game.input(now, player, &controls));
+                    if let Some(controls) = controls {
+                        given += u64::from(program.game.input(now, player, &controls));
+                    }
                 }
                 given
             });

@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use samestep_catalog::sublockus::{Character, Sublockus, SublockusEvent};
+use samestep_playable::Playable;
 use samestep_session::State;
-use samestep_sync::{EventStage, PlayerId, Tick};
+use samestep_sync::{
+    Confirmation, EventStage, Live, Playback, PlayerId, Progress, Replay, Tick, TimedEvent,
+};
 
 use super::{HOST, Script, Setting};
 use samestep_sim::NodeId;
@@ -22,79 +24,92 @@ const LONG_AGO: u64 = 75;
 /// Ticks after coming from which on everything that happens must be told.
 const SETTLING: u64 = 60;
 
-/// The states and events of the authority.
-#[derive(Default)]
-pub(super) struct Truth {
-    states: BTreeMap<Tick, Characters>,
-    events: Vec<(Tick, SublockusEvent)>,
-}
+/// A game whose matches the suites judge.
+pub(super) trait Judged: Playable {
+    /// What is compared of a state.
+    type Seen: Clone + PartialEq + core::fmt::Debug;
 
-/// All characters at a tick.
-#[derive(Clone, PartialEq, Debug)]
-struct Characters(Vec<Character>);
+    /// The beginning of the match of a seed.
+    fn world(seed: u64) -> Live<Self>;
 
-impl Characters {
-    fn of(game: &Sublockus) -> Characters {
-        let mut all: Vec<Character> = game.characters().as_slice().to_vec();
-        all.sort_by_key(|character| character.player);
-        Characters(all)
+    /// What somebody does who lets go of the controls.
+    fn at_rest() -> Self::Input;
+
+    /// What a player's bot does now.
+    fn act(&self, bot: &mut Self::Bot, tick: Tick) -> Option<Self::Input> {
+        self.decide(bot, tick)
     }
 
-    /// What is not right, if anything: where somebody is who has not moved since `before`, and all about one's own. Of what moves far away
-    /// one is told now and then; where somebody will enter is decided by chance that nobody is told of.
+    /// What a program has, and the tick that is of. `known` is the newest tick of which the authority has told it.
+    fn has(world: &mut Live<Self>, _known: Tick) -> Option<(Tick, Self::Seen)> {
+        Some((world.tick(), world.state().seen()))
+    }
+
+    /// What is compared of this state.
+    fn seen(&self) -> Self::Seen;
+
+    /// What a program with the players `own` has wrong at a tick, if anything. `right` is what the authority had then, `before` some time before.
     fn difference(
-        &self,
+        here: &Self::Seen,
         tick: Tick,
-        right: &Characters,
-        before: &Characters,
+        right: &Self::Seen,
+        before: &Self::Seen,
         own: &[PlayerId],
-    ) -> Option<String> {
-        let players = self.0.iter().chain(&right.0).map(|known| known.player);
-        players.into_iter().find_map(|player| {
-            let (here, right) = (self.of_player(player), right.of_player(player));
-            let place = |known: Option<&Character>| known.map(Character::place);
-            let is_at_rest = place(before.of_player(player)) == place(right);
-            let is_in = right.is_none_or(|right| u64::from(right.enters) < tick.0);
-            let same = match own.contains(&player) {
-                _ if !is_in => true,
-                true => here == right,
-                false => !is_at_rest || place(here) == place(right),
-            };
-            (!same).then(|| format!("{here:?}, and right is {right:?}"))
-        })
+    ) -> Option<String>;
+
+    /// Whether an event is told to everyone.
+    fn is_public(_event: &Self::Event) -> bool {
+        true
     }
 
-    fn of_player(&self, player: PlayerId) -> Option<&Character> {
-        self.0.iter().find(|character| character.player == player)
+    /// What is wrong with a tick that is final, if anything: `before` and `after` are the states around it, `events` all that happened in it.
+    fn fault(_before: &Self, _after: &Self, _events: &[Self::Event]) -> Option<String> {
+        None
     }
 }
 
-impl<M: Setting> Script<'_, M> {
+/// The states and events of the authority.
+pub(super) struct Truth<G: Judged> {
+    states: BTreeMap<Tick, G::Seen>,
+    events: Vec<(Tick, G::Event)>,
+}
+
+impl<G: Judged> Default for Truth<G> {
+    fn default() -> Self {
+        Truth {
+            states: BTreeMap::new(),
+            events: Vec::new(),
+        }
+    }
+}
+
+impl<G: Judged, M: Setting> Script<'_, G, M> {
     /// Notes what is right, and what is told to whom.
     pub(super) fn look(&mut self) -> Result<(), Breach> {
         for at in 0..self.room.programs.len() {
             let node = self.room.programs[at].node;
-            let Some((tick, characters, events, refused)) =
-                self.room.testbed.with(node, |_, program| {
-                    let is_in = *program.game.session().state() == State::InSync;
-                    let refused = program.game.status().refused;
-                    let world = program.game.world_mut();
-                    let events: Vec<_> = core::iter::from_fn(|| world.poll_event()).collect();
-                    let characters = (node == HOST).then(|| Characters::of(world.state()));
-                    (is_in.then(|| world.tick()), characters, events, refused)
-                })
-            else {
+            let Some((tick, seen, events, refused)) = self.room.testbed.with(node, |_, program| {
+                let is_in = *program.game.session().state() == State::InSync;
+                let refused = program.game.status().refused;
+                let world = program.game.world_mut();
+                let events: Vec<_> = core::iter::from_fn(|| world.poll_event()).collect();
+                let seen = (node == HOST).then(|| world.state().seen());
+                (is_in.then(|| world.tick()), seen, events, refused)
+            }) else {
                 continue;
             };
+            for event in &events {
+                self.check_resolved(at, event)?;
+            }
             let confirmed = events
                 .into_iter()
                 .filter(|event| event.stage == EventStage::Confirmed);
             let confirmed = confirmed.map(|event| (event.tick, event.event));
-            match characters {
-                Some(characters) => {
+            match seen {
+                Some(seen) => {
                     self.truth.events.extend(confirmed);
                     if let Some(tick) = tick {
-                        self.truth.states.insert(tick, characters);
+                        self.truth.states.insert(tick, seen);
                     }
                     if self.truth.states.len() > KEPT {
                         self.truth.states.pop_first();
@@ -117,10 +132,35 @@ impl<M: Setting> Script<'_, M> {
         Ok(())
     }
 
+    /// What was predicted is confirmed or cancelled once, so nothing that was confirmed is taken back.
+    fn check_resolved(&mut self, at: usize, event: &TimedEvent<G::Event>) -> Result<(), Breach> {
+        let program = &mut self.room.programs[at];
+        let (node, open) = (program.node, &mut program.notes.open);
+        let predicted = match (event.stage, event.predicted) {
+            (EventStage::Predicted, _) => {
+                open.push((event.tick, event.event.clone()));
+                return Ok(());
+            }
+            (EventStage::Confirmed, None) => return Ok(()),
+            (_, predicted) => predicted.unwrap_or(event.tick),
+        };
+        let is_it = |open: &(Tick, G::Event)| open.0 == predicted && open.1 == event.event;
+        match open.iter().position(is_it) {
+            Some(found) => {
+                open.swap_remove(found);
+                Ok(())
+            }
+            None => {
+                let what = format!("{node:?} was told {event:?}, which was not open");
+                Err(self.room.breach(Promise::Events, what))
+            }
+        }
+    }
+
     /// Everyone who was there when the storm ended, and still is, has what the authority had at the same tick.
     pub(super) fn judge_states(&mut self, there: &[NodeId]) -> Result<(), Breach> {
         let end = self.room.testbed.now() + COMPARED;
-        let mut samples: Vec<(NodeId, Tick, Characters, Vec<PlayerId>)> = Vec::new();
+        let mut samples: Vec<(NodeId, Tick, G::Seen, Vec<PlayerId>)> = Vec::new();
         while self.room.testbed.now() < end {
             self.run_for(Duration::from_millis(40))?;
             let host = self.tick_of(HOST);
@@ -128,27 +168,30 @@ impl<M: Setting> Script<'_, M> {
                 if node == HOST || !there.contains(&node) {
                     continue;
                 }
-                let Some(program) = self.room.testbed.machine(node) else {
+                let has = self.room.testbed.with(node, |_, program| {
+                    let known = program.game.status().confirmed_tick;
+                    let players: Vec<PlayerId> = program.game.session().my_players().collect();
+                    Some((G::has(program.game.world_mut(), known)?, players))
+                });
+                let Some(((tick, seen), players)) = has.flatten() else {
                     continue;
                 };
-                let (tick, state) = (program.game.world().tick(), program.game.world().state());
                 if tick + FRESH < host {
                     let what = format!("{node:?} is at tick {tick}, the host at {host}");
                     return Err(self.room.breach(Promise::GoesOn, what));
                 }
-                let players = program.game.session().my_players().collect();
-                samples.push((node, tick, Characters::of(state), players));
+                samples.push((node, tick, seen, players));
             }
         }
         // Those who simulate ahead were ahead.
         self.run_for(Duration::from_millis(300))?;
-        for (node, tick, characters, players) in samples {
+        for (node, tick, seen, players) in samples {
             let before = Tick(tick.0.saturating_sub(LONG_AGO));
             let truth = &self.truth.states;
             let (Some(right), Some(before)) = (truth.get(&tick), truth.get(&before)) else {
                 continue;
             };
-            if let Some(what) = characters.difference(tick, right, before, &players) {
+            if let Some(what) = G::difference(&seen, tick, right, before, &players) {
                 let what = format!("at tick {tick} {node:?} has {what}");
                 return Err(self.room.breach(Promise::Converges, what));
             }
@@ -172,9 +215,23 @@ impl<M: Setting> Script<'_, M> {
             if program.node == HOST || !self.room.playing().contains(&program.node) {
                 continue;
             }
-            let within = |(tick, _): &&(Tick, SublockusEvent)| (since..upto).contains(tick);
-            let received: Vec<_> = program.notes.events.iter().filter(within).collect();
-            let right: Vec<_> = self.truth.events.iter().filter(within).collect();
+            let within = |(tick, event): &&(Tick, G::Event)| {
+                (since..upto).contains(tick) && G::is_public(event)
+            };
+            let Some(host) = self.room.testbed.machine(HOST) else {
+                continue;
+            };
+            // Those that count at once overtake those that wait for their tick to be final.
+            let is_early = |(_, event): &&(Tick, G::Event)| {
+                host.game.world().state().confirmation(event) == Confirmation::AtOnce
+            };
+            let in_order = |events: &[(Tick, G::Event)]| -> Vec<(Tick, G::Event)> {
+                let within = events.iter().filter(within).cloned();
+                let (early, rest): (Vec<_>, Vec<_>) = within.partition(|event| is_early(&event));
+                [early, rest].concat()
+            };
+            let received = in_order(&program.notes.events);
+            let right = in_order(&self.truth.events);
             if received != right {
                 let at = received
                     .iter()
@@ -191,6 +248,46 @@ impl<M: Setting> Script<'_, M> {
                 );
                 return Err(self.room.breach(Promise::Events, what));
             }
+        }
+        Ok(())
+    }
+
+    /// The final ticks, played again from the host's recording, are what the host had when it simulated them first, as far as that must not change; and
+    /// the rules of the game hold in each.
+    pub(super) fn judge_recording(&mut self) -> Result<(), Breach> {
+        let Some(host) = self.room.testbed.machine(HOST) else {
+            return Ok(());
+        };
+        let Some(recorder) = host.game.world().recorder() else {
+            return Ok(());
+        };
+        let fault = self.fault_of(recorder.bytes());
+        fault.map_err(|what| self.room.breach(Promise::Events, what))
+    }
+
+    fn fault_of(&self, recording: Vec<u8>) -> Result<(), String> {
+        let replay = Replay::parse(recording).map_err(|error| error.to_string())?;
+        let world = Live::without_recording(G::world(self.seed).state().clone());
+        let mut playback = Playback::new(replay, world).map_err(|error| error.to_string())?;
+        let mut before = playback.world().state().clone();
+        let mut events = Vec::new();
+        while let Progress::Stepped = playback.step().map_err(|error| error.to_string())? {
+            let tick = playback.tick();
+            events.clear();
+            while let Some(event) = playback.world_mut().poll_event() {
+                events.push(event.event);
+            }
+            let after = playback.world().state();
+            if let Some(first) = self.truth.states.get(&tick) {
+                let seen = after.seen();
+                if let Some(what) = G::difference(first, tick, &seen, &seen, &[]) {
+                    return Err(format!("what was certain at tick {tick} changed: {what}"));
+                }
+            }
+            if let Some(what) = G::fault(&before, after, &events) {
+                return Err(format!("at tick {tick}: {what}"));
+            }
+            before = after.clone();
         }
         Ok(())
     }
