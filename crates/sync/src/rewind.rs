@@ -52,20 +52,24 @@ pub struct RewindConfig {
     pub snapshot: SnapshotConfig,
     /// How long the authority accepts inputs for a tick after it was due. Default 100 ms.
     pub window: WindowLength,
+    /// Whether a client whose inputs take longer than the window acts ahead of the others by the rest. If not, what comes after the window is refused, or
+    /// counts when it arrives if there is no window. Default true.
+    pub lead: bool,
     /// Whether clients are told of the newest tick that everyone's inputs have reached, and recompute what came after (the client's update
     /// window). Otherwise they are told of the authority's present, which lacks the inputs that are on their way, and are corrected by those.
     /// Default true.
     pub client_window: bool,
     /// How other players are drawn. Default: simulated, so that everyone is shown at the same moment.
     pub remote_players: RemotePlayers,
-    /// The maximum number of ticks predicted ahead of the newest snapshot. A client that receives nothing for longer stalls. Default 30.
+    /// The maximum number of ticks predicted ahead of the newest snapshot. A client that receives nothing for longer stalls. A snapshot is
+    /// as old as the window, the lead and the way from the authority together. Default 60.
     pub prediction: u64,
 }
 
 /// How long an update window is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum WindowLength {
-    /// Always so long. None is no window: an input counts when it arrives.
+    /// Always so long. Zero is no window: an input that comes after its tick counts when it arrives.
     Fixed(Duration),
     /// As long as the inputs of the slowest client need, within a bound: whoever needs more acts ahead of the others by the rest, so that nobody
     /// else waits for it.
@@ -101,9 +105,10 @@ impl Default for RewindConfig {
         Self {
             snapshot: SnapshotConfig::default(),
             window: WindowLength::default(),
+            lead: true,
             client_window: true,
             remote_players: RemotePlayers::Simulated,
-            prediction: 30,
+            prediction: 60,
         }
     }
 }
@@ -159,6 +164,7 @@ impl Rewind {
             }),
             rewind: Some(crate::authority::RewindSettings {
                 length: config.window,
+                lead: config.lead,
                 client_window: config.client_window,
             }),
         });

@@ -16,7 +16,7 @@ use samestep_sync::{RewindConfig, WindowLength};
 
 use super::prediction::SETTLING_S;
 use crate::error::LabError;
-use crate::experiment::{Experiment, Findings, Metric, RunContext};
+use crate::experiment::{Experiment, Findings, Metric, Row, RunContext};
 use crate::link::{self, percent_label};
 use crate::parameters::{Case, Domain, Key, plain};
 use crate::stats::Samples;
@@ -135,7 +135,7 @@ const METRICS: &[Metric] = &[
     Metric::new(
         "less_across",
         "%",
-        "how much smaller across_mean is than that of theirs without a window, where an input counts when it arrives",
+        "how much smaller across_mean is than without a window, where an input counts when it arrives",
     ),
     Metric::new(
         "of_theirs",
@@ -245,7 +245,9 @@ fn our_config(case: &Case) -> Result<OurConfig, String> {
         path: path(case)?,
         model: RewindConfig {
             window: WindowLength::Fixed(window),
-            client_window: case.text("window") != "server",
+            // Without a window nobody makes up for the latency.
+            lead: !window.is_zero(),
+            client_window: case.text("window") == "both",
             ..RewindConfig::default()
         },
         threshold: case.number("threshold") as f32 * WIDTH,
@@ -401,14 +403,20 @@ fn figures(repeats: &[&Played]) -> Figures {
     ]
 }
 
-/// Fills in how much smaller corrections are than those of theirs, with the same window and without any.
+/// Fills in how much smaller corrections are than without a window, and than those of theirs with the same window of the server.
 fn compare(cases: &[Case], findings: &mut Findings) {
     for case in cases {
-        // Theirs in the case that differs in its window alone.
-        let theirs = |window: &str| {
+        // The corrections in the case that differs in its window alone.
+        let across = |window: &str, side: fn(&Row) -> Option<f64>| {
             let is_same = |other: &&Case| {
                 let text = ["scene", "stamp", "obstacles"];
-                let numbers = ["latency_ms", "link.loss", "link.jitter_ms", "window_ms"];
+                let numbers = [
+                    "latency_ms",
+                    "link.loss",
+                    "link.jitter_ms",
+                    "window_ms",
+                    "teleport",
+                ];
                 other.text("window") == window
                     && text.iter().all(|key| other.text(key) == case.text(key))
                     && numbers
@@ -416,27 +424,29 @@ fn compare(cases: &[Case], findings: &mut Findings) {
                         .all(|key| other.number(key) == case.number(key))
             };
             let other = cases.iter().find(is_same)?;
-            let value = findings.row(other, "across_mean")?.theirs?;
-            (value > 0.0).then_some(value)
+            side(findings.row(other, "across_mean")?).filter(|value| *value > 0.0)
         };
         let window = match case.text("window") {
             "both" => "server",
             window => window,
         };
-        let (with, without) = (theirs(window), theirs("none"));
+        let (ours, theirs): (fn(&Row) -> _, fn(&Row) -> _) = (|row| row.ours, |row| row.theirs);
+        let theirs_with = across(window, theirs);
+        let without = [across("none", theirs), across("none", ours)];
         let Some(row) = findings.row(case, "across_mean") else {
             continue;
         };
         let (of_theirs, of_ours) = (row.theirs, row.ours);
         let part = |value: Option<f64>, of: Option<f64>| Some(value? / of? * 100.0);
-        let less = |value: Option<f64>| part(value, without).map(|part| 100.0 - part);
+        let less = |value, without| part(value, without).map(|part| 100.0 - part);
         let has_window = case.text("window") != "none";
         for row in findings.rows.iter_mut().filter(|row| row.case == case.name) {
             match row.metric {
                 "less_across" if has_window => {
-                    (row.theirs, row.ours) = (less(of_theirs), less(of_ours));
+                    row.theirs = less(of_theirs, without[0]);
+                    row.ours = less(of_ours, without[1]);
                 }
-                "of_theirs" => row.ours = part(of_ours, with),
+                "of_theirs" => row.ours = part(of_ours, theirs_with),
                 _ => {}
             }
         }

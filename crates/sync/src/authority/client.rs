@@ -104,6 +104,8 @@ pub(super) struct Client {
     pub queues: BTreeMap<PlayerId, Queue>,
     /// Inputs before this number have been received.
     pub acknowledged: u64,
+    /// All its inputs for the ticks before this one have been received.
+    pub reached: Tick,
     /// The minimum time in µs by which its inputs were early since the last report to it, and the tick they were for.
     pub slack: Option<(Tick, i64)>,
     /// Events it has not acknowledged, and the tick they begin at.
@@ -136,6 +138,7 @@ impl Client {
             given: None,
             queues: BTreeMap::new(),
             acknowledged: 0,
+            reached: tick,
             slack: None,
             events: VecDeque::new(),
             events_since: tick,

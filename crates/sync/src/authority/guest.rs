@@ -8,7 +8,9 @@ use super::context::Context;
 use super::host::LAYOUT;
 use super::kinds::{Kinds, SentExtras};
 use super::lead::InputLead;
-use super::message::{EventBatch, InputEntry, InputMessage, Message, RewindReport, Update};
+use super::message::{
+    ENTRIES_AT_ONCE, EventBatch, InputEntry, InputMessage, Message, RewindReport, Update,
+};
 use super::predict::Predicted;
 use crate::bytes::Bytes;
 use crate::stream::{JitterBuffer, JitterBufferConfig, Store};
@@ -20,10 +22,10 @@ use crate::{
 
 /// The maximum number of a player's inputs that wait for a tick of their own.
 const MAX_PENDING: usize = 64;
-/// The maximum number of inputs in one message.
-const MAX_ENTRIES: usize = 64;
 /// Ticks between two messages while there are no inputs to send.
 const QUIET_TICKS: u32 = 3;
+/// For how many ticks snapshots that lack inputs from here are not reconciled with.
+const MOST_LACKING: u64 = 15;
 /// The maximum time by which inputs are given ahead of the authority.
 const MOST_LEAD: Duration = Duration::from_millis(750);
 /// The maximum number of ticks whose events wait to be shown.
@@ -73,6 +75,8 @@ pub(super) struct Guest {
     too_late: Vec<LocalInput>,
     told_upto: u64,
     pub too_late_count: u64,
+    /// The tick of the last snapshot that lacks inputs from here.
+    lacking: Option<Tick>,
 }
 
 /// An input that has no tick yet, and the view time it was given at.
@@ -108,7 +112,10 @@ impl Guest {
             confirmed_tick: Tick(0),
             reconciled_upto: Tick(0),
             fresh: Vec::new(),
-            lead: InputLead::new(MOST_LEAD),
+            lead: InputLead::new(match context.settings.rewind.as_ref() {
+                Some(rewind) if !rewind.lead => Duration::ZERO,
+                _ => MOST_LEAD,
+            }),
             pending: BTreeMap::new(),
             log: VecDeque::new(),
             first: 0,
@@ -126,6 +133,7 @@ impl Guest {
             too_late: Vec::new(),
             told_upto: 0,
             too_late_count: 0,
+            lacking: None,
         }
     }
 
@@ -263,11 +271,19 @@ impl Guest {
         }
         if let Some(rewind) = &update.rewind {
             self.handle_rewind_report(rewind);
+            self.lacking = self.lacks_inputs(update).then_some(update.tick);
         }
         self.queue_events(&update.events);
         if !update.part.is_empty() {
             self.handle_part(now, context, update.epoch, update.part);
         }
+    }
+
+    /// Whether inputs from here for ticks before an update's had not reached the authority when it sent that: it will recompute those ticks.
+    fn lacks_inputs(&self, update: &Update<'_>) -> bool {
+        let received = update.acknowledged.saturating_sub(self.first) as usize;
+        let mut missing = self.log.iter().skip(received);
+        missing.any(|own| own.tick < update.tick)
     }
 
     fn handle_rewind_report(&mut self, report: &RewindReport<'_>) {
@@ -293,17 +309,22 @@ impl Guest {
     }
 
     /// Gives inputs again that came too late for the authority: a player's newest as it was, an older one merged into what the player holds, so
-    /// that nothing that was pressed is lost.
+    /// that nothing that was pressed is lost. Each has a tick of its own, as a command has: merged with the next input, two presses would be one.
     fn give_again(&mut self, world: &mut dyn World) {
-        for own in core::mem::take(&mut self.too_late) {
+        for own in core::mem::take(&mut self.too_late).into_iter().rev() {
             let newest = self.log.iter().rev().find(|log| log.player == own.player);
             let newest = newest.filter(|newest| newest.tick > own.tick);
-            let input = match newest.and_then(|newest| world.scene().predict(&newest.input)) {
-                Some(held) => world.merge(&own.input, &held),
+            let held = newest.and_then(|newest| world.scene().predict(&newest.input));
+            let input = match &held {
+                Some(held) => world.merge(&own.input, held),
                 None => Some(own.input),
             };
+            // Movement alone is out of date: the newest says where the player goes.
+            let Some(input) = input.filter(|input| held.as_ref() != Some(input)) else {
+                continue;
+            };
             let pending = self.pending.entry(own.player).or_default();
-            pending.extend(input.map(|input| (input, self.view_time, own.kind)));
+            pending.push_front((input, self.view_time, InputKind::Command));
         }
     }
 
@@ -326,6 +347,11 @@ impl Guest {
             && let Some(at) = context.time_of(received.tick)
         {
             self.playout.handle_arrival(now, at, received.number);
+        }
+        // What lacks inputs from here is out of date, unless there has been nothing else for long.
+        let waited = received.tick.since(self.reconciled_upto);
+        if self.lacking == Some(received.tick) && waited < MOST_LACKING {
+            return;
         }
         if received.is_new && received.tick >= self.reconciled_upto {
             self.confirmed_tick = self.confirmed_tick.max(received.tick);
@@ -515,7 +541,8 @@ impl Guest {
     /// Says what players do, and what is known of the state, in every tick in which there is something to say.
     fn send_inputs(&mut self, now: Duration, context: &mut Context) {
         let skip = (self.acknowledged - self.first) as usize;
-        let quiet = skip >= self.log.len();
+        // An authority with an update window waits for the word of every client before it tells of a tick.
+        let quiet = skip >= self.log.len() && self.window == 0;
         let wait = if quiet { QUIET_TICKS } else { 1 };
         let is_soon =
             |sent: Duration| now + context.tick_time / 2 < sent + context.tick_time * wait;
@@ -525,7 +552,7 @@ impl Guest {
         let Some(authority) = context.roster.as_ref().map(|roster| roster.authority) else {
             return;
         };
-        let entries = self.log.iter().skip(skip).take(MAX_ENTRIES);
+        let entries = self.log.iter().skip(skip).take(ENTRIES_AT_ONCE);
         let entries = entries.map(|own| InputEntry {
             player: own.player,
             tick: own.tick,

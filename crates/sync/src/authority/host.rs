@@ -38,8 +38,6 @@ pub(super) struct Host {
     table: Table,
     published: Option<Tick>,
     published_at: Duration,
-    /// The tick that clients were sent last, if this authority has a window.
-    updated: Option<Tick>,
     /// The tick that is simulated next.
     pub next_tick: Tick,
     pub clients: BTreeMap<PeerId, Client>,
@@ -73,7 +71,6 @@ impl Host {
             kinds,
             published: None,
             published_at: Duration::ZERO,
-            updated: None,
             next_tick: next,
             clients: BTreeMap::new(),
             local: BTreeMap::new(),
@@ -102,7 +99,7 @@ impl Host {
         let Some(roster) = context.roster.as_ref().filter(|_| at.is_known) else {
             return;
         };
-        self.publish(world);
+        self.publish(at.tick, world);
         self.epochs = FIRST;
         for member in roster.members.iter().filter(|m| m.peer != roster.me) {
             self.publisher.join_knowing(member.peer, at.tick);
@@ -196,6 +193,8 @@ impl Host {
         };
         client.on_events_acknowledged(message.events, next);
         client.on_early_acknowledged(message.early);
+        client.reached = client.reached.max(message.reaches());
+        let published = self.published;
         let mut window = self.window.as_mut();
         if let Some(due) = context.time_of(message.tick) {
             let open = window.as_ref().map_or(0, |window| window.length());
@@ -217,6 +216,7 @@ impl Host {
                     entry.tick,
                     entry.input,
                     entry.kind == InputKind::Command,
+                    published,
                 )
             }
         };
@@ -237,10 +237,7 @@ impl Host {
             self.step(now, context, world);
             let every = context.settings.snapshot.every;
             let is_last = !context.is_due(now, self.next_tick + (every - 1));
-            let told = self.told();
-            let is_new = self.window.is_none() || self.updated.is_none_or(|last| last < told);
-            if told.0.is_multiple_of(every) && is_new && is_last {
-                self.updated = Some(told);
+            if self.next_tick.0.is_multiple_of(every) && is_last {
                 self.send_updates(now, context, world);
             }
         }
@@ -275,11 +272,18 @@ impl Host {
         }
     }
 
-    /// The tick whose state clients are told.
-    fn told(&self) -> Tick {
-        self.window
-            .as_ref()
-            .map_or(self.next_tick, |window| window.told())
+    /// The tick whose state clients are told next, if there is a new one.
+    fn told(&self, every: u64) -> Option<Tick> {
+        let told = match &self.window {
+            None => Some(self.next_tick),
+            Some(window) => {
+                let plays = |client: &&Client| !client.players.is_empty() && client.given.is_none();
+                let clients = self.clients.values().filter(plays);
+                let reached = clients.map(|client| client.reached).min();
+                window.told(reached.unwrap_or(self.next_tick), every)
+            }
+        };
+        told.filter(|told| self.published.is_none_or(|last| last < *told))
     }
 
     pub(super) fn rewound(&self) -> RewindStats {
@@ -423,21 +427,23 @@ impl Host {
         }
     }
 
-    /// Sends every client an update with the present state.
+    /// Sends every client an update, with the state of the tick that they are told of if that is a new one.
     fn send_updates(&mut self, now: Duration, context: &mut Context, world: &mut dyn World) {
-        self.publish(world);
+        let told = self.told(context.settings.snapshot.every);
+        if let Some(told) = told {
+            self.publish(told, world);
+        }
         let passed = now.saturating_sub(self.published_at);
         let passed = passed.min(context.tick_time * context.settings.snapshot.every as u32 * 2);
         self.published_at = now;
         let peers: Vec<PeerId> = self.clients.keys().copied().collect();
         for peer in peers {
-            self.send_update(now, passed, context, world, peer);
+            self.send_update(now, passed, told.is_some(), context, world, peer);
         }
     }
 
-    /// Publishes the state that clients are told as a snapshot.
-    fn publish(&mut self, world: &mut dyn World) {
-        let told = self.told();
+    /// Publishes the state of a tick as a snapshot.
+    fn publish(&mut self, told: Tick, world: &mut dyn World) {
         if self.published.is_some_and(|last| last >= told) {
             return;
         }
@@ -462,6 +468,7 @@ impl Host {
         &mut self,
         now: Duration,
         passed: Duration,
+        has_state: bool,
         context: &mut Context,
         world: &mut dyn World,
         peer: PeerId,
@@ -478,11 +485,13 @@ impl Host {
             Budget::Wait => return,
         };
         let (players, watches) = (client.players.clone(), client.watches);
-        let limited = self.set_interest(&players, world);
-        let interest = limited.then_some(&self.interest);
         self.parts.clear();
-        self.publisher
-            .write(peer, interest, budget, &mut self.parts);
+        if has_state {
+            let limited = self.set_interest(&players, world);
+            let interest = limited.then_some(&self.interest);
+            self.publisher
+                .write(peer, interest, budget, &mut self.parts);
+        }
         let Some(client) = self.clients.get_mut(&peer) else {
             return;
         };
@@ -575,8 +584,11 @@ impl Host {
     ) -> Vec<u8> {
         let mut out = Vec::new();
         let told = match &self.window {
-            // What was told once is not told again of an earlier tick.
-            Some(_) => self.told().max(self.published.unwrap_or(Tick(0))),
+            Some(window) => {
+                let last = self.published.filter(|last| *last >= window.first());
+                let told = self.told(context.settings.snapshot.every).or(last);
+                told.unwrap_or(self.next_tick)
+            }
             None => self.next_tick,
         };
         put(&mut out, LAYOUT);
@@ -599,7 +611,7 @@ impl Host {
             put(&mut out, 0);
             return out;
         };
-        self.publish(world);
+        self.publish(told, world);
         self.publisher.leave(newcomer);
         self.publisher.join(newcomer);
         let limited = self.set_interest(&member.players, world);

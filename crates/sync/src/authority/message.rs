@@ -5,8 +5,9 @@ use core::time::Duration;
 use crate::bytes::{Bytes, MessageField, message_layout, put, put_signed};
 use crate::{InputKind, PlayerId, Tick, ViewTime};
 
-/// Inputs in one message at most.
+/// Inputs in one message at most, and how many a client puts into one.
 const MAX_ENTRIES: u64 = 256;
+pub(super) const ENTRIES_AT_ONCE: usize = 64;
 /// The longest input.
 const MAX_INPUT: u64 = 4096;
 /// Ticks of events in one message at most.
@@ -110,6 +111,16 @@ pub(super) struct InputEntry<'a> {
     pub view_time: Option<ViewTime>,
     pub kind: InputKind,
     pub input: &'a [u8],
+}
+
+impl InputMessage<'_> {
+    /// The tick before which all inputs of its sender are known with this message. A full one may leave some out.
+    pub(super) fn reaches(&self) -> Tick {
+        match self.entries.last() {
+            Some(last) if self.entries.len() >= ENTRIES_AT_ONCE => last.tick,
+            _ => self.tick.next(),
+        }
+    }
 }
 
 message_layout! {

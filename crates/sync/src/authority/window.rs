@@ -22,6 +22,7 @@ const SPARE_TICKS: u64 = 2;
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct RewindSettings {
     pub length: WindowLength,
+    pub lead: bool,
     pub client_window: bool,
 }
 
@@ -34,6 +35,8 @@ pub struct RewindStats {
     pub unchanged: u64,
     /// Inputs that were older than the window, and refused.
     pub refused: u64,
+    /// Late inputs that changed a tick whose result clients had been told already.
+    pub after_told: u64,
     /// How often ticks were recomputed.
     pub rewinds: u64,
     /// Ticks recomputed.
@@ -109,13 +112,20 @@ impl Window {
         self.length
     }
 
-    /// The tick whose state clients are told: the newest that everyone's inputs have reached.
-    pub(super) fn told(&self) -> Tick {
-        let behind = match self.settings.client_window {
-            true => self.lateness.ticks().min(self.length),
-            false => 0,
+    /// The tick whose state clients are told, a multiple of `every`: the newest whose inputs have all been received, if the window is open so far
+    /// back. None if there is no such tick. `reached` is the tick before which the inputs of all clients are known.
+    pub(super) fn told(&self, reached: Tick, every: u64) -> Option<Tick> {
+        let newest = match self.settings.client_window {
+            true => reached.clamp(self.first, self.next()),
+            false => self.next(),
         };
-        Tick(self.next().0.saturating_sub(behind)).max(self.first)
+        let before = Tick(newest.0 - newest.0 % every);
+        let told = if before < self.first {
+            before + every
+        } else {
+            before
+        };
+        (told <= self.next()).then_some(told)
     }
 
     /// An input arrived so many ticks after the tick it was made in.
@@ -139,22 +149,27 @@ impl Window {
         }
     }
 
-    /// Places a late input of a player. `is_command`: it has a tick of its own, and counts in the first open one if its own is not open any more.
+    /// Places a late input of a player. `is_command`: it has a tick of its own, and counts in the first open one that clients were not told of if its
+    /// own is not open any more.
     pub(super) fn place(
         &mut self,
         player: PlayerId,
         tick: Tick,
         input: &[u8],
         is_command: bool,
+        told: Option<Tick>,
     ) -> Placed {
         if self.length == 0 {
             return Placed::Next;
         }
-        if tick < self.first && !is_command {
-            self.stats.refused += 1;
-            return Placed::TooOld;
+        let mut at = tick.since(self.first) as usize;
+        if tick < self.first {
+            if !is_command {
+                self.stats.refused += 1;
+                return Placed::TooOld;
+            }
+            at = told.map_or(0, |told| told.since(self.first)) as usize;
         }
-        let mut at = tick.max(self.first).since(self.first) as usize;
         let has = |open: &OpenTick| open.inputs.entries().any(|(of, _)| of == player);
         while self.ticks.get(at).is_some_and(has) {
             at += 1;
@@ -169,6 +184,7 @@ impl Window {
         }
         self.ticks[at].inputs.insert(player, input);
         let tick = self.first + at as u64;
+        self.stats.after_told += u64::from(told.is_some_and(|told| tick < told));
         self.changed = Some(self.changed.map_or(tick, |changed| changed.min(tick)));
         Placed::InWindow
     }

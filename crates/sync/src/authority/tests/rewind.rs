@@ -154,6 +154,54 @@ fn an_input_that_is_too_old_is_refused_told_and_given_again() {
 }
 
 #[test]
+fn presses_that_came_too_late_are_not_merged_with_later_ones() {
+    // Every way of falling out of the window: the delay changes at different moments, by different lengths, while a key is pressed again and again.
+    for delay_ms in (120..280).step_by(8) {
+        for apart_ms in [20, 34, 50, 83] {
+            let mut network = TestNetwork::new(2, 20, &WalkingGame::new(0), rewind);
+            network.run(3000);
+            let before = network.peers[1].model.status().inputs_too_late;
+            network.delay = Duration::from_millis(delay_ms);
+            for press in 0..10 {
+                network.walk(1, press % 3, true);
+                network.run(apart_ms);
+            }
+            network.walk(1, 0, false);
+            network.run(3000);
+            let walker = network.peers[0].world.state().walker(PlayerId(1)).unwrap();
+            assert_eq!(walker.signals, 10, "{delay_ms} ms, {apart_ms} ms apart");
+            let refused = network.peers[1].model.status().inputs_too_late - before;
+            assert!(refused > 0 || delay_ms < 140, "{delay_ms} ms");
+            assert_eq!(network.place(1, 1), network.place(0, 1));
+        }
+    }
+}
+
+#[test]
+fn what_clients_were_told_never_changes() {
+    for (client_window, changes) in [(true, false), (false, true)] {
+        let model = || {
+            Rewind::new(RewindConfig {
+                client_window,
+                ..RewindConfig::default()
+            })
+            .unwrap()
+        };
+        let mut network = TestNetwork::new(4, 30, &WalkingGame::new(0), model);
+        (network.loss, network.jitter_ms) = (5, 40);
+        let mut rng = Rng::new(9);
+        for _ in 0..600 {
+            let at = 1 + rng.below(3) as usize;
+            network.walk(at, rng.below(7) as i8 - 3, false);
+            network.run(u64::from(rng.below(40)));
+        }
+        let rewound = network.peers[0].model.rewound();
+        assert!(rewound.rewinds > 100, "{rewound:?}");
+        assert_eq!(rewound.after_told > 0, changes, "{rewound:?}");
+    }
+}
+
+#[test]
 fn commands_are_each_done_once_and_in_order_however_late_they_come() {
     let mut network = TestNetwork::new(2, 60, &WalkingGame::new(0), rewind);
     (network.loss, network.jitter_ms) = (10, 120);
