@@ -79,6 +79,7 @@ impl Setting for Rewind {
                 false => RemotePlayers::Interpolated,
             },
             prediction: rng.range(30..60),
+            lead: rng.chance(0.9),
         };
         let words = format!("{config:?}");
         let model = move || Rewind::new(config.clone()).expect("settings that make sense");
