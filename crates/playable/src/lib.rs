@@ -8,6 +8,7 @@
 //! - [`Script`] is what the players of a measured match do, and [`rehearse`] records it from bots.
 //! - [`Setting`] is what can be set about a match, [`Choices`] what was chosen, [`Level`] how well bots play.
 //! - [`Score`] is a row of the score table.
+//! - [`TextMap`] reads a map that players have written as text, with the place of every mistake.
 //! - [`Cell`] and [`row`] turn colours into lines of a terminal, [`Key`] is a key pressed there.
 //!
 //! The crate knows no game, no network and no window.
@@ -19,6 +20,7 @@ mod playable;
 mod script;
 mod settings;
 mod terminal;
+mod text_map;
 
 pub use bots::Bots;
 pub use key::Key;
@@ -26,3 +28,4 @@ pub use playable::{Playable, Score, Setup, Sizes};
 pub use script::{Script, rehearse};
 pub use settings::{Choices, Level, Setting};
 pub use terminal::{Cell, Rgb, row};
+pub use text_map::{TextMap, TextMapError, TextMapFault, TextMapLimits, reachable};

@@ -48,7 +48,7 @@ fn mistakes_are_told_with_their_place() {
     );
     let wide = error(&|rows| rows[5].push_str(&".".repeat(30)));
     assert!(
-        wide.starts_with("line 9, column 41: 42 cells wide"),
+        wide.starts_with("line 9, column 41: 42 letters wide"),
         "{wide}"
     );
     let low = error(&|rows| rows.truncate(4));
@@ -74,9 +74,12 @@ fn mistakes_are_told_with_their_place() {
         ),
         (
             "name: A\nname: B\n\n####",
-            "line 2, column 1: a map has one name",
+            "line 2, column 1: there is a name already",
         ),
-        ("; none\n\n####", "line 2, column 1: a map needs a name"),
+        (
+            "; none\n\n####",
+            "line 2, column 1: a name of 1 to 32 bytes is needed",
+        ),
     ] {
         let error = Map::parse(text).unwrap_err().to_string();
         assert!(error.starts_with(message), "{error}");

@@ -1,5 +1,6 @@
 //! Arenas as text: those that come with the game, those of one's own, and mistakes.
 
+use samestep_playable::TextMapFault;
 use samestep_sublockus::{
     Arena, ArenaChoice, ArenaErrorKind, Block, Builtin, Sublockus, SublockusConfig,
 };
@@ -32,20 +33,34 @@ fn error(change: impl Fn(&mut Vec<String>)) -> (usize, usize, ArenaErrorKind) {
 #[test]
 fn mistakes_are_told_with_their_place() {
     use ArenaErrorKind::*;
+    use TextMapFault::*;
+    let width = |is| Width {
+        is,
+        least: 12,
+        most: 128,
+    };
+    let height = |is| Height {
+        is,
+        least: 8,
+        most: 128,
+    };
     assert!(Arena::parse(&pit(|_| {})).is_ok());
-    assert_eq!(error(|rows| rows[0] = "Pit".into()), (1, 1, Header));
+    assert_eq!(error(|rows| rows[0] = "Pit".into()), (1, 1, Text(Header)));
     assert_eq!(
         error(|rows| rows[0] = "size: 7".into()),
-        (1, 1, UnknownKey("size".into()))
+        (1, 1, Text(UnknownKey("size".into())))
     );
-    assert_eq!(error(|rows| rows[0] = "name:".into()), (1, 6, Name));
+    assert_eq!(
+        error(|rows| rows[0] = "name:".into()),
+        (1, 6, Text(Name { most: 32 }))
+    );
     assert_eq!(
         error(|rows| rows[0] = format!("name: {}", "x".repeat(33))),
-        (1, 7, Name)
+        (1, 7, Text(Name { most: 32 }))
     );
     assert_eq!(
         error(|rows| rows.insert(1, "name: Pot".into())),
-        (2, 1, NamedTwice)
+        (2, 1, Text(NamedTwice))
     );
     assert_eq!(
         error(|rows| rows[5].replace_range(4..5, "%")),
@@ -53,13 +68,13 @@ fn mistakes_are_told_with_their_place() {
     );
     assert_eq!(
         error(|rows| rows[3] = "#".repeat(129)),
-        (4, 129, Width(129))
+        (4, 129, Text(width(129)))
     );
     let narrow = |rows: &mut Vec<String>| rows[2..].iter_mut().for_each(|row| row.truncate(9));
-    assert_eq!(error(narrow), (3, 9, Width(9)));
-    assert_eq!(error(|rows| rows.truncate(6)), (3, 1, Height(4)));
-    assert_eq!(error(|rows| rows.truncate(1)), (1, 1, Height(0)));
-    assert_eq!(error(|rows| rows[4].clear()), (5, 1, EmptyRow));
+    assert_eq!(error(narrow), (3, 9, Text(width(9))));
+    assert_eq!(error(|rows| rows.truncate(6)), (3, 1, Text(height(4))));
+    assert_eq!(error(|rows| rows.truncate(1)), (1, 1, Text(height(0))));
+    assert_eq!(error(|rows| rows[4].clear()), (5, 1, Text(EmptyRow)));
     assert_eq!(
         error(|rows| rows[5].replace_range(12..13, " ")),
         (3, 1, FewSpawns(1))
