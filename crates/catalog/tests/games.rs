@@ -6,7 +6,7 @@ use samestep_catalog::skirmish::Skirmish;
 use samestep_catalog::sublockus::Sublockus;
 use samestep_catalog::{GAMES, NAMES, Visitor, visit};
 use samestep_playable::{Bots, Playable, Setup};
-use samestep_sync::{PlayerId, Tick, sync_test};
+use samestep_sync::{Live, PlayerId, Simulation, Tick, TickInputs, World, sync_test};
 
 #[test]
 fn every_crate_of_a_game_is_listed() {
@@ -88,6 +88,42 @@ fn keeps_its_promises<G: Playable>() {
     assert!(inputs.any(|(tick, player)| script(&game, Tick(tick), player).is_some()));
 }
 
+/// A copy, and one that was made anew from the encoding of the state now and then, stay the same as the original.
+fn copies_stay_the_same<G: Playable>() {
+    let setup = Setup::default_of::<G>(5);
+    let mut bots = Bots::<G>::new(&setup);
+    let players = bots.players();
+    let begin = || Live::without_recording(G::begin(&setup).unwrap());
+    let (mut original, mut copy, mut encoded) = (begin(), begin(), begin());
+    let mut inputs = TickInputs::new();
+    let mut happened = 0;
+    for tick in (0..1200).map(Tick) {
+        if tick.0 % 97 == 96 {
+            let checkpoint = original.checkpoint();
+            encoded = begin();
+            encoded.adopt(tick, &checkpoint).unwrap();
+        }
+        inputs.clear();
+        inputs.set_players(&players);
+        bots.act(original.state(), tick, &mut inputs);
+        let mut events = Vec::new();
+        for world in [&mut original, &mut copy, &mut encoded] {
+            world.step(tick, &inputs);
+            world.confirm(tick, &inputs);
+            let told = core::iter::from_fn(|| world.poll_event());
+            events.push(told.map(|told| told.event).collect::<Vec<_>>());
+        }
+        happened += events[0].len();
+        assert!(events[0] == events[1] && events[0] == events[2], "{tick:?}");
+        if tick.0 % 30 == 0 {
+            let checksum = original.checksum();
+            let others = [copy.checksum(), encoded.checksum()];
+            assert_eq!(others, [checksum; 2], "{tick:?}");
+        }
+    }
+    assert!(happened > 20 || G::NAME == Evaluation::NAME, "{happened}");
+}
+
 macro_rules! promises {
     ($($name:ident => $game:ty,)*) => {
         mod keeps_its_promises {
@@ -97,6 +133,7 @@ macro_rules! promises {
                     let name = stringify!($name).replace('_', "-");
                     assert_eq!(name, <$game as samestep_sync::Simulation>::NAME);
                     super::keeps_its_promises::<$game>();
+                    super::copies_stay_the_same::<$game>();
                 }
             )*
         }
