@@ -1,4 +1,4 @@
-//! Models: one game, the same inputs, every model on every kind of link. The table that tells which one to pick.
+//! Models: a game, the same inputs, every model on every kind of link. The table that tells which one to pick.
 
 mod plots;
 
@@ -7,7 +7,7 @@ use samestep_sync::{ModelConfig, ModelKind, RemotePlayers, StateSyncConfig};
 use super::prediction::SETTLING_S;
 use crate::error::LabError;
 use crate::experiment::{Experiment, Findings, Metric, RunContext};
-use crate::fight::{FightConfig, FightScenario, Played, PlayerRecord, play};
+use crate::fight::{FightConfig, FightScenario, Played, PlayerRecord, hunt, play};
 use crate::link;
 use crate::parameters::{Case, Domain, Key};
 use crate::stats::Samples;
@@ -39,8 +39,19 @@ fn names() -> Vec<&'static str> {
     models().map(|(name, _)| name).collect()
 }
 
+/// The game that the plan is about, and another.
+const SUBLOCKUS: &str = "sublockus";
+const HUNT: &str = "hat-hunters";
+
 const KEYS: &[&[Key]] = &[
     &[
+        Key::text(
+            "game",
+            SUBLOCKUS,
+            Domain::Choice(&[SUBLOCKUS, HUNT]),
+            "what they play; of Hat Hunters four players have characters and are judged, others watch, and a block is a cell",
+        )
+        .labelled(|value| Some(value.to_string()).filter(|text| text != SUBLOCKUS)),
         link::PROFILE,
         Key::text(
             "model",
@@ -137,13 +148,21 @@ fn run(context: &RunContext) -> Result<Findings, LabError> {
 }
 
 fn measure(case: &Case, seed: u64) -> Result<Played, String> {
-    let setting = FightConfig::of(case, FightScenario::Fight, link::path(case)?);
+    let setting = FightConfig::of(case, link::path(case)?);
     let model = case.text("model");
     let (_, config) = models()
         .find(|(name, _)| *name == model)
         .expect("a model that is listed");
     let build = move || config.build().expect("default settings make sense");
-    play(&setting, seed, build)
+    match case.text("game") {
+        HUNT => play(&setting, setting.rehearsed(hunt(seed)?, seed), seed, build),
+        _ => play(
+            &setting,
+            FightScenario::Fight.scripted(&setting, seed)?,
+            seed,
+            build,
+        ),
+    }
 }
 
 /// In the order of the metrics.

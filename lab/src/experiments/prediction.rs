@@ -163,13 +163,14 @@ fn run(context: &RunContext) -> Result<Findings, LabError> {
 }
 
 fn measure(case: &Case, seed: u64) -> Result<Played, String> {
-    let setting = FightConfig::of(case, scenario(case), path(case)?);
+    let setting = FightConfig::of(case, path(case)?);
+    let scripted = scenario(case).scripted(&setting, seed)?;
     let config = StateSyncConfig {
         remote_players: others(case),
         ..StateSyncConfig::default()
     };
     let model = move || StateSync::new(config.clone()).expect("settings that make sense");
-    play(&setting, seed, model)
+    play(&setting, scripted, seed, model)
 }
 
 fn scenario(case: &Case) -> FightScenario {

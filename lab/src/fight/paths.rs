@@ -3,12 +3,15 @@
 use std::cmp::Ordering;
 use std::time::Duration;
 
-use samestep_catalog::sublockus::{ONE, Place, Sublockus};
-use samestep_sync::{EntityId, PlayerId, Status, Tick};
+use samestep_sync::{EntityId, Status, Tick};
 
-use super::tag_of;
+/// A block of Sublockus or a cell of Hat Hunters, in the units that places are counted in.
+pub(super) const UNITS: i32 = 1024;
 
-/// A character in the arena.
+/// A place, to the right and down.
+type Place = [i32; 2];
+
+/// A character on the field.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CharacterSample {
     /// The entity of the character.
@@ -20,21 +23,10 @@ pub struct CharacterSample {
 }
 
 impl CharacterSample {
-    /// A player's character; `None` if it is dead or waits.
-    pub fn of(game: &Sublockus, player: PlayerId) -> Option<CharacterSample> {
-        let mut characters = game.characters().iter();
-        let (id, own) = characters.find(|(_, character)| character.player == player)?;
-        let is_there = own.health > 0 && own.is_in(game.clock());
-        is_there.then(|| CharacterSample {
-            id,
-            place: own.place(),
-            tag: tag_of(own.aim),
-        })
-    }
-
     /// How far it is from where it is elsewhere, in blocks; `None` if that is another.
     pub fn distance(self, other: CharacterSample) -> Option<f64> {
-        let apart = f64::from(self.place.distance(other.place)) / f64::from(ONE);
+        let [x, y] = [0, 1].map(|axis| i64::from(other.place[axis] - self.place[axis]));
+        let apart = (x * x + y * y).isqrt() as f64 / f64::from(UNITS);
         (self.id == other.id).then_some(apart)
     }
 }
@@ -172,7 +164,7 @@ impl TruePath {
             if from.id != sample.id || to.id != sample.id {
                 return None;
             }
-            let off = beside(sample.place, from.place, to.place) / f64::from(ONE);
+            let off = beside(sample.place, from.place, to.place) / f64::from(UNITS);
             nearest = Some(nearest.map_or(off, |nearest| nearest.min(off)));
         }
         nearest
@@ -181,7 +173,7 @@ impl TruePath {
 
 /// The distance of a place from the straight line between two others.
 fn beside(place: Place, from: Place, to: Place) -> f64 {
-    let way = |a: Place, b: Place| (f64::from(b.x - a.x), f64::from(b.y - a.y));
+    let way = |a: Place, b: Place| (f64::from(b[0] - a[0]), f64::from(b[1] - a[1]));
     let ((x, y), (along, down)) = (way(from, to), way(from, place));
     let length = x * x + y * y;
     let part = match length > 0.0 {
@@ -198,7 +190,7 @@ mod tests {
     fn sample(blocks: i32) -> Option<CharacterSample> {
         Some(CharacterSample {
             id: EntityId::fixed(1),
-            place: Place::new(blocks * ONE, 0),
+            place: [blocks * UNITS, 0],
             tag: 0,
         })
     }
@@ -255,16 +247,15 @@ mod tests {
     fn what_is_drawn_between_two_ticks_is_on_the_way() {
         let track = truth(&[0, 2, 4]);
         let drawn = |x: i32, y: i32| {
-            let place = Place::new(x, y);
             let sample = CharacterSample {
-                place,
+                place: [x, y],
                 ..sample(0).unwrap()
             };
             track.beside(sample, Tick(0), Tick(2))
         };
-        assert_eq!(drawn(3 * ONE, 0), Some(0.0));
-        assert_eq!(drawn(3 * ONE, ONE / 2), Some(0.5));
-        assert_eq!(drawn(5 * ONE, 0), Some(1.0));
+        assert_eq!(drawn(3 * UNITS, 0), Some(0.0));
+        assert_eq!(drawn(3 * UNITS, UNITS / 2), Some(0.5));
+        assert_eq!(drawn(5 * UNITS, 0), Some(1.0));
         assert_eq!(track.beside(sample(0).unwrap(), Tick(1), Tick(9)), None);
     }
 }

@@ -15,6 +15,8 @@ const AROUND: (u64, u64) = (60, 30);
 #[derive(Clone, Debug)]
 pub struct PictureLog {
     players: Vec<CharacterLog>,
+    /// The numbers that inputs bear.
+    tags: u16,
 }
 
 /// Looks at one character.
@@ -31,10 +33,11 @@ struct CharacterLog {
 }
 
 impl PictureLog {
-    /// The log of a player who sees so many players.
-    pub fn new(players: usize) -> PictureLog {
+    /// The log of a player who sees so many players, whose inputs bear so many numbers.
+    pub fn new(players: usize, tags: u16) -> PictureLog {
         PictureLog {
             players: vec![CharacterLog::default(); players],
+            tags,
         }
     }
 
@@ -46,6 +49,7 @@ impl PictureLog {
 
     /// Sees a picture with everybody.
     pub fn see(&mut self, at: Duration, present: Tick, picture: &[Option<CharacterSample>]) {
+        let tags = self.tags;
         for (character, sample) in self.players.iter_mut().zip(picture) {
             let Some(sample) = sample else {
                 // Who is dead does nothing that shows.
@@ -55,7 +59,7 @@ impl PictureLog {
             while character
                 .awaited
                 .front()
-                .is_some_and(|(given, tag)| *given < at && has_done(sample.tag, *tag))
+                .is_some_and(|(given, tag)| *given < at && has_done(tags, sample.tag, *tag))
             {
                 if let Some((given, _)) = character.awaited.pop_front() {
                     character.delays.push((at - given).as_secs_f64() * 1e3);
@@ -93,7 +97,8 @@ impl PictureLog {
             let mut later = predicted.steps[next..]
                 .iter()
                 .take_while(|step| step.own.is_some());
-            let shows = later.find(|step| step.own.is_some_and(|own| has_done(own.tag, *tag)))?;
+            let has_done = |own: CharacterSample| has_done(self.tags, own.tag, *tag);
+            let shows = later.find(|step| step.own.is_some_and(has_done))?;
             before.own.map(|_| shows.tick.since(before.tick) as f64)
         });
         ticks.collect()
@@ -117,15 +122,15 @@ impl PictureLog {
 
 #[cfg(test)]
 mod tests {
-    use samestep_catalog::sublockus::{ONE, Place};
     use samestep_sync::EntityId;
 
+    use super::super::paths::UNITS;
     use super::*;
 
     fn sample(tag: u16, blocks: i32) -> Option<CharacterSample> {
         Some(CharacterSample {
             id: EntityId::fixed(1),
-            place: Place::new(blocks * ONE, 0),
+            place: [blocks * UNITS, 0],
             tag,
         })
     }
@@ -136,7 +141,7 @@ mod tests {
 
     #[test]
     fn what_was_done_shows_once_and_what_the_dead_do_never() {
-        let mut pictures = PictureLog::new(2);
+        let mut pictures = PictureLog::new(2, 63);
         for (player, at, tag) in [(0, 10, 1), (1, 12, 1), (1, 20, 2), (0, 30, 2)] {
             pictures.expect(player, ms(at), tag);
         }
@@ -155,9 +160,9 @@ mod tests {
         for tick in 0..100 {
             track.note(Tick(tick), sample(0, tick as i32));
         }
-        let mut pictures = PictureLog::new(1);
+        let mut pictures = PictureLog::new(1, 63);
         let off = Some(CharacterSample {
-            place: Place::new(60 * ONE, ONE / 4),
+            place: [60 * UNITS, UNITS / 4],
             ..sample(0, 0).unwrap()
         });
         pictures.see(ms(0), Tick(65), &[sample(0, 61)]);

@@ -4,16 +4,16 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Duration;
 
-use samestep_catalog::sublockus::{
-    ArenaChoice, Builtin, Sublockus, SublockusConfig, SublockusEvent,
-};
+use samestep_catalog::sublockus::{ArenaChoice, Builtin, Sublockus, SublockusConfig};
 use samestep_netem::Path;
 use samestep_session::PlayerId;
 use samestep_sim::NodeId;
-use samestep_sync::{Model, Status, Tick};
+use samestep_sync::{EntityId, Model, Status, Tick};
 
 use super::pictures::PictureLog;
-use super::{CharacterSample, Correction, PredictedPath, ScriptedInputs, TruePath, tag_of};
+use super::{
+    CharacterSample, Correction, MarkedGame, PredictedPath, ScriptedGame, ScriptedInputs, TruePath,
+};
 use crate::display::DisplayMatch;
 use crate::parameters::Case;
 use crate::stats::Samples;
@@ -22,8 +22,6 @@ use crate::testmatch::{MatchConfig, OPENER, TICK};
 /// The settings of a match.
 #[derive(Clone, Debug)]
 pub struct FightConfig {
-    /// The scenario that gives the inputs.
-    pub scenario: FightScenario,
     /// The number of players, one to a program, the host's among them.
     pub players: u16,
     /// The links from each guest to the host and back.
@@ -38,9 +36,8 @@ pub struct FightConfig {
 
 impl FightConfig {
     /// The match of a case, with a fast line for the host.
-    pub fn of(case: &Case, scenario: FightScenario, path: Path) -> FightConfig {
+    pub fn of(case: &Case, path: Path) -> FightConfig {
         FightConfig {
-            scenario,
             players: case.number("players") as u16,
             path,
             uplink_bps: 1_000_000_000,
@@ -48,9 +45,18 @@ impl FightConfig {
             settling: case.seconds("settling_s"),
         }
     }
+
+    /// A game with the inputs of bots that played it alone.
+    pub fn rehearsed<G: MarkedGame>(&self, game: G, seed: u64) -> ScriptedGame<G> {
+        ScriptedGame::rehearsed(game, seed, self.players, self.ticks())
+    }
+
+    fn ticks(&self) -> u64 {
+        self.length.div_duration_f64(TICK) as u64
+    }
 }
 
-/// The behaviour of the players.
+/// The behaviour of the players of Sublockus.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum FightScenario {
     /// They fight, as bots have done before.
@@ -76,14 +82,21 @@ impl FightScenario {
         Sublockus::new(&config).map_err(|error| error.to_string())
     }
 
-    fn lines(self, game: &Sublockus, players: u16, seed: u64, ticks: u64) -> ScriptedInputs {
-        match self {
-            FightScenario::Fight => ScriptedInputs::rehearsed(game, seed, players, ticks),
-            FightScenario::Stroll => ScriptedInputs::strolled(seed, players, ticks),
-            FightScenario::Alone => {
-                ScriptedInputs::strolled(seed, players, ticks).only(PlayerId(1))
-            }
-        }
+    /// The game with what its players do.
+    pub fn scripted(
+        self,
+        setting: &FightConfig,
+        seed: u64,
+    ) -> Result<ScriptedGame<Sublockus>, String> {
+        let players = setting.players;
+        let game = self.game(players, seed)?;
+        let strolled = || ScriptedInputs::strolled(seed, players, setting.ticks());
+        let inputs = match self {
+            FightScenario::Fight => return Ok(setting.rehearsed(game, seed)),
+            FightScenario::Stroll => strolled(),
+            FightScenario::Alone => strolled().only(PlayerId(1)),
+        };
+        Ok(ScriptedGame { game, inputs })
     }
 }
 
@@ -158,18 +171,19 @@ impl Played {
 }
 
 /// Plays a match.
-pub fn play<M: Model>(
+pub fn play<G: MarkedGame, M: Model>(
     setting: &FightConfig,
+    scripted: ScriptedGame<G>,
     seed: u64,
     model: impl Fn() -> M + 'static,
 ) -> Result<Played, String> {
-    let mut playing = Playing::begin(setting, seed, model)?;
-    let ticks = |time: Duration| time.div_duration_f64(TICK) as u64;
-    for tick in 1..ticks(setting.settling) {
+    let mut playing = Playing::begin(setting, scripted, seed, model)?;
+    let settling = setting.settling.div_duration_f64(TICK) as u64;
+    for tick in 1..settling {
         playing.play(tick)?;
     }
     playing.judge();
-    for tick in ticks(setting.settling).max(1)..=ticks(setting.length) {
+    for tick in settling.max(1)..=setting.ticks() {
         playing.play(tick)?;
     }
     let seconds = setting
@@ -187,10 +201,12 @@ struct Notes {
 }
 
 /// A match that is played.
-struct Playing<M: Model> {
-    room: DisplayMatch<Sublockus, M>,
-    lines: ScriptedInputs,
-    /// At which node each player is.
+struct Playing<G: MarkedGame, M: Model> {
+    room: DisplayMatch<G, M>,
+    inputs: ScriptedInputs<G::Input>,
+    /// Everyone in the room, those who watch included.
+    members: u16,
+    /// At which node each player is who has a character.
     nodes: Vec<NodeId>,
     /// The first line that nobody has given yet.
     next: usize,
@@ -201,19 +217,20 @@ struct Playing<M: Model> {
     judged: bool,
 }
 
-impl<M: Model> Playing<M> {
+impl<G: MarkedGame, M: Model> Playing<G, M> {
     fn begin(
         setting: &FightConfig,
+        scripted: ScriptedGame<G>,
         seed: u64,
         model: impl Fn() -> M + 'static,
-    ) -> Result<Playing<M>, String> {
-        let players = setting.players;
-        let ticks = setting.length.div_duration_f64(TICK) as u64;
-        let game = setting.scenario.game(players, seed)?;
-        let lines = setting.scenario.lines(&game, players, seed, ticks);
-        let config = MatchConfig::hosted(players, setting.path.clone(), setting.uplink_bps);
-        let mut room = DisplayMatch::open(config, 0, seed, game, lines.clone().script(), model);
-        room.begin(players.into())?;
+    ) -> Result<Playing<G, M>, String> {
+        let members = setting.players;
+        let players = members.min(G::CHARACTERS);
+        let config = MatchConfig::hosted(members, setting.path.clone(), setting.uplink_bps);
+        let ScriptedGame { game, inputs } = scripted;
+        let script = inputs.clone().script();
+        let mut room = DisplayMatch::open(config, 0, seed, game, script, model);
+        room.begin(members.into())?;
         // Players are numbered as they come, which need not be as they asked.
         let at = |player| {
             room.nodes()
@@ -224,11 +241,12 @@ impl<M: Model> Playing<M> {
         Ok(Playing {
             nodes: nodes.ok_or("somebody in the room does not play")?,
             room,
-            lines,
+            inputs,
+            members,
             next: 0,
             notes: Rc::default(),
             pictures: (0..players)
-                .map(|_| PictureLog::new(players.into()))
+                .map(|_| PictureLog::new(players.into(), G::TAGS))
                 .collect(),
             programs: (0..players).map(|_| PlayerRecord::default()).collect(),
             apart: Samples::new(),
@@ -252,12 +270,12 @@ impl<M: Model> Playing<M> {
                 program.forget();
                 program.set_probe(move |time, live, status| {
                     let mut notes = notes.borrow_mut();
-                    let own = CharacterSample::of(live.state(), PlayerId(at as u16));
+                    let own = sample_of(live.state(), PlayerId(at as u16), None);
                     let at_time = elapsed + time.saturating_sub(now);
                     notes.predicted[at].note(at_time, live.tick(), status, own);
                     if opens {
                         for player in 0..players {
-                            let sample = CharacterSample::of(live.state(), PlayerId(player as u16));
+                            let sample = sample_of(live.state(), PlayerId(player as u16), None);
                             notes.truth[player].note(live.tick(), sample);
                         }
                     }
@@ -273,16 +291,18 @@ impl<M: Model> Playing<M> {
     fn play(&mut self, tick: u64) -> Result<(), String> {
         let time = TICK * tick as u32;
         self.room.play_until(time)?;
-        let given = |line: &&super::ScriptedInput| line.tick.0 < tick;
-        while let Some(line) = self.lines.lines().get(self.next).filter(given) {
-            let node = self.nodes[usize::from(line.player.0)];
-            let phase = f64::from(node.0) / self.nodes.len() as f64;
-            let at = TICK * line.tick.0 as u32 + TICK.mul_f64(phase);
-            let tag = tag_of(line.controls.aim);
-            for pictures in self.pictures.iter_mut().filter(|_| self.judged) {
-                pictures.expect(line.player.0.into(), at, tag);
-            }
+        let lines = &self.inputs.lines()[self.next..];
+        for line in lines.iter().take_while(|line| line.tick.0 < tick) {
             self.next += 1;
+            let player = usize::from(line.player.0);
+            let Some((node, tag)) = self.nodes.get(player).zip(G::tag(&line.input)) else {
+                continue;
+            };
+            let phase = f64::from(node.0) / f64::from(self.members);
+            let at = TICK * line.tick.0 as u32 + TICK.mul_f64(phase);
+            for pictures in self.pictures.iter_mut().filter(|_| self.judged) {
+                pictures.expect(player, at, tag);
+            }
         }
         if self.judged {
             self.look(time);
@@ -291,14 +311,19 @@ impl<M: Model> Playing<M> {
     }
 
     fn look(&mut self, time: Duration) {
-        let present = self.room.program(OPENER).game().world().tick();
+        let authority = self.room.program(OPENER).game().world();
+        let present = authority.tick();
+        // A program may not know whose characters the others are.
+        let players = (0..self.nodes.len() as u16).map(PlayerId);
+        let players = players.map(|player| (player, authority.state().character(player)));
+        let players: Vec<(PlayerId, Option<EntityId>)> = players.collect();
         let mut pictures: Vec<Vec<Option<CharacterSample>>> = Vec::new();
         for (at, &node) in self.nodes.iter().enumerate() {
             let picture = self.room.with(node, |now, program| {
                 let game = program.game_mut().shown(now);
-                let players = (0..self.nodes.len() as u16).map(PlayerId);
+                let players = players.iter();
                 players
-                    .map(|player| CharacterSample::of(game, player))
+                    .map(|(player, character)| sample_of(game, *player, *character))
                     .collect::<Vec<_>>()
             });
             self.pictures[at].see(time, present, &picture);
@@ -322,11 +347,10 @@ impl<M: Model> Playing<M> {
             let (before, after) = (program.bytes, traffic(&self.room, node));
             program.bytes = (after.0 - before.0, after.1 - before.1);
         }
-        let confirmed = self.room.program(OPENER).events().confirmed().iter();
-        let hurt = confirmed.filter_map(|(tick, event)| match event {
-            SublockusEvent::Hit { victim, .. } => Some((*tick, *victim)),
-            _ => None,
-        });
+        let authority = self.room.program(OPENER);
+        let confirmed = authority.events().confirmed().iter();
+        let hurt =
+            confirmed.filter_map(|(tick, event)| Some((*tick, authority.state().hurt(event)?)));
         let hurt = hurt.collect();
         let Notes { truth, predicted } = self.notes.take();
         for (at, predicted) in predicted.into_iter().enumerate() {
@@ -346,8 +370,18 @@ impl<M: Model> Playing<M> {
     }
 }
 
+/// A player's character; `known` is the one that the authority says it is.
+fn sample_of<G: MarkedGame>(
+    game: &G,
+    player: PlayerId,
+    known: Option<EntityId>,
+) -> Option<CharacterSample> {
+    let character = game.character(player).or(known)?;
+    game.sample(character)
+}
+
 /// Bytes that a member has sent and received, headers included.
-fn traffic<M: Model>(room: &DisplayMatch<Sublockus, M>, node: NodeId) -> (u64, u64) {
+fn traffic<G: MarkedGame, M: Model>(room: &DisplayMatch<G, M>, node: NodeId) -> (u64, u64) {
     let others = room.nodes().filter(|other| *other != node);
     let both = others.map(|other| {
         let (to, from) = (room.traffic(node, other), room.traffic(other, node));
@@ -361,14 +395,14 @@ fn traffic<M: Model>(room: &DisplayMatch<Sublockus, M>, node: NodeId) -> (u64, u
 #[cfg(test)]
 mod tests {
     use samestep_netem::LinkConfig;
-    use samestep_sync::{Lockstep, LockstepConfig, StateSync, StateSyncConfig};
+    use samestep_sync::{Lockstep, LockstepConfig, Rewind, StateSync, StateSyncConfig};
 
+    use super::super::hunt;
     use super::*;
 
-    fn setting(scenario: FightScenario) -> FightConfig {
+    fn setting(players: u16) -> FightConfig {
         FightConfig {
-            scenario,
-            players: 3,
+            players,
             path: Path::symmetric(LinkConfig {
                 latency: Duration::from_millis(40),
                 ..LinkConfig::default()
@@ -382,7 +416,9 @@ mod tests {
     #[test]
     fn who_predicts_sees_what_it_does_at_once_and_others_later() {
         let model = || StateSync::new(StateSyncConfig::default()).unwrap();
-        let played = play(&setting(FightScenario::Stroll), 4, model).unwrap();
+        let setting = setting(3);
+        let scripted = FightScenario::Stroll.scripted(&setting, 4).unwrap();
+        let played = play(&setting, scripted, 4, model).unwrap();
         let guest = &played.guests()[0];
         assert_eq!(guest.own_ticks.max(), Some(1.0));
         assert!(guest.own_ms.len() > 10 && guest.own_ms.mean() < Some(35.0));
@@ -395,7 +431,9 @@ mod tests {
     #[test]
     fn in_lockstep_all_see_the_same_and_their_own_inputs_later() {
         let model = || Lockstep::new(LockstepConfig::default()).unwrap();
-        let played = play(&setting(FightScenario::Fight), 4, model).unwrap();
+        let setting = setting(3);
+        let scripted = FightScenario::Fight.scripted(&setting, 4).unwrap();
+        let played = play(&setting, scripted, 4, model).unwrap();
         let own = |program: &PlayerRecord| program.own_ms.sorted().percentile(50.0);
         assert!(played.guests().iter().all(|guest| own(guest) > Some(80.0)));
         for program in &played.programs {
@@ -403,5 +441,20 @@ mod tests {
             assert!(program.bytes.0 > 1_000 && program.work_ms.is_some());
         }
         assert!((0..3).all(|program| played.corrections(program).is_empty()));
+    }
+
+    #[test]
+    fn hunters_are_recognised_though_nobody_is_told_who_they_are_and_who_watches_is_not_judged() {
+        let setting = setting(5);
+        let scripted = setting.rehearsed(hunt(4).unwrap(), 4);
+        let played = play(&setting, scripted, 4, Rewind::default).unwrap();
+        assert_eq!(played.programs.len(), 4);
+        for guest in played.guests() {
+            assert!(guest.own_ms.len() > 3, "{guest:?}");
+            assert!(guest.own_ms.max() < Some(40.0), "{guest:?}");
+            assert!(guest.others_ms.len() > 10, "{guest:?}");
+            assert!(guest.others_ms.mean() > Some(60.0), "{guest:?}");
+            assert!(guest.own_astray.max() < Some(0.1), "{guest:?}");
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! Overviews: models beside links.
 
+use super::SUBLOCKUS;
 use crate::experiment::Findings;
 use crate::parameters::Case;
 use crate::plot::{Cell, Data, Overview, Panel, Plot};
@@ -14,16 +15,35 @@ const SHORT: &[(&str, &str)] = &[
     ("state-sync-reckoned", "sync d.r."),
 ];
 
-/// Delays, what views differ by, and traffic.
+/// Delays, what views differ by, and traffic, of each game.
 pub(super) fn plots(cases: &[Case], findings: &Findings) -> Vec<Plot> {
-    let (links, models) = (values(cases, "link.profile"), values(cases, "model"));
+    let games = values(cases, "game");
+    let plots = games.iter().flat_map(|game| {
+        let cases: Vec<&Case> = cases
+            .iter()
+            .filter(|case| case.text("game") == game)
+            .collect();
+        let mut plots = plots_of(&cases, findings);
+        for plot in plots.iter_mut().filter(|_| game != SUBLOCKUS) {
+            plot.name = format!("{game}-{}", plot.name);
+        }
+        plots
+    });
+    plots.collect()
+}
+
+fn plots_of(cases: &[&Case], findings: &Findings) -> Vec<Plot> {
+    let (links, models) = (
+        values(cases.iter().copied(), "link.profile"),
+        values(cases.iter().copied(), "model"),
+    );
     if links.len() < 2 || models.len() < 2 {
         return Vec::new();
     }
     let panel = |title: &str, metric: &str| {
         let cell = |model: &String, link: &String| {
             let is_it =
-                |case: &&Case| case.text("model") == model && case.text("link.profile") == link;
+                |case: &&&Case| case.text("model") == model && case.text("link.profile") == link;
             let case = cases.iter().find(is_it);
             let ours = case.and_then(|case| findings.ours(case, metric));
             ours.map_or(Cell::Nothing, Cell::Value)
@@ -80,7 +100,7 @@ pub(super) fn plots(cases: &[Case], findings: &Findings) -> Vec<Plot> {
 }
 
 /// All values of a key, in the order of the cases.
-fn values(cases: &[Case], key: &str) -> Vec<String> {
+fn values<'a>(cases: impl IntoIterator<Item = &'a Case>, key: &str) -> Vec<String> {
     let mut values: Vec<String> = Vec::new();
     for case in cases {
         let value = case.text(key).to_string();
