@@ -1,5 +1,6 @@
 //! A match in virtual time, from an empty room to the last measured second: any game, kept in step by any model, watched by an observer.
 
+mod bots;
 mod busy;
 mod event_log;
 mod games;
@@ -15,6 +16,7 @@ use samestep_session::{JoinTo, Match, PlayerId, Role, SessionConfig};
 use samestep_sim::{NodeId, Testbed, Topology};
 use samestep_sync::Model;
 
+pub use bots::seeing_bots;
 pub use busy::Busy;
 pub use event_log::EventLog;
 pub use games::{Positions, setup_of};

@@ -8,10 +8,8 @@ pub struct EventLog<E> {
     /// Predicted and neither confirmed nor cancelled yet.
     open: Vec<(Tick, E)>,
     confirmed: Vec<(Tick, E)>,
-    /// How many were predicted.
-    pub predicted: u64,
-    /// How many were taken back.
-    pub cancelled: u64,
+    predicted: Vec<(Tick, E)>,
+    cancelled: Vec<(Tick, E)>,
     /// Events that were resolved twice, or that name a prediction which never was.
     pub improper: u64,
 }
@@ -21,19 +19,20 @@ impl<E> Default for EventLog<E> {
         EventLog {
             open: Vec::new(),
             confirmed: Vec::new(),
-            predicted: 0,
-            cancelled: 0,
+            predicted: Vec::new(),
+            cancelled: Vec::new(),
             improper: 0,
         }
     }
 }
 
-impl<E: PartialEq> EventLog<E> {
+impl<E: Clone + PartialEq> EventLog<E> {
     /// Takes the next.
     pub fn push(&mut self, occurrence: TimedEvent<E>) {
         if occurrence.stage == EventStage::Predicted {
-            self.predicted += 1;
-            return self.open.push((occurrence.tick, occurrence.event));
+            let predicted = (occurrence.tick, occurrence.event);
+            self.predicted.push(predicted.clone());
+            return self.open.push(predicted);
         }
         if let Some(predicted) = occurrence.predicted {
             let is_it =
@@ -44,11 +43,22 @@ impl<E: PartialEq> EventLog<E> {
             }
         }
         if occurrence.stage == EventStage::Cancelled {
-            self.cancelled += 1;
             self.improper += u64::from(occurrence.predicted.is_none());
+            let tick = occurrence.predicted.unwrap_or(occurrence.tick);
+            self.cancelled.push((tick, occurrence.event));
         } else {
             self.confirmed.push((occurrence.tick, occurrence.event));
         }
+    }
+
+    /// The events that were predicted, with the ticks they were predicted for.
+    pub fn predicted(&self) -> &[(Tick, E)] {
+        &self.predicted
+    }
+
+    /// The predicted events that were taken back, with the ticks they were predicted for.
+    pub fn cancelled(&self) -> &[(Tick, E)] {
+        &self.cancelled
     }
 
     /// The confirmed events.
@@ -101,7 +111,8 @@ mod tests {
             (6, EventStage::Confirmed, None, "bell"),
         ]);
         assert_eq!((proper.improper, proper.open_before(Tick(9))), (0, 0));
-        assert_eq!((proper.predicted, proper.cancelled), (2, 1));
+        assert_eq!(proper.predicted().len(), 2);
+        assert_eq!(proper.cancelled(), [(Tick(4), "door")]);
         let doubled = log(&[
             (3, EventStage::Predicted, Some(3), "shot"),
             (5, EventStage::Confirmed, Some(3), "shot"),

@@ -171,11 +171,9 @@ impl Played {
             played.standstill = played.standstill.max(program.longest_pause());
             played.ahead.push(program.status().input_delay as f64);
             let events = program.events();
-            let confirmed = events.confirmed().len() as u64;
-            for (sum, more) in
-                (played.events.iter_mut()).zip([events.predicted, confirmed, events.cancelled])
-            {
-                *sum += more;
+            let lists = [events.predicted(), events.confirmed(), events.cancelled()];
+            for (sum, list) in played.events.iter_mut().zip(lists) {
+                *sum += list.len() as u64;
             }
         }
         played

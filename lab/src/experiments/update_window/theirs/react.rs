@@ -24,6 +24,9 @@ pub(in crate::experiments) struct Reactions {
     /// Keys of which nothing came: the message was too old for the window, or the cell was taken.
     pub lost: u64,
     pub keys: u64,
+    /// Projectiles and bounces that were shown before the authority knew of them, and those that it did not confirm. Theirs has no way to take one back.
+    pub predicted: u64,
+    pub taken_back: u64,
 }
 
 /// A message in either direction that has to arrive.
