@@ -7,6 +7,7 @@ mod clock;
 mod delivery;
 mod felt_delay;
 mod hits;
+mod host_cost;
 mod hostile;
 mod jitter;
 mod join;
@@ -23,7 +24,7 @@ mod update_window;
 use crate::experiment::Experiment;
 
 /// Every experiment there is.
-pub static EXPERIMENTS: [&Experiment; 25] = [
+pub static EXPERIMENTS: [&Experiment; 26] = [
     &delivery::EXPERIMENT,
     &jitter::EXPERIMENT,
     &loss_latency::EXPERIMENT,
@@ -49,4 +50,5 @@ pub static EXPERIMENTS: [&Experiment; 25] = [
     &felt_delay::EXPERIMENT,
     &update_window::EXPERIMENT,
     &reaction::EXPERIMENT,
+    &host_cost::EXPERIMENT,
 ];

@@ -17,7 +17,7 @@ macro_rules! plans {
 }
 
 /// The built-in plans with their texts, in the order they are listed and reported.
-const PLANS: [(&str, &str); 25] = plans![
+const PLANS: [(&str, &str); 26] = plans![
     "delivery",
     "jitter",
     "loss-latency",
@@ -43,6 +43,7 @@ const PLANS: [(&str, &str); 25] = plans![
     "felt-delay",
     "update-window",
     "reaction",
+    "host-cost",
 ];
 
 /// One plan, checked against its experiment.
