@@ -9,6 +9,7 @@ use samestep_sync::{EventStage, PlayerId, Replay, Status, Tick};
 use crate::drawn::{Drawn, FADES, HumanInput, RecentEvent, Scene};
 use crate::replays::{self, RecordedMatch};
 use crate::screen;
+use crate::sound::Cue;
 
 /// A game that can be chosen: what the arcade knows about it without its type.
 #[derive(Clone, Copy)]
@@ -94,6 +95,8 @@ pub trait AnyMatch {
     fn recording(&self) -> Vec<u8>;
     /// The desyncs found so far.
     fn desyncs(&self) -> &[Desync];
+    /// What a player hears of the last step.
+    fn cues(&self, player: usize) -> Vec<Cue>;
     /// Draws a player's screen as it was at a step, with the ghost of the server's state if wanted.
     fn paint(&self, step: u64, player: usize, ghost: bool, painter: &Painter, rect: Rect);
     /// The same match from the beginning, which repeats by itself what was changed from outside before a step.
@@ -215,6 +218,14 @@ impl<G: Drawn> AnyMatch for LiveMatch<G> {
         self.sandbox.desyncs()
     }
 
+    fn cues(&self, player: usize) -> Vec<Cue> {
+        let now = self.sandbox.now();
+        let (state, listeners) = (now.view(player), [id(player)]);
+        let events = now.events(player).iter();
+        let cues = events.filter_map(|event| Cue::of(state, &listeners, event));
+        cues.collect()
+    }
+
     fn paint(&self, step: u64, player: usize, ghost: bool, painter: &Painter, rect: Rect) {
         let record = self.at(step);
         let state = record.view(player);
@@ -236,6 +247,7 @@ impl<G: Drawn> AnyMatch for LiveMatch<G> {
         let recent: Vec<_> = recent.collect();
         let scene = Scene {
             viewer: Some(id(player)),
+            sharing: &[],
             drawn: state,
             view_state: &self.view_states[player],
             recent: &recent,

@@ -65,9 +65,9 @@ impl Arcade {
         };
         let mut arcade = Arcade {
             ctx: cc.egui_ctx.clone(),
-            platform,
             tab: Tab::Sandbox,
-            sandbox: SandboxTab::new(link),
+            sandbox: SandboxTab::new(link, &*platform),
+            platform,
             replays: Replays::new(),
             frames: Frames::default(),
         };

@@ -5,13 +5,14 @@ use samestep_sandbox::Playable;
 use samestep_sync::{EntityId, EventStage, PlayerId};
 
 use crate::canvas::{Canvas, Frame};
+use crate::sound::Heard;
 
 /// A game that can be drawn, and played with keyboard and mouse.
 pub trait Drawn: Playable {
     /// What a screen keeps beside the state: the camera, the selection.
     type ViewState: Default;
 
-    /// What the keys do, as (keys, effect). Layout one is W A S D and the mouse, layout two the arrow keys.
+    /// What the keys do, as (keys, effect), in the words that [`keyboard::keys`](crate::keyboard::keys) knows in every layout.
     const KEYS: &'static [(&'static str, &'static str)];
 
     /// Returns the part of the world that a screen of this size shows.
@@ -31,6 +32,12 @@ pub trait Drawn: Playable {
         human: &HumanInput,
     ) -> Self::Input;
 
+    /// Returns how an event sounds to a listener who sees this state, or to somebody who sees everything; `None` if it makes no sound there. Default:
+    /// no event makes any.
+    fn sound(&self, _event: &Self::Event, _listener: Option<PlayerId>) -> Option<Heard> {
+        None
+    }
+
     /// Returns a line about a player's score.
     fn caption(&self, viewer: Option<PlayerId>) -> String;
 
@@ -42,6 +49,9 @@ pub trait Drawn: Playable {
 pub struct Scene<'a, G: Drawn> {
     /// Whose screen it is.
     pub viewer: Option<PlayerId>,
+    /// All who play at this screen, the viewer first, where they are several: each has the keys of its place in
+    /// [`Layout::ALL`](crate::keyboard::Layout::ALL). Empty if nobody or one does.
+    pub sharing: &'a [PlayerId],
     /// The state that is drawn, to compare the ghost with.
     pub drawn: &'a G,
     /// What the screen keeps.

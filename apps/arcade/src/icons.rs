@@ -23,6 +23,10 @@ pub enum Icon {
     Restart,
     /// It should go away.
     Close,
+    /// Sounds are heard.
+    Sound,
+    /// No sounds are heard.
+    Silence,
 }
 
 /// A button with a picture; its name is for those who cannot see it.
@@ -79,7 +83,40 @@ fn shapes(icon: Icon, centre: Pos2, colour: Color32) -> Vec<Shape> {
             thin(at(-3.5, -3.5), at(3.5, 3.5), colour),
             thin(at(-3.5, 3.5), at(3.5, -3.5), colour),
         ],
+        Icon::Sound => {
+            let mut shapes = loudspeaker(centre, colour).to_vec();
+            shapes.extend([4.0, 7.5].map(|far| wave(at(0.0, 0.0), far, colour)));
+            shapes
+        }
+        Icon::Silence => {
+            let faint = colour.gamma_multiply(0.6);
+            let mut shapes = loudspeaker(centre, faint).to_vec();
+            shapes.push(thin(at(2.5, -3.0), at(8.5, 3.0), theme::WARNING));
+            shapes.push(thin(at(2.5, 3.0), at(8.5, -3.0), theme::WARNING));
+            shapes
+        }
     }
+}
+
+/// A small box with a cone.
+fn loudspeaker(centre: Pos2, colour: Color32) -> [Shape; 2] {
+    let at = |x: f32, y: f32| centre + vec2(x, y);
+    [
+        polygon(
+            &[at(-8.0, -2.5), at(-4.0, -2.5), at(-4.0, 2.5), at(-8.0, 2.5)],
+            colour,
+        ),
+        polygon(
+            &[at(-5.0, -2.0), at(0.0, -6.0), at(0.0, 6.0), at(-5.0, 2.0)],
+            colour,
+        ),
+    ]
+}
+
+/// A part of a circle to the right.
+fn wave(centre: Pos2, radius: f32, colour: Color32) -> Shape {
+    let points = (-4..=4i8).map(|at| centre + Vec2::angled(f32::from(at) * 0.2) * radius);
+    Shape::line(points.collect(), Stroke::new(1.5, colour))
 }
 
 fn polygon(corners: &[Pos2], colour: Color32) -> Shape {

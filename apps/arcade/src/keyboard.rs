@@ -11,14 +11,23 @@ pub enum Layout {
     One,
     /// The arrow keys.
     Two,
+    /// I J K L.
+    Three,
+    /// The number pad. Windows do not tell it from the digits above the letters, which therefore do as well.
+    Four,
 }
 
 impl Layout {
+    /// All of them, in the order in which those who share a screen get them.
+    pub const ALL: [Layout; 4] = [Layout::One, Layout::Two, Layout::Three, Layout::Four];
+
     /// What it is called on the screen.
     pub fn title(self) -> &'static str {
         match self {
             Layout::One => "WASD + mouse",
             Layout::Two => "Arrow keys",
+            Layout::Three => "I J K L",
+            Layout::Four => "Number pad",
         }
     }
 }
@@ -34,7 +43,7 @@ enum Use {
 }
 
 /// What the keys are for.
-const KEYS: [(Key, Layout, Use); 18] = [
+const KEYS: [(Key, Layout, Use); 35] = [
     (Key::A, Layout::One, Use::Left),
     (Key::D, Layout::One, Use::Right),
     (Key::W, Layout::One, Use::Up),
@@ -53,29 +62,49 @@ const KEYS: [(Key, Layout, Use); 18] = [
     (Key::Slash, Layout::Two, Use::Action(2)),
     (Key::ShiftRight, Layout::Two, Use::Action(3)),
     (Key::Enter, Layout::Two, Use::Action(3)),
+    (Key::J, Layout::Three, Use::Left),
+    (Key::L, Layout::Three, Use::Right),
+    (Key::I, Layout::Three, Use::Up),
+    (Key::K, Layout::Three, Use::Down),
+    (Key::U, Layout::Three, Use::Action(0)),
+    (Key::H, Layout::Three, Use::Action(1)),
+    (Key::O, Layout::Three, Use::Action(2)),
+    (Key::P, Layout::Three, Use::Action(3)),
+    (Key::Num4, Layout::Four, Use::Left),
+    (Key::Num6, Layout::Four, Use::Right),
+    (Key::Num8, Layout::Four, Use::Up),
+    (Key::Num5, Layout::Four, Use::Down),
+    (Key::Num2, Layout::Four, Use::Down),
+    (Key::Num7, Layout::Four, Use::Action(0)),
+    (Key::Num1, Layout::Four, Use::Action(1)),
+    (Key::Num9, Layout::Four, Use::Action(2)),
+    (Key::Num3, Layout::Four, Use::Action(3)),
 ];
 
-/// What games call the keys, and which those are in layout one and two.
-const NAMES: [(&str, &str, &str); 8] = [
-    ("Directions", "W A S D", "Arrow keys"),
-    ("Left, right", "A, D", "Left, right"),
-    ("Up", "W", "Up"),
-    ("Down", "S", "Down"),
-    ("Action 1", "F or left button", "Comma"),
-    ("Action 2", "C or right button", "Period"),
-    ("Action 3", "E", "Minus or slash"),
-    ("Action 4", "Q", "Right shift or enter"),
+/// What games call the keys, and which those are in each layout.
+const NAMES: [(&str, [&str; 4]); 8] = [
+    (
+        "Directions",
+        ["W A S D", "Arrow keys", "I J K L", "8 4 5 6"],
+    ),
+    ("Left, right", ["A, D", "Left, right", "J, L", "4, 6"]),
+    ("Up", ["W", "Up", "I", "8"]),
+    ("Down", ["S", "Down", "K", "5 or 2"]),
+    ("Action 1", ["F or left button", "Comma", "U", "7"]),
+    ("Action 2", ["C or right button", "Period", "H", "1"]),
+    ("Action 3", ["E", "Minus or slash", "O", "9"]),
+    ("Action 4", ["Q", "Right shift or enter", "P", "3"]),
 ];
 
 /// Which keys those are in a layout that a game names.
 pub fn keys(names: &str, layout: Layout) -> String {
-    let found = NAMES.iter().find(|(name, ..)| names.starts_with(name));
+    let found = NAMES.iter().find(|(name, _)| names.starts_with(name));
     match (found, layout) {
-        (Some((name, keys, _)), Layout::One) => names.replace(name, keys),
-        (Some((_, _, keys)), Layout::Two) => keys.to_string(),
+        (Some((name, keys)), Layout::One) => names.replace(name, keys[0]),
+        (Some((_, keys)), layout) => keys[layout as usize].to_string(),
         // The mouse and the digits.
         (None, Layout::One) => names.into(),
-        (None, Layout::Two) => String::new(),
+        (None, _) => String::new(),
     }
 }
 
@@ -98,7 +127,7 @@ const NOTCH: f32 = 50.0;
 /// What keyboard and mouse do. What was pressed is known until a step has [taken](Keyboard::taken) it, however short it was.
 #[derive(Default)]
 pub struct Keyboard {
-    layouts: [KeyStates; 2],
+    layouts: [KeyStates; 4],
     digit: Option<u8>,
     at: Option<Pos2>,
     mouse: [Button; 2],
@@ -298,6 +327,7 @@ mod tests {
         assert_eq!(keys("Directions, wheel", Layout::Two), "Arrow keys");
         assert_eq!(keys("1 to 6", Layout::One), "1 to 6");
         assert_eq!(keys("1 to 6", Layout::Two), "");
+        assert_eq!(keys("Directions", Layout::Four), "8 4 5 6");
     }
 
     #[test]
@@ -309,6 +339,27 @@ mod tests {
         assert!(!keyboard.human_input(Layout::One, screen()).left);
         keyboard.on(&Event::WindowFocused(false), false, false);
         assert!(!keyboard.human_input(Layout::Two, screen()).left);
+    }
+
+    #[test]
+    fn four_at_one_keyboard_share_no_key() {
+        for (at, (key, layout, _)) in KEYS.iter().enumerate() {
+            let mut before = KEYS[..at].iter();
+            let other = before.find(|(other, ..)| other == key);
+            assert_eq!(
+                other.map(|(_, layout, _)| layout),
+                None,
+                "{key:?} {layout:?}"
+            );
+        }
+        let mut keyboard = Keyboard::default();
+        for pressed in [Key::W, Key::ArrowDown, Key::J, Key::Num6] {
+            keyboard.on(&key(pressed, true), false, false);
+        }
+        let [one, two, three, four] =
+            Layout::ALL.map(|layout| keyboard.human_input(layout, screen()));
+        assert!(one.up && two.down && three.left && four.right);
+        assert!(!one.left && !two.right && !three.down && !four.up);
     }
 
     #[test]

@@ -15,7 +15,8 @@
 //! - [`registry::GAMES`] has the games. [`drawn::Drawn`] says how one looks and is played by hand; [`canvas::Canvas`] is what it draws on. A game that is not
 //!   known is a [`show::AnyMatch`], of which an [`GameEntry`](show::Entry) makes new ones.
 //! - [`sandbox::SandboxTab`] and [`replays::Replays`] are the two tabs.
-//! - [`platform::Platform`] is what differs between a window and a page: the clock, files, the address.
+//! - [`sound::Sounds`] plays how events sound ([`drawn::Drawn::sound`]), each once. [`sound::synth`] makes the samples.
+//! - [`platform::Platform`] is what differs between a window and a page: the clock, files, the address, the speaker.
 //! - [`report::Report`] is what is on the screen, as data, with the places of all controls: tests read it, also from a real browser.
 //!
 //! # To add a game
@@ -24,7 +25,7 @@
 //!
 //! # What it does not do
 //!
-//! It knows no netcode: matches come from the sandbox or from `samestep-play`, and nothing it draws bears on them. A page plays no match over a network. It has no sound.
+//! It knows no netcode: matches come from the sandbox or from `samestep-play`, and nothing it draws bears on them. A page plays no match over a network.
 
 pub mod any_match;
 pub mod app;
@@ -41,6 +42,7 @@ pub mod replays;
 pub mod report;
 pub mod sandbox;
 mod screen;
+pub mod sound;
 pub mod theme;
 #[cfg(target_arch = "wasm32")]
 pub mod web;

@@ -1,4 +1,4 @@
-//! A game over a network: one player's screen, with names, scores, chat and figures.
+//! A game over a network: the screen of one player, or of several who share it, with names, scores, chat and figures.
 
 mod panels;
 
@@ -14,8 +14,10 @@ use samestep_sync::{EventStage, PlayerId};
 
 use crate::drawn::{Drawn, FADES, RecentEvent, Scene};
 use crate::keyboard::{Keyboard, Layout};
+use crate::platform::Window;
 use crate::registry;
 use crate::screen;
+use crate::sound::{Cue, Sounds};
 use crate::theme;
 
 /// Opens or joins a game; what it has to say at the end is its exit code.
@@ -71,8 +73,11 @@ pub fn open<G: Drawn>(
     code: Arc<AtomicU8>,
 ) -> Result<Box<dyn eframe::App>, Failure> {
     let playing = Playing::<G>::open(command)?;
+    let platform = Window::new();
     Ok(Box::new(Online {
         playing: Some(playing),
+        sounds: Sounds::new(&platform),
+        platform,
         view_state: G::ViewState::default(),
         keyboard: Keyboard::default(),
         screen: Rect::ZERO,
@@ -83,6 +88,7 @@ pub fn open<G: Drawn>(
         shows_keys: false,
         failure: None,
         code,
+        was_playing: false,
         seconds: 0.0,
     }))
 }
@@ -102,10 +108,12 @@ struct Line {
     text: String,
 }
 
-/// The screen of the player of this program.
+/// The screen of this program's players.
 struct Online<G: Drawn> {
     /// `None` once it was left.
     playing: Option<Playing<G>>,
+    platform: Window,
+    sounds: Sounds,
     view_state: G::ViewState,
     keyboard: Keyboard,
     /// Where the game was drawn last, and whether the mouse was over it.
@@ -120,6 +128,8 @@ struct Online<G: Drawn> {
     /// Why the game is over.
     failure: Option<String>,
     code: Arc<AtomicU8>,
+    /// Whether a match was played when this was last looked at.
+    was_playing: bool,
     /// Since the window was opened.
     seconds: f64,
 }
@@ -132,7 +142,11 @@ impl<G: Drawn> Online<G> {
         };
         let run = playing.run_for(Duration::ZERO);
         let at = self.seconds;
+        let players = playing.my_players();
         while let Some(told) = playing.next_event() {
+            if let Some(cue) = Cue::of(playing.state(), &players, &told) {
+                self.sounds.take(at, cue);
+            }
             self.events.push_back(Seen {
                 at,
                 stage: told.stage,
@@ -151,6 +165,12 @@ impl<G: Drawn> Online<G> {
         }));
         let old = self.chat.len().saturating_sub(KEPT);
         self.chat.drain(..old);
+        let is_playing = playing.stage() == Stage::Playing;
+        if is_playing && !self.was_playing {
+            // What was said before a match, such as how others join, does not lie over the game. It is there again while somebody types.
+            self.chat.iter_mut().for_each(|line| line.at = f64::MIN);
+        }
+        self.was_playing = is_playing;
         if playing.has_disagreed() {
             self.code.store(1, Ordering::Relaxed);
         }
@@ -179,24 +199,38 @@ impl<G: Drawn> Online<G> {
             let text = |event: &Event| matches!(event, Event::Text(text) if text == "?");
             input.events.iter().any(text)
         });
-        self.shows_keys ^= pressed(Key::F1) || asked;
-        if pressed(Key::Enter) || pressed(Key::T) {
+        // A player at the arrow keys has Enter and the key of `?` for itself.
+        let is_shared = self.is_shared();
+        self.shows_keys ^= pressed(Key::F1) || asked && !is_shared;
+        if pressed(Key::T) || pressed(Key::Enter) && !is_shared {
             self.typing = Some(String::new());
+        }
+        if pressed(Key::M) {
+            self.sounds.switch(&self.platform);
         }
     }
 
-    /// Gives the player's input. What is pressed is merged until a tick takes it, so this may happen at any frame rate.
+    /// Whether several play at this screen.
+    fn is_shared(&self) -> bool {
+        let playing = self.playing.as_ref();
+        playing.is_some_and(|playing| playing.my_players().len() > 1)
+    }
+
+    /// Gives the players' inputs, each with keys of its own. What is pressed is merged until a tick takes it, so this may happen at any frame rate.
     fn control(&mut self) {
         let Some(playing) = self.playing.as_mut().filter(|playing| playing.is_by_hand()) else {
             return;
         };
-        let Some(me) = playing.me() else {
+        let players = playing.my_players();
+        if players.is_empty() {
             return;
-        };
-        let human = self.keyboard.human_input(Layout::One, self.screen);
-        let state = playing.shown();
-        let controls = screen::input(state, me, &mut self.view_state, &human, self.screen);
-        playing.set_controls(&controls);
+        }
+        for (player, layout) in players.into_iter().zip(Layout::ALL) {
+            let human = self.keyboard.human_input(layout, self.screen);
+            let state = playing.shown();
+            let controls = screen::input(state, player, &mut self.view_state, &human, self.screen);
+            playing.set_controls(player, &controls);
+        }
         self.keyboard.taken();
     }
 
@@ -217,7 +251,8 @@ impl<G: Drawn> Online<G> {
             .into_iter()
             .map(|row| (row.player, row.name))
             .collect();
-        let viewer = playing.me();
+        let players = playing.my_players();
+        let sharing = if players.len() > 1 { &players[..] } else { &[] };
         let seconds = self.seconds;
         let recent: Vec<_> = self
             .events
@@ -232,7 +267,8 @@ impl<G: Drawn> Online<G> {
             .collect();
         let state = playing.shown();
         let scene = Scene {
-            viewer,
+            viewer: players.first().copied(),
+            sharing,
             drawn: state,
             view_state: &self.view_state,
             recent: &recent,

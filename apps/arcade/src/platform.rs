@@ -2,6 +2,8 @@
 
 use eframe::egui::DroppedFileHandle;
 
+use crate::sound::{Mute, Speaker};
+
 /// A file that was read.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct File {
@@ -36,6 +38,19 @@ pub trait Platform {
 
     /// Seconds since any time in the past.
     fn seconds(&self) -> f64;
+
+    /// What sounds are played with. Default: nothing is heard.
+    fn speaker(&self) -> Box<dyn Speaker> {
+        Box::new(Mute)
+    }
+
+    /// Remembers a short text under a name until the program is opened again, if that is possible. Default: it is not.
+    fn remember(&self, _name: &str, _text: &str) {}
+
+    /// What was remembered under a name.
+    fn remembered(&self, _name: &str) -> Option<String> {
+        None
+    }
 }
 
 /// A window of its own.
@@ -96,6 +111,24 @@ impl Platform for Window {
 
     fn seconds(&self) -> f64 {
         self.began.elapsed().as_secs_f64()
+    }
+
+    fn speaker(&self) -> Box<dyn Speaker> {
+        Box::new(crate::sound::SoundCard::default())
+    }
+
+    /// In a file of the user's state directory. Where there is none, or it cannot be written, nothing is remembered.
+    fn remember(&self, name: &str, text: &str) {
+        let Some(folder) = samestep_play::state_folder() else {
+            return;
+        };
+        let made = std::fs::create_dir_all(&folder);
+        let _ = made.and_then(|()| std::fs::write(folder.join(name), format!("{text}\n")));
+    }
+
+    fn remembered(&self, name: &str) -> Option<String> {
+        let folder = samestep_play::state_folder()?;
+        std::fs::read_to_string(folder.join(name)).ok()
     }
 }
 

@@ -22,6 +22,7 @@ use crate::any_match::AnyMatch;
 use crate::keyboard::{Keyboard, Layout};
 use crate::platform::{File, Platform};
 use crate::registry::{self, GAMES};
+use crate::sound::Sounds;
 use crate::theme;
 use address::Address;
 use banner::{Answer, Banner};
@@ -41,6 +42,7 @@ pub struct SandboxTab {
     banner: Option<Banner>,
     rewind: Option<Rewind>,
     address: Address,
+    sounds: Sounds,
     is_helping: bool,
     /// The number of desyncs that have been shown.
     desyncs: usize,
@@ -48,20 +50,20 @@ pub struct SandboxTab {
 
 impl SandboxTab {
     /// Opens the match of a link. If that is not possible it shows why, and opens the default match.
-    pub fn new(link: &str) -> SandboxTab {
+    pub fn new(link: &str, platform: &dyn Platform) -> SandboxTab {
         match linked(link) {
-            Ok(live) => Self::with(live),
+            Ok(live) => Self::with(live, platform),
             Err(words) => {
                 let usual = Scenario::new(GAMES[0].name);
                 let live = opened(&usual).expect("what is usual is possible");
-                let mut tab = Self::with(live);
+                let mut tab = Self::with(live, platform);
                 tab.refuse(&words);
                 tab
             }
         }
     }
 
-    fn with(live: Box<dyn AnyMatch>) -> SandboxTab {
+    fn with(live: Box<dyn AnyMatch>, platform: &dyn Platform) -> SandboxTab {
         SandboxTab {
             live,
             clock: Clock::new(),
@@ -71,6 +73,7 @@ impl SandboxTab {
             banner: None,
             rewind: None,
             address: Address::default(),
+            sounds: Sounds::new(platform),
             is_helping: false,
             desyncs: 0,
         }
@@ -121,6 +124,7 @@ impl SandboxTab {
     pub fn tools(&mut self, ui: &mut egui::Ui, platform: &dyn Platform) -> Option<File> {
         let mut file = None;
         time::pace(ui, &self.clock);
+        self.sounds.ui(ui, platform);
         let help = ui.button("Keys").on_hover_text("What the keys do (F1)");
         if help.clicked() {
             self.is_helping = !self.is_helping;
@@ -159,7 +163,7 @@ impl SandboxTab {
     pub fn ui(&mut self, ui: &mut egui::Ui, platform: &dyn Platform) -> Option<File> {
         let mut requested = Vec::new();
         let now = ui.input(|input| input.time);
-        self.read_keys(ui, &mut requested);
+        self.read_keys(ui, platform, &mut requested);
         self.pass(now, platform);
         self.report_desyncs();
         self.left(ui, &mut requested);
@@ -271,7 +275,12 @@ impl SandboxTab {
         });
     }
 
-    fn read_keys(&mut self, ui: &egui::Ui, requested: &mut Vec<UserAction>) {
+    fn read_keys(
+        &mut self,
+        ui: &egui::Ui,
+        platform: &dyn Platform,
+        requested: &mut Vec<UserAction>,
+    ) {
         let is_typing = ui.ctx().text_edit_focused();
         let plays = |layout| self.screens.is_taken(layout);
         let someone = plays(Layout::One) || plays(Layout::Two);
@@ -295,6 +304,9 @@ impl SandboxTab {
         let escape = self.is_helping && pressed(Key::Escape);
         let step = !period_plays && pressed(Key::Period);
         let question = ui.input(|input| input.key_pressed(Key::Questionmark));
+        if pressed(Key::M) {
+            self.sounds.switch(platform);
+        }
         self.clock.paused ^= space;
         self.screens.ghost ^= ghost;
         self.is_helping = (self.is_helping ^ (help || question)) && !escape;

@@ -13,11 +13,12 @@ use js_sys::{Array, Reflect, Uint8Array};
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::{JsFuture, spawn_local};
 use web_sys::{
-    Blob, Document, HtmlAnchorElement, HtmlCanvasElement, HtmlInputElement, Url, Window,
+    Blob, Document, HtmlAnchorElement, HtmlCanvasElement, HtmlInputElement, Storage, Url, Window,
 };
 
 use crate::app::{Arcade, Opening};
 use crate::platform::{File, Platform};
+use crate::sound::{PageSpeaker, Speaker};
 
 #[wasm_bindgen]
 extern "C" {
@@ -174,6 +175,31 @@ impl Platform for Page {
         let clock = window().performance();
         clock.map_or(0.0, |clock| clock.now() / 1e3)
     }
+
+    fn speaker(&self) -> Box<dyn Speaker> {
+        Box::new(PageSpeaker::new())
+    }
+
+    fn remember(&self, name: &str, text: &str) {
+        if let Some(storage) = storage() {
+            // A full or forbidden storage remembers nothing.
+            drop(storage.set_item(&stored(name), text));
+        }
+    }
+
+    fn remembered(&self, name: &str) -> Option<String> {
+        storage()?.get_item(&stored(name)).ok()?
+    }
+}
+
+/// What the browser keeps for this page.
+fn storage() -> Option<Storage> {
+    window().local_storage().ok()?
+}
+
+/// The name of something in a storage that other programs of the same address may share.
+fn stored(name: &str) -> String {
+    format!("samestep-{name}")
 }
 
 async fn read(file: &web_sys::File) -> Result<Vec<u8>, String> {

@@ -94,14 +94,36 @@ fn screen() -> Option<(Process, String)> {
     Some((xvfb, format!(":{}", number.trim())))
 }
 
-fn window(display: &str, arguments: &[&str]) -> Process {
+/// A window that remembers in `folder`, where its sound is switched off.
+fn window(display: &str, folder: &Path, arguments: &[&str]) -> Process {
+    let state = folder.join("samestep");
+    std::fs::create_dir_all(&state).expect("a writable directory");
+    std::fs::write(state.join("sound"), "off 0.50\n").expect("a writable directory");
     let mut command = Command::new(env!("CARGO_BIN_EXE_samestep-arcade"));
     command
         .args(arguments)
+        .env("XDG_STATE_HOME", folder)
         .env("DISPLAY", display)
         .env_remove("WAYLAND_DISPLAY")
         .env("LIBGL_ALWAYS_SOFTWARE", "1");
     Process::start(&mut command).expect("the program starts")
+}
+
+/// A fresh folder of a test.
+fn folder(name: &str) -> PathBuf {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let _ = std::fs::remove_dir_all(&path);
+    std::fs::create_dir_all(&path).expect("a writable directory");
+    path
+}
+
+/// The address of a game on this machine, once it is open.
+#[track_caller]
+fn address(host: &mut Process) -> String {
+    let line = host.expect("open at port");
+    let port = line.split("port ").nth(1);
+    let port = port.and_then(|rest| rest.split(' ').next());
+    format!("127.0.0.1:{}", port.expect("a port is named"))
 }
 
 #[test]
@@ -109,9 +131,7 @@ fn three_windows_play_and_their_score_tables_agree() {
     let Some((_xvfb, display)) = screen() else {
         return eprintln!("SKIPPED: there is no Xvfb: install xvfb");
     };
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("online");
-    let _ = std::fs::remove_dir_all(&folder);
-    std::fs::create_dir_all(&folder).expect("a writable directory");
+    let folder = folder("three");
     let scores = |name: &str| -> PathBuf { folder.join(format!("{name}.csv")) };
     let text = |path: &Path| path.to_str().expect("a readable path").to_string();
     let play = |name: &str, arguments: &[&str]| {
@@ -134,19 +154,14 @@ fn three_windows_play_and_their_score_tables_agree() {
             "join" => vec!["--rejoin", &secret],
             _ => Vec::new(),
         };
-        window(&display, &[arguments, &own, &rejoin].concat())
+        window(&display, &folder, &[arguments, &own, &rejoin].concat())
     };
     let settings = ["--hidden", "--arena", "cellar", "--frags", "3"];
     let mut ada = play(
         "Ada",
         &[&["host", "sublockus", "0"][..], &settings].concat(),
     );
-    let line = ada.expect("open at port");
-    let port = line
-        .split("port ")
-        .nth(1)
-        .and_then(|rest| rest.split(' ').next());
-    let address = format!("127.0.0.1:{}", port.expect("a port is named"));
+    let address = address(&mut ada);
     let join = ["join", "sublockus", &address];
     let mut bob = play("Bob", &join);
     bob.expect("the match begins");
@@ -159,5 +174,39 @@ fn three_windows_play_and_their_score_tables_agree() {
     let read = |name: &str| std::fs::read_to_string(scores(name)).expect("it was written");
     assert_eq!(read("Ada").lines().count(), 4, "{}", read("Ada"));
     assert_eq!(read("Ada"), read("Bob"));
+    assert_eq!(read("Ada"), read("Eve"));
+}
+
+#[test]
+fn two_windows_with_two_players_each_play_hat_hunters() {
+    let Some((_xvfb, display)) = screen() else {
+        return eprintln!("SKIPPED: there is no Xvfb: install xvfb");
+    };
+    let folder = folder("shared");
+    let scores = |name: &str| folder.join(format!("{name}.csv"));
+    let play = |arguments: &[&str], name: &str, with: &str| {
+        let table = scores(name).to_str().expect("a readable path").to_string();
+        let own = ["--name", name, "--with", with, "--scores", &table];
+        let bots = ["--bot", "hard", "--ready", "--matches", "1"];
+        window(&display, &folder, &[arguments, &own, &bots].concat())
+    };
+    let settings = ["--hidden", "--set", "stars=1", "--set", "rounds=1"];
+    let settings = [&settings[..], &["--wait-for", "4"]].concat();
+    let mut ada = play(
+        &[&["host", "hat-hunters", "0"][..], &settings].concat(),
+        "Ada",
+        "Bob",
+    );
+    let address = address(&mut ada);
+    let mut eve = play(&["join", "hat-hunters", &address], "Eve", "Dan");
+    ada.expect("Eve and Dan are here");
+    for window in [&mut ada, &mut eve] {
+        let line = window.expect("the match is over");
+        for name in ["Ada", "Bob", "Eve", "Dan"] {
+            assert!(line.contains(name), "{line}");
+        }
+        assert_eq!(window.exit_code(), Some(0), "{}", window.seen);
+    }
+    let read = |name: &str| std::fs::read_to_string(scores(name)).expect("it was written");
     assert_eq!(read("Ada"), read("Eve"));
 }

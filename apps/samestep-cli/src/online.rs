@@ -13,13 +13,21 @@ use samestep_playable::Playable;
 
 use crate::games;
 use crate::play::window_program;
-use samestep_play::failure::Kind;
+use samestep_play::failure::{Failure, Kind};
 
 pub fn run(command: &Command) -> Result<ExitCode, Box<dyn Error>> {
     // A misspelt game is answered here, not in a window.
     games::known(&command.shared().game)?;
     if opens_window(command) {
         return run_window();
+    }
+    if command.needs_window() {
+        let why = match window_program() {
+            Ok(_) => "leave out --terminal, where there is a screen".to_string(),
+            Err(failure) => failure.to_string(),
+        };
+        let words = format!("several players at one screen play in the window: {why}");
+        return Err(Failure::new(Kind::Other, words).into());
     }
     games::with(&command.shared().game, Play(command))?
 }

@@ -129,10 +129,13 @@ pub struct PlayerArguments {
     /// Your name [default: your user name]
     #[arg(long, value_name = "NAME")]
     pub name: Option<String>,
+    /// Somebody who plays at the same screen with keys of its own; can be given several times, where a game allows it
+    #[arg(long = "with", value_name = "NAME", value_parser = name)]
+    pub with: Vec<String>,
     /// Be ready as soon as a waiting room is entered
     #[arg(long)]
     pub ready: bool,
-    /// Let a bot play for you: easy, normal or hard
+    /// Let a bot play for you, and for whom you play with: easy, normal or hard
     #[arg(long, value_name = "LEVEL", value_parser = Level::named)]
     pub bot: Option<Level>,
 }
@@ -247,6 +250,14 @@ fn model(name: &str) -> Result<String, String> {
     }
 }
 
+fn name(text: &str) -> Result<String, String> {
+    let name = crate::text::printable(text.trim());
+    match name.is_empty() {
+        true => Err("a name has a letter at least".into()),
+        false => Ok(name),
+    }
+}
+
 fn pair(text: &str) -> Result<(String, String), String> {
     let (name, value) = text.split_once('=').ok_or("write NAME=VALUE")?;
     Ok((name.trim().into(), value.trim().into()))
@@ -271,6 +282,17 @@ impl Command {
         }
     }
 
+    /// Whether several people play at the keys of this program, which takes a window: a terminal does not tell when a key is released.
+    pub fn needs_window(&self) -> bool {
+        let player = self.player();
+        player.is_some_and(|player| player.bot.is_none() && !player.with.is_empty())
+    }
+
+    /// How many play on this program.
+    pub(crate) fn local_players(&self) -> usize {
+        self.player().map_or(0, |player| 1 + player.with.len())
+    }
+
     /// Port, settings and room of who opens a game.
     pub(crate) fn opens(&self) -> Option<(u16, &OpenArguments, &RoomArguments)> {
         let ServeArguments {
@@ -288,6 +310,12 @@ impl PlayerArguments {
     /// The name given, or that of the user.
     pub(crate) fn name(&self) -> String {
         user_name(self.name.as_deref())
+    }
+
+    /// The names of all who play on this program, the first its own.
+    pub(crate) fn names(&self) -> Vec<String> {
+        let with = self.with.iter().cloned();
+        std::iter::once(self.name()).chain(with).collect()
     }
 }
 

@@ -169,6 +169,11 @@ impl<G: Playable> AtKeys<G> {
         }
     }
 
+    /// Whose keys it is at.
+    pub(crate) fn player(&self) -> PlayerId {
+        self.player
+    }
+
     /// Decides once a tick.
     pub(crate) fn play<M: Model, T: Transport>(&mut self, game: &mut Game<G, M, T>) {
         let tick = game.tick();

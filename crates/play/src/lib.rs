@@ -9,6 +9,7 @@
 //! - [`Playing`] is one program's part in a match: waiting room, settings, bots, chat, scores, coming back after a crash.
 //! - [`Table`] is the score table with names.
 //! - [`announce`] and [`search`] let a room be found in the local network, [`address`] resolves one.
+//! - [`state_folder`] is where programs keep what they remember.
 //! - [`failure`] says in words and as an exit code why something did not work.
 //!
 //! It knows no game: a game implements [`Playable`](samestep_playable::Playable) and is played.
@@ -19,6 +20,7 @@ mod arguments;
 mod bots;
 mod ending;
 pub mod failure;
+mod folder;
 pub mod link;
 mod playing;
 mod rejoin;
@@ -31,6 +33,7 @@ pub use arguments::{
     ServeArguments, SharedArguments, WatchArguments, user_name,
 };
 pub use ending::ending;
+pub use folder::state_folder;
 pub use playing::{Playing, Stage};
 pub use scores::{Row, Table};
 pub use text::printable;

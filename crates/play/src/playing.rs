@@ -50,8 +50,8 @@ pub struct Playing<G: Playable> {
     hosting: Option<Hosting>,
     announcer: Option<Announcer>,
     announced: Option<Announcement>,
-    /// The bot at the keys of this program's player.
-    keys: Option<AtKeys<G>>,
+    /// The bots at the keys of this program's players.
+    keys: Vec<AtKeys<G>>,
     rejoin: Option<RejoinFile>,
     /// Lines of chat and news that the screen has not taken.
     lines: Vec<String>,
@@ -93,6 +93,11 @@ impl<G: Playable> Playing<G> {
         let GameError::Left(reason) = error else {
             return Failure::new(Kind::Other, error.to_string());
         };
+        let count = self.command.local_players();
+        if reason == LeaveReason::Full && count > 1 {
+            let words = format!("the room has no place for all {count} players of this program");
+            return Failure::new(Kind::Full, words);
+        }
         let can_return = matches!(reason, LeaveReason::NotReached(_) | LeaveReason::Silent);
         if !can_return && let Some(file) = self.rejoin.take() {
             file.remove();
@@ -111,13 +116,18 @@ impl<G: Playable> Playing<G> {
 
     fn play_keys(&mut self) {
         let level = self.command.player().and_then(|player| player.bot);
-        let (Some(level), Some(me)) = (level, self.game.me()) else {
+        let Some(level) = level else {
             return;
         };
-        let keys = self
-            .keys
-            .get_or_insert_with(|| AtKeys::new(&self.setup, me, level));
-        keys.play(&mut self.game);
+        let players = self.game.my_players();
+        if !players.eq(self.keys.iter().map(AtKeys::player)) {
+            let players = self.game.my_players();
+            let keys = players.map(|player| AtKeys::new(&self.setup, player, level));
+            self.keys = keys.collect();
+        }
+        for keys in &mut self.keys {
+            keys.play(&mut self.game);
+        }
     }
 
     /// Keeps what is found in the local network up to date.
@@ -176,9 +186,14 @@ impl<G: Playable> Playing<G> {
         self.game.state()
     }
 
-    /// The player of this program; `None` before it has joined, or if nobody plays here.
+    /// The first player of this program; `None` before it has joined, or if nobody plays here.
     pub fn me(&self) -> Option<PlayerId> {
         self.game.me()
+    }
+
+    /// All players of this program, who share its screen; none before it has joined, or if nobody plays here.
+    pub fn my_players(&self) -> Vec<PlayerId> {
+        self.game.my_players().collect()
     }
 
     /// Whether a person plays here: not a bot at the keys.
@@ -192,16 +207,18 @@ impl<G: Playable> Playing<G> {
         self.hosting.is_some()
     }
 
-    /// Whether this program's player is ready; `None` if nobody plays here.
+    /// Whether this program's players are all ready; `None` if nobody plays here.
     pub fn is_ready(&self) -> Option<bool> {
-        let me = self.game.me()?;
-        self.game.room().player(me).map(|player| player.ready)
+        let room = self.game.room();
+        let mut players = self.game.my_players().peekable();
+        players.peek()?;
+        Some(players.all(|me| room.player(me).is_some_and(|player| player.ready)))
     }
 
-    /// Sets what the player of this program holds and presses.
-    pub fn set_controls(&mut self, controls: &G::Input) {
+    /// Sets what one of this program's players holds and presses.
+    pub fn set_controls(&mut self, player: PlayerId, controls: &G::Input) {
         if self.is_by_hand() {
-            self.game.set_controls(controls);
+            self.game.set_controls_of(player, controls);
         }
     }
 

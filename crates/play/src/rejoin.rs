@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 
 use samestep::session::RejoinSecret;
 
+use crate::folder::state_folder;
+
 /// A file that holds the secret while its game is played. It is locked, so that a second program of the same user does not take the place of the
 /// first, and removed when the player leaves: what is found is of a program that crashed or was killed.
 pub(crate) struct RejoinFile {
@@ -65,9 +67,6 @@ fn parse(text: &str) -> Option<RejoinSecret> {
 
 /// Where the secret of a player is kept: in the user's state directory, by game, address and name.
 pub(crate) fn default_path(game: &str, address: SocketAddr, name: &str) -> Option<PathBuf> {
-    let home = || std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".local/state"));
-    let state = std::env::var_os("XDG_STATE_HOME").map(PathBuf::from);
-    let folder = state.or_else(home)?.join("samestep");
     let plain = |text: String| -> String {
         let keep = |letter: char| {
             if letter.is_alphanumeric() {
@@ -83,7 +82,7 @@ pub(crate) fn default_path(game: &str, address: SocketAddr, name: &str) -> Optio
         plain(address.to_string()),
         plain(name.into())
     );
-    Some(folder.join(file))
+    Some(state_folder()?.join(file))
 }
 
 #[cfg(test)]

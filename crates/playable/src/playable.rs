@@ -14,6 +14,8 @@ pub trait Playable: Simulation<Input: Send> + Send {
     const ABOUT: &'static str;
     /// The default number of players.
     const PLAYERS: u16;
+    /// How many can play at one screen, each with keys of its own: more than one only if all of them see the same picture.
+    const SHARED_SCREEN: u16 = 1;
     /// The sizes the game can have; `None` if it has only one.
     const SIZES: Option<Sizes> = None;
 

@@ -334,6 +334,11 @@ impl<S: Simulation, M: Model, T: Transport> Game<S, M, T> {
         self.driver.machine().session().my_players().next()
     }
 
+    /// All players on this program, in the order of [`SessionConfig::players`]; none before it has joined, or if nobody plays here.
+    pub fn my_players(&self) -> impl Iterator<Item = PlayerId> {
+        self.driver.machine().session().my_players()
+    }
+
     /// The players, with names and colours.
     pub fn players(&self) -> &[PlayerInfo] {
         self.driver.machine().session().room().players()

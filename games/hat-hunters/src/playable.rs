@@ -59,6 +59,8 @@ impl Playable for HatHunters {
     const TITLE: &'static str = "Hat Hunters";
     const ABOUT: &'static str = "hide among characters that look alike, and collect stars";
     const PLAYERS: u16 = MAX_HUNTERS;
+    /// Everybody sees all of the field.
+    const SHARED_SCREEN: u16 = MAX_HUNTERS;
 
     const MODEL: &'static str = "rewind";
     const SETTINGS: &'static [Setting] = SETTINGS;

@@ -311,6 +311,7 @@ mod tests {
             let mut canvas = Canvas::new(ui.painter(), rect, frame);
             let scene = Scene {
                 viewer: Some(ME),
+                sharing: &[],
                 drawn: game,
                 view_state,
                 recent: &[],

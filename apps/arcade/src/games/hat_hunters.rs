@@ -1,11 +1,12 @@
 //! Hat Hunters on the screen.
 
 use eframe::egui::{Color32, Pos2, Vec2, vec2};
-use samestep_catalog::hat_hunters::{Controls, HatHunters, Place};
+use samestep_catalog::hat_hunters::{Controls, HatHunters, HatHuntersEvent, Place};
 use samestep_sync::{EntityId, PlayerId};
 
 use crate::canvas::{Canvas, Frame, at};
 use crate::drawn::{Drawn, HumanInput, Scene};
+use crate::sound::Heard;
 use crate::theme::player_colour;
 
 mod events;
@@ -16,6 +17,7 @@ mod hud;
 mod icon;
 mod play;
 mod shapes;
+mod sounds;
 #[cfg(test)]
 mod tests;
 mod things;
@@ -38,9 +40,7 @@ impl Drawn for HatHunters {
         figure::paint_all(self, scene, canvas);
         things::paint_above(self, scene.seconds, canvas);
         events::paint_above(self, scene, canvas);
-        if let Some(viewer) = scene.viewer {
-            hud::paint(self, viewer, canvas);
-        }
+        hud::paint(self, scene, canvas);
         hud::paint_banner(self, scene, canvas);
     }
 
@@ -50,6 +50,10 @@ impl Drawn for HatHunters {
 
     fn human_input(&self, player: PlayerId, _view_state: &mut (), human: &HumanInput) -> Controls {
         play::controls(self, player, human)
+    }
+
+    fn sound(&self, event: &HatHuntersEvent, listener: Option<PlayerId>) -> Option<Heard> {
+        sounds::heard(self, event, listener)
     }
 
     fn caption(&self, viewer: Option<PlayerId>) -> String {

@@ -7,13 +7,14 @@ mod ground;
 mod keyboard;
 mod map;
 mod marks;
+mod sounds;
 #[cfg(test)]
 mod tests;
 mod units;
 mod view_state;
 
 use eframe::egui::{Pos2, Rect, Vec2, pos2};
-use samestep_catalog::skirmish::{Command, ONE, Place, SQUADS, SideId, Skirmish};
+use samestep_catalog::skirmish::{Command, ONE, Place, SQUADS, SideId, Skirmish, SkirmishEvent};
 use samestep_sync::{EntityId, PlayerId};
 
 use self::ground::Sight;
@@ -23,6 +24,7 @@ use self::view_state::ViewState;
 use super::camera::narrowness;
 use crate::canvas::{Canvas, Frame};
 use crate::drawn::{Drawn, HumanInput, Scene};
+use crate::sound::Heard;
 use crate::theme::player_name;
 
 /// Points to a unit that a screen has at first, at least.
@@ -106,6 +108,10 @@ impl Drawn for Skirmish {
         human: &HumanInput,
     ) -> Command {
         keyboard::act(self, player, view_state, human)
+    }
+
+    fn sound(&self, event: &SkirmishEvent, listener: Option<PlayerId>) -> Option<Heard> {
+        sounds::heard(self, event, listener)
     }
 
     fn caption(&self, viewer: Option<PlayerId>) -> String {

@@ -1,11 +1,12 @@
 //! Sublockus on the screen.
 
 use eframe::egui::{Color32, Pos2, Vec2, vec2};
-use samestep_catalog::sublockus::{Controls, HALF, Place, Sublockus};
+use samestep_catalog::sublockus::{Controls, HALF, Place, Sublockus, SublockusEvent};
 use samestep_sync::{EntityId, PlayerId};
 
 use crate::canvas::{Canvas, Frame, at};
 use crate::drawn::{Drawn, HumanInput, Scene};
+use crate::sound::Heard;
 use crate::theme::player_colour;
 
 use memory::ViewState;
@@ -21,6 +22,7 @@ mod icon;
 mod memory;
 mod play;
 mod shapes;
+mod sounds;
 mod standing;
 mod terrain;
 #[cfg(test)]
@@ -84,6 +86,10 @@ impl Drawn for Sublockus {
         human: &HumanInput,
     ) -> Controls {
         play::controls(self, player, view_state, human)
+    }
+
+    fn sound(&self, event: &SublockusEvent, listener: Option<PlayerId>) -> Option<Heard> {
+        sounds::heard(self, event, listener)
     }
 
     fn caption(&self, viewer: Option<PlayerId>) -> String {

@@ -30,8 +30,9 @@ impl<G: Drawn> Online<G> {
                     return;
                 };
                 ui.label(RichText::new(playing.room_name()).color(theme::FAINT));
-                let me = playing.me();
                 if playing.stage() == Stage::Playing {
+                    // Where several play, each has its score in the picture.
+                    let me = playing.me().filter(|_| !self.is_shared());
                     let caption = playing.state().caption(me);
                     ui.label(RichText::new(caption).color(theme::TEXT));
                 }
@@ -45,6 +46,7 @@ impl<G: Drawn> Online<G> {
         if ui.button("Leave").clicked() {
             ui.ctx().send_viewport_cmd(ViewportCommand::Close);
         }
+        self.sounds.ui(ui, &self.platform);
         if ui
             .button("Keys")
             .on_hover_text("What the keys do (F1)")
@@ -54,7 +56,7 @@ impl<G: Drawn> Online<G> {
         }
         if ui
             .button("Chat")
-            .on_hover_text("Say something (Enter)")
+            .on_hover_text("Say something (T)")
             .clicked()
         {
             self.typing = Some(String::new());
@@ -91,11 +93,19 @@ impl<G: Drawn> Online<G> {
         match playing.stage() {
             Stage::Joining => joining(ctx),
             Stage::Waiting => waiting_room(ctx, playing),
-            Stage::Playing => scores(ctx, &playing.table(), playing.me(), Align2::RIGHT_TOP),
+            Stage::Playing => {
+                scores(
+                    ctx,
+                    &playing.table(),
+                    &playing.my_players(),
+                    Align2::RIGHT_TOP,
+                );
+            }
             Stage::Over => over(ctx, playing),
         }
         if self.shows_keys {
-            keys::<G>(ctx, &mut self.shows_keys);
+            let names = names(playing);
+            keys::<G>(ctx, &mut self.shows_keys, &names);
         }
     }
 
@@ -115,10 +125,11 @@ impl<G: Drawn> Online<G> {
             false => ((ctx.content_rect().width() - MIDDLE_WIDTH) / 2.0 - 48.0)
                 .clamp(CHAT_WIDTH / 2.0, CHAT_WIDTH),
         };
-        // What a character can do is in the corner below.
+        // What characters have and can do is below; several need more room.
+        let above = if self.is_shared() { -112.0 } else { -76.0 };
         let area = egui::Area::new(egui::Id::unique("chat"))
             .order(egui::Order::Foreground)
-            .anchor(Align2::LEFT_BOTTOM, vec2(12.0, -76.0));
+            .anchor(Align2::LEFT_BOTTOM, vec2(12.0, above));
         let mut said = None;
         area.interactable(is_typing).show(ctx, |ui| {
             overlay().show(ui, |ui| {
@@ -196,15 +207,15 @@ fn colour_of(player: PlayerId) -> Color32 {
     theme::player_colour(player.0.into())
 }
 
-fn scores(ctx: &egui::Context, table: &Table, me: Option<PlayerId>, at: Align2) {
+fn scores(ctx: &egui::Context, table: &Table, mine: &[PlayerId], at: Align2) {
     let area = egui::Area::new(egui::Id::unique("scores")).anchor(at, vec2(-12.0, 46.0));
     area.interactable(false).show(ctx, |ui| {
-        overlay().show(ui, |ui| rows(ui, table, me));
+        overlay().show(ui, |ui| rows(ui, table, mine));
     });
 }
 
-/// The score table; one's own name is underlined.
-fn rows(ui: &mut egui::Ui, table: &Table, me: Option<PlayerId>) {
+/// The score table; the names of this program's players are underlined.
+fn rows(ui: &mut egui::Ui, table: &Table, mine: &[PlayerId]) {
     let grid = Grid::new("score table").num_columns(1 + table.columns.len());
     grid.spacing(vec2(16.0, 3.0)).show(ui, |ui| {
         ui.label("");
@@ -214,7 +225,7 @@ fn rows(ui: &mut egui::Ui, table: &Table, me: Option<PlayerId>) {
         ui.end_row();
         for row in &table.rows {
             let mut name = RichText::new(&row.name).color(colour_of(row.player));
-            if Some(row.player) == me {
+            if mine.contains(&row.player) {
                 name = name.strong().underline();
             }
             ui.label(name);
@@ -230,9 +241,9 @@ fn rows(ui: &mut egui::Ui, table: &Table, me: Option<PlayerId>) {
 }
 
 fn over<G: Drawn>(ctx: &egui::Context, playing: &mut Playing<G>) {
-    let (table, me) = (playing.table(), playing.me());
+    let (table, mine) = (playing.table(), playing.my_players());
     middle(ctx, "The match is over", |ui| {
-        rows(ui, &table, me);
+        rows(ui, &table, &mine);
         ui.add_space(6.0);
         match playing.is_host() {
             true => {
@@ -269,10 +280,11 @@ fn waiting_room<G: Drawn>(ctx: &egui::Context, playing: &mut Playing<G>) {
         ui.add_space(8.0);
         ui.horizontal(|ui| {
             if let Some(is_ready) = playing.is_ready() {
-                let words = if is_ready {
-                    "I am not ready"
-                } else {
-                    "I am ready"
+                let words = match (playing.my_players().len() > 1, is_ready) {
+                    (false, false) => "I am ready",
+                    (false, true) => "I am not ready",
+                    (true, false) => "We are ready",
+                    (true, true) => "We are not ready",
                 };
                 if ui.button(RichText::new(words).strong()).clicked() {
                     playing.set_ready(!is_ready);
@@ -288,14 +300,21 @@ fn waiting_room<G: Drawn>(ctx: &egui::Context, playing: &mut Playing<G>) {
 }
 
 fn players<G: Drawn>(ui: &mut egui::Ui, playing: &Playing<G>) {
-    let me = playing.me();
+    let mine = playing.my_players();
     Grid::new("players")
         .num_columns(2)
         .spacing(vec2(16.0, 3.0))
         .show(ui, |ui| {
             for row in playing.table().rows {
-                let you = if Some(row.player) == me { " (you)" } else { "" };
-                let name = format!("{}{you}", row.name);
+                let place = mine.iter().position(|player| *player == row.player);
+                let name = match place {
+                    // Several at one screen learn here which keys are theirs.
+                    Some(place) if mine.len() > 1 => {
+                        format!("{} ({})", row.name, Keys::ALL[place].title())
+                    }
+                    Some(_) => format!("{} (you)", row.name),
+                    None => row.name,
+                };
                 ui.label(RichText::new(name).color(colour_of(row.player)));
                 ui.label(match (row.is_away, row.is_ready) {
                     (true, _) => RichText::new("away").color(theme::WARNING),
@@ -349,7 +368,28 @@ fn choices<G: Drawn>(ui: &mut egui::Ui, playing: &mut Playing<G>) {
     }
 }
 
-fn keys<G: Drawn>(ctx: &egui::Context, is_open: &mut bool) {
+/// The names of those who play at this screen.
+fn names<G: Drawn>(playing: &Playing<G>) -> Vec<(PlayerId, String)> {
+    let rows = playing.table().rows;
+    let name = |player: PlayerId| {
+        let row = rows.iter().find(|row| row.player == player);
+        row.map_or_else(String::new, |row| row.name.clone())
+    };
+    let players = playing.my_players().into_iter();
+    players.map(|player| (player, name(player))).collect()
+}
+
+/// What the keys do, in a column for everyone who plays at this screen.
+fn keys<G: Drawn>(ctx: &egui::Context, is_open: &mut bool, names: &[(PlayerId, String)]) {
+    let layouts = &Keys::ALL[..names.len().clamp(1, Keys::ALL.len())];
+    let is_shared = layouts.len() > 1;
+    let chat = if is_shared { "T" } else { "Enter or T" };
+    let help = if is_shared { "F1" } else { "F1 or ?" };
+    let own = [
+        (chat, "say something"),
+        ("M", "switch sound on or off"),
+        (help, "these keys"),
+    ];
     egui::Window::new(RichText::new("Keys").strong())
         .open(is_open)
         .anchor(Align2::CENTER_CENTER, vec2(0.0, 0.0))
@@ -357,15 +397,28 @@ fn keys<G: Drawn>(ctx: &egui::Context, is_open: &mut bool) {
         .resizable(false)
         .show(ctx, |ui| {
             Grid::new("keys")
-                .num_columns(2)
+                .num_columns(1 + layouts.len())
                 .spacing(vec2(24.0, 4.0))
                 .show(ui, |ui| {
-                    let own = [("Enter or T", "say something"), ("F1 or ?", "these keys")];
-                    let game = G::KEYS.iter();
-                    let game = game.map(|(names, what)| (keyboard::keys(names, Keys::One), *what));
-                    let own = own.into_iter().map(|(key, what)| (key.to_string(), what));
-                    for (key, what) in game.chain(own) {
+                    if is_shared {
+                        for (player, name) in names {
+                            ui.label(RichText::new(name).strong().color(colour_of(*player)));
+                        }
+                        ui.end_row();
+                    }
+                    for (names, what) in G::KEYS {
+                        for layout in layouts {
+                            let key = keyboard::keys(names, *layout);
+                            ui.label(RichText::new(key).color(theme::ACCENT));
+                        }
+                        ui.label(*what);
+                        ui.end_row();
+                    }
+                    for (key, what) in own {
                         ui.label(RichText::new(key).color(theme::ACCENT));
+                        for _ in &layouts[1..] {
+                            ui.label("");
+                        }
                         ui.label(what);
                         ui.end_row();
                     }

@@ -271,6 +271,7 @@ impl<G: Drawn> Worlds for Pair<G> {
         let view_state = G::ViewState::default();
         let scene = Scene {
             viewer: look.viewer,
+            sharing: &[],
             drawn: state,
             view_state: &view_state,
             recent: &[],

@@ -174,6 +174,7 @@ impl<G: Drawn> RecordedMatch for ReplayedMatch<G> {
         let recent: Vec<_> = recent.collect();
         let scene = Scene {
             viewer,
+            sharing: &[],
             drawn: self.state(),
             view_state: &self.view_state,
             recent: &recent,

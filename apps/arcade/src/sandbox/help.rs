@@ -7,12 +7,13 @@ use crate::keyboard::{self, Layout};
 use crate::theme;
 
 /// Keys that do the same in every game.
-const KEYS: [(&str, &str); 6] = [
+const KEYS: [(&str, &str); 7] = [
     ("Space", "pause or continue"),
     ("Period", "one step"),
     ("R", "restart with the same seed"),
     ("G", "show or hide the server's state as an outline"),
     ("Home", "back to the present"),
+    ("M", "switch sound on or off"),
     ("F1 or ?", "these keys"),
 ];
 

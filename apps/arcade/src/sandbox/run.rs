@@ -69,6 +69,12 @@ impl SandboxTab {
         }
         self.live.step();
         self.keyboard.taken();
+        if let Some(player) = self.screens.heard() {
+            let seconds = self.live.steps() as f64 / 60.0;
+            for cue in self.live.cues(player) {
+                self.sounds.take(seconds, cue);
+            }
+        }
     }
 
     /// Ends a rewind that has reached its step.

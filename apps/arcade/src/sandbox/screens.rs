@@ -112,6 +112,20 @@ impl Screens {
         })
     }
 
+    /// Whose screen is heard: the one a person plays on, with the mouse if two do. While bots play everywhere it is the one under the mouse.
+    pub fn heard(&self) -> Option<usize> {
+        let plays = |layout| {
+            let mut controls = self.controls.iter();
+            controls.position(|control| *control == Control::Human(layout))
+        };
+        let pointed = || self.drawn.iter().position(|(_, is_over)| *is_over);
+        let shown = |player: &usize| *player < self.drawn.len();
+        let played = plays(Layout::One).filter(shown);
+        played
+            .or_else(|| plays(Layout::Two).filter(shown))
+            .or_else(pointed)
+    }
+
     /// Shows them, as they were at a step.
     pub fn ui(
         &mut self,
@@ -366,6 +380,28 @@ mod tests {
         assert_eq!(beside[0].top(), beside[1].top());
         let stacked = arrange(2, space(600.0, 900.0));
         assert_eq!(stacked[0].left(), stacked[1].left());
+    }
+
+    #[test]
+    fn one_screen_is_heard_that_a_person_plays_on_or_points_to() {
+        let mut screens = Screens::new();
+        screens.drawn = [false, false, true]
+            .map(|is_over| (Rect::ZERO, is_over))
+            .into();
+        assert_eq!(screens.heard(), Some(2), "the one under the mouse");
+        screens.set_control(1, Control::Human(Layout::Two));
+        assert_eq!(screens.heard(), Some(1));
+        screens.set_control(0, Control::Human(Layout::One));
+        assert_eq!(screens.heard(), Some(0), "the mouse decides between two");
+        screens.set_control(3, Control::Human(Layout::One));
+        assert_eq!(
+            screens.heard(),
+            Some(1),
+            "a screen that is not there is not heard"
+        );
+        screens.set_control(1, Control::Bot);
+        screens.drawn[2].1 = false;
+        assert_eq!(screens.heard(), None);
     }
 
     #[test]

@@ -4,11 +4,13 @@ mod choices;
 mod keyboard;
 mod network;
 mod report;
+mod sound;
 mod time;
 mod trouble;
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
+use std::sync::Arc;
 
 use eframe::egui::accesskit::Role;
 use eframe::egui::{self, Key};
@@ -17,6 +19,7 @@ use egui_kittest::kittest::Queryable;
 use samestep_arcade::any_match::AnyMatch;
 use samestep_arcade::app::{Arcade, Opening};
 use samestep_arcade::platform::{File, Platform};
+use samestep_arcade::sound::Speaker;
 
 /// A platform that only records its calls.
 #[derive(Default)]
@@ -25,11 +28,22 @@ struct Noted {
     saved: RefCell<Vec<File>>,
     opened: RefCell<Option<Result<File, String>>>,
     seconds: Cell<f64>,
+    /// The volume of every sound that was played.
+    sounds: Rc<RefCell<Vec<f32>>>,
+    remembered: RefCell<Option<String>>,
     /// How much later it is each time somebody looks.
     passes: Cell<f64>,
 }
 
 struct Around(Rc<Noted>);
+
+struct Loudspeaker(Rc<RefCell<Vec<f32>>>);
+
+impl Speaker for Loudspeaker {
+    fn play(&mut self, _samples: &Arc<[f32]>, volume: f32) {
+        self.0.borrow_mut().push(volume);
+    }
+}
 
 impl Platform for Around {
     fn set_link(&self, link: &str) {
@@ -62,6 +76,18 @@ impl Platform for Around {
         let now = self.0.seconds.get();
         self.0.seconds.set(now + self.0.passes.get());
         now
+    }
+
+    fn speaker(&self) -> Box<dyn Speaker> {
+        Box::new(Loudspeaker(Rc::clone(&self.0.sounds)))
+    }
+
+    fn remember(&self, _name: &str, text: &str) {
+        *self.0.remembered.borrow_mut() = Some(text.into());
+    }
+
+    fn remembered(&self, _name: &str) -> Option<String> {
+        self.0.remembered.borrow().clone()
     }
 }
 

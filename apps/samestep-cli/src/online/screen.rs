@@ -32,7 +32,7 @@ pub fn show<G: Playable>(playing: &mut Playing<G>) -> Result<(), Failure> {
         }
         if let Some(me) = playing.me().filter(|_| playing.is_by_hand()) {
             let controls = playing.state().typed(me, &mut screen.hands, &keys);
-            playing.set_controls(&controls);
+            playing.set_controls(me, &controls);
         }
         screen.chat.extend(playing.lines());
         let old = screen.chat.len().saturating_sub(KEPT);

@@ -55,6 +55,29 @@ fn a_taken_port_is_named() {
 }
 
 #[test]
+fn several_at_one_terminal_are_sent_to_the_window() {
+    let words = ["host", "hat-hunters", "0", "--terminal", "--with", "Bob"];
+    let mut ada = Terminal::open("Ada", &words);
+    ada.expect("several players at one screen play in the window");
+    assert_eq!(ada.exit_code(), 2);
+    let mut ada = Terminal::open(
+        "Ada",
+        &[
+            "host",
+            "sublockus",
+            "0",
+            "--terminal",
+            "--with",
+            "Bob",
+            "--bot",
+            "easy",
+        ],
+    );
+    ada.expect("Sublockus shows every player a screen of its own");
+    assert_eq!(ada.exit_code(), 2);
+}
+
+#[test]
 fn nobody_there_is_told_apart_from_no_such_name() {
     // A port that is ours and answers nothing.
     let silent = UdpSocket::bind("127.0.0.1:0").expect("a socket");

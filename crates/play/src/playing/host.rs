@@ -34,10 +34,14 @@ pub(super) struct Hosting {
     pub(super) ended_at: Option<Duration>,
 }
 
-/// Refuses more bots than there are places.
-pub(super) fn check_bots(bots: u16, places: u16, has_player: bool) -> Result<(), String> {
-    let most = places.saturating_sub(has_player.into());
-    match bots <= most {
+/// Refuses more players on this program than there are places, and more bots than are left.
+pub(super) fn check_places(local: usize, bots: u16, places: u16) -> Result<(), String> {
+    let Some(most) = usize::from(places).checked_sub(local) else {
+        return Err(format!(
+            "{local} players do not fit: the game is for {places} at most, unless --players allows more"
+        ));
+    };
+    match usize::from(bots) <= most {
         true => Ok(()),
         false => Err(format!(
             "{bots} bots do not fit: {most} at most, unless --players allows more"
@@ -184,7 +188,7 @@ impl<G: Playable> Playing<G> {
         }
     }
 
-    /// The player of this program is ready, or not any more.
+    /// The players of this program are ready, or not any more.
     pub fn set_ready(&mut self, ready: bool) {
         self.game.set_ready(ready);
     }
@@ -224,7 +228,7 @@ impl<G: Playable> Playing<G> {
         match name {
             "bots" => {
                 let count: u16 = value.parse().map_err(|_| "bots is a number")?;
-                check_bots(count, self.setup.players, self.command.player().is_some())?;
+                check_places(self.command.local_players(), count, self.setup.players)?;
                 hosting.team.resize::<G>(count.into());
                 return Ok(());
             }
@@ -268,7 +272,8 @@ impl<G: Playable> Playing<G> {
                 (setting.name, values[next % values.len()].to_string())
             }
             (None, Some(0)) => {
-                let most = usize::from(self.setup.players).saturating_sub(1);
+                let local = self.command.local_players();
+                let most = usize::from(self.setup.players).saturating_sub(local);
                 ("bots", ((hosting.team.len() + 1) % (most + 1)).to_string())
             }
             (None, Some(1)) => {

@@ -99,12 +99,15 @@ impl<G: Playable> Playing<G> {
         }
         let room = self.room_name();
         let is_back = std::mem::replace(&mut self.entered, true);
-        let me = self.game.me().and_then(|me| self.game.room().player(me));
-        let name = me.map(|me| printable(&me.profile.name));
-        self.say_here(match (is_back, name) {
+        let players = self.game.my_players();
+        let names = players.filter_map(|player| self.game.room().player(player));
+        let names: Vec<String> = names
+            .map(|player| printable(&player.profile.name))
+            .collect();
+        self.say_here(match (is_back, names.is_empty()) {
             (true, _) => "back in the room".to_string(),
-            (false, Some(name)) => format!("in the room \"{room}\" as {name}"),
-            (false, None) => format!("watching the room \"{room}\""),
+            (false, false) => format!("in the room \"{room}\" as {}", names.join(" and ")),
+            (false, true) => format!("watching the room \"{room}\""),
         });
     }
 
@@ -144,8 +147,14 @@ impl<G: Playable> Playing<G> {
         }
     }
 
+    /// Says something about a peer, of which several may play on one program: "Ann is here", "Ann and Bob are here".
     fn about(&mut self, peer: PeerId, words: &str) {
         let name = self.name_of(peer);
+        let are_several = self.game.room().players_of(peer).count() > 1;
+        let words = match words.strip_prefix("is ").filter(|_| are_several) {
+            Some(words) => format!("are {words}"),
+            None => words.to_string(),
+        };
         self.say_here(format!("{name} {words}"));
     }
 

@@ -14,7 +14,7 @@ use samestep::{Game, StartError};
 use samestep_playable::{Playable, Setup};
 
 use super::Playing;
-use super::host::{Hosting, check_bots};
+use super::host::{Hosting, check_places};
 use crate::address::{any_port, resolve};
 use crate::announce::{Announcer, random};
 use crate::arguments::{Command, RoomArguments, SharedArguments};
@@ -31,6 +31,7 @@ const SEARCH: Duration = Duration::from_secs(2);
 impl<G: Playable> Playing<G> {
     /// Opens or joins a game as the command line says.
     pub fn open(command: &Command) -> Result<Playing<G>, Failure> {
+        check_screen::<G>(command.local_players()).map_err(nonsense)?;
         match command.opens() {
             Some(_) => Playing::host_game(command),
             None => Playing::join_game(command),
@@ -52,7 +53,7 @@ impl<G: Playable> Playing<G> {
             size: None,
             seed,
         };
-        check_bots(room.bots, players, command.player().is_some()).map_err(nonsense)?;
+        check_places(command.local_players(), room.bots, players).map_err(nonsense)?;
         let state = G::begin_with(&setup, &choices);
         let state = state.map_err(|error| nonsense(in_file(&error, open.arena.as_deref())))?;
         let name = command.player().map(|player| player.name());
@@ -69,7 +70,7 @@ impl<G: Playable> Playing<G> {
             start: StartRule::ByAuthority,
             ..config.clone()
         };
-        if let Some(name) = name {
+        for name in command.player().iter().flat_map(|player| player.names()) {
             config = config.player(&name);
         }
         let shared = command.shared();
@@ -112,7 +113,9 @@ impl<G: Playable> Playing<G> {
         let mut file = None;
         if let Some(player) = command.player() {
             let name = player.name();
-            config = config.player(&name);
+            for name in player.names() {
+                config = config.player(&name);
+            }
             let kept = match command {
                 Command::Join(arguments) => arguments.rejoin.clone(),
                 _ => None,
@@ -155,7 +158,7 @@ impl<G: Playable> Playing<G> {
             hosting: None,
             announcer: None,
             announced: None,
-            keys: None,
+            keys: Vec::new(),
             rejoin: None,
             lines: Vec::new(),
             names: BTreeMap::new(),
@@ -282,6 +285,22 @@ fn find<G: Playable>(shared: &SharedArguments) -> Result<SocketAddr, Failure> {
             );
             Err(Failure::new(Kind::Other, words))
         }
+    }
+}
+
+/// Refuses more players at one screen than a game can show there.
+fn check_screen<G: Playable>(count: usize) -> Result<(), String> {
+    let most = usize::from(G::SHARED_SCREEN);
+    match (count <= most.max(1), most) {
+        (true, _) => Ok(()),
+        (false, ..=1) => Err(format!(
+            "{} shows every player a screen of its own: leave out --with, and start a program for each",
+            G::TITLE
+        )),
+        (false, most) => Err(format!(
+            "{count} players do not fit at one screen: {} takes {most} at most",
+            G::TITLE
+        )),
     }
 }
 

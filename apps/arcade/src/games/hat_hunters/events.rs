@@ -63,7 +63,7 @@ pub(super) fn latest(recent: &Events<'_>, is_it: impl Fn(&HatHuntersEvent) -> bo
 }
 
 /// Where an event took place, if it has a place of its own.
-fn place_of(event: &HatHuntersEvent) -> Option<Pos2> {
+pub(super) fn place_of(event: &HatHuntersEvent) -> Option<Pos2> {
     match event {
         HatHuntersEvent::BoxPlaced { cell, .. }
         | HatHuntersEvent::BoxRemoved { cell }

@@ -1,4 +1,7 @@
 //! Characters. They all look alike, but for the hat of somebody who is about to win; and the viewer's own is marked on its own screen.
+//!
+//! Where several share a screen nobody's is marked while a round is played, or all would know each other: everyone finds its character by moving, as
+//! people do who play at one table.
 
 use std::f32::consts::TAU;
 
@@ -33,7 +36,7 @@ pub(super) fn paint_all(game: &HatHunters, scene: &Scene<'_, HatHunters>, canvas
         .collect();
     shown.sort_by_key(|(id, character)| (character.place().y, *id));
     for (id, character) in &shown {
-        if let Some(player) = marked(game, scene.viewer, *id) {
+        if let Some(player) = marked(game, scene, *id) {
             paint_mark(character, player, scene, canvas);
         }
     }
@@ -47,9 +50,7 @@ pub(super) fn paint_all(game: &HatHunters, scene: &Scene<'_, HatHunters>, canvas
         }
     }
     for (id, character) in shown {
-        let own = game
-            .player_of(id)
-            .filter(|player| Some(*player) == scene.viewer);
+        let own = game.player_of(id).filter(|player| is_own(scene, *player));
         if let Some(player) = own {
             paint_arrow(character, player, scene.seconds, canvas);
         }
@@ -71,10 +72,19 @@ fn paint_arrow(character: &Character, player: PlayerId, seconds: f32, canvas: &m
 }
 
 /// Whose character it is, where that may be seen: one's own on one's own screen, everybody's after a round and for who sees everything.
-fn marked(game: &HatHunters, viewer: Option<PlayerId>, id: EntityId) -> Option<PlayerId> {
+pub(super) fn marked(
+    game: &HatHunters,
+    scene: &Scene<'_, HatHunters>,
+    id: EntityId,
+) -> Option<PlayerId> {
     let player = game.player_of(id)?;
-    let is_shown = viewer.is_none_or(|viewer| viewer == player) || game.round().is_over();
-    is_shown.then_some(player)
+    let sees_everything = scene.viewer.is_none() || game.round().is_over();
+    (sees_everything || is_own(scene, player)).then_some(player)
+}
+
+/// Whether it is the player of a screen that nobody else looks at.
+fn is_own(scene: &Scene<'_, HatHunters>, player: PlayerId) -> bool {
+    scene.viewer == Some(player) && scene.sharing.is_empty()
 }
 
 /// A ring under a character that turns slowly.

@@ -10,7 +10,7 @@ use samestep_sync::{EntityId, EventStage, Live, PlayerId, TickInputs, TimedEvent
 use crate::canvas::{Canvas, at};
 use crate::drawn::{Button, Drawn, HumanInput, Pointer, RecentEvent, Scene};
 
-use super::spot;
+use super::{figure, spot};
 
 const PLAYERS: u16 = 4;
 
@@ -50,6 +50,17 @@ fn paint(
     size: Vec2,
     recent: &[RecentEvent<'_, HatHuntersEvent>],
 ) -> usize {
+    paint_shared(game, viewer, &[], size, recent)
+}
+
+/// The same for those who share a screen.
+fn paint_shared(
+    game: &HatHunters,
+    viewer: Option<PlayerId>,
+    sharing: &[PlayerId],
+    size: Vec2,
+    recent: &[RecentEvent<'_, HatHuntersEvent>],
+) -> usize {
     let ctx = egui::Context::default();
     let mut triangles = 0;
     let mut output = ctx.run_ui(egui::RawInput::default(), |ui| {
@@ -58,6 +69,7 @@ fn paint(
         let mut canvas = Canvas::new(ui.painter(), rect, frame);
         let scene = Scene {
             viewer,
+            sharing,
             drawn: game,
             view_state: &(),
             recent,
@@ -240,4 +252,44 @@ fn captions_say_how_one_stands() {
         "{caption}"
     );
     assert_eq!(tick, 60);
+}
+
+#[test]
+fn a_shared_screen_gives_nobody_away_until_the_round_is_over() {
+    let mut config = HatHuntersConfig::default();
+    config.rules.stars = 1;
+    let all = [0, 1, 2, 3].map(PlayerId);
+    let marks = |game: &HatHunters, sharing: &[PlayerId]| {
+        let scene = Scene {
+            viewer: Some(PlayerId(0)),
+            sharing,
+            drawn: game,
+            view_state: &(),
+            recent: &[],
+            names: &[],
+            seconds: 0.0,
+        };
+        let ids = game.characters().ids().iter();
+        ids.filter(|id| figure::marked(game, &scene, **id).is_some())
+            .count()
+    };
+    let (mut was_played, mut was_over) = (false, false);
+    play(&config, 60, |game, _| {
+        if game.hunters().len() < 4 {
+            return;
+        }
+        let is_over = game.round().is_over();
+        let (alone, shared) = if is_over { (4, 4) } else { (1, 0) };
+        assert_eq!(marks(game, &[]), alone);
+        assert_eq!(marks(game, &all), shared);
+        was_played |= !is_over;
+        was_over |= is_over;
+        if game.clock().is_multiple_of(300) {
+            for (size, count) in SCREENS.into_iter().zip([2, 3, 4, 2, 4]) {
+                let triangles = paint_shared(game, Some(all[0]), &all[..count], size, &[]);
+                assert!(triangles < MOST_TRIANGLES);
+            }
+        }
+    });
+    assert!(was_played && was_over);
 }

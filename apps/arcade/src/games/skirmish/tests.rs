@@ -34,6 +34,7 @@ fn paint(
         let mut canvas = Canvas::new(ui.painter(), rect, frame);
         let scene = Scene {
             viewer,
+            sharing: &[],
             drawn: game,
             view_state,
             recent,

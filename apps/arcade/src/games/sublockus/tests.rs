@@ -70,6 +70,7 @@ fn paint(
         let mut canvas = Canvas::new(ui.painter(), rect(size), frame);
         let scene = Scene {
             viewer,
+            sharing: &[],
             drawn: game,
             view_state,
             recent,
