@@ -403,11 +403,14 @@ fn figures(repeats: &[&Played]) -> Figures {
     ]
 }
 
+/// Whose value of a row it is.
+type Side = fn(&Row) -> Option<f64>;
+
 /// Fills in how much smaller corrections are than without a window, and than those of theirs with the same window of the server.
 fn compare(cases: &[Case], findings: &mut Findings) {
     for case in cases {
         // The corrections in the case that differs in its window alone.
-        let across = |window: &str, side: fn(&Row) -> Option<f64>| {
+        let across = |window: &str, side: Side| {
             let is_same = |other: &&Case| {
                 let text = ["scene", "stamp", "obstacles"];
                 let numbers = [
@@ -430,9 +433,11 @@ fn compare(cases: &[Case], findings: &mut Findings) {
             "both" => "server",
             window => window,
         };
-        let (ours, theirs): (fn(&Row) -> _, fn(&Row) -> _) = (|row| row.ours, |row| row.theirs);
-        let theirs_with = across(window, theirs);
-        let without = [across("none", theirs), across("none", ours)];
+        let theirs_with = across(window, |row| row.theirs);
+        let without = [
+            across("none", |row| row.theirs),
+            across("none", |row| row.ours),
+        ];
         let Some(row) = findings.row(case, "across_mean") else {
             continue;
         };
