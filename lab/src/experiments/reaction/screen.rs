@@ -14,6 +14,9 @@ const PATIENCE: Duration = Duration::from_secs(3);
 /// Something that was seen to happen longer ago has nothing to do with what comes of it.
 const RECENT: Duration = Duration::from_secs(1);
 
+/// How far a character may be from where it is shown, in units: what it walks in two ticks.
+const PICTURE_BEHIND: i32 = 160;
+
 /// The pictures of one player, and what it waits for.
 #[derive(Debug)]
 pub(super) struct Screen {
@@ -186,11 +189,13 @@ impl Screen {
             self.touched.entry((kind, *id)).or_insert(picture.at);
         }
         let is_there = |id: EntityId| are.iter().any(|(other, _)| *other == id);
-        for (id, _) in were.iter().filter(|(_, thing)| touches(place, *thing)) {
-            if !is_there(*id) {
-                // What is gone at once was never shown being touched.
-                self.touched.entry((kind, *id)).or_insert(before.at);
-            }
+        // What is gone at once was never shown being touched: pictures are up to a tick behind.
+        let reach = RADIUS + THING + PICTURE_BEHIND;
+        let near = were
+            .iter()
+            .filter(|(_, thing)| place.is_within(*thing, reach));
+        for (id, _) in near.filter(|(id, _)| !is_there(*id)) {
+            self.touched.entry((kind, *id)).or_insert(before.at);
         }
         if gains {
             // What it gains is gone; of several it is what was touched last.
