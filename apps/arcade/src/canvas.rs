@@ -192,6 +192,15 @@ impl Canvas {
         self.text_on_screen(at, anchor, words, size, colour);
     }
 
+    /// How large words of this height are, in points.
+    pub fn text_size(&self, words: &str, size: f32) -> Vec2 {
+        let font = FontId::proportional(size);
+        let galley = self
+            .painter
+            .layout_no_wrap(words.to_string(), font, Color32::WHITE);
+        galley.size()
+    }
+
     /// Words at a point of the screen.
     pub fn text_on_screen(
         &mut self,
