@@ -6,6 +6,7 @@ mod churn;
 mod clock;
 mod delivery;
 mod felt_delay;
+mod hidden;
 mod hits;
 mod host_cost;
 mod hostile;
@@ -24,7 +25,7 @@ mod update_window;
 use crate::experiment::Experiment;
 
 /// Every experiment there is.
-pub static EXPERIMENTS: [&Experiment; 26] = [
+pub static EXPERIMENTS: [&Experiment; 27] = [
     &delivery::EXPERIMENT,
     &jitter::EXPERIMENT,
     &loss_latency::EXPERIMENT,
@@ -51,4 +52,5 @@ pub static EXPERIMENTS: [&Experiment; 26] = [
     &update_window::EXPERIMENT,
     &reaction::EXPERIMENT,
     &host_cost::EXPERIMENT,
+    &hidden::EXPERIMENT,
 ];

@@ -17,7 +17,7 @@ macro_rules! plans {
 }
 
 /// The built-in plans with their texts, in the order they are listed and reported.
-const PLANS: [(&str, &str); 26] = plans![
+const PLANS: [(&str, &str); 27] = plans![
     "delivery",
     "jitter",
     "loss-latency",
@@ -44,6 +44,7 @@ const PLANS: [(&str, &str); 26] = plans![
     "update-window",
     "reaction",
     "host-cost",
+    "hidden",
 ];
 
 /// One plan, checked against its experiment.

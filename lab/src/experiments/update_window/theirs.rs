@@ -27,7 +27,7 @@ use super::field::{Field, WALK};
 use super::played::Played;
 use super::walker::{Errand, Walker, direction};
 use client::Client;
-use network::Wire;
+pub(in crate::experiments) use network::Wire;
 pub(in crate::experiments) use react::{Reactions, react};
 use state::{State, Steer};
 pub(in crate::experiments) use things::Kind;

@@ -7,7 +7,7 @@ use samestep_netem::{IP_UDP_OVERHEAD_BYTES, Link};
 
 /// One direction of a path, with what is on it. Messages are read when the receiver polls, in the order in which they arrived.
 #[derive(Debug)]
-pub(super) struct Wire<T> {
+pub(in crate::experiments) struct Wire<T> {
     link: Link,
     /// By the time of arrival, and in the order of sending.
     under_way: BTreeMap<(Duration, u64), T>,
@@ -16,7 +16,7 @@ pub(super) struct Wire<T> {
 }
 
 impl<T: Clone> Wire<T> {
-    pub(super) fn new(link: Link) -> Wire<T> {
+    pub(in crate::experiments) fn new(link: Link) -> Wire<T> {
         Wire {
             link,
             under_way: BTreeMap::new(),
@@ -26,7 +26,7 @@ impl<T: Clone> Wire<T> {
     }
 
     /// Sends a message that may be lost.
-    pub(super) fn send(&mut self, now: Duration, bytes: usize, message: T) {
+    pub(in crate::experiments) fn send(&mut self, now: Duration, bytes: usize, message: T) {
         self.sent += 1;
         self.bytes += (bytes + IP_UDP_OVERHEAD_BYTES) as u64;
         for at in self.link.send(now, bytes).arrivals.iter() {
@@ -35,7 +35,7 @@ impl<T: Clone> Wire<T> {
     }
 
     /// Sends a message again, after this time each, until it arrives.
-    pub(super) fn send_reliably(
+    pub(in crate::experiments) fn send_reliably(
         &mut self,
         now: Duration,
         bytes: usize,
@@ -54,14 +54,14 @@ impl<T: Clone> Wire<T> {
     }
 
     /// What has arrived by now.
-    pub(super) fn poll(&mut self, now: Duration) -> Vec<T> {
+    pub(in crate::experiments) fn poll(&mut self, now: Duration) -> Vec<T> {
         let later = self.under_way.split_off(&(now, u64::MAX));
         let arrived = std::mem::replace(&mut self.under_way, later);
         arrived.into_values().collect()
     }
 
     /// Bytes sent so far, headers included.
-    pub(super) fn bytes(&self) -> u64 {
+    pub(in crate::experiments) fn bytes(&self) -> u64 {
         self.bytes
     }
 }
