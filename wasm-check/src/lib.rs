@@ -164,3 +164,16 @@ pub mod exports {
         BUFFER.lock().expect("nobody panics with the lock").as_ptr()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_subject_can_be_recorded() {
+        for subject in sandbox::subjects() {
+            assert!(record(&subject).is_some(), "{subject}");
+        }
+        assert!(record("sandbox-hat-telepathy").is_none());
+    }
+}

@@ -13,15 +13,23 @@ const BEGINS: &str = "sandbox ";
 const STEPS: u64 = 360;
 
 /// Each game under each model.
-pub fn subjects() -> impl Iterator<Item = String> {
+fn pairs() -> impl Iterator<Item = (&'static str, &'static str)> {
     let both = |game: &'static str| ModelKind::ALL.iter().map(move |kind| (game, kind.name));
-    let both = NAMES.iter().copied().flat_map(both);
-    both.map(|(game, model)| format!("sandbox-{game}-{model}"))
+    NAMES.iter().copied().flat_map(both)
+}
+
+fn name((game, model): (&str, &str)) -> String {
+    format!("sandbox-{game}-{model}")
+}
+
+/// All matches of the sandbox that can be recorded.
+pub fn subjects() -> impl Iterator<Item = String> {
+    pairs().map(name)
 }
 
 /// A link, in a file; `None` if there is no such subject.
 pub fn record(subject: &str) -> Option<Vec<u8>> {
-    let (game, model) = subject.strip_prefix("sandbox-")?.split_once('-')?;
+    let (game, model) = pairs().find(|pair| name(*pair) == subject)?;
     let mut scenario = Scenario::new(game);
     scenario.model = ModelKind::named(model)?;
     scenario.seed = 7;
