@@ -16,6 +16,7 @@ mod guest;
 mod host;
 mod kinds;
 mod lead;
+mod loopback;
 mod message;
 mod predict;
 mod settings;
@@ -33,6 +34,7 @@ use context::Context;
 use guest::Guest;
 use host::Host;
 use kinds::Kinds;
+use loopback::Loopback;
 use message::Message;
 pub(crate) use settings::{Prediction, Settings};
 pub(crate) use window::RewindSettings;
@@ -56,6 +58,8 @@ pub struct SentStats {
 pub struct Engine {
     context: Context,
     role: Role,
+    /// The client of the players here, if this is an authority that does not show them its own state.
+    loopback: Option<Box<Loopback>>,
     /// Whether the roster has changed since the role was given it.
     roster_changed: bool,
     /// A state that came as a message.
@@ -75,6 +79,7 @@ impl Engine {
         Engine {
             context: Context::new(settings),
             role: Role::None,
+            loopback: None,
             roster_changed: false,
             state: None,
         }
@@ -113,6 +118,9 @@ impl Engine {
             let kinds = Kinds::new(&world.scene().schema(), exactly);
             let tick = self.tick();
             let is_new = matches!(self.role, Role::None);
+            if self.loopback.take().is_some() {
+                world.end_loopback();
+            }
             self.role = match self.context.is_host() {
                 true => Role::Host(Box::new(Host::new(kinds, &self.context.settings, tick))),
                 false => Role::Guest(Box::new(Guest::new(kinds, &self.context))),
@@ -209,10 +217,11 @@ impl Model for Engine {
     fn input(&mut self, now: Duration, player: PlayerId, input: &[u8], kind: InputKind) -> bool {
         let is_own = self.context.own_players().contains(&player);
         let taken = is_own
-            && match &mut self.role {
-                Role::None => false,
-                Role::Host(host) => host.input(player, input, kind),
-                Role::Guest(guest) => guest.input(player, input, kind),
+            && match (&mut self.role, &mut self.loopback) {
+                (Role::None, _) => false,
+                (Role::Host(_), Some(loopback)) => loopback.input(player, input, kind),
+                (Role::Host(host), None) => host.input(player, input, kind),
+                (Role::Guest(guest), _) => guest.input(player, input, kind),
             };
         // A refused input wakes nobody: a caller may offer it again with every call.
         match taken {
@@ -230,10 +239,20 @@ impl Model for Engine {
         if self.context.start.is_none() {
             return;
         }
+        let context = &mut self.context;
         match &mut self.role {
             Role::None => {}
-            Role::Host(host) => host.advance(now, &mut self.context, world),
-            Role::Guest(guest) if guest.has_begun() => guest.advance(now, &mut self.context, world),
+            Role::Host(host) => {
+                Loopback::prepare(&mut self.loopback, now, host, context, world);
+                if let Some(loopback) = &mut self.loopback {
+                    loopback.advance(now, host, context, world);
+                }
+                host.advance(now, context, world);
+                if let Some(loopback) = &mut self.loopback {
+                    loopback.receive(now, host, context);
+                }
+            }
+            Role::Guest(guest) if guest.has_begun() => guest.advance(now, context, world),
             Role::Guest(_) => {}
         }
     }
@@ -251,8 +270,9 @@ impl Model for Engine {
     }
 
     fn view(&mut self, now: Duration, world: &mut dyn World) -> bool {
-        match &mut self.role {
-            Role::Guest(guest) => guest.view(now, &self.context, world),
+        match (&mut self.role, &mut self.loopback) {
+            (Role::Guest(guest), _) => guest.view(now, &self.context, world),
+            (Role::Host(_), Some(loopback)) => loopback.view(now, world),
             _ => false,
         }
     }
@@ -267,10 +287,11 @@ impl Model for Engine {
 
     fn status(&self) -> Status {
         let context = &self.context;
-        let takes_input_at = match &self.role {
-            Role::None => None,
-            Role::Host(host) => context.time_of(host.next_tick),
-            Role::Guest(guest) => guest.acts_at(context),
+        let takes_input_at = match (&self.role, &self.loopback) {
+            (Role::None, _) => None,
+            (Role::Host(_), Some(loopback)) => loopback.acts_at(),
+            (Role::Host(host), None) => context.time_of(host.next_tick),
+            (Role::Guest(guest), _) => guest.acts_at(context),
         };
         let status = Status {
             takes_input_at,
@@ -295,6 +316,7 @@ impl Model for Engine {
                 return Status {
                     rollbacks: rewound.rewinds,
                     resimulated: rewound.recomputed,
+                    max_rollback_depth: rewound.deepest,
                     inputs_too_late: rewound.refused,
                     ..status
                 };

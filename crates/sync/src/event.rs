@@ -268,6 +268,20 @@ impl<E: Clone + PartialEq> EventLedger<E> {
         }
     }
 
+    /// Nothing that was predicted for ticks from here on will be resolved here: it is cancelled.
+    pub fn cancel_from(&mut self, tick: Tick) {
+        self.rewind(tick);
+        while self.rewound.back().is_some_and(|open| open.tick >= tick) {
+            let open = self.rewound.pop_back();
+            self.resolve(EventStage::Cancelled, open);
+        }
+    }
+
+    /// Delivers events after those that wait already, as another ledger has resolved them.
+    pub fn extend(&mut self, events: impl IntoIterator<Item = TimedEvent<E>>) {
+        self.queue.extend(events);
+    }
+
     /// The next event to deliver to the game.
     pub fn poll(&mut self) -> Option<TimedEvent<E>> {
         self.queue.pop_front()

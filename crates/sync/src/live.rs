@@ -13,9 +13,12 @@ use crate::{
     SmoothView, Table, Tick, TickInputs, TimedEvent, UpdateWindow, World, WorldLayout,
 };
 
+mod loopback;
 mod recording;
 mod scene;
 mod smooth;
+
+use loopback::LoopbackCopy;
 
 /// A [`Simulation`] as a [`World`]: what a plain game hands to a model. The [crate](crate)'s first example plays a game alone with it.
 pub struct Live<S: Simulation> {
@@ -45,6 +48,8 @@ pub struct Live<S: Simulation> {
     /// The states before the last ticks, if the rules look back.
     past: VecDeque<(Tick, S)>,
     inputs_refused: u64,
+    /// What the players here see, if that is not this authority's own state.
+    loopback: Option<Box<LoopbackCopy<S>>>,
 }
 
 /// A state, and the inputs that its players held.
@@ -161,6 +166,7 @@ impl<S: Simulation> Live<S> {
             replaced: None,
             past: VecDeque::new(),
             inputs_refused: 0,
+            loopback: None,
         }
     }
 
@@ -204,7 +210,7 @@ impl<S: Simulation> Live<S> {
     /// The next event of the game.
     pub fn poll_event(&mut self) -> Option<TimedEvent<S::Event>> {
         self.predict_fresh();
-        self.ledger.poll()
+        self.poll_event_for_players_here()
     }
 
     /// What was recorded so far; `None` if nothing is.
@@ -583,6 +589,21 @@ impl<S: Simulation> World for Live<S> {
 
     fn scene(&mut self) -> &mut dyn Scene {
         self
+    }
+
+    fn begin_loopback(&mut self, since: Tick) -> bool {
+        self.copy_for_loopback(since);
+        true
+    }
+
+    fn with_loopback(&mut self, run: &mut dyn FnMut(&mut dyn World)) {
+        if let Some(copy) = &mut self.loopback {
+            run(&mut copy.live);
+        }
+    }
+
+    fn end_loopback(&mut self) {
+        self.drop_loopback();
     }
 }
 

@@ -123,6 +123,11 @@ impl<S: Replicate> SmoothView<S> {
         }
     }
 
+    /// How it moves.
+    pub fn config(&self) -> SmoothConfig {
+        self.config
+    }
+
     /// Whether any field of the state blends: else what is drawn is the last state.
     pub(crate) fn blends(&self) -> bool {
         self.motion.kinds.iter().any(|kind| !kind.is_empty())

@@ -105,6 +105,21 @@ pub trait World {
     /// The state as it is shown to those who do not simulate it all themselves.
     fn scene(&mut self) -> &mut dyn Scene;
 
+    /// Makes a copy of this world for the loopback client, which plays at the authority itself: from a tick on, what that client draws and the events that
+    /// it is told are those that the players here get. False if there can be none: then they see the authority's own state.
+    fn begin_loopback(&mut self, since: Tick) -> bool {
+        let _ = since;
+        false
+    }
+
+    /// Lends the loopback client's copy, if there is one.
+    fn with_loopback(&mut self, run: &mut dyn FnMut(&mut dyn World)) {
+        let _ = run;
+    }
+
+    /// The players here see the authority's own state again; events that the loopback client was told and nobody has taken stay.
+    fn end_loopback(&mut self) {}
+
     /// [Merges](Scene::merge) two inputs of a player into one.
     fn merge(&mut self, late: &[u8], due: &[u8]) -> Option<Vec<u8>> {
         self.scene().merge(late, due)

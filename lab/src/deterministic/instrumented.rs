@@ -277,6 +277,18 @@ impl<G: Playable> World for Instrumented<G> {
         self.live.desync_bundle(saved, ticks, divergence)
     }
 
+    fn begin_loopback(&mut self, since: Tick) -> bool {
+        self.live.begin_loopback(since)
+    }
+
+    fn with_loopback(&mut self, run: &mut dyn FnMut(&mut dyn World)) {
+        self.live.with_loopback(run);
+    }
+
+    fn end_loopback(&mut self) {
+        self.live.end_loopback();
+    }
+
     fn scene(&mut self) -> &mut dyn Scene {
         self.live.scene()
     }

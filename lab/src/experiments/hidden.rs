@@ -6,6 +6,7 @@ mod judge;
 mod look;
 mod played;
 mod room;
+mod their_server;
 mod track;
 
 use samestep_sync::RewindConfig;
@@ -20,6 +21,7 @@ use judge::{Guesses, JudgeConfig, Judged, Known, judge};
 use look::{Look, feature_name};
 use played::MatchLength;
 use room::RoomConfig;
+use their_server::TheirServerConfig;
 
 /// Players with the brain of an AI character, and an observer who has learnt from other matches.
 pub static EXPERIMENT: Experiment = Experiment::new("hidden", KEYS, METRICS, run);
@@ -43,7 +45,7 @@ const KEYS: &[&[Key]] = &[&[
         "observer",
         "guest",
         Domain::Choice(&["guest", "host"]),
-        "guest: the programs of all but the hosting player, by all they are told; host: the hosting player, by the present that its program draws",
+        "guest: the programs of all but the hosting player, by all they are told; host: that of the hosting player, by all it shows",
     )
     .labelled(|value| Some(format!("seen-by-{value}")).filter(|of| of != "seen-by-guest")),
     Key::number("players", 4.0, Domain::Whole(2, 4), "players"),
@@ -135,7 +137,7 @@ fn run(context: &RunContext) -> Result<Findings, LabError> {
     let mut csv = context.csv("strongest.csv", &["case", "repeat", "feature", "share"])?;
     for (case, repeats) in &measured {
         let figures = figures(repeats);
-        match form(case) {
+        match theirs(case) {
             Some(_) => findings.add(&case.name, METRICS, &figures, &[]),
             None => findings.add(&case.name, METRICS, &[], &figures),
         }
@@ -156,12 +158,20 @@ fn run(context: &RunContext) -> Result<Findings, LabError> {
     Ok(findings)
 }
 
-/// The form of the source document that a case is about, if it is.
-fn form(case: &Case) -> Option<Form> {
+/// What a case is about, if it is of the source document.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Theirs {
+    /// The server that the document decides for: the published algorithm.
+    Server,
+    /// What it weighs before.
+    Peers(Form),
+}
+
+fn theirs(case: &Case) -> Option<Theirs> {
     match case.text("form") {
-        "server" => Some(Form::Server),
-        "peers" => Some(Form::SpreadOverPeers),
-        "one-peer" => Some(Form::OnePeer),
+        "server" => Some(Theirs::Server),
+        "peers" => Some(Theirs::Peers(Form::SpreadOverPeers)),
+        "one-peer" => Some(Theirs::Peers(Form::OnePeer)),
         _ => None,
     }
 }
@@ -199,16 +209,29 @@ fn playing(case: &Case) -> Result<Play, String> {
     };
     let (players, ai) = (case.number("players") as usize, case.number("ai") as u8);
     let path = link::path(case)?;
-    if let Some(form) = form(case) {
-        let config = FormConfig {
-            form,
-            players,
-            ai,
-            link: path.up,
-            latency,
-            length,
-        };
-        return Ok(Box::new(move |seed| forms::play(&config, seed)));
+    match theirs(case) {
+        Some(Theirs::Server) => {
+            let config = TheirServerConfig {
+                players,
+                ai,
+                path,
+                latency,
+                length,
+            };
+            return Ok(Box::new(move |seed| their_server::play(&config, seed)));
+        }
+        Some(Theirs::Peers(form)) => {
+            let config = FormConfig {
+                form,
+                players,
+                ai,
+                link: path.up,
+                latency,
+                length,
+            };
+            return Ok(Box::new(move |seed| forms::play(&config, seed)));
+        }
+        None => {}
     }
     if (case.text("room"), case.text("observer")) == ("dedicated", "host") {
         return Err(

@@ -71,5 +71,9 @@ impl SwitchableModel for Engine {
         if let Role::Guest(guest) = &mut self.role {
             guest.deliver_all_events(world);
         }
+        let me = self.context.roster.as_ref().map(|roster| roster.me);
+        if let Some((mut loopback, me)) = self.loopback.take().zip(me) {
+            loopback.finish(&self.farewell(me), world);
+        }
     }
 }

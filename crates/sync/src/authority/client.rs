@@ -63,6 +63,11 @@ impl Queue {
         true
     }
 
+    /// The inputs that wait.
+    pub(super) fn into_inputs(self) -> impl Iterator<Item = Due> {
+        self.0.into_iter()
+    }
+
     /// The input of a tick. Controls that came too late for their own tick are merged into it, or wait for the next if they cannot be; a command
     /// has a tick of its own.
     pub(super) fn take(&mut self, tick: Tick, world: &mut dyn World) -> Option<Due> {

@@ -53,6 +53,10 @@ pub(super) struct Host {
     pub(super) replacement: Option<Arc<[u8]>>,
     interest: Interest,
     parts: Vec<PacketPart>,
+    /// For the loopback client.
+    pub to_loopback: VecDeque<Outgoing>,
+    /// When it was last looked whether the rules hide anything from the players here.
+    looked_at: Option<Tick>,
     /// For spectators, who see it later.
     waiting: VecDeque<(Duration, Outgoing)>,
     epochs: u8,
@@ -81,6 +85,8 @@ impl Host {
             held: TickInputs::new(),
             replacement: None,
             parts: Vec::new(),
+            to_loopback: VecDeque::new(),
+            looked_at: None,
             waiting: VecDeque::new(),
             epochs: 0,
         }
@@ -166,6 +172,32 @@ impl Host {
             kind,
         };
         self.local.entry(player).or_default().push(due)
+    }
+
+    /// The inputs that wait for their ticks, which the loopback client gives from here on.
+    pub(super) fn take_local_inputs(&mut self) -> Vec<(PlayerId, Vec<u8>, InputKind)> {
+        let local = core::mem::take(&mut self.local).into_iter();
+        let of = |(player, queue): (PlayerId, Queue)| {
+            let inputs = queue.into_inputs();
+            inputs.map(move |due| (player, due.input, due.kind))
+        };
+        local.flat_map(of).collect()
+    }
+
+    /// Whether this authority rewinds, and the rules hide anything from the players here. It looks as often as it tells clients.
+    pub(super) fn hides_from(&mut self, context: &Context, world: &mut dyn World) -> bool {
+        let players = context.own_players();
+        if self.window.is_none() || players.is_empty() {
+            return false;
+        }
+        let is_soon = |last: Tick| self.next_tick < last + context.settings.snapshot.every;
+        if self.looked_at.is_some_and(is_soon) {
+            return false;
+        }
+        self.looked_at = Some(self.next_tick);
+        self.interest.reset();
+        world.scene().interest(players, &mut self.interest);
+        self.interest.hides()
     }
 
     pub(super) fn handle_inputs(
@@ -479,7 +511,9 @@ impl Host {
         if client.given.is_some() {
             return;
         }
+        let is_here = context.roster.as_ref().is_some_and(|it| it.me == peer);
         let budget = match client.budget(context.settings.snapshot.budget, passed) {
+            _ if is_here => None,
             Budget::Unlimited => None,
             Budget::Bytes(bytes) => Some(bytes),
             Budget::Wait => return,
@@ -529,6 +563,10 @@ impl Host {
         let (mut messages, mut bytes) = (0, 0);
         for message in core::iter::once(update).chain(parts) {
             let message = context.outgoing(peer, Delivery::Unreliable, &message);
+            if is_here {
+                self.to_loopback.push_back(message);
+                continue;
+            }
             messages += 1;
             bytes += message.bytes.len();
             match watches && !context.settings.snapshot.spectator_delay.is_zero() {
@@ -575,6 +613,16 @@ impl Host {
         true
     }
 
+    /// The tick with whose state a newcomer begins.
+    pub(super) fn begin_tick(&self, context: &Context) -> Tick {
+        let Some(window) = &self.window else {
+            return self.next_tick;
+        };
+        let last = self.published.filter(|last| *last >= window.first());
+        let told = self.told(context.settings.snapshot.every).or(last);
+        told.unwrap_or(self.next_tick)
+    }
+
     /// Everything that somebody may know, to begin with.
     pub(super) fn state_for(
         &mut self,
@@ -583,14 +631,7 @@ impl Host {
         world: &mut dyn World,
     ) -> Vec<u8> {
         let mut out = Vec::new();
-        let told = match &self.window {
-            Some(window) => {
-                let last = self.published.filter(|last| *last >= window.first());
-                let told = self.told(context.settings.snapshot.every).or(last);
-                told.unwrap_or(self.next_tick)
-            }
-            None => self.next_tick,
-        };
+        let told = self.begin_tick(context);
         put(&mut out, LAYOUT);
         put(&mut out, told.0);
         put(

@@ -3,5 +3,6 @@
 mod cheats;
 mod fog;
 mod guests;
+mod loopback;
 mod rewind;
 mod test_network;

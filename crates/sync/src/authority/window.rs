@@ -41,6 +41,8 @@ pub struct RewindStats {
     pub rewinds: u64,
     /// Ticks recomputed.
     pub recomputed: u64,
+    /// The most ticks that were recomputed at once.
+    pub deepest: u64,
     /// Ticks that a scheme which recomputes the whole window in every tick would have recomputed.
     pub whole_windows: u64,
 }
@@ -208,7 +210,9 @@ impl Window {
     pub(super) fn take_changed(&mut self) -> Option<Tick> {
         let changed = self.changed.take()?;
         self.stats.rewinds += 1;
-        self.stats.recomputed += self.next().since(changed);
+        let ticks = self.next().since(changed);
+        self.stats.recomputed += ticks;
+        self.stats.deepest = self.stats.deepest.max(ticks);
         Some(changed)
     }
 

@@ -13,7 +13,8 @@ use crate::{
 impl<S: Simulation> Live<S> {
     /// What a model has drawn last, if it draws: else the state.
     pub fn drawn(&self) -> &S {
-        self.drawn.as_deref().unwrap_or(&self.now.state)
+        let live = self.seen_here();
+        live.drawn.as_deref().unwrap_or(&live.now.state)
     }
 }
 

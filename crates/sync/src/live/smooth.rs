@@ -12,15 +12,24 @@ impl<S: Simulation> Live<S> {
         let view = SmoothView::new(config, S::TICKS_PER_SECOND, tick, state);
         self.is_unsmoothed = !view.blends();
         self.view = view.blends().then(|| Box::new(view));
+        if let Some(copy) = &mut self.loopback {
+            copy.live.smooth(config);
+        }
     }
 
     /// Has everything that is simulated here be [shown](Self::shown) as it is at the newest tick.
     pub fn stop_smoothing(&mut self) {
         (self.view, self.is_unsmoothed) = (None, true);
+        if let Some(copy) = &mut self.loopback {
+            copy.live.stop_smoothing();
+        }
     }
 
     /// What to draw at `now` if it is to move smoothly; without [`smooth`](Self::smooth) the state.
     pub fn shown(&mut self, now: Duration) -> &S {
+        if let Some(copy) = &mut self.loopback {
+            return copy.live.shown(now);
+        }
         match &mut self.view {
             Some(view) => view.draw(now),
             None => &self.now.state,
@@ -29,7 +38,7 @@ impl<S: Simulation> Live<S> {
 
     /// The view that moves smoothly, if there is one: it knows what corrections have moved.
     pub fn view(&self) -> Option<&SmoothView<S>> {
-        self.view.as_deref()
+        self.seen_here().view.as_deref()
     }
 
     /// The state is that at its tick, for the first time or again.

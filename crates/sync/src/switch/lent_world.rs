@@ -21,6 +21,8 @@ pub(super) struct WorldObservations {
     pub(super) replaced: bool,
     /// Memory for inputs without their numbers.
     plain: TickInputs,
+    /// What is observed of the loopback client's copy, of which nobody asks.
+    loopback: Option<Box<WorldObservations>>,
 }
 
 impl WorldObservations {
@@ -144,6 +146,21 @@ impl World for LentWorld<'_> {
 
     fn scene(&mut self) -> &mut dyn Scene {
         self.world.scene()
+    }
+
+    fn begin_loopback(&mut self, since: Tick) -> bool {
+        self.world.begin_loopback(since)
+    }
+
+    fn with_loopback(&mut self, run: &mut dyn FnMut(&mut dyn World)) {
+        let observed = self.observed.loopback.get_or_insert_default();
+        self.world
+            .with_loopback(&mut |world| run(&mut LentWorld::new(world, observed)));
+    }
+
+    fn end_loopback(&mut self) {
+        self.observed.loopback = None;
+        self.world.end_loopback();
     }
 
     fn merge(&mut self, late: &[u8], due: &[u8]) -> Option<Vec<u8>> {

@@ -1,4 +1,4 @@
-//! The forms of the source document, in which a message tells of each change of a character's steering: from peer to peer (2.1.2), or over a server that tells of its present (2.1.3 and 4.2).
+//! From peer to peer, the forms that the source document weighs (2.1.2) before it decides for a server: every peer tells all others of each change of steering of its characters.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use samestep_sync::{EntityId, Live, PlayerId, Rng, Tick, TickInputs, World, rand
 use super::super::update_window::theirs::Wire;
 use super::look::{Look, Sighting};
 use super::played::{MatchLength, game};
-use super::track::{Track, extrapolated};
+use super::track::{HunterSight, Track};
 use crate::testmatch::TICK;
 
 /// Who tells whom.
@@ -20,8 +20,6 @@ pub(super) enum Form {
     SpreadOverPeers,
     /// The first peer has all AI characters.
     OnePeer,
-    /// The first player's program is the server, which has all AI characters. It puts messages of others where they belong, and tells of its present.
-    Server,
 }
 
 /// The settings of a match.
@@ -74,7 +72,7 @@ struct Playing<'a> {
     homes: BTreeMap<EntityId, usize>,
     steering: BTreeMap<EntityId, Option<Heading>>,
     /// What each program knows of the characters of others.
-    known: Vec<BTreeMap<EntityId, Track>>,
+    known: Vec<BTreeMap<EntityId, Track<HunterSight>>>,
     looks: Vec<Look>,
 }
 
@@ -157,7 +155,7 @@ impl<'a> Playing<'a> {
             if state.player_of(id).is_none() {
                 self.homes.entry(id).or_insert(match self.config.form {
                     Form::SpreadOverPeers => count % self.config.players,
-                    Form::OnePeer | Form::Server => 0,
+                    Form::OnePeer => 0,
                 });
             }
             if self.steering.insert(id, character.steering) != Some(character.steering) {
@@ -169,11 +167,7 @@ impl<'a> Playing<'a> {
             }
         }
         for movement in changed {
-            let home = self.home(movement.id);
-            match self.config.form {
-                Form::Server if home != 0 => self.send(home, 0, movement),
-                _ => self.tell_all(home, movement),
-            }
+            self.tell_all(self.home(movement.id), movement);
         }
     }
 
@@ -198,32 +192,17 @@ impl<'a> Playing<'a> {
         for (from, to) in ends {
             let wire = self.wires.get_mut(&(from, to));
             for movement in wire.map_or_else(Vec::new, |wire| wire.poll(now)) {
-                match self.config.form {
-                    Form::Server if to == 0 => self.tell_of_present(movement),
-                    _ => self.note(to, &movement),
-                }
+                self.note(to, &movement);
             }
         }
-    }
-
-    /// The server has put a late message where it belongs, and tells where that leads to.
-    fn tell_of_present(&mut self, movement: Movement) {
-        let state = self.live.state();
-        let (clock, field) = (state.clock(), state.field());
-        let character = extrapolated(&movement.character, movement.clock, clock, &field);
-        let present = Movement {
-            clock,
-            character,
-            ..movement
-        };
-        self.tell_all(0, present);
     }
 
     fn note(&mut self, observer: usize, movement: &Movement) {
         let state = self.live.state();
         let track = self.known[observer].entry(movement.id).or_default();
         let known = f64::from(state.clock());
-        track.observe(known, movement.clock, &movement.character, &state.field());
+        let sight = HunterSight::of(movement.clock, &movement.character);
+        track.observe(known, sight, &state.field());
     }
 
     /// Ends a while; what was learnt in it becomes looks if it counts. Who has all AI characters knows them, and does not observe.
@@ -307,17 +286,6 @@ mod tests {
             );
             let others = delays(look, |sighting| !sighting.is_local);
             assert!(others.iter().all(|ticks| *ticks > 1.8), "{others:?}");
-        }
-    }
-
-    #[test]
-    fn over_a_server_a_human_takes_two_ways_and_an_ai_character_one() {
-        for look in &looks(Form::Server) {
-            let ai = delays(look, |sighting| sighting.player.is_none());
-            let host = delays(look, |sighting| sighting.player == Some(0));
-            assert!(spread(&[ai[0], host[0]]) < 0.5, "{ai:?} {host:?}");
-            let guest = delays(look, |sighting| sighting.player.is_some_and(|at| at > 0));
-            assert!(guest[0] > ai[0] + 1.5, "{ai:?} {guest:?}");
         }
     }
 }

@@ -119,7 +119,7 @@ impl Guesses {
 #[cfg(test)]
 mod tests {
     use super::super::look::Sighting;
-    use super::super::track::Track;
+    use super::super::track::{HunterSight, Track};
     use super::*;
 
     /// Two humans and two AI characters in five whiles, with a random first feature that is larger by this if they are human.
@@ -127,7 +127,7 @@ mod tests {
         move |seed| {
             let mut rng = Rng::new(seed);
             let mut sighting = |player: Option<usize>| {
-                let mut features = Track::default().take_features();
+                let mut features = Track::<HunterSight>::default().take_features();
                 let more = if player.is_some() { larger } else { 0.0 };
                 features.values[0] = f64::from(rng.unit()) + more;
                 Sighting {

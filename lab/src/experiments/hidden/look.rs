@@ -104,12 +104,12 @@ fn pick<'a, T>(of: &'a [T], rng: &mut Rng) -> Option<&'a T> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::track::Track;
+    use super::super::track::{HunterSight, Track};
     use super::*;
 
     /// A character whose first feature is this.
     fn sighting(player: Option<usize>, first: f64) -> Sighting {
-        let mut features = Track::default().take_features();
+        let mut features = Track::<HunterSight>::default().take_features();
         features.values[0] = first;
         Sighting {
             player,

@@ -14,7 +14,7 @@ use samestep_sync::{
 
 use super::look::{Look, Sighting};
 use super::played::{MatchLength, game};
-use super::track::Track;
+use super::track::{HunterSight, Track};
 use crate::testmatch::{OPENER, PATIENCE, TICK};
 
 /// The settings of a match under `Rewind`.
@@ -36,6 +36,8 @@ pub(super) struct RoomConfig {
 
 type Program = Match<Live<HatHunters>, Rewind>;
 
+/// No state that a client keeps is older than this.
+const KEPT_TICKS: u64 = 60;
 /// How often programs are looked at in a tick.
 const LOOKS_PER_TICK: u32 = 4;
 
@@ -73,7 +75,7 @@ struct Seat {
 struct Watching {
     node: NodeId,
     own: PlayerId,
-    tracks: BTreeMap<EntityId, Track>,
+    tracks: BTreeMap<EntityId, Track<HunterSight>>,
     /// The tick of the newest state that the authority has told, and how often the program was corrected by then.
     told: (Tick, u64),
     /// Where told states are read from.
@@ -231,22 +233,35 @@ impl Seat {
 impl Watching {
     fn note(&mut self, testbed: &mut Testbed<Program>) {
         testbed.with(self.node, |_, program| match self.node {
-            OPENER => self.note_present(program),
-            _ => self.note_told(program),
+            OPENER => self.note_at_host(program),
+            _ => self.note_at_client(program),
         });
     }
 
-    /// Notes the present, which is what a hosting player is shown.
-    fn note_present(&mut self, program: &Program) {
-        let live = program.world();
-        if live.tick() > self.told.0 {
-            self.told.0 = live.tick();
-            note(&mut self.tracks, live.state(), live.state().clock());
+    /// Notes what a hosting player is shown: what its loopback client was told, or else the present of the authority.
+    fn note_at_host(&mut self, program: &mut Program) {
+        let (clock, tick) = (program.world().state().clock(), program.world().tick());
+        let mut is_loopback = false;
+        program.world_mut().with_loopback(&mut |world| {
+            is_loopback = true;
+            // The oldest state that a client keeps is the newest that it was told.
+            let mut kept = (tick.0.saturating_sub(KEPT_TICKS)..=tick.0).map(Tick);
+            let scene = world.scene();
+            let mut is_kept = |tick: &Tick| scene.extract_at(*tick, &mut self.table);
+            let told = kept.find(&mut is_kept);
+            if let Some(told) = told.filter(|told| *told > self.told.0) {
+                self.told.0 = told;
+                self.note_table(told, clock);
+            }
+        });
+        if !is_loopback && tick > self.told.0 {
+            self.told.0 = tick;
+            note(&mut self.tracks, program.world().state(), clock);
         }
     }
 
     /// Notes the newest state that the authority has told. Everything that a client knows of others follows from these.
-    fn note_told(&mut self, program: &mut Program) {
+    fn note_at_client(&mut self, program: &mut Program) {
         let status = program.status();
         let told = (status.confirmed_tick, status.corrections);
         if told == self.told {
@@ -256,21 +271,27 @@ impl Watching {
         let clock = program.world().state().clock();
         let scene = program.world_mut().scene();
         if scene.extract_at(told.0, &mut self.table) {
-            let held = TickInputs::new();
-            let read = self.read.scene().replace(told.0, &self.table, &held);
-            if read.is_ok() {
-                note(&mut self.tracks, self.read.state(), clock);
-            }
+            self.note_table(told.0, clock);
+        }
+    }
+
+    /// Notes a state that was told, which became known in a tick of the game's clock.
+    fn note_table(&mut self, told: Tick, clock: u32) {
+        let held = TickInputs::new();
+        let read = self.read.scene().replace(told, &self.table, &held);
+        if read.is_ok() {
+            note(&mut self.tracks, self.read.state(), clock);
         }
     }
 }
 
 /// Notes a state that became known in a tick of the game's clock.
-fn note(tracks: &mut BTreeMap<EntityId, Track>, state: &HatHunters, known: u32) {
+fn note(tracks: &mut BTreeMap<EntityId, Track<HunterSight>>, state: &HatHunters, known: u32) {
     let field = state.field();
     for (id, character) in state.characters().iter() {
         let track = tracks.entry(id).or_default();
-        track.observe(known.into(), state.clock(), character, &field);
+        let sight = HunterSight::of(state.clock(), character);
+        track.observe(known.into(), sight, &field);
     }
 }
 

@@ -34,27 +34,56 @@ const REMEMBERED: u32 = 30;
 /// Ticks between two updates of an authority, by default: changes may come in any of them.
 const PHASES: u32 = 3;
 
-/// A character at a tick of the game's clock, as an observer knows it.
+/// A character at a tick of the game's clock, as an observer knows it. Whoever knows the field `F` can tell where it goes from there.
+pub(super) trait Sight<F>: Copy {
+    /// The tick.
+    fn clock(&self) -> u32;
+
+    /// The same if it goes on as it does until a tick.
+    fn until(&self, clock: u32, field: &F) -> Self;
+
+    /// The same if it is steered as in another sight from here on.
+    fn steered_as(&self, other: &Self) -> Self;
+
+    /// Whether it is steered the same way.
+    fn is_steered_as(&self, other: &Self) -> bool;
+
+    /// Whether it is as in another sight, as exactly as states are told.
+    fn is_where(&self, other: &Self) -> bool;
+
+    /// The distance of the places, in cells.
+    fn distance(&self, other: &Self) -> f64;
+
+    /// Whether it stands still or comes to a stop.
+    fn stops(&self) -> bool;
+}
+
+/// A character of Hat Hunters at a tick of the game's clock.
 #[derive(Clone, Copy, Debug)]
-struct Sight {
+pub(super) struct HunterSight {
     clock: u32,
     body: Body,
     steering: Option<Heading>,
     fast_until: u32,
 }
 
-impl Sight {
-    fn of(clock: u32, character: &Character) -> Sight {
-        Sight {
+impl HunterSight {
+    pub(super) fn of(clock: u32, character: &Character) -> HunterSight {
+        HunterSight {
             clock,
             body: character.body,
             steering: character.steering,
             fast_until: character.fast_until,
         }
     }
+}
 
-    /// The same if it goes on as it does until a tick.
-    fn until(&self, clock: u32, field: &Field<'_>) -> Sight {
+impl Sight<Field<'_>> for HunterSight {
+    fn clock(&self) -> u32 {
+        self.clock
+    }
+
+    fn until(&self, clock: u32, field: &Field<'_>) -> HunterSight {
         let mut later = *self;
         while later.clock < clock {
             later.clock += 1;
@@ -69,17 +98,30 @@ impl Sight {
         }
         later
     }
-}
 
-/// A character at a later tick, if it goes on as it does.
-pub(super) fn extrapolated(
-    character: &Character,
-    clock: u32,
-    until: u32,
-    field: &Field<'_>,
-) -> Character {
-    let body = Sight::of(clock, character).until(until, field).body;
-    Character { body, ..*character }
+    fn steered_as(&self, other: &Self) -> Self {
+        HunterSight {
+            steering: other.steering,
+            fast_until: other.fast_until,
+            ..*self
+        }
+    }
+
+    fn is_steered_as(&self, other: &Self) -> bool {
+        self.steering == other.steering
+    }
+
+    fn is_where(&self, other: &Self) -> bool {
+        self.body == other.body
+    }
+
+    fn distance(&self, other: &Self) -> f64 {
+        f64::from(self.body.place.distance(other.body.place)) / f64::from(ONE)
+    }
+
+    fn stops(&self) -> bool {
+        self.steering.is_none()
+    }
 }
 
 /// A change of the steering that became known.
@@ -97,39 +139,44 @@ struct Change {
 }
 
 /// What is known of a character.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Track {
-    sights: VecDeque<Sight>,
+#[derive(Clone, Debug)]
+pub(super) struct Track<S> {
+    sights: VecDeque<S>,
     changes: Vec<Change>,
 }
 
-impl Track {
+impl<S> Default for Track<S> {
+    fn default() -> Self {
+        Track {
+            sights: VecDeque::new(),
+            changes: Vec::new(),
+        }
+    }
+}
+
+impl<S> Track<S> {
     /// The program learns at a time, in ticks of the game's clock, how the character is at a tick.
-    pub(super) fn observe(
-        &mut self,
-        known: f64,
-        clock: u32,
-        character: &Character,
-        field: &Field<'_>,
-    ) {
-        let sight = Sight::of(clock, character);
+    pub(super) fn observe<F>(&mut self, known: f64, sight: S, field: &F)
+    where
+        S: Sight<F>,
+    {
+        let clock = sight.clock();
         if let Some(before) = self.sights.back() {
-            if before.clock >= clock {
+            if before.clock() >= clock {
                 return;
             }
             let expected = before.until(clock, field);
-            if expected.steering != sight.steering || expected.body != sight.body {
+            if !expected.is_steered_as(&sight) || !expected.is_where(&sight) {
                 let present = (known.max(0.0) as u32).max(clock);
                 let (was, is) = (expected.until(present, field), sight.until(present, field));
-                let units = was.body.place.distance(is.body.place);
                 let made = self.made(&sight, field);
-                let told = before.clock;
+                let told = before.clock();
                 self.changes.push(Change {
                     made,
                     known,
                     late: made.map_or(0, |made| told.saturating_sub(made)),
-                    correction: f64::from(units) / f64::from(ONE),
-                    stops: sight.steering.is_none(),
+                    correction: was.distance(&is),
+                    stops: sight.stops(),
                 });
             }
         }
@@ -138,31 +185,33 @@ impl Track {
         while self
             .sights
             .get(1)
-            .is_some_and(|next| next.clock + REMEMBERED <= clock)
+            .is_some_and(|next| next.clock() + REMEMBERED <= clock)
         {
             self.sights.pop_front();
         }
     }
 
     /// The last tick in which the steering can have changed so that the character is where it is now.
-    fn made(&self, now: &Sight, field: &Field<'_>) -> Option<u32> {
-        let mut end = now.clock;
-        let oldest = now.clock.saturating_sub(REMEMBERED);
+    fn made<F>(&self, now: &S, field: &F) -> Option<u32>
+    where
+        S: Sight<F>,
+    {
+        let mut end = now.clock();
+        let oldest = now.clock().saturating_sub(REMEMBERED);
         for before in self.sights.iter().rev() {
             let mut unchanged = before.until(oldest, field);
             let mut states = Vec::new();
-            while unchanged.clock < end {
+            while unchanged.clock() < end {
                 states.push(unchanged);
-                unchanged = unchanged.until(unchanged.clock + 1, field);
+                unchanged = unchanged.until(unchanged.clock() + 1, field);
             }
-            for mut changed in states.into_iter().rev() {
-                let made = changed.clock;
-                (changed.steering, changed.fast_until) = (now.steering, now.fast_until);
-                if changed.until(now.clock, field).body == now.body {
-                    return Some(made);
+            for changed in states.into_iter().rev() {
+                let until_now = changed.steered_as(now).until(now.clock(), field);
+                if until_now.is_where(now) {
+                    return Some(changed.clock());
                 }
             }
-            end = before.clock;
+            end = before.clock();
         }
         None
     }
@@ -292,7 +341,7 @@ mod tests {
         for state in told {
             let own = state.character_of(PLAYER).unwrap();
             let known = f64::from(state.clock()) + delay;
-            track.observe(known, state.clock(), own, &state.field());
+            track.observe(known, HunterSight::of(state.clock(), own), &state.field());
         }
         track.take_features()
     }

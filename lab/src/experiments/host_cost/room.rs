@@ -137,15 +137,17 @@ impl Observer for AreaTimer {
 
     fn observe<M: Model>(&mut self, testbed: &mut Programs<Self, M>, _: u32) {
         testbed.with(self.program, |now, program| {
+            let spent = program.game().world().spent();
             let begin = processor_time();
             if !program.game_mut().draw(now) {
                 program.game_mut().world_mut().shown(now);
             }
             let drawing = processor_time().saturating_sub(begin);
-            let spent = program.game().world().spent();
             let worked = program.work().map_or(Duration::ZERO, |work| work.total());
+            // What the world spends on a picture counts as drawing.
+            let drawn = program.game().world().spent();
             let (spent_before, worked_before) =
-                std::mem::replace(&mut self.before, (spent, worked));
+                std::mem::replace(&mut self.before, (drawn, worked));
             let logic = spent.logic - spent_before.logic;
             let recomputing = spent.recomputing - spent_before.recomputing;
             let beside = spent.beside - spent_before.beside;

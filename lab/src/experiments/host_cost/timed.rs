@@ -33,7 +33,7 @@ pub(super) struct Timed<G: Playable> {
 /// The processor time of a world's calls so far.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Spent {
-    /// Steps of ticks that were not simulated before.
+    /// Steps of ticks that were not simulated before, and all that the loopback client does, which shows them to the players here.
     pub logic: Duration,
     /// Keeping states, going back to them, and steps of ticks that were simulated before.
     pub recomputing: Duration,
@@ -207,6 +207,20 @@ impl<G: Playable> World for Timed<G> {
         divergence: &Divergence,
     ) -> Option<Vec<u8>> {
         self.live.desync_bundle(saved, ticks, divergence)
+    }
+
+    fn begin_loopback(&mut self, since: Tick) -> bool {
+        self.live.begin_loopback(since)
+    }
+
+    fn with_loopback(&mut self, run: &mut dyn FnMut(&mut dyn World)) {
+        let begin = processor_time();
+        self.live.with_loopback(run);
+        self.spent.logic += since(begin);
+    }
+
+    fn end_loopback(&mut self) {
+        self.live.end_loopback();
     }
 
     fn scene(&mut self) -> &mut dyn Scene {

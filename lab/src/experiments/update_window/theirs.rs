@@ -83,11 +83,19 @@ struct FromClient {
 
 /// A movement message to the clients.
 #[derive(Clone, Copy, Debug)]
-struct FromServer {
-    stamp: Duration,
-    character: usize,
-    body: Body,
-    force: [f32; 2],
+pub(in crate::experiments) struct FromServer {
+    pub stamp: Duration,
+    pub character: usize,
+    pub body: Body,
+    pub force: [f32; 2],
+}
+
+/// A movement message that a client has read.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::experiments) struct Read {
+    pub at: Duration,
+    pub client: usize,
+    pub message: FromServer,
 }
 
 /// Bytes of a message's kind and time.
@@ -109,6 +117,19 @@ pub(in crate::experiments) fn play(config: &TheirConfig, seed: u64) -> Result<Pl
     Ok(game.finish())
 }
 
+/// Plays a match in which every client has its own way to the server: all movement messages that clients read, in the order of time.
+pub(in crate::experiments) fn overhear(
+    config: &TheirConfig,
+    paths: &[Path],
+    seed: u64,
+) -> Result<Vec<Read>, String> {
+    let mut game = Game::begin_over(config, |at| paths.get(at).cloned(), seed)?;
+    while game.next_frame() <= config.length {
+        game.frame();
+    }
+    Ok(game.read)
+}
+
 /// A match that is played.
 struct Game<'a> {
     config: &'a TheirConfig,
@@ -125,6 +146,8 @@ struct Game<'a> {
     /// What the AI decided for the server's next frame.
     decided: Vec<Steer>,
     notes: ServerNotes,
+    /// What clients have read.
+    read: Vec<Read>,
 }
 
 /// A character that the server moves.
@@ -149,6 +172,17 @@ struct ServerNotes {
 
 impl<'a> Game<'a> {
     fn begin(config: &'a TheirConfig, seed: u64) -> Result<Game<'a>, String> {
+        // The host's own client is on the same machine.
+        let path = |at: usize| (at > 0).then(|| config.path.clone());
+        Game::begin_over(config, path, seed)
+    }
+
+    /// Begins with a path of its own for each client; without one it is on the server's machine.
+    fn begin_over(
+        config: &'a TheirConfig,
+        path: impl Fn(usize) -> Option<Path>,
+        seed: u64,
+    ) -> Result<Game<'a>, String> {
         let state = State::at(&config.places);
         let walker = |errand, at: usize| Walker::new(errand, random::hash(seed, at as u64, 5));
         let ai = (config.players..config.places.len()).map(|character| Ai {
@@ -160,12 +194,7 @@ impl<'a> Game<'a> {
         let clients = (0..config.players)
             .map(|own| Client::new(own, walker(config.errand, own), &state, config));
         let links = (0..config.players).map(|at| {
-            // The host's own client is on the same machine.
-            let path = if at == 0 {
-                Path::default()
-            } else {
-                config.path.clone()
-            };
+            let path = path(at).unwrap_or_default();
             path.links(random::hash(seed, at as u64, 6))
         });
         let links: Result<Vec<(Link, Link)>, _> = links.collect();
@@ -190,6 +219,7 @@ impl<'a> Game<'a> {
             server_frame: Duration::ZERO,
             decided: Vec::new(),
             notes: ServerNotes::default(),
+            read: Vec::new(),
             config,
         })
     }
@@ -273,6 +303,11 @@ impl<'a> Game<'a> {
 
     fn client_frame(&mut self, now: Duration, at: usize) {
         let arrived = self.down[at].poll(now);
+        self.read.extend(arrived.iter().map(|message| Read {
+            at: now,
+            client: at,
+            message: *message,
+        }));
         let message = self.clients[at].frame(now, arrived, self.config, &self.field);
         if let Some(message) = message {
             self.up[at].send(now, HEADER + CHARACTER, message);

@@ -16,6 +16,9 @@ use crate::experiments::update_window::field::Field;
 use crate::experiments::update_window::walker::{Walker, direction};
 use crate::stats::Samples;
 
+/// What was seen to happen so long ago, and was not said by the server, did not happen there.
+const LONG_AGO: Duration = Duration::from_secs(2);
+
 /// From the key, or from what is seen to happen, to the picture that shows what comes of it.
 #[derive(Clone, Debug, Default)]
 pub(in crate::experiments) struct Reactions {
@@ -75,8 +78,8 @@ struct Screen {
     item: [f32; 2],
     /// When keys were pressed whose picture is awaited.
     keys: BTreeMap<u64, (Kind, Duration)>,
-    /// When the own character was seen to touch the star and the item, and projectiles were seen to hit boxes.
-    touched: [Option<Duration>; 2],
+    /// When the own character was seen to touch the star and the item first and last, and when projectiles were seen to hit boxes.
+    touched: [Option<(Duration, Duration)>; 2],
     hit: BTreeMap<(i32, i32), Duration>,
     pressed: u64,
     next_key: Duration,
@@ -199,14 +202,14 @@ impl<'a> Game<'a> {
                     &mut self.screen.item
                 }) = next;
                 let touched = self.screen.touched[usize::from(!is_star)].take();
-                touched.map(|since| (kind, since))
+                touched.map(|(since, _)| (kind, since))
             }
             Decided::Removed { cell } => {
                 self.screen.boxes.retain(|other| *other != cell);
                 // Its projectile was shown as late as the box disappears: it may hit later.
                 let hit = self.screen.hit.remove(&cell);
                 // One that was long ago has missed on the server.
-                let hit = hit.filter(|at| now - *at < Duration::from_secs(2));
+                let hit = hit.filter(|at| now - *at < LONG_AGO);
                 Some((Kind::BoxRemoved, hit.unwrap_or(now)))
             }
         };
@@ -227,8 +230,11 @@ impl<'a> Game<'a> {
         let screen = &mut self.screen;
         for (at, thing) in [screen.star, screen.item].into_iter().enumerate() {
             if touches(place, thing) {
-                screen.touched[at].get_or_insert(now);
+                let (_, last) = screen.touched[at].get_or_insert((now, now));
+                *last = now;
             }
+            // Who touched it long ago has not touched it on the server.
+            screen.touched[at].take_if(|(_, last)| now - *last > LONG_AGO);
         }
         let mut bounced = 0;
         screen.flights.retain_mut(|flight| {
