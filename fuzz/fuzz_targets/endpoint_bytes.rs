@@ -5,7 +5,7 @@
 mod forge;
 
 use arbitrary::Arbitrary;
-use forge::Forger;
+use forge::{Exchange, Forger};
 use libfuzzer_sys::fuzz_target;
 use samestep_proto::{Config, ConnectOptions, Endpoint, Event};
 use std::net::SocketAddr;
@@ -60,21 +60,20 @@ fn connected() -> (Endpoint, Forger) {
     client
         .connect(Duration::ZERO, address(200), ConnectOptions::default())
         .expect("there is room");
-    let mut buf = [0; 1200];
-    let mut accept = Vec::new();
-    for _ in 0..3 {
-        while let Some(packet) = client.poll_transmit(Duration::ZERO, &mut buf) {
-            server.handle_datagram(Duration::ZERO, address(1), &mut buf[..packet.len]);
-        }
-        while let Some(packet) = server.poll_transmit(Duration::ZERO, &mut buf) {
-            if buf[0] == 0x04 {
-                accept = buf[..packet.len].to_vec();
-            }
-            client.handle_datagram(Duration::ZERO, address(200), &mut buf[..packet.len]);
-        }
-    }
-    let mut forger = Forger::from_accept(&accept);
-    forger.next = 100;
+    let next = |endpoint: &mut Endpoint| {
+        let mut buf = [0; 1200];
+        let packet = endpoint.poll_transmit(Duration::ZERO, &mut buf);
+        buf[..packet.expect("something to send").len].to_vec()
+    };
+    let mut hello = next(&mut client);
+    server.handle_datagram(Duration::ZERO, address(1), &mut hello);
+    let mut retry = next(&mut server);
+    client.handle_datagram(Duration::ZERO, address(200), &mut retry);
+    let key = server.public_key();
+    let (exchange, mut connect) = Exchange::begin(&next(&mut client), key.as_bytes());
+    server.handle_datagram(Duration::ZERO, address(1), &mut connect);
+    let (forger, mut finish) = exchange.finish(&next(&mut server));
+    server.handle_datagram(Duration::ZERO, address(1), &mut finish);
     (server, forger)
 }
 
@@ -88,8 +87,8 @@ fuzz_target!(|ops: Vec<Op<'_>>| {
                 server.handle_datagram(now, address(host), &mut bytes.to_vec());
             }
             Op::Handshake { host, kind, bytes } => {
-                let mut datagram = vec![kind % 6];
-                datagram.extend_from_slice(b"SStp\x01");
+                let mut datagram = vec![kind % 7];
+                datagram.extend_from_slice(b"SStp\x02");
                 datagram.extend_from_slice(bytes);
                 forge::close_handshake(&mut datagram);
                 server.handle_datagram(now, address(host), &mut datagram);

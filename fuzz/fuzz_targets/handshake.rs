@@ -1,4 +1,4 @@
-//! The five datagrams of the handshake and what they carry. What decodes is written the same way again, but for padding.
+//! The six datagrams of the handshake and what they carry. What decodes is written the same way again, but for padding.
 #![no_main]
 
 #[allow(dead_code)]
@@ -7,7 +7,7 @@ mod forge;
 
 use libfuzzer_sys::fuzz_target;
 use samestep_proto::handshake::{
-    AcceptPayload, ConnectPayload, Datagram, MAGIC, PROTOCOL_VERSION, PlainConnect,
+    AcceptPayload, ConnectPayload, Datagram, MAGIC, PROTOCOL_VERSION,
 };
 
 fn check(bytes: &[u8]) {
@@ -26,6 +26,7 @@ fn check(bytes: &[u8]) {
         }
         Datagram::Accept(accept) => accept.encode(),
         Datagram::Refuse(refuse) => refuse.encode().to_vec(),
+        Datagram::Finish(finish) => finish.encode().to_vec(),
     };
     // A Refuse of a later protocol may hold what this one does not know.
     if !matches!(datagram, Datagram::Refuse(_)) {
@@ -43,18 +44,17 @@ fuzz_target!(|input: (u8, &[u8])| {
     if datagram.len() < 10 {
         datagram.resize(10, 0);
     }
-    datagram[0] = kind % 6;
+    datagram[0] = kind % 7;
     datagram[1..5].copy_from_slice(&MAGIC);
     if kind < 240 {
         datagram[5] = PROTOCOL_VERSION;
     }
     forge::close_handshake(&mut datagram);
     check(&datagram);
-    if let Ok(payload) = ConnectPayload::decode(bytes) {
-        assert_eq!(payload.encode(), bytes);
-    }
-    if let Ok(plain) = PlainConnect::decode(bytes) {
-        assert_eq!(plain.encode(), bytes);
+    for password in [false, true] {
+        if let Ok(payload) = ConnectPayload::decode(bytes, password) {
+            assert_eq!(payload.encode(), bytes);
+        }
     }
     if let Ok(accept) = AcceptPayload::decode(bytes) {
         assert_eq!(accept.encode(), bytes);

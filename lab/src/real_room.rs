@@ -91,6 +91,7 @@ impl RealRoom {
         // All clients join at once and from one address.
         config.protocol.accept = Some(AcceptConfig {
             handshakes_per_second: 2000,
+            handshakes_per_second_per_address: 2000,
             ..AcceptConfig::default()
         });
         let mut seed = [number.to_le_bytes()[0]; 32];

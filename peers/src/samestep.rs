@@ -38,6 +38,7 @@ pub fn serve(
         capacity,
         per_address: capacity,
         handshakes_per_second: 100_000,
+        handshakes_per_second_per_address: 100_000,
         ..AcceptConfig::default()
     });
     let mut endpoint = Endpoint::new(config, [1; 32])?;

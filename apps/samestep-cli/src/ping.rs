@@ -137,7 +137,7 @@ fn ask(
             let mut words = None;
             // This bit of a Retry says that a password is required.
             if let [RETRY, ..] = datagram.bytes
-                && datagram.bytes.get(34).is_some_and(|flags| flags & 2 != 0)
+                && datagram.bytes.get(66).is_some_and(|flags| flags & 2 != 0)
             {
                 words = Some("joining takes a password".into());
             }

@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 use samestep_wire::Delivery;
 
 use crate::crypto::Cipher;
+use crate::key::{Identity, Password, PublicKey};
 
 /// Largest number of channels a connection can have.
 pub const MAX_CHANNELS: usize = 32;
@@ -88,9 +89,10 @@ impl ChannelConfig {
 /// Whether packets are encrypted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Security {
-    /// Noise handshake, AEAD packets. Needs the `crypto` feature.
+    /// AEAD packets. Needs the `crypto` feature.
     Encrypted,
-    /// Checksummed packets without secrecy: for trusted links and for transports that encrypt by themselves.
+    /// Checksummed packets without secrecy: for trusted links and for transports that encrypt by themselves. The handshake is the same:
+    /// keys, passwords and tokens prove who is there, but not who sent a packet later.
     Plain,
 }
 
@@ -105,7 +107,9 @@ pub struct Config {
     pub channels: Vec<ChannelConfig>,
     /// How incoming connections are treated; `None` (default) accepts none.
     pub accept: Option<AcceptConfig>,
-    /// Encrypted by default; both ends must agree.
+    /// The static key this end is recognised by; `None` (default) makes a new one, which is gone with the endpoint.
+    pub identity: Option<Identity>,
+    /// Encrypted by default, also where the `crypto` feature is missing: say [`plain`](Self::plain) there. Both ends must agree.
     pub security: Security,
     /// Cipher of connections this end opens. Default: the fastest on this processor.
     pub cipher: Cipher,
@@ -134,11 +138,8 @@ impl Default for Config {
             version: 0,
             channels: Vec::new(),
             accept: None,
-            security: if cfg!(feature = "crypto") {
-                Security::Encrypted
-            } else {
-                Security::Plain
-            },
+            identity: None,
+            security: Security::Encrypted,
             cipher: Cipher::fastest(),
             max_packet: MIN_PACKET,
             keep_alive: Duration::from_millis(2500),
@@ -202,10 +203,13 @@ impl Config {
                 return Err(ConfigError::MaxMessage { channel: index });
             }
         }
-        if let Some(accept) = &self.accept
-            && (accept.capacity == 0 || accept.capacity > 60_000)
-        {
-            return Err(ConfigError::Capacity(accept.capacity));
+        if let Some(accept) = &self.accept {
+            if accept.capacity == 0 || accept.capacity > 60_000 {
+                return Err(ConfigError::Capacity(accept.capacity));
+            }
+            if accept.password.as_ref().is_some_and(|p| p.is_empty()) {
+                return Err(ConfigError::EmptyPassword);
+            }
         }
         Ok(())
     }
@@ -216,19 +220,19 @@ impl Config {
 pub struct AcceptConfig {
     /// How many connections may be open at once. Default 64.
     pub capacity: usize,
-    /// Password a client must know.
-    pub password: Option<String>,
+    /// Password a client must know. It must not be empty.
+    pub password: Option<Password>,
     /// Public key of the lobby: if set, only clients with a token it signed may connect. Needs the `crypto` feature.
     pub lobby_key: Option<[u8; 32]>,
     /// Addresses under which clients know this server; a token naming servers must name one of these.
     pub public_addresses: Vec<SocketAddr>,
-    /// Key exchanges answered per second; more are ignored until the next second. Each costs about 0.2 ms of CPU.
+    /// Key exchanges answered per second; more are ignored until the next second. Each costs about 0.3 ms of CPU.
     /// Default 200.
     pub handshakes_per_second: u32,
-    /// Connections from one IP address. Default 64: a household, a school, a LAN party behind one address.
+    /// The same from one IPv4 address or one IPv6 prefix of 56 bits, so that nobody uses up what is there for all. Default 20.
+    pub handshakes_per_second_per_address: u32,
+    /// Connections from one IPv4 address or one IPv6 prefix of 56 bits. Default 64: a household, a school, a LAN party behind one address.
     pub per_address: usize,
-    /// Secret of the server's long-term key, to keep its identity over restarts; `None` makes a new one.
-    pub identity: Option<[u8; 32]>,
 }
 
 impl Default for AcceptConfig {
@@ -239,8 +243,8 @@ impl Default for AcceptConfig {
             lobby_key: None,
             public_addresses: Vec::new(),
             handshakes_per_second: 200,
+            handshakes_per_second_per_address: 20,
             per_address: 64,
-            identity: None,
         }
     }
 }
@@ -248,11 +252,12 @@ impl Default for AcceptConfig {
 /// What `connect` may bring along.
 #[derive(Clone, Debug, Default)]
 pub struct ConnectOptions {
-    /// The server's password, if it asks for one.
-    pub password: Option<String>,
-    /// The server's public key, if known: the connection fails unless the server owns it.
-    pub server_key: Option<[u8; 32]>,
-    /// A connect token from the lobby. Over an encrypted connection it needs `server_key`, so that nobody can read it on the way.
+    /// The server's password, if it asks for one. It must not be empty.
+    pub password: Option<Password>,
+    /// The server's public key, if known: the connection fails unless the server owns it, and takes one round trip less without a
+    /// password. If not, the `Connected` event says whose key it was.
+    pub server_key: Option<PublicKey>,
+    /// A connect token from the lobby. It needs `server_key`, so that nobody can read it on the way.
     pub token: Option<Vec<u8>>,
     /// Up to 256 bytes handed to the server's `Connected` event (a token's user data takes precedence).
     pub user_data: Vec<u8>,
@@ -269,7 +274,7 @@ pub enum ConfigError {
     MaxPacket(usize),
     /// Encryption asked for, but built without the `crypto` feature.
     #[error(
-        "encryption needs the `crypto` feature of samestep-proto: enable it or set Security::Plain"
+        "encryption needs the `crypto` feature of samestep-proto: enable it, or call Config::plain() if the link is trusted or encrypts by itself"
     )]
     NoCrypto,
     /// `timeout` must be longer than `keep_alive`, and that longer than zero.
@@ -297,4 +302,7 @@ pub enum ConfigError {
     /// The capacity is not 1 to 60000.
     #[error("capacity is {0}: use 1 to 60000")]
     Capacity(usize),
+    /// The password is empty, so everybody knows it.
+    #[error("the password is empty: choose one, or set none")]
+    EmptyPassword,
 }

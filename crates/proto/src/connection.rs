@@ -1,6 +1,7 @@
 //! One connection: packets in, packets out, and the timers between.
 
 mod close;
+mod finish;
 mod path;
 mod timers;
 mod transmit;
@@ -20,6 +21,7 @@ use crate::congestion::{self, Congestion};
 use crate::crypto::PacketCrypto;
 use crate::event::{CloseReason, DeliveryReport, Outcome, SendError};
 use crate::exchange::{Exchange, Exchanges};
+use crate::handshake::FINISH_TAG_BYTES;
 use crate::id::{ChannelId, MessageId, PacketNumber};
 use crate::inbox::Inbox;
 use crate::packet::{AckFrame, Frame, Frames, HEADER_BYTES, expand_u16};
@@ -29,6 +31,7 @@ use crate::rtt::{LossEstimate, Rtt};
 use crate::sent::{Carried, Fate, SentPackets};
 use crate::stats::Stats;
 use close::Closing;
+use finish::Finishing;
 use path::PathCheck;
 use timers::SILENT_PROBES;
 
@@ -39,7 +42,12 @@ const MAX_REPORTS: usize = 65_536;
 #[derive(Debug)]
 pub(crate) enum State {
     /// Accepted, but the client has not yet shown that it holds the keys. Repeats of its request get this answer.
-    Unconfirmed { accept: Vec<u8>, until: Duration },
+    Unconfirmed {
+        accept: Vec<u8>,
+        until: Duration,
+        /// In plain mode the tag of the Finish that shows it; else the first packet that opens does.
+        finish: Option<[u8; FINISH_TAG_BYTES]>,
+    },
     /// In use.
     Open,
     /// Closing once everything reliable has been acknowledged.
@@ -88,6 +96,7 @@ pub(crate) struct Connection {
     /// Acknowledgements sent since anything the other end will acknowledge.
     quiet_acks: u32,
     path: PathCheck,
+    finishing: Option<Finishing>,
     /// A turn for long blocks even when other traffic would fill everything.
     background_turn: u8,
     reports: VecDeque<DeliveryReport>,
@@ -160,6 +169,7 @@ impl Connection {
             probe_backoff: 0,
             quiet_acks: 0,
             path: PathCheck::default(),
+            finishing: None,
             background_turn: 0,
             reports: VecDeque::new(),
             exchanges: Exchanges::default(),
@@ -262,6 +272,16 @@ impl Connection {
         datagram: &mut [u8],
         random: &mut Random,
     ) -> bool {
+        if matches!(
+            self.state,
+            State::Unconfirmed {
+                finish: Some(_),
+                ..
+            }
+        ) {
+            // A short checksum proves nothing: the Finish does.
+            return false;
+        }
         let number = expand_u16(self.received.expected(), low_number);
         match self.received.check(number) {
             Freshness::Fresh => {}
@@ -287,6 +307,7 @@ impl Connection {
         let silence = now.saturating_sub(self.last_received);
         self.last_received = self.last_received.max(now);
         self.unanswered_since = None;
+        self.finishing = None;
         if matches!(self.state, State::Unconfirmed { .. }) {
             self.state = State::Open;
         }

@@ -30,6 +30,9 @@ pub const COOKIE_LIFE: Duration = Duration::from_secs(30);
 /// What the server hands out; see the module's text for its layout.
 pub type Cookie = [u8; COOKIE_BYTES];
 
+/// Stands for a cookie where there is none yet.
+pub const NO_COOKIE: Cookie = [0; COOKIE_BYTES];
+
 /// The secret behind the cookies. It changes every [`COOKIE_LIFE`] while cookies are issued, and
 /// the one before is kept, so every cookie lives out its time and a stolen key is soon worthless.
 #[derive(Debug)]

@@ -9,8 +9,8 @@
 //! * **Plain**: the body is readable and the tag is a 4-byte checksum keyed with the session
 //!   secret. It rejects corrupted and stray packets, packets of earlier sessions, and forgeries by
 //!   anyone who cannot see the traffic. It gives **no secrecy and no protection from whoever can
-//!   read the link**: an eavesdropper learns the secret from the handshake and can then forge any
-//!   packet. It is for trusted links, and for transports that encrypt by themselves.
+//!   read the link**: the checksum is not made to withstand somebody who sees many packets. It is
+//!   for trusted links, and for transports that encrypt by themselves.
 //!
 //! Neither mode drops replays: the connection does that by packet number.
 

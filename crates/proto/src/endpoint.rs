@@ -2,6 +2,7 @@
 
 mod accept;
 mod connect;
+mod limits;
 
 use core::cmp::Reverse;
 use core::time::Duration;
@@ -9,16 +10,15 @@ use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
-use tracing::{debug, debug_span, info, trace, warn};
+use tracing::{debug_span, info, trace, warn};
 
-use crate::config::{Config, ConfigError, ConnectOptions};
+use crate::config::{Config, ConfigError};
 use crate::connection::{Connection, State};
-use crate::event::{
-    CloseReason, ConnectError, DeliveryReport, Event, Message, SendError, Transmit,
-};
+use crate::event::{CloseReason, DeliveryReport, Event, Message, SendError, Transmit};
 use crate::exchange::Exchange;
 use crate::handshake::{Datagram, DecodeError, RefuseReason, hash64};
 use crate::id::{ChannelId, ConnectionId, MessageId};
+use crate::key::{Identity, PublicKey};
 use crate::packet::decode_header;
 use crate::rng::Random;
 use crate::stats::{EndpointStats, Stats};
@@ -40,6 +40,7 @@ const MAX_SLOTS: usize = u16::MAX as usize;
 pub struct Endpoint {
     config: Arc<Config>,
     channels_hash: u64,
+    identity: Identity,
     random: Random,
     slots: Vec<Slot>,
     free: VecDeque<u16>,
@@ -75,6 +76,10 @@ impl Endpoint {
         config.check()?;
         let mut random = Random::new(seed);
         let channels_hash = hash_channels(&config);
+        let identity = match &config.identity {
+            Some(identity) => identity.clone(),
+            None => Identity::generate(&mut random),
+        };
         let acceptor = config
             .accept
             .as_ref()
@@ -82,6 +87,7 @@ impl Endpoint {
         Ok(Self {
             config: Arc::new(config),
             channels_hash,
+            identity,
             random,
             slots: Vec::new(),
             free: VecDeque::new(),
@@ -101,31 +107,9 @@ impl Endpoint {
         &self.config
     }
 
-    /// The server's public key, by which clients can recognise it; `None` if nothing is accepted or not encrypted.
-    pub fn public_key(&self) -> Option<[u8; 32]> {
-        self.acceptor.as_ref().and_then(Acceptor::public_key)
-    }
-
-    /// Begins to connect. The outcome is an event: `Connected`, or `Closed` with the reason.
-    pub fn connect(
-        &mut self,
-        now: Duration,
-        to: SocketAddr,
-        options: ConnectOptions,
-    ) -> Result<ConnectionId, ConnectError> {
-        let attempt = Attempt::new(now, &self.config, to, options, &mut self.random)?;
-        let slot = self.take_slot().ok_or(ConnectError::TooManyConnections)?;
-        let place = &mut self.slots[usize::from(slot)];
-        place.content = Content::Connecting(Box::new(attempt));
-        self.connecting.push(slot);
-        let id = ConnectionId {
-            slot,
-            generation: place.generation,
-        };
-        self.timers.push(Reverse((now, slot)));
-        self.ready.push_back(slot);
-        debug!(%id, %to, "connecting");
-        Ok(id)
+    /// The key by which others recognise this endpoint, as a server and as a client.
+    pub fn public_key(&self) -> PublicKey {
+        self.identity.public_key()
     }
 
     /// Takes a datagram that arrived at `now`. It is decrypted in place. Returns the connection it belongs to, if it is an
@@ -138,10 +122,13 @@ impl Endpoint {
     ) -> Option<ConnectionId> {
         if !self.bans.is_empty() && self.is_banned(now, from.ip()) {
             self.stats.banned += 1;
-            if let Ok(Datagram::Hello(hello)) = Datagram::decode(datagram)
-                && self.acceptor.is_some()
-            {
-                self.refuse(from, hello.nonce, RefuseReason::Banned);
+            let nonce = match Datagram::decode(datagram) {
+                Ok(Datagram::Hello(hello)) => hello.nonce,
+                Ok(Datagram::Connect(connect)) => connect.header.nonce,
+                _ => return None,
+            };
+            if self.acceptor.is_some() {
+                self.refuse(from, nonce, RefuseReason::Banned);
             }
             return None;
         }
@@ -154,6 +141,7 @@ impl Endpoint {
             Ok(Datagram::Retry(retry)) => self.on_retry(now, from, &retry),
             Ok(Datagram::Accept(accept)) => self.on_accept(now, from, &accept),
             Ok(Datagram::Refuse(refuse)) => self.on_refuse(from, &refuse),
+            Ok(Datagram::Finish(finish)) => self.on_finish(now, from, &finish),
             Err(DecodeError::Protocol { nonce, protocol }) if self.acceptor.is_some() => {
                 let theirs = crate::handshake::PROTOCOL_VERSION;
                 self.refuse(
@@ -550,16 +538,19 @@ impl Endpoint {
 
     fn free_slot(&mut self, slot: u16) {
         let place = &mut self.slots[usize::from(slot)];
+        let mut guessed = None;
         if let Content::Connection(connection) = &place.content {
             self.stats.open -= 1;
-            if let Some(acceptor) = &mut self.acceptor {
-                acceptor.on_gone(slot, connection.incoming_from);
-            }
+            let acceptor = self.acceptor.as_mut();
+            guessed = acceptor.and_then(|a| a.on_gone(slot, connection.incoming_from));
         }
         self.connecting.retain(|other| *other != slot);
         place.content = Content::Free;
         place.generation += 1;
         self.free.push_back(slot);
+        if let Some(peer) = guessed {
+            self.note_refused(peer, RefuseReason::Password);
+        }
     }
 }
 

@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 
 use crate::handshake::RefuseReason;
 use crate::id::{ChannelId, ConnectionId, MessageId, PacketNumber};
+use crate::key::PublicKey;
 
 /// An event of a connection.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -16,6 +17,12 @@ pub enum Event {
         peer: SocketAddr,
         /// Whether the other end asked for it.
         incoming: bool,
+        /// The other end's static key. It has proven that it holds it.
+        key: PublicKey,
+        /// Whether this end had been told the key beforehand: by [`ConnectOptions::server_key`](crate::ConnectOptions::server_key), or for
+        /// incoming connections by [`Endpoint::trust`](crate::Endpoint::trust). If not, somebody in the middle could have put
+        /// their own in its place.
+        known: bool,
         /// What the client brought along (or its token says); empty for outgoing connections.
         user_data: Vec<u8>,
     },
@@ -70,10 +77,17 @@ pub enum CloseReason {
     /// The server declined.
     #[error("refused: {0}")]
     Refused(RefuseReason),
-    /// The server's key is not the expected one, or the exchange was tampered with.
-    #[error("the server is not the one expected (its key differs)")]
-    Identity,
-    /// The same client connected anew from the same address.
+    /// Nobody there holds the expected key; somebody showed another.
+    #[error(
+        "the server's key is {seen}, expected was {expected}: if the server was set up anew, take its new key from where it is shown; if not, somebody poses as it"
+    )]
+    Identity {
+        /// The key this end was told, or had begun to talk to.
+        expected: PublicKey,
+        /// The key it was shown. Anybody on the way could have written it.
+        seen: PublicKey,
+    },
+    /// The same client, by its key, connected anew from the same address.
     #[error("the same client connected anew")]
     Replaced,
     /// The other end broke the protocol.
@@ -158,10 +172,13 @@ pub enum ConnectError {
     /// More than 256 bytes of user data.
     #[error("user data is longer than 256 bytes")]
     UserDataTooLong,
-    /// A token is longer than 768 bytes.
-    #[error("the token is longer than 768 bytes")]
+    /// A token is longer than 640 bytes.
+    #[error("the token is longer than 640 bytes")]
     TokenTooLong,
     /// A token would be readable on the way: give the server's key too.
     #[error("a token needs the server's key, or it could be read on the way")]
     TokenWithoutKey,
+    /// The password is empty.
+    #[error("the password is empty: enter one, or set none")]
+    EmptyPassword,
 }

@@ -1,13 +1,17 @@
-//! The five datagrams by which a connection comes about.
+//! The six datagrams by which a connection comes about.
 //!
 //! ```text
 //! client                          server
 //! Hello    ───────────────────▶              nothing is kept
-//!          ◀───────────────────   Retry      a cookie, and what the server expects
-//! Connect  ───────────────────▶              cookie checked, keys agreed, slot taken
-//!          ◀───────────────────   Accept     first data packet of the client confirms
+//!          ◀───────────────────   Retry      a cookie, the server's key, and what the server expects
+//! Connect  ───────────────────▶              cookie checked, keys agreed
+//!          ◀───────────────────   Accept
+//! Finish   ───────────────────▶              in plain mode; else the first packet that opens: the connection counts
 //!          ◀───────────────────   Refuse     instead of Retry or Accept, with the reason
 //! ```
+//!
+//! A client that knows the server's key and has no password begins with a Connect whose cookie is zero; a server that is busy answers it with
+//! a Retry.
 //!
 //! Layouts are fixed and byte-aligned, integers little endian. All begin with the kind (u8), the
 //! magic `SStp` and the protocol version (u8), and end with a 4-byte checksum of everything before
@@ -18,18 +22,23 @@
 //! least [`CONNECT_MIN_BYTES`]. Padding is zero when sent and ignored when received.
 
 use crate::cookie::Cookie;
+use crate::cpace::SHARE_BYTES;
 use crate::crypto::{Checksum, mac};
+use crate::key::PublicKey;
+use crate::noise::MESSAGE_1_OVERHEAD_BYTES;
 
 mod connect;
 mod payload;
 mod refuse;
+mod schedule;
 
 pub use connect::{Connect, ConnectHeader, Protection};
-pub use payload::{AcceptPayload, ConnectPayload, PlainConnect, password_key, password_proof};
+pub use payload::{AcceptPayload, ConnectPayload, Proof};
 pub use refuse::{Refuse, RefuseReason};
+pub use schedule::{ConnectionKeys, FINISH_TAG_BYTES, PasswordExchange};
 
 /// The version of the protocol these files speak.
-pub const PROTOCOL_VERSION: u8 = 1;
+pub const PROTOCOL_VERSION: u8 = 2;
 
 /// Bytes 1 to 4 of every handshake datagram.
 pub const MAGIC: [u8; 4] = *b"SStp";
@@ -39,29 +48,37 @@ pub const MAGIC: [u8; 4] = *b"SStp";
 pub const HANDSHAKE_SECRET: u64 = 0x5353_7470;
 
 /// Length of a Hello: more than a Retry or a Refuse.
-pub const HELLO_BYTES: usize = 64;
+pub const HELLO_BYTES: usize = 96;
 
 /// Length of a Retry.
-pub const RETRY_BYTES: usize = 39;
+pub const RETRY_BYTES: usize = 71;
 
 /// Length of a Refuse.
 pub const REFUSE_BYTES: usize = 28;
 
+/// Length of a Finish.
+pub const FINISH_BYTES: usize = 36;
+
 /// Length of a Connect up to its body. These bytes are the prologue of the Noise handshake.
-pub const CONNECT_HEADER_BYTES: usize = 59;
+pub const CONNECT_HEADER_BYTES: usize = 67;
 
 /// A Connect is padded to this length, more than the longest Accept.
-pub const CONNECT_MIN_BYTES: usize = 128;
+pub const CONNECT_MIN_BYTES: usize = 192;
 
-/// The longest Connect: everything at its limit, encrypted.
-pub const CONNECT_MAX_BYTES: usize =
-    CONNECT_HEADER_BYTES + 48 + 4 + MAX_USER_DATA_BYTES + MAX_TOKEN_BYTES + CHECKSUM_BYTES;
+/// The longest Connect: everything at its limit.
+pub const CONNECT_MAX_BYTES: usize = CONNECT_HEADER_BYTES
+    + MESSAGE_1_OVERHEAD_BYTES
+    + SHARE_BYTES
+    + 4
+    + MAX_USER_DATA_BYTES
+    + MAX_TOKEN_BYTES
+    + CHECKSUM_BYTES;
 
 /// Limit of the data a game may send along with its wish to connect.
 pub const MAX_USER_DATA_BYTES: usize = 256;
 
 /// Limit of a connect token.
-pub const MAX_TOKEN_BYTES: usize = 768;
+pub const MAX_TOKEN_BYTES: usize = 640;
 
 const ACCEPT_HEADER_BYTES: usize = 16;
 const CHECKSUM_BYTES: usize = 4;
@@ -72,6 +89,7 @@ const RETRY: u8 = 0x02;
 const CONNECT: u8 = 0x03;
 const ACCEPT: u8 = 0x04;
 const REFUSE: u8 = 0x05;
+const FINISH: u8 = 0x06;
 
 const FLAG_ENCRYPTED: u8 = 1;
 const FLAG_PASSWORD: u8 = 1 << 1;
@@ -95,6 +113,8 @@ pub enum Datagram<'a> {
     Accept(Accept<'a>),
     /// Server: no, because.
     Refuse(Refuse),
+    /// Client, in plain mode: I hold the keys too.
+    Finish(Finish),
 }
 
 impl<'a> Datagram<'a> {
@@ -103,7 +123,7 @@ impl<'a> Datagram<'a> {
         let (content, checksum) = datagram.split_last_chunk().ok_or(DecodeError::Foreign)?;
         let (&[kind, m0, m1, m2, m3, protocol], _) =
             content.split_first_chunk().ok_or(DecodeError::Foreign)?;
-        if !(HELLO..=REFUSE).contains(&kind) || [m0, m1, m2, m3] != MAGIC {
+        if !(HELLO..=FINISH).contains(&kind) || [m0, m1, m2, m3] != MAGIC {
             return Err(DecodeError::Foreign);
         }
         if CHECKSUM.of(0, content) != u32::from_le_bytes(*checksum) {
@@ -133,6 +153,7 @@ impl<'a> Datagram<'a> {
                 Connect::decode(content, fields).map(Datagram::Connect)
             }
             ACCEPT => Accept::decode(fields).map(Datagram::Accept),
+            FINISH => Finish::decode(fields).map(Datagram::Finish),
             _ => Err(DecodeError::Malformed),
         }
     }
@@ -170,8 +191,8 @@ pub enum DecodeError {
 /// | 14..22 | game, u64: [`game_hash`] |
 /// | 22..26 | application version, u32 |
 /// | 26 | flags: bit 0 encryption wanted |
-/// | 27..60 | padding |
-/// | 60..64 | checksum |
+/// | 27..92 | padding |
+/// | 92..96 | checksum |
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hello {
     /// This attempt.
@@ -212,17 +233,21 @@ impl Hello {
 /// | 0..6 | kind 0x02, magic, protocol version |
 /// | 6..14 | client nonce |
 /// | 14..34 | cookie |
-/// | 34 | flags: bit 0 encrypted, bit 1 password required, bit 2 token required |
-/// | 35..39 | checksum |
+/// | 34..66 | the server's static key |
+/// | 66 | flags: bit 0 encrypted, bit 1 password required, bit 2 token required |
+/// | 67..71 | checksum |
 ///
-/// The flags are a hint for a better message to the player. A client never drops encryption or a
-/// password because of them: anyone on the way could have written them.
+/// Nothing in it is authentic: anyone on the way could have written it. A client that knows no key takes this one, and learns from the
+/// exchange that the other end holds it. A client that knows another keeps to that. The flags are a hint for a better message to the
+/// player: a client never drops encryption or a password because of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Retry {
     /// The attempt this answers.
     pub nonce: ClientNonce,
     /// What to repeat.
     pub cookie: Cookie,
+    /// The server's static key.
+    pub key: PublicKey,
     /// Whether the server's connections are encrypted.
     pub encrypted: bool,
     /// Whether it asks for a password.
@@ -236,7 +261,8 @@ impl Retry {
     pub fn encode(&self) -> [u8; RETRY_BYTES] {
         let mut out = start(RETRY, self.nonce);
         out[14..34].copy_from_slice(&self.cookie);
-        out[34] = flag(FLAG_ENCRYPTED, self.encrypted)
+        out[34..66].copy_from_slice(self.key.as_bytes());
+        out[66] = flag(FLAG_ENCRYPTED, self.encrypted)
             | flag(FLAG_PASSWORD, self.password)
             | flag(FLAG_TOKEN, self.token);
         close(&mut out);
@@ -246,10 +272,12 @@ impl Retry {
     fn decode(mut fields: Fields<'_>) -> Result<Self, DecodeError> {
         let nonce = ClientNonce(fields.u64()?);
         let cookie = fields.array()?;
+        let key = fields.array()?;
         let flags = fields.u8()?;
         Ok(Self {
             nonce,
             cookie,
+            key: PublicKey::from_bytes(key).map_err(|_| DecodeError::Malformed)?,
             encrypted: flags & FLAG_ENCRYPTED != 0,
             password: flags & FLAG_PASSWORD != 0,
             token: flags & FLAG_TOKEN != 0,
@@ -267,13 +295,12 @@ impl Retry {
 /// | 16.. | body |
 /// | last 4 | checksum |
 ///
-/// The body is Noise message 2 with an [`AcceptPayload`] inside; in plain mode the
-/// [`AcceptPayload`] itself.
+/// The body is Noise message 2 with an [`AcceptPayload`] inside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Accept<'a> {
     /// The attempt this answers.
     pub nonce: ClientNonce,
-    /// Noise message 2, or the payload.
+    /// Noise message 2.
     pub body: &'a [u8],
 }
 
@@ -300,6 +327,45 @@ impl<'a> Accept<'a> {
         Ok(Self {
             nonce: ClientNonce(fields.u64()?),
             body: fields.prefixed(CONNECT_MIN_BYTES - ACCEPT_HEADER_BYTES - CHECKSUM_BYTES)?,
+        })
+    }
+}
+
+/// Client to server, in plain mode: proof that the client holds the keys, and knows the password if there is one. In encrypted mode the
+/// first packet shows that.
+///
+/// | bytes | field |
+/// |---|---|
+/// | 0..6 | kind 0x06, magic, protocol version |
+/// | 6..14 | client nonce |
+/// | 14..16 | cid, u16: the connection id of the Accept |
+/// | 16..32 | tag: [`ConnectionKeys::finish`] |
+/// | 32..36 | checksum |
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Finish {
+    /// The attempt.
+    pub nonce: ClientNonce,
+    /// The connection.
+    pub cid: u16,
+    /// What only the client can know.
+    pub tag: [u8; FINISH_TAG_BYTES],
+}
+
+impl Finish {
+    /// The datagram.
+    pub fn encode(&self) -> [u8; FINISH_BYTES] {
+        let mut out = start(FINISH, self.nonce);
+        out[14..16].copy_from_slice(&self.cid.to_le_bytes());
+        out[16..32].copy_from_slice(&self.tag);
+        close(&mut out);
+        out
+    }
+
+    fn decode(mut fields: Fields<'_>) -> Result<Self, DecodeError> {
+        Ok(Self {
+            nonce: ClientNonce(fields.u64()?),
+            cid: fields.u16()?,
+            tag: fields.array()?,
         })
     }
 }
@@ -391,9 +457,22 @@ mod tests {
     use crate::cookie::COOKIE_BYTES;
     use crate::crypto::Cipher;
     use crate::golden::hex;
+    use crate::key::Identity;
     use crate::rng::Random;
 
     const NONCE: ClientNonce = ClientNonce(0x1122_3344_5566_7788);
+
+    fn server_key() -> PublicKey {
+        Identity::from_secret([3; 32]).public_key()
+    }
+
+    fn finish() -> Finish {
+        Finish {
+            nonce: NONCE,
+            cid: 0x0304,
+            tag: std::array::from_fn(|i| i as u8),
+        }
+    }
 
     fn hello() -> Hello {
         Hello {
@@ -408,6 +487,7 @@ mod tests {
         Retry {
             nonce: NONCE,
             cookie: std::array::from_fn(|i| i as u8),
+            key: server_key(),
             encrypted: true,
             password: true,
             token: false,
@@ -425,17 +505,15 @@ mod tests {
             password: true,
             token: false,
             cid: 0x0102,
+            server: server_key().id(),
         }
     }
 
-    fn protections() -> [Protection; 5] {
-        let encrypted = |cipher, known_key| Protection::Encrypted { cipher, known_key };
+    fn protections() -> [Protection; 3] {
         [
             Protection::Plain,
-            encrypted(Cipher::Aes256Gcm, false),
-            encrypted(Cipher::Aes256Gcm, true),
-            encrypted(Cipher::ChaCha20Poly1305, false),
-            encrypted(Cipher::ChaCha20Poly1305, true),
+            Protection::Encrypted(Cipher::Aes256Gcm),
+            Protection::Encrypted(Cipher::ChaCha20Poly1305),
         ]
     }
 
@@ -458,6 +536,7 @@ mod tests {
             }
             .encode()
             .to_vec(),
+            finish().encode().to_vec(),
         ]
     }
 
@@ -466,6 +545,10 @@ mod tests {
         assert_eq!(
             Datagram::decode(&hello().encode()),
             Ok(Datagram::Hello(hello()))
+        );
+        assert_eq!(
+            Datagram::decode(&finish().encode()),
+            Ok(Datagram::Finish(finish()))
         );
         for bits in 0..8 {
             let retry = Retry {
@@ -502,7 +585,7 @@ mod tests {
                 }
             }
         }
-        for len in [0, 2, 10, 98, 108] {
+        for len in [0, 2, 50, 98, 172] {
             let accept = Accept {
                 nonce: NONCE,
                 body: &vec![9; len],
@@ -518,8 +601,8 @@ mod tests {
     fn a_reply_is_never_larger_than_its_request() {
         const { assert!(RETRY_BYTES <= HELLO_BYTES && REFUSE_BYTES <= HELLO_BYTES) };
         const { assert!(REFUSE_BYTES <= CONNECT_MIN_BYTES && CONNECT_MAX_BYTES <= 1200) };
-        // Noise NX, message 2: two keys, two tags, the payload.
-        let largest = 32 + 32 + 16 + 2 + 16;
+        // Noise message 2: a key, a tag, the connection id and the proof of the password.
+        let largest = 32 + 16 + 2 + 32 + 16;
         let accept = Accept {
             nonce: NONCE,
             body: &vec![0; largest],
@@ -587,7 +670,7 @@ mod tests {
             let mut bytes = connect(Protection::Plain).datagram(&[]);
             bytes[54] = flags;
             close(&mut bytes);
-            let fine = flags & 0xE0 == 0 && (flags & 1 == 1 || flags & 0x18 == 0);
+            let fine = flags & 0xF0 == 0 && (flags & 1 == 1 || flags & 8 == 0);
             assert_eq!(Datagram::decode(&bytes).is_ok(), fine, "{flags:#x}");
         }
     }
@@ -620,29 +703,10 @@ mod tests {
 
     #[test]
     fn golden_datagrams() {
-        assert_eq!(hex(&hello().encode()), crate::golden::vector("hello"));
-        assert_eq!(hex(&retry().encode()), crate::golden::vector("retry"));
-        let plain = PlainConnect {
-            proof: password_proof(
-                &password_key(Some("open sesame")),
-                &[7; COOKIE_BYTES],
-                NONCE,
-            ),
-            payload: ConnectPayload {
-                user_data: b"ada",
-                token: b"",
-            },
-        };
-        let bytes = connect(Protection::Plain).datagram(&plain.encode());
-        assert_eq!(hex(&bytes), crate::golden::vector("connect_plain"));
-        let payload = AcceptPayload {
-            cid: 0x0304,
-            secret: Some(0x0123_4567_89AB_CDEF),
-        };
-        let accept = Accept {
-            nonce: NONCE,
-            body: &payload.encode(),
-        };
-        assert_eq!(hex(&accept.encode()), crate::golden::vector("accept_plain"));
+        crate::golden::assert_vectors(&[
+            ("hello", hex(&hello().encode())),
+            ("retry", hex(&retry().encode())),
+            ("finish", hex(&finish().encode())),
+        ]);
     }
 }

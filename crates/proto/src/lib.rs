@@ -50,6 +50,7 @@
 //! # Main types
 //!
 //! - [`Endpoint`], its [`Config`] and its [`Event`]s. [`AcceptConfig`] says who may connect, [`ConnectOptions`] what a client brings along.
+//! - [`Identity`] and [`PublicKey`]: who an endpoint is. A client that knows a server's key connects to no other.
 //! - [`Machine`]: the shape that endpoints have in common with what is built on them. Whoever drives one can drive the others.
 //! - [`CloseReason`], [`RefuseReason`], [`SendError`]: what went wrong, in words a player can be shown.
 //! - [`Stats`] of a connection, [`EndpointStats`] of what is outside; [`DeliveryReport`]s of messages; [`Exchange`]s of times, for clocks.
@@ -62,7 +63,8 @@
 //!
 //! # Features
 //!
-//! `crypto`, on by default: encryption and tokens. Without it packets are [plain](Security::Plain), for transports that encrypt by themselves.
+//! `crypto`, on by default: encryption of packets, and tokens. Without it packets can only be [plain](Config::plain), which has to be said, for
+//! transports that encrypt by themselves. Keys, passwords and the rest of the handshake are there in any case.
 
 mod buffers;
 mod channel;
@@ -70,6 +72,7 @@ mod config;
 mod congestion;
 mod connection;
 mod cookie;
+mod cpace;
 mod crypto;
 mod endpoint;
 mod event;
@@ -83,8 +86,8 @@ mod handshake;
 pub mod handshake;
 mod id;
 mod inbox;
+mod key;
 mod machine;
-#[cfg(feature = "crypto")]
 mod noise;
 mod pacing;
 mod packet;
@@ -107,6 +110,7 @@ pub use event::{
 pub use exchange::Exchange;
 pub use handshake::RefuseReason;
 pub use id::{ChannelId, ConnectionId, MessageId, PacketNumber};
+pub use key::{Identity, Password, PublicKey, PublicKeyError};
 pub use machine::Machine;
 pub use samestep_wire::Delivery;
 pub use stats::{EndpointStats, Refused, Stats};

@@ -3,7 +3,7 @@
 use core::time::Duration;
 use std::net::SocketAddr;
 
-use samestep_proto::Config;
+use samestep_proto::{Config, Password, PublicKey};
 use samestep_sync::{Model, World};
 use samestep_wire::Wire;
 
@@ -50,7 +50,7 @@ pub struct JoinTo {
     /// The room's password, if it is not in [`SessionConfig::password`].
     pub password: Option<String>,
     /// The host's public key, if known: joining fails unless the host owns it.
-    pub server_key: Option<[u8; 32]>,
+    pub server_key: Option<PublicKey>,
     /// The [rejoin secret](crate::Session::rejoin_secret) of the earlier session, to take its slot again.
     pub rejoin: Option<RejoinSecret>,
 }
@@ -279,9 +279,9 @@ impl SessionConfig {
     }
 
     /// The password that a program in this role demands and gives.
-    pub(crate) fn password_as(&self, role: &Role) -> Option<String> {
+    pub(crate) fn password_as(&self, role: &Role) -> Option<Password> {
         let joining = role.join().and_then(|join| join.password.clone());
-        joining.or_else(|| self.password.clone())
+        joining.or_else(|| self.password.clone()).map(Into::into)
     }
 
     /// The same with another name of the room.

@@ -294,7 +294,7 @@ impl Session {
             sponsor: peer,
             sponsor_address: None,
             address: None,
-            key: self.endpoint.public_key(),
+            key: Some(*self.endpoint.public_key().as_bytes()),
             secret_hash: crate::secret::hash(&self.secret),
             players,
         }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use samestep_netem::{LinkConfig, Loss};
-use samestep_proto::{ChannelId, CloseReason, Config, ConnectOptions, Event};
+use samestep_proto::{ChannelId, CloseReason, Config, ConnectOptions, Event, Identity};
 use samestep_sim::EndpointTestbed;
 
 fn lossy() -> LinkConfig {
@@ -121,20 +121,17 @@ fn a_known_server_key_is_checked() {
     let mut world = EndpointTestbed::new(5);
     let server = world.add_node(Config::new("game", 1).accepting(4));
     let client = world.add_node(Config::new("game", 1));
-    let key = world
-        .endpoint(server)
-        .public_key()
-        .expect("a server that encrypts has a key");
+    let key = world.endpoint(server).public_key();
     let with = |server_key| ConnectOptions {
         server_key: Some(server_key),
         ..ConnectOptions::default()
     };
     world.join(client, server, with(key)).unwrap();
     let other = world.add_node(Config::new("game", 1));
-    let mut wrong = key;
-    wrong[7] ^= 1;
-    let refused = world.join(other, server, with(wrong));
-    assert!(refused.is_err(), "{refused:?}");
+    let expected = Identity::from_secret([7; 32]).public_key();
+    let refused = world.join(other, server, with(expected));
+    let seen = key;
+    assert_eq!(refused, Err(CloseReason::Identity { expected, seen }));
 }
 
 #[test]

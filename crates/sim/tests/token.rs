@@ -56,7 +56,7 @@ impl Lobby {
     fn enter(&mut self, token: Option<Vec<u8>>) -> Result<(), RefuseReason> {
         let options = ConnectOptions {
             token,
-            server_key: self.world.endpoint(self.server).public_key(),
+            server_key: Some(self.world.endpoint(self.server).public_key()),
             ..ConnectOptions::default()
         };
         match self.world.join(self.client, self.server, options) {

@@ -192,6 +192,7 @@ fn siege(case: &Case, seed: u64) -> Result<Log, String> {
         // All attackers share this machine's address here, but would not elsewhere.
         accept: Some(AcceptConfig {
             per_address: usize::MAX,
+            handshakes_per_second_per_address: AcceptConfig::default().handshakes_per_second,
             ..AcceptConfig::default()
         }),
         ..config.clone()

@@ -38,6 +38,7 @@ impl Connection {
             }
             State::Closing(closing) => {
                 at_most(Some(closing.next_at));
+                at_most(self.finishing.as_ref().map(|f| f.next_at));
                 return next;
             }
             State::Flushing { until, .. } => at_most(Some(*until)),
@@ -49,6 +50,7 @@ impl Connection {
         at_most(self.sent.loss_at());
         at_most(self.probe_at());
         at_most(self.path.next_at());
+        at_most(self.finishing.as_ref().map(|f| f.next_at));
         for index in bits(self.active) {
             at_most(self.channels[index].next_timeout());
         }

@@ -24,6 +24,11 @@ impl Connection {
         now: Duration,
         buf: &mut [u8],
     ) -> Option<(SocketAddr, usize)> {
+        if !matches!(self.state, State::Unconfirmed { .. } | State::Gone)
+            && let Some(finish) = self.transmit_finish(now, buf)
+        {
+            return Some(finish);
+        }
         match self.state {
             State::Unconfirmed { .. } | State::Gone => return None,
             State::Closing(_) => return self.transmit_close(now, buf),

@@ -1,127 +1,168 @@
 //! Accepting: the server's half of the handshake. Nothing is kept for a client before it has proven its address.
 
 use core::time::Duration;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::{IpAddr, SocketAddr};
 
 use tracing::{debug, info};
+use zeroize::Zeroizing;
 
+use super::limits::{Bucket, Limit, Network, Rate};
 use crate::config::{AcceptConfig, Config, Security};
 use crate::connection::{Connection, State};
-use crate::cookie::CookieKey;
-use crate::crypto::{ConnectionEnd, PacketCrypto};
-use crate::endpoint::{Content, Endpoint, MAX_REPLIES};
+use crate::cookie::{CookieKey, NO_COOKIE};
+use crate::cpace::SHARE_BYTES;
+use crate::crypto::{ConnectionEnd, same};
+use crate::endpoint::{Content, Endpoint, MAX_REPLIES, Slot};
 use crate::event::{CloseReason, Event};
 use crate::handshake::{
-    Accept, AcceptPayload, ClientNonce, Connect, ConnectPayload, Hello, PlainConnect, Protection,
-    Refuse, RefuseReason, Retry, game_hash, password_key,
+    Accept, AcceptPayload, ClientNonce, Connect, ConnectHeader, ConnectPayload, ConnectionKeys,
+    Finish, Hello, PasswordExchange, Proof, Protection, Refuse, RefuseReason, Retry, game_hash,
 };
 use crate::id::ConnectionId;
+use crate::key::PublicKey;
+use crate::noise::Responder;
 use crate::rng::Random;
 use crate::token::{self, UsedTokens};
 
-/// How long an accepted client may take to send its first packet.
+/// How long an accepted client may take to show that it holds the keys.
 const CONFIRM_WITHIN: Duration = Duration::from_secs(5);
 
 /// Accepted clients that have yet to confirm; of more (or of twice the capacity) the oldest are forgotten.
 const MAX_UNCONFIRMED: usize = 1024;
 
+/// The same for clients that have not even proven their address: more are asked to.
+const MAX_UNPROVEN: usize = 64;
+
+/// Key exchanges with clients that have not proven their address. Anyone can use them up: then everyone proves it first.
+const UNPROVEN: Rate = Rate {
+    per_second: 32.0,
+    at_once: 32.0,
+};
+
+/// Key exchanges answered at once, in all and for each network.
+const AT_ONCE: f64 = 8.0;
+
+/// Guesses of the password, for each network and in all.
+const GUESSES_EACH: Rate = Rate {
+    per_second: 0.2,
+    at_once: 5.0,
+};
+const GUESSES_TOTAL: Rate = Rate {
+    per_second: 50.0,
+    at_once: 50.0,
+};
+
 /// Tokens remembered as used, about 100 bytes each.
 const MAX_USED_TOKENS: usize = 100_000;
 
-/// A client that was let in.
+/// A client that was sent an Accept and has yet to show that it holds the keys.
 #[derive(Debug)]
-struct Guest {
-    slot: u16,
+struct Unconfirmed {
+    address: SocketAddr,
     nonce: ClientNonce,
+    /// The first bytes of its Noise message, by which a repetition is recognised.
+    ephemeral: Vec<u8>,
+    key: PublicKey,
     user_data: Vec<u8>,
+    /// Whether it has proven its address.
+    is_proven: bool,
+    /// Whether its Accept told it if its password is right.
+    is_guess: bool,
 }
 
 /// What accepting needs to remember.
 #[derive(Debug)]
 pub(super) struct Acceptor {
     cookies: CookieKey,
-    #[cfg(feature = "crypto")]
-    key: crate::noise::StaticKey,
     used_tokens: UsedTokens,
-    /// By address: the newest connection from there, confirmed or not.
-    guests: BTreeMap<SocketAddr, Guest>,
-    per_ip: BTreeMap<IpAddr, usize>,
+    /// Slots of the confirmed connections, by address and key: one that connects anew replaces its old connection.
+    guests: BTreeMap<(SocketAddr, PublicKey), u16>,
+    /// Connections of each network, unconfirmed ones with a proven address included.
+    per_network: BTreeMap<Network, usize>,
     /// Confirmed connections that still hold a slot.
     confirmed: usize,
-    /// Slots of those that have yet to show that they hold the keys, oldest first. They take no one's place.
-    unconfirmed: VecDeque<u16>,
-    key_exchanges: KeyExchangeBucket,
-}
-
-/// Key exchanges that may be answered: a token bucket, so small that a flood of them never holds others up for long.
-#[derive(Debug)]
-struct KeyExchangeBucket {
-    left: f64,
-    at: Duration,
-}
-
-impl KeyExchangeBucket {
-    const AT_ONCE: f64 = 8.0;
-
-    fn take(&mut self, now: Duration, per_second: u32) -> bool {
-        let elapsed = now.saturating_sub(self.at).as_secs_f64();
-        self.at = self.at.max(now);
-        self.left = (self.left + elapsed * f64::from(per_second)).min(Self::AT_ONCE);
-        let allowed = self.left >= 1.0;
-        if allowed {
-            self.left -= 1.0;
-        }
-        allowed
-    }
+    /// By slot; they take no one's place.
+    unconfirmed: BTreeMap<u16, Unconfirmed>,
+    /// Slots by the address and nonce of their request, to recognise its repetitions.
+    requests: BTreeMap<(SocketAddr, ClientNonce), u16>,
+    /// Slots of `unconfirmed` with a proven address, oldest first.
+    proven: VecDeque<u16>,
+    exchanges: Limit,
+    unproven_exchanges: Bucket,
+    guesses: Limit,
+    /// Keys that need neither password nor token.
+    trusted: BTreeSet<PublicKey>,
 }
 
 impl Acceptor {
     pub(super) fn new(config: &AcceptConfig, random: &mut Random) -> Self {
-        #[cfg(not(feature = "crypto"))]
-        let _ = config;
+        let rate = |per_second: u32| Rate {
+            per_second: per_second.into(),
+            at_once: AT_ONCE,
+        };
         Self {
             cookies: CookieKey::new(Duration::ZERO, random.fork()),
-            #[cfg(feature = "crypto")]
-            key: match config.identity {
-                Some(secret) => crate::noise::StaticKey::from_secret(secret),
-                None => crate::noise::StaticKey::generate(random),
-            },
             used_tokens: UsedTokens::new(MAX_USED_TOKENS),
             guests: BTreeMap::new(),
-            per_ip: BTreeMap::new(),
+            per_network: BTreeMap::new(),
             confirmed: 0,
-            unconfirmed: VecDeque::new(),
-            key_exchanges: KeyExchangeBucket {
-                left: KeyExchangeBucket::AT_ONCE,
-                at: Duration::ZERO,
-            },
+            unconfirmed: BTreeMap::new(),
+            requests: BTreeMap::new(),
+            proven: VecDeque::new(),
+            exchanges: Limit::new(
+                rate(config.handshakes_per_second_per_address),
+                rate(config.handshakes_per_second),
+            ),
+            unproven_exchanges: Bucket::full(UNPROVEN),
+            guesses: Limit::new(GUESSES_EACH, GUESSES_TOTAL),
+            trusted: BTreeSet::new(),
         }
     }
 
-    pub(super) fn public_key(&self) -> Option<[u8; 32]> {
-        #[cfg(feature = "crypto")]
-        return Some(self.key.public());
-        #[cfg(not(feature = "crypto"))]
-        None
-    }
-
-    /// A slot was freed; if it was accepted here, its place is free again.
-    pub(super) fn on_gone(&mut self, slot: u16, incoming_from: Option<IpAddr>) {
-        let Some(ip) = incoming_from else { return };
-        match self.unconfirmed.iter().position(|s| *s == slot) {
-            Some(position) => {
-                self.unconfirmed.remove(position);
+    /// A slot was freed; if it was accepted here, its place is free again. Returns the address of a client that was told whether its
+    /// password is right and has not come back: it was wrong.
+    pub(super) fn on_gone(
+        &mut self,
+        slot: u16,
+        incoming_from: Option<IpAddr>,
+    ) -> Option<SocketAddr> {
+        let network = Network::of(incoming_from?);
+        self.requests.retain(|_, other| *other != slot);
+        let unconfirmed = self.take_unconfirmed(slot);
+        match &unconfirmed {
+            None => {
+                self.confirmed -= 1;
+                self.guests.retain(|_, guest| *guest != slot);
+                self.uncount(network);
             }
-            None => self.confirmed -= 1,
+            Some(client) if client.is_proven => self.uncount(network),
+            Some(_) => {}
         }
-        if let Some(count) = self.per_ip.get_mut(&ip) {
+        unconfirmed.filter(|c| c.is_guess).map(|c| c.address)
+    }
+
+    fn take_unconfirmed(&mut self, slot: u16) -> Option<Unconfirmed> {
+        let client = self.unconfirmed.remove(&slot)?;
+        self.proven.retain(|other| *other != slot);
+        Some(client)
+    }
+
+    fn count(&mut self, network: Network) {
+        *self.per_network.entry(network).or_insert(0) += 1;
+    }
+
+    fn uncount(&mut self, network: Network) {
+        if let Some(count) = self.per_network.get_mut(&network) {
             *count -= 1;
             if *count == 0 {
-                self.per_ip.remove(&ip);
+                self.per_network.remove(&network);
             }
         }
-        self.guests.retain(|_, guest| guest.slot != slot);
+    }
+
+    fn unproven(&self) -> usize {
+        self.unconfirmed.len() - self.proven.len()
     }
 }
 
@@ -131,29 +172,13 @@ impl Endpoint {
         self.reply(to, Refuse { nonce, reason }.encode().to_vec());
     }
 
-    fn note_refused(&mut self, peer: SocketAddr, reason: RefuseReason) {
+    pub(super) fn note_refused(&mut self, peer: SocketAddr, reason: RefuseReason) {
         self.stats.refused += 1;
         debug!(%peer, %reason, "client refused");
         // A flood of requests does not fill the memory: as many are told of as can be answered.
         if self.replies.len() < MAX_REPLIES {
             self.events.push_back(Event::Refused { peer, reason });
         }
-    }
-
-    /// A client gives up because it cannot read the answer: its password is another. False if no such client is known.
-    pub(super) fn on_given_up(&mut self, from: SocketAddr, refuse: &Refuse) -> bool {
-        let acceptor = self.acceptor.as_ref();
-        let guest = acceptor.and_then(|acceptor| acceptor.guests.get(&from));
-        let guest = guest.filter(|guest| guest.nonce == refuse.nonce);
-        if let Some(slot) = guest.map(|guest| guest.slot)
-            && let Content::Connection(connection) = &self.slots[usize::from(slot)].content
-            && matches!(connection.state, State::Unconfirmed { .. })
-        {
-            self.free_slot(slot);
-            self.note_refused(from, refuse.reason);
-            return true;
-        }
-        false
     }
 
     pub(super) fn reply(&mut self, to: SocketAddr, datagram: Vec<u8>) {
@@ -165,10 +190,10 @@ impl Endpoint {
     }
 
     pub(super) fn on_hello(&mut self, now: Duration, from: SocketAddr, hello: &Hello) {
-        let Some(acceptor) = &mut self.acceptor else {
+        if self.acceptor.is_none() {
             self.stats.malformed += 1;
             return;
-        };
+        }
         self.stats.hellos += 1;
         let encrypted = self.config.security == Security::Encrypted;
         let refusal = if hello.game != game_hash(&self.config.game) {
@@ -187,49 +212,97 @@ impl Endpoint {
             self.refuse(from, hello.nonce, reason);
             return;
         }
-        let accept = self.config.accept.as_ref();
-        let retry = Retry {
-            nonce: hello.nonce,
-            cookie: acceptor.cookies.issue(now, from, hello.nonce),
-            encrypted,
-            password: accept.is_some_and(|a| a.password.is_some()),
-            token: accept.is_some_and(|a| a.lobby_key.is_some()),
-        };
         debug!(%from, "hello received, cookie sent");
-        self.reply(from, retry.encode().to_vec());
+        self.retry(now, from, hello.nonce);
+    }
+
+    /// Asks a client to prove its address.
+    fn retry(&mut self, now: Duration, to: SocketAddr, nonce: ClientNonce) {
+        let (Some(acceptor), Some(accept)) = (&mut self.acceptor, &self.config.accept) else {
+            return;
+        };
+        let retry = Retry {
+            nonce,
+            cookie: acceptor.cookies.issue(now, to, nonce),
+            key: self.identity.public_key(),
+            encrypted: self.config.security == Security::Encrypted,
+            password: accept.password.is_some(),
+            token: accept.lobby_key.is_some(),
+        };
+        self.reply(to, retry.encode().to_vec());
     }
 
     pub(super) fn on_connect(&mut self, now: Duration, from: SocketAddr, connect: &Connect<'_>) {
-        let (Some(acceptor), Some(accept)) = (&mut self.acceptor, &self.config.accept) else {
+        let Some(acceptor) = &self.acceptor else {
             self.stats.malformed += 1;
             return;
         };
         let header = &connect.header;
         let nonce = header.nonce;
-        if !acceptor.cookies.check(now, from, nonce, &header.cookie) {
-            self.stats.bad_cookies += 1;
-            debug!(%from, "cookie invalid or expired, request ignored");
-            return;
-        }
-        // The address is proven from here on.
-        if let Some(guest) = acceptor.guests.get(&from)
-            && guest.nonce == nonce
-        {
-            // A repeat: the answer was lost, or is on its way.
-            if let Content::Connection(connection) = &self.slots[usize::from(guest.slot)].content
-                && let State::Unconfirmed { accept, .. } = &connection.state
-            {
-                let again = accept.clone();
-                self.reply(from, again);
+        if let Some(slot) = acceptor.requests.get(&(from, nonce)) {
+            match acceptor.unconfirmed.get(slot) {
+                // A repeat that was late: the client is in.
+                None => return,
+                Some(client) if connect.body.starts_with(&client.ephemeral) => {
+                    // A repeat: the answer was lost, or is on its way.
+                    if let Content::Connection(connection) = &self.slots[usize::from(*slot)].content
+                        && let State::Unconfirmed { accept, .. } = &connection.state
+                    {
+                        let again = accept.clone();
+                        self.reply(from, again);
+                    }
+                    return;
+                }
+                Some(_) => {}
             }
+        }
+        if let Some(reason) = self.mismatch(header) {
+            self.refuse(from, nonce, reason);
             return;
         }
+        if header.server != self.identity.public_key().id() {
+            debug!(%from, "exchange for another key, told of this one");
+            self.retry(now, from, nonce);
+            return;
+        }
+        let is_proven = acceptor.cookies.check(now, from, nonce, &header.cookie);
+        self.stats.bad_cookies += u64::from(!is_proven && header.cookie != NO_COOKIE);
+        if !is_proven && (header.password || acceptor.unproven() >= MAX_UNPROVEN) {
+            self.retry(now, from, nonce);
+            return;
+        }
+        if let Some(reason) = self.unwelcome(from, header) {
+            self.refuse(from, nonce, reason);
+            return;
+        }
+        let Some(acceptor) = &mut self.acceptor else {
+            return;
+        };
+        if is_proven {
+            if !acceptor.exchanges.take(now, Network::of(from.ip())) {
+                self.stats.handshakes_limited += 1;
+                debug!(%from, "too many key exchanges, request ignored");
+                return;
+            }
+        } else if !acceptor.unproven_exchanges.take(now, UNPROVEN) {
+            self.retry(now, from, nonce);
+            return;
+        }
+        match self.admit(now, from, connect, is_proven) {
+            Ok(()) => {}
+            // No honest client sends this, and to answer the others would help them alone.
+            Err(NotAdmitted::Nonsense) => {
+                self.stats.handshakes_failed += 1;
+                debug!(%from, "key exchange failed, request ignored");
+            }
+            Err(NotAdmitted::Refused(reason)) => self.refuse(from, nonce, reason),
+        }
+    }
+
+    /// What both ends must have in common and do not.
+    fn mismatch(&self, header: &ConnectHeader) -> Option<RefuseReason> {
         let encrypted = self.config.security == Security::Encrypted;
-        let crowded = acceptor
-            .per_ip
-            .get(&from.ip())
-            .is_some_and(|n| *n >= accept.per_address);
-        let refusal = if header.game != game_hash(&self.config.game) {
+        if header.game != game_hash(&self.config.game) {
             Some(RefuseReason::Game)
         } else if header.version != self.config.version {
             Some(RefuseReason::Version {
@@ -238,35 +311,30 @@ impl Endpoint {
             })
         } else if header.channels != self.channels_hash {
             Some(RefuseReason::Channels)
-        } else if matches!(header.protection, Protection::Encrypted { .. }) != encrypted {
+        } else if matches!(header.protection, Protection::Encrypted(_)) != encrypted {
             Some(RefuseReason::Security { encrypted })
-        } else if acceptor.confirmed >= accept.capacity || crowded {
-            Some(RefuseReason::Full)
         } else {
-            match (&accept.password, header.password) {
-                (Some(_), false) => Some(RefuseReason::PasswordRequired),
-                (None, true) => Some(RefuseReason::PasswordUnneeded),
-                _ if accept.lobby_key.is_some() && !header.token => {
-                    Some(RefuseReason::TokenRequired)
-                }
-                _ => None,
-            }
-        };
-        if let Some(reason) = refusal {
-            self.refuse(from, nonce, reason);
-            return;
+            None
         }
-        if !acceptor
-            .key_exchanges
-            .take(now, accept.handshakes_per_second)
+    }
+
+    /// Why a client is refused whoever it is.
+    fn unwelcome(&self, from: SocketAddr, header: &ConnectHeader) -> Option<RefuseReason> {
+        let (acceptor, accept) = (self.acceptor.as_ref()?, self.config.accept.as_ref()?);
+        let connections = acceptor.per_network.get(&Network::of(from.ip()));
+        if acceptor.confirmed >= accept.capacity
+            || connections.is_some_and(|n| *n >= accept.per_address)
         {
-            self.stats.handshakes_limited += 1;
-            debug!(%from, "too many key exchanges, request ignored");
-            return;
+            return Some(RefuseReason::Full);
         }
-        if let Err(reason) = self.admit(now, from, connect) {
-            self.stats.handshakes_failed += u64::from(reason == RefuseReason::Handshake);
-            self.refuse(from, nonce, reason);
+        if accept.password.is_none() && header.password {
+            return Some(RefuseReason::PasswordUnneeded);
+        }
+        // Whether it is one of the trusted shows only in the exchange.
+        if acceptor.trusted.is_empty() {
+            accept.missing(header)
+        } else {
+            None
         }
     }
 
@@ -276,114 +344,90 @@ impl Endpoint {
         now: Duration,
         from: SocketAddr,
         connect: &Connect<'_>,
-    ) -> Result<(), RefuseReason> {
+        is_proven: bool,
+    ) -> Result<(), NotAdmitted> {
         let config = self.config.clone();
         let (Some(accept), Some(acceptor)) = (&config.accept, &mut self.acceptor) else {
-            return Err(RefuseReason::ShuttingDown);
+            return Err(NotAdmitted::Refused(RefuseReason::ShuttingDown));
         };
         let header = &connect.header;
-        let password = accept.password.as_deref();
-        let user_data;
-        // What is decided only now, when the payload can be read.
-        enum Pending {
-            Plain(u64),
-            #[cfg(feature = "crypto")]
-            Aead(crate::crypto::Cipher, crate::noise::Responder),
+        let (responder, payload) = Responder::new(&self.identity, connect.prologue, connect.body)
+            .map_err(|_| NotAdmitted::Nonsense)?;
+        let payload =
+            ConnectPayload::decode(&payload, header.password).map_err(|_| NotAdmitted::Nonsense)?;
+        let key = responder.initiator();
+        let mut user_data = payload.user_data.to_vec();
+        if !acceptor.trusted.contains(&key) {
+            if let Some(reason) = accept.missing(header) {
+                return Err(NotAdmitted::Refused(reason));
+            }
+            if let Some(claimed) = acceptor.check_token(now, &config, from, &payload)? {
+                user_data = claimed;
+            }
         }
-        let pending = match header.protection {
-            Protection::Plain => {
-                let plain =
-                    PlainConnect::decode(connect.body).map_err(|_| RefuseReason::Handshake)?;
-                if password.is_some()
-                    && !plain.knows_password(&password_key(password), &header.cookie, header.nonce)
-                {
-                    return Err(RefuseReason::Password);
+        let exchange = match (&accept.password, payload.share) {
+            (Some(password), Some(theirs)) => {
+                // From the answer the client learns whether its password is right.
+                if !acceptor.guesses.take(now, Network::of(from.ip())) {
+                    debug!(%from, "too many guesses of the password");
+                    return Err(NotAdmitted::Refused(RefuseReason::Busy));
                 }
-                user_data = acceptor.check_token(now, &config, from, &plain.payload)?;
-                Pending::Plain(self.random.next_u64())
+                let number = Zeroizing::new(self.random.bytes());
+                let server = self.identity.public_key();
+                let prologue = connect.prologue;
+                let ours = PasswordExchange::new(&number, password, &key, &server, prologue);
+                Some((ours, theirs))
             }
-            #[cfg(feature = "crypto")]
-            Protection::Encrypted { cipher, known_key } => {
-                let mut random = self.random.fork();
-                let (responder, payload) = crate::noise::Responder::new(
-                    &mut random,
-                    &acceptor.key,
-                    password,
-                    known_key,
-                    connect.prologue,
-                    connect.body,
-                )
-                .map_err(|_| RefuseReason::Handshake)?;
-                let payload =
-                    ConnectPayload::decode(&payload).map_err(|_| RefuseReason::Handshake)?;
-                user_data = acceptor.check_token(now, &config, from, &payload)?;
-                Pending::Aead(cipher, responder)
-            }
-            #[cfg(not(feature = "crypto"))]
-            Protection::Encrypted { .. } => {
-                return Err(RefuseReason::Security { encrypted: false });
-            }
+            _ => None,
         };
-        if acceptor.unconfirmed.len() >= MAX_UNCONFIRMED.max(2 * accept.capacity)
-            && let Some(&oldest) = acceptor.unconfirmed.front()
+        if acceptor.proven.len() >= MAX_UNCONFIRMED.max(2 * accept.capacity)
+            && let Some(&oldest) = acceptor.proven.front()
         {
             self.free_slot(oldest);
         }
-        let slot = self.take_slot().ok_or(RefuseReason::Full)?;
-        let (crypto, body) = match pending {
-            Pending::Plain(secret) => (
-                PacketCrypto::plain(ConnectionEnd::Server, secret),
-                AcceptPayload {
-                    cid: slot,
-                    secret: Some(secret),
-                }
-                .encode(),
-            ),
-            #[cfg(feature = "crypto")]
-            Pending::Aead(cipher, responder) => {
-                let (keys, message) = responder.finish(
-                    &AcceptPayload {
-                        cid: slot,
-                        secret: None,
-                    }
-                    .encode(),
-                );
-                (
-                    PacketCrypto::aead(cipher, &keys.send, &keys.receive),
-                    message,
-                )
-            }
+        let slot = self
+            .take_slot()
+            .ok_or(NotAdmitted::Refused(RefuseReason::Full))?;
+        let is_guess = exchange.is_some();
+        let Ok((keys, body)) = answer(&mut self.random, responder, slot, exchange) else {
+            self.free.push_back(slot);
+            return Err(NotAdmitted::Nonsense);
         };
         let answer = Accept {
             nonce: header.nonce,
             body: &body,
         }
         .encode();
+        let crypto = keys.packet_crypto(ConnectionEnd::Server, header.protection);
         let state = State::Unconfirmed {
             accept: answer.clone(),
             until: now + CONFIRM_WITHIN,
+            finish: (header.protection == Protection::Plain).then_some(keys.finish),
         };
         let mut connection = Connection::new(now, &config, from, header.cid, crypto, state);
         connection.incoming_from = Some(from.ip());
         self.slots[usize::from(slot)].content = Content::Connection(Box::new(connection));
         self.stats.open += 1;
         if let Some(acceptor) = &mut self.acceptor {
-            acceptor.unconfirmed.push_back(slot);
-            *acceptor.per_ip.entry(from.ip()).or_insert(0) += 1;
-            let replaced = acceptor.guests.insert(
-                from,
-                Guest {
-                    slot,
+            if is_proven {
+                acceptor.proven.push_back(slot);
+                acceptor.count(Network::of(from.ip()));
+            }
+            acceptor.requests.insert((from, header.nonce), slot);
+            acceptor.unconfirmed.insert(
+                slot,
+                Unconfirmed {
+                    address: from,
                     nonce: header.nonce,
+                    ephemeral: connect.body[..32].to_vec(),
+                    key,
                     user_data,
+                    is_proven,
+                    is_guess,
                 },
             );
-            if let Some(old) = replaced {
-                // The client at this address has started anew. Its cookie shows it is there, so the old one is not.
-                self.replace(old.slot, from);
-            }
         }
-        debug!(%from, "keys agreed, client accepted");
+        debug!(%from, %key, "keys agreed, client accepted");
         self.reply(from, answer);
         self.schedule(now, slot);
         Ok(())
@@ -425,60 +469,168 @@ impl Endpoint {
         }
     }
 
-    /// The client's first packet shows that it holds the keys.
-    pub(super) fn confirm(&mut self, now: Duration, id: ConnectionId) {
-        let Content::Connection(connection) = &self.slots[usize::from(id.slot)].content else {
+    /// In plain mode: a client says that it holds the keys.
+    pub(super) fn on_finish(&mut self, now: Duration, from: SocketAddr, finish: &Finish) {
+        let acceptor = self.acceptor.as_ref();
+        let client = acceptor.and_then(|acceptor| acceptor.unconfirmed.get(&finish.cid));
+        let Some(Slot {
+            generation,
+            content: Content::Connection(connection),
+        }) = self.slots.get_mut(usize::from(finish.cid))
+        else {
+            self.stats.unknown_connection += 1;
             return;
         };
-        let peer = connection.peer;
-        let capacity = self.config.accept.as_ref().map_or(0, |a| a.capacity);
+        if let State::Unconfirmed {
+            finish: Some(tag), ..
+        } = &connection.state
+            && client.is_some_and(|c| (c.address, c.nonce) == (from, finish.nonce))
+            && same(tag, &finish.tag)
+        {
+            let id = ConnectionId {
+                slot: finish.cid,
+                generation: *generation,
+            };
+            connection.state = State::Open;
+            self.confirm(now, id);
+            self.after(finish.cid);
+        }
+    }
+
+    /// The client has shown that it holds the keys. Only now does the connection count.
+    pub(super) fn confirm(&mut self, now: Duration, id: ConnectionId) {
         let Some(acceptor) = &mut self.acceptor else {
             return;
         };
-        acceptor.unconfirmed.retain(|slot| *slot != id.slot);
+        let Some(client) = acceptor.take_unconfirmed(id.slot) else {
+            return;
+        };
+        let peer = client.address;
+        let network = Network::of(peer.ip());
+        if client.is_guess {
+            acceptor.guesses.give_back(network);
+        }
+        if !client.is_proven {
+            acceptor.count(network);
+        }
         acceptor.confirmed += 1;
-        let full = acceptor.confirmed > capacity;
-        let guest = acceptor.guests.get_mut(&peer).filter(|g| g.slot == id.slot);
-        let user_data = guest
-            .map(|g| core::mem::take(&mut g.user_data))
-            .unwrap_or_default();
-        if full {
+        let old = acceptor.guests.insert((peer, client.key), id.slot);
+        let known = acceptor.trusted.contains(&client.key);
+        if let Some(old) = old {
+            self.replace(old, peer);
+        }
+        let (Some(acceptor), Some(accept)) = (&self.acceptor, &self.config.accept) else {
+            return;
+        };
+        let from_there = acceptor.per_network.get(&network);
+        if acceptor.confirmed > accept.capacity
+            || from_there.is_some_and(|n| *n > accept.per_address)
+        {
             // Several confirmed at once for the last place.
             debug!(%id, %peer, "server full, client turned away");
             self.turn_away(now, id.slot);
             return;
         }
         self.stats.accepted += 1;
-        info!(%id, %peer, "client connected");
+        info!(%id, %peer, key = %client.key, known, "client connected");
         self.events.push_back(Event::Connected {
             id,
             peer,
             incoming: true,
-            user_data,
+            key: client.key,
+            known,
+            user_data: client.user_data,
         });
+    }
+
+    /// Admits whoever holds this key without password or token from now on, and tells of it as [known](Event::Connected).
+    pub fn trust(&mut self, key: PublicKey) {
+        if let Some(acceptor) = &mut self.acceptor {
+            acceptor.trusted.insert(key);
+        }
+    }
+
+    /// Takes back [`trust`](Self::trust). Open connections stay.
+    pub fn distrust(&mut self, key: &PublicKey) {
+        if let Some(acceptor) = &mut self.acceptor {
+            acceptor.trusted.remove(key);
+        }
+    }
+}
+
+/// Why an exchange did not lead to an Accept.
+enum NotAdmitted {
+    /// The client is told.
+    Refused(RefuseReason),
+    /// The request is no exchange at all.
+    Nonsense,
+}
+
+impl From<RefuseReason> for NotAdmitted {
+    fn from(reason: RefuseReason) -> Self {
+        Self::Refused(reason)
+    }
+}
+
+/// Completes the exchanges: the keys, and the body of the Accept.
+fn answer(
+    random: &mut Random,
+    responder: Responder,
+    slot: u16,
+    exchange: Option<(PasswordExchange, [u8; SHARE_BYTES])>,
+) -> Result<(ConnectionKeys, Vec<u8>), NotAdmitted> {
+    let mut password_key = None;
+    let mut payload = AcceptPayload {
+        cid: slot,
+        proof: None,
+    };
+    if let Some((ours, theirs)) = &exchange {
+        let hash = responder.hash();
+        let key = ours
+            .agree(ConnectionEnd::Server, theirs, hash)
+            .ok_or(NotAdmitted::Nonsense)?;
+        payload.proof = Some(Proof {
+            share: *ours.share(),
+            tag: key.proof(hash),
+        });
+        password_key = Some(key);
+    }
+    let (split, body) = responder
+        .finish(Zeroizing::new(random.bytes()), &payload.encode())
+        .map_err(|_| NotAdmitted::Nonsense)?;
+    Ok((ConnectionKeys::new(&split, password_key.as_ref()), body))
+}
+
+impl AcceptConfig {
+    /// What a client without trust must bring along and does not.
+    fn missing(&self, header: &ConnectHeader) -> Option<RefuseReason> {
+        if self.password.is_some() && !header.password {
+            Some(RefuseReason::PasswordRequired)
+        } else if self.lobby_key.is_some() && !header.token {
+            Some(RefuseReason::TokenRequired)
+        } else {
+            None
+        }
     }
 }
 
 impl Acceptor {
-    /// Checks a connect token if the server wants one. Returns the data handed to the application.
+    /// Checks a connect token if the server wants one. Returns what the lobby says about the client.
     fn check_token(
         &mut self,
         now: Duration,
         config: &Config,
         from: SocketAddr,
         payload: &ConnectPayload<'_>,
-    ) -> Result<Vec<u8>, RefuseReason> {
+    ) -> Result<Option<Vec<u8>>, RefuseReason> {
         let accept = config.accept.as_ref().ok_or(RefuseReason::ShuttingDown)?;
         let Some(lobby_key) = &accept.lobby_key else {
-            return Ok(payload.user_data.to_vec());
+            return Ok(None);
         };
-        if payload.token.is_empty() {
-            return Err(RefuseReason::TokenRequired);
-        }
         let unix_s = config.unix_time_at_zero_s + now.as_secs();
         let claims = token::verify(lobby_key, payload.token)?;
         claims.check(unix_s, &accept.public_addresses, from.ip())?;
         self.used_tokens.redeem(unix_s, &claims)?;
-        Ok(claims.user_data)
+        Ok(Some(claims.user_data))
     }
 }

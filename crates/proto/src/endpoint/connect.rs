@@ -1,29 +1,37 @@
 //! Connecting: the client's half of the handshake.
 
+use core::cmp::Reverse;
 use core::time::Duration;
 use std::net::SocketAddr;
 
 use tracing::{debug, info, warn};
+use zeroize::Zeroizing;
 
+use super::limits::{Bucket, Rate};
 use crate::config::{Config, ConnectOptions, Security};
 use crate::connection::{Connection, State};
-use crate::crypto::{ConnectionEnd, PacketCrypto};
+use crate::cookie::{Cookie, NO_COOKIE};
+use crate::cpace::SHARE_BYTES;
+use crate::crypto::{ConnectionEnd, same};
 use crate::endpoint::{Content, Endpoint};
 use crate::event::{CloseReason, ConnectError, Event};
 use crate::handshake::{
-    Accept, AcceptPayload, ClientNonce, ConnectHeader, ConnectPayload, Hello, MAX_TOKEN_BYTES,
-    MAX_USER_DATA_BYTES, PlainConnect, Protection, Refuse, RefuseReason, Retry, game_hash,
-    password_key, password_proof,
+    Accept, AcceptPayload, ClientNonce, ConnectHeader, ConnectPayload, ConnectionKeys, Finish,
+    Hello, MAX_TOKEN_BYTES, MAX_USER_DATA_BYTES, PasswordExchange, Protection, Refuse,
+    RefuseReason, Retry, game_hash,
 };
 use crate::id::ConnectionId;
-use crate::rng::Random;
+use crate::key::PublicKey;
+use crate::noise::{Initiator, MESSAGE_1_OVERHEAD_BYTES};
 
 /// First wait before a request is repeated; grows by half each time.
 const REPEAT_AFTER: Duration = Duration::from_millis(200);
 const REPEAT_AT_MOST: Duration = Duration::from_secs(1);
-/// How long a client that cannot read an answer waits for a better one: anyone could have sent the first.
-#[cfg(feature = "crypto")]
-const BETTER_ANSWER: Duration = Duration::from_millis(500);
+/// Answers tried; each costs two curve operations, and anyone who sees the request can send one.
+const ANSWERS: Rate = Rate {
+    per_second: 100.0,
+    at_once: 100.0,
+};
 
 /// An attempt to connect.
 #[derive(Debug)]
@@ -32,10 +40,11 @@ pub(super) struct Attempt {
     nonce: ClientNonce,
     options: ConnectOptions,
     request: Vec<u8>,
-    #[cfg(feature = "crypto")]
-    initiator: Option<crate::noise::Initiator>,
-    /// A cookie has been given: the request is a Connect now.
+    /// Once the server's key is known.
+    exchange: Option<Exchange>,
+    /// A cookie has been given, and is in the request.
     has_cookie: bool,
+    answers: Bucket,
     deadline: Duration,
     next_at: Duration,
     wait: Duration,
@@ -43,45 +52,78 @@ pub(super) struct Attempt {
     failure: CloseReason,
 }
 
+/// A key exchange that waits for the server's answer.
+#[derive(Debug)]
+struct Exchange {
+    server: PublicKey,
+    initiator: Initiator,
+    password: Option<PasswordExchange>,
+}
+
+/// What the server's answer comes to.
+enum Answer {
+    /// The server's connection id, and the keys.
+    Keys(u16, ConnectionKeys),
+    /// Not from the server.
+    Forged,
+    /// From whoever holds the server's key, and they do not know the password.
+    WrongPassword,
+}
+
+impl Exchange {
+    fn finish(&self, body: &[u8]) -> Answer {
+        let Ok((split, payload)) = self.initiator.finish(body) else {
+            return Answer::Forged;
+        };
+        let Ok(payload) = AcceptPayload::decode(&payload) else {
+            return Answer::Forged;
+        };
+        let key = match (&self.password, &payload.proof) {
+            (None, None) => None,
+            (None, Some(_)) => return Answer::Forged,
+            (Some(_), None) => return Answer::WrongPassword,
+            (Some(ours), Some(proof)) => {
+                let hash = self.initiator.hash();
+                let key = ours.agree(ConnectionEnd::Client, &proof.share, hash);
+                match key {
+                    Some(key) if same(&key.proof(hash), &proof.tag) => Some(key),
+                    _ => return Answer::WrongPassword,
+                }
+            }
+        };
+        Answer::Keys(payload.cid, ConnectionKeys::new(&split, key.as_ref()))
+    }
+}
+
 impl Attempt {
-    pub(super) fn new(
+    /// Begins with a Connect if the server's key is known and no password is used, else with a Hello.
+    fn new(
         now: Duration,
-        config: &Config,
+        endpoint: &mut Endpoint,
         to: SocketAddr,
         options: ConnectOptions,
-        random: &mut Random,
-    ) -> Result<Self, ConnectError> {
-        if options.user_data.len() > MAX_USER_DATA_BYTES {
-            return Err(ConnectError::UserDataTooLong);
-        }
-        if let Some(token) = &options.token {
-            if token.len() > MAX_TOKEN_BYTES {
-                return Err(ConnectError::TokenTooLong);
-            }
-            if config.security == Security::Encrypted && options.server_key.is_none() {
-                return Err(ConnectError::TokenWithoutKey);
-            }
-        }
-        let nonce = ClientNonce(random.next_u64());
+    ) -> Self {
+        let config = &endpoint.config;
+        let nonce = ClientNonce(endpoint.random.next_u64());
         let hello = Hello {
             nonce,
             game: game_hash(&config.game),
             version: config.version,
             encrypted: config.security == Security::Encrypted,
         };
-        Ok(Self {
+        Self {
             to,
             nonce,
             options,
             request: hello.encode().to_vec(),
-            #[cfg(feature = "crypto")]
-            initiator: None,
+            exchange: None,
             has_cookie: false,
+            answers: Bucket::full(ANSWERS),
             deadline: now + config.connect_timeout,
             next_at: now,
             wait: REPEAT_AFTER,
             failure: CloseReason::NoAnswer,
-        })
+        }
     }
 
     pub(super) fn poll_transmit(
@@ -111,7 +153,126 @@ impl Attempt {
     }
 }
 
+/// Whether a client may ask with these options.
+fn check(options: &ConnectOptions) -> Result<(), ConnectError> {
+    if options.user_data.len() > MAX_USER_DATA_BYTES {
+        return Err(ConnectError::UserDataTooLong);
+    }
+    if options.password.as_ref().is_some_and(|p| p.is_empty()) {
+        return Err(ConnectError::EmptyPassword);
+    }
+    match &options.token {
+        Some(token) if token.len() > MAX_TOKEN_BYTES => Err(ConnectError::TokenTooLong),
+        Some(_) if options.server_key.is_none() => Err(ConnectError::TokenWithoutKey),
+        _ => Ok(()),
+    }
+}
+
+/// What this end writes into the head of a Connect.
+fn header(
+    config: &Config,
+    channels: u64,
+    attempt: &Attempt,
+    slot: u16,
+    server: &PublicKey,
+    cookie: Cookie,
+) -> ConnectHeader {
+    ConnectHeader {
+        nonce: attempt.nonce,
+        cookie,
+        game: game_hash(&config.game),
+        version: config.version,
+        channels,
+        protection: protection(config),
+        password: attempt.options.password.is_some(),
+        token: attempt.options.token.is_some(),
+        cid: slot,
+        server: server.id(),
+    }
+}
+
+fn protection(config: &Config) -> Protection {
+    match config.security {
+        Security::Encrypted => Protection::Encrypted(config.cipher),
+        Security::Plain => Protection::Plain,
+    }
+}
+
 impl Endpoint {
+    /// Begins to connect. The outcome is an event: `Connected`, or `Closed` with the reason.
+    pub fn connect(
+        &mut self,
+        now: Duration,
+        to: SocketAddr,
+        options: ConnectOptions,
+    ) -> Result<ConnectionId, ConnectError> {
+        check(&options)?;
+        let slot = self.take_slot().ok_or(ConnectError::TooManyConnections)?;
+        let mut attempt = Attempt::new(now, self, to, options);
+        if let Some(key) = attempt.options.server_key
+            && attempt.options.password.is_none()
+        {
+            self.begin_exchange(&mut attempt, slot, key, NO_COOKIE);
+        }
+        let place = &mut self.slots[usize::from(slot)];
+        place.content = Content::Connecting(Box::new(attempt));
+        self.connecting.push(slot);
+        let id = ConnectionId {
+            slot,
+            generation: place.generation,
+        };
+        self.timers.push(Reverse((now, slot)));
+        self.ready.push_back(slot);
+        debug!(%id, %to, "connecting");
+        Ok(id)
+    }
+
+    /// Makes the Connect for the holder of a key.
+    fn begin_exchange(
+        &mut self,
+        attempt: &mut Attempt,
+        slot: u16,
+        server: PublicKey,
+        cookie: Cookie,
+    ) {
+        let header = header(
+            &self.config,
+            self.channels_hash,
+            attempt,
+            slot,
+            &server,
+            cookie,
+        );
+        let options = &attempt.options;
+        let mut payload = ConnectPayload {
+            share: None,
+            user_data: &options.user_data,
+            token: options.token.as_deref().unwrap_or_default(),
+        };
+        let share_bytes = options.password.as_ref().map_or(0, |_| SHARE_BYTES);
+        let body_bytes = MESSAGE_1_OVERHEAD_BYTES + payload.encode().len() + share_bytes;
+        let prologue = header.encode(body_bytes);
+        let client = self.identity.public_key();
+        let password = options.password.as_ref().map(|password| {
+            let number = Zeroizing::new(self.random.bytes());
+            PasswordExchange::new(&number, password, &client, &server, &prologue)
+        });
+        payload.share = password.as_ref().map(|exchange| *exchange.share());
+        let payload = payload.encode();
+        let ephemeral = Zeroizing::new(self.random.bytes());
+        let begun = Initiator::new(ephemeral, &self.identity, &server, &prologue, &payload);
+        // A key that leads nowhere is as good as no answer; `PublicKey` holds none.
+        let Ok((initiator, message)) = begun else {
+            return;
+        };
+        attempt.request = header.datagram(&message);
+        attempt.exchange = Some(Exchange {
+            server,
+            initiator,
+            password,
+        });
+    }
+
     pub(super) fn is_connecting(&self, id: ConnectionId) -> bool {
         self.slots.get(usize::from(id.slot)).is_some_and(|slot| {
             slot.generation == id.generation && matches!(slot.content, Content::Connecting(_))
@@ -126,14 +287,6 @@ impl Endpoint {
         match &reason {
             CloseReason::Local => debug!(%id, "attempt to connect given up"),
             reason => warn!(%id, %reason, "could not connect"),
-        }
-        // Only the client can see that its password is not the server's: the server is told, and its slot is free again.
-        if let Content::Connecting(attempt) = &self.slots[usize::from(slot)].content
-            && reason == CloseReason::Refused(RefuseReason::Password)
-            && self.config.security == Security::Encrypted
-        {
-            let (to, nonce, reason) = (attempt.to, attempt.nonce, RefuseReason::Password);
-            self.reply(to, Refuse { nonce, reason }.encode().to_vec());
         }
         self.events.push_back(Event::Closed { id, reason });
         self.free_slot(slot);
@@ -154,127 +307,80 @@ impl Endpoint {
     }
 
     pub(super) fn on_retry(&mut self, now: Duration, from: SocketAddr, retry: &Retry) {
-        let config = self.config.clone();
-        let channels = self.channels_hash;
-        let mut random = self.random.fork();
         let Some((slot, attempt)) = self.attempt(from, retry.nonce) else {
             self.stats.malformed += 1;
             return;
         };
-        if attempt.has_cookie {
-            // Another answer to a repeated Hello: the first one is as good.
+        let expected = match &attempt.exchange {
+            Some(exchange) => Some(exchange.server),
+            None => attempt.options.server_key,
+        };
+        if let Some(expected) = expected
+            && expected != retry.key
+        {
+            // Anyone could have written it: a hint for the player, no more.
+            debug!(%from, seen = %retry.key, "another server key shown");
+            attempt.failure = CloseReason::Identity {
+                expected,
+                seen: retry.key,
+            };
             return;
         }
-        let encrypted = config.security == Security::Encrypted;
-        let payload = ConnectPayload {
-            user_data: &attempt.options.user_data,
-            token: attempt.options.token.as_deref().unwrap_or_default(),
-        };
-        let mut header = ConnectHeader {
-            nonce: attempt.nonce,
-            cookie: retry.cookie,
-            game: game_hash(&config.game),
-            version: config.version,
-            channels,
-            protection: Protection::Plain,
-            password: attempt.options.password.is_some(),
-            token: attempt.options.token.is_some(),
-            cid: slot,
-        };
-        if encrypted {
-            header.protection = Protection::Encrypted {
-                cipher: config.cipher,
-                known_key: attempt.options.server_key.is_some(),
-            };
+        if attempt.has_cookie {
+            // Another answer to a repeated request: the first one is as good.
+            return;
         }
-        let password = attempt.options.password.as_deref();
-        let body = if encrypted {
-            #[cfg(feature = "crypto")]
-            {
-                use crate::noise::{Initiator, MESSAGE_1_OVERHEAD_BYTES};
-                let payload = payload.encode();
-                let prologue = header.encode(payload.len() + MESSAGE_1_OVERHEAD_BYTES);
-                let key = attempt.options.server_key.as_ref();
-                let (initiator, message) =
-                    Initiator::new(&mut random, password, key, &prologue, &payload);
-                attempt.initiator = Some(initiator);
-                message
-            }
-            #[cfg(not(feature = "crypto"))]
-            {
-                let _ = &mut random;
-                return;
-            }
-        } else {
-            let proof = match password {
-                Some(_) => password_proof(&password_key(password), &retry.cookie, attempt.nonce),
-                None => [0; 16],
-            };
-            PlainConnect { proof, payload }.encode()
-        };
-        debug!(%from, encrypted, "cookie received, key exchange begun");
-        attempt.request = header.datagram(&body);
         attempt.has_cookie = true;
         attempt.next_at = now;
         attempt.wait = REPEAT_AFTER;
+        debug!(%from, key = %retry.key, "cookie received, key exchange begun");
+        let content = &mut self.slots[usize::from(slot)].content;
+        if let Content::Connecting(mut attempt) = core::mem::replace(content, Content::Free) {
+            self.begin_exchange(&mut attempt, slot, retry.key, retry.cookie);
+            self.slots[usize::from(slot)].content = Content::Connecting(attempt);
+        }
         self.ready.push_back(slot);
     }
 
     pub(super) fn on_accept(&mut self, now: Duration, from: SocketAddr, accept: &Accept<'_>) {
-        let encrypted = self.config.security == Security::Encrypted;
         let config = self.config.clone();
         let Some((slot, attempt)) = self.attempt(from, accept.nonce) else {
             // A repeat of an answer already taken.
             return;
         };
-        let (crypto, payload) = if encrypted {
-            #[cfg(feature = "crypto")]
-            {
-                use crate::noise::HandshakeError;
-                let Some(initiator) = &mut attempt.initiator else {
-                    return;
-                };
-                match initiator.finish(accept.body) {
-                    Ok((keys, payload)) => (
-                        PacketCrypto::aead(config.cipher, &keys.send, &keys.receive),
-                        payload,
-                    ),
-                    Err(error) => {
-                        debug!(%from, ?error, "answer does not authenticate");
-                        attempt.failure = match error {
-                            HandshakeError::Password => {
-                                CloseReason::Refused(RefuseReason::Password)
-                            }
-                            HandshakeError::Failed => CloseReason::Identity,
-                        };
-                        attempt.deadline = attempt.deadline.min(now + BETTER_ANSWER);
-                        return;
-                    }
-                }
-            }
-            #[cfg(not(feature = "crypto"))]
-            {
-                let _ = attempt;
-                return;
-            }
-        } else {
-            let secret = AcceptPayload::decode(accept.body)
-                .ok()
-                .and_then(|p| p.secret);
-            let Some(secret) = secret else {
-                self.stats.malformed += 1;
-                return;
-            };
-            (
-                PacketCrypto::plain(ConnectionEnd::Client, secret),
-                accept.body.to_vec(),
-            )
-        };
-        let Ok(payload) = AcceptPayload::decode(&payload) else {
+        let Some(exchange) = &attempt.exchange else {
             self.stats.malformed += 1;
             return;
         };
-        let connection = Connection::new(now, &config, from, payload.cid, crypto, State::Open);
+        if !attempt.answers.take(now, ANSWERS) {
+            self.stats.handshakes_limited += 1;
+            return;
+        }
+        let (cid, keys) = match exchange.finish(accept.body) {
+            Answer::Keys(cid, keys) => (cid, keys),
+            Answer::Forged => {
+                debug!(%from, "answer does not authenticate, ignored");
+                self.stats.handshakes_failed += 1;
+                return;
+            }
+            Answer::WrongPassword => {
+                // Whoever it is has had their one guess.
+                self.fail_attempt(slot, CloseReason::Refused(RefuseReason::Password));
+                return;
+            }
+        };
+        let (key, known) = (exchange.server, attempt.options.server_key.is_some());
+        let protection = protection(&config);
+        let crypto = keys.packet_crypto(ConnectionEnd::Client, protection);
+        let mut connection = Connection::new(now, &config, from, cid, crypto, State::Open);
+        if protection == Protection::Plain {
+            let finish = Finish {
+                nonce: accept.nonce,
+                cid,
+                tag: keys.finish,
+            };
+            connection.send_finish(now, finish.encode());
+        }
         let place = &mut self.slots[usize::from(slot)];
         place.content = Content::Connection(Box::new(connection));
         self.connecting.retain(|other| *other != slot);
@@ -283,11 +389,13 @@ impl Endpoint {
             slot,
             generation: place.generation,
         };
-        info!(%id, peer = %from, encrypted, "connected");
+        info!(%id, peer = %from, %key, known, "connected");
         self.events.push_back(Event::Connected {
             id,
             peer: from,
             incoming: false,
+            key,
+            known,
             user_data: Vec::new(),
         });
         self.after(slot);
@@ -295,14 +403,17 @@ impl Endpoint {
 
     pub(super) fn on_refuse(&mut self, from: SocketAddr, refuse: &Refuse) {
         let Some((slot, attempt)) = self.attempt(from, refuse.nonce) else {
-            self.stats.malformed += u64::from(!self.on_given_up(from, refuse));
+            self.stats.malformed += 1;
             return;
         };
-        if refuse.reason == RefuseReason::Busy {
-            debug!(%from, "server busy, trying on");
-            attempt.failure = CloseReason::Refused(refuse.reason);
-            return;
+        match refuse.reason {
+            RefuseReason::Busy => {
+                debug!(%from, "server busy, trying on");
+                attempt.failure = CloseReason::Refused(refuse.reason);
+            }
+            // No server says this.
+            RefuseReason::Password => self.stats.malformed += 1,
+            reason => self.fail_attempt(slot, CloseReason::Refused(reason)),
         }
-        self.fail_attempt(slot, CloseReason::Refused(refuse.reason));
     }
 }

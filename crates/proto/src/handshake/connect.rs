@@ -9,22 +9,15 @@ use crate::cookie::{COOKIE_BYTES, Cookie};
 use crate::crypto::Cipher;
 
 const FLAG_CHACHA: u8 = 1 << 3;
-const FLAG_KNOWN_KEY: u8 = 1 << 4;
-const FLAGS: u8 = FLAG_ENCRYPTED | FLAG_PASSWORD | FLAG_TOKEN | FLAG_CHACHA | FLAG_KNOWN_KEY;
+const FLAGS: u8 = FLAG_ENCRYPTED | FLAG_PASSWORD | FLAG_TOKEN | FLAG_CHACHA;
 
 /// How a client wants its packets protected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Protection {
     /// Not encrypted.
     Plain,
-    /// Encrypted with this cipher.
-    Encrypted {
-        /// For the packets; the handshake always uses ChaCha20-Poly1305.
-        cipher: Cipher,
-        /// The client knows the server's key: Noise pattern NK, which encrypts the client's first
-        /// message too. Otherwise NX: the client learns the key, and believes it.
-        known_key: bool,
-    },
+    /// Encrypted with this cipher; the handshake always uses ChaCha20-Poly1305.
+    Encrypted(Cipher),
 }
 
 /// The head of a Connect: everything but the body.
@@ -33,25 +26,24 @@ pub enum Protection {
 /// |---|---|
 /// | 0..6 | kind 0x03, magic, protocol version |
 /// | 6..14 | client nonce |
-/// | 14..34 | cookie |
+/// | 14..34 | cookie; zeros if the client was given none |
 /// | 34..42 | game |
 /// | 42..46 | application version |
 /// | 46..54 | channels, u64: hash of the channel configuration |
-/// | 54 | flags: bit 0 encrypted, bit 1 password used, bit 2 token in the body, bit 3 ChaCha20 (else AES-256-GCM), bit 4 Noise NK (else NX); the others zero, 3 and 4 zero if not encrypted |
+/// | 54 | flags: bit 0 encrypted, bit 1 password used, bit 2 token in the body, bit 3 ChaCha20 (else AES-256-GCM), zero if not encrypted; the others zero |
 /// | 55..57 | cid, u16: the connection id the client wants on packets sent to it |
-/// | 57..59 | length of the body, u16 |
-/// | 59.. | body, then padding to at least 124 bytes |
+/// | 57..65 | the first 8 bytes of `mac(0, "SStp-kid", server's static key)`: the key this is meant for |
+/// | 65..67 | length of the body, u16 |
+/// | 67.. | body, then padding to at least 188 bytes |
 /// | last 4 | checksum |
 ///
-/// The body is Noise message 1 with a [`ConnectPayload`](super::ConnectPayload) inside; in plain mode it is the
-/// 16-byte [`password_proof`](super::password_proof) (zeros without a password) and the [`ConnectPayload`](super::ConnectPayload). In encrypted
-/// mode bytes 0..59 are the prologue of the handshake: whoever changes one of them on the way,
-/// to weaken the connection, makes it fail.
+/// The body is Noise message 1 with a [`ConnectPayload`](super::ConnectPayload) inside. Bytes 0..67 are the prologue of the exchange: whoever
+/// changes one of them on the way, to weaken the connection, makes it fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ConnectHeader {
     /// The attempt.
     pub nonce: ClientNonce,
-    /// From the server's Retry.
+    /// From the server's Retry, or [`NO_COOKIE`](crate::cookie::NO_COOKIE).
     pub cookie: Cookie,
     /// The game, by [`game_hash`](super::game_hash).
     pub game: u64,
@@ -67,6 +59,8 @@ pub struct ConnectHeader {
     pub token: bool,
     /// The connection id for packets to the client.
     pub cid: u16,
+    /// Which key of the server the exchange is for.
+    pub server: [u8; 8],
 }
 
 impl ConnectHeader {
@@ -75,10 +69,8 @@ impl ConnectHeader {
     pub fn encode(&self, body_bytes: usize) -> [u8; CONNECT_HEADER_BYTES] {
         let flags = match self.protection {
             Protection::Plain => 0,
-            Protection::Encrypted { cipher, known_key } => {
-                FLAG_ENCRYPTED
-                    | flag(FLAG_CHACHA, cipher == Cipher::ChaCha20Poly1305)
-                    | flag(FLAG_KNOWN_KEY, known_key)
+            Protection::Encrypted(cipher) => {
+                FLAG_ENCRYPTED | flag(FLAG_CHACHA, cipher == Cipher::ChaCha20Poly1305)
             }
         };
         let mut out = start(CONNECT, self.nonce);
@@ -88,7 +80,8 @@ impl ConnectHeader {
         out[46..54].copy_from_slice(&self.channels.to_le_bytes());
         out[54] = flags | flag(FLAG_PASSWORD, self.password) | flag(FLAG_TOKEN, self.token);
         out[55..57].copy_from_slice(&self.cid.to_le_bytes());
-        out[57..59].copy_from_slice(&length(body_bytes));
+        out[57..65].copy_from_slice(&self.server);
+        out[65..67].copy_from_slice(&length(body_bytes));
         out
     }
 
@@ -118,18 +111,13 @@ impl ConnectHeader {
         let channels = fields.u64()?;
         let flags = fields.u8()?;
         let cid = fields.u16()?;
-        let how = flags & (FLAG_CHACHA | FLAG_KNOWN_KEY);
-        let protection = match flags & FLAG_ENCRYPTED {
-            0 if how == 0 => Protection::Plain,
-            0 => return Err(DecodeError::Malformed),
-            _ => Protection::Encrypted {
-                cipher: if flags & FLAG_CHACHA != 0 {
-                    Cipher::ChaCha20Poly1305
-                } else {
-                    Cipher::Aes256Gcm
-                },
-                known_key: flags & FLAG_KNOWN_KEY != 0,
-            },
+        let server = fields.array()?;
+        let is_chacha = flags & FLAG_CHACHA != 0;
+        let protection = match (flags & FLAG_ENCRYPTED != 0, is_chacha) {
+            (false, false) => Protection::Plain,
+            (false, true) => return Err(DecodeError::Malformed),
+            (true, false) => Protection::Encrypted(Cipher::Aes256Gcm),
+            (true, true) => Protection::Encrypted(Cipher::ChaCha20Poly1305),
         };
         if flags & !FLAGS != 0 {
             return Err(DecodeError::Malformed);
@@ -144,6 +132,7 @@ impl ConnectHeader {
             password: flags & FLAG_PASSWORD != 0,
             token: flags & FLAG_TOKEN != 0,
             cid,
+            server,
         })
     }
 }
@@ -155,7 +144,7 @@ pub struct Connect<'a> {
     pub header: ConnectHeader,
     /// The bytes of the header: the prologue of the Noise handshake.
     pub prologue: &'a [u8],
-    /// Noise message 1, or a [`PlainConnect`](super::PlainConnect).
+    /// Noise message 1.
     pub body: &'a [u8],
 }
 

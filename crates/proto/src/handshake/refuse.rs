@@ -88,7 +88,7 @@ pub enum RefuseReason {
     /// All places are taken.
     #[error("the server is full: try again later")]
     Full,
-    /// The password is wrong.
+    /// The password is wrong. No server sends this: the client finds out by the server's proof, and the server by the client's silence.
     #[error("wrong password: type it again or ask the host for it")]
     Password,
     /// The server asks for a password and none was given.
@@ -130,11 +130,6 @@ pub enum RefuseReason {
     /// Too many clients are connecting at this moment.
     #[error("the server is busy with other players connecting: try again in a moment")]
     Busy,
-    /// The key exchange failed: a wrong server key, or a datagram changed on its way.
-    #[error(
-        "no secure connection came about: check the server's key, or ask the lobby for it again"
-    )]
-    Handshake,
     /// The server is shutting down.
     #[error("the server is shutting down")]
     ShuttingDown,
@@ -147,7 +142,7 @@ pub enum RefuseReason {
 
 impl RefuseReason {
     /// All reasons without details, with their codes. Protocol is 1, Version 2, Security 14.
-    const CODES: [(u8, Self); 15] = [
+    const CODES: [(u8, Self); 14] = [
         (3, Self::Game),
         (4, Self::Full),
         (5, Self::Password),
@@ -161,7 +156,6 @@ impl RefuseReason {
         (13, Self::TokenAddress),
         (15, Self::Channels),
         (16, Self::Busy),
-        (17, Self::Handshake),
         (18, Self::ShuttingDown),
     ];
 

@@ -1,6 +1,6 @@
 //! Connecting: both ends agree, whatever the protection, and through loss.
 
-use samestep_proto::{Cipher, Config, ConnectError, ConnectOptions, Event};
+use samestep_proto::{Cipher, Config, ConnectError, ConnectOptions, Event, Identity};
 
 use crate::world::*;
 
@@ -141,6 +141,7 @@ fn what_does_not_fit_a_request_is_refused_at_once() {
         connect(token(100, None)),
         Err(ConnectError::TokenWithoutKey)
     );
-    let too_long = connect(token(769, Some([1; 32])));
+    let key = Identity::from_secret([1; 32]).public_key();
+    let too_long = connect(token(641, Some(key)));
     assert_eq!(too_long, Err(ConnectError::TokenTooLong));
 }

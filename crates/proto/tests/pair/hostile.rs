@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use samestep_netem::Rng;
 use samestep_proto::{CloseReason, ConnectOptions};
 
-use crate::forge::Forger;
+use crate::forge::{Exchange, Forger};
 use crate::world::*;
 
 /// A pair that has talked, and the datagrams the client sent.
@@ -94,13 +94,30 @@ fn random_and_oversized_bytes_are_harmless() {
 /// A plain connection whose client is replaced by one that writes what it likes.
 fn forged() -> (Pair, Forger) {
     let mut pair = Pair::new(config().plain());
+    let (now, client, server) = (pair.now, pair[CLIENT].address, pair[SERVER].address);
+    // The client itself gets no further than its cookie.
+    pair.filter = Some(Box::new(|datagram| datagram.bytes[0] < 0x03));
     pair.capture = true;
-    pair.connect(ConnectOptions::default()).unwrap();
-    pair.run_for(ms(100));
-    let accept = pair.captured.iter().find(|d| d.bytes[0] == 0x04);
-    let mut forger = Forger::from_accept(&accept.expect("accepted").bytes);
-    forger.next = 100;
+    let options = ConnectOptions::default();
+    let endpoint = &mut pair[CLIENT].endpoint;
+    endpoint.connect(now, server, options).unwrap();
+    pair.run_for(ms(25));
+    let sent = |pair: &Pair, kind| {
+        let found = pair.captured.iter().rev().find(|d| d.bytes[0] == kind);
+        found.expect("it was sent").bytes.clone()
+    };
+    let key = pair[SERVER].endpoint.public_key();
+    let (exchange, connect) = Exchange::begin(&sent(&pair, 0x03), key.as_bytes());
+    pair.inject(client, &connect);
+    pair.run_for(ms(1));
+    let (forger, finish) = exchange.finish(&sent(&pair, 0x04));
+    pair.inject(client, &finish);
     pair.filter = Some(Box::new(|_| false));
+    pair.run_for(ms(1));
+    assert!(
+        pair[SERVER].id.is_some(),
+        "the server takes it for a client"
+    );
     (pair, forger)
 }
 

@@ -38,7 +38,7 @@ fn pair(config: Config) -> Pair {
 
 fn options(pair: &Pair, token: Option<Vec<u8>>) -> ConnectOptions {
     ConnectOptions {
-        server_key: pair[SERVER].endpoint.public_key(),
+        server_key: Some(pair[SERVER].endpoint.public_key()),
         token,
         user_data: b"team blue".to_vec(),
         ..ConnectOptions::default()

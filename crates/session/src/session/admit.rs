@@ -141,7 +141,7 @@ impl Session {
             kind: self.kind(),
             secret: self.secret,
             players: self.config.players.clone(),
-            key: self.endpoint.public_key(),
+            key: Some(*self.endpoint.public_key().as_bytes()),
             have,
             clock_us: now.as_micros() as u64,
             reached_at: self.endpoint.peer_address(id).map(Into::into),

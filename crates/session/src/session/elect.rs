@@ -3,7 +3,7 @@
 use core::time::Duration;
 use std::collections::BTreeSet;
 
-use samestep_proto::ConnectionId;
+use samestep_proto::{ConnectionId, PublicKey};
 use tracing::{debug, info};
 
 use crate::control::{Control, Heartbeat};
@@ -159,13 +159,16 @@ impl Session {
         if contact.connection.is_some() || contact.next_dial > now || (since > mine && !lost) {
             return;
         }
+        let Ok(server_key) = key.map(PublicKey::from_bytes).transpose() else {
+            return;
+        };
         contact.dials += 1;
         // Who is alone has nothing better to do than to look for the others.
         let patience = if lost { 0 } else { contact.dials.min(3) };
         contact.next_dial = now + Duration::from_secs(1 << patience);
         let options = samestep_proto::ConnectOptions {
             password: self.config.password_as(&self.role),
-            server_key: key,
+            server_key,
             ..Default::default()
         };
         if let Ok(id) = self.endpoint.connect(now, address.into(), options) {

@@ -125,7 +125,7 @@ impl<'t> Script<'t> {
             let accepts = mesh || index == 0;
             let accept = accepts.then(|| AcceptConfig {
                 capacity: if rng.chance(0.1) { 1 + count / 2 } else { 64 },
-                password: self.password.clone(),
+                password: self.password.clone().map(Into::into),
                 ..AcceptConfig::default()
             });
             let id = self.world.add_node(Config {

@@ -114,7 +114,7 @@ impl Script<'_> {
         let hopeless =
             wrong || security(from) != security(to) || !self.nodes[usize::from(to.0)].accepts;
         let options = ConnectOptions {
-            password,
+            password: password.map(Into::into),
             ..ConnectOptions::default()
         };
         if let Ok(tag) = self.referee.connect(&mut self.world, from, to, options) {
