@@ -235,6 +235,16 @@ impl Connection {
         self.exchanges.pop()
     }
 
+    /// Whether messages pass in both directions.
+    fn is_usable(&self) -> bool {
+        matches!(self.state, State::Open | State::Flushing { .. })
+    }
+
+    /// Whether the path is to be checked, by what also repeated packets can bring about.
+    pub(crate) fn wants_path_check(&self) -> bool {
+        self.path.next_at().is_some()
+    }
+
     /// Whether nothing is left to send to the other end.
     pub(crate) fn is_settled(&self) -> bool {
         match self.state {
@@ -262,11 +272,16 @@ impl Connection {
         datagram: &mut [u8],
         random: &mut Random,
     ) -> bool {
+        if !self.listens_to(from) {
+            self.stats.refused.elsewhere += 1;
+            return false;
+        }
         let number = expand_u16(self.received.expected(), low_number);
         match self.received.check(number) {
             Freshness::Fresh => {}
             Freshness::Duplicate => {
                 self.stats.packets_duplicate += 1;
+                self.on_duplicate(now, from, number, datagram, random);
                 return false;
             }
             Freshness::TooOld => {
@@ -290,11 +305,11 @@ impl Connection {
         if matches!(self.state, State::Unconfirmed { .. }) {
             self.state = State::Open;
         }
-        let newest = number >= self.received.expected();
+        let recent = self.is_recent(number);
         let mut frames = Frames::new(&datagram[body], self.sent.next(), self.sequenced);
         let mut eliciting = false;
         // Late content of a connection this end has closed is nobody's, and must not be acknowledged.
-        let wanted = matches!(self.state, State::Open | State::Flushing { .. });
+        let wanted = self.is_usable();
         let mut ignored = false;
         loop {
             match frames.next() {
@@ -323,8 +338,8 @@ impl Connection {
         }
         self.detect_lost(now);
         self.ask_again(now, silence);
-        if newest && from != self.peer {
-            self.path.on_packet_from(now, from, random);
+        if recent {
+            self.note_source(now, from, datagram.len(), random);
         }
         true
     }
@@ -344,7 +359,7 @@ impl Connection {
                 Ok(())
             }
             Frame::PathChallenge(value) => {
-                self.path.on_challenge(from, value);
+                self.on_path_challenge(from, value);
                 Ok(())
             }
             Frame::PathResponse(value) => {

@@ -194,6 +194,9 @@ impl Endpoint {
         let span = debug_span!("connection", %id).entered();
         trace!(%from, bytes = datagram.len(), "packet received");
         if !connection.handle_packet(now, from, low, datagram, &mut self.random) {
+            if connection.wants_path_check() {
+                self.after(number);
+            }
             return None;
         }
         drop(span);
