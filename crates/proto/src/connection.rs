@@ -6,6 +6,7 @@ mod timers;
 mod transmit;
 
 use core::fmt;
+use core::ops::Range;
 use core::time::Duration;
 use std::collections::VecDeque;
 use std::net::{IpAddr, SocketAddr};
@@ -240,9 +241,9 @@ impl Connection {
         matches!(self.state, State::Open | State::Flushing { .. })
     }
 
-    /// Whether the path is to be checked, by what also repeated packets can bring about.
-    pub(crate) fn wants_path_check(&self) -> bool {
-        self.path.next_at().is_some()
+    /// Whether a packet that brought nothing has changed something: a path is to be checked, or the connection has ended.
+    pub(crate) fn wants_attention(&self) -> bool {
+        self.path.next_at().is_some() || self.closed.is_some()
     }
 
     /// Whether nothing is left to send to the other end.
@@ -289,8 +290,7 @@ impl Connection {
                 return false;
             }
         }
-        let Ok(body) = self.crypto.open(number, datagram, HEADER_BYTES) else {
-            self.stats.refused.forged += 1;
+        let Some(body) = self.open_packet(number, datagram) else {
             return false;
         };
         if self.inbox.waiting_bytes() > self.config.inbox_limit {
@@ -342,6 +342,20 @@ impl Connection {
             self.note_source(now, from, datagram.len(), random);
         }
         true
+    }
+
+    /// Opens a packet in place; `None` if it is forged. If too many have been, the keys must not be used any longer.
+    fn open_packet(&mut self, number: u64, datagram: &mut [u8]) -> Option<Range<usize>> {
+        match self.crypto.open(number, datagram, HEADER_BYTES) {
+            Ok(body) => Some(body),
+            Err(error) => {
+                self.stats.refused.forged += 1;
+                if error.ends_connection() {
+                    self.end_for(CloseReason::KeysWornOut);
+                }
+                None
+            }
+        }
     }
 
     fn on_frame(
@@ -573,4 +587,34 @@ fn bits(mut mask: u32) -> impl Iterator<Item = usize> {
         mask &= mask - 1;
         Some(index)
     })
+}
+
+#[cfg(all(test, feature = "crypto"))]
+mod tests {
+    use super::*;
+    use crate::crypto::Cipher;
+
+    /// The attacker forges packets until one passes; nobody can do it often enough to be tested, so the count is set near its end.
+    #[test]
+    fn a_connection_ends_before_a_forged_packet_could_pass() {
+        for cipher in [Cipher::Aes256Gcm, Cipher::ChaCha20Poly1305] {
+            let now = Duration::from_secs(1);
+            let config = Arc::new(Config::new("limits", 1));
+            let peer: SocketAddr = "10.0.0.2:2000".parse().unwrap();
+            let mut crypto = PacketCrypto::aead(cipher, &[1; 32], &[2; 32]);
+            let PacketCrypto::Aead(keys) = &mut crypto else {
+                unreachable!("it is encrypted");
+            };
+            keys.wear_out();
+            let mut connection = Connection::new(now, &config, peer, 0, crypto, State::Open);
+            let mut random = Random::new([1; 32]);
+            let mut forged = [
+                0x80, 0, 0, 0, 0, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9,
+            ];
+            assert!(!connection.handle_packet(now, peer, 0, &mut forged, &mut random));
+            assert_eq!(connection.closed, Some(CloseReason::KeysWornOut));
+            assert!(matches!(connection.state, State::Closing(_)));
+            assert_eq!(connection.stats().refused.forged, 1);
+        }
+    }
 }

@@ -194,7 +194,7 @@ impl Endpoint {
         let span = debug_span!("connection", %id).entered();
         trace!(%from, bytes = datagram.len(), "packet received");
         if !connection.handle_packet(now, from, low, datagram, &mut self.random) {
-            if connection.wants_path_check() {
+            if connection.wants_attention() {
                 self.after(number);
             }
             return None;

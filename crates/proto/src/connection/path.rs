@@ -397,8 +397,7 @@ impl Connection {
         if !matters || !self.is_usable() || !self.is_recent(number) {
             return;
         }
-        let Ok(body) = self.crypto.open(number, datagram, HEADER_BYTES) else {
-            self.stats.refused.forged += 1;
+        let Some(body) = self.open_packet(number, datagram) else {
             return;
         };
         let mut frames = Frames::new(&datagram[body], self.sent.next(), self.sequenced);
