@@ -7,6 +7,7 @@ mod timers;
 mod transmit;
 
 use core::fmt;
+use core::ops::Range;
 use core::time::Duration;
 use std::collections::VecDeque;
 use std::net::{IpAddr, SocketAddr};
@@ -245,6 +246,16 @@ impl Connection {
         self.exchanges.pop()
     }
 
+    /// Whether messages pass in both directions.
+    fn is_usable(&self) -> bool {
+        matches!(self.state, State::Open | State::Flushing { .. })
+    }
+
+    /// Whether a packet that brought nothing has changed something: a path is to be checked, or the connection has ended.
+    pub(crate) fn wants_attention(&self) -> bool {
+        self.path.next_at().is_some() || self.closed.is_some()
+    }
+
     /// Whether nothing is left to send to the other end.
     pub(crate) fn is_settled(&self) -> bool {
         match self.state {
@@ -282,11 +293,16 @@ impl Connection {
             // A short checksum proves nothing: the Finish does.
             return false;
         }
+        if !self.listens_to(from) {
+            self.stats.refused.elsewhere += 1;
+            return false;
+        }
         let number = expand_u16(self.received.expected(), low_number);
         match self.received.check(number) {
             Freshness::Fresh => {}
             Freshness::Duplicate => {
                 self.stats.packets_duplicate += 1;
+                self.on_duplicate(now, from, number, datagram, random);
                 return false;
             }
             Freshness::TooOld => {
@@ -294,8 +310,7 @@ impl Connection {
                 return false;
             }
         }
-        let Ok(body) = self.crypto.open(number, datagram, HEADER_BYTES) else {
-            self.stats.refused.forged += 1;
+        let Some(body) = self.open_packet(number, datagram) else {
             return false;
         };
         if self.inbox.waiting_bytes() > self.config.inbox_limit {
@@ -311,11 +326,11 @@ impl Connection {
         if matches!(self.state, State::Unconfirmed { .. }) {
             self.state = State::Open;
         }
-        let newest = number >= self.received.expected();
+        let recent = self.is_recent(number);
         let mut frames = Frames::new(&datagram[body], self.sent.next(), self.sequenced);
         let mut eliciting = false;
         // Late content of a connection this end has closed is nobody's, and must not be acknowledged.
-        let wanted = matches!(self.state, State::Open | State::Flushing { .. });
+        let wanted = self.is_usable();
         let mut ignored = false;
         loop {
             match frames.next() {
@@ -344,10 +359,24 @@ impl Connection {
         }
         self.detect_lost(now);
         self.ask_again(now, silence);
-        if newest && from != self.peer {
-            self.path.on_packet_from(now, from, random);
+        if recent {
+            self.note_source(now, from, datagram.len(), random);
         }
         true
+    }
+
+    /// Opens a packet in place; `None` if it is forged. If too many have been, the keys must not be used any longer.
+    fn open_packet(&mut self, number: u64, datagram: &mut [u8]) -> Option<Range<usize>> {
+        match self.crypto.open(number, datagram, HEADER_BYTES) {
+            Ok(body) => Some(body),
+            Err(error) => {
+                self.stats.refused.forged += 1;
+                if error.ends_connection() {
+                    self.end_for(CloseReason::KeysWornOut);
+                }
+                None
+            }
+        }
     }
 
     fn on_frame(
@@ -365,7 +394,7 @@ impl Connection {
                 Ok(())
             }
             Frame::PathChallenge(value) => {
-                self.path.on_challenge(from, value);
+                self.on_path_challenge(from, value);
                 Ok(())
             }
             Frame::PathResponse(value) => {
@@ -579,4 +608,34 @@ fn bits(mut mask: u32) -> impl Iterator<Item = usize> {
         mask &= mask - 1;
         Some(index)
     })
+}
+
+#[cfg(all(test, feature = "crypto"))]
+mod tests {
+    use super::*;
+    use crate::crypto::Cipher;
+
+    /// The attacker forges packets until one passes; nobody can do it often enough to be tested, so the count is set near its end.
+    #[test]
+    fn a_connection_ends_before_a_forged_packet_could_pass() {
+        for cipher in [Cipher::Aes256Gcm, Cipher::ChaCha20Poly1305] {
+            let now = Duration::from_secs(1);
+            let config = Arc::new(Config::new("limits", 1));
+            let peer: SocketAddr = "10.0.0.2:2000".parse().unwrap();
+            let mut crypto = PacketCrypto::aead(cipher, &[1; 32], &[2; 32]);
+            let PacketCrypto::Aead(keys) = &mut crypto else {
+                unreachable!("it is encrypted");
+            };
+            keys.wear_out();
+            let mut connection = Connection::new(now, &config, peer, 0, crypto, State::Open);
+            let mut random = Random::new([1; 32]);
+            let mut forged = [
+                0x80, 0, 0, 0, 0, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9,
+            ];
+            assert!(!connection.handle_packet(now, peer, 0, &mut forged, &mut random));
+            assert_eq!(connection.closed, Some(CloseReason::KeysWornOut));
+            assert!(matches!(connection.state, State::Closing(_)));
+            assert_eq!(connection.stats().refused.forged, 1);
+        }
+    }
 }

@@ -20,6 +20,7 @@ use std::ops::Range;
 use blake2::Blake2sMac;
 use blake2::digest::consts::U32;
 use blake2::digest::{FixedOutput, Update};
+use subtle::ConstantTimeEq;
 
 #[cfg(feature = "crypto")]
 mod aead;
@@ -79,7 +80,7 @@ impl Cipher {
     }
 }
 
-/// Why a packet was not opened. In each case it is dropped and counted, nothing more.
+/// Why a packet was not opened. It is dropped and counted, nothing more, unless the keys are worn out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OpenError {
     /// Shorter than its header and tag.
@@ -97,6 +98,20 @@ pub enum OpenError {
     #[cfg(feature = "crypto")]
     #[error("the packet's number is too far ahead")]
     TooFar,
+    /// So many packets were forged that these keys must not be used any more: the connection has to end.
+    #[cfg(feature = "crypto")]
+    #[error("too many packets were forged for these keys")]
+    LimitReached,
+}
+
+impl OpenError {
+    /// Whether the connection has to end.
+    pub fn ends_connection(self) -> bool {
+        #[cfg(feature = "crypto")]
+        return self == Self::LimitReached;
+        #[cfg(not(feature = "crypto"))]
+        false
+    }
 }
 
 /// Protects the packets of one connection, both directions.
@@ -118,7 +133,9 @@ impl PacketCrypto {
     /// Encrypted mode with the two keys of the handshake.
     #[cfg(feature = "crypto")]
     pub fn aead(cipher: Cipher, send: &[u8; 32], receive: &[u8; 32]) -> Self {
-        Self::Aead(Box::new(Aead::new(cipher, send, receive)))
+        let aead = Box::new(Aead::new(cipher, send, receive));
+        aead::wipe_stack();
+        Self::Aead(aead)
     }
 
     /// Bytes a packet grows by when sealed.
@@ -215,12 +232,21 @@ impl Plain {
 
     #[inline]
     fn open(&self, packet_number: u64, datagram: &[u8]) -> Result<(), OpenError> {
-        let (content, tag) = datagram.split_last_chunk().ok_or(OpenError::Short)?;
-        if self.receive.of(packet_number, content) == u32::from_le_bytes(*tag) {
+        let (content, tag) = datagram
+            .split_last_chunk::<PLAIN_TAG_BYTES>()
+            .ok_or(OpenError::Short)?;
+        if same(&self.receive.of(packet_number, content).to_le_bytes(), tag) {
             Ok(())
         } else {
             Err(OpenError::Forged)
         }
+    }
+}
+
+impl Drop for Plain {
+    fn drop(&mut self) {
+        self.send.erase();
+        self.receive.erase();
     }
 }
 
@@ -243,7 +269,7 @@ pub fn mac(key: &[u8; 32], purpose: &[u8; 8], parts: &[&[u8]]) -> [u8; 32] {
 
 /// Compares secrets in a time that does not depend on where they differ.
 pub fn same(a: &[u8], b: &[u8]) -> bool {
-    a.len() == b.len() && a.iter().zip(b).fold(0, |acc, (x, y)| acc | (x ^ y)) == 0
+    a.ct_eq(b).into()
 }
 
 #[cfg(test)]

@@ -182,6 +182,9 @@ impl Endpoint {
         let span = debug_span!("connection", %id).entered();
         trace!(%from, bytes = datagram.len(), "packet received");
         if !connection.handle_packet(now, from, low, datagram, &mut self.random) {
+            if connection.wants_attention() {
+                self.after(number);
+            }
             return None;
         }
         drop(span);

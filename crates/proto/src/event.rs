@@ -93,6 +93,9 @@ pub enum CloseReason {
     /// The other end broke the protocol.
     #[error("the other side broke the protocol: {0}")]
     Protocol(&'static str),
+    /// Somebody sent so many forged packets that the connection's keys are worn out.
+    #[error("more forged packets came than the connection's keys can stand: connect again")]
+    KeysWornOut,
 }
 
 /// A reason behind a colon, if there is one.

@@ -4,6 +4,8 @@ use samestep_wire::{BitReader, BitWriter, DecodeError};
 
 /// Bytes of header before the protected part.
 pub const HEADER_BYTES: usize = 5;
+/// Bytes of a path challenge, and of its response.
+pub const PATH_FRAME_BYTES: usize = 9;
 /// First byte of a data packet; handshake datagrams have bit 7 clear.
 const DATA: u8 = 0x80;
 
@@ -485,7 +487,7 @@ impl<'a> PacketWriter<'a> {
 
     /// Writes a path challenge or its response.
     pub fn try_path(&mut self, value: u64, response: bool) -> bool {
-        self.take(9) && {
+        self.take(PATH_FRAME_BYTES) && {
             let which = if response {
                 control::PATH_RESPONSE
             } else {

@@ -76,6 +76,8 @@ pub struct Refused {
     pub malformed: u64,
     /// The inbox was full.
     pub inbox_full: u64,
+    /// From another address than the server's, on a connection that this end opened.
+    pub elsewhere: u64,
 }
 
 /// What an endpoint has seen outside its connections.

@@ -91,8 +91,13 @@ impl Connection {
         };
     }
 
-    /// The other end broke the protocol, or is gone.
+    /// The other end broke the protocol.
     pub(super) fn fail(&mut self, what: &'static str) {
+        self.end_for(CloseReason::Protocol(what));
+    }
+
+    /// Ends for a reason that the application is told; the other end is told its words.
+    pub(super) fn end_for(&mut self, reason: CloseReason) {
         if matches!(
             self.state,
             State::Closing(_) | State::Drained { .. } | State::Gone
@@ -100,8 +105,12 @@ impl Connection {
             // It is ending already, and must not begin to end anew.
             return;
         }
-        self.closed = Some(CloseReason::Protocol(what));
-        self.state = State::Closing(Closing::new(self.last_received, u32::MAX, what));
+        let words = match &reason {
+            CloseReason::Protocol(what) => (*what).into(),
+            reason => reason.to_string(),
+        };
+        self.state = State::Closing(Closing::new(self.last_received, u32::MAX, &words));
+        self.closed = Some(reason);
     }
 }
 

@@ -85,6 +85,7 @@ impl Connection {
             self.state = State::Gone;
             return;
         }
+        self.judge_path(now);
         if self.sent.loss_at().is_some_and(|at| at <= now) {
             self.detect_lost(now);
         }

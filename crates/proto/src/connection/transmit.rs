@@ -4,8 +4,9 @@ use core::time::Duration;
 use std::net::SocketAddr;
 
 use crate::channel::OutgoingPacket;
+use crate::connection::path::PathPacket;
 use crate::connection::{Connection, State, bits};
-use crate::packet::{HEADER_BYTES, PacketWriter, encode_header};
+use crate::packet::{HEADER_BYTES, PATH_FRAME_BYTES, PacketWriter, encode_header};
 use crate::sent::Carried;
 
 /// One packet in this many is offered to long blocks first, so that they advance beside any traffic.
@@ -29,6 +30,22 @@ impl Connection {
         {
             return Some(finish);
         }
+        if let Some((to, len)) = self.path.poll_copy(buf) {
+            self.stats.packets_sent += 1;
+            self.stats.bytes_sent += len as u64;
+            return Some((to, len));
+        }
+        if self.is_usable()
+            && let Some(packet) = self.path.poll(now, self.challenge_bytes())
+        {
+            return Some(self.transmit_path(now, buf, packet));
+        }
+        let (to, len) = self.transmit_next(now, buf)?;
+        self.path.on_sent(now, &buf[..len]);
+        Some((to, len))
+    }
+
+    fn transmit_next(&mut self, now: Duration, buf: &mut [u8]) -> Option<(SocketAddr, usize)> {
         match self.state {
             State::Unconfirmed { .. } | State::Gone => return None,
             State::Closing(_) => return self.transmit_close(now, buf),
@@ -37,12 +54,6 @@ impl Connection {
                 return self.transmit(now, buf, false);
             }
             State::Open | State::Flushing { .. } => {}
-        }
-        if let Some((to, value, answer)) = self.path.poll(now, self.rtt.smoothed()) {
-            let len = self.write_packet(now, buf, |w, _| {
-                w.try_path(value, answer);
-            });
-            return Some((to, len));
         }
         self.drop_stale(now);
         self.retire();
@@ -113,6 +124,8 @@ impl Connection {
         let OutgoingPacket { mut w, carried, .. } = packet;
         if w.len() == quiet && (self.ping || self.probes > 0) {
             w.try_ping();
+            // Nobody answers: should this be because the address has changed, a challenge will be the answer, which must not be longer.
+            while self.probes > 0 && w.len() < PATH_FRAME_BYTES && w.try_ping() {}
         }
         let eliciting = w.len() > quiet;
         if w.is_empty() {
@@ -162,7 +175,7 @@ impl Connection {
         closing.sends_left -= 1;
         closing.next_at = now + spacing;
         let (code, reason) = (closing.code, core::mem::take(&mut closing.reason));
-        let len = self.write_packet(now, buf, |w, connection| {
+        let len = self.write_packet(now, buf, true, |w, connection| {
             if let Some(ack) = connection.received.ack(now) {
                 w.try_ack(&ack);
             }
@@ -174,11 +187,31 @@ impl Connection {
         Some((self.peer, len))
     }
 
-    /// A packet with only what `write` puts in.
+    /// A packet of the path check. One that may well go to nobody says nothing about the path in use: it is not waited for.
+    fn transmit_path(
+        &mut self,
+        now: Duration,
+        buf: &mut [u8],
+        packet: PathPacket,
+    ) -> (SocketAddr, usize) {
+        let (to, value, answer) = match packet {
+            PathPacket::Answer(value) => (self.peer, value, true),
+            PathPacket::Current(value) => (self.peer, value, false),
+            PathPacket::Candidate(address, value) => (address, value, false),
+        };
+        let awaited = to == self.peer;
+        let len = self.write_packet(now, buf, awaited, |w, _| {
+            w.try_path(value, answer);
+        });
+        (to, len)
+    }
+
+    /// A packet with only what `write` puts in. `awaited`: its acknowledgement is.
     fn write_packet(
         &mut self,
         now: Duration,
         buf: &mut [u8],
+        awaited: bool,
         write: impl FnOnce(&mut PacketWriter<'_>, &mut Self),
     ) -> usize {
         let room = self.config.max_packet - HEADER_BYTES - self.crypto.overhead();
@@ -186,7 +219,7 @@ impl Connection {
         write(&mut w, self);
         let body = w.finish();
         let len = self.seal(buf, body);
-        self.record(now, len, true, None, &[]);
+        self.record(now, len, awaited, None, &[]);
         len
     }
 

@@ -1,10 +1,27 @@
 //! Authenticated encryption of packets, with keys that change by packet number.
 
 use std::fmt;
+use std::hint::black_box;
 
 use ring::aead;
+use zeroize::Zeroizing;
 
 use super::{AEAD_TAG_BYTES, Cipher, OpenError, REKEY_SHIFT, mac};
+
+// RFC 9001, section 6.6: AES-GCM may seal 2²³ packets under one key before its output can be told from noise; for ChaCha20-Poly1305 the limit is
+// beyond the number of packets there can be. A key changes long before: only REKEY_SHIFT decides when.
+const _: () = assert!(1u64 << REKEY_SHIFT <= 1 << 23);
+
+impl Cipher {
+    /// How many forged packets a connection refuses at most before somebody could have been lucky (RFC 9001, section 6.6). They are
+    /// counted over all keys of a connection.
+    const fn integrity_limit(self) -> u64 {
+        match self {
+            Self::Aes256Gcm => 1 << 52,
+            Self::ChaCha20Poly1305 => 1 << 36,
+        }
+    }
+}
 
 /// Encrypted mode: a chain of keys per direction.
 ///
@@ -12,34 +29,35 @@ use super::{AEAD_TAG_BYTES, Cipher, OpenError, REKEY_SHIFT, mac};
 /// `mac(link, "SStp-key")` is the packet key of its epoch and `mac(link, "SStpnext")` the next
 /// link; a link is forgotten once it has been used, so keys of the past cannot be found again.
 pub struct Aead {
+    cipher: Cipher,
     send_epoch: u64,
-    send: aead::LessSafeKey,
+    send: Key,
     send_chain: Chain,
-    /// The epoch of `receive`, the newest from which a packet was believed.
+    /// The newest epoch from which a packet was believed.
     receive_epoch: u64,
-    receive: aead::LessSafeKey,
-    /// For packets that the network delayed across the change of keys.
-    receive_previous: Option<aead::LessSafeKey>,
-    /// Derived when a packet first claims the next epoch, and kept whether or not it was genuine:
-    /// forged numbers cost one derivation per epoch at most.
-    receive_next: Option<aead::LessSafeKey>,
+    /// The keys of that epoch, of the one before, for packets that the network delayed across the change of keys, and of the next one, each at its
+    /// epoch modulo 3. The next one is derived when a packet first claims it, and kept whether or not it was genuine: forged
+    /// numbers cost one derivation per epoch at most.
+    receive: [Key; 3],
     receive_chain: Chain,
+    forged: u64,
 }
 
 impl Aead {
     pub(super) fn new(cipher: Cipher, send: &[u8; 32], receive: &[u8; 32]) -> Self {
-        let mut send_chain = Chain::new(cipher, send);
-        let mut receive_chain = Chain::new(cipher, receive);
-        Self {
+        let mut aead = Self {
+            cipher,
             send_epoch: 0,
-            send: send_chain.next_key(),
-            send_chain,
+            send: Key::none(cipher),
+            send_chain: Chain::new(send),
             receive_epoch: 0,
-            receive: receive_chain.next_key(),
-            receive_previous: None,
-            receive_next: None,
-            receive_chain,
-        }
+            receive: [(); 3].map(|()| Key::none(cipher)),
+            receive_chain: Chain::new(receive),
+            forged: 0,
+        };
+        aead.send.become_next(cipher, &mut aead.send_chain);
+        aead.receive[0].become_next(cipher, &mut aead.receive_chain);
+        aead
     }
 
     #[inline]
@@ -50,13 +68,12 @@ impl Aead {
             "packet numbers rise: the key of packet {packet_number} is gone"
         );
         while epoch > self.send_epoch {
-            self.send = self.send_chain.next_key();
+            self.send.become_next(self.cipher, &mut self.send_chain);
             self.send_epoch += 1;
         }
         let (header, rest) = packet.split_at_mut(header_len);
         let (body, tag) = rest.split_at_mut(rest.len() - AEAD_TAG_BYTES);
-        let sealed = self
-            .send
+        let sealed = (self.send.key)
             .seal_in_place_separate_tag(nonce(packet_number), aead::Aad::from(header), body)
             .expect("a packet is far below the cipher's limit of 64 GiB");
         tag.copy_from_slice(sealed.as_ref());
@@ -70,66 +87,122 @@ impl Aead {
         header_len: usize,
     ) -> Result<(), OpenError> {
         let epoch = packet_number >> REKEY_SHIFT;
+        if epoch + 1 < self.receive_epoch {
+            return Err(OpenError::TooOld);
+        }
+        if epoch > self.receive_epoch + 1 {
+            return Err(OpenError::TooFar);
+        }
+        if self.forged >= self.cipher.integrity_limit() {
+            return Err(OpenError::LimitReached);
+        }
         let (header, sealed) = datagram.split_at_mut(header_len);
         let (nonce, header) = (nonce(packet_number), aead::Aad::from(header));
-        let key = if epoch == self.receive_epoch {
-            &self.receive
-        } else if epoch < self.receive_epoch {
-            (self.receive_previous.as_ref())
-                .filter(|_| epoch + 1 == self.receive_epoch)
-                .ok_or(OpenError::TooOld)?
-        } else if epoch == self.receive_epoch + 1 {
-            self.receive_next
-                .get_or_insert_with(|| self.receive_chain.next_key())
-        } else {
-            return Err(OpenError::TooFar);
-        };
-        key.open_in_place(nonce, header, sealed)
-            .map_err(|_| OpenError::Forged)?;
-        if epoch > self.receive_epoch
-            && let Some(next) = self.receive_next.take()
-        {
-            self.receive_previous = Some(std::mem::replace(&mut self.receive, next));
+        let key = &mut self.receive[(epoch % 3) as usize];
+        if !key.is_known {
+            // Only the next one can be missing.
+            key.become_next(self.cipher, &mut self.receive_chain);
+        }
+        if key.key.open_in_place(nonce, header, sealed).is_err() {
+            self.forged += 1;
+            return Err(match self.forged < self.cipher.integrity_limit() {
+                true => OpenError::Forged,
+                false => OpenError::LimitReached,
+            });
+        }
+        if epoch > self.receive_epoch {
             self.receive_epoch = epoch;
+            // The key of two epochs ago is where that of the next one will be.
+            self.receive[((epoch + 1) % 3) as usize].erase(self.cipher);
         }
         Ok(())
+    }
+
+    /// As if so many packets had been forged that the next one reaches the limit.
+    #[cfg(test)]
+    pub(crate) fn wear_out(&mut self) {
+        self.forged = self.cipher.integrity_limit() - 1;
+    }
+}
+
+impl Drop for Aead {
+    fn drop(&mut self) {
+        for key in self.receive.iter_mut().chain([&mut self.send]) {
+            key.erase(self.cipher);
+        }
     }
 }
 
 impl fmt::Debug for Aead {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Aead")
-            .field("cipher", &self.send_chain.cipher)
+            .field("cipher", &self.cipher)
             .field("send_epoch", &self.send_epoch)
             .field("receive_epoch", &self.receive_epoch)
             .finish_non_exhaustive()
     }
 }
 
-struct Chain {
-    cipher: Cipher,
-    link: [u8; 32],
+/// The place of a packet key. Keys are made and erased in their place, as a move would leave a copy.
+struct Key {
+    key: aead::LessSafeKey,
+    is_known: bool,
 }
 
-impl Chain {
-    fn new(cipher: Cipher, start: &[u8; 32]) -> Self {
+impl Key {
+    fn none(cipher: Cipher) -> Self {
         Self {
-            cipher,
-            link: *start,
+            key: expand(cipher, &[0; 32]),
+            is_known: false,
         }
     }
 
-    fn next_key(&mut self) -> aead::LessSafeKey {
-        let algorithm = match self.cipher {
-            Cipher::Aes256Gcm => &aead::AES_256_GCM,
-            Cipher::ChaCha20Poly1305 => &aead::CHACHA20_POLY1305,
-        };
-        let bytes = mac(&self.link, b"SStp-key", &[]);
-        self.link = mac(&self.link, b"SStpnext", &[]);
-        let key =
-            aead::UnboundKey::new(algorithm, &bytes).expect("both ciphers take a key of 32 bytes");
-        aead::LessSafeKey::new(key)
+    /// Takes the place of the key before it in the chain.
+    fn become_next(&mut self, cipher: Cipher, chain: &mut Chain) {
+        self.key = chain.next_key(cipher);
+        self.is_known = true;
+        wipe_stack();
     }
+
+    /// Overwrites the key: `ring` does not when it drops one.
+    fn erase(&mut self, cipher: Cipher) {
+        self.key = expand(cipher, &[0; 32]);
+        self.is_known = false;
+        black_box(self);
+    }
+}
+
+struct Chain {
+    link: Zeroizing<[u8; 32]>,
+}
+
+impl Chain {
+    fn new(start: &[u8; 32]) -> Self {
+        Self {
+            link: Zeroizing::new(*start),
+        }
+    }
+
+    fn next_key(&mut self, cipher: Cipher) -> aead::LessSafeKey {
+        let bytes = Zeroizing::new(mac(&self.link, b"SStp-key", &[]));
+        *self.link = mac(&self.link, b"SStpnext", &[]);
+        expand(cipher, &bytes)
+    }
+}
+
+fn expand(cipher: Cipher, bytes: &[u8; 32]) -> aead::LessSafeKey {
+    let algorithm = match cipher {
+        Cipher::Aes256Gcm => &aead::AES_256_GCM,
+        Cipher::ChaCha20Poly1305 => &aead::CHACHA20_POLY1305,
+    };
+    let key = aead::UnboundKey::new(algorithm, bytes).expect("both ciphers take a key of 32 bytes");
+    aead::LessSafeKey::new(key)
+}
+
+/// Overwrites what the functions called before have left on the stack: making a key takes copies of it that nobody can name.
+#[inline(never)]
+pub(super) fn wipe_stack() {
+    black_box([0u8; 8192]);
 }
 
 #[inline]
@@ -215,15 +288,34 @@ mod tests {
             unreachable!("pair makes encrypted ends");
         };
         assert_eq!(state.receive_epoch, 0);
-        // The chain stands one link on: the key kept in `receive_next`.
-        let mut expected = Chain::new(Cipher::Aes256Gcm, &[1; 32]);
-        expected.next_key();
-        expected.next_key();
+        // The chain stands one link on: the key kept for the next epoch.
+        let mut expected = Chain::new(&[1; 32]);
+        expected.next_key(Cipher::Aes256Gcm);
+        expected.next_key(Cipher::Aes256Gcm);
         assert_eq!(state.receive_chain.link, expected.link);
         // And the genuine traffic goes on, across the change too.
         assert!(server.open(5, &mut junk, HEADER).is_ok());
         let mut next = sealed(&mut client, EPOCH);
         assert!(server.open(EPOCH, &mut next, HEADER).is_ok());
+    }
+
+    #[test]
+    fn keys_are_given_up_after_too_many_forged_packets() {
+        for cipher in [Cipher::Aes256Gcm, Cipher::ChaCha20Poly1305] {
+            let (mut client, mut server) = pair(cipher);
+            let PacketCrypto::Aead(state) = &mut server else {
+                unreachable!("pair makes encrypted ends");
+            };
+            state.wear_out();
+            let good = sealed(&mut client, 1);
+            assert!(server.open(1, &mut good.clone(), HEADER).is_ok());
+            let mut forged = good.clone();
+            forged[HEADER] ^= 1;
+            let opened = server.open(1, &mut forged, HEADER);
+            assert_eq!(opened, Err(OpenError::LimitReached), "{cipher:?}");
+            let opened = server.open(1, &mut good.clone(), HEADER);
+            assert_eq!(opened, Err(OpenError::LimitReached), "for good");
+        }
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! The checksum of plain packets and of handshake datagrams.
 
+use zeroize::Zeroize;
+
 /// A 32-bit checksum under a 64-bit secret: 16 bytes per 64×64-bit multiplication.
 ///
 /// `mix(a, b)` is the 128-bit product of `a` and `b`, its upper half xor its lower half. With `k`
@@ -33,6 +35,11 @@ impl Checksum {
                 split_mix(secret, first + 3),
             ],
         }
+    }
+
+    /// Forgets the keys.
+    pub fn erase(&mut self) {
+        self.keys.zeroize();
     }
 
     /// The checksum of `content` in the packet `number`.

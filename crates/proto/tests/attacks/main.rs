@@ -14,5 +14,6 @@ mod impostor;
 mod floods;
 mod forged_answers;
 mod passwords;
+mod paths;
 mod replacing;
 mod visits;

@@ -21,7 +21,8 @@ fn the_connection_follows_the_client() {
         let new: SocketAddr = "10.0.7.7:4321".parse().unwrap();
         pair[CLIENT].address = new;
         pair.send(CLIENT, ORDERED, b"from elsewhere");
-        pair.run_for(ms(100));
+        // The old address has to be silent for three round trips, which have hardly been measured yet.
+        pair.run_for(ms(600));
         assert!(moved(&pair, new));
         let id = pair[SERVER].id.unwrap();
         assert_eq!(pair[SERVER].endpoint.peer_address(id), Some(new));
@@ -61,6 +62,36 @@ fn a_client_that_only_listens_is_found_by_its_keep_alive() {
     pair.send(SERVER, ORDERED, b"hello");
     pair.run_for(secs(3));
     assert_eq!(pair.payloads(CLIENT, ORDERED), [b"hello"]);
+}
+
+/// A NAT lets packets in by the old address for a while, though the client's own leave from a new one.
+#[test]
+fn a_client_that_is_reached_at_its_old_address_is_followed_when_that_one_dies() {
+    let mut pair = Pair::connected(config());
+    pair.run_for(ms(500));
+    let old = pair[CLIENT].address;
+    let new: SocketAddr = "10.0.0.1:1001".parse().unwrap();
+    pair[CLIENT].address = new;
+    pair.capture = true;
+    let mut read = 0;
+    for i in 0..600usize {
+        pair.send(CLIENT, ORDERED, &content(i, 20));
+        pair.send(SERVER, ORDERED, &content(i, 20));
+        pair.run_for(ms(10));
+        let let_in = pair.captured[read..].iter().filter(|d| d.to == old);
+        let let_in: Vec<Datagram> = let_in.cloned().collect();
+        read = pair.captured.len();
+        if i < 200 {
+            for mut datagram in let_in {
+                datagram.to = new;
+                pair.arrive(datagram);
+            }
+            assert!(!moved(&pair, new), "it answers where it was");
+        }
+    }
+    assert!(moved(&pair, new));
+    pair.run_for(secs(1));
+    assert_eq!(pair.payloads(CLIENT, ORDERED).len(), 600);
 }
 
 /// Someone on the way sends the client's packets on from an address that is not the client's.
@@ -103,7 +134,7 @@ fn a_claimed_address_alone_moves_nothing() {
     );
 }
 
-/// One packet, however small, makes the server send no more than a few challenges.
+/// One packet, however small, makes the server send no more than it is itself.
 #[test]
 fn one_spoofed_packet_is_answered_with_little() {
     let mut pair = Pair::connected(config());
@@ -121,5 +152,5 @@ fn one_spoofed_packet_is_answered_with_little() {
     pair.run_for(secs(5));
     let to_victim = pair.captured.iter().filter(|d| d.to == victim);
     let bytes: usize = to_victim.map(|d| d.bytes.len()).sum();
-    assert!(bytes <= 8 * spoofed, "{bytes} for {spoofed}");
+    assert!(bytes <= spoofed, "{bytes} for {spoofed}");
 }
