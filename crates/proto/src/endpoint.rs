@@ -14,6 +14,7 @@ use tracing::{debug_span, info, trace, warn};
 
 use crate::config::{Config, ConfigError};
 use crate::connection::{Connection, State};
+use crate::crypto::wipe_stack;
 use crate::event::{CloseReason, DeliveryReport, Event, Message, SendError, Transmit};
 use crate::exchange::Exchange;
 use crate::handshake::{Datagram, DecodeError, RefuseReason, hash64};
@@ -137,9 +138,15 @@ impl Endpoint {
         }
         match Datagram::decode(datagram) {
             Ok(Datagram::Hello(hello)) => self.on_hello(now, from, &hello),
-            Ok(Datagram::Connect(connect)) => self.on_connect(now, from, &connect),
+            Ok(Datagram::Connect(connect)) => {
+                self.on_connect(now, from, &connect);
+                wipe_stack();
+            }
             Ok(Datagram::Retry(retry)) => self.on_retry(now, from, &retry),
-            Ok(Datagram::Accept(accept)) => self.on_accept(now, from, &accept),
+            Ok(Datagram::Accept(accept)) => {
+                self.on_accept(now, from, &accept);
+                wipe_stack();
+            }
             Ok(Datagram::Refuse(refuse)) => self.on_refuse(from, &refuse),
             Ok(Datagram::Finish(finish)) => self.on_finish(now, from, &finish),
             Err(DecodeError::Protocol { nonce, protocol }) if self.acceptor.is_some() => {

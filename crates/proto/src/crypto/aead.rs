@@ -161,7 +161,7 @@ impl Key {
     fn become_next(&mut self, cipher: Cipher, chain: &mut Chain) {
         self.key = chain.next_key(cipher);
         self.is_known = true;
-        wipe_stack();
+        super::wipe_stack();
     }
 
     /// Overwrites the key: `ring` does not when it drops one.
@@ -197,12 +197,6 @@ fn expand(cipher: Cipher, bytes: &[u8; 32]) -> aead::LessSafeKey {
     };
     let key = aead::UnboundKey::new(algorithm, bytes).expect("both ciphers take a key of 32 bytes");
     aead::LessSafeKey::new(key)
-}
-
-/// Overwrites what the functions called before have left on the stack: making a key takes copies of it that nobody can name.
-#[inline(never)]
-pub(super) fn wipe_stack() {
-    black_box([0u8; 8192]);
 }
 
 #[inline]

@@ -578,7 +578,7 @@ fn answer(
     responder: Responder,
     slot: u16,
     exchange: Option<(PasswordExchange, [u8; SHARE_BYTES])>,
-) -> Result<(ConnectionKeys, Vec<u8>), NotAdmitted> {
+) -> Result<(Box<ConnectionKeys>, Vec<u8>), NotAdmitted> {
     let mut password_key = None;
     let mut payload = AcceptPayload {
         cid: slot,

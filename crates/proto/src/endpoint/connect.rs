@@ -63,7 +63,7 @@ struct Exchange {
 /// What the server's answer comes to.
 enum Answer {
     /// The server's connection id, and the keys.
-    Keys(u16, ConnectionKeys),
+    Keys(u16, Box<ConnectionKeys>),
     /// Not from the server.
     Forged,
     /// From whoever holds the server's key, and they do not know the password.

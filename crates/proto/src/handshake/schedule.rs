@@ -87,7 +87,8 @@ pub struct ConnectionKeys {
 
 impl ConnectionKeys {
     /// With `p` the first half of the password exchange's key, or zeros: `mac(key, purpose, p ‖ hash)`.
-    pub fn new(split: &Split, password: Option<&PasswordKey>) -> Self {
+    /// They are made in their place, as a move would leave a copy.
+    pub fn new(split: &Split, password: Option<&PasswordKey>) -> Box<Self> {
         let mut p = Zeroizing::new([0; 32]);
         if let Some(PasswordKey(key)) = password {
             p.copy_from_slice(&key[..32]);
@@ -97,12 +98,17 @@ impl ConnectionKeys {
         let [up, down] = &split.keys;
         let finish = derive(up, b"SStpconC");
         let plain = derive(up, b"SStpplai");
-        Self {
-            client_to_server: derive(up, b"SStp-c2s"),
-            server_to_client: derive(down, b"SStp-s2c"),
+        let mut keys = Box::new(Self {
+            client_to_server: Zeroizing::new([0; 32]),
+            server_to_client: Zeroizing::new([0; 32]),
             finish: std::array::from_fn(|i| finish[i]),
             plain_secret: u64::from_le_bytes(std::array::from_fn(|i| plain[i])),
-        }
+        });
+        keys.client_to_server
+            .copy_from_slice(&derive(up, b"SStp-c2s")[..]);
+        keys.server_to_client
+            .copy_from_slice(&derive(down, b"SStp-s2c")[..]);
+        keys
     }
 
     /// What protects the packets of this end.
@@ -156,8 +162,8 @@ mod tests {
     struct Handshake {
         connect: Vec<u8>,
         accept: Vec<u8>,
-        client: ConnectionKeys,
-        server: ConnectionKeys,
+        client: Box<ConnectionKeys>,
+        server: Box<ConnectionKeys>,
         /// Whether the server's proof is the one the client expects.
         is_proven: bool,
     }
