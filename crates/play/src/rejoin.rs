@@ -55,8 +55,8 @@ impl RejoinFile {
 }
 
 fn parse(text: &str) -> Option<RejoinSecret> {
-    let mut secret = [0; 16];
-    if text.len() != 32 || !text.is_ascii() {
+    let mut secret = [0; 32];
+    if text.len() != 64 || !text.is_ascii() {
         return None;
     }
     for (at, byte) in secret.iter_mut().enumerate() {
@@ -95,16 +95,16 @@ mod tests {
         let path = folder.join("state/rejoin-game");
         let (mut first, before) = RejoinFile::open(&path).unwrap().unwrap();
         assert_eq!(before, None);
-        first.write(RejoinSecret([7; 16])).unwrap();
-        first.write(RejoinSecret([0xa5; 16])).unwrap();
+        first.write(RejoinSecret([7; 32])).unwrap();
+        first.write(RejoinSecret([0xa5; 32])).unwrap();
         assert!(RejoinFile::open(&path).unwrap().is_none(), "it is in use");
         drop(first);
         let (second, before) = RejoinFile::open(&path).unwrap().unwrap();
-        assert_eq!(before, Some(RejoinSecret([0xa5; 16])));
+        assert_eq!(before, Some(RejoinSecret([0xa5; 32])));
         second.remove();
         assert_eq!(RejoinFile::open(&path).unwrap().unwrap().1, None);
         std::fs::remove_dir_all(&folder).unwrap();
         assert_eq!(parse("zz"), None);
-        assert_eq!(parse(&"é".repeat(16)), None);
+        assert_eq!(parse(&"é".repeat(32)), None);
     }
 }

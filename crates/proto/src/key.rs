@@ -157,7 +157,8 @@ impl Identity {
         self.0.public
     }
 
-    pub(crate) fn secret(&self) -> &[u8; 32] {
+    /// The secret bytes it was made of, to keep them.
+    pub fn secret(&self) -> &[u8; 32] {
         &self.0.secret
     }
 }

@@ -6,7 +6,7 @@ use crate::address::Address;
 use crate::clock::MeshReport;
 use crate::config::{GameDescription, Profile};
 use crate::event::LeaveReason;
-use crate::id::{MessageKind, NetworkId, PeerId, PlayerId, RejoinSecret};
+use crate::id::{MemberKey, MessageKind, NetworkId, PeerId, PlayerId};
 use crate::log::{Entry, Lane, Position};
 use crate::room::{PeerKind, Room, Settings};
 
@@ -15,8 +15,8 @@ use crate::room::{PeerKind, Room, Settings};
 pub(crate) enum Control {
     /// From a newcomer, or a returning peer, to the member it joins through.
     Hello(Hello),
-    /// From a member of a mesh to another it has connected to.
-    Link { from: PeerId, key: [u8; 16] },
+    /// From a member of a mesh to another it has connected to. The key of the connection proves it.
+    Link { from: PeerId },
     /// The receiver is admitted.
     Welcome(Box<Welcome>),
     /// The receiver is not admitted, or no longer a member.
@@ -83,11 +83,8 @@ pub(crate) enum Control {
 #[derive(Clone, PartialEq, Eq, Debug, Wire)]
 pub(crate) struct Hello {
     pub(crate) kind: PeerKind,
-    pub(crate) secret: RejoinSecret,
     #[wire(max_len = 64)]
     pub(crate) players: Vec<Profile>,
-    /// The key this program proves itself with when others connect to it.
-    pub(crate) key: Option<[u8; 32]>,
     /// How much of the log it still has from before.
     pub(crate) have: Option<Position>,
     /// Its clock in microseconds: the full value of what acknowledgements shorten.
@@ -110,8 +107,6 @@ pub(crate) struct Welcome {
     pub(crate) returned: bool,
     /// The sender.
     pub(crate) me: PeerId,
-    /// Proof of membership towards the others of a mesh.
-    pub(crate) key: [u8; 16],
     #[wire(varint)]
     pub(crate) term: u32,
     /// The authority.
@@ -195,6 +190,8 @@ pub(crate) enum Proposal {
     /// A newcomer wants to join through the proposing peer.
     Admit {
         hello: Box<Hello>,
+        /// The key of the connection that the newcomer said hello on.
+        key: MemberKey,
         address: Option<Address>,
     },
     /// No change: the newcomer has gone.

@@ -4,7 +4,7 @@ use core::fmt;
 use core::time::Duration;
 use std::net::SocketAddr;
 
-use samestep_proto::{CloseReason, RefuseReason};
+use samestep_proto::{CloseReason, PublicKey, RefuseReason};
 use samestep_wire::Wire;
 use tracing::{debug, info, warn};
 
@@ -14,6 +14,13 @@ use crate::payload::Payload;
 /// An event of the room, or of this program's part in it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum SessionEvent {
+    /// A connection to where this program joins is there, with whoever holds this key. Who is [in sync](Self::InSync) is told more.
+    Connected {
+        /// The static key of the program there.
+        key: PublicKey,
+        /// Whether the key was expected: given with the address, or found there before. If not, it had to be believed: compare or keep it.
+        known: bool,
+    },
     /// Accepted: the room is known. Loading begins, or, without an initial state, [`InSync`](Self::InSync) follows.
     Joined {
         /// This program's id.

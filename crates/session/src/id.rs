@@ -62,9 +62,13 @@ impl MessageKind {
     pub const FIRST_RESERVED: u16 = 0xFF00;
 }
 
-/// The secret with which a peer proves its identity when it comes back. Keep it to return after a restart, and keep it secret.
-#[derive(Clone, Copy, PartialEq, Eq, Wire)]
-pub struct RejoinSecret(pub [u8; 16]);
+/// The secret half of the static key by which a room knows a program (see [`Identity`](samestep_proto::Identity)). Keep it to return after a restart, and
+/// keep it secret: whoever has it is that program.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct RejoinSecret(pub [u8; 32]);
+
+/// The static key by which a room knows a program, as its connections have proven it.
+pub(crate) type MemberKey = [u8; 32];
 
 impl fmt::Debug for RejoinSecret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

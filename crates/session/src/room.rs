@@ -9,7 +9,7 @@ use samestep_wire::Wire;
 
 use crate::address::Address;
 use crate::config::Profile;
-use crate::id::{NetworkId, Owner, PeerId, PlayerId};
+use crate::id::{MemberKey, NetworkId, Owner, PeerId, PlayerId};
 pub(crate) use change::{Change, Newcomer};
 pub(crate) use names::distinct;
 
@@ -34,7 +34,7 @@ pub struct Room {
     network_objects: Vec<NetworkObject>,
     /// The last settled proposals of peers that left, in case they come back: the newest last.
     #[wire(max_len = 64)]
-    departed: Vec<([u8; 16], [u32; 2])>,
+    departed: Vec<(MemberKey, [u32; 2])>,
     #[wire(varint)]
     owners_term: u64,
     #[wire(varint)]
@@ -96,10 +96,8 @@ pub struct PeerInfo {
     pub presence: Presence,
     /// Its address; only in a mesh.
     pub(crate) address: Option<Address>,
-    /// The key it proves itself with when others connect to it.
-    pub(crate) key: Option<[u8; 32]>,
-    /// The hash of its rejoin secret.
-    pub(crate) secret_hash: [u8; 16],
+    /// The static key by which it is known: whoever else says to be this peer is not believed.
+    pub(crate) key: MemberKey,
     /// The log's index at which it joined or came back: a later one is another incarnation.
     #[wire(varint)]
     pub(crate) since: u64,

@@ -3,8 +3,6 @@
 use blake2::digest::consts::U16;
 use blake2::{Blake2s, Blake2s256, Digest};
 
-use crate::id::RejoinSecret;
-
 /// Keys that follow from one seed.
 pub(crate) struct Secrets {
     seed: [u8; 32],
@@ -25,21 +23,6 @@ impl Secrets {
             .finalize()
             .into()
     }
-
-    pub(crate) fn next_16(&mut self) -> [u8; 16] {
-        let mut half = [0; 16];
-        half.copy_from_slice(&self.next()[..16]);
-        half
-    }
-}
-
-/// The hash of a rejoin secret, which the room knows.
-pub(crate) fn hash(secret: &RejoinSecret) -> [u8; 16] {
-    Blake2s::<U16>::new()
-        .chain_update(b"samestep rejoin")
-        .chain_update(secret.0)
-        .finalize()
-        .into()
 }
 
 /// The hash of a result, for votes.

@@ -17,12 +17,14 @@ use core::time::Duration;
 use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
 
-use samestep_proto::{AcceptConfig, ChannelId, Config, ConnectionId, Endpoint, Machine, Transmit};
+use samestep_proto::{
+    AcceptConfig, ChannelId, Config, ConnectionId, Endpoint, Identity, Machine, PublicKey, Transmit,
+};
 
 use crate::channels::channels;
 use crate::config::{Role, SessionConfig, SetupError, Silence, StartRule};
 use crate::event::{SessionEvent, State};
-use crate::id::{MessageKind, Owner, PeerId, PlayerId, RejoinSecret};
+use crate::id::{MemberKey, MessageKind, Owner, PeerId, PlayerId, RejoinSecret};
 use crate::log::{Entry, Log, Position};
 use crate::payload::{BufferPool, Payload};
 use crate::room::{Change, Newcomer, PeerKind, Room, Rules};
@@ -74,7 +76,7 @@ pub struct Session {
     endpoint: Endpoint,
     config: SessionConfig,
     role: Role,
-    secret: RejoinSecret,
+    identity: Identity,
     state: State,
     me: Option<PeerId>,
     /// The log's index at which this incarnation in the room began.
@@ -91,13 +93,15 @@ pub struct Session {
     ballot: Ballot,
     contacts: BTreeMap<PeerId, Contact>,
     connections: BTreeMap<ConnectionId, OtherEnd>,
+    /// The static key that the other end of each connection has proven.
+    keys: BTreeMap<ConnectionId, PublicKey>,
+    /// The keys found at the addresses of the room: nobody else is believed there.
+    pinned: BTreeMap<SocketAddr, PublicKey>,
     admissions: Admissions,
     proposals: Proposals,
     askers: Askers,
     acts: Acts,
     time: Timekeeper,
-    /// Proof of membership of a mesh.
-    key: [u8; 16],
     /// Since when each peer has been away or loading, on this program's clock.
     since: BTreeMap<PeerId, Duration>,
     /// When this program sent its first and its last hello, as long as there is no answer.
@@ -161,7 +165,9 @@ enum OtherEnd {
     /// The member this program wants to join through.
     Sponsor,
     /// A newcomer whose admission is being decided.
-    Newcomer { secret_hash: [u8; 16] },
+    Newcomer { key: MemberKey },
+    /// Says to be a member of the mesh that this program does not know yet: the change may still be in flight.
+    Linking { from: PeerId, until: Duration },
     /// A member of a mesh this program is connecting to.
     Dialled(PeerId),
     /// A peer of the room.
@@ -191,17 +197,21 @@ impl Session {
     ) -> Result<Self, SetupError> {
         config.check(&role)?;
         let mut secrets = Secrets::new(seed);
-        let endpoint = Endpoint::new(protocol(&config, &role), secrets.next())
-            .map_err(SetupError::Protocol)?;
-        let own = RejoinSecret(secrets.next_16());
-        let secret = role.join().and_then(|join| join.rejoin).unwrap_or(own);
-        let key = secrets.next_16();
+        let mut protocol = protocol(&config, &role);
+        let rejoin = role.join().and_then(|join| join.rejoin);
+        let identity = match (rejoin, protocol.identity.take()) {
+            (Some(secret), _) => Identity::from_secret(secret.0),
+            (None, Some(identity)) => identity,
+            (None, None) => Identity::from_secret(secrets.next()),
+        };
+        protocol.identity = Some(identity.clone());
+        let endpoint = Endpoint::new(protocol, secrets.next()).map_err(SetupError::Protocol)?;
         let room = Room::new(&config.room_name, role.is_mesh(), rules(&config));
         let time = Timekeeper::new(now, &config.clock, &role);
         let mut session = Self {
             endpoint,
             role,
-            secret,
+            identity,
             state: State::Connecting,
             me: None,
             since_index: 0,
@@ -214,12 +224,13 @@ impl Session {
             ballot: Ballot::default(),
             contacts: BTreeMap::new(),
             connections: BTreeMap::new(),
+            keys: BTreeMap::new(),
+            pinned: BTreeMap::new(),
             admissions: Admissions::default(),
             proposals: Proposals::default(),
             askers: Askers::default(),
             acts: Acts::default(),
             time,
-            key,
             since: BTreeMap::new(),
             hello_sent: None,
             hello_to: None,
@@ -294,8 +305,7 @@ impl Session {
             sponsor: peer,
             sponsor_address: None,
             address: None,
-            key: Some(*self.endpoint.public_key().as_bytes()),
-            secret_hash: crate::secret::hash(&self.secret),
+            key: *self.identity.public_key().as_bytes(),
             players,
         }
     }
@@ -401,7 +411,12 @@ impl Session {
 
     /// The secret to pass to [`JoinTo::rejoin`](crate::JoinTo::rejoin), to take the same slot again after a restart.
     pub fn rejoin_secret(&self) -> RejoinSecret {
-        self.secret
+        RejoinSecret(*self.identity.secret())
+    }
+
+    /// The static key by which others know this program: a host's is part of how its room is named.
+    pub fn public_key(&self) -> PublicKey {
+        self.identity.public_key()
     }
 
     /// The settings.

@@ -5,7 +5,7 @@ use samestep_wire::Wire;
 use crate::address::Address;
 use crate::config::Profile;
 use crate::event::LeaveReason;
-use crate::id::{MessageKind, NetworkId, Owner, PeerId, PlayerId};
+use crate::id::{MemberKey, MessageKind, NetworkId, Owner, PeerId, PlayerId};
 use crate::room::{NetworkObject, PeerInfo, PeerKind, Phase, PlayerInfo, Presence, Room, Settings};
 
 /// The number of departed peers that are remembered.
@@ -22,7 +22,6 @@ pub(crate) enum Change {
         sponsor: PeerId,
         sponsor_address: Option<Address>,
         address: Option<Address>,
-        key: Option<[u8; 32]>,
         /// For a peer that restarted: the numbers to count from, beyond all proposals of its former incarnation.
         #[wire(varint)]
         count_from: Option<[u32; 2]>,
@@ -83,8 +82,7 @@ pub(crate) struct Newcomer {
     /// The address at which the sponsor was reached.
     pub(crate) sponsor_address: Option<Address>,
     pub(crate) address: Option<Address>,
-    pub(crate) key: Option<[u8; 32]>,
-    pub(crate) secret_hash: [u8; 16],
+    pub(crate) key: MemberKey,
     #[wire(max_len = 64)]
     pub(crate) players: Vec<(PlayerId, Profile)>,
 }
@@ -113,7 +111,6 @@ impl Room {
                 sponsor,
                 sponsor_address,
                 address,
-                key,
                 count_from,
             } => {
                 self.learn_address(*sponsor, *sponsor_address);
@@ -121,7 +118,6 @@ impl Room {
                     info.presence = Presence::Loading;
                     info.sponsor = *sponsor;
                     info.address = *address;
-                    info.key = *key;
                     info.since = index;
                     info.settled = count_from.unwrap_or(info.settled);
                     self.owners_term = index;
@@ -198,7 +194,7 @@ impl Room {
         let before = self
             .departed
             .iter()
-            .position(|(hash, _)| *hash == newcomer.secret_hash);
+            .position(|(key, _)| *key == newcomer.key);
         let settled = before.map_or([0; 2], |at| self.departed.remove(at).1);
         let at = self.peers.partition_point(|p| p.id < newcomer.peer);
         self.peers.insert(
@@ -209,7 +205,6 @@ impl Room {
                 presence: Presence::Loading,
                 address: newcomer.address,
                 key: newcomer.key,
-                secret_hash: newcomer.secret_hash,
                 since: index,
                 sponsor: newcomer.sponsor,
                 settled,
@@ -234,7 +229,7 @@ impl Room {
     /// A peer that left may come back as a new one and repeat proposals that were settled long ago.
     fn remember(&mut self, peer: PeerId) {
         if let Some(info) = self.peer(peer) {
-            let of = (info.secret_hash, info.settled);
+            let of = (info.key, info.settled);
             if self.departed.len() == DEPARTED {
                 self.departed.remove(0);
             }
@@ -321,8 +316,7 @@ mod tests {
                 sponsor: PeerId(0),
                 sponsor_address: None,
                 address: None,
-                key: None,
-                secret_hash: [0; 16],
+                key: [n as u8; 32],
                 players: vec![(PlayerId(n), Profile::named("x"))],
             };
             room.apply(u64::from(2 * n) + 1, &Change::Joined(newcomer));

@@ -4,16 +4,15 @@ use core::time::Duration;
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 
-use samestep_proto::{ConnectError, ConnectOptions, ConnectionId};
+use samestep_proto::{ConnectError, ConnectOptions, ConnectionId, PublicKey};
 use tracing::debug;
 
 use crate::channels::BULK;
 use crate::control::{Absence, Control, Hello, Proposal, Welcome};
 use crate::event::{LeaveReason, SessionEvent, State, shorten};
-use crate::id::PeerId;
+use crate::id::{MemberKey, PeerId};
 use crate::log::{Log, Position};
-use crate::room::{Change, Newcomer, PeerKind, Phase, Presence, Room, distinct};
-use crate::secret;
+use crate::room::{Change, Newcomer, PeerInfo, PeerKind, Phase, Presence, Room, distinct};
 use crate::session::{OtherEnd, Session};
 
 /// Changes a newcomer is told of that happened before it came.
@@ -28,8 +27,8 @@ const REFUSALS_EVERY: Duration = Duration::from_millis(100);
 /// Who is at the door, and who may not come in.
 #[derive(Debug, Default)]
 pub(super) struct Admissions {
-    /// Connections of those whose admission is being decided, by what their secret hashes to, and what they have.
-    waiting: BTreeMap<[u8; 16], Waiting>,
+    /// Connections of those whose admission is being decided, by their keys, and what they have.
+    waiting: BTreeMap<MemberKey, Waiting>,
     bans: Vec<Ban>,
     /// When a refusal is told of again.
     next_refusal: Duration,
@@ -54,7 +53,7 @@ pub(super) enum Admission {
 
 #[derive(Debug)]
 struct Ban {
-    secret_hash: [u8; 16],
+    key: MemberKey,
     address: Option<IpAddr>,
     until: Duration,
     words: String,
@@ -63,25 +62,24 @@ struct Ban {
 impl Admissions {
     pub(super) fn ban(
         &mut self,
-        secret_hash: [u8; 16],
+        key: MemberKey,
         address: Option<IpAddr>,
         until: Duration,
         words: &str,
     ) {
         self.bans.push(Ban {
-            secret_hash,
+            key,
             address,
             until,
             words: words.into(),
         });
     }
 
-    fn ban_of(&self, now: Duration, hash: &[u8; 16], address: Option<IpAddr>) -> Option<&str> {
+    fn ban_of(&self, now: Duration, key: &MemberKey, address: Option<IpAddr>) -> Option<&str> {
         self.bans
             .iter()
             .find(|ban| {
-                let known =
-                    ban.secret_hash == *hash || (address.is_some() && ban.address == address);
+                let known = ban.key == *key || (address.is_some() && ban.address == address);
                 ban.until > now && known
             })
             .map(|ban| ban.words.as_str())
@@ -97,10 +95,7 @@ impl Session {
     ) -> Result<(), ConnectError> {
         let options = ConnectOptions {
             password: self.config.password_as(&self.role),
-            // The key is that of the address given, not of others tried later.
-            server_key: (self.role.join())
-                .filter(|join| join.address == address)
-                .and_then(|join| join.server_key),
+            server_key: self.key_at(address),
             ..ConnectOptions::default()
         };
         let id = self.endpoint.connect(now, address, options)?;
@@ -108,6 +103,18 @@ impl Session {
         self.connections.insert(id, OtherEnd::Sponsor);
         self.homes.insert(id, address);
         Ok(())
+    }
+
+    /// The key of whoever is to be at an address: a member of the mesh, the one that was asked for, or the one that was found there before.
+    fn key_at(&self, address: SocketAddr) -> Option<PublicKey> {
+        let is_there = |peer: &&PeerInfo| peer.address.map(SocketAddr::from) == Some(address);
+        let member = self.room.peers().iter().find(is_there);
+        let member = member.and_then(|peer| PublicKey::from_bytes(peer.key).ok());
+        let join = self.role.join().filter(|join| join.address == address);
+        let asked_for = join.and_then(|join| join.server_key);
+        asked_for
+            .or(member)
+            .or_else(|| self.pinned.get(&address).copied())
     }
 
     /// Says hello, and again, until there is an answer.
@@ -139,9 +146,7 @@ impl Session {
         });
         let hello = Hello {
             kind: self.kind(),
-            secret: self.secret,
             players: self.config.players.clone(),
-            key: Some(*self.endpoint.public_key().as_bytes()),
             have,
             clock_us: now.as_micros() as u64,
             reached_at: self.endpoint.peer_address(id).map(Into::into),
@@ -173,7 +178,9 @@ impl Session {
         if hello.players.is_empty() != (hello.kind == PeerKind::Spectator) {
             return self.turn_away(now, id, LeaveReason::WrongTopology);
         }
-        let secret_hash = secret::hash(&hello.secret);
+        let Some(key) = self.keys.get(&id).map(|key| *key.as_bytes()) else {
+            return;
+        };
         let waiting = Waiting {
             connection: id,
             have: hello.have,
@@ -187,15 +194,21 @@ impl Session {
             }
             self.contact(peer).connection = None;
         }
-        self.connections
-            .insert(id, OtherEnd::Newcomer { secret_hash });
-        self.admissions.waiting.insert(secret_hash, waiting);
-        if self.asks_to_admit(&hello.secret) {
+        self.connections.insert(id, OtherEnd::Newcomer { key });
+        self.admissions.waiting.insert(key, waiting);
+        if self.asks_to_admit(&key) {
             return;
         }
         let address = self.endpoint.peer_address(id).map(Into::into);
         let hello = Box::new(hello);
-        self.propose(now, Proposal::Admit { hello, address });
+        self.propose(
+            now,
+            Proposal::Admit {
+                hello,
+                key,
+                address,
+            },
+        );
     }
 
     /// Somebody was refused, by this program or by the protocol underneath. Requests cost nothing, so not all of them are told of.
@@ -224,15 +237,15 @@ impl Session {
         expected: &Room,
         sponsor: PeerId,
         hello: &Hello,
+        key: &MemberKey,
         address: Option<SocketAddr>,
     ) -> Result<Admission, LeaveReason> {
-        let hash = secret::hash(&hello.secret);
         let ip = address.map(|a| a.ip());
-        if let Some(words) = self.admissions.ban_of(now, &hash, ip) {
+        if let Some(words) = self.admissions.ban_of(now, key, ip) {
             return Err(LeaveReason::Banned(words.to_owned()));
         }
         let address = address.filter(|_| expected.is_mesh()).map(Into::into);
-        if let Some(known) = expected.peers().iter().find(|p| p.secret_hash == hash) {
+        if let Some(known) = expected.peers().iter().find(|p| p.key == *key) {
             let peer = known.id;
             if Some(peer) == self.me {
                 return Err(LeaveReason::NotReached(
@@ -250,7 +263,6 @@ impl Session {
                 sponsor,
                 sponsor_address: hello.reached_at,
                 address,
-                key: hello.key,
                 count_from: hello.have.is_none().then(|| self.beyond(peer)),
             }));
         }
@@ -268,8 +280,7 @@ impl Session {
             sponsor,
             sponsor_address: hello.reached_at.filter(|_| expected.is_mesh()),
             address,
-            key: hello.key,
-            secret_hash: hash,
+            key: *key,
             players: Vec::new(),
         };
         let places = expected.lowest_free(hello.players.len());
@@ -283,14 +294,8 @@ impl Session {
     }
 
     /// Somebody this program sponsors is in.
-    pub(super) fn welcome(
-        &mut self,
-        now: Duration,
-        peer: PeerId,
-        secret_hash: [u8; 16],
-        returns: bool,
-    ) {
-        let Some(waiting) = self.admissions.waiting.remove(&secret_hash) else {
+    pub(super) fn welcome(&mut self, now: Duration, peer: PeerId, key: MemberKey, returns: bool) {
+        let Some(waiting) = self.admissions.waiting.remove(&key) else {
             return;
         };
         let (Some(me), Some(leader)) = (self.me, self.leader) else {
@@ -327,7 +332,6 @@ impl Session {
             since: self.room.peer(peer).map_or(0, |p| p.since),
             returned: returns,
             me,
-            key: self.key,
             term: self.term,
             leader,
             room: resumes.is_none().then(|| self.room.clone()),
@@ -356,9 +360,8 @@ impl Session {
     }
 
     /// The answer to an admission this program asked for was No.
-    pub(super) fn on_not_admitted(&mut self, now: Duration, hello: &Hello, reason: &[u8]) {
-        let hash = secret::hash(&hello.secret);
-        if let Some(waiting) = self.admissions.waiting.remove(&hash) {
+    pub(super) fn on_not_admitted(&mut self, now: Duration, key: &MemberKey, reason: &[u8]) {
+        if let Some(waiting) = self.admissions.waiting.remove(key) {
             let reason = samestep_wire::decode_exact(reason).unwrap_or(LeaveReason::Full);
             self.turn_away(now, waiting.connection, reason);
         }
@@ -366,16 +369,16 @@ impl Session {
 
     /// Somebody at the door has gone.
     pub(super) fn on_newcomer_gone(&mut self, id: ConnectionId) {
-        let gone: Vec<[u8; 16]> = self
+        let gone: Vec<MemberKey> = self
             .admissions
             .waiting
             .iter()
             .filter(|(_, w)| w.connection == id)
-            .map(|(hash, _)| *hash)
+            .map(|(key, _)| *key)
             .collect();
-        for hash in gone {
-            self.admissions.waiting.remove(&hash);
-            self.withdraw_admission(hash);
+        for key in gone {
+            self.admissions.waiting.remove(&key);
+            self.withdraw_admission(key);
         }
     }
 
@@ -407,7 +410,6 @@ impl Session {
         let fresh = self.me.is_none();
         self.me = Some(welcome.you);
         self.since_index = welcome.since;
-        self.key = welcome.key;
         self.term = welcome.term;
         self.leader = Some(welcome.leader);
         self.ballot.forget();

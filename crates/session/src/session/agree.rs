@@ -356,7 +356,7 @@ impl Session {
                 }
                 self.emit(SessionEvent::OwnersChanged);
                 if Some(newcomer.sponsor) == me && Some(peer) != me {
-                    self.welcome(now, peer, newcomer.secret_hash, false);
+                    self.welcome(now, peer, newcomer.key, false);
                 }
             }
             Change::Returned { peer, sponsor, .. } => {
@@ -368,8 +368,8 @@ impl Session {
                 self.emit(SessionEvent::PeerJoined { peer });
                 self.emit(SessionEvent::OwnersChanged);
                 if Some(sponsor) == me {
-                    let hash = self.room.peer(peer).map(|p| p.secret_hash);
-                    self.welcome(now, peer, hash.unwrap_or_default(), true);
+                    let key = self.room.peer(peer).map(|p| p.key);
+                    self.welcome(now, peer, key.unwrap_or_default(), true);
                 }
             }
             Change::InSync { peer } => {
@@ -458,6 +458,7 @@ impl Session {
 
     /// Somebody has a place in the room, newly or again.
     fn on_peer_arrived(&mut self, now: Duration, index: u64, peer: PeerId) {
+        self.settle_links(now);
         self.askers.forget_peer(peer);
         self.acts.forget_peer(peer);
         self.since.insert(peer, now);

@@ -159,7 +159,7 @@ impl Session {
         if contact.connection.is_some() || contact.next_dial > now || (since > mine && !lost) {
             return;
         }
-        let Ok(server_key) = key.map(PublicKey::from_bytes).transpose() else {
+        let Ok(key) = PublicKey::from_bytes(key) else {
             return;
         };
         contact.dials += 1;
@@ -168,7 +168,7 @@ impl Session {
         contact.next_dial = now + Duration::from_secs(1 << patience);
         let options = samestep_proto::ConnectOptions {
             password: self.config.password_as(&self.role),
-            server_key,
+            server_key: Some(key),
             ..Default::default()
         };
         if let Ok(id) = self.endpoint.connect(now, address.into(), options) {

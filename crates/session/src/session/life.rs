@@ -23,6 +23,7 @@ const PARTING: Duration = Duration::from_secs(2);
 impl Session {
     pub(super) fn on_closed(&mut self, now: Duration, id: ConnectionId, reason: &CloseReason) {
         let end = self.connections.remove(&id);
+        self.keys.remove(&id);
         if matches!(self.state, State::Left(_)) {
             return;
         }
@@ -30,7 +31,13 @@ impl Session {
             Some(OtherEnd::Sponsor) => self.on_sponsor_lost(now, reason),
             Some(OtherEnd::Newcomer { .. }) => self.on_newcomer_gone(id),
             Some(OtherEnd::Peer(peer)) => self.on_peer_lost(now, id, peer, reason),
-            Some(OtherEnd::Dialled(_) | OtherEnd::Stranger { .. } | OtherEnd::Gone) | None => {}
+            Some(
+                OtherEnd::Dialled(_)
+                | OtherEnd::Stranger { .. }
+                | OtherEnd::Linking { .. }
+                | OtherEnd::Gone,
+            )
+            | None => {}
         }
     }
 
@@ -427,7 +434,7 @@ impl Session {
         self.send_away(now, peer, reason);
     }
 
-    /// Sends somebody away and does not let it in again for a while: neither by its secret, nor, if nobody else here
+    /// Sends somebody away and does not let it in again for a while: neither by its key, nor, if nobody else here
     /// shares it, by its address. Only the authority can.
     pub fn ban(&mut self, now: Duration, peer: PeerId, lasting: Duration, words: &str) {
         if !self.leads() || Some(peer) == self.me {
@@ -446,8 +453,7 @@ impl Session {
                 .keys()
                 .any(|other| *other != peer && ip(*other) == own);
             let address = own.filter(|ip| !shared && !ip.is_loopback());
-            let hash = info.secret_hash;
-            self.admissions.ban(hash, address, now + lasting, words);
+            self.admissions.ban(info.key, address, now + lasting, words);
         }
         let reason = LeaveReason::Banned(shorten(words));
         self.send_away(now, peer, reason);

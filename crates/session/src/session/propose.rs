@@ -7,7 +7,7 @@ use samestep_wire::encode_to_vec;
 
 use crate::control::{Control, Proposal};
 use crate::event::SessionEvent;
-use crate::id::{MessageKind, PeerId, RejoinSecret, RequestId};
+use crate::id::{MemberKey, MessageKind, PeerId, RequestId};
 use crate::log::{Lane, Origin};
 use crate::room::{Change, NetworkObject, Phase, Presence, Settings, distinct};
 use crate::secret;
@@ -148,21 +148,20 @@ impl Session {
     }
 
     /// Whether this program is asking for this newcomer already.
-    pub(super) fn asks_to_admit(&self, secret: &RejoinSecret) -> bool {
+    pub(super) fn asks_to_admit(&self, newcomer: &MemberKey) -> bool {
         self.proposals.lanes[Lane::House as usize]
             .open
             .iter()
             .any(|(_, proposal)| match proposal {
-                Proposal::Admit { hello, .. } => hello.secret == *secret,
+                Proposal::Admit { key, .. } => key == newcomer,
                 _ => false,
             })
     }
 
     /// Who wanted to join has gone: what was asked for it is asked no more.
-    pub(super) fn withdraw_admission(&mut self, secret_hash: [u8; 16]) {
+    pub(super) fn withdraw_admission(&mut self, newcomer: MemberKey) {
         for (_, proposal) in &mut self.proposals.lanes[Lane::House as usize].open {
-            if matches!(proposal, Proposal::Admit { hello, .. } if secret::hash(&hello.secret) == secret_hash)
-            {
+            if matches!(proposal, Proposal::Admit { key, .. } if *key == newcomer) {
                 *proposal = Proposal::Withdrawn;
             }
         }
@@ -249,7 +248,7 @@ impl Session {
                 kind,
                 reason,
             }),
-            Some((_, Proposal::Admit { hello, .. })) => self.on_not_admitted(now, &hello, &reason),
+            Some((_, Proposal::Admit { key, .. })) => self.on_not_admitted(now, &key, &reason),
             _ => {}
         }
     }
@@ -459,9 +458,13 @@ impl Session {
                     None => Decision::Nothing,
                 }
             }
-            Proposal::Admit { hello, address } => {
+            Proposal::Admit {
+                hello,
+                key,
+                address,
+            } => {
                 let address = address.map(Into::into);
-                match self.decide_admission(now, &expected, from, &hello, address) {
+                match self.decide_admission(now, &expected, from, &hello, &key, address) {
                     Ok(Admission::Change(change)) => Decision::Change(change),
                     Ok(Admission::After(Some(change))) => Decision::After(change),
                     Ok(Admission::After(None)) => Decision::Later,

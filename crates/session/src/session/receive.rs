@@ -1,8 +1,9 @@
 //! Incoming connections, and the messages on them.
 
+use core::net::SocketAddr;
 use core::time::Duration;
 
-use samestep_proto::{ChannelId, ConnectionId, Event};
+use samestep_proto::{ChannelId, ConnectionId, Event, PublicKey};
 use samestep_wire::decode_exact;
 use tracing::{debug, warn};
 
@@ -28,7 +29,20 @@ impl Session {
     pub(super) fn pump(&mut self, now: Duration) {
         while let Some(event) = self.endpoint.poll_event() {
             match event {
-                Event::Connected { id, incoming, .. } => self.on_connected(now, id, incoming),
+                Event::Connected {
+                    id,
+                    peer,
+                    incoming,
+                    key,
+                    known,
+                    ..
+                } => {
+                    self.keys.insert(id, key);
+                    if !incoming {
+                        self.on_reached(id, peer, key, known);
+                    }
+                    self.on_connected(now, id, incoming);
+                }
                 Event::Readable { id } => self.read(now, id),
                 Event::Moved { .. } => {}
                 Event::Refused { peer, reason } => {
@@ -39,6 +53,14 @@ impl Session {
                     self.on_closed(now, id, &reason);
                 }
             }
+        }
+    }
+
+    /// A connection that this program asked for is there, with whoever holds this key.
+    fn on_reached(&mut self, id: ConnectionId, at: SocketAddr, key: PublicKey, known: bool) {
+        if self.connections.get(&id) == Some(&OtherEnd::Sponsor) {
+            self.pinned.insert(at, key);
+            self.emit(SessionEvent::Connected { key, known });
         }
     }
 
@@ -63,11 +85,7 @@ impl Session {
             Some(OtherEnd::Dialled(peer)) => {
                 let peer = *peer;
                 if let Some(me) = self.me {
-                    let link = Control::Link {
-                        from: me,
-                        key: self.key,
-                    };
-                    self.send_control_on(now, id, &link);
+                    self.send_control_on(now, id, &Control::Link { from: me });
                     self.bind(now, peer, id);
                 }
             }
@@ -381,6 +399,51 @@ impl Session {
         }
     }
 
+    /// Takes a connection for that of a member of the mesh, if its key is the member's. Returns `None` if it is another's.
+    fn link(
+        &mut self,
+        now: Duration,
+        id: ConnectionId,
+        from: PeerId,
+        until: Duration,
+    ) -> Option<()> {
+        let key = self.keys.get(&id).map(|key| *key.as_bytes());
+        match self.room.peer(from).filter(|_| self.room.is_present(from)) {
+            Some(member) if Some(member.key) != key => return None,
+            Some(_) => {
+                self.bind(now, from, id);
+                self.contact(from).on_heard(now);
+            }
+            None if self.is_ahead(from) => {
+                let linking = OtherEnd::Linking { from, until };
+                self.connections.insert(id, linking);
+            }
+            None => {
+                let index = self.log.committed();
+                self.send_control_on(now, id, &Control::Out { index });
+            }
+        }
+        Some(())
+    }
+
+    /// The room has changed: whoever said to be a member that was not known yet may be one now.
+    pub(super) fn settle_links(&mut self, now: Duration) {
+        let waiting = self.connections.iter().filter_map(|(id, end)| match end {
+            OtherEnd::Linking { from, until } => Some((*id, *from, *until)),
+            _ => None,
+        });
+        for (id, from, until) in waiting.collect::<Vec<_>>() {
+            if self.is_ahead(from) {
+                continue;
+            }
+            self.connections.insert(id, OtherEnd::Stranger { until });
+            if self.link(now, id, from, until).is_none() {
+                self.connections.insert(id, OtherEnd::Gone);
+                self.endpoint.abort(now, id, 0, "not that member");
+            }
+        }
+    }
+
     /// Handles a control message of a connection whose other end is not known as a peer.
     fn on_stranger_control(
         &mut self,
@@ -393,18 +456,11 @@ impl Session {
             (OtherEnd::Stranger { .. } | OtherEnd::Newcomer { .. }, Control::Hello(hello)) => {
                 self.on_hello(now, id, hello);
             }
-            (OtherEnd::Stranger { .. }, Control::Link { from, key }) => {
-                if key != self.key || !self.room.is_mesh() {
+            (OtherEnd::Stranger { until }, Control::Link { from }) => {
+                if !self.room.is_mesh() {
                     return None;
                 }
-                if self.room.is_present(from) || self.is_ahead(from) {
-                    // It may have just joined, and the change may still be in flight.
-                    self.bind(now, from, id);
-                    self.contact(from).on_heard(now);
-                } else {
-                    let index = self.log.committed();
-                    self.send_control_on(now, id, &Control::Out { index });
-                }
+                return self.link(now, id, from, until);
             }
             (OtherEnd::Sponsor, Control::Welcome(welcome)) => self.on_welcome(now, id, *welcome),
             (OtherEnd::Sponsor, Control::Farewell(LeaveReason::Left(_))) => {

@@ -53,7 +53,7 @@ impl Session {
         let mut next: Option<Duration> = None;
         let mut over: Vec<ConnectionId> = Vec::new();
         for (id, end) in &self.connections {
-            if let OtherEnd::Stranger { until } = end {
+            if let OtherEnd::Stranger { until } | OtherEnd::Linking { until, .. } = end {
                 match *until <= now {
                     true => over.push(*id),
                     false => next = Some(next.map_or(*until, |n| n.min(*until))),
