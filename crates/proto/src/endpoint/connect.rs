@@ -91,7 +91,7 @@ impl Exchange {
                 }
             }
         };
-        Answer::Keys(payload.cid, ConnectionKeys::new(&split, key.as_ref()))
+        Answer::Keys(payload.cid, ConnectionKeys::new(split, key.as_ref()))
     }
 }
 
@@ -377,7 +377,7 @@ impl Endpoint {
             let finish = Finish {
                 nonce: accept.nonce,
                 cid,
-                tag: keys.finish,
+                tag: keys.finish(),
             };
             connection.send_finish(now, finish.encode());
         }

@@ -15,4 +15,5 @@ mod floods;
 mod forged_answers;
 mod passwords;
 mod replacing;
+mod tokens;
 mod visits;
