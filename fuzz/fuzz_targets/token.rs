@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use samestep_proto::fuzzing::verify;
+use samestep_proto::fuzzing::{Presented, verify};
 use samestep_proto::{TokenClaims, TokenIssuer};
 use std::sync::LazyLock;
 
@@ -10,18 +10,24 @@ static LOBBY: LazyLock<TokenIssuer> = LazyLock::new(|| TokenIssuer::new([7; 32])
 
 fuzz_target!(|input: (bool, u16, &[u8])| {
     let (sign, flip, bytes) = input;
-    assert!(verify(&LOBBY.public_key(), bytes).is_err());
     let Ok(claims) = TokenClaims::decode(bytes) else {
         return;
     };
     assert_eq!(claims.encode().as_deref(), Ok(bytes));
-    let address = "192.0.2.1".parse().expect("an address");
-    let _ = claims.check(0, &claims.servers, address);
-    if sign {
-        let mut token = LOBBY.issue(&claims).expect("within the limits");
-        assert_eq!(verify(&LOBBY.public_key(), &token), Ok(claims));
+    let at = Presented {
+        server: claims.server,
+        shard: claims.shard,
+        client: claims.client,
+        address: "192.0.2.1".parse().expect("an address"),
+        unix_s: claims.issued_unix_s,
+        started_unix_s: 0,
+    };
+    assert!(verify(&LOBBY.public_key(), bytes, &at).is_err());
+    let good = claims.check(&at).map(|()| claims.clone());
+    if sign && let Ok(mut token) = LOBBY.issue(&claims) {
+        assert_eq!(verify(&LOBBY.public_key(), &token, &at), good);
         let bit = usize::from(flip) % (token.len() * 8);
         token[bit / 8] ^= 1 << (bit % 8);
-        assert!(verify(&LOBBY.public_key(), &token).is_err());
+        assert!(verify(&LOBBY.public_key(), &token, &at).is_err());
     }
 });

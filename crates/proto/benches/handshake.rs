@@ -2,6 +2,7 @@
 //!
 //! Datagrams are handed over directly; what each endpoint spends on making and reading them is added up. The best of many batches
 //! counts, which is what the work costs when nothing else runs.
+#![expect(clippy::disallowed_methods)]
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};

@@ -1,7 +1,6 @@
 //! What both ends agree on, and what each decides for itself.
 
 use core::time::Duration;
-use std::net::SocketAddr;
 
 use samestep_wire::Delivery;
 
@@ -127,8 +126,9 @@ pub struct Config {
     pub ack_delay: Duration,
     /// Bytes of received messages that may wait for `recv`; beyond it packets are refused until read. Default 64 MiB.
     pub inbox_limit: usize,
-    /// Unix time in seconds at `now == 0`, to check the expiry of connect tokens.
-    pub unix_time_at_zero_s: u64,
+    /// The time of day, to check the times of connect tokens: needed with [`AcceptConfig::lobby_key`]. The drivers of `samestep` set it if
+    /// it is `None` (default).
+    pub clock: Option<Clock>,
 }
 
 impl Default for Config {
@@ -148,7 +148,7 @@ impl Default for Config {
             close_timeout: Duration::from_secs(2),
             ack_delay: Duration::from_millis(20),
             inbox_limit: 64 << 20,
-            unix_time_at_zero_s: 0,
+            clock: None,
         }
     }
 }
@@ -210,8 +210,38 @@ impl Config {
             if accept.password.as_ref().is_some_and(|p| p.is_empty()) {
                 return Err(ConfigError::EmptyPassword);
             }
+            if accept.lobby_key.is_some() && self.clock.is_none() {
+                return Err(ConfigError::NoClock);
+            }
         }
         Ok(())
+    }
+}
+
+/// The time of day on an endpoint's clock, and since when it remembers which connect tokens were used.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Clock {
+    unix_at_zero_s: u64,
+    started_unix_s: u64,
+}
+
+impl Clock {
+    /// For an endpoint that starts at `now`, when it is `unix_s` seconds since 1970-01-01 UTC.
+    pub fn starting(now: Duration, unix_s: u64) -> Self {
+        Self {
+            unix_at_zero_s: unix_s.saturating_sub(now.as_secs()),
+            started_unix_s: unix_s,
+        }
+    }
+
+    /// Seconds since 1970-01-01 UTC.
+    pub(crate) fn unix_s(&self, now: Duration) -> u64 {
+        self.unix_at_zero_s.saturating_add(now.as_secs())
+    }
+
+    /// When the endpoint started.
+    pub(crate) fn started_unix_s(&self) -> u64 {
+        self.started_unix_s
     }
 }
 
@@ -222,10 +252,12 @@ pub struct AcceptConfig {
     pub capacity: usize,
     /// Password a client must know. It must not be empty.
     pub password: Option<Password>,
-    /// Public key of the lobby: if set, only clients with a token it signed may connect. Needs the `crypto` feature.
+    /// Public key of the lobby: if set, only clients with a token it signed may connect. A token replaces the password, unless both are
+    /// set. Needs [`Config::clock`].
     pub lobby_key: Option<[u8; 32]>,
-    /// Addresses under which clients know this server; a token naming servers must name one of these.
-    pub public_addresses: Vec<SocketAddr>,
+    /// Which of the servers that share this server's static key this is: tokens for another are refused. Default 0. Servers that share
+    /// both would admit a token once each.
+    pub shard: u32,
     /// Key exchanges answered per second; more are ignored until the next second. Each costs about 0.3 ms of CPU.
     /// Default 200.
     pub handshakes_per_second: u32,
@@ -241,7 +273,7 @@ impl Default for AcceptConfig {
             capacity: 64,
             password: None,
             lobby_key: None,
-            public_addresses: Vec::new(),
+            shard: 0,
             handshakes_per_second: 200,
             handshakes_per_second_per_address: 20,
             per_address: 64,
@@ -305,4 +337,7 @@ pub enum ConfigError {
     /// The password is empty, so everybody knows it.
     #[error("the password is empty: choose one, or set none")]
     EmptyPassword,
+    /// A lobby key without the time of day: tokens could not expire.
+    #[error("a lobby key needs the time of day: set Config::clock, or let a driver do it")]
+    NoClock,
 }

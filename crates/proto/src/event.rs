@@ -175,11 +175,11 @@ pub enum ConnectError {
     /// More than 256 bytes of user data.
     #[error("user data is longer than 256 bytes")]
     UserDataTooLong,
-    /// A token is longer than 640 bytes.
-    #[error("the token is longer than 640 bytes")]
+    /// A token is longer than 576 bytes.
+    #[error("the token is longer than 576 bytes")]
     TokenTooLong,
-    /// A token would be readable on the way: give the server's key too.
-    #[error("a token needs the server's key, or it could be read on the way")]
+    /// A token is for one server: give its key too.
+    #[error("a token is for one server: give the server's key too")]
     TokenWithoutKey,
     /// The password is empty.
     #[error("the password is empty: enter one, or set none")]

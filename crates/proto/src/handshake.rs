@@ -78,7 +78,7 @@ pub const CONNECT_MAX_BYTES: usize = CONNECT_HEADER_BYTES
 pub const MAX_USER_DATA_BYTES: usize = 256;
 
 /// Limit of a connect token.
-pub const MAX_TOKEN_BYTES: usize = 640;
+pub const MAX_TOKEN_BYTES: usize = 576;
 
 const ACCEPT_HEADER_BYTES: usize = 16;
 const CHECKSUM_BYTES: usize = 4;

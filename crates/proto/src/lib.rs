@@ -54,7 +54,7 @@
 //! - [`Machine`]: the shape that endpoints have in common with what is built on them. Whoever drives one can drive the others.
 //! - [`CloseReason`], [`RefuseReason`], [`SendError`]: what went wrong, in words a player can be shown.
 //! - [`Stats`] of a connection, [`EndpointStats`] of what is outside; [`DeliveryReport`]s of messages; [`Exchange`]s of times, for clocks.
-//! - [`TokenClaims`] and `TokenIssuer`: tokens of a lobby that let a client in.
+//! - [`TokenClaims`] and [`TokenIssuer`]: tokens of a lobby that let a client in.
 //!
 //! # What it does not do
 //!
@@ -63,8 +63,8 @@
 //!
 //! # Features
 //!
-//! `crypto`, on by default: encryption of packets, and tokens. Without it packets can only be [plain](Config::plain), which has to be said, for
-//! transports that encrypt by themselves. Keys, passwords and the rest of the handshake are there in any case.
+//! `crypto`, on by default: encryption of packets. Without it packets can only be [plain](Config::plain), which has to be said, for
+//! transports that encrypt by themselves. Keys, passwords, tokens and the rest of the handshake are there in any case.
 
 mod buffers;
 mod channel;
@@ -99,8 +99,8 @@ mod stats;
 mod token;
 
 pub use config::{
-    AcceptConfig, ChannelConfig, Config, ConfigError, ConnectOptions, LossRecovery, MAX_CHANNELS,
-    MIN_PACKET, Security,
+    AcceptConfig, ChannelConfig, Clock, Config, ConfigError, ConnectOptions, LossRecovery,
+    MAX_CHANNELS, MIN_PACKET, Security,
 };
 pub use crypto::Cipher;
 pub use endpoint::Endpoint;
@@ -114,9 +114,10 @@ pub use key::{Identity, Password, PublicKey, PublicKeyError};
 pub use machine::Machine;
 pub use samestep_wire::Delivery;
 pub use stats::{EndpointStats, Refused, Stats};
-#[cfg(feature = "crypto")]
-pub use token::TokenIssuer;
-pub use token::{MAX_TOKEN_ADDRESSES, TokenClaims, TokenError, TokenId};
+pub use token::{
+    CLOCK_SKEW_S, MAX_TOKEN_ADDRESSES, MAX_TOKEN_LIFE_S, TokenClaims, TokenError, TokenId,
+    TokenIssuer,
+};
 
 /// The decoders, for the fuzzers alone.
 #[cfg(fuzzing)]
@@ -127,5 +128,5 @@ pub mod fuzzing {
     pub use crate::fec::{Decoder, coefficient, combine, repair_len};
     pub use crate::inbox::Inbox;
     pub use crate::packet::{Frame, Frames, decode_header};
-    pub use crate::token::verify;
+    pub use crate::token::{Presented, verify};
 }

@@ -5,11 +5,13 @@
 //!
 //! | bytes | field |
 //! |---|---|
-//! | 0 | format, 1 |
+//! | 0 | format, 2 |
 //! | 1..17 | id, random: a token is good for one connection |
-//! | 17..25 | expiry in seconds since 1970-01-01 UTC, u64 |
-//! | 1 | number of server addresses, at most 8; none means any |
-//! | … | each: family (4 or 6), address (4 or 16 bytes), port (u16) |
+//! | 17..25 | time of issue in seconds since 1970-01-01 UTC, u64 |
+//! | 25..33 | expiry in seconds since 1970-01-01 UTC, u64, at most 300 after the time of issue |
+//! | 33..65 | static key of the server it is for |
+//! | 65..69 | shard, u32: which of the servers that share this key |
+//! | 69..101 | static key of the client it is for |
 //! | 1 | number of client addresses, at most 8; none means any |
 //! | … | each: family (4 or 6), address |
 //! | 2 | length of the user data, u16, at most 256 |
@@ -18,24 +20,29 @@
 //!
 //! Integers are little endian, and nothing follows.
 //!
-//! A token is not encrypted. Whoever reads one on its way can use it first, so let the token name
-//! the client's address, or let the client know the server's key, which hides the token.
+//! A token is no secret: it admits the holder of the client's static key, to the holder of the server's, once. Clocks of lobby and server may
+//! differ by [`CLOCK_SKEW_S`].
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 
-#[cfg(feature = "crypto")]
-use ring::signature;
+use ed25519_dalek::{Signature, Signer, SigningKey, VerifyingKey};
 
 use crate::handshake::{MAX_USER_DATA_BYTES, RefuseReason};
+use crate::key::PublicKey;
 
-/// Limit of the addresses of each kind in a token.
+/// Limit of the client addresses in a token.
 pub const MAX_TOKEN_ADDRESSES: usize = 8;
 
-const FORMAT: u8 = 1;
+/// Longest time between issue and expiry of a token, in seconds.
+pub const MAX_TOKEN_LIFE_S: u64 = 300;
+
+/// How far the clocks of lobby and server may differ, in seconds.
+pub const CLOCK_SKEW_S: u64 = 10;
+
+const FORMAT: u8 = 2;
 const SIGNATURE_BYTES: usize = 64;
-#[cfg(feature = "crypto")]
 const CONTEXT: &[u8] = b"samestep connect token\0";
 
 /// The name of a token, by which its second use is noticed.
@@ -53,42 +60,71 @@ impl fmt::Debug for TokenId {
 pub struct TokenClaims {
     /// Unique to this token: 16 random bytes.
     pub id: TokenId,
-    /// When it stops being good, in seconds since 1970-01-01 UTC. A minute from now is plenty:
-    /// it only has to last until the client has connected.
+    /// When it was issued, in seconds since 1970-01-01 UTC. A server refuses tokens from before its start, since it does not know which
+    /// of them were used.
+    pub issued_unix_s: u64,
+    /// When it stops being good, in seconds since 1970-01-01 UTC, at most [`MAX_TOKEN_LIFE_S`] after it was issued. A minute is
+    /// plenty: it only has to last until the client has connected.
     pub expires_unix_s: u64,
-    /// The servers it is good for, at most [`MAX_TOKEN_ADDRESSES`]; empty: any server.
-    pub servers: Vec<SocketAddr>,
+    /// The server it is good for.
+    pub server: PublicKey,
+    /// Which of the servers that share this key ([`AcceptConfig::shard`](crate::AcceptConfig::shard)).
+    pub shard: u32,
+    /// The client it admits, by its [identity](crate::Config::identity).
+    pub client: PublicKey,
     /// The addresses it may be used from, at most [`MAX_TOKEN_ADDRESSES`]; empty: any address.
-    pub clients: Vec<IpAddr>,
+    pub client_addresses: Vec<IpAddr>,
     /// For the game on the server: account, team, rating. At most 256 bytes.
     pub user_data: Vec<u8>,
 }
 
+/// Where and when a token is shown.
+#[derive(Clone, Copy, Debug)]
+pub struct Presented {
+    /// The server's key.
+    pub server: PublicKey,
+    /// Its shard.
+    pub shard: u32,
+    /// The client's key, as the key exchange shows it.
+    pub client: PublicKey,
+    /// The client's address.
+    pub address: IpAddr,
+    /// Now, by the server's clock.
+    pub unix_s: u64,
+    /// When the server started.
+    pub started_unix_s: u64,
+}
+
 impl TokenClaims {
-    /// Whether a client at `client` may use the token now, on a server that goes by any of
-    /// `servers`. A server that does not know its own addresses admits only tokens for any
-    /// server.
-    pub fn check(
-        &self,
-        unix_s: u64,
-        servers: &[SocketAddr],
-        client: IpAddr,
-    ) -> Result<(), TokenError> {
-        // A dual-stack socket shows IPv4 addresses in their IPv6-mapped form.
-        let plain = |addr: &SocketAddr| (addr.ip().to_canonical(), addr.port());
-        if unix_s >= self.expires_unix_s {
-            return Err(TokenError::Expired);
-        }
-        if !self.servers.is_empty()
-            && !(self.servers.iter()).any(|one| servers.iter().any(|own| plain(own) == plain(one)))
-        {
+    /// Whether the token is good where and when it is shown.
+    pub fn check(&self, at: &Presented) -> Result<(), TokenError> {
+        if (self.server, self.shard) != (at.server, at.shard) {
             return Err(TokenError::Server);
         }
-        let client = client.to_canonical();
-        if !self.clients.is_empty() && !self.clients.iter().any(|ip| ip.to_canonical() == client) {
+        // A dual-stack socket shows IPv4 addresses in their IPv6-mapped form.
+        let address = at.address.to_canonical();
+        let mut addresses = self.client_addresses.iter();
+        if self.client != at.client
+            || !self.client_addresses.is_empty() && !addresses.any(|a| a.to_canonical() == address)
+        {
             return Err(TokenError::Client);
         }
+        if self.life_s().is_none() || self.issued_unix_s > at.unix_s.saturating_add(CLOCK_SKEW_S) {
+            return Err(TokenError::Time);
+        }
+        if at.unix_s >= self.expires_unix_s.saturating_add(CLOCK_SKEW_S) {
+            return Err(TokenError::Expired);
+        }
+        if self.issued_unix_s <= at.started_unix_s.saturating_add(CLOCK_SKEW_S) {
+            return Err(TokenError::BeforeStart);
+        }
         Ok(())
+    }
+
+    /// How long it is good for, if that is not too long.
+    fn life_s(&self) -> Option<u64> {
+        let life = self.expires_unix_s.checked_sub(self.issued_unix_s)?;
+        (life <= MAX_TOKEN_LIFE_S).then_some(life)
     }
 
     /// The part of a token that is signed.
@@ -96,23 +132,21 @@ impl TokenClaims {
     /// # Errors
     /// [`TokenError::TooLarge`] if the claims exceed a limit.
     pub fn encode(&self) -> Result<Vec<u8>, TokenError> {
-        if self.servers.len() > MAX_TOKEN_ADDRESSES
-            || self.clients.len() > MAX_TOKEN_ADDRESSES
+        if self.client_addresses.len() > MAX_TOKEN_ADDRESSES
             || self.user_data.len() > MAX_USER_DATA_BYTES
         {
             return Err(TokenError::TooLarge);
         }
         let mut out = vec![FORMAT];
         out.extend_from_slice(&self.id.0);
+        out.extend_from_slice(&self.issued_unix_s.to_le_bytes());
         out.extend_from_slice(&self.expires_unix_s.to_le_bytes());
-        out.push(self.servers.len() as u8);
-        for server in &self.servers {
-            encode_ip(server.ip(), &mut out);
-            out.extend_from_slice(&server.port().to_le_bytes());
-        }
-        out.push(self.clients.len() as u8);
-        for client in &self.clients {
-            encode_ip(*client, &mut out);
+        out.extend_from_slice(self.server.as_bytes());
+        out.extend_from_slice(&self.shard.to_le_bytes());
+        out.extend_from_slice(self.client.as_bytes());
+        out.push(self.client_addresses.len() as u8);
+        for address in &self.client_addresses {
+            encode_ip(*address, &mut out);
         }
         out.extend_from_slice(&(self.user_data.len() as u16).to_le_bytes());
         out.extend_from_slice(&self.user_data);
@@ -130,90 +164,92 @@ impl TokenClaims {
             return None;
         }
         let id = TokenId(take(bytes)?);
+        let issued_unix_s = u64::from_le_bytes(take(bytes)?);
         let expires_unix_s = u64::from_le_bytes(take(bytes)?);
-        let servers = list(bytes, |bytes| {
-            let ip = decode_ip(bytes)?;
-            Some(SocketAddr::new(ip, u16::from_le_bytes(take(bytes)?)))
-        })?;
-        let clients = list(bytes, decode_ip)?;
+        let server = PublicKey::from_bytes(take(bytes)?).ok()?;
+        let shard = u32::from_le_bytes(take(bytes)?);
+        let client = PublicKey::from_bytes(take(bytes)?).ok()?;
+        let [count] = take(bytes)?;
+        if usize::from(count) > MAX_TOKEN_ADDRESSES {
+            return None;
+        }
+        let client_addresses = (0..count)
+            .map(|_| decode_ip(bytes))
+            .collect::<Option<_>>()?;
         let len = usize::from(u16::from_le_bytes(take(bytes)?));
         if len > MAX_USER_DATA_BYTES || len != bytes.len() {
             return None;
         }
         Some(Self {
             id,
+            issued_unix_s,
             expires_unix_s,
-            servers,
-            clients,
+            server,
+            shard,
+            client,
+            client_addresses,
             user_data: bytes.to_vec(),
         })
     }
 }
 
 /// The lobby's side: signs tokens.
-#[cfg(feature = "crypto")]
 pub struct TokenIssuer {
-    key: signature::Ed25519KeyPair,
+    key: SigningKey,
 }
 
-#[cfg(feature = "crypto")]
 impl TokenIssuer {
-    /// An issuer with the key that belongs to `seed`: 32 random bytes, kept secret.
+    /// The issuer whose key is derived from 32 secret, random bytes. Keep them: servers know the public key that belongs to them.
     pub fn new(seed: [u8; 32]) -> Self {
-        let key = signature::Ed25519KeyPair::from_seed_unchecked(&seed)
-            .expect("an Ed25519 seed has 32 bytes");
-        Self { key }
+        Self {
+            key: SigningKey::from_bytes(&seed),
+        }
     }
 
-    /// What servers need to check the tokens.
+    /// What servers must know ([`AcceptConfig::lobby_key`](crate::AcceptConfig::lobby_key)).
     pub fn public_key(&self) -> [u8; 32] {
-        use signature::KeyPair;
-        let mut key = [0; 32];
-        key.copy_from_slice(self.key.public_key().as_ref());
-        key
+        self.key.verifying_key().to_bytes()
     }
 
     /// A signed token for one connection.
     ///
     /// # Errors
-    /// [`TokenError::TooLarge`] if the claims exceed a limit.
+    /// [`TokenError::TooLarge`] if the claims exceed a limit, [`TokenError::Time`] if they expire before they are issued or more than
+    /// [`MAX_TOKEN_LIFE_S`] after.
     pub fn issue(&self, claims: &TokenClaims) -> Result<Vec<u8>, TokenError> {
+        claims.life_s().ok_or(TokenError::Time)?;
         let mut token = claims.encode()?;
         let signature = self.key.sign(&[CONTEXT, &token].concat());
-        token.extend_from_slice(signature.as_ref());
+        token.extend_from_slice(&signature.to_bytes());
         Ok(token)
     }
 }
 
-#[cfg(feature = "crypto")]
 impl fmt::Debug for TokenIssuer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("TokenIssuer").finish_non_exhaustive()
     }
 }
 
-/// Reads a token if the lobby with the public key `lobby_key` signed it. Whether it is good here
-/// and now, [`TokenClaims::check`] and [`UsedTokens`] say.
-#[cfg(feature = "crypto")]
-pub fn verify(lobby_key: &[u8; 32], token: &[u8]) -> Result<TokenClaims, TokenError> {
+/// Reads a token that is good where and when it is shown, if the lobby with the public key `lobby_key` signed it. Whether it was used before,
+/// [`UsedTokens`] says. The signature comes last, since it costs most.
+pub fn verify(
+    lobby_key: &[u8; 32],
+    token: &[u8],
+    at: &Presented,
+) -> Result<TokenClaims, TokenError> {
     let (claims, signature) = token
         .split_last_chunk::<SIGNATURE_BYTES>()
         .ok_or(TokenError::Malformed)?;
-    // The signature first: a stranger's bytes are not parsed at all.
-    signature::UnparsedPublicKey::new(&signature::ED25519, lobby_key)
-        .verify(&[CONTEXT, claims].concat(), signature)
+    let read = TokenClaims::decode(claims)?;
+    read.check(at)?;
+    VerifyingKey::from_bytes(lobby_key)
+        .and_then(|key| {
+            let signed = [CONTEXT, claims].concat();
+            key.verify_strict(&signed, &Signature::from_bytes(signature))
+        })
         .map_err(|_| TokenError::Signature)?;
-    TokenClaims::decode(claims)
-}
-
-/// Without encryption there are no signatures either: refuses every token.
-#[cfg(not(feature = "crypto"))]
-pub fn verify(_lobby_key: &[u8; 32], token: &[u8]) -> Result<TokenClaims, TokenError> {
-    Err(if token.len() < SIGNATURE_BYTES {
-        TokenError::Malformed
-    } else {
-        TokenError::Signature
-    })
+    Ok(read)
 }
 
 /// Why a token was not issued or not accepted.
@@ -221,7 +257,7 @@ pub fn verify(_lobby_key: &[u8; 32], token: &[u8]) -> Result<TokenClaims, TokenE
 #[non_exhaustive]
 pub enum TokenError {
     /// The claims exceed a limit (when issuing).
-    #[error("a token holds at most 8 servers, 8 clients and 256 bytes of data")]
+    #[error("a token holds at most 8 client addresses and 256 bytes of data")]
     TooLarge,
     /// It is not a token.
     #[error("these bytes are not a connect token")]
@@ -229,14 +265,22 @@ pub enum TokenError {
     /// It was not signed by this lobby.
     #[error("the token was not signed by this server's lobby")]
     Signature,
+    /// Its times make no sense: it is good for too long, or not issued yet.
+    #[error(
+        "a token is good for at most {MAX_TOKEN_LIFE_S} s from its issue, and is not issued in the future: check the clocks of lobby and server"
+    )]
+    Time,
     /// Its time is over.
     #[error("the token has expired")]
     Expired,
-    /// It is for other servers.
+    /// It was issued before the server started, or within the tolerance of clocks after.
+    #[error("the token is from before the server started: ask for a new one")]
+    BeforeStart,
+    /// It is for another server.
     #[error("the token is for another server")]
     Server,
-    /// It is for other clients.
-    #[error("the token is for another client address")]
+    /// It is for another client, or another address of it.
+    #[error("the token is for another client or client address")]
     Client,
     /// It has been used before.
     #[error("the token has been used")]
@@ -249,10 +293,11 @@ pub enum TokenError {
 impl From<TokenError> for RefuseReason {
     fn from(error: TokenError) -> Self {
         match error {
-            TokenError::TooLarge | TokenError::Malformed | TokenError::Signature => {
-                Self::TokenInvalid
-            }
-            TokenError::Expired => Self::TokenExpired,
+            TokenError::TooLarge
+            | TokenError::Malformed
+            | TokenError::Signature
+            | TokenError::Time => Self::TokenInvalid,
+            TokenError::Expired | TokenError::BeforeStart => Self::TokenExpired,
             TokenError::Server | TokenError::Client => Self::TokenAddress,
             TokenError::Used => Self::TokenUsed,
             TokenError::Full => Self::Busy,
@@ -282,26 +327,30 @@ impl UsedTokens {
         }
     }
 
-    /// Uses a token up, or says why it cannot be used.
-    pub fn redeem(&mut self, unix_s: u64, claims: &TokenClaims) -> Result<(), TokenError> {
+    /// Whether a token can be used.
+    pub fn check(&mut self, unix_s: u64, claims: &TokenClaims) -> Result<(), TokenError> {
         self.forget_expired(unix_s);
-        if unix_s >= claims.expires_unix_s {
-            return Err(TokenError::Expired);
-        }
         if self.expiry.contains_key(&claims.id) {
             return Err(TokenError::Used);
         }
         if self.expiry.len() >= self.limit {
             return Err(TokenError::Full);
         }
-        self.expiry.insert(claims.id, claims.expires_unix_s);
-        self.by_expiry.insert((claims.expires_unix_s, claims.id));
+        Ok(())
+    }
+
+    /// Uses a token up, or says why it cannot be used.
+    pub fn redeem(&mut self, unix_s: u64, claims: &TokenClaims) -> Result<(), TokenError> {
+        self.check(unix_s, claims)?;
+        let forgotten_at = claims.expires_unix_s.saturating_add(CLOCK_SKEW_S);
+        self.expiry.insert(claims.id, forgotten_at);
+        self.by_expiry.insert((forgotten_at, claims.id));
         Ok(())
     }
 
     fn forget_expired(&mut self, unix_s: u64) {
-        while let Some((expires, id)) = self.by_expiry.first().copied()
-            && expires <= unix_s
+        while let Some((forgotten_at, id)) = self.by_expiry.first().copied()
+            && forgotten_at <= unix_s
         {
             self.by_expiry.pop_first();
             self.expiry.remove(&id);
@@ -336,33 +385,41 @@ fn take<const N: usize>(bytes: &mut &[u8]) -> Option<[u8; N]> {
     Some(*head)
 }
 
-/// A count (u8, at most [`MAX_TOKEN_ADDRESSES`]) and as many items.
-fn list<T>(bytes: &mut &[u8], item: impl Fn(&mut &[u8]) -> Option<T>) -> Option<Vec<T>> {
-    let [count] = take(bytes)?;
-    if usize::from(count) > MAX_TOKEN_ADDRESSES {
-        return None;
-    }
-    (0..count).map(|_| item(bytes)).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::golden::{assert_vectors, hex};
     use crate::handshake::MAX_TOKEN_BYTES;
+    use crate::key::Identity;
     use crate::rng::Random;
 
-    const NOW: u64 = 1_900_000_000;
+    const NOW: u64 = 2_000_000_000;
+
+    fn key(secret: u8) -> PublicKey {
+        Identity::from_secret([secret; 32]).public_key()
+    }
 
     fn claims() -> TokenClaims {
         TokenClaims {
             id: TokenId([0xAA; 16]),
-            expires_unix_s: 2_000_000_000,
-            servers: vec![
-                "192.0.2.1:4000".parse().unwrap(),
-                "[2001:db8::1]:4000".parse().unwrap(),
-            ],
-            clients: vec!["198.51.100.7".parse().unwrap()],
+            issued_unix_s: NOW,
+            expires_unix_s: NOW + 60,
+            server: key(3),
+            shard: 7,
+            client: key(4),
+            client_addresses: vec!["198.51.100.7".parse().unwrap()],
             user_data: b"ada".to_vec(),
+        }
+    }
+
+    fn presented() -> Presented {
+        Presented {
+            server: key(3),
+            shard: 7,
+            client: key(4),
+            address: "198.51.100.7".parse().unwrap(),
+            unix_s: NOW + 1,
+            started_unix_s: NOW - 1000,
         }
     }
 
@@ -374,17 +431,19 @@ mod tests {
         }
     }
 
+    fn issuer() -> TokenIssuer {
+        TokenIssuer::new(std::array::from_fn(|i| i as u8))
+    }
+
     #[test]
     fn claims_round_trip_up_to_their_limits() {
         let largest = TokenClaims {
-            servers: vec!["[2001:db8::1]:4000".parse().unwrap(); MAX_TOKEN_ADDRESSES],
-            clients: vec!["2001:db8::2".parse().unwrap(); MAX_TOKEN_ADDRESSES],
+            client_addresses: vec!["2001:db8::2".parse().unwrap(); MAX_TOKEN_ADDRESSES],
             user_data: vec![1; MAX_USER_DATA_BYTES],
             ..claims()
         };
         let smallest = TokenClaims {
-            servers: vec![],
-            clients: vec![],
+            client_addresses: vec![],
             user_data: vec![],
             ..claims()
         };
@@ -396,11 +455,8 @@ mod tests {
         let mut over = largest.clone();
         over.user_data.push(0);
         assert_eq!(over.encode(), Err(TokenError::TooLarge));
-        let mut over = largest.clone();
-        over.servers.push(over.servers[0]);
-        assert_eq!(over.encode(), Err(TokenError::TooLarge));
         let mut over = largest;
-        over.clients.push(over.clients[0]);
+        over.client_addresses.push(over.client_addresses[0]);
         assert_eq!(over.encode(), Err(TokenError::TooLarge));
     }
 
@@ -422,54 +478,68 @@ mod tests {
             }
             if let Ok(read) = TokenClaims::decode(&bytes) {
                 assert_eq!(read.encode().as_ref(), Ok(&bytes));
+                let _ = read.check(&presented());
             }
         }
     }
 
     #[test]
-    fn a_token_is_good_in_its_time_at_its_server_from_its_client() {
-        let client = "198.51.100.7".parse().unwrap();
-        let servers = ["192.0.2.1:4000".parse().unwrap()];
-        let claims = claims();
-        let check = |unix_s, servers: &[SocketAddr], client| claims.check(unix_s, servers, client);
-        assert_eq!(check(NOW, &servers, client), Ok(()));
-        let mapped = ["[::ffff:192.0.2.1]:4000".parse().unwrap()];
-        let mapped_client = "::ffff:198.51.100.7".parse().unwrap();
-        assert_eq!(check(NOW, &mapped, mapped_client), Ok(()));
-        assert_eq!(check(1_999_999_999, &servers, client), Ok(()));
-        assert_eq!(
-            check(2_000_000_000, &servers, client),
-            Err(TokenError::Expired)
-        );
-        let other_port = ["192.0.2.1:4001".parse().unwrap()];
-        assert_eq!(check(NOW, &other_port, client), Err(TokenError::Server));
-        assert_eq!(check(NOW, &[], client), Err(TokenError::Server));
-        let other = "198.51.100.8".parse().unwrap();
-        assert_eq!(check(NOW, &servers, other), Err(TokenError::Client));
-        let open = TokenClaims {
-            servers: vec![],
-            clients: vec![],
-            ..claims.clone()
+    fn a_token_is_good_at_its_server_for_its_client_only() {
+        let check = |change: fn(&mut Presented)| {
+            let mut at = presented();
+            change(&mut at);
+            claims().check(&at)
         };
-        assert_eq!(open.check(NOW, &[], other), Ok(()));
+        assert_eq!(check(|_| ()), Ok(()));
+        let mapped = |at: &mut Presented| at.address = "::ffff:198.51.100.7".parse().unwrap();
+        assert_eq!(check(mapped), Ok(()));
+        assert_eq!(check(|at| at.server = key(5)), Err(TokenError::Server));
+        assert_eq!(check(|at| at.shard = 8), Err(TokenError::Server));
+        assert_eq!(check(|at| at.client = key(5)), Err(TokenError::Client));
+        let elsewhere = |at: &mut Presented| at.address = "198.51.100.8".parse().unwrap();
+        assert_eq!(check(elsewhere), Err(TokenError::Client));
+    }
+
+    #[test]
+    fn a_token_is_good_in_its_time_give_or_take_the_skew_of_clocks() {
+        let at = |unix_s| {
+            claims().check(&Presented {
+                unix_s,
+                ..presented()
+            })
+        };
+        assert_eq!(at(NOW - 11), Err(TokenError::Time));
+        assert_eq!(at(NOW - 10), Ok(()));
+        assert_eq!(at(NOW + 69), Ok(()));
+        assert_eq!(at(NOW + 70), Err(TokenError::Expired));
+        let started = |started_unix_s| {
+            claims().check(&Presented {
+                started_unix_s,
+                ..presented()
+            })
+        };
+        assert_eq!(started(NOW - 11), Ok(()));
+        assert_eq!(started(NOW - 10), Err(TokenError::BeforeStart));
+        for (issued_unix_s, expires_unix_s) in [(NOW, NOW + 301), (NOW, NOW - 1), (0, u64::MAX)] {
+            let claims = TokenClaims {
+                issued_unix_s,
+                expires_unix_s,
+                ..claims()
+            };
+            assert_eq!(claims.check(&presented()), Err(TokenError::Time));
+            assert_eq!(issuer().issue(&claims), Err(TokenError::Time));
+        }
     }
 
     #[test]
     fn a_token_is_used_once() {
         let mut used = UsedTokens::new(10);
-        assert_eq!(used.redeem(NOW, &numbered(1, NOW + 10)), Ok(()));
-        assert_eq!(
-            used.redeem(NOW, &numbered(1, NOW + 10)),
-            Err(TokenError::Used)
-        );
-        assert_eq!(
-            used.redeem(NOW + 9, &numbered(1, NOW + 10)),
-            Err(TokenError::Used)
-        );
-        assert_eq!(
-            used.redeem(NOW + 10, &numbered(1, NOW + 10)),
-            Err(TokenError::Expired)
-        );
+        let token = numbered(1, NOW + 10);
+        assert_eq!(used.redeem(NOW, &token), Ok(()));
+        assert_eq!(used.redeem(NOW, &token), Err(TokenError::Used));
+        assert_eq!(used.redeem(NOW + 19, &token), Err(TokenError::Used));
+        // From here on it has expired for everyone.
+        used.forget_expired(NOW + 20);
         assert!(used.expiry.is_empty());
     }
 
@@ -486,7 +556,7 @@ mod tests {
             used.redeem(NOW, &numbered(0, NOW + 10)),
             Err(TokenError::Used)
         );
-        assert_eq!(used.redeem(NOW + 10, &late), Ok(()));
+        assert_eq!(used.redeem(NOW + 20, &late), Ok(()));
         assert_eq!(used.expiry.len(), 3);
     }
 
@@ -495,7 +565,9 @@ mod tests {
         for (error, reason) in [
             (TokenError::Malformed, RefuseReason::TokenInvalid),
             (TokenError::Signature, RefuseReason::TokenInvalid),
+            (TokenError::Time, RefuseReason::TokenInvalid),
             (TokenError::Expired, RefuseReason::TokenExpired),
+            (TokenError::BeforeStart, RefuseReason::TokenExpired),
             (TokenError::Server, RefuseReason::TokenAddress),
             (TokenError::Client, RefuseReason::TokenAddress),
             (TokenError::Used, RefuseReason::TokenUsed),
@@ -505,73 +577,53 @@ mod tests {
         }
     }
 
-    #[cfg(feature = "crypto")]
-    mod signed {
-        use super::*;
-        use crate::golden::hex;
+    #[test]
+    fn only_the_lobbys_own_tokens_are_read() {
+        let token = issuer().issue(&claims()).unwrap();
+        let read = |lobby: &[u8; 32]| verify(lobby, &token, &presented());
+        assert_eq!(read(&issuer().public_key()), Ok(claims()));
+        let other = TokenIssuer::new([1; 32]).public_key();
+        assert_eq!(read(&other), Err(TokenError::Signature));
+        assert_eq!(read(&[0; 32]), Err(TokenError::Signature));
+    }
 
-        fn issuer() -> TokenIssuer {
-            TokenIssuer::new(std::array::from_fn(|i| i as u8))
+    #[test]
+    fn changed_cut_and_random_tokens_are_refused() {
+        let lobby = issuer().public_key();
+        let token = issuer().issue(&claims()).unwrap();
+        for bit in 0..token.len() * 8 {
+            let mut changed = token.clone();
+            changed[bit / 8] ^= 1 << (bit % 8);
+            assert!(verify(&lobby, &changed, &presented()).is_err());
         }
-
-        #[test]
-        fn only_the_lobbys_own_tokens_are_read() {
-            let token = issuer().issue(&claims()).unwrap();
-            assert_eq!(verify(&issuer().public_key(), &token), Ok(claims()));
-            let other = TokenIssuer::new([1; 32]).public_key();
-            assert_eq!(verify(&other, &token), Err(TokenError::Signature));
-            assert_eq!(verify(&[0; 32], &token), Err(TokenError::Signature));
+        for len in 0..token.len() {
+            assert!(verify(&lobby, &token[..len], &presented()).is_err());
         }
-
-        #[test]
-        fn changed_cut_and_random_tokens_are_refused() {
-            let key = issuer().public_key();
-            let token = issuer().issue(&claims()).unwrap();
-            for bit in 0..token.len() * 8 {
-                let mut changed = token.clone();
-                changed[bit / 8] ^= 1 << (bit % 8);
-                assert_eq!(verify(&key, &changed), Err(TokenError::Signature));
-            }
-            for len in 0..token.len() {
-                assert!(verify(&key, &token[..len]).is_err());
-            }
-            let mut random = Random::new([2; 32]);
-            for _ in 0..300 {
-                let mut junk = vec![0; random.next_u32() as usize % 300];
-                random.fill(&mut junk);
-                assert!(verify(&key, &junk).is_err());
-            }
-        }
-
-        #[test]
-        fn a_signature_for_another_purpose_is_no_token() {
-            let issuer = issuer();
-            let mut token = claims().encode().unwrap();
-            let signature = issuer.key.sign(&token);
-            token.extend_from_slice(signature.as_ref());
-            assert_eq!(
-                verify(&issuer.public_key(), &token),
-                Err(TokenError::Signature)
-            );
-        }
-
-        #[test]
-        fn golden_token() {
-            assert_eq!(
-                hex(&issuer().public_key()),
-                crate::golden::vector("token_lobby_key")
-            );
-            assert_eq!(
-                hex(&issuer().issue(&claims()).unwrap()),
-                crate::golden::vector("token")
-            );
+        let mut random = Random::new([2; 32]);
+        for _ in 0..300 {
+            let mut junk = vec![0; random.next_u32() as usize % 300];
+            random.fill(&mut junk);
+            assert!(verify(&lobby, &junk, &presented()).is_err());
         }
     }
 
-    #[cfg(not(feature = "crypto"))]
     #[test]
-    fn without_signatures_every_token_is_refused() {
-        assert_eq!(verify(&[0; 32], &[0; 100]), Err(TokenError::Signature));
-        assert_eq!(verify(&[0; 32], &[]), Err(TokenError::Malformed));
+    fn a_signature_for_another_purpose_is_no_token() {
+        let issuer = issuer();
+        let mut token = claims().encode().unwrap();
+        let signature = issuer.key.sign(&token);
+        token.extend_from_slice(&signature.to_bytes());
+        assert_eq!(
+            verify(&issuer.public_key(), &token, &presented()),
+            Err(TokenError::Signature)
+        );
+    }
+
+    #[test]
+    fn golden_token() {
+        assert_vectors(&[
+            ("token_lobby_key", hex(&issuer().public_key())),
+            ("token", hex(&issuer().issue(&claims()).unwrap())),
+        ]);
     }
 }

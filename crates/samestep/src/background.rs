@@ -22,7 +22,7 @@ use self::desk::{Desk, Waker};
 pub use self::shared::SharedHandle;
 use self::worker::Worker;
 use crate::address::{AddressError, Listen, resolve};
-use crate::driver::{Driver, seed};
+use crate::driver::{Driver, seed, session_with_clock};
 
 /// A session on a thread of its own, for programs without a loop: tools, editors, anything that only shares a few values.
 ///
@@ -81,6 +81,7 @@ impl Background {
 
     /// Takes any role in a room, over a socket of your own.
     pub fn start(udp: Udp, config: SessionConfig, role: Role) -> Result<Background, StartError> {
+        let config = session_with_clock(udp.now(), config);
         let session = Session::new(udp.now(), config, role, seed().map_err(StartError::Io)?)
             .map_err(StartError::Setup)?;
         let local_addr = udp.local_addr();

@@ -2,11 +2,11 @@
 
 use std::io;
 use std::net::SocketAddr;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use samestep_proto::{
-    ChannelId, Config, ConfigError, ConnectError, ConnectOptions, ConnectionId, Endpoint, Machine,
-    Message, MessageId, SendError, Stats,
+    ChannelId, Clock, Config, ConfigError, ConnectError, ConnectOptions, ConnectionId, Endpoint,
+    Machine, Message, MessageId, SendError, Stats,
 };
 use samestep_session::{Match, Role, Session, SessionConfig, SetupError};
 use samestep_sync::{Model, World};
@@ -167,6 +167,7 @@ impl<T: Transport> Driver<T> {
         config: Config,
         seed: [u8; 32],
     ) -> Result<Driver<T>, DriverError> {
+        let config = with_clock(transport.now(), config);
         let endpoint = Endpoint::new(config, seed).map_err(DriverError::Config)?;
         Ok(Driver::over(transport, endpoint))
     }
@@ -215,6 +216,7 @@ impl<T: Transport> Driver<T, Session> {
         config: SessionConfig,
         role: Role,
     ) -> Result<Driver<T, Session>, DriverError> {
+        let config = session_with_clock(transport.now(), config);
         let session = Session::new(transport.now(), config, role, seed()?);
         Ok(Driver::over(
             transport,
@@ -239,6 +241,7 @@ impl<T: Transport, W: World, M: Model> Driver<T, Match<W, M>> {
         model: M,
         world: W,
     ) -> Result<Self, DriverError> {
+        let config = session_with_clock(transport.now(), config);
         let game = Match::new(transport.now(), config, role, seed()?, model, world);
         Ok(Driver::over(transport, game.map_err(DriverError::Setup)?))
     }
@@ -271,6 +274,21 @@ pub(crate) fn seed() -> io::Result<[u8; 32]> {
     let mut seed = [0; 32];
     getrandom::fill(&mut seed).map_err(|error| io::Error::other(error.to_string()))?;
     Ok(seed)
+}
+
+/// The settings with the time of day, unless they have one: the one place where it comes from the system.
+fn with_clock(now: Duration, mut config: Config) -> Config {
+    config.clock.get_or_insert_with(|| {
+        let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+        Clock::starting(now, since.map_or(0, |since| since.as_secs()))
+    });
+    config
+}
+
+/// The same for the endpoint of a session.
+pub(crate) fn session_with_clock(now: Duration, mut config: SessionConfig) -> SessionConfig {
+    config.protocol = with_clock(now, config.protocol);
+    config
 }
 
 /// Why a driver could not be made. `Debug` shows the message too, so that `main` may return it.

@@ -21,7 +21,7 @@ pub use self::save::LoadGameError;
 use crate::address::{DEFAULT_PORT, Listen, resolve};
 use crate::arguments::Arguments;
 use crate::background::{StartError, bind_any, bind_towards};
-use crate::driver::{Driver, seed};
+use crate::driver::{Driver, seed, session_with_clock};
 use crate::stats::{GameStats, Sampler};
 
 /// The news that are kept until the program takes them.
@@ -244,6 +244,7 @@ impl<S: Simulation, M: Model, T: Transport> Game<S, M, T> {
     ) -> Result<Self, StartError> {
         let opens = role.join().is_none() && config.start == StartRule::AtOnce;
         let (now, seed) = (transport.now(), seed().map_err(StartError::Io)?);
+        let config = session_with_clock(now, config);
         let smooths = world.view().is_none();
         tracing::info!(
             game = S::NAME,

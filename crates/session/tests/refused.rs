@@ -2,6 +2,8 @@
 
 mod room;
 
+use std::time::Duration;
+
 use room::{NodeIndex, TestNetwork, address, config, ms};
 use samestep_netem::LinkConfig;
 use samestep_session::{
@@ -40,6 +42,17 @@ fn refused_by(
     config: SessionConfig,
     role: Role,
 ) -> Words {
+    refused_within(ms(1_000), network, member, config, role)
+}
+
+#[track_caller]
+fn refused_within(
+    limit: Duration,
+    network: &mut TestNetwork,
+    member: NodeIndex,
+    config: SessionConfig,
+    role: Role,
+) -> Words {
     let guest = network.enter(config, role);
     let told = |network: &TestNetwork| {
         network.events[member].iter().find_map(|event| match event {
@@ -54,7 +67,7 @@ fn refused_by(
         State::Left(reason) => Some(reason.to_string()),
         _ => None,
     };
-    network.run_until(ms(1_000), |network| {
+    network.run_until(limit, |network| {
         told(network).is_some() && left(network).is_some()
     });
     Words {
@@ -252,7 +265,12 @@ fn a_wrong_missing_or_needless_password() {
             let host = network.enter(host, Role::Host);
             let mut join = join(host);
             join.password = given.map(Into::into);
-            refused_by(&mut network, host, guest, Role::Client(join))
+            // Whether a password is wrong shows to the host by the guest's silence.
+            let limit = match (asked, given) {
+                (Some(_), Some(_)) => ms(6_000),
+                _ => ms(1_000),
+            };
+            refused_within(limit, &mut network, host, guest, Role::Client(join))
         };
         let words = password(Some("sesame"), Some("simsim"));
         assert_eq!(

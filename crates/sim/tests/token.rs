@@ -1,14 +1,15 @@
 //! A server that belongs to a lobby admits only those whom the lobby sent.
 
+use std::time::Duration;
+
 use samestep_proto::{
-    AcceptConfig, CloseReason, Config, ConnectOptions, Event, RefuseReason, TokenClaims, TokenId,
-    TokenIssuer,
+    AcceptConfig, Clock, CloseReason, Config, ConnectOptions, Event, Identity, RefuseReason,
+    TokenClaims, TokenId, TokenIssuer,
 };
 use samestep_sim::{EndpointTestbed, NodeId};
 
-const NOW_UNIX_S: u64 = 1_700_000_000;
-/// Clocks of nodes show less than a thousand seconds at first.
-const LATER_UNIX_S: u64 = NOW_UNIX_S + 10_000;
+/// At zero of the server's clock, which shows something less than a thousand seconds when the world begins.
+const STARTED_UNIX_S: u64 = 1_700_000_000;
 
 struct Lobby {
     world: EndpointTestbed,
@@ -20,20 +21,22 @@ struct Lobby {
 fn lobby() -> Lobby {
     let issuer = TokenIssuer::new([9; 32]);
     let mut world = EndpointTestbed::new(1);
-    let config = Config {
-        unix_time_at_zero_s: NOW_UNIX_S,
-        ..Config::new("game", 1)
-    };
     let accept = AcceptConfig {
         lobby_key: Some(issuer.public_key()),
-        public_addresses: vec!["10.0.0.1:40000".parse().unwrap()],
         ..AcceptConfig::default()
     };
     let server = world.add_node(Config {
         accept: Some(accept),
-        ..config.clone()
+        clock: Some(Clock::starting(Duration::ZERO, STARTED_UNIX_S)),
+        ..Config::new("game", 1)
     });
-    let client = world.add_node(config);
+    // The client keeps its key when it is started anew.
+    let client = world.add_node(Config {
+        identity: Some(Identity::from_secret([5; 32])),
+        ..Config::new("game", 1)
+    });
+    // Tokens from the first seconds of a server might have been used before it.
+    world.run_for(Duration::from_secs(150));
     Lobby {
         world,
         issuer,
@@ -43,12 +46,17 @@ fn lobby() -> Lobby {
 }
 
 impl Lobby {
-    fn claims(&self) -> TokenClaims {
+    fn claims(&mut self) -> TokenClaims {
+        let now = self.world.with_endpoint(self.server, |now, _| now);
+        let issued_unix_s = STARTED_UNIX_S + now.as_secs();
         TokenClaims {
             id: TokenId([4; 16]),
-            expires_unix_s: LATER_UNIX_S,
-            servers: vec![self.world.address(self.server)],
-            clients: vec![self.world.address(self.client).ip()],
+            issued_unix_s,
+            expires_unix_s: issued_unix_s + 60,
+            server: self.world.endpoint(self.server).public_key(),
+            shard: 0,
+            client: self.world.endpoint(self.client).public_key(),
+            client_addresses: vec![self.world.address(self.client).ip()],
             user_data: b"rank 7".to_vec(),
         }
     }
@@ -103,17 +111,18 @@ fn a_token_that_expired_or_is_for_someone_else_does_not_fit() {
     let mut lobby = lobby();
     let claims = lobby.claims();
     let expired = TokenClaims {
-        expires_unix_s: NOW_UNIX_S - 1,
+        issued_unix_s: claims.issued_unix_s - 100,
+        expires_unix_s: claims.issued_unix_s - 40,
         ..claims.clone()
     };
     assert_eq!(lobby.enter_with(expired), Err(RefuseReason::TokenExpired));
     let elsewhere = TokenClaims {
-        servers: vec!["10.0.0.9:1".parse().unwrap()],
+        server: Identity::from_secret([6; 32]).public_key(),
         ..claims.clone()
     };
     assert_eq!(lobby.enter_with(elsewhere), Err(RefuseReason::TokenAddress));
     let another = TokenClaims {
-        clients: vec!["10.0.0.9".parse().unwrap()],
+        client: Identity::from_secret([6; 32]).public_key(),
         ..claims
     };
     assert_eq!(lobby.enter_with(another), Err(RefuseReason::TokenAddress));

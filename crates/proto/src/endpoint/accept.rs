@@ -23,7 +23,7 @@ use crate::id::ConnectionId;
 use crate::key::PublicKey;
 use crate::noise::Responder;
 use crate::rng::Random;
-use crate::token::{self, UsedTokens};
+use crate::token::{self, Presented, TokenClaims, UsedTokens};
 
 /// How long an accepted client may take to show that it holds the keys.
 const CONFIRM_WITHIN: Duration = Duration::from_secs(5);
@@ -65,6 +65,8 @@ struct Unconfirmed {
     ephemeral: Vec<u8>,
     key: PublicKey,
     user_data: Vec<u8>,
+    /// What the lobby says about it, used up when it confirms.
+    token: Option<TokenClaims>,
     /// Whether it has proven its address.
     is_proven: bool,
     /// Whether its Accept told it if its password is right.
@@ -356,19 +358,22 @@ impl Endpoint {
         let payload =
             ConnectPayload::decode(&payload, header.password).map_err(|_| NotAdmitted::Nonsense)?;
         let key = responder.initiator();
-        let mut user_data = payload.user_data.to_vec();
+        let mut token = None;
         if !acceptor.trusted.contains(&key) {
             if let Some(reason) = accept.missing(header) {
                 return Err(NotAdmitted::Refused(reason));
             }
-            if let Some(claimed) = acceptor.check_token(now, &config, from, &payload)? {
-                user_data = claimed;
-            }
+            let server = self.identity.public_key();
+            token = acceptor.check_token(now, &config, server, (from, key), &payload)?;
         }
+        let user_data = match &token {
+            Some(claims) => claims.user_data.clone(),
+            None => payload.user_data.to_vec(),
+        };
         let exchange = match (&accept.password, payload.share) {
             (Some(password), Some(theirs)) => {
-                // From the answer the client learns whether its password is right.
-                if !acceptor.guesses.take(now, Network::of(from.ip())) {
+                // From the answer the client learns whether its password is right. Those sent by the lobby are no strangers.
+                if token.is_none() && !acceptor.guesses.take(now, Network::of(from.ip())) {
                     debug!(%from, "too many guesses of the password");
                     return Err(NotAdmitted::Refused(RefuseReason::Busy));
                 }
@@ -388,7 +393,7 @@ impl Endpoint {
         let slot = self
             .take_slot()
             .ok_or(NotAdmitted::Refused(RefuseReason::Full))?;
-        let is_guess = exchange.is_some();
+        let is_guess = exchange.is_some() && token.is_none();
         let Ok((keys, body)) = answer(&mut self.random, responder, slot, exchange) else {
             self.free.push_back(slot);
             return Err(NotAdmitted::Nonsense);
@@ -402,7 +407,7 @@ impl Endpoint {
         let state = State::Unconfirmed {
             accept: answer.clone(),
             until: now + CONFIRM_WITHIN,
-            finish: (header.protection == Protection::Plain).then_some(keys.finish),
+            finish: (header.protection == Protection::Plain).then(|| keys.finish()),
         };
         let mut connection = Connection::new(now, &config, from, header.cid, crypto, state);
         connection.incoming_from = Some(from.ip());
@@ -422,6 +427,7 @@ impl Endpoint {
                     ephemeral: connect.body[..32].to_vec(),
                     key,
                     user_data,
+                    token,
                     is_proven,
                     is_guess,
                 },
@@ -462,9 +468,9 @@ impl Endpoint {
     }
 
     /// Closes a connection that was never announced to the application.
-    fn turn_away(&mut self, now: Duration, slot: u16) {
+    fn turn_away(&mut self, now: Duration, slot: u16, why: &str) {
         if let Content::Connection(connection) = &mut self.slots[usize::from(slot)].content {
-            connection.abort(now, 0, "the server is full: try again later");
+            connection.abort(now, 0, why);
             connection.forget();
         }
     }
@@ -514,6 +520,13 @@ impl Endpoint {
             acceptor.count(network);
         }
         acceptor.confirmed += 1;
+        if let (Some(claims), Some(clock)) = (&client.token, &self.config.clock)
+            && let Err(error) = acceptor.used_tokens.redeem(clock.unix_s(now), claims)
+        {
+            debug!(%id, %peer, %error, "token cannot be used, client turned away");
+            self.turn_away(now, id.slot, "the invitation has been used");
+            return;
+        }
         let old = acceptor.guests.insert((peer, client.key), id.slot);
         let known = acceptor.trusted.contains(&client.key);
         if let Some(old) = old {
@@ -528,7 +541,7 @@ impl Endpoint {
         {
             // Several confirmed at once for the last place.
             debug!(%id, %peer, "server full, client turned away");
-            self.turn_away(now, id.slot);
+            self.turn_away(now, id.slot, "the server is full: try again later");
             return;
         }
         self.stats.accepted += 1;
@@ -578,7 +591,7 @@ fn answer(
     responder: Responder,
     slot: u16,
     exchange: Option<(PasswordExchange, [u8; SHARE_BYTES])>,
-) -> Result<(Box<ConnectionKeys>, Vec<u8>), NotAdmitted> {
+) -> Result<(ConnectionKeys, Vec<u8>), NotAdmitted> {
     let mut password_key = None;
     let mut payload = AcceptPayload {
         cid: slot,
@@ -598,7 +611,7 @@ fn answer(
     let (split, body) = responder
         .finish(Zeroizing::new(random.bytes()), &payload.encode())
         .map_err(|_| NotAdmitted::Nonsense)?;
-    Ok((ConnectionKeys::new(&split, password_key.as_ref()), body))
+    Ok((ConnectionKeys::new(split, password_key.as_ref()), body))
 }
 
 impl AcceptConfig {
@@ -620,17 +633,26 @@ impl Acceptor {
         &mut self,
         now: Duration,
         config: &Config,
-        from: SocketAddr,
+        server: PublicKey,
+        (from, client): (SocketAddr, PublicKey),
         payload: &ConnectPayload<'_>,
-    ) -> Result<Option<Vec<u8>>, RefuseReason> {
+    ) -> Result<Option<TokenClaims>, RefuseReason> {
         let accept = config.accept.as_ref().ok_or(RefuseReason::ShuttingDown)?;
         let Some(lobby_key) = &accept.lobby_key else {
             return Ok(None);
         };
-        let unix_s = config.unix_time_at_zero_s + now.as_secs();
-        let claims = token::verify(lobby_key, payload.token)?;
-        claims.check(unix_s, &accept.public_addresses, from.ip())?;
-        self.used_tokens.redeem(unix_s, &claims)?;
-        Ok(Some(claims.user_data))
+        // `Config::check` demands a clock.
+        let clock = config.clock.as_ref().ok_or(RefuseReason::TokenInvalid)?;
+        let at = Presented {
+            server,
+            shard: accept.shard,
+            client,
+            address: from.ip(),
+            unix_s: clock.unix_s(now),
+            started_unix_s: clock.started_unix_s(),
+        };
+        let claims = token::verify(lobby_key, payload.token, &at)?;
+        self.used_tokens.check(at.unix_s, &claims)?;
+        Ok(Some(claims))
     }
 }

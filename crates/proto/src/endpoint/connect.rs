@@ -63,7 +63,7 @@ struct Exchange {
 /// What the server's answer comes to.
 enum Answer {
     /// The server's connection id, and the keys.
-    Keys(u16, Box<ConnectionKeys>),
+    Keys(u16, ConnectionKeys),
     /// Not from the server.
     Forged,
     /// From whoever holds the server's key, and they do not know the password.
@@ -91,7 +91,7 @@ impl Exchange {
                 }
             }
         };
-        Answer::Keys(payload.cid, ConnectionKeys::new(&split, key.as_ref()))
+        Answer::Keys(payload.cid, ConnectionKeys::new(split, key.as_ref()))
     }
 }
 
@@ -377,7 +377,7 @@ impl Endpoint {
             let finish = Finish {
                 nonce: accept.nonce,
                 cid,
-                tag: keys.finish,
+                tag: keys.finish(),
             };
             connection.send_finish(now, finish.encode());
         }

@@ -13,7 +13,7 @@ pub const PROOF_BYTES: usize = 16;
 /// | 32 | the client's CPace share; only if the header says that a password is used |
 /// | 2 | length of the user data, u16, at most 256 |
 /// | … | user data |
-/// | 2 | length of the token, u16, at most 640; zero means none |
+/// | 2 | length of the token, u16, at most 576; zero means none |
 /// | … | token |
 ///
 /// Nothing follows.

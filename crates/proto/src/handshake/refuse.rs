@@ -107,14 +107,16 @@ pub enum RefuseReason {
     /// The token is not one of this server's lobby.
     #[error("the server does not trust this invitation: join through the server's own lobby")]
     TokenInvalid,
-    /// The token's time is over.
+    /// The token's time is over, or it is from before the server started.
     #[error("the invitation has expired: ask the lobby for a new one")]
     TokenExpired,
     /// The token has been used.
     #[error("the invitation has been used: ask the lobby for a new one")]
     TokenUsed,
-    /// The token is for another server or another client address.
-    #[error("the invitation is for another server or another network: ask the lobby for a new one")]
+    /// The token is for another server, another client or another client address.
+    #[error(
+        "the invitation is for another server, another program or another network: ask the lobby for a new one"
+    )]
     TokenAddress,
     /// The channel configurations differ.
     #[error(

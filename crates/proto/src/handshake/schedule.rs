@@ -75,52 +75,57 @@ impl PasswordKey {
 
 /// The keys of a connection: Noise's two keys, bound to the password and to everything both sides said.
 pub struct ConnectionKeys {
-    /// First link of the chain of keys for packets of the client.
-    pub client_to_server: Secret,
-    /// The same for packets of the server.
-    pub server_to_client: Secret,
-    /// The tag of the client's Finish.
-    pub finish: [u8; FINISH_TAG_BYTES],
-    /// In plain mode, the secret of the packets' checksum.
-    pub plain_secret: u64,
+    /// The client's, then the server's.
+    keys: [Secret; 2],
+    /// The first half of the password exchange's key, or zeros.
+    password: Secret,
+    hash: [u8; 32],
 }
 
 impl ConnectionKeys {
-    /// With `p` the first half of the password exchange's key, or zeros: `mac(key, purpose, p ‖ hash)`.
-    /// They are made in their place, as a move would leave a copy.
-    pub fn new(split: &Split, password: Option<&PasswordKey>) -> Box<Self> {
-        let mut p = Zeroizing::new([0; 32]);
+    /// The keys that follow from the two exchanges.
+    pub fn new(split: Split, password: Option<&PasswordKey>) -> Self {
+        let mut first_half = Zeroizing::new([0; 32]);
         if let Some(PasswordKey(key)) = password {
-            p.copy_from_slice(&key[..32]);
+            first_half.copy_from_slice(&key[..32]);
         }
-        let derive =
-            |key: &Secret, purpose| Zeroizing::new(mac(key, purpose, &[&p[..], &split.hash]));
-        let [up, down] = &split.keys;
-        let finish = derive(up, b"SStpconC");
-        let plain = derive(up, b"SStpplai");
-        let mut keys = Box::new(Self {
-            client_to_server: Zeroizing::new([0; 32]),
-            server_to_client: Zeroizing::new([0; 32]),
-            finish: std::array::from_fn(|i| finish[i]),
-            plain_secret: u64::from_le_bytes(std::array::from_fn(|i| plain[i])),
-        });
-        keys.client_to_server
-            .copy_from_slice(&derive(up, b"SStp-c2s")[..]);
-        keys.server_to_client
-            .copy_from_slice(&derive(down, b"SStp-s2c")[..]);
-        keys
+        Self {
+            keys: split.keys,
+            password: first_half,
+            hash: split.hash,
+        }
+    }
+
+    /// `mac(key, purpose, password ‖ hash)` with the key of one end.
+    fn derive(&self, end: ConnectionEnd, purpose: &[u8; 8]) -> Secret {
+        let key = match end {
+            ConnectionEnd::Client => &self.keys[0],
+            ConnectionEnd::Server => &self.keys[1],
+        };
+        Zeroizing::new(mac(key, purpose, &[&self.password[..], &self.hash]))
+    }
+
+    /// The tag of the client's Finish.
+    pub fn finish(&self) -> [u8; FINISH_TAG_BYTES] {
+        let tag = self.derive(ConnectionEnd::Client, b"SStpconC");
+        std::array::from_fn(|i| tag[i])
     }
 
     /// What protects the packets of this end.
     pub fn packet_crypto(&self, end: ConnectionEnd, protection: Protection) -> PacketCrypto {
         match protection {
-            Protection::Plain => PacketCrypto::plain(end, self.plain_secret),
+            Protection::Plain => {
+                let secret = self.derive(ConnectionEnd::Client, b"SStpplai");
+                let secret = u64::from_le_bytes(std::array::from_fn(|i| secret[i]));
+                PacketCrypto::plain(end, secret)
+            }
             #[cfg(feature = "crypto")]
             Protection::Encrypted(cipher) => {
-                let (up, down) = (&self.client_to_server, &self.server_to_client);
+                let up = self.derive(ConnectionEnd::Client, b"SStp-c2s");
+                let down = self.derive(ConnectionEnd::Server, b"SStp-s2c");
                 match end {
-                    ConnectionEnd::Client => PacketCrypto::aead(cipher, up, down),
-                    ConnectionEnd::Server => PacketCrypto::aead(cipher, down, up),
+                    ConnectionEnd::Client => PacketCrypto::aead(cipher, &up, &down),
+                    ConnectionEnd::Server => PacketCrypto::aead(cipher, &down, &up),
                 }
             }
             #[cfg(not(feature = "crypto"))]
@@ -162,8 +167,8 @@ mod tests {
     struct Handshake {
         connect: Vec<u8>,
         accept: Vec<u8>,
-        client: Box<ConnectionKeys>,
-        server: Box<ConnectionKeys>,
+        client: ConnectionKeys,
+        server: ConnectionKeys,
         /// Whether the server's proof is the one the client expects.
         is_proven: bool,
     }
@@ -225,7 +230,7 @@ mod tests {
         let (split, message) = responder
             .finish(Zeroizing::new([2; 32]), &answer.encode())
             .unwrap();
-        let server = ConnectionKeys::new(&split, password_key.as_ref().map(|(key, _)| key));
+        let server = ConnectionKeys::new(split, password_key.as_ref().map(|(key, _)| key));
         let accept = Accept {
             nonce: NONCE,
             body: &message,
@@ -249,7 +254,7 @@ mod tests {
         Handshake {
             connect,
             accept,
-            client: ConnectionKeys::new(&split, key.as_ref()),
+            client: ConnectionKeys::new(split, key.as_ref()),
             server,
             is_proven,
         }
@@ -258,10 +263,10 @@ mod tests {
     impl ConnectionKeys {
         fn all(&self) -> [String; 4] {
             [
-                hex(&self.client_to_server[..]),
-                hex(&self.server_to_client[..]),
-                hex(&self.finish),
-                hex(&self.plain_secret.to_le_bytes()),
+                hex(&self.derive(ConnectionEnd::Client, b"SStp-c2s")[..]),
+                hex(&self.derive(ConnectionEnd::Server, b"SStp-s2c")[..]),
+                hex(&self.finish()),
+                hex(&self.derive(ConnectionEnd::Client, b"SStpplai")[..8]),
             ]
         }
     }

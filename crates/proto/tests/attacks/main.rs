@@ -16,4 +16,5 @@ mod forged_answers;
 mod passwords;
 mod paths;
 mod replacing;
+mod tokens;
 mod visits;

@@ -142,6 +142,6 @@ fn what_does_not_fit_a_request_is_refused_at_once() {
         Err(ConnectError::TokenWithoutKey)
     );
     let key = Identity::from_secret([1; 32]).public_key();
-    let too_long = connect(token(641, Some(key)));
+    let too_long = connect(token(577, Some(key)));
     assert_eq!(too_long, Err(ConnectError::TokenTooLong));
 }

@@ -252,10 +252,9 @@ impl Session {
                     "that place is the authority's".into(),
                 ));
             }
-            let voter = expected.is_mesh() && known.presence == Presence::InSync;
-            if voter {
+            if known.presence == Presence::InSync {
                 // It cannot be in and at the door: its old self is gone.
-                let away = !self.log.voters_changing(&self.room);
+                let away = !expected.is_mesh() || !self.log.voters_changing(&self.room);
                 return Ok(Admission::After(away.then_some(Change::Away { peer })));
             }
             return Ok(Admission::Change(Change::Returned {
