@@ -6,6 +6,7 @@ mod agree;
 mod contact;
 mod elect;
 mod life;
+mod permission;
 mod propose;
 mod receive;
 mod send;
@@ -19,6 +20,7 @@ use std::net::SocketAddr;
 
 use samestep_proto::{AcceptConfig, ChannelId, Config, ConnectionId, Endpoint, Machine, Transmit};
 
+use crate::bounds::us;
 use crate::channels::channels;
 use crate::config::{Role, SessionConfig, SetupError, Silence, StartRule};
 use crate::event::{SessionEvent, State};
@@ -88,6 +90,8 @@ pub struct Session {
     verified: u64,
     /// The last term in which this program led.
     led_term: u32,
+    /// The term in which it follows the leader.
+    followed_term: u32,
     ballot: Ballot,
     contacts: BTreeMap<PeerId, Contact>,
     connections: BTreeMap<ConnectionId, OtherEnd>,
@@ -136,6 +140,7 @@ pub struct Session {
     next_object: u32,
     sequenced: u32,
     malformed: u64,
+    refused: u64,
     buffers: BufferPool,
     scratch: Scratch,
 }
@@ -211,6 +216,7 @@ impl Session {
             leader: None,
             verified: 0,
             led_term: 0,
+            followed_term: 0,
             ballot: Ballot::default(),
             contacts: BTreeMap::new(),
             connections: BTreeMap::new(),
@@ -244,6 +250,7 @@ impl Session {
             next_object: 0,
             sequenced: 0,
             malformed: 0,
+            refused: 0,
             buffers: BufferPool::default(),
             scratch: Scratch::default(),
             config,
@@ -266,6 +273,7 @@ impl Session {
         self.me = Some(me);
         self.term = 1;
         self.led_term = 1;
+        self.followed_term = 1;
         self.leader = Some(me);
         self.room.apply(0, &Change::Authority { peer: me });
         let names: Vec<_> = self.config.players.clone();
@@ -430,6 +438,11 @@ impl Session {
         self.malformed
     }
 
+    /// The number of messages that their senders may not send, or that found no room, which were dropped.
+    pub fn refused(&self) -> u64 {
+        self.refused
+    }
+
     /// The span that the session's log lines are in.
     fn span(&self) -> tracing::span::EnteredSpan {
         tracing::info_span!("session", me = self.me.map(|me| me.0)).entered()
@@ -505,7 +518,6 @@ impl core::fmt::Debug for Session {
 }
 
 fn rules(config: &SessionConfig) -> Rules {
-    let us = |time: Duration| time.as_micros() as u64;
     Rules {
         capacity: config.capacity as u16,
         spectators: config.spectators.min(4096) as u16,
