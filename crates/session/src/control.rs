@@ -217,6 +217,8 @@ pub(crate) struct Heartbeat {
     pub(crate) committed: u64,
     /// Whether it leads in this term.
     pub(crate) leads: bool,
+    /// The member that it follows in this term, or has voted for.
+    pub(crate) supports: Option<PeerId>,
     /// The members it receives from directly.
     #[wire(max_len = 255)]
     pub(crate) hears: Vec<PeerId>,

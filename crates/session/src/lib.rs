@@ -61,6 +61,7 @@
 //! ([`Role::Introducer`]), whose members elect another leader.
 
 mod address;
+mod bounds;
 mod channels;
 pub mod clock;
 mod config;
@@ -69,6 +70,8 @@ pub mod discovery;
 mod envelope;
 mod event;
 mod handlers;
+#[cfg(any(fuzzing, feature = "hostile"))]
+pub mod hostile;
 mod id;
 mod log;
 mod message;

@@ -250,6 +250,12 @@ impl Log {
             .any(|e| matches!(e.change, Change::Command { .. }))
     }
 
+    /// Whether the leader has announced that the room is closed.
+    pub(crate) fn announces_close(&self) -> bool {
+        self.uncertain()
+            .any(|e| matches!(e.change, Change::Closed { .. }))
+    }
+
     /// What the room will say of a peer's presence once everything is certain; `None` if it will not be there.
     pub(crate) fn presence(&self, room: &Room, peer: PeerId) -> Option<Presence> {
         let mut presence = room.peer(peer).map(|p| p.presence);

@@ -353,8 +353,23 @@ impl Room {
             .collect()
     }
 
-    pub(crate) fn next_peer(&self) -> PeerId {
-        PeerId(self.next_peer)
+    /// The id of the next newcomer: ids are counted round, so that one is used again as late as can be, and never while a peer or a network object has
+    /// it. `None` if all are in use.
+    pub(crate) fn free_peer(&self) -> Option<PeerId> {
+        let named = |peer: PeerId| {
+            let object = |object: &NetworkObject| matches!(object.id, NetworkId::Dynamic { by, .. } | NetworkId::Connection(by) if by == peer);
+            self.network_objects.iter().any(object)
+        };
+        let ids = (0..=u16::MAX).map(|after| PeerId(self.next_peer.wrapping_add(after)));
+        ids.into_iter()
+            .find(|peer| self.peer(*peer).is_none() && !named(*peer))
+    }
+
+    /// Whether a peer that is not known here may have joined after everything that is: its id is one of the next half (serial number arithmetic, RFC
+    /// 1982).
+    pub(crate) fn is_peer_to_come(&self, peer: PeerId) -> bool {
+        let after = peer.0.wrapping_sub(self.next_peer);
+        self.peer(peer).is_none() && after <= u16::MAX / 2
     }
 
     /// Whether everyone who plays and is not away is ready, and there are enough.

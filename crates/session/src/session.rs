@@ -6,6 +6,7 @@ mod agree;
 mod contact;
 mod elect;
 mod life;
+mod permission;
 mod propose;
 mod receive;
 mod send;
@@ -21,6 +22,7 @@ use samestep_proto::{
     AcceptConfig, ChannelId, Config, ConnectionId, Endpoint, Identity, Machine, PublicKey, Transmit,
 };
 
+use crate::bounds::us;
 use crate::channels::channels;
 use crate::config::{Role, SessionConfig, SetupError, Silence, StartRule};
 use crate::event::{SessionEvent, State};
@@ -90,6 +92,8 @@ pub struct Session {
     verified: u64,
     /// The last term in which this program led.
     led_term: u32,
+    /// The term in which it follows the leader.
+    followed_term: u32,
     ballot: Ballot,
     contacts: BTreeMap<PeerId, Contact>,
     connections: BTreeMap<ConnectionId, OtherEnd>,
@@ -140,6 +144,7 @@ pub struct Session {
     next_object: u32,
     sequenced: u32,
     malformed: u64,
+    refused: u64,
     buffers: BufferPool,
     scratch: Scratch,
 }
@@ -221,6 +226,7 @@ impl Session {
             leader: None,
             verified: 0,
             led_term: 0,
+            followed_term: 0,
             ballot: Ballot::default(),
             contacts: BTreeMap::new(),
             connections: BTreeMap::new(),
@@ -255,6 +261,7 @@ impl Session {
             next_object: 0,
             sequenced: 0,
             malformed: 0,
+            refused: 0,
             buffers: BufferPool::default(),
             scratch: Scratch::default(),
             config,
@@ -277,6 +284,7 @@ impl Session {
         self.me = Some(me);
         self.term = 1;
         self.led_term = 1;
+        self.followed_term = 1;
         self.leader = Some(me);
         self.room.apply(0, &Change::Authority { peer: me });
         let names: Vec<_> = self.config.players.clone();
@@ -445,6 +453,11 @@ impl Session {
         self.malformed
     }
 
+    /// The number of messages that their senders may not send, or that found no room, which were dropped.
+    pub fn refused(&self) -> u64 {
+        self.refused
+    }
+
     /// The span that the session's log lines are in.
     fn span(&self) -> tracing::span::EnteredSpan {
         tracing::info_span!("session", me = self.me.map(|me| me.0)).entered()
@@ -520,7 +533,6 @@ impl core::fmt::Debug for Session {
 }
 
 fn rules(config: &SessionConfig) -> Rules {
-    let us = |time: Duration| time.as_micros() as u64;
     Rules {
         capacity: config.capacity as u16,
         spectators: config.spectators.min(4096) as u16,

@@ -191,6 +191,7 @@ impl Model for Engine {
         self.context.wake_at(now);
     }
 
+    /// The one place where it is decided who may send what (WIRE.md, section 13): the authority everything but inputs, a client inputs alone.
     fn handle_message(&mut self, now: Duration, from: PeerId, bytes: &[u8]) {
         let context = &mut self.context;
         let from_authority = Guest::is_from_authority(context, from);
@@ -372,9 +373,9 @@ impl Model for Engine {
                 continue;
             }
             let state = host.state_for(&self.context, member.peer, world);
-            let message = Message::State(&state);
-            self.context
-                .send(member.peer, Delivery::ReliableOrdered, &message);
+            let (delivery, message) = (Delivery::ReliableOrdered, Message::State(&state));
+            let message = self.context.outgoing(member.peer, delivery, &message);
+            host.send(now, &mut self.context, member.watches, message);
         }
     }
 

@@ -1,5 +1,7 @@
 //! The fields of messages, as bytes.
 
+use core::time::Duration;
+
 use crate::{PeerId, PlayerId, Tick};
 
 /// Appends groups of 7 bits, the least significant first, as [`Bytes::number`] and [`BitReader::read_varint`](samestep_wire::BitReader::read_varint) read them.
@@ -15,7 +17,14 @@ pub(crate) fn put_signed(out: &mut Vec<u8>, value: i64) {
     put(out, ((value << 1) ^ (value >> 63)) as u64);
 }
 
-/// Reads numbers off the front of a message.
+/// Ticks, epochs and numbers that count up are below this: nothing that counts comes near it, and sums of a few of them fit.
+pub(crate) const MAX_COUNT: u64 = 1 << 48;
+/// The longest time that a message names, in µs: 35 years.
+const MAX_TIME_US: u64 = 1 << 50;
+/// By how much something is early or late, at most, in µs: 12 days.
+const MAX_SLACK_US: i64 = 1 << 40;
+
+/// Reads numbers off the front of a message. What is out of all measure is refused here, so that arithmetic on it cannot overflow.
 #[derive(Clone, Copy)]
 pub(crate) struct Bytes<'a>(pub &'a [u8]);
 
@@ -39,7 +48,24 @@ impl<'a> Bytes<'a> {
     }
 
     pub(crate) fn tick(&mut self) -> Option<Tick> {
-        self.number().filter(|tick| *tick < 1 << 48).map(Tick)
+        self.count().map(Tick)
+    }
+
+    /// A number that counts up.
+    pub(crate) fn count(&mut self) -> Option<u64> {
+        self.number().filter(|count| *count < MAX_COUNT)
+    }
+
+    /// A time in µs.
+    pub(crate) fn time(&mut self) -> Option<Duration> {
+        let us = self.number().filter(|us| *us <= MAX_TIME_US)?;
+        Some(Duration::from_micros(us))
+    }
+
+    /// By how many µs something is early, or late if it is negative.
+    pub(crate) fn slack_us(&mut self) -> Option<i64> {
+        let us = self.signed()?;
+        Some(us.clamp(-MAX_SLACK_US, MAX_SLACK_US))
     }
 
     pub(crate) fn byte(&mut self) -> Option<u8> {
@@ -105,7 +131,7 @@ macro_rules! number_fields {
 }
 
 number_fields! {
-    u64: number, |value| *value;
+    u64: count, |value| *value;
     Tick: tick, |tick| tick.0;
     PeerId: peer, |peer| peer.0.into();
     PlayerId: player, |player| player.0.into();

@@ -4,7 +4,7 @@ use core::fmt;
 
 use samestep_wire::Wire;
 
-/// One program taking part in a room. Counted up by the room, never used twice in it.
+/// One program taking part in a room. Counted round by the room: an id is used again only after all others, and never while somebody has it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash, Wire)]
 pub struct PeerId(#[wire(varint)] pub u16);
 

@@ -13,6 +13,7 @@ mod input_delay;
 mod message;
 mod model_change;
 mod pending;
+mod permission;
 mod playout_delay;
 mod prediction;
 mod receive;
@@ -287,6 +288,7 @@ impl Model for Lockstep {
     fn advance(&mut self, now: Duration, world: &mut dyn World) {
         self.note_time(now);
         self.timers.wake = None;
+        self.send_delayed_messages(now);
         self.schedule.set_rate(world.ticks_per_second());
         if !self.transfer.for_world.is_empty() {
             let reached = self.roll_back_to_confirmed(world);
@@ -362,7 +364,8 @@ impl Model for Lockstep {
 
     fn checkpoint(&mut self, now: Duration, newcomer: PeerId, world: &mut dyn World) -> Vec<u8> {
         let reached = self.roll_back_to_confirmed(world);
-        let checkpoint = self.write_checkpoint(now, newcomer, world);
+        let checkpoint = self.write_checkpoint(newcomer, world);
+        self.note_state_sent(now, newcomer);
         self.resimulate(reached, world);
         checkpoint
     }
@@ -375,7 +378,7 @@ impl Model for Lockstep {
     }
 
     fn replace_state(&mut self, now: Duration, checkpoint: &[u8]) {
-        self.transfer.next_state = Some(checkpoint.into());
+        self.transfer.replacement = Some(checkpoint.into());
         self.timers.wake_at(now);
     }
 

@@ -69,6 +69,8 @@ pub struct RollbackConfig {
     pub slow: SlowMachine,
     /// Ticks between two desync checks; 0 for none. Default 60.
     pub desync_check_interval: u64,
+    /// Whether guests correct the host of a room, as in [`LockstepConfig`]. Default no.
+    pub correct_host: bool,
     /// How much later spectators see the game. Default none.
     pub spectator_delay: Duration,
     /// The maximum playout delay of a program that predicts nothing; and how long everyone waits for a peer before the common schedule
@@ -100,6 +102,7 @@ impl Default for RollbackConfig {
             lockstep_below: Duration::ZERO,
             slow: lockstep.slow,
             desync_check_interval: lockstep.desync_check_interval,
+            correct_host: lockstep.correct_host,
             spectator_delay: lockstep.spectator_delay,
             patience: lockstep.patience,
             keep: lockstep.keep,
@@ -157,6 +160,7 @@ impl Rollback {
             input_delay: config.input_delay,
             slow: config.slow,
             desync_check_interval: config.desync_check_interval,
+            correct_host: config.correct_host,
             spectator_delay: config.spectator_delay,
             patience: config.patience,
             keep: config.keep,

@@ -80,6 +80,8 @@ pub struct Switch {
     last_handed: u64,
     /// At the authority: what was handed to whom and may have been lost, and when it is sent again.
     copies: Vec<(Duration, PeerId, Vec<u8>)>,
+    /// At the authority: what is handed to spectators that see the game later, and when.
+    held: VecDeque<(Duration, PeerId, Vec<u8>)>,
     /// At the authority: who was handed an epoch, and when.
     handed: BTreeMap<PeerId, Duration>,
     /// At the authority: when it said last what has taken effect.
@@ -183,6 +185,7 @@ impl Switch {
             to_hand: BTreeMap::new(),
             last_handed: 0,
             copies: Vec::new(),
+            held: VecDeque::new(),
             handed: BTreeMap::new(),
             next_applied: Duration::ZERO,
             roster: None,
@@ -290,6 +293,15 @@ impl Switch {
         }
     }
 
+    /// How much later than the players a peer sees the game.
+    fn delay_of(&self, peer: PeerId) -> Duration {
+        let member = self.roster.as_ref().and_then(|roster| roster.member(peer));
+        match member.is_some_and(|member| member.watches) {
+            true => self.running.spectator_delay(),
+            false => Duration::ZERO,
+        }
+    }
+
     fn wake_at(&mut self, at: Duration) {
         self.wake = Some(self.wake.map_or(at, |wake| wake.min(at)));
     }
@@ -363,6 +375,8 @@ impl Model for Switch {
         self.to_hand
             .retain(|peer, _| roster.member(*peer).is_some());
         self.handed.retain(|peer, _| roster.member(*peer).is_some());
+        self.held.retain(|held| roster.member(held.1).is_some());
+        self.copies.retain(|copy| roster.member(copy.1).is_some());
         if let Some(me) = roster.member(roster.me) {
             self.sent_inputs.retain(&me.players);
         }

@@ -43,6 +43,8 @@ pub(crate) struct Timeline {
 
 /// Ticks that may be known ahead of the oldest kept one; more is refused.
 const MAX_TICKS: u64 = 1 << 16;
+/// Replacements of the state that may be known at once.
+const MAX_REPLACEMENTS: usize = 8;
 /// Emptied ticks whose memory is kept.
 const MAX_SPARE: usize = 64;
 
@@ -58,6 +60,11 @@ impl Timeline {
     /// The first tick that is kept.
     pub(crate) fn base(&self) -> Tick {
         self.base
+    }
+
+    /// The first tick after those that have inputs.
+    pub(crate) fn end(&self) -> Tick {
+        self.base + self.ticks.len() as u64
     }
 
     /// Adds the input of a player. False if the tick is too far ahead, or forgotten.
@@ -108,7 +115,8 @@ impl Timeline {
 
     /// Adds the checkpoint that replaces the state at a tick, once that is announced by [`Change::State`].
     pub(crate) fn set_replacement(&mut self, tick: Tick, checkpoint: Arc<[u8]>) {
-        if tick >= self.base && tick.since(self.base) < MAX_TICKS {
+        let is_near = tick >= self.base && tick.since(self.base) < MAX_TICKS;
+        if is_near && self.replacements.len() < MAX_REPLACEMENTS {
             self.replacements.insert(tick, checkpoint);
         }
     }

@@ -11,6 +11,10 @@ use crate::room::{NetworkObject, PeerInfo, PeerKind, Phase, PlayerInfo, Presence
 /// The number of departed peers that are remembered.
 const DEPARTED: usize = 64;
 
+/// Network objects in a room, and those of a peer that is not its authority.
+const MAX_OBJECTS: usize = 4000;
+const MAX_OBJECTS_OF_GUEST: usize = 1000;
+
 /// One change. Applied by every member, in the same order.
 #[derive(Clone, PartialEq, Eq, Debug, Wire)]
 pub(crate) enum Change {
@@ -172,13 +176,7 @@ impl Room {
                 self.tie_breaker = *peer;
                 self.keep_tie_breaker();
             }
-            Change::Named(thing) => match self
-                .network_objects
-                .binary_search_by_key(&thing.id, |t| t.id)
-            {
-                Ok(at) => self.network_objects[at] = *thing,
-                Err(at) => self.network_objects.insert(at, *thing),
-            },
+            Change::Named(thing) => self.add_object(*thing),
             Change::Unnamed { id } => self.network_objects.retain(|t| t.id != *id),
             Change::Command { .. } | Change::Denial | Change::Closed { .. } => {}
         }
@@ -189,7 +187,7 @@ impl Room {
             return;
         }
         self.learn_address(newcomer.sponsor, newcomer.sponsor_address);
-        self.next_peer = self.next_peer.max(newcomer.peer.0 + 1);
+        self.next_peer = newcomer.peer.0.wrapping_add(1);
         self.owners_term = index;
         let before = self
             .departed
@@ -224,6 +222,36 @@ impl Room {
                 },
             );
         }
+    }
+
+    fn add_object(&mut self, thing: NetworkObject) {
+        if self.network_objects.len() >= MAX_OBJECTS
+            && let Some(at) = self.object_of_departed()
+        {
+            self.network_objects.remove(at);
+        }
+        let at = self
+            .network_objects
+            .binary_search_by_key(&thing.id, |t| t.id);
+        match at {
+            Ok(at) => self.network_objects[at] = thing,
+            Err(at) => self.network_objects.insert(at, thing),
+        }
+    }
+
+    /// The first object whose peer has left for good: when ids run out, these are freed.
+    fn object_of_departed(&self) -> Option<usize> {
+        let has_left = |object: &NetworkObject| matches!(object.owner, Owner::Peer(peer) if self.peer(peer).is_none());
+        self.network_objects.iter().position(has_left)
+    }
+
+    /// Whether a peer may name another object.
+    pub(crate) fn may_name(&self, peer: PeerId) -> bool {
+        let of_it = |object: &&NetworkObject| object.owner == Owner::Peer(peer);
+        let count = self.network_objects.iter().filter(of_it).count();
+        let has_share = peer == self.authority || count < MAX_OBJECTS_OF_GUEST;
+        let fits = self.network_objects.len() < MAX_OBJECTS || self.object_of_departed().is_some();
+        has_share && fits
     }
 
     /// A peer that left may come back as a new one and repeat proposals that were settled long ago.

@@ -17,8 +17,9 @@ use samestep_proto::Delivery;
 
 /// Longest action.
 const MAX_ACTION: usize = 65_536;
-/// The maximum number of unconfirmed actions that wait for the game's verdict, and of messages held for fairness.
+/// The maximum number of unconfirmed actions that wait for the game's verdict, and of messages held for fairness: of all peers, and of one.
 const MAX_OPEN: usize = 4096;
+const MAX_OPEN_OF_ONE: usize = 1024;
 
 const ACT: MessageKind = MessageKind(0xFF01);
 const ACTED: MessageKind = MessageKind(0xFF02);
@@ -79,8 +80,10 @@ impl Acts {
         from: PeerId,
         kind: MessageKind,
         payload: Payload,
-    ) {
-        if self.held.len() < MAX_OPEN {
+    ) -> bool {
+        let of_it = self.held.iter().filter(|held| held.from == from).count();
+        let has_room = of_it < MAX_OPEN_OF_ONE && self.held.len() < MAX_OPEN;
+        if has_room {
             let at = self.held.partition_point(|held| held.until <= until);
             let held = HeldMessage {
                 until,
@@ -90,6 +93,7 @@ impl Acts {
             };
             self.held.insert(at, held);
         }
+        has_room
     }
 
     /// Continues to count from this number.
@@ -130,7 +134,7 @@ impl Session {
         }
         let payload = payload.to_vec();
         let number = self.propose(now, Proposal::Action { kind, payload });
-        Ok(RequestId(number))
+        number.map(RequestId).ok_or(SendError::Unanswered)
     }
 
     /// The authority's decision about a [`Request`](SessionEvent::Request).
@@ -174,7 +178,7 @@ impl Session {
             return Err(SendError::ActionTooLong);
         }
         let me = self.me.ok_or(SendError::NotInRoom)?;
-        let request = RequestId(self.acts.last + 1);
+        let request = RequestId(self.acts.last.wrapping_add(1));
         let act = Act {
             request,
             kind,
@@ -190,7 +194,7 @@ impl Session {
             // The leader's own actions are checked like everybody else's.
             self.on_game(now, me, ACT, bytes.into());
         }
-        self.acts.last += 1;
+        self.acts.last = request.0;
         if self.acts.unrejected.len() == MAX_OPEN {
             self.acts.unrejected.pop_front();
         }
@@ -302,7 +306,10 @@ impl Session {
                     self.malformed += 1;
                     return true;
                 };
-                if judges && self.acts.open.len() < MAX_OPEN {
+                let of_it = self.acts.open.iter().filter(|open| open.0.peer == from);
+                let has_room = of_it.count() < MAX_OPEN_OF_ONE && self.acts.open.len() < MAX_OPEN;
+                self.refused += u64::from(!judges || !has_room);
+                if judges && has_room {
                     let ticket = Ticket {
                         peer: from,
                         request: act.request,
@@ -317,7 +324,9 @@ impl Session {
                 }
             }
             ACTED => match decode_exact::<Acted>(payload) {
-                Ok(acted) if from_authority && Some(acted.actor) != self.me => {
+                Ok(acted)
+                    if from_authority && !self.room.is_mesh() && Some(acted.actor) != self.me =>
+                {
                     self.emit(SessionEvent::Acted {
                         from: acted.actor,
                         request: None,

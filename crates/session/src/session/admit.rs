@@ -201,14 +201,15 @@ impl Session {
         }
         let address = self.endpoint.peer_address(id).map(Into::into);
         let hello = Box::new(hello);
-        self.propose(
-            now,
-            Proposal::Admit {
-                hello,
-                key,
-                address,
-            },
-        );
+        let admit = Proposal::Admit {
+            hello,
+            key,
+            address,
+        };
+        if self.propose(now, admit).is_none() {
+            self.admissions.waiting.remove(&key);
+            self.turn_away(now, id, LeaveReason::Full);
+        }
     }
 
     /// Somebody was refused, by this program or by the protocol underneath. Requests cost nothing, so not all of them are told of.
@@ -269,10 +270,8 @@ impl Session {
             PeerKind::Spectator => expected.free_spectator_places() == 0,
             _ => expected.free_places() < hello.players.len(),
         };
-        if full || expected.next_peer() == PeerId(u16::MAX) {
-            return Err(LeaveReason::Full);
-        }
-        let peer = expected.next_peer();
+        let free = expected.free_peer().filter(|_| !full);
+        let peer = free.ok_or(LeaveReason::Full)?;
         let mut newcomer = Newcomer {
             peer,
             kind: hello.kind,
@@ -411,6 +410,7 @@ impl Session {
         self.since_index = welcome.since;
         self.term = welcome.term;
         self.leader = Some(welcome.leader);
+        self.followed_term = welcome.term;
         self.ballot.forget();
         self.askers.forget();
         self.wishes.clear();
@@ -439,7 +439,7 @@ impl Session {
             .iter()
             .filter_map(|thing| match thing.id {
                 crate::id::NetworkId::Dynamic { by, number } if by == welcome.you => {
-                    Some(number + 1)
+                    Some(number.saturating_add(1))
                 }
                 _ => None,
             })
@@ -535,12 +535,15 @@ impl Session {
     }
 
     /// The game's state has arrived.
-    pub(super) fn on_state(&mut self, end: OtherEnd, bytes: &[u8]) -> Option<()> {
+    pub(super) fn on_state(&mut self, id: ConnectionId, bytes: &[u8]) -> Option<()> {
         let (life, bytes) = bytes.split_first_chunk()?;
         let (holds, state) = bytes.split_first_chunk()?;
         let holds = u64::from_le_bytes(*holds);
         let current = u64::from_le_bytes(*life) == self.since_index;
-        if !matches!(end, OtherEnd::Peer(_)) || self.state != State::Loading || !current {
+        // Only the member that this program joined through gives it a state.
+        let is_due = self.state == State::Loading && self.state_by == Some(id);
+        if !is_due || !current {
+            self.refused += 1;
             return Some(());
         }
         if let Some(early) = &mut self.early {

@@ -252,9 +252,6 @@ impl Session {
         if message.term < self.term {
             return;
         }
-        if !self.room.is_mesh() && from != self.room.authority() {
-            return;
-        }
         if message.term > self.term || self.leader != Some(from) {
             if self.leads() && message.term == self.term {
                 return;
@@ -323,6 +320,7 @@ impl Session {
         self.verified = 0;
         self.term = term;
         self.leader = Some(leader);
+        self.followed_term = term;
         self.ballot.forget();
         if led {
             self.askers.forget();

@@ -32,6 +32,10 @@ pub(super) struct Contact {
     pub(super) accuses: Vec<PeerId>,
     pub(super) reported: Duration,
     pub(super) term: u32,
+    /// The member that it follows or has voted for, and in which term.
+    pub(super) supports: Option<(u32, PeerId)>,
+    /// It says that the room is closed.
+    pub(super) says_closed: bool,
     /// The reason it gave for leaving, if it is leaving.
     pub(super) farewell: Option<LeaveReason>,
     /// Log entries sent to it, and known to be there.

@@ -29,8 +29,9 @@ const SEND_AGAIN: Duration = Duration::from_millis(600);
 /// This program's part in elections.
 #[derive(Debug, Default)]
 pub(super) struct Ballot {
-    /// The term it last voted in.
+    /// The term it last voted in, and for whom.
     voted: u32,
+    voted_for: Option<PeerId>,
     /// Votes for itself.
     votes: Option<BTreeSet<PeerId>>,
     tried_at: Duration,
@@ -39,6 +40,11 @@ pub(super) struct Ballot {
 impl Ballot {
     pub(super) fn forget(&mut self) {
         self.votes = None;
+    }
+
+    /// For whom it voted in a term.
+    pub(super) fn vote_in(&self, term: u32) -> Option<PeerId> {
+        self.voted_for.filter(|_| self.voted == term)
     }
 }
 
@@ -67,7 +73,7 @@ impl Session {
 
     /// Whether a peer joined after everything that is known here.
     pub(super) fn is_ahead(&self, peer: PeerId) -> bool {
-        peer >= self.room.next_peer()
+        self.room.is_peer_to_come(peer)
     }
 
     fn has_hung_up(&self, now: Duration, peer: PeerId) -> bool {
@@ -111,6 +117,7 @@ impl Session {
             true => self.time.mesh_report(now),
             false => None,
         };
+        let supports = self.supports(self.term);
         for peer in &others {
             let contact = self.contacts.entry(*peer).or_default();
             let beat = Heartbeat {
@@ -118,6 +125,7 @@ impl Session {
                 last: self.log.last(),
                 committed: self.log.committed(),
                 leads,
+                supports,
                 hears: hears.clone(),
                 accuses: accuses.clone(),
                 received: contact.streams.acks(),
@@ -307,8 +315,11 @@ impl Session {
             return;
         };
         let voters = self.log.voters(&self.room);
-        self.term = self.term.max(self.ballot.voted) + 1;
-        self.ballot.voted = self.term;
+        let Some(term) = self.term.max(self.ballot.voted).checked_add(1) else {
+            return;
+        };
+        self.term = term;
+        (self.ballot.voted, self.ballot.voted_for) = (term, Some(me));
         self.ballot.tried_at = now;
         self.ballot.votes = Some(BTreeSet::from([me]));
         debug!(term = self.term, "standing for election");
@@ -341,9 +352,12 @@ impl Session {
         }
         // What the old leader still says no longer counts here.
         self.term = term;
-        self.ballot.voted = term;
+        (self.ballot.voted, self.ballot.voted_for) = (term, Some(from));
         self.ballot.tried_at = now;
         self.ballot.forget();
+        // Others believe who is elected when they hear of the votes.
+        self.next_beat = now;
+        self.wake_at(now);
         debug!(candidate = %from, term, "vote given");
         self.send_control(now, from, &Control::Vote { term });
     }
@@ -368,7 +382,7 @@ impl Session {
         info!(term = self.term, votes = votes.len(), "won the election");
         self.ballot.forget();
         self.leader = Some(me);
-        self.led_term = self.term;
+        (self.led_term, self.followed_term) = (self.term, self.term);
         self.askers.forget();
         self.wishes.clear();
         let last = self.log.last().index;
@@ -405,21 +419,26 @@ impl Session {
         contact.accuses = beat.accuses;
         contact.reported = now;
         contact.term = beat.term;
+        contact.supports = beat.supports.map(|leader| (beat.term, leader));
         contact.clock.on_told(now, beat.clock_us);
         contact.streams.on_acks(&beat.received);
         if let Some(report) = &beat.clock {
             self.time.on_mesh_report(now, from, report);
         }
-        if self.leads() && beat.term > self.term && !beat.leads {
+        let tried = now.saturating_sub(self.ballot.tried_at) < CAMPAIGN;
+        if self.leads() && beat.term > self.term && !beat.leads && !tried {
             // An election that came to nothing has left somebody with a later term: rule in a yet later one.
             self.term = beat.term;
             self.stand(now);
         }
-        if !self.leads() && !beat.leads && beat.term > self.term {
+        // As long as the leader is heard, it is the leader that goes on to a later term.
+        let silent = (self.leader).is_none_or(|leader| self.is_silent(now, leader));
+        if !self.leads() && !beat.leads && beat.term > self.term && silent {
             self.term = beat.term;
             self.ballot.forget();
         }
-        if beat.leads && (beat.term > self.term || (beat.term == self.term && !self.leads())) {
+        let claims = beat.term > self.term || (beat.term == self.term && !self.leads());
+        if beat.leads && claims && self.may_lead(now, from, beat.term) {
             if self.leader != Some(from) || beat.term > self.term {
                 self.follow(now, beat.term, from);
             }
@@ -458,9 +477,12 @@ impl Session {
             self.contact(from).farewell = Some(reason);
             return;
         }
-        let from_authority = from == self.room.authority() || Some(from) == self.leader;
-        if from_authority || self.room.is_mesh() {
-            self.finish(now, reason);
+        if self.room.is_mesh() && matches!(reason, LeaveReason::RoomClosed(_)) {
+            self.contact(from).says_closed = true;
+            if !self.is_closed(now, from) {
+                return;
+            }
         }
+        self.finish(now, reason);
     }
 }

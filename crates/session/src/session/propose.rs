@@ -4,6 +4,7 @@ use core::time::Duration;
 use std::collections::{BTreeMap, VecDeque};
 
 use samestep_wire::encode_to_vec;
+use tracing::warn;
 
 use crate::control::{Control, Proposal};
 use crate::event::SessionEvent;
@@ -13,13 +14,17 @@ use crate::room::{Change, NetworkObject, Phase, Presence, Settings, distinct};
 use crate::secret;
 use crate::session::Session;
 use crate::session::admit::Admission;
+use crate::session::permission::denies;
 
 /// Unanswered proposals are said again after this long.
 const SAY_AGAIN: Duration = Duration::from_millis(700);
 /// Refusals remembered for each peer, in case they got lost with a connection.
 const REMEMBERED: usize = 256;
-/// Proposals of one peer that may wait to be decided.
-const MAX_WAITING: usize = 4096;
+/// Proposals of one peer that may wait to be decided, and the bytes of the actions among them.
+const MAX_WAITING: usize = 1024;
+const MAX_WAITING_BYTES: usize = 1 << 20;
+/// Proposals of this program that may be unanswered.
+const MAX_UNANSWERED: usize = 1024;
 
 /// What this program has proposed and not yet seen answered.
 #[derive(Debug, Default)]
@@ -43,6 +48,8 @@ struct Asker {
     /// The number expected next.
     next: u32,
     waiting: VecDeque<(Duration, u32, Proposal)>,
+    /// Bytes of the actions that wait.
+    waiting_bytes: usize,
     /// An action the game is deciding about.
     deciding: Option<(u32, MessageKind)>,
     denied: VecDeque<(u32, Vec<u8>)>,
@@ -89,23 +96,52 @@ enum Decision {
     After(Change),
 }
 
+impl Asker {
+    fn has_room_for(&self, proposal: &Proposal) -> bool {
+        self.waiting.len() < MAX_WAITING
+            && self.waiting_bytes + action_bytes(proposal) <= MAX_WAITING_BYTES
+    }
+
+    fn push(&mut self, release: Duration, number: u32, proposal: Proposal) {
+        self.waiting_bytes += action_bytes(&proposal);
+        self.waiting.push_back((release, number, proposal));
+    }
+
+    fn pop(&mut self) {
+        if let Some((_, _, proposal)) = self.waiting.pop_front() {
+            self.waiting_bytes -= action_bytes(&proposal);
+        }
+    }
+}
+
+fn action_bytes(proposal: &Proposal) -> usize {
+    match proposal {
+        Proposal::Action { payload, .. } => payload.len(),
+        _ => 0,
+    }
+}
+
 fn words(text: &str) -> Decision {
     Decision::Deny(text.as_bytes().to_vec())
 }
 
 impl Session {
-    /// Proposes a change; it is said again until it is answered.
-    pub(super) fn propose(&mut self, now: Duration, proposal: Proposal) -> u32 {
+    /// Proposes a change; it is said again until it is answered. `None`, and nothing is proposed, while too many are unanswered.
+    pub(super) fn propose(&mut self, now: Duration, proposal: Proposal) -> Option<u32> {
         if self.proposals.lanes.iter().all(|lane| lane.open.is_empty()) {
             self.proposals.said_at = now;
         }
         let lane = &mut self.proposals.lanes[proposal.lane() as usize];
-        lane.last += 1;
+        if lane.open.len() >= MAX_UNANSWERED {
+            warn!("too many proposals are unanswered: one was dropped");
+            return None;
+        }
+        lane.last = lane.last.checked_add(1)?;
         let number = lane.last;
         lane.open.push_back((number, proposal.clone()));
         self.say_proposal(now, number, proposal);
         self.wake_at(now + SAY_AGAIN);
-        number
+        Some(number)
     }
 
     fn say_proposal(&mut self, now: Duration, number: u32, proposal: Proposal) {
@@ -171,7 +207,8 @@ impl Session {
     pub(super) fn beyond(&self, peer: PeerId) -> [u32; 2] {
         [Lane::House, Lane::Action].map(|lane| {
             let asked = self.askers.0.get(&(peer, lane)).map_or(0, |a| a.next);
-            asked.max(self.log.settled(&self.room, peer, lane)) + MAX_WAITING as u32
+            let settled = self.log.settled(&self.room, peer, lane);
+            asked.max(settled).saturating_add(MAX_WAITING as u32)
         })
     }
 
@@ -272,7 +309,7 @@ impl Session {
             _ => now,
         };
         let asker = self.askers.0.entry((from, lane)).or_default();
-        asker.next = asker.next.max(oldest_open).max(settled + 1);
+        asker.next = asker.next.max(oldest_open).max(settled.saturating_add(1));
         if number < asker.next {
             let denied = asker.denied.iter().find(|(n, _)| *n == number).cloned();
             if let Some((number, reason)) = denied {
@@ -285,15 +322,17 @@ impl Session {
             }
             return;
         }
-        if number > asker.next || asker.waiting.len() >= MAX_WAITING {
+        if number > asker.next || number == u32::MAX || !asker.has_room_for(&proposal) {
+            // It will be said again.
+            self.refused += 1;
             return;
         }
-        asker.next += 1;
+        asker.next = number + 1;
         let release = asker
             .waiting
             .back()
             .map_or(release, |(at, _, _)| release.max(*at));
-        asker.waiting.push_back((release, number, proposal));
+        asker.push(release, number, proposal);
         self.decide(now);
     }
 
@@ -335,7 +374,7 @@ impl Session {
             }
             _ => {}
         }
-        asker.waiting.pop_front();
+        asker.pop();
         let origin = Origin { peer, lane, number };
         match decision {
             Decision::Change(change) => self.append(now, Some(origin), change),
@@ -403,6 +442,10 @@ impl Session {
     fn consider(&self, now: Duration, from: PeerId, proposal: Proposal) -> Decision {
         let expected = self.log.expected(&self.room);
         let plays = |player| expected.player(player).is_some_and(|p| p.peer == from);
+        let me = self.me.unwrap_or(expected.authority());
+        if let Some(reason) = denies(&expected, me, from, &proposal) {
+            return words(reason);
+        }
         match proposal {
             Proposal::Action { kind, payload } => {
                 // The game decides with everything decided before in view.
@@ -427,8 +470,7 @@ impl Session {
             },
             Proposal::Settings(settings) => self.consider_settings(&expected, from, settings),
             Proposal::Start => match expected.phase() {
-                Phase::SetUp if Some(from) == self.me => Decision::Change(self.start_change(now)),
-                Phase::SetUp => words("only the authority starts the game"),
+                Phase::SetUp => Decision::Change(self.start_change(now)),
                 _ => words("the game has begun"),
             },
             Proposal::End { result } => self.consider_end(&expected, from, result),
@@ -443,7 +485,7 @@ impl Session {
             },
             Proposal::Name { id, kind } => match id {
                 crate::id::NetworkId::Dynamic { by, .. } if by == from => {
-                    if expected.network_objects().len() >= 4000 {
+                    if !expected.may_name(from) {
                         return words("too many network ids are in use");
                     }
                     Decision::Change(Change::Named(NetworkObject::of(from, id, kind)))

@@ -7,12 +7,14 @@ use samestep_proto::{ChannelId, ConnectionId, Event, PublicKey};
 use samestep_wire::decode_exact;
 use tracing::{debug, warn};
 
+use crate::bounds::Bounded;
 use crate::channels::{BULK, forwarding_channel};
 use crate::control::Control;
 use crate::envelope::{Content, Envelope, Route};
 use crate::event::{LeaveReason, SessionEvent, State};
 use crate::id::{MessageKind, PeerId};
 use crate::payload::Payload;
+use crate::session::permission::{Permission, is_passed_on};
 use crate::session::{OtherEnd, Session};
 
 /// How long a connection may stay open without a hello.
@@ -23,6 +25,11 @@ pub(super) const MAX_HOPS: u8 = 4;
 const MAX_UNWELCOMED: usize = 1024;
 /// Game messages kept while the state they follow is still being transferred, at most.
 const MAX_EARLY: usize = 65_536;
+
+/// Decodes a control message whose times and numbers are within their bounds.
+fn decode_control(payload: &[u8]) -> Option<Control> {
+    decode_exact(payload).ok().filter(Control::is_bounded)
+}
 
 impl Session {
     /// Handles the events of the endpoint.
@@ -138,14 +145,14 @@ impl Session {
             return Some(());
         }
         if channel == BULK {
-            return self.on_state(end, &message);
+            return self.on_state(id, &message);
         }
         message.skip(head);
         let payload = message;
         let neighbour = match end {
             OtherEnd::Peer(peer) => peer,
             _ if envelope.content == Content::Control && envelope.route == Route::Direct => {
-                let control = decode_exact(&payload).ok()?;
+                let control = decode_control(&payload)?;
                 return self.on_stranger_control(now, id, end, control);
             }
             // A member whose link is not yet known here: it will send this again.
@@ -158,6 +165,14 @@ impl Session {
                 let serves = self.leads() && !self.room.is_mesh();
                 if !serves || envelope.content == Content::Control {
                     return None;
+                }
+                let for_host = matches!(envelope.route, Route::Via { to } if Some(to) == self.me);
+                if let Content::Game(kind) = envelope.content
+                    && !for_host
+                    && !is_passed_on(kind)
+                {
+                    self.refused += 1;
+                    return Some(());
                 }
                 match envelope.route {
                     Route::Via { to } if Some(to) == self.me => {
@@ -196,7 +211,7 @@ impl Session {
         };
         match envelope.content {
             Content::Control => {
-                let control = decode_exact(&payload).ok()?;
+                let control = decode_control(&payload)?;
                 self.on_control(now, id, from, control)
             }
             Content::Game(kind) => {
@@ -307,7 +322,8 @@ impl Session {
         }
         let release = self.fair_release(now, from);
         if release > now {
-            self.acts.hold(release, from, kind, payload);
+            let held = self.acts.hold(release, from, kind, payload);
+            self.refused += u64::from(!held);
             self.wake_at(release);
             return;
         }
@@ -338,8 +354,13 @@ impl Session {
         from: PeerId,
         control: Control,
     ) -> Option<()> {
-        if !self.may_send(from, &control) {
-            return None;
+        match self.permits(now, from, &control) {
+            Permission::Granted => {}
+            Permission::Dropped => {
+                self.refused += 1;
+                return Some(());
+            }
+            Permission::Closed => return None,
         }
         self.contact(from).heard = now;
         match control {
@@ -372,31 +393,6 @@ impl Session {
             Control::Heartbeat(beat) => self.on_heartbeat(now, from, beat),
         }
         Some(())
-    }
-
-    /// Whether this peer may send this: in a hosted room all control messages are between the host and each client.
-    fn may_send(&self, from: PeerId, control: &Control) -> bool {
-        if self.room.is_mesh() {
-            return true;
-        }
-        let to_host = matches!(
-            control,
-            Control::Hello(_)
-                | Control::Farewell(LeaveReason::Left(_))
-                | Control::Propose { .. }
-                | Control::Gap { .. }
-        );
-        let from_host = matches!(
-            control,
-            Control::Welcome(_)
-                | Control::Farewell(_)
-                | Control::Denied { .. }
-                | Control::Entries(_)
-        );
-        match self.leads() {
-            true => to_host,
-            false => from_host && from == self.room.authority(),
-        }
     }
 
     /// Takes a connection for that of a member of the mesh, if its key is the member's. Returns `None` if it is another's.

@@ -56,6 +56,9 @@ pub enum SendError {
         "too much waits to be acknowledged by a member of the mesh: send less, or raise unacknowledged_limit"
     )]
     Backlog,
+    /// Too many proposals and actions wait for the authority's answer.
+    #[error("too many requests wait for the authority's answer: wait for some, or request less")]
+    Unanswered,
     /// The connection does not take it.
     #[error(transparent)]
     Connection(samestep_proto::SendError),
@@ -452,18 +455,40 @@ impl Session {
     }
 }
 
+#[cfg(any(fuzzing, feature = "hostile"))]
+impl Session {
+    pub(crate) fn put_raw(&mut self, now: Duration, to: PeerId, channel: ChannelId, bytes: &[u8]) {
+        self.put_sealed(now, to, channel, bytes);
+    }
+
+    pub(crate) fn propose_raw(&mut self, now: Duration, proposal: crate::control::Proposal) {
+        self.propose(now, proposal);
+    }
+
+    pub(crate) fn send_raw_on(
+        &mut self,
+        now: Duration,
+        id: ConnectionId,
+        channel: ChannelId,
+        bytes: &[u8],
+    ) {
+        let _ = self.endpoint.send(now, id, channel, bytes);
+    }
+
+    pub(crate) fn dial_raw(
+        &mut self,
+        now: Duration,
+        address: core::net::SocketAddr,
+        options: samestep_proto::ConnectOptions,
+    ) -> Option<ConnectionId> {
+        self.endpoint.connect(now, address, options).ok()
+    }
+}
+
 /// A control message with its envelope.
 pub(super) fn sealed(control: &Control) -> Vec<u8> {
     let bytes = encode_to_vec(control).expect("control messages stay within their bounds");
     let mut sealed = Vec::new();
     Envelope::control().seal(&bytes, &mut sealed);
     sealed
-}
-
-#[cfg(fuzzing)]
-impl Session {
-    /// Sends any bytes to a neighbour: a hostile member, for the fuzzers alone.
-    pub fn send_raw(&mut self, now: Duration, to: PeerId, channel: ChannelId, bytes: &[u8]) {
-        self.put_sealed(now, to, channel, bytes);
-    }
 }

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use samestep_netem::LinkConfig;
-use samestep_session::{JoinTo, Role, Session, SessionConfig, SessionEvent, State};
+use samestep_session::{JoinTo, PeerId, Role, Session, SessionConfig, SessionEvent, State};
 use samestep_sim::{NodeId, Testbed};
 
 /// The number of a session in its network.
@@ -125,6 +125,11 @@ impl TestNetwork {
 
     pub fn at(&self, node: NodeIndex) -> &Session {
         self.testbed.machine(id(node)).expect("a running session")
+    }
+
+    /// The peer id that a session was given; it need not be the number of its node.
+    pub fn peer(&self, node: NodeIndex) -> PeerId {
+        self.at(node).me().expect("it has been admitted")
     }
 
     pub fn with<R>(&mut self, node: NodeIndex, act: impl FnOnce(Duration, &mut Session) -> R) -> R {

@@ -50,9 +50,9 @@ impl Context {
         }
     }
 
-    /// When a tick is simulated by the authority.
+    /// When a tick is simulated by the authority; `None` before the game has a beginning, and if that is in more than a century.
     pub(super) fn time_of(&self, tick: Tick) -> Option<Duration> {
-        let ticks = self.tick_time.as_nanos() as u64 * tick.0;
+        let ticks = (self.tick_time.as_nanos() as u64).checked_mul(tick.0)?;
         Some(self.start? + self.schedule_offset + Duration::from_nanos(ticks))
     }
 

@@ -28,6 +28,8 @@ const QUIET_TICKS: u32 = 3;
 const MOST_LACKING: u64 = 15;
 /// The maximum time by which inputs are given ahead of the authority.
 const MOST_LEAD: Duration = Duration::from_millis(750);
+/// Ticks between two snapshots, at most.
+const MAX_EVERY: u64 = 600;
 /// The maximum number of ticks whose events wait to be shown.
 const MAX_EVENT_TICKS: usize = 16_384;
 
@@ -153,10 +155,9 @@ impl Guest {
         let malformed =
             || AdoptError::Malformed("the beginning of the state is damaged".to_string());
         let mut r = Bytes(state);
-        let mut next = || r.number().ok_or_else(malformed);
-        let (layout, tick, start, schedule_offset, every) =
-            (next()?, next()?, next()?, next()?, next()?);
-        if layout != LAYOUT || every == 0 || tick >= 1 << 48 {
+        let mut read = || Some((r.count()?, r.count()?, r.time()?, r.time()?, r.count()?));
+        let (layout, tick, start, schedule_offset, every) = read().ok_or_else(malformed)?;
+        if layout != LAYOUT || !(1..=MAX_EVERY).contains(&every) {
             return Err(malformed());
         }
         let epoch = r.byte().ok_or_else(malformed)?;
@@ -176,11 +177,9 @@ impl Guest {
         let checksum = world.checksum();
         world.record_checksum(Tick(tick), checksum);
         fresh.pending = self.take_unacknowledged();
-        context.start = match start {
-            0 => context.start,
-            start => Some(Duration::from_micros(start - 1)),
-        };
-        context.schedule_offset = Duration::from_micros(schedule_offset);
+        let start = start.checked_sub(Duration::from_micros(1));
+        context.start = start.or(context.start);
+        context.schedule_offset = schedule_offset;
         *self = fresh;
         tracing::debug!(tick, bytes = state.len(), "state of the authority adopted");
         self.on_roster(context);

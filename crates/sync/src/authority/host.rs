@@ -569,18 +569,23 @@ impl Host {
             }
             messages += 1;
             bytes += message.bytes.len();
-            match watches && !context.settings.snapshot.spectator_delay.is_zero() {
-                true => {
-                    let at = now + context.settings.snapshot.spectator_delay;
-                    self.waiting.push_back((at, message));
-                }
-                false => context.outbox.push(message),
-            }
+            send(&mut self.waiting, now, context, watches, message);
         }
         client.slack = None;
         client.on_sent(messages, bytes, budget.is_some());
         context.sent.messages += messages as u64;
         context.sent.bytes += bytes as u64;
+    }
+
+    /// Sends a message: at once, or when a spectator that sees the game later may have it.
+    pub(super) fn send(
+        &mut self,
+        now: Duration,
+        context: &mut Context,
+        watches: bool,
+        message: Outgoing,
+    ) {
+        send(&mut self.waiting, now, context, watches, message);
     }
 
     /// Interest management: determines what a program with these players may see. False if that is everything.
@@ -679,6 +684,22 @@ impl Host {
         self.clients.insert(newcomer, client);
         out
     }
+}
+
+/// See [`Host::send`].
+fn send(
+    waiting: &mut VecDeque<(Duration, Outgoing)>,
+    now: Duration,
+    context: &mut Context,
+    watches: bool,
+    message: Outgoing,
+) {
+    let delay = context.settings.snapshot.spectator_delay;
+    if !watches || delay.is_zero() {
+        return context.outbox.push(message);
+    }
+    waiting.push_back((now + delay, message));
+    context.wake_at(now + delay);
 }
 
 /// Writes the events of the last step for every client: those confirmed at once are queued, the others wait with their tick.

@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use crate::bytes::{Bytes, MessageField, message_layout, put, put_signed};
+use crate::bytes::{Bytes, MAX_COUNT, MessageField, message_layout, put, put_signed};
 use crate::{InputKind, PlayerId, Tick, ViewTime};
 
 /// Inputs in one message at most, and how many a client puts into one.
@@ -169,11 +169,11 @@ impl<'a> MessageField<'a> for Update<'a> {
 
     fn read(r: &mut Bytes<'a>) -> Option<Self> {
         let (epoch, tick) = (r.byte()?, r.tick()?);
-        let schedule_offset = Duration::from_micros(r.number()?);
-        let acknowledged = r.number()?;
+        let schedule_offset = r.time()?;
+        let acknowledged = r.count()?;
         let flags = r.number().filter(|flags| *flags < 8)?;
         let slack = match flags & 2 != 0 {
-            true => Some((near(tick, r.signed()?)?, r.signed()?)),
+            true => Some((near(tick, r.signed()?)?, r.slack_us()?)),
             false => None,
         };
         let rewind = match flags & 4 != 0 {
@@ -216,7 +216,7 @@ impl<'a> RewindReport<'a> {
         for _ in 0..r.number().filter(|count| *count <= MAX_ENTRIES)? {
             refused.push(acknowledged.checked_sub(r.number()?)?);
         }
-        let first = r.number()?;
+        let first = r.count()?;
         let mut early = Vec::new();
         for _ in 0..r.number().filter(|count| *count <= MAX_ENTRIES)? {
             let tick = Tick(tick.0.checked_sub(r.number()?)?);
@@ -254,7 +254,7 @@ impl<'a> EventBatch<'a> {
         let mut entries = Vec::new();
         let mut last = since;
         for _ in 0..r.number().filter(|count| *count <= MAX_EVENT_TICKS)? {
-            let tick = Tick(last.0.checked_add(r.number()?)?);
+            let tick = last + r.count()?;
             let count = usize::try_from(r.number()?).ok()?;
             let len = usize::try_from(r.number()?).ok()?;
             let bytes = r.take(len)?;
@@ -324,7 +324,7 @@ impl<'a> MessageField<'a> for InputMessage<'a> {
                 Some((latest, !u128::from_le_bytes(missing)))
             }
         };
-        let (events, first) = (r.tick()?, r.number()?);
+        let (events, first) = (r.tick()?, r.count()?);
         let mut entries = Vec::new();
         for _ in 0..r.number().filter(|count| *count <= MAX_ENTRIES)? {
             let player = r.player()?;
@@ -338,7 +338,7 @@ impl<'a> MessageField<'a> for InputMessage<'a> {
             let view_time = match head & 1 != 0 {
                 true => {
                     let before = near(tick, r.signed()?.checked_neg()?)?;
-                    let after = Tick(before.0.checked_add(r.number()?)?);
+                    let after = before + r.count()?;
                     let part = u16::try_from(r.number()?).ok()?;
                     Some(ViewTime {
                         before,
@@ -358,7 +358,7 @@ impl<'a> MessageField<'a> for InputMessage<'a> {
         }
         let early = match r.0.is_empty() {
             true => 0,
-            false => r.number()?,
+            false => r.count()?,
         };
         Some(Self {
             epoch,
@@ -375,7 +375,8 @@ impl<'a> MessageField<'a> for InputMessage<'a> {
 /// A tick so many ticks later or earlier.
 fn near(tick: Tick, by: i64) -> Option<Tick> {
     let near = i64::try_from(tick.0).ok()?.checked_add(by)?;
-    u64::try_from(near).ok().map(Tick)
+    let near = u64::try_from(near).ok().filter(|near| *near < MAX_COUNT);
+    near.map(Tick)
 }
 
 #[cfg(test)]

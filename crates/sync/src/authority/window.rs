@@ -153,6 +153,9 @@ impl Window {
 
     /// Places a late input of a player. `is_command`: it has a tick of its own, and counts in the first open one that clients were not told of if its
     /// own is not open any more.
+    ///
+    /// Where clients are told of ticks that all have spoken for, such a tick is not open any more: whoever has an input for it after all said that it had
+    /// none.
     pub(super) fn place(
         &mut self,
         player: PlayerId,
@@ -165,7 +168,8 @@ impl Window {
             return Placed::Next;
         }
         let mut at = tick.since(self.first) as usize;
-        if tick < self.first {
+        let spoken_for = told.filter(|_| self.settings.client_window);
+        if tick < self.first || spoken_for.is_some_and(|told| tick < told) {
             if !is_command {
                 self.stats.refused += 1;
                 return Placed::TooOld;

@@ -21,6 +21,10 @@ pub struct LockstepConfig {
     pub slow: SlowMachine,
     /// Ticks between two desync checks; 0 for none. Each check costs a checksum and a copy of the state. Default 60.
     pub desync_check_interval: u64,
+    /// Whether guests correct the host of a room: if most of those who play have the same state and the host has another, the host takes theirs over.
+    /// For hosts that players trust no more than each other. In a mesh the majority always counts, and spectators never do. Default no: the host
+    /// is right.
+    pub correct_host: bool,
     /// How much later spectators see the game. A spectator waits as long for its first picture, so the session's `load_grace` must be longer. Default none.
     pub spectator_delay: Duration,
     /// The maximum playout delay: how much later than the others this program may simulate to make up for an unsteady connection. A program
@@ -109,6 +113,7 @@ impl Default for LockstepConfig {
                 percent: 10,
             },
             desync_check_interval: 60,
+            correct_host: false,
             spectator_delay: Duration::ZERO,
             patience: Duration::from_millis(500),
             keep: 1200,

@@ -17,8 +17,8 @@ use crate::{
 
 /// Desync checks that are remembered.
 const MAX_CHECKS: usize = 16;
-/// Checksums of ticks so far beyond this program's own are refused.
-const MAX_TICKS_BEYOND: u64 = 36_000;
+/// Checksums of checks so many after this program's newest are not kept: those that others do need fit in.
+pub(super) const MAX_CHECKS_BEYOND: u64 = 8;
 /// How long the authority waits for the others' checksums before it decides who differs.
 const WAIT_FOR_OTHERS: Duration = Duration::from_millis(600);
 /// A correction that takes longer is begun anew.
@@ -39,6 +39,8 @@ pub(super) struct DesyncDetector {
     correcting: BTreeMap<PeerId, (Duration, u32)>,
     /// This program corrects its state of a tick from another peer's.
     correction: Option<(Tick, PeerId)>,
+    /// At an authority that was outvoted: the checksum that most have at a tick.
+    voted: Option<(Tick, u64)>,
     pub(super) desyncs: u64,
     /// What is simulated here is known to be wrong: another's state is taken over even if it is of an earlier tick.
     pub(super) state_is_wrong: bool,
@@ -56,7 +58,11 @@ struct Checksums {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Verdict {
     /// Most peers agree with each other and not with the authority, which is to ask one of them.
-    Outvoted { tick: Tick, ask: PeerId },
+    Outvoted {
+        tick: Tick,
+        checksum: u64,
+        ask: PeerId,
+    },
     /// A peer differs. After a correction that did not help, its inputs must have been others, and only the whole state helps.
     Differs {
         peer: PeerId,
@@ -77,7 +83,7 @@ impl DesyncDetector {
     pub(super) fn on_new_authority(&mut self) {
         self.theirs.clear();
         self.correcting.clear();
-        self.correction = None;
+        (self.correction, self.voted) = (None, None);
     }
 
     pub(super) fn retain(&mut self, here: impl Fn(PeerId) -> bool) {
@@ -95,11 +101,17 @@ impl DesyncDetector {
         }
     }
 
-    /// A peer's checksum arrived.
-    pub(super) fn on_checksum(&mut self, now: Duration, from: PeerId, tick: Tick, checksum: u64) {
-        let newest = self.own.last_key_value().map_or(tick, |(tick, _)| *tick);
+    /// A peer's checksum arrived, of a check that is not after `last`.
+    pub(super) fn on_checksum(
+        &mut self,
+        now: Duration,
+        from: PeerId,
+        tick: Tick,
+        checksum: u64,
+        last: Tick,
+    ) {
         let oldest = self.own.first_key_value().map_or(tick, |(tick, _)| *tick);
-        if tick.since(newest) > MAX_TICKS_BEYOND || tick < oldest {
+        if tick > last || tick < oldest {
             return;
         }
         let checksums = self.theirs.entry(tick).or_default();
@@ -116,11 +128,14 @@ impl DesyncDetector {
     }
 
     /// The authority compares the checksums it has. Returns what it found, and when to look again.
+    ///
+    /// Only the peers that are `expected` to answer have a vote, and that counts only if the authority may be corrected.
     fn judge(
         &mut self,
         now: Duration,
         me: PeerId,
         expected: &BTreeSet<PeerId>,
+        may_be_corrected: bool,
     ) -> (Vec<Verdict>, Option<Duration>) {
         let (mut verdicts, mut again) = (Vec::new(), None::<Duration>);
         let ticks: Vec<Tick> = self.theirs.keys().copied().collect();
@@ -144,12 +159,19 @@ impl DesyncDetector {
                 again = Some(again.map_or(until, |again| again.min(until)));
                 continue;
             }
-            let agreeing = theirs.of.len() + 1 - differing.len();
+            let votes = differing.iter().filter(|(peer, _)| expected.contains(peer));
+            let votes: Vec<(PeerId, u64)> = votes.copied().collect();
+            let voters = theirs.of.keys().filter(|peer| expected.contains(peer));
+            let agreeing = voters.count() + 1 - votes.len();
             self.theirs.remove(&tick);
-            match outvoted_by(&differing, agreeing) {
-                Some(ask) => {
+            match outvoted_by(&votes, agreeing).filter(|_| may_be_corrected) {
+                Some((ask, checksum)) => {
                     let begins = self.begin_correction(now, me).is_some();
-                    verdicts.extend(begins.then_some(Verdict::Outvoted { tick, ask }));
+                    verdicts.extend(begins.then_some(Verdict::Outvoted {
+                        tick,
+                        checksum,
+                        ask,
+                    }));
                 }
                 None => verdicts.extend(differing.into_iter().filter_map(|(peer, _)| {
                     let needs_state = self.begin_correction(now, peer)? > MAX_CORRECTIONS;
@@ -177,15 +199,16 @@ impl DesyncDetector {
     }
 }
 
-/// One of the peers that agree with each other, if they are the majority and more than those that agree with the authority.
-fn outvoted_by(differing: &[(PeerId, u64)], agreeing: usize) -> Option<PeerId> {
+/// One of the peers that agree with each other, and their checksum, if they are the majority and more than those that agree with the authority.
+fn outvoted_by(differing: &[(PeerId, u64)], agreeing: usize) -> Option<(PeerId, u64)> {
     let mut votes: BTreeMap<u64, Vec<PeerId>> = BTreeMap::new();
     for (peer, checksum) in differing {
         votes.entry(*checksum).or_default().push(*peer);
     }
-    let most = votes.into_values().max_by_key(Vec::len)?;
+    let (checksum, most) = votes.into_iter().max_by_key(|(_, peers)| peers.len())?;
     let is_majority = most.len() > agreeing && 2 * most.len() > differing.len() + agreeing;
-    most.first().copied().filter(|_| is_majority)
+    let first = most.first().filter(|_| is_majority);
+    first.map(|peer| (*peer, checksum))
 }
 
 impl Lockstep {
@@ -224,13 +247,19 @@ impl Lockstep {
         };
         let expected = self.room.playing().map(|member| member.peer);
         let expected = expected.filter(|peer| *peer != me).collect();
-        let (verdicts, again) = self.desync.judge(now, me, &expected);
+        let may_be_corrected = self.may_be_corrected();
+        let (verdicts, again) = self.desync.judge(now, me, &expected, may_be_corrected);
         if let Some(again) = again {
             self.timers.wake_at(again);
         }
         for verdict in verdicts {
             match verdict {
-                Verdict::Outvoted { tick, ask } => {
+                Verdict::Outvoted {
+                    tick,
+                    checksum,
+                    ask,
+                } => {
+                    self.desync.voted = Some((tick, checksum));
                     tracing::warn!(peer = %me, tick = tick.0, "desync: most peers differ from the authority");
                     let notice = Message::DesyncNotice { tick, ask };
                     self.transfer.for_world.push_back((me, notice.write()));
@@ -319,6 +348,11 @@ impl Lockstep {
             return;
         }
         self.desync.correction = None;
+        if self.room.is_authority() && self.desync.voted.take() != Some((tick, checksum)) {
+            // The peer asked does not have the state that most have voted for.
+            self.stats.refused += 1;
+            return;
+        }
         let Some((own, attendance)) = self.desync.own.get(&tick).cloned() else {
             return;
         };
@@ -458,7 +492,7 @@ mod tests {
         detector.record(Tick(60), 7, Arc::default());
         let peers = (1..).map(PeerId).take(theirs.len());
         for (peer, checksum) in peers.clone().zip(theirs) {
-            detector.on_checksum(ms(0), peer, Tick(60), *checksum);
+            detector.on_checksum(ms(0), peer, Tick(60), *checksum, Tick(60));
         }
         (detector, peers.collect())
     }
@@ -466,7 +500,7 @@ mod tests {
     #[test]
     fn equal_checksums_are_no_news() {
         let (mut detector, expected) = detector(&[7, 7]);
-        assert_eq!(detector.judge(ms(0), ME, &expected), (vec![], None));
+        assert_eq!(detector.judge(ms(0), ME, &expected, true), (vec![], None));
         assert!(detector.theirs.is_empty() && detector.desyncs == 0);
     }
 
@@ -478,12 +512,12 @@ mod tests {
             tick: Tick(60),
             needs_state,
         };
-        let (verdicts, _) = detector.judge(ms(0), ME, &expected);
+        let (verdicts, _) = detector.judge(ms(0), ME, &expected, true);
         assert_eq!(verdicts, [differs(false)]);
         for (at, verdict) in [(1000, None), (2000, Some(differs(true)))] {
-            detector.on_checksum(ms(at), PeerId(1), Tick(60), 7);
-            detector.on_checksum(ms(at), PeerId(2), Tick(60), 8);
-            let (verdicts, _) = detector.judge(ms(at), ME, &expected);
+            detector.on_checksum(ms(at), PeerId(1), Tick(60), 7, Tick(60));
+            detector.on_checksum(ms(at), PeerId(2), Tick(60), 8, Tick(60));
+            let (verdicts, _) = detector.judge(ms(at), ME, &expected, true);
             assert_eq!(verdicts.first().copied(), verdict);
         }
         assert_eq!(detector.desyncs, 2);
@@ -498,9 +532,10 @@ mod tests {
             (&[8, 8, 9], false),
         ] {
             let (mut detector, expected) = detector(theirs);
-            let (verdicts, _) = detector.judge(ms(0), ME, &expected);
+            let (verdicts, _) = detector.judge(ms(0), ME, &expected, true);
             let verdict = Verdict::Outvoted {
                 tick: Tick(60),
+                checksum: 8,
                 ask: PeerId(1),
             };
             assert_eq!(verdicts == [verdict], outvoted, "{theirs:?}: {verdicts:?}");
@@ -508,12 +543,27 @@ mod tests {
     }
 
     #[test]
+    fn who_is_not_expected_has_no_vote_and_a_host_is_right() {
+        let (mut detector, mut expected) = detector(&[8, 8, 7]);
+        let only_spectators = expected.split_off(&PeerId(3));
+        let differ = |verdicts: &[Verdict]| {
+            let differs = |verdict: &&Verdict| matches!(verdict, Verdict::Differs { .. });
+            verdicts.iter().filter(differs).count()
+        };
+        let (verdicts, _) = detector.judge(ms(0), ME, &only_spectators, true);
+        assert_eq!((verdicts.len(), differ(&verdicts)), (2, 2));
+        let (mut detector, expected) = self::detector(&[8, 8, 8]);
+        let (verdicts, _) = detector.judge(ms(0), ME, &expected, false);
+        assert_eq!((verdicts.len(), differ(&verdicts)), (3, 3));
+    }
+
+    #[test]
     fn those_who_have_not_answered_are_waited_for() {
         let (mut detector, mut expected) = detector(&[8]);
         expected.insert(PeerId(5));
-        let (verdicts, again) = detector.judge(ms(0), ME, &expected);
+        let (verdicts, again) = detector.judge(ms(0), ME, &expected, true);
         assert_eq!((verdicts.len(), again), (0, Some(WAIT_FOR_OTHERS)));
-        let (verdicts, _) = detector.judge(WAIT_FOR_OTHERS, ME, &expected);
+        let (verdicts, _) = detector.judge(WAIT_FOR_OTHERS, ME, &expected, true);
         assert_eq!(verdicts.len(), 1);
     }
 

@@ -78,8 +78,7 @@ impl Lockstep {
 
     /// Ends a source once all have answered, else asks those who have not.
     fn poll_flush(&mut self, now: Duration, id: SourceId) {
-        // A host that relayed all inputs from the beginning knows the most itself.
-        let knows_all = self.room.is_hub() && self.room.always_led;
+        let knows_all = self.knows_all();
         let Some(flush) = self.sources.departed.get_mut(&id) else {
             return;
         };
@@ -98,14 +97,17 @@ impl Lockstep {
             }
             return self.timers.wake_at(now + ASK_EVERY);
         }
-        let others: Vec<PeerId> = self.room.others().map(|member| member.peer).collect();
         self.announce_absences(id);
         let mut entries = Vec::new();
         let batch = self.known_batch(id, &mut entries);
         let end = batch.to;
-        let message = Message::Flushed { batch };
-        message.push_to(&mut self.outbox, others, Delivery::ReliableOrdered);
+        self.send_to_all(now, &Message::Flushed { batch });
         self.end_source(now, id, end);
+    }
+
+    /// Whether this is a host that relayed all inputs from the beginning: it knows the most itself.
+    fn knows_all(&self) -> bool {
+        self.room.is_hub() && self.room.always_led
     }
 
     /// The authority announces which players of a departed source may come back; the others are gone for good.
@@ -156,11 +158,15 @@ impl Lockstep {
         let source = self.sources.known.get(&batch.source)?;
         if let Some(end) = source.end {
             // The flush is over already, and this peer has missed it.
-            self.send_flushed(from, batch.source, end);
+            self.send_flushed(now, from, batch.source, end);
         } else if !self.sources.departed.contains_key(&batch.source) {
             // An authority before this one had begun the flush, and the source came back.
             let message = Message::FlushCancelled(batch.source);
             self.send(from, Delivery::ReliableOrdered, &message);
+        } else if self.knows_all() {
+            // Nobody was asked.
+        } else if batch.from > source.known_upto && !self.may_be_corrected() {
+            return None;
         } else if batch.from > source.known_upto {
             // The peer no longer has the inputs between, but its state contains them: everyone goes on from that state.
             self.transfer.requested_from = Some(from);
@@ -176,11 +182,11 @@ impl Lockstep {
     }
 
     /// Tells a peer that has missed it how a source ended.
-    pub(super) fn send_flushed(&mut self, to: PeerId, id: SourceId, end: Tick) {
+    pub(super) fn send_flushed(&mut self, now: Duration, to: PeerId, id: SourceId, end: Tick) {
         let mut entries = Vec::new();
         let mut batch = self.known_batch(id, &mut entries);
         batch.to = end;
-        self.send(to, Delivery::ReliableOrdered, &Message::Flushed { batch });
+        self.send_when_allowed(now, to, &Message::Flushed { batch });
     }
 
     /// The authority tells how a departed source ends.

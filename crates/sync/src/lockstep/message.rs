@@ -15,6 +15,8 @@ pub(super) use relayed::RelayedBatches;
 const MAX_BATCH_TICKS: u64 = 4096;
 /// Changes a single batch may hold.
 const MAX_CHANGES: u64 = 8192;
+/// The tag of a whole state.
+pub(super) const CHECKPOINT_TAG: u8 = 11;
 /// A batch is split where it gets longer than this, so that each goes into a packet.
 pub(super) const SPLIT_BYTES: usize = 1000;
 
@@ -70,6 +72,8 @@ pub(super) enum Message<'a> {
     SubstitutionAck { substitutions: u64 },
     /// The state of this checkpoint takes the place of everyone's before a tick.
     Replacement { tick: Tick, checkpoint: &'a [u8] },
+    /// How the sender gets on with the inputs of another guest, for the host to pass on.
+    RelayedReport { source: SourceId, report: Report },
 }
 
 /// The inputs of a source in the ticks from `from` to `to`.
@@ -136,6 +140,7 @@ message_layout! {
         18 = RelayedBatches(batches);
         19 = StateRequest { tick };
         20 = Replacement { tick, checkpoint };
+        21 = RelayedReport { source, report };
     }
 }
 
@@ -175,7 +180,7 @@ impl MessageField<'_> for SourceId {
     fn read(r: &mut Bytes<'_>) -> Option<Self> {
         Some(SourceId {
             peer: r.peer()?,
-            incarnation: r.number()?,
+            incarnation: r.count()?,
         })
     }
 
@@ -189,10 +194,10 @@ impl MessageField<'_> for Report {
     fn read(r: &mut Bytes<'_>) -> Option<Self> {
         Some(Report {
             tick: r.tick()?,
-            behind: r.number()?,
+            behind: r.count()?,
             slack: match r.number()? {
                 0 => None,
-                _ => Some((r.signed()?, r.tick()?)),
+                _ => Some((r.slack_us()?, r.tick()?)),
             },
         })
     }
@@ -212,7 +217,7 @@ impl MessageField<'_> for InputAck {
     fn read(r: &mut Bytes<'_>) -> Option<Self> {
         Some(InputAck {
             upto: r.tick()?,
-            substitutions: r.number()?,
+            substitutions: r.count()?,
             beyond_host: Duration::from_millis(r.number()?.min(10_000)),
         })
     }
@@ -237,7 +242,7 @@ impl<'a> MessageField<'a> for EncodedInputs<'a> {
 impl<'a> MessageField<'a> for InputBatch<'a> {
     fn read(r: &mut Bytes<'a>) -> Option<InputBatch<'a>> {
         let source = SourceId::read(r)?;
-        let schedule_offset = Duration::from_micros(r.number()?.min(1 << 50));
+        let schedule_offset = r.time()?;
         let from = r.tick()?;
         let ticks = r.number().filter(|ticks| *ticks <= MAX_BATCH_TICKS)?;
         let flags = r.number()?;
@@ -341,7 +346,7 @@ impl<'a> EncodedInputs<'a> {
                 visit(tick, PlayerId(u16::try_from(player).ok()?), input);
                 player += 1;
             }
-            tick += 1;
+            tick = tick.checked_add(1)?;
         }
         Some(())
     }

@@ -3,51 +3,40 @@
 use core::time::Duration;
 
 use super::Lockstep;
+use super::desync::MAX_CHECKS_BEYOND;
 use super::message::{Fixed, InputBatch, Message};
-use crate::PeerId;
 use crate::timeline::Change;
+use crate::{Delivery, PeerId};
 
 /// How often a resend of the same source is requested.
 const RESEND_REQUEST_EVERY: Duration = Duration::from_millis(100);
 /// How far a source may be ahead of the simulation, in ticks.
-const MAX_TICKS_AHEAD: u64 = 36_000;
+pub(super) const MAX_TICKS_AHEAD: u64 = 36_000;
 /// A report on a late batch goes out after this time at the latest.
 const REPORT_LATE_AFTER: Duration = Duration::from_millis(50);
 
 impl Lockstep {
     /// Handles a message; `None` if it makes no sense, or its sender may not send it.
     pub(super) fn handle(&mut self, now: Duration, from: PeerId, bytes: &[u8]) -> Option<()> {
-        let is_hub = self.room.is_hub();
         let source = self.room.source_id(from)?;
-        if is_hub {
+        if self.room.is_hub() {
             let patience = self.config.patience;
             self.substitution.on_message(now, source, patience);
         }
+        let message = Message::read(bytes)?;
         let roster = self.room.roster.as_ref()?;
-        let (authority, me) = (roster.authority, roster.me);
-        let is_from_authority = from == authority;
-        match Message::read(bytes)? {
-            Message::InputBatch(batch) => {
-                let is_relayed = is_hub && is_from_authority;
-                let peer = batch.source.peer;
-                if (peer != from && !is_relayed) || from == me || peer == me {
-                    return None;
-                }
-                if is_hub && !is_from_authority && !batch.changes.is_empty() {
-                    return None;
-                }
-                self.take_or_keep_batch(now, from, &batch)?;
-            }
-            Message::RelayedBatches(_) if !is_from_authority || !is_hub => return None,
+        let (authority, me, sender) = (roster.authority, roster.me, roster.member(from)?);
+        if !self.permits(sender, &message) {
+            return None;
+        }
+        match message {
+            Message::InputBatch(batch) => self.take_or_keep_batch(now, from, &batch)?,
             Message::RelayedBatches(batches) => batches.each(|batch| {
                 let is_others = batch.source.peer != me;
                 is_others.then(|| self.take_or_keep_batch(now, from, &batch))?
             })?,
             Message::Inputs(entries) => {
-                if !self.room.is_sequenced() || me != authority {
-                    return None;
-                }
-                let theirs = &roster.member(from)?.players;
+                let theirs = &sender.players;
                 let (initiative, pending) = (&self.initiative, &mut self.pending);
                 let mut refused = 0;
                 entries.each(|_, player, input| {
@@ -57,25 +46,35 @@ impl Lockstep {
                 self.stats.inputs_refused += refused;
             }
             Message::EndTurn(player) => {
-                let is_theirs = roster.member(from)?.players.contains(&player);
-                if !is_theirs || me != authority || self.initiative.holder != Some(player) {
+                if self.initiative.holder != Some(player) {
                     return None;
                 }
                 self.initiative.turn_ended = true;
                 self.timers.wake_at(now);
             }
             Message::Report(report) => self.on_report(now, from, report),
+            Message::RelayedReport { source, report } => {
+                if self.sources.active(source).is_some() && source.peer != from {
+                    let message = Message::Report(report);
+                    self.send(source.peer, Delivery::Unreliable, &message);
+                }
+            }
             Message::Checksum {
                 tick,
                 checksum: Fixed(checksum),
             } => {
-                self.desync.on_checksum(now, from, tick, checksum);
+                let (confirmed, interval) =
+                    (self.simulated.confirmed_tick, self.simulated.check_interval);
+                if self.simulated.is_check(tick) {
+                    let last = confirmed + MAX_CHECKS_BEYOND * interval;
+                    self.desync.on_checksum(now, from, tick, checksum, last);
+                }
             }
             Message::ResendRequest { source, from: tick } => {
                 let known = self.sources.known.get(&source);
                 let end = known.and_then(|source| source.end);
                 if let Some(end) = end.filter(|_| me == authority) {
-                    self.send_flushed(from, source, end);
+                    self.send_flushed(now, from, source, end);
                 } else if tick < self.timeline.base() {
                     // These inputs are forgotten: only the whole state helps.
                     let request = Message::StateRequest { tick };
@@ -88,11 +87,6 @@ impl Lockstep {
                 }
             }
             Message::FlushReply { batch } => self.on_flush_reply(now, from, &batch)?,
-            Message::Flush(_) | Message::FlushCancelled(_) | Message::Flushed { .. }
-                if !is_from_authority =>
-            {
-                return None;
-            }
             Message::Flush(source) => self.on_flush(source),
             Message::FlushCancelled(source) => {
                 self.sources.departed.remove(&source);
@@ -100,11 +94,6 @@ impl Lockstep {
                 self.timers.wake_at(now);
             }
             Message::Flushed { batch } => self.on_flushed(now, &batch)?,
-            Message::InputAck(_) | Message::InputSubstitution { .. }
-                if !is_from_authority || !is_hub =>
-            {
-                return None;
-            }
             Message::InputAck(acknowledgement) => self.on_input_ack(&acknowledgement),
             Message::InputSubstitution {
                 substitutions,
@@ -113,7 +102,6 @@ impl Lockstep {
             Message::SubstitutionAck { substitutions } => {
                 self.on_substitution_ack(from, substitutions);
             }
-            Message::Replacement { .. } if !is_from_authority => return None,
             Message::Replacement { tick, checkpoint } => {
                 if tick >= self.simulated.confirmed_tick {
                     self.timeline.set_replacement(tick, checkpoint.into());
@@ -121,21 +109,19 @@ impl Lockstep {
                 }
             }
             Message::Repaired { tick, description } => self.on_repaired(from, tick, description),
-            Message::Checkpoint(_) if self.transfer.requested_from == Some(from) => {
-                self.transfer.requested_from = None;
+            Message::Checkpoint(_) => {
+                if self.transfer.requested_from == Some(from) {
+                    self.transfer.requested_from = None;
+                }
                 self.queue_for_world(now, from, bytes);
-            }
-            Message::DesyncNotice { .. } | Message::Checkpoint(_) if !is_from_authority => {
-                return None;
             }
             Message::DesyncNotice { .. } => {
                 self.desync.state_is_wrong = true;
                 self.queue_for_world(now, from, bytes);
             }
-            Message::ChecksumTree { .. }
-            | Message::StateRequest { .. }
-            | Message::Rows { .. }
-            | Message::Checkpoint(_) => self.queue_for_world(now, from, bytes),
+            Message::ChecksumTree { .. } | Message::StateRequest { .. } | Message::Rows { .. } => {
+                self.queue_for_world(now, from, bytes)
+            }
         }
         Some(())
     }
@@ -154,7 +140,8 @@ impl Lockstep {
             }
         } else {
             let encoded = || Message::InputBatch(batch.clone()).write();
-            self.sources.keep_early(from, encoded);
+            let relays = self.room.is_hub() && self.room.authority() == Some(from);
+            self.sources.keep_early(from, relays, encoded);
         }
         Some(())
     }

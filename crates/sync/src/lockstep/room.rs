@@ -68,6 +68,10 @@ impl Room {
         self.topology == Topology::Sequenced
     }
 
+    pub(super) fn is_mesh(&self) -> bool {
+        self.roster.as_ref().is_some_and(|roster| roster.is_mesh)
+    }
+
     pub(super) fn is_hub(&self) -> bool {
         self.topology == Topology::Hub
     }

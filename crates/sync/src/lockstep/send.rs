@@ -240,6 +240,11 @@ impl Lockstep {
     fn send_reports(&mut self, now: Duration, me: PeerId) {
         self.timers.next_report = now + REPORT_EVERY;
         let (tick, behind) = (self.simulated.confirmed_tick, self.stall.behind);
+        if self.room.is_spectator {
+            // Nobody delays its inputs, or waits, for a spectator.
+            return;
+        }
+        let host = self.room.other_authority().filter(|_| self.room.is_hub());
         let allowance = self.lateness_allowance().as_micros() as i64;
         let mut last = None;
         while let Some(id) = self.sources.after(last) {
@@ -249,20 +254,25 @@ impl Lockstep {
             let Some(source) = self.sources.known.get_mut(&id).filter(goes_on) else {
                 continue;
             };
-            // Nobody delays its inputs for a spectator.
             let slack = core::mem::take(&mut source.slack).low();
-            let slack = slack.filter(|_| !self.room.is_spectator);
             // A stalled guest lets its host know that it is there.
             let waits = self.simulated.prediction.is_some() && self.stall.current.is_some();
             if slack.is_some_and(|(slack, _)| slack < -allowance) || waits {
                 self.timers.next_report = now + REPORT_SOON;
             }
-            let report = Message::Report(Report {
+            let report = Report {
                 tick,
                 behind,
                 slack,
-            });
-            self.send(peer, Delivery::Unreliable, &report);
+            };
+            // Guests of a host have to do with the host alone, which passes on what concerns another.
+            match host.filter(|host| *host != peer) {
+                Some(host) => {
+                    let report = Message::RelayedReport { source: id, report };
+                    self.send(host, Delivery::Unreliable, &report);
+                }
+                None => self.send(peer, Delivery::Unreliable, &Message::Report(report)),
+            }
         }
     }
 

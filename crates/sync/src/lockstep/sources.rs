@@ -9,8 +9,9 @@ use crate::input::Attendance;
 use crate::timeline::SourceId;
 use crate::{PeerId, PlayerId, Tick};
 
-/// Batches that may wait for those before them.
+/// Batches that may wait for those before them: of all senders, and of one. A host sends those of everyone.
 const MAX_EARLY_BATCHES: usize = 512;
+const MAX_EARLY_BATCHES_OF_ONE: usize = 32;
 
 /// All input sources: the authority where it sequences the inputs, else every peer that plays.
 #[derive(Debug, Default)]
@@ -221,8 +222,15 @@ impl InputSources {
     }
 
     /// Keeps a batch until those before it arrive.
-    pub(super) fn keep_early(&mut self, from: PeerId, encoded: impl FnOnce() -> Vec<u8>) {
-        if self.early_batches.len() < MAX_EARLY_BATCHES {
+    pub(super) fn keep_early(
+        &mut self,
+        from: PeerId,
+        relays: bool,
+        encoded: impl FnOnce() -> Vec<u8>,
+    ) {
+        let of_it = self.early_batches.iter().filter(|early| early.0 == from);
+        let has_room = relays || of_it.count() < MAX_EARLY_BATCHES_OF_ONE;
+        if has_room && self.early_batches.len() < MAX_EARLY_BATCHES {
             self.early_batches.push((from, encoded()));
         }
     }

@@ -1,24 +1,33 @@
 //! State transfer: a peer that joins, or is too far behind, takes over a checkpoint of another and catches up.
 
 use core::time::Duration;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use super::message::{
-    Bytes, Fixed, InputBatch, Message, MessageField, SPLIT_BYTES, encode_inputs, put, put_players,
-    read_players,
+    Bytes, CHECKPOINT_TAG, Fixed, InputBatch, Message, MessageField, SPLIT_BYTES, encode_inputs,
+    put, put_players, read_players,
 };
+use super::receive::MAX_TICKS_AHEAD;
 use super::{InputSource, Lockstep, Pace};
 use crate::input::Attendance;
 use crate::timeline::{Change, SourceId};
-use crate::{AdoptError, Delivery, ModelEvent, PeerId, PlayerId, Roster, Tick, TickInputs, World};
+use crate::{
+    AdoptError, Delivery, Member, ModelEvent, Outgoing, PeerId, PlayerId, Roster, Tick, TickInputs,
+    World,
+};
 
 /// Layout of a checkpoint.
 const LAYOUT: u64 = 2;
 /// A replacement of the state that was announced and has not arrived is waited for as long before the authority is asked for its state.
 const AWAIT_REPLACEMENT: Duration = Duration::from_secs(1);
-/// Messages that may wait for the world.
+/// Messages that may wait for the world: of all peers, and of one.
 const MAX_FOR_WORLD: usize = 64;
+const MAX_FOR_WORLD_OF_ONE: usize = 8;
+/// How soon a peer that was sent the state may be sent it again.
+const STATE_AGAIN: Duration = Duration::from_millis(100);
+/// Messages for spectators that see the game later, in all.
+const MAX_DELAYED: usize = 1024;
 
 /// States that are requested, and messages that need the world.
 #[derive(Debug, Default)]
@@ -28,15 +37,20 @@ pub(super) struct StateTransfer {
     /// Messages that are answered when the world is lent next.
     pub(super) for_world: VecDeque<(PeerId, Vec<u8>)>,
     /// At the authority: the checkpoint that replaces everyone's state at the beginning of the next turn.
-    pub(super) next_state: Option<Arc<[u8]>>,
+    pub(super) replacement: Option<Arc<[u8]>>,
     /// The tick whose replacement of the state has not arrived, and when something is done about it.
     awaited: Option<(Tick, Duration)>,
+    /// When a peer that asks may be sent the state again.
+    next_state: BTreeMap<PeerId, Duration>,
+    /// What spectators that see the game later are sent, and when; in this order.
+    delayed: VecDeque<(Duration, Outgoing)>,
 }
 
 impl StateTransfer {
     /// Queues a message; one too many is dropped.
     pub(super) fn queue(&mut self, from: PeerId, message: &[u8]) {
-        if self.for_world.len() < MAX_FOR_WORLD {
+        let of_it = self.for_world.iter().filter(|waiting| waiting.0 == from);
+        if of_it.count() < MAX_FOR_WORLD_OF_ONE && self.for_world.len() < MAX_FOR_WORLD {
             self.for_world.push_back((from, message.into()));
         }
     }
@@ -45,6 +59,23 @@ impl StateTransfer {
     pub(super) fn request_for(&mut self, peer: PeerId, tick: Tick) {
         let request = Message::StateRequest { tick };
         self.for_world.push_back((peer, request.write()));
+    }
+
+    /// Whether a peer may be sent the state now; notes that it was.
+    fn may_send_state(&mut self, now: Duration, peer: PeerId) -> bool {
+        let next = self.next_state.entry(peer).or_default();
+        let may = now >= *next;
+        if may {
+            *next = now + STATE_AGAIN;
+        }
+        may
+    }
+
+    /// Forgets peers that are gone.
+    fn retain(&mut self, here: impl Fn(PeerId) -> bool) {
+        self.next_state.retain(|peer, _| here(*peer));
+        self.delayed
+            .retain(|(_, message)| message.to.iter().any(|peer| here(*peer)));
     }
 }
 
@@ -66,6 +97,7 @@ impl Lockstep {
             self.sources.insert(id, Tick(0), Vec::new());
         }
         self.broadcast.retain(|peer| roster.member(peer).is_some());
+        self.transfer.retain(|peer| roster.member(peer).is_some());
         self.desync
             .retain(|peer| roster.member(peer).is_some_and(|member| member.in_sync));
         self.find_departed();
@@ -117,8 +149,8 @@ impl Lockstep {
     }
 
     /// At the authority: replaces everyone's state before a tick, if it is to be.
-    pub(super) fn announce_replacement(&mut self, tick: Tick) {
-        let Some(state) = self.transfer.next_state.take() else {
+    pub(super) fn announce_replacement(&mut self, now: Duration, tick: Tick) {
+        let Some(state) = self.transfer.replacement.take() else {
             return;
         };
         tracing::info!(tick = tick.0, bytes = state.len(), "state replaced");
@@ -127,10 +159,7 @@ impl Lockstep {
             tick,
             checkpoint: &state,
         };
-        let others: Vec<PeerId> = self.room.others().map(|member| member.peer).collect();
-        for peer in others {
-            self.send(peer, Delivery::ReliableOrdered, &message);
-        }
+        self.send_to_all(now, &message);
         self.timeline.set_replacement(tick, state);
     }
 
@@ -161,18 +190,75 @@ impl Lockstep {
         world: &mut dyn World,
     ) {
         let counts = self.room.is_authority() || self.room.authority() == Some(to);
-        if counts && Some(to) != self.room.me() && tick < self.simulated.confirmed_tick {
+        let is_other = Some(to) != self.room.me();
+        // A spectator that sees the game later waits for the state that it was promised.
+        let waits = self.transfer.delayed.iter().any(|(_, message)| {
+            message.to.contains(&to) && message.bytes.first() == Some(&CHECKPOINT_TAG)
+        });
+        if counts
+            && is_other
+            && tick < self.simulated.confirmed_tick
+            && !waits
+            && self.transfer.may_send_state(now, to)
+        {
             self.send_state(now, to, world);
         }
     }
 
     /// Gives a peer the present state in place of its own.
     pub(super) fn send_state(&mut self, now: Duration, peer: PeerId, world: &mut dyn World) {
-        let checkpoint = self.write_checkpoint(now, peer, world);
+        let checkpoint = self.write_checkpoint(peer, world);
         let (tick, bytes) = (self.simulated.confirmed_tick.0, checkpoint.len());
         tracing::debug!(%peer, tick, bytes, "state sent");
-        let message = Message::Checkpoint(&checkpoint);
-        self.send(peer, Delivery::ReliableOrdered, &message);
+        // One that gets it later is sent the inputs before it as ever.
+        if !self.is_delayed_peer(peer) {
+            self.note_state_sent(now, peer);
+        }
+        self.send_when_allowed(now, peer, &Message::Checkpoint(&checkpoint));
+    }
+
+    /// Sends a peer something that shows the game: at once, or when a spectator that sees it later may.
+    pub(super) fn send_when_allowed(&mut self, now: Duration, to: PeerId, message: &Message<'_>) {
+        if !self.is_delayed_peer(to) {
+            return self.send(to, Delivery::ReliableOrdered, message);
+        }
+        if self.transfer.delayed.len() < MAX_DELAYED {
+            let at = now + self.config.spectator_delay;
+            let delivery = Delivery::ReliableOrdered;
+            let outgoing = self
+                .outbox
+                .message([to], delivery, |out| message.write_to(out));
+            self.transfer.delayed.push_back((at, outgoing));
+            self.timers.wake_at(at);
+        }
+    }
+
+    /// The same to everyone else.
+    pub(super) fn send_to_all(&mut self, now: Duration, message: &Message<'_>) {
+        let others = self.room.others();
+        let (delayed, others): (Vec<&Member>, Vec<&Member>) =
+            others.partition(|member| self.is_delayed(member));
+        let peers = |members: Vec<&Member>| -> Vec<PeerId> {
+            members.into_iter().map(|member| member.peer).collect()
+        };
+        let (delayed, others) = (peers(delayed), peers(others));
+        if !others.is_empty() {
+            message.push_to(&mut self.outbox, others, Delivery::ReliableOrdered);
+        }
+        for peer in delayed {
+            self.send_when_allowed(now, peer, message);
+        }
+    }
+
+    /// Sends what has waited for spectators that see the game later.
+    pub(super) fn send_delayed_messages(&mut self, now: Duration) {
+        while let Some((at, message)) = self.transfer.delayed.pop_front() {
+            if at > now {
+                self.transfer.delayed.push_front((at, message));
+                return self.timers.wake_at(at);
+            }
+            self.outbox.push(message);
+        }
     }
 
     /// Takes over another peer's state. One that was requested during a stall may arrive when the simulation has gone on.
@@ -201,17 +287,9 @@ impl Lockstep {
         }
     }
 
-    pub(super) fn write_checkpoint(
-        &mut self,
-        now: Duration,
-        newcomer: PeerId,
-        world: &mut dyn World,
-    ) -> Vec<u8> {
+    pub(super) fn write_checkpoint(&self, newcomer: PeerId, world: &mut dyn World) -> Vec<u8> {
         let tick = self.simulated.confirmed_tick;
-        let roster = self.room.roster.as_ref();
-        let member = roster.and_then(|roster| roster.member(newcomer));
-        let incarnation = member.map_or(0, |member| member.incarnation);
-        let spectator_delay = match member.is_some_and(|member| member.watches) {
+        let spectator_delay = match self.is_delayed_peer(newcomer) {
             true => self.config.spectator_delay,
             false => Duration::ZERO,
         };
@@ -278,15 +356,22 @@ impl Lockstep {
         }
         put(&mut out, 0);
         out.extend_from_slice(&world.checkpoint());
+        out
+    }
+
+    /// A peer has, or will have before anything else arrives, the present state: it is sent what follows.
+    pub(super) fn note_state_sent(&mut self, now: Duration, newcomer: PeerId) {
+        let roster = self.room.roster.as_ref();
+        let member = roster.and_then(|roster| roster.member(newcomer));
+        let incarnation = member.map_or(0, |member| member.incarnation);
         let sent = self.own_source().map(|(_, source)| source.known_upto);
-        self.broadcast
-            .set_sent(newcomer, incarnation, sent.unwrap_or(tick));
+        let sent = sent.unwrap_or(self.simulated.confirmed_tick);
+        self.broadcast.set_sent(newcomer, incarnation, sent);
         for (id, source) in &self.sources.known {
             let relay = &mut self.broadcast.relay;
             relay.set_sent(*id, newcomer, source.known_upto);
         }
         self.timers.wake_at(now);
-        out
     }
 
     pub(super) fn read_checkpoint(
@@ -371,6 +456,7 @@ impl Lockstep {
         players: &[PlayerId],
     ) -> Vec<(Tick, PlayerId, Vec<u8>)> {
         let mut found = Vec::new();
+        let to = to.min(self.timeline.end());
         for tick in (from.0..to.0).map(Tick) {
             let inputs = self.timeline.inputs(tick).into_iter();
             let entries = inputs.flat_map(|inputs| inputs.entries());
@@ -418,9 +504,8 @@ impl<'a> CheckpointHeader<'a> {
             return None;
         }
         let tick = r.tick()?;
-        let micros = |value: u64| Duration::from_micros(value.min(1 << 50));
-        let start = r.number()?.checked_sub(1).map(micros);
-        let offset = micros(r.number()?);
+        let start = r.time()?.checked_sub(Duration::from_micros(1));
+        let offset = r.time()?;
         let check_interval = r.number().filter(|ticks| *ticks <= 9_000)?;
         let pace = match r.number()? {
             0 => Pace::RealTime,
@@ -428,8 +513,8 @@ impl<'a> CheckpointHeader<'a> {
             _ => return None,
         };
         let predicting = r.number()? == 1;
-        let substitutions = r.number()?;
-        let floor = micros(r.number()?);
+        let substitutions = r.count()?;
+        let floor = r.time()?;
         let mut players = read_players(r, 65_536)?;
         players.sort_unstable();
         let away = (0..r.number().filter(|count| *count <= 65_536)?)
@@ -442,7 +527,11 @@ impl<'a> CheckpointHeader<'a> {
             let id = SourceId::read(r)?;
             let mut source = InputSource::new(r.tick()?, Vec::new());
             source.known_upto = r.tick()?;
-            source.end = r.number()?.checked_sub(1).map(Tick);
+            source.end = r.count()?.checked_sub(1).map(Tick);
+            // Nobody is so far ahead of the state: all ticks up to there are gone through.
+            if source.known_upto.since(tick) > MAX_TICKS_AHEAD {
+                return None;
+            }
             source.players = read_players(r, 64)?;
             sources.push((id, source));
         }

@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::Lockstep;
 use super::message::{InputAck, InputBatch, Message};
+use super::receive::MAX_TICKS_AHEAD;
 use crate::timeline::SourceId;
 use crate::{Delivery, PeerId, Tick};
 
@@ -261,6 +262,9 @@ impl Lockstep {
             // The announcement of this program as a source has not arrived yet.
             return Some(());
         };
+        if batch.to.since(self.simulated.confirmed_tick) > MAX_TICKS_AHEAD {
+            return None;
+        }
         let authority = self.room.authority()?;
         let acknowledgement = Message::SubstitutionAck { substitutions };
         if substitutions == self.substitution.substitutions {

@@ -123,7 +123,11 @@ fn a_host_that_is_replaced_leaves_nothing_behind() {
 #[test]
 fn a_state_that_differs_is_named_and_repaired() {
     for spoiled in [0, 2] {
-        let mut room = VirtualRoom::new(4, false, 20, LockstepConfig::default());
+        let config = LockstepConfig {
+            correct_host: true,
+            ..LockstepConfig::default()
+        };
+        let mut room = VirtualRoom::new(4, false, 20, config);
         room.run(2500);
         for round in 0..8 {
             room.push(round % 4, 3);

@@ -39,7 +39,7 @@ impl Lockstep {
             if closes_at > scheduled || closed.0 > max {
                 return;
             }
-            self.close(me, closed, ticks);
+            self.close(now, me, closed, ticks);
             self.slow_down(ticks);
         }
     }
@@ -96,13 +96,13 @@ impl Lockstep {
     }
 
     /// Gives the ticks of a turn the inputs that wait for them.
-    fn close(&mut self, me: SourceId, from: Tick, ticks: u64) {
+    fn close(&mut self, now: Duration, me: SourceId, from: Tick, ticks: u64) {
         let to = from + ticks;
         self.stats.turn_length = ticks;
         if self.announces_players(me) {
             self.announce_players(me, from, to);
         }
-        self.announce_replacement(from);
+        self.announce_replacement(now, from);
         let is_sequenced = self.room.is_sequenced();
         let (announced, timeline) = (&self.sources.announced_players, &mut self.timeline);
         let may = |player| !is_sequenced || announced.contains(&player);
@@ -246,13 +246,13 @@ impl Lockstep {
         let players = self.room.players();
         if closed == Tick(0) {
             // The first turn, in which nobody acts, shows who is there.
-            self.close(me, closed, ticks);
-        } else if self.initiative.is_over(&players) || self.transfer.next_state.is_some() {
+            self.close(now, me, closed, ticks);
+        } else if self.initiative.is_over(&players) || self.transfer.replacement.is_some() {
             let holder = self.initiative.holder;
             let given = holder.map_or(0, |holder| self.pending.count(holder));
             let planned = self.schedule.due(closed).unwrap_or_default();
             self.schedule.delay_by(now.saturating_sub(planned));
-            self.close(me, closed, ticks.max(given as u64));
+            self.close(now, me, closed, ticks.max(given as u64));
         } else {
             return;
         }

@@ -97,7 +97,8 @@ impl<'a> Chunks<'a> {
         let end = head + len;
         let stored = rest.get(end..end + 4).ok_or(Broken::Short)?;
         let check = crc(self.check, &rest[..end]);
-        if check.to_le_bytes() != stored {
+        // A fuzzer would not get beyond it.
+        if check.to_le_bytes() != stored && !cfg!(fuzzing) {
             return Err(Broken::Damaged);
         }
         let body = self.at + head..self.at + end;

@@ -6,6 +6,7 @@ use super::grid::Grid;
 use super::page::{MAX_PAGES, Page};
 use super::segment::{self, Head};
 use crate::Tick;
+use crate::bytes::MAX_COUNT;
 
 /// A page of a kind; they are ordered by kind, then by page.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
@@ -186,6 +187,9 @@ impl Reading<'_> {
 fn header(grid: &Grid, r: &mut BitReader<'_>) -> Result<PartHeader, DecodeError> {
     let number = u32::try_from(r.read_varint()?).map_err(|_| DecodeError::OutOfRange)?;
     let tick = r.read_varint()?;
+    if tick >= MAX_COUNT {
+        return Err(DecodeError::OutOfRange);
+    }
     let age = r.read_varint()?;
     let oldest = tick.checked_sub(age).ok_or(DecodeError::OutOfRange)?;
     let (from, to) = (read_place(r)?, read_place(r)?);

@@ -109,7 +109,6 @@ impl Switch {
     /// Tells everyone where the epoch begins.
     fn send_beginning(&mut self, now: Duration, was_same: bool) {
         let others: Vec<PeerId> = self.others().collect();
-        let delay = self.spectator_delay();
         for peer in others {
             if let Some(checksum) = self.began.filter(|_| was_same) {
                 let (epoch, applied) = (self.epoch, self.applied_of(peer));
@@ -123,15 +122,9 @@ impl Switch {
             }
             let member = self.roster.as_ref().and_then(|roster| roster.member(peer));
             // Who does not take part yet will say where it is when it does.
-            let Some(member) = member.filter(|member| member.in_sync) else {
-                continue;
-            };
-            let wait = if member.watches {
-                delay
-            } else {
-                Duration::ZERO
-            };
-            self.to_hand.insert(peer, (now + wait, false));
+            if member.is_some_and(|member| member.in_sync) {
+                self.to_hand.insert(peer, (now, false));
+            }
         }
     }
 
@@ -308,6 +301,7 @@ impl Switch {
     pub(super) fn lead(&mut self, now: Duration, world: &mut dyn World) {
         self.attend_to_those_behind(now);
         self.hand_over_due(now, world);
+        self.send_held(now);
         self.send_copies(now);
         if let Some(at) = self.to_hand.values().map(|(at, _)| *at).min() {
             self.wake_at(at);
@@ -323,6 +317,21 @@ impl Switch {
         let due: Vec<PeerId> = due.map(|(peer, _)| *peer).collect();
         for peer in due {
             self.hand_over(now, peer, world);
+        }
+    }
+
+    /// Hands over what has waited for spectators that see the game later.
+    fn send_held(&mut self, now: Duration) {
+        while let Some((at, peer, bytes)) = self.held.pop_front() {
+            if at > now {
+                self.wake_at(at);
+                return self.held.push_front((at, peer, bytes));
+            }
+            self.outbox.push_back(Outgoing {
+                to: [peer].into(),
+                delivery: Delivery::ReliableOrdered,
+                bytes,
+            });
         }
     }
 
@@ -380,11 +389,15 @@ impl Switch {
             checkpoint: &checkpoint,
         };
         self.running.trust(peer);
-        self.send([peer].into(), Delivery::ReliableOrdered, &message);
+        let delay = self.delay_of(peer);
+        match delay.is_zero() {
+            true => self.send([peer].into(), Delivery::ReliableOrdered, &message),
+            false => self.held.push_back((now + delay, peer, message.write())),
+        }
         // Somebody waits for it: what is lost is not to cost a round trip, if that is cheap.
         let copy = message.write();
         if copy.len() <= CHEAP_BYTES {
-            let due = COPIES_AFTER.map(|ticks| now + self.tick_time * ticks);
+            let due = COPIES_AFTER.map(|ticks| now + delay + self.tick_time * ticks);
             self.copies.extend(due.map(|at| (at, peer, copy.clone())));
         }
     }

@@ -1,7 +1,7 @@
 //! The messages of a switch. A model's own message travels with a few bytes behind it, so that nothing is copied.
 
 use super::PlannedChange;
-use crate::bytes::{Bytes, Fixed, MessageField, Prefixed, message_layout, put};
+use crate::bytes::{Bytes, Fixed, MAX_COUNT, MessageField, Prefixed, message_layout, put};
 use crate::{PlayerId, Tick};
 
 /// The mark of a model's message; below it are six bits of the epoch.
@@ -113,7 +113,9 @@ impl<'a> Received<'a> {
                     rest.split_at_checked(rest.len().checked_sub(CHANGE_BYTES)?)?;
                 let (tick, which) = announced.split_first_chunk()?;
                 let change = PlannedChange {
-                    tick: Tick(u64::from_le_bytes(*tick)),
+                    tick: Some(u64::from_le_bytes(*tick))
+                        .filter(|tick| *tick < MAX_COUNT)
+                        .map(Tick)?,
                     which: usize::from(*which.first()?),
                 };
                 (bytes, Some(change))
@@ -160,7 +162,7 @@ impl<'a> Checkpoint<'a> {
     pub(super) fn read(bytes: &'a [u8]) -> Option<Checkpoint<'a>> {
         let mut r = Bytes(bytes);
         Some(Checkpoint {
-            epoch: r.number()?,
+            epoch: r.count()?,
             which: usize::try_from(r.number()?).ok()?,
             change: match r.number()? {
                 0 => None,
@@ -191,7 +193,7 @@ impl MessageField<'_> for Numbers {
     fn read(r: &mut Bytes<'_>) -> Option<Self> {
         let count = r.number().filter(|count| *count <= 64)?;
         (0..count)
-            .map(|_| Some((r.player()?, r.number()?)))
+            .map(|_| Some((r.player()?, r.count()?)))
             .collect()
     }
 

@@ -7,19 +7,29 @@ use super::{Handover, PlannedChange, Switch};
 use crate::PeerId;
 use crate::bytes::{Fixed, Prefixed};
 
-/// Messages of the next epoch that may wait for it.
+/// Messages of the next epoch that may wait for it: of all peers, and of one that is not the authority.
 const MAX_EARLY: usize = 1024;
+const MAX_EARLY_OF_ONE: usize = 64;
 /// How soon somebody who was handed an epoch may be handed it again.
 const AGAIN: Duration = Duration::from_secs(1);
 
 impl Switch {
-    /// Takes a message; `None` if it makes no sense.
+    /// Takes a message; `None` if it makes no sense, or its sender may not send it.
     pub(super) fn receive(&mut self, now: Duration, from: PeerId, bytes: &[u8]) -> Option<()> {
         let roster = self.roster.as_ref()?;
         roster.member(from)?;
         let leads = self.leads();
         let from_authority = from == roster.authority && from != roster.me;
         let received = Received::read(bytes)?;
+        // The one place where it is decided who may send what (WIRE.md, section 14); the models check their own messages.
+        let permits = match &received {
+            Received::Model { .. } => true,
+            Received::Switch(Message::Passed { .. } | Message::RequestState) => leads,
+            Received::Switch(_) => from_authority,
+        };
+        if !permits {
+            return None;
+        }
         let of_next = match &received {
             Received::Model { epoch_bits, .. } => epochs_after(self.epoch, *epoch_bits) == 1,
             Received::Switch(
@@ -31,9 +41,12 @@ impl Switch {
         };
         // A guest may be there before the authority.
         if of_next && (self.change.is_some() || !leads) {
-            if self.early.len() < MAX_EARLY {
-                self.early.push((from, bytes.into()));
+            let of_it = self.early.iter().filter(|early| early.0 == from);
+            let has_room = from_authority || of_it.count() < MAX_EARLY_OF_ONE;
+            if !has_room || self.early.len() >= MAX_EARLY {
+                return None;
             }
+            self.early.push((from, bytes.into()));
             return Some(());
         }
         let message = match received {
@@ -51,7 +64,6 @@ impl Switch {
             Received::Switch(message) => message,
         };
         match message {
-            Message::Passed { .. } | Message::RequestState if !leads => return None,
             Message::Passed { epoch } => {
                 let passed = self.passed.entry(from).or_default();
                 *passed = epoch.max(*passed);
@@ -62,7 +74,6 @@ impl Switch {
                 self.wake_at(now);
             }
             Message::RequestState => self.hand_to(now, from, true),
-            _ if !from_authority => return None,
             Message::PlannedChange { epoch, change } => {
                 if epoch == self.epoch {
                     self.accept_change(now, change);
@@ -144,6 +155,9 @@ impl Switch {
 
     /// Somebody is to be handed the present epoch, but not all the time: whatever it knows of it if it has asked.
     fn hand_to(&mut self, now: Duration, peer: PeerId, asked: bool) {
+        if self.held.iter().any(|held| held.1 == peer) {
+            return;
+        }
         let handed = self.handed.get(&peer).map_or(now, |handed| *handed + AGAIN);
         let due = self.to_hand.entry(peer).or_insert((handed.max(now), asked));
         due.1 |= asked;

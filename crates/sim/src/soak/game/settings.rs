@@ -111,6 +111,8 @@ impl Settings for LockstepConfig {
             input_delay: length(rng, 15),
             slow: slow_machine(rng),
             desync_check_interval: check_every(rng),
+            // Whose state is spoiled is drawn among all.
+            correct_host: true,
             ..LockstepConfig::default()
         }
     }
@@ -168,6 +170,7 @@ impl Settings for RollbackConfig {
             },
             slow: slow_machine(rng),
             desync_check_interval: check_every(rng),
+            correct_host: true,
             ..RollbackConfig::default()
         }
     }

@@ -76,7 +76,7 @@ fn what_is_beyond_all_measure_is_refused() {
     .unwrap();
     let view_time = ViewTime {
         before: Tick(0),
-        after: Tick(u64::MAX),
+        after: Tick(1 << 40),
         fraction: 0,
     };
     let entry = |at: u64, input| InputEntry {

@@ -6,6 +6,9 @@ use super::{Bytes, EncodedInputs, InputBatch, MAX_BATCH_TICKS, MessageField, put
 use crate::Tick;
 use crate::timeline::SourceId;
 
+/// The schedule offset, at most.
+const MAX_OFFSET: Duration = Duration::from_micros(1 << 50);
+
 /// Batches of several sources, encoded.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(in crate::lockstep) struct RelayedBatches<'a>(pub(super) &'a [u8]);
@@ -53,7 +56,10 @@ impl<'a> RelayedBatches<'a> {
     ) -> Option<()> {
         let mut r = Bytes(self.0);
         let flags = r.number()?;
-        let schedule_offset = Duration::from_micros((flags >> 1).min(1 << 50));
+        let schedule_offset = Duration::from_micros(flags >> 1);
+        if schedule_offset > MAX_OFFSET {
+            return None;
+        }
         let begin = r.tick()?;
         while !r.0.is_empty() {
             let source = SourceId::read(&mut r)?;

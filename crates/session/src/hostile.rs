@@ -1,0 +1,447 @@
+//! A member that says whatever it likes: for the tests of attacks and for fuzzers alone.
+//!
+//! A [`Claim`] is a control message with any content; [`Session::claim`] sends it from a program that has been admitted, so that it arrives with
+//! valid keys. [`Session::send_raw`] sends bytes.
+
+use core::time::Duration;
+
+use samestep_proto::{ChannelId, ConnectionId};
+use samestep_wire::encode_to_vec;
+
+use crate::channels::{BULK, CONTROL, UNRELIABLE};
+use crate::clock::{MeshOffset, MeshReport};
+use crate::config::Profile;
+use crate::control::{Control, Entries, Heartbeat, Hello, Proposal, StreamAcks, Welcome};
+use crate::envelope::Envelope;
+use crate::event::LeaveReason;
+use crate::id::{MemberKey, MessageKind, NetworkId, PeerId, PlayerId};
+use crate::log::{Entry, Lane, Origin, Position};
+use crate::room::{Change, Newcomer, PeerKind, Settings};
+use crate::session::Session;
+
+/// A control message of a liar. The fields are those of WIRE.md, section 6.3.
+#[derive(Clone, PartialEq, Debug)]
+#[allow(missing_docs, reason = "the fields are those of the messages")]
+pub enum Claim {
+    /// A newcomer.
+    Hello {
+        players: usize,
+        clock_us: u64,
+    },
+    /// The sender is this member.
+    Link { from: u16 },
+    /// The welcome into the liar's own room.
+    Welcome {
+        you: u16,
+        since: u64,
+        term: u32,
+        index: u64,
+        absence_ms: u64,
+        clock_us: u64,
+        epoch_us: u64,
+    },
+    /// The receiver, or the sender, is out.
+    Farewell(LeaveReason),
+    /// A proposal.
+    Propose {
+        number: u32,
+        oldest_open: u32,
+        proposal: ClaimedProposal,
+    },
+    /// A denial.
+    Denied { of_action: bool, number: u32 },
+    /// Changes of the room, as a leader makes them.
+    Entries {
+        term: u32,
+        previous: (u64, u32),
+        changes: Vec<ClaimedChange>,
+        committed: u64,
+    },
+    /// An acknowledgement of entries.
+    Matched { since: u64, term: u32, index: u64 },
+    /// Entries are missing.
+    Gap { term: u32, last: u64 },
+    /// A candidature.
+    Elect { term: u32, last: (u64, u32) },
+    /// A vote.
+    Vote { term: u32 },
+    /// The receiver is no member.
+    Out { index: u64 },
+    /// A heartbeat.
+    Heartbeat {
+        term: u32,
+        last: (u64, u32),
+        committed: u64,
+        leads: bool,
+        supports: Option<u16>,
+        peers: Vec<u16>,
+        acks: (u64, u32),
+        clock_us: u64,
+        report: Option<(i64, i32, u32)>,
+    },
+}
+
+/// A proposal of a liar.
+#[derive(Clone, PartialEq, Debug)]
+#[allow(missing_docs, reason = "the fields are those of the messages")]
+pub enum ClaimedProposal {
+    /// An action of so many bytes.
+    Action { bytes: usize },
+    /// The name of a player.
+    Profile { player: u16 },
+    /// Whether a player is ready.
+    Ready { player: u16 },
+    /// Other settings.
+    Settings,
+    /// The game begins.
+    Start,
+    /// The game is over.
+    End,
+    /// Another game.
+    Rematch,
+    /// The sender has loaded.
+    Loaded,
+    /// An object.
+    Name { by: u16, number: u32 },
+    /// An object is gone.
+    Unname { by: u16, number: u32 },
+    /// A newcomer with this secret.
+    Admit { newcomer: u16 },
+}
+
+/// A change of a room in the words of a liar.
+#[derive(Clone, PartialEq, Debug)]
+#[allow(missing_docs, reason = "the fields are those of the messages")]
+pub enum ClaimedChange {
+    /// A peer with a player joins.
+    Joined { peer: u16, player: u16 },
+    /// A peer is back.
+    Returned { peer: u16, count_from: u32 },
+    /// A peer has loaded.
+    InSync { peer: u16 },
+    /// A peer is away.
+    Away { peer: u16 },
+    /// A peer is sent away.
+    Kicked { peer: u16 },
+    /// The game begins.
+    Start { at_us: u64 },
+    /// The game is over.
+    End,
+    /// Another peer leads.
+    Authority { peer: u16 },
+    /// Another peer breaks ties.
+    TieBreaker { peer: u16 },
+    /// An object.
+    Named { by: u16, number: u32 },
+    /// An action.
+    Command { from: u16, number: u32 },
+    /// The room is closed.
+    Closed,
+}
+
+fn at((index, term): (u64, u32)) -> Position {
+    Position { index, term }
+}
+
+/// The key of a newcomer that is not there.
+fn key(newcomer: u32) -> MemberKey {
+    let mut bytes = [7; 32];
+    bytes[..4].copy_from_slice(&newcomer.to_le_bytes());
+    bytes
+}
+
+fn hello(kind: PeerKind, players: usize, clock_us: u64) -> Hello {
+    Hello {
+        kind,
+        players: vec![Profile::named("liar"); players.min(64)],
+        have: None,
+        clock_us,
+        reached_at: None,
+        description: None,
+    }
+}
+
+impl ClaimedProposal {
+    fn proposal(&self, kind: PeerKind) -> Proposal {
+        let object = |by, number| NetworkId::Dynamic {
+            by: PeerId(by),
+            number,
+        };
+        match *self {
+            Self::Action { bytes } => Proposal::Action {
+                kind: MessageKind(1),
+                payload: vec![0; bytes.min(65_536)],
+            },
+            Self::Profile { player } => Proposal::Profile {
+                player: PlayerId(player),
+                profile: Profile::named("liar"),
+            },
+            Self::Ready { player } => Proposal::Ready {
+                player: PlayerId(player),
+                ready: true,
+            },
+            Self::Settings => Proposal::Settings(Settings::default()),
+            Self::Start => Proposal::Start,
+            Self::End => Proposal::End { result: vec![1] },
+            Self::Rematch => Proposal::Rematch,
+            Self::Loaded => Proposal::Loaded,
+            Self::Name { by, number } => Proposal::Name {
+                id: object(by, number),
+                kind: 1,
+            },
+            Self::Unname { by, number } => Proposal::Unname {
+                id: object(by, number),
+            },
+            Self::Admit { newcomer } => Proposal::Admit {
+                hello: Box::new(hello(kind, 1, 0)),
+                key: key(newcomer.into()),
+                address: None,
+            },
+        }
+    }
+}
+
+impl ClaimedChange {
+    fn change(&self, kind: PeerKind) -> (Option<Origin>, Change) {
+        let change = match *self {
+            Self::Joined { peer, player } => Change::Joined(Newcomer {
+                peer: PeerId(peer),
+                kind,
+                sponsor: PeerId(0),
+                sponsor_address: None,
+                address: None,
+                key: key(peer.into()),
+                players: vec![(PlayerId(player), Profile::named("ghost"))],
+            }),
+            Self::Returned { peer, count_from } => Change::Returned {
+                peer: PeerId(peer),
+                sponsor: PeerId(0),
+                sponsor_address: None,
+                address: None,
+                count_from: Some([count_from; 2]),
+            },
+            Self::InSync { peer } => Change::InSync { peer: PeerId(peer) },
+            Self::Away { peer } => Change::Away { peer: PeerId(peer) },
+            Self::Kicked { peer } => Change::Left {
+                peer: PeerId(peer),
+                reason: LeaveReason::Kicked("by a liar".into()),
+            },
+            Self::Start { at_us } => Change::Start { at_us },
+            Self::End => Change::End { result: vec![1] },
+            Self::Authority { peer } => Change::Authority { peer: PeerId(peer) },
+            Self::TieBreaker { peer } => Change::TieBreaker { peer: PeerId(peer) },
+            Self::Named { by, number } => {
+                let by = PeerId(by);
+                let id = NetworkId::Dynamic { by, number };
+                Change::Named(crate::room::NetworkObject::of(by, id, 1))
+            }
+            Self::Command { from, number } => {
+                let origin = Origin {
+                    peer: PeerId(from),
+                    lane: Lane::Action,
+                    number,
+                };
+                let change = Change::Command {
+                    from: PeerId(from),
+                    kind: MessageKind(1),
+                    payload: vec![1],
+                };
+                return (Some(origin), change);
+            }
+            Self::Closed => Change::Closed {
+                words: "by a liar".into(),
+            },
+        };
+        (None, change)
+    }
+}
+
+impl Session {
+    fn control_of(&self, claim: &Claim) -> Control {
+        let kind = match self.room().is_mesh() {
+            true => PeerKind::Member,
+            false => PeerKind::Client,
+        };
+        let me = self.me().unwrap_or(PeerId(0));
+        match claim.clone() {
+            Claim::Hello { players, clock_us } => Control::Hello(hello(kind, players, clock_us)),
+            Claim::Link { from } => Control::Link { from: PeerId(from) },
+            Claim::Welcome {
+                you,
+                since,
+                term,
+                index,
+                absence_ms,
+                clock_us,
+                epoch_us,
+            } => Control::Welcome(Box::new(Welcome {
+                you: PeerId(you),
+                since,
+                returned: true,
+                me,
+                term,
+                leader: me,
+                room: Some(self.room().clone()),
+                at: at((index, term)),
+                history: Vec::new(),
+                history_after: at((index, term)),
+                absences: vec![crate::control::Absence {
+                    peer: me,
+                    ms: absence_ms,
+                }],
+                state_follows: false,
+                clock_us,
+                epoch_us,
+            })),
+            Claim::Farewell(reason) => Control::Farewell(reason),
+            Claim::Propose {
+                number,
+                oldest_open,
+                proposal,
+            } => Control::Propose {
+                number,
+                oldest_open,
+                proposal: proposal.proposal(kind),
+            },
+            Claim::Denied { of_action, number } => Control::Denied {
+                lane: if of_action { Lane::Action } else { Lane::House },
+                number,
+                reason: Vec::new(),
+            },
+            Claim::Entries {
+                term,
+                previous,
+                changes,
+                committed,
+            } => Control::Entries(Entries {
+                term,
+                previous: at(previous),
+                entries: changes
+                    .iter()
+                    .take(64)
+                    .map(|change| {
+                        let (origin, change) = change.change(kind);
+                        Entry {
+                            term,
+                            origin,
+                            change,
+                        }
+                    })
+                    .collect(),
+                committed,
+            }),
+            Claim::Matched { since, term, index } => Control::Matched { since, term, index },
+            Claim::Gap { term, last } => Control::Gap { term, last },
+            Claim::Elect { term, last } => Control::Elect {
+                term,
+                last: at(last),
+            },
+            Claim::Vote { term } => Control::Vote { term },
+            Claim::Out { index } => Control::Out { index },
+            Claim::Heartbeat {
+                term,
+                last,
+                committed,
+                leads,
+                supports,
+                peers,
+                acks,
+                clock_us,
+                report,
+            } => {
+                let peers: Vec<PeerId> = peers.into_iter().take(255).map(PeerId).collect();
+                let report = report.map(|(us, rate_ppb, error_us)| MeshReport {
+                    common_us: Some(us),
+                    offsets: peers
+                        .iter()
+                        .map(|peer| MeshOffset {
+                            peer: *peer,
+                            offset_us: us,
+                            rate_ppb,
+                            error_us,
+                        })
+                        .collect(),
+                });
+                Control::Heartbeat(Heartbeat {
+                    term,
+                    last: at(last),
+                    committed,
+                    leads,
+                    supports: supports.map(PeerId),
+                    hears: peers.clone(),
+                    accuses: peers,
+                    received: StreamAcks {
+                        epoch: acks.0,
+                        next: [acks.1; 3],
+                    },
+                    clock_us,
+                    clock: report,
+                })
+            }
+        }
+    }
+
+    /// A claim as it is sent, with its envelope.
+    pub fn encoded_claim(&self, claim: &Claim) -> Vec<u8> {
+        let bytes = encode_to_vec(&self.control_of(claim)).unwrap_or_default();
+        let mut sealed = Vec::new();
+        Envelope::control().seal(&bytes, &mut sealed);
+        sealed
+    }
+
+    /// Sends a claim to a neighbour.
+    pub fn claim(&mut self, now: Duration, to: PeerId, claim: &Claim) {
+        let sealed = self.encoded_claim(claim);
+        let channel = match claim {
+            Claim::Heartbeat { .. } => UNRELIABLE,
+            _ => CONTROL,
+        };
+        self.send_raw(now, to, channel, &sealed);
+    }
+
+    /// Sends a claim on every connection there is, also before this program is admitted.
+    pub fn claim_to_all(&mut self, now: Duration, claim: &Claim) {
+        let sealed = self.encoded_claim(claim);
+        let open: Vec<ConnectionId> = self.endpoint().connections().collect();
+        for connection in open {
+            self.send_raw_on(now, connection, CONTROL, &sealed);
+        }
+    }
+
+    /// Opens another connection to a member of a mesh, on which nothing is said.
+    pub fn connect_raw(&mut self, now: Duration, to: PeerId) -> Option<ConnectionId> {
+        let member = self.room().peer(to)?;
+        let options = samestep_proto::ConnectOptions {
+            server_key: samestep_proto::PublicKey::from_bytes(member.key).ok(),
+            ..Default::default()
+        };
+        self.dial_raw(now, member.address?.into(), options)
+    }
+
+    /// Sends a claim on a connection.
+    pub fn claim_on(&mut self, now: Duration, connection: ConnectionId, claim: &Claim) {
+        let sealed = self.encoded_claim(claim);
+        self.send_raw_on(now, connection, CONTROL, &sealed);
+    }
+
+    /// Lets in a newcomer that is not there, as a visitor is let in after its handshake.
+    pub fn let_in(&mut self, now: Duration, newcomer: u32) {
+        let proposal = Proposal::Admit {
+            hello: Box::new(hello(PeerKind::Client, 1, 0)),
+            key: key(newcomer),
+            address: None,
+        };
+        self.propose_raw(now, proposal);
+    }
+
+    /// Sends an initial state to a neighbour, for one of its incarnations.
+    pub fn claim_state(&mut self, now: Duration, to: PeerId, since: u64, holds: u64, state: &[u8]) {
+        let bytes = [&since.to_le_bytes()[..], &holds.to_le_bytes(), state].concat();
+        self.send_raw(now, to, BULK, &bytes);
+    }
+
+    /// Sends any bytes to a neighbour.
+    pub fn send_raw(&mut self, now: Duration, to: PeerId, channel: ChannelId, bytes: &[u8]) {
+        self.put_raw(now, to, channel, bytes);
+    }
+}
