@@ -24,10 +24,7 @@ use crate::session::Session;
 #[allow(missing_docs, reason = "the fields are those of the messages")]
 pub enum Claim {
     /// A newcomer.
-    Hello {
-        players: usize,
-        clock_us: u64,
-    },
+    Hello { players: usize, clock_us: u64 },
     /// The sender is this member.
     Link { from: u16 },
     /// The welcome into the liar's own room.
