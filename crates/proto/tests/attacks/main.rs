@@ -15,5 +15,6 @@ mod floods;
 mod forged_answers;
 mod passwords;
 mod replacing;
+mod secrets;
 mod tokens;
 mod visits;
