@@ -60,6 +60,8 @@ build-tests:
 unit:
 	@echo "==> tests: units, behaviours, documentation examples, 450 seeded worlds"
 	@$(CARGO) test --workspace
+	@echo "==> tests of the protocol without encryption, as built for browsers"
+	@$(CARGO) test -p samestep-proto --no-default-features --test without_crypto
 
 wasm:
 	@scripts/setup wasm

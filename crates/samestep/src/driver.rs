@@ -307,7 +307,7 @@ pub enum DriverError {
 
 #[cfg(test)]
 mod tests {
-    use samestep_proto::{CloseReason, Event};
+    use samestep_proto::{AcceptConfig, CloseReason, Event, TokenIssuer};
     use samestep_session::{JoinTo, SessionEvent};
     use samestep_transport::Memory;
 
@@ -324,6 +324,20 @@ mod tests {
             .connect(server.local_addr(), ConnectOptions::default())
             .unwrap();
         (server, client, id)
+    }
+
+    #[test]
+    fn a_lobby_key_finds_the_time_of_day_by_itself() {
+        let accept = AcceptConfig {
+            lobby_key: Some(TokenIssuer::new([3; 32]).public_key()),
+            ..AcceptConfig::default()
+        };
+        let config = Config {
+            accept: Some(accept),
+            ..Config::new("test", 1)
+        };
+        let driver = Driver::new(Memory::pair().0, config).unwrap();
+        assert!(driver.machine.config().clock.is_some());
     }
 
     #[test]

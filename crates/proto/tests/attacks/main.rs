@@ -16,5 +16,6 @@ mod forged_answers;
 mod passwords;
 mod paths;
 mod replacing;
+mod secrets;
 mod tokens;
 mod visits;
