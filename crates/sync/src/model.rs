@@ -257,7 +257,7 @@ pub struct Member {
 /// A message of a model for the same model of another peer.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Outgoing {
-    /// The recipients, who all get the same.
+    /// The recipients, who all get the same. In a hosted room a guest reaches the host alone: nothing is passed on to other guests.
     pub to: Vec<PeerId>,
     /// The delivery.
     pub delivery: Delivery,

@@ -43,8 +43,8 @@ pub(crate) struct Timeline {
 
 /// Ticks that may be known ahead of the oldest kept one; more is refused.
 const MAX_TICKS: u64 = 1 << 16;
-/// Replacements of the state that may be known at once.
-const MAX_REPLACEMENTS: usize = 8;
+/// Replacements of the state that are kept; the oldest are over.
+const MAX_REPLACEMENTS: usize = 64;
 /// Emptied ticks whose memory is kept.
 const MAX_SPARE: usize = 64;
 
@@ -115,10 +115,13 @@ impl Timeline {
 
     /// Adds the checkpoint that replaces the state at a tick, once that is announced by [`Change::State`].
     pub(crate) fn set_replacement(&mut self, tick: Tick, checkpoint: Arc<[u8]>) {
-        let is_near = tick >= self.base && tick.since(self.base) < MAX_TICKS;
-        if is_near && self.replacements.len() < MAX_REPLACEMENTS {
-            self.replacements.insert(tick, checkpoint);
+        if tick < self.base || tick.since(self.base) >= MAX_TICKS {
+            return;
         }
+        if self.replacements.len() >= MAX_REPLACEMENTS {
+            self.replacements.pop_first();
+        }
+        self.replacements.insert(tick, checkpoint);
     }
 
     /// Whether the state is replaced at a tick by one that has not arrived.
