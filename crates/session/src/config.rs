@@ -10,6 +10,7 @@ use samestep_wire::Wire;
 use crate::clock::ClockConfig;
 use crate::event::shorten;
 use crate::id::RejoinSecret;
+use crate::password::Password;
 
 /// The part a program takes in a room.
 #[derive(Clone, Debug)]
@@ -48,7 +49,7 @@ pub struct JoinTo {
     /// The host's address, or that of any member of a mesh.
     pub address: SocketAddr,
     /// The room's password, if it is not in [`SessionConfig::password`].
-    pub password: Option<String>,
+    pub password: Option<Password>,
     /// The host's public key, if known: joining fails unless the host owns it.
     pub server_key: Option<[u8; 32]>,
     /// The [rejoin secret](crate::Session::rejoin_secret) of the earlier session, to take its slot again.
@@ -212,7 +213,7 @@ pub struct SessionConfig {
     /// The maximum number of spectators beside them. Default 16.
     pub spectators: usize,
     /// The password of the room: demanded by who opens it, given by who joins.
-    pub password: Option<String>,
+    pub password: Option<Password>,
     /// Whether a newcomer needs the game's state first. The member it joins through is then asked for it with
     /// [`StateWanted`](crate::SessionEvent::StateWanted), and the newcomer calls [`loaded`](crate::Session::loaded) when it is
     /// ready. Set by the program that opens the room. Default off: a newcomer is in sync as soon as it knows the room.
@@ -280,8 +281,9 @@ impl SessionConfig {
 
     /// The password that a program in this role demands and gives.
     pub(crate) fn password_as(&self, role: &Role) -> Option<String> {
-        let joining = role.join().and_then(|join| join.password.clone());
-        joining.or_else(|| self.password.clone())
+        let joining = role.join().and_then(|join| join.password.as_ref());
+        let password = joining.or(self.password.as_ref())?;
+        Some(password.as_str().to_owned())
     }
 
     /// The same with another name of the room.
