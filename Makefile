@@ -3,7 +3,7 @@
 CARGO ?= cargo
 SAMESTEP = $(CARGO) run --quiet --release -p samestep-cli --
 
-.PHONY: help play window demo test setup lint build-tests unit wasm page browser lab-plans doc bench soak fuzz peers physics report
+.PHONY: help play window demo test setup lint build-tests unit wasm page browser lab-plans doc bench soak fuzz peers physics report audit
 
 help:
 	@echo "make play    the games in the browser: see what latency, prediction and correction do"
@@ -14,6 +14,7 @@ help:
 	@echo "make bench   speed of the bit packer, the protocol, the transports, states and games; allocations"
 	@echo "make soak    20,000 seeded worlds of every suite (about an hour)"
 	@echo "make fuzz    every fuzz target for a minute (installs cargo-fuzz)"
+	@echo "make audit   licences, bans and duplicate versions of the dependencies, and known advisories (installs cargo-deny)"
 	@echo "make peers   the same work by other libraries, side by side (large build)"
 	@echo "make physics the tests of the example with the Rapier engine (large build)"
 	@echo "make wasm    the same replays natively and in WebAssembly"
@@ -96,6 +97,9 @@ bench: setup
 
 soak: setup
 	@$(SAMESTEP) lab soak --seeds 20000
+
+audit:
+	@scripts/audit
 
 fuzz: setup
 	@fuzz/run 60

@@ -17,6 +17,7 @@ use samestep_play::address::{any_port, resolve};
 use samestep_play::announce::Announcer;
 use samestep_play::failure::{Failure, Kind, codes};
 use samestep_play::link::LinkArguments;
+use samestep_play::password::PasswordArguments;
 use samestep_play::search::{PortArgument, nobody, search, table};
 use samestep_play::user_name;
 
@@ -68,9 +69,8 @@ pub struct JoinArguments {
     tcp: bool,
     #[command(flatten)]
     lan: LanArguments,
-    /// The room's password
-    #[arg(long, value_name = "WORD")]
-    password: Option<String>,
+    #[command(flatten)]
+    password: PasswordArguments,
     #[command(flatten)]
     shared: SharedArguments,
 }
@@ -101,9 +101,8 @@ struct OpenArguments {
     /// Be reachable at this address of the machine only
     #[arg(long, value_name = "IP")]
     bind: Option<IpAddr>,
-    /// Password that others must know
-    #[arg(long, value_name = "WORD")]
-    password: Option<String>,
+    #[command(flatten)]
+    password: PasswordArguments,
     /// Players the room holds
     #[arg(long, value_name = "N", default_value_t = 16)]
     capacity: usize,
@@ -150,7 +149,7 @@ struct SharedArguments {
 fn host(arguments: &HostArguments) -> Result<ExitCode, Box<dyn Error>> {
     let HostArguments { open, shared, .. } = arguments;
     let name = (!arguments.dedicated).then(|| shared.name());
-    let config = open.config(shared, name.as_deref());
+    let config = open.config(shared, name.as_deref())?;
     let transport = shared.transport(open.address(DEFAULT_PORT), arguments.tcp)?;
     // Discovery does not say which protocol a room uses: programs that find it use UDP.
     let announcer = (!arguments.tcp).then(|| open.announcer(shared)).flatten();
@@ -166,7 +165,7 @@ fn join(arguments: &JoinArguments) -> Result<ExitCode, Box<dyn Error>> {
     };
     let mut config = SessionConfig::new(GAME, shared.game_version);
     let join = JoinTo {
-        password: arguments.password.clone(),
+        password: arguments.password.read()?,
         ..JoinTo::new(address)
     };
     let role = if arguments.spectate {
@@ -183,17 +182,14 @@ fn peer(arguments: &PeerArguments) -> Result<ExitCode, Box<dyn Error>> {
     let PeerArguments {
         open, shared, lan, ..
     } = arguments;
-    let config = open.config(shared, Some(&shared.name()));
+    let config = open.config(shared, Some(&shared.name()))?;
     let address = match &arguments.address {
         Some(text) => Some(resolve(text)?),
         None if lan.lan => Some(find(shared, lan, Topology::Mesh)?),
         None => None,
     };
     let role = match address {
-        Some(address) => Role::Peer(JoinTo {
-            password: open.password.clone(),
-            ..JoinTo::new(address)
-        }),
+        Some(address) => Role::Peer(JoinTo::new(address)),
         None => Role::Introducer,
     };
     let port = if address.is_some() { 0 } else { DEFAULT_PORT };
@@ -209,7 +205,11 @@ fn peer(arguments: &PeerArguments) -> Result<ExitCode, Box<dyn Error>> {
 }
 
 impl OpenArguments {
-    fn config(&self, shared: &SharedArguments, name: Option<&str>) -> SessionConfig {
+    fn config(
+        &self,
+        shared: &SharedArguments,
+        name: Option<&str>,
+    ) -> Result<SessionConfig, Failure> {
         let host = name.map_or_else(|| "server".to_string(), str::to_string);
         let room = self
             .room
@@ -217,15 +217,15 @@ impl OpenArguments {
             .unwrap_or_else(|| format!("{host}'s room"));
         let config = SessionConfig {
             capacity: self.capacity,
-            password: self.password.clone(),
+            password: self.password.read()?,
             // Newcomers get the shared values.
             initial_state: true,
             ..SessionConfig::new(GAME, shared.game_version).named(&room)
         };
-        match name {
+        Ok(match name {
             Some(name) => config.player(name),
             None => config,
-        }
+        })
     }
 
     /// The addresses to listen at, in the order in which they are tried.

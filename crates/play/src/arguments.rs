@@ -9,6 +9,7 @@ use samestep_playable::{Choices, Level, Setting};
 
 use crate::failure::codes;
 use crate::link::LinkArguments;
+use crate::password::PasswordArguments;
 use crate::search::PortArgument;
 
 /// How a game is played.
@@ -99,9 +100,9 @@ pub struct SharedArguments {
     /// How it is kept in step: rollback, lockstep, snapshot, state-sync or rewind, the same for everyone in it [default: as suits the game]
     #[arg(long, value_name = "NAME", value_parser = model)]
     pub model: Option<String>,
-    /// The game's password
-    #[arg(long, value_name = "WORD")]
-    pub password: Option<String>,
+    /// The game's password.
+    #[command(flatten)]
+    pub password: PasswordArguments,
     /// Leave after so many matches
     #[arg(long, value_name = "N")]
     pub matches: Option<u32>,

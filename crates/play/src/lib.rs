@@ -10,6 +10,7 @@
 //! - [`Table`] is the score table with names.
 //! - [`announce`] and [`search`] let a room be found in the local network, [`address`] resolves one.
 //! - [`state_folder`] is where programs keep what they remember.
+//! - [`password`] is where the password of a game is read from.
 //! - [`failure`] says in words and as an exit code why something did not work.
 //!
 //! It knows no game: a game implements [`Playable`](samestep_playable::Playable) and is played.
@@ -22,6 +23,7 @@ mod ending;
 pub mod failure;
 mod folder;
 pub mod link;
+pub mod password;
 mod playing;
 mod rejoin;
 mod scores;

@@ -50,6 +50,8 @@ pub struct Playing<G: Playable> {
     hosting: Option<Hosting>,
     announcer: Option<Announcer>,
     announced: Option<Announcement>,
+    /// Whether the game that was opened here asks for a password.
+    has_password: bool,
     /// The bots at the keys of this program's players.
     keys: Vec<AtKeys<G>>,
     rejoin: Option<RejoinFile>,

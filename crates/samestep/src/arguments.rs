@@ -1,20 +1,24 @@
 //! The command line that [`Game::from_args`](crate::Game::from_args) and the examples have in common.
 
-use samestep_session::SessionConfig;
+use std::path::Path;
+
+use samestep_session::{Password, SessionConfig};
 
 use crate::background::StartError;
+use crate::password::{PasswordError, read_password};
 
 /// A command line: its words, and the options that every program takes.
 ///
 /// `--log FILTER` says what is logged (see `samestep::log`, which needs the feature `log`), `--stats FILE` where the figures of a game
 /// are written once a second ([`Game::write_stats`](crate::Game::write_stats)), `--name NAME` how its first player is called, and
-/// `--password PASSWORD` what protects its room.
+/// `--password-file FILE` in which file the password of its room is; without it, the environment variable `SAMESTEP_PASSWORD` holds that.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Arguments {
     words: Vec<String>,
     log: Option<String>,
     name: Option<String>,
-    password: Option<String>,
+    password_file: Option<String>,
+    password: Option<Password>,
     /// The file of `--stats`.
     pub stats: Option<String>,
 }
@@ -30,8 +34,9 @@ impl Arguments {
             }
             Arguments { name: Some(_), .. } => "--name: this program has no `Game` to play in",
             Arguments {
-                password: Some(_), ..
-            } => "--password: this program has no `Game` to protect",
+                password_file: Some(_),
+                ..
+            } => "--password-file: this program has no `Game` to protect",
             _ => return Ok(arguments),
         };
         Err(StartError::Option(refused.into()))
@@ -39,7 +44,9 @@ impl Arguments {
 
     /// The command line of a program that plays a [`Game`](crate::Game).
     pub fn for_game() -> Result<Arguments, StartError> {
-        let arguments = Arguments::parse(std::env::args().skip(1))?;
+        let mut arguments = Arguments::parse(std::env::args().skip(1))?;
+        let file = arguments.password_file.as_deref().map(Path::new);
+        arguments.password = read_password(file)?;
         #[cfg(feature = "log")]
         crate::log::init(arguments.log.as_deref()).map_err(StartError::Io)?;
         #[cfg(not(feature = "log"))]
@@ -57,7 +64,8 @@ impl Arguments {
             let option = match word.as_str() {
                 "--log" => &mut arguments.log,
                 "--name" => &mut arguments.name,
-                "--password" => &mut arguments.password,
+                "--password" => return Err(PasswordError::OnCommandLine.into()),
+                "--password-file" => &mut arguments.password_file,
                 "--stats" => &mut arguments.stats,
                 _ => {
                     arguments.words.push(word);
@@ -71,7 +79,7 @@ impl Arguments {
         Ok(arguments)
     }
 
-    /// Puts `--name` and `--password` into the settings of a game.
+    /// Puts `--name` and the password into the settings of a game.
     pub fn apply(&self, config: &mut SessionConfig) {
         if let (Some(name), Some(first)) = (&self.name, config.players.first_mut()) {
             first.name.clone_from(name);
@@ -111,10 +119,19 @@ mod tests {
             (&*config.players[0].name, &config.password),
             ("somebody", &None)
         );
-        let given = parse("join ::1 --name Ann --password sesame").unwrap();
+        let mut given = parse("join ::1 --name Ann --password-file word").unwrap();
+        assert_eq!(given.password_file.as_deref(), Some("word"));
+        given.password = Some("sesame".into());
         given.apply(&mut config);
         assert_eq!(config.players[0].name, "Ann");
-        assert_eq!(config.password.as_deref(), Some("sesame"));
+        assert_eq!(config.password, Some("sesame".into()));
+    }
+
+    #[test]
+    fn a_password_on_the_command_line_is_refused_with_what_to_do() {
+        let error = parse("join ::1 --password sesame").unwrap_err().to_string();
+        assert!(error.contains("SAMESTEP_PASSWORD") && error.contains("--password-file FILE"));
+        assert!(!error.contains("sesame"));
     }
 
     #[test]

@@ -23,6 +23,7 @@ pub use self::shared::SharedHandle;
 use self::worker::Worker;
 use crate::address::{AddressError, Listen, resolve};
 use crate::driver::{Driver, seed, session_with_clock};
+use crate::password::PasswordError;
 
 /// A session on a thread of its own, for programs without a loop: tools, editors, anything that only shares a few values.
 ///
@@ -256,6 +257,9 @@ pub enum StartError {
     /// An option that this program does not take, or that lacks its value: the message says which.
     #[error("{0}")]
     Option(String),
+    /// The password of the room cannot be read.
+    #[error(transparent)]
+    Password(#[from] PasswordError),
     /// Another program listens at this port.
     #[error("port {0} is taken: end the program that listens there, or choose another port")]
     PortTaken(u16),

@@ -85,6 +85,7 @@ mod driver;
 mod game;
 #[cfg(feature = "log")]
 pub mod log;
+mod password;
 mod stats;
 
 pub use address::{AddressError, DEFAULT_PORT, Listen, resolve};
@@ -94,6 +95,7 @@ pub use background::{Background, SharedHandle, StartError, WaitError};
 pub use crowd::Crowd;
 pub use driver::{Driver, DriverError};
 pub use game::{Game, GameError, LoadGameError};
+pub use password::{PASSWORD_VARIABLE, PasswordError, read_password};
 pub use samestep_netem as netem;
 pub use samestep_proto as proto;
 pub use samestep_session as session;

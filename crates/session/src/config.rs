@@ -48,7 +48,7 @@ pub struct JoinTo {
     /// The host's address, or that of any member of a mesh.
     pub address: SocketAddr,
     /// The room's password, if it is not in [`SessionConfig::password`].
-    pub password: Option<String>,
+    pub password: Option<Password>,
     /// The host's public key, if known: joining fails unless the host owns it.
     pub server_key: Option<PublicKey>,
     /// The [rejoin secret](crate::Session::rejoin_secret) of the earlier session, to take its slot again.
@@ -212,7 +212,7 @@ pub struct SessionConfig {
     /// The maximum number of spectators beside them. Default 16.
     pub spectators: usize,
     /// The password of the room: demanded by who opens it, given by who joins.
-    pub password: Option<String>,
+    pub password: Option<Password>,
     /// Whether a newcomer needs the game's state first. The member it joins through is then asked for it with
     /// [`StateWanted`](crate::SessionEvent::StateWanted), and the newcomer calls [`loaded`](crate::Session::loaded) when it is
     /// ready. Set by the program that opens the room. Default off: a newcomer is in sync as soon as it knows the room.
@@ -281,7 +281,7 @@ impl SessionConfig {
     /// The password that a program in this role demands and gives.
     pub(crate) fn password_as(&self, role: &Role) -> Option<Password> {
         let joining = role.join().and_then(|join| join.password.clone());
-        joining.or_else(|| self.password.clone()).map(Into::into)
+        joining.or_else(|| self.password.clone())
     }
 
     /// The same with another name of the room.
@@ -340,4 +340,23 @@ pub enum SetupError {
     /// A client or member of a mesh has no players.
     #[error("nobody plays here: add a player, or join as a spectator")]
     NobodyPlays,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_show_no_password() {
+        let config = SessionConfig::new("test", 1).password("sesame");
+        let role = Role::Client(JoinTo {
+            password: Some(Password::from("sesame")),
+            ..JoinTo::new(([127, 0, 0, 1], 1).into())
+        });
+        let shown = format!("{config:?} {role:?}");
+        assert!(
+            shown.contains("Password(..)") && !shown.contains("sesame"),
+            "{shown}"
+        );
+    }
 }

@@ -2,23 +2,27 @@
 
 use blake2::digest::consts::U16;
 use blake2::{Blake2s, Blake2s256, Digest};
+use zeroize::Zeroizing;
 
-/// Keys that follow from one seed.
+/// Keys that follow from one seed, which is erased when dropped.
 pub(crate) struct Secrets {
-    seed: [u8; 32],
+    seed: Zeroizing<[u8; 32]>,
     count: u64,
 }
 
 impl Secrets {
     pub(crate) fn new(seed: [u8; 32]) -> Self {
-        Self { seed, count: 0 }
+        Self {
+            seed: Zeroizing::new(seed),
+            count: 0,
+        }
     }
 
     pub(crate) fn next(&mut self) -> [u8; 32] {
         self.count += 1;
         Blake2s256::new()
             .chain_update(b"samestep session")
-            .chain_update(self.seed)
+            .chain_update(*self.seed)
             .chain_update(self.count.to_le_bytes())
             .finalize()
             .into()

@@ -117,6 +117,8 @@ pub struct TransportStats {
     pub errors_reported: u64,
     /// Connections closed because of malformed framing, or refused because there are too many. TCP only.
     pub connections_refused: u64,
+    /// Connections closed because no whole datagram came for too long. TCP only.
+    pub connections_timed_out: u64,
 }
 
 impl<T: Transport + ?Sized> Transport for Box<T> {

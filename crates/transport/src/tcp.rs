@@ -1,7 +1,9 @@
 mod connection;
+mod limits;
 
 use self::connection::{Connection, Progress};
-use crate::{Datagram, Poller, Transport, TransportStats, bind};
+use self::limits::{Deadlines, PerAddress};
+use crate::{Datagram, Poller, Transport, TransportStats, bind, clock};
 use socket2::{Domain, Protocol, Socket, Type};
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
@@ -11,8 +13,8 @@ use std::time::Duration;
 /// Datagrams framed on TCP connections, each with its length in two bytes (big-endian) before it.
 ///
 /// Sending to an address that has no connection opens one. A connection that sends nonsense, or breaks, is closed and its
-/// datagrams are lost; the others do not notice. Reliability and order of TCP are not promised to
-/// the caller: what does not fit into a full buffer is dropped, as with UDP.
+/// datagrams are lost; the others do not notice. So is one on which no whole datagram comes for too long, however many bytes do. Reliability
+/// and order of TCP are not promised to the caller: what does not fit into a full buffer is dropped, as with UDP.
 #[derive(Debug)]
 pub struct Tcp {
     config: TcpConfig,
@@ -26,6 +28,8 @@ pub struct Tcp {
     readable: VecDeque<u64>,
     /// Connections with something to write whose socket is not blocked.
     unflushed: Vec<u64>,
+    accepted: PerAddress,
+    deadlines: Deadlines,
     stats: TransportStats,
 }
 
@@ -34,6 +38,13 @@ pub struct Tcp {
 pub struct TcpConfig {
     /// Most connections at once; more are closed as they come. Default 4096.
     pub max_connections: usize,
+    /// Most of them from one IPv4 address or one IPv6 prefix of 56 bits; more are closed as they come. Default 64: a household, a
+    /// school, a LAN party behind one address.
+    pub per_address: usize,
+    /// How long an accepted connection may take to its first whole datagram. Default 5 s.
+    pub first_datagram: Duration,
+    /// How long a connection stays open without a whole datagram from the other end (or, if this end opened it, to it). Default 30 s.
+    pub idle_timeout: Duration,
     /// Largest datagram; a connection that announces a larger one is closed. At most 65,535, the default.
     pub max_datagram_bytes: usize,
     /// Bytes waiting to be sent on one connection; datagrams that do not fit are dropped. Default 256 KiB.
@@ -44,6 +55,9 @@ impl Default for TcpConfig {
     fn default() -> TcpConfig {
         TcpConfig {
             max_connections: 4096,
+            per_address: 64,
+            first_datagram: Duration::from_secs(5),
+            idle_timeout: Duration::from_secs(30),
             max_datagram_bytes: usize::from(u16::MAX),
             send_queue_bytes: 256 << 10,
         }
@@ -86,6 +100,8 @@ impl Tcp {
             next_key: LISTENER + 1,
             readable: VecDeque::new(),
             unflushed: Vec::new(),
+            accepted: PerAddress::default(),
+            deadlines: Deadlines::default(),
             stats: TransportStats::default(),
         })
     }
@@ -102,14 +118,19 @@ impl Tcp {
         }
     }
 
-    fn add(&mut self, peer: SocketAddr, connection: Connection) -> io::Result<u64> {
+    fn add(&mut self, peer: SocketAddr, mut connection: Connection) -> io::Result<u64> {
         let key = self.next_key;
         self.next_key += 1;
         self.poller.add(connection.socket(), key)?;
         if connection.is_connecting() {
             self.poller.set_writable(connection.socket(), key, true)?;
         }
-        tracing::debug!(%peer, accepted = !connection.is_connecting(), "TCP connection opened");
+        tracing::debug!(%peer, accepted = connection.is_accepted(), "TCP connection opened");
+        if connection.is_accepted() {
+            self.accepted.add(peer.ip());
+        }
+        connection.deadline = connection.ends_at(&self.config);
+        self.deadlines.set(key, connection.deadline);
         self.connections.insert(key, connection);
         self.by_peer.insert(peer, key);
         Ok(key)
@@ -119,6 +140,10 @@ impl Tcp {
         if let Some(connection) = self.connections.remove(&key) {
             let _ = self.poller.remove(connection.socket(), key);
             tracing::debug!(peer = %connection.peer(), "TCP connection closed");
+            self.deadlines.remove(key, connection.deadline);
+            if connection.is_accepted() {
+                self.accepted.remove(connection.peer().ip());
+            }
             self.stats.dropped_error += u64::from(connection.has_unsent());
             // The peer may have a newer connection under the same address.
             if self.by_peer.get(&connection.peer()) == Some(&key) {
@@ -131,7 +156,9 @@ impl Tcp {
         // Errors concern single connections that went away, or a lack of descriptors that passes.
         while let Some(Ok((stream, peer))) = self.listener.as_ref().map(TcpListener::accept) {
             let peer = SocketAddr::new(peer.ip().to_canonical(), peer.port());
-            if self.connections.len() >= self.config.max_connections {
+            if self.connections.len() >= self.config.max_connections
+                || self.accepted.of(peer.ip()) >= self.config.per_address
+            {
                 self.stats.connections_refused += 1;
                 tracing::debug!(%peer, "TCP connection refused: too many");
                 continue;
@@ -144,6 +171,8 @@ impl Tcp {
 
     /// Takes note of which sockets are ready, waiting for that until `until`.
     fn poll(&mut self, until: Option<Duration>) -> io::Result<()> {
+        let next = self.deadlines.next();
+        let until = until.into_iter().chain(next).min();
         let mut ready = Vec::new();
         ready.extend(self.poller.wait(until)?);
         for key in ready {
@@ -163,7 +192,27 @@ impl Tcp {
                 self.readable.push_back(key);
             }
         }
+        self.close_idle();
         Ok(())
+    }
+
+    /// Closes the connections on which no whole datagram came for too long.
+    fn close_idle(&mut self) {
+        let now = clock::now();
+        while let Some(key) = self.deadlines.pop(now) {
+            let Some(connection) = self.connections.get_mut(&key) else {
+                continue;
+            };
+            let ends_at = connection.ends_at(&self.config);
+            if ends_at > now {
+                connection.deadline = ends_at;
+                self.deadlines.set(key, ends_at);
+            } else {
+                tracing::debug!(peer = %connection.peer(), "TCP connection idle for too long");
+                self.stats.connections_timed_out += 1;
+                self.close(key);
+            }
+        }
     }
 
     fn write(&mut self, key: u64) {

@@ -22,8 +22,10 @@ struct Evening {
 
 impl Evening {
     fn new(model: &'static str) -> Evening {
-        let words = "--bot 1 --rounds 1 --armour 2 --players 3 --name Ann --password sesame";
-        let mut host = Terminal::start(TANKS, &format!("host 0 --model {model} {words}"));
+        let words = "--bot 1 --rounds 1 --armour 2 --players 3 --name Ann";
+        let file = password_file("sesame");
+        let words = format!("host 0 --model {model} {words} --password-file {file}");
+        let mut host = Terminal::start(TANKS, &words);
         let address = host.address();
         Evening {
             model,
@@ -33,8 +35,8 @@ impl Evening {
     }
 
     fn words(&self, password: &str, more: &str) -> String {
-        let (address, model) = (&self.address, self.model);
-        format!("join {address} --model {model} --password {password} {LINK} {more}")
+        let (address, model, file) = (&self.address, self.model, password_file(password));
+        format!("join {address} --model {model} --password-file {file} {LINK} {more}")
     }
 
     fn join(&self, more: &str) -> Terminal {
@@ -47,6 +49,13 @@ impl Evening {
             self.host.wait_for("scores");
         }
     }
+}
+
+/// A file with this password.
+fn password_file(password: &str) -> String {
+    let file = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("password-{password}"));
+    std::fs::write(&file, password).unwrap();
+    file.to_str().unwrap().into()
 }
 
 /// The events of which a program has told.

@@ -3,23 +3,51 @@
 use std::net::UdpSocket;
 
 use crate::hosted::{host, join};
-use crate::terminal::Terminal;
+use crate::terminal::{Terminal, knowing};
 
 #[test]
 fn a_password_must_be_known() {
-    let (_ada, address) = host(&["--password", "sesame"]);
+    let [sesame, guess] = ["sesame", "guess"].map(knowing);
+    let [sesame, guess] = [&sesame, &guess].map(|[option, file]| [option.as_str(), file.as_str()]);
+    let (_ada, address) = host(&sesame);
     let mut none = join("Bob", &address, &[]);
     none.expect("password");
     assert_eq!(none.exit_code(), 5);
-    let mut wrong = join("Bob", &address, &["--password", "guess"]);
+    let mut wrong = join("Bob", &address, &guess);
     wrong.expect("wrong password");
     assert_eq!(wrong.exit_code(), 5);
-    let mut right = join("Bob", &address, &["--password", "sesame"]);
+    let mut right = join("Bob", &address, &sesame);
     right.expect("in the room");
     let mut ping = Terminal::open("ping", &["ping", &address, "--count", "1"]);
     ping.expect("1 answered");
     ping.expect("password");
     assert_eq!(ping.exit_code(), 0);
+}
+
+/// Everybody on the machine can read the command lines of its programs.
+#[test]
+fn a_password_on_the_command_line_is_refused_with_what_to_do() {
+    let console: &[&str] = &["console", "host", "--port", "0", "--hidden"];
+    let game: &[&str] = &["host", "sublockus", "0", "--terminal", "--hidden"];
+    for words in [console, game] {
+        let mut ada = Terminal::open("Ada", &[words, &["--password", "sesame"]].concat());
+        ada.expect("set the environment variable SAMESTEP_PASSWORD instead");
+        assert_eq!(ada.exit_code(), 2);
+    }
+}
+
+#[test]
+fn a_password_comes_from_the_environment() {
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_samestep"));
+    command.args([
+        "console", "host", "--name", "Ada", "--port", "0", "--hidden",
+    ]);
+    command.env("SAMESTEP_PASSWORD", "sesame");
+    let mut ada = Terminal::run("Ada", command);
+    let address = format!("127.0.0.1:{}", ada.expect_number("open at port"));
+    let mut none = join("Bob", &address, &[]);
+    none.expect("password");
+    assert_eq!(none.exit_code(), 5);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::process::Command;
 use samestep_catalog::NAMES;
 
 use crate::namespaces::{pair, skipped};
-use crate::terminal::Terminal;
+use crate::terminal::{Terminal, knowing};
 
 /// A fresh folder of a test.
 fn folder(name: &str) -> PathBuf {
@@ -173,13 +173,12 @@ fn an_own_arena_and_what_is_set_in_the_waiting_room_reach_whoever_joins() {
     let cellar = samestep_catalog::sublockus::Builtin::Cellar.text();
     let den = cellar.replace("name: Cellar", "name: Den");
     std::fs::write(&file, &den).expect("a writable directory");
-    let (mut ada, address) = host(
-        "sublockus",
-        &["--arena", &text(&file), "--password", "sesame"],
-    );
+    let known = knowing("sesame");
+    let known = known.each_ref().map(String::as_str);
+    let (mut ada, address) = host("sublockus", &["--arena", &text(&file), known[0], known[1]]);
     // The file is the host's alone.
     std::fs::remove_file(&file).expect("it was written");
-    let mut bob = join("Bob", "sublockus", &address, &["--password", "sesame"]);
+    let mut bob = join("Bob", "sublockus", &address, &known);
     bob.expect("in the room");
     bob.enter("/settings");
     bob.expect("arena Den, frags 20, time off, fog off, items on");
@@ -194,7 +193,7 @@ fn an_own_arena_and_what_is_set_in_the_waiting_room_reach_whoever_joins() {
     ada.enter("/start");
     bob.expect("the match begins");
     // A late one has it all too.
-    let mut eve = join("Eve", "sublockus", &address, &["--password", "sesame"]);
+    let mut eve = join("Eve", "sublockus", &address, &known);
     eve.expect("in the room");
     eve.enter("/settings");
     eve.expect("arena Den, frags 7");
@@ -300,12 +299,10 @@ fn what_does_not_fit_is_said_in_words() {
         2,
         "8 bots do not fit: 7 at most",
     );
-    let (_ada, address) = host(
-        "sublockus",
-        &["--password", "sesame", "--model", "lockstep"],
-    );
+    let known = knowing("sesame");
+    let known = known.each_ref().map(String::as_str);
+    let (_ada, address) = host("sublockus", &[known[0], known[1], "--model", "lockstep"]);
     refused(&["join", "sublockus", &address], 5, "password");
-    let known = ["--password", "sesame"];
     let other = [&["join", "sublockus", &address], &known[..]].concat();
     refused(
         &other,

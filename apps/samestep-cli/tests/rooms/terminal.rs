@@ -1,6 +1,7 @@
 //! A `samestep` program of its own: lines go in, lines are waited for.
 
 use std::io::{BufRead, BufReader, Read, Write};
+use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
@@ -150,4 +151,14 @@ impl Drop for Terminal {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// The options with which a program reads this password from a file.
+pub fn knowing(password: &str) -> [String; 2] {
+    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("password-{password}"));
+    std::fs::write(&file, password).expect("a writable directory");
+    [
+        "--password-file".into(),
+        file.to_str().expect("a readable path").into(),
+    ]
 }

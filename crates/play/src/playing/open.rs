@@ -59,7 +59,7 @@ impl<G: Playable> Playing<G> {
         let name = command.player().map(|player| player.name());
         let host = name.clone().unwrap_or_else(|| "server".into());
         let named = room.room.clone();
-        let mut config = config::<G>(command.shared());
+        let mut config = config::<G>(command.shared())?;
         config.room_name = named.unwrap_or_else(|| format!("{host}'s {}", G::TITLE));
         config.capacity = players.into();
         config.start = match room.at_once {
@@ -74,6 +74,7 @@ impl<G: Playable> Playing<G> {
             config = config.player(&name);
         }
         let shared = command.shared();
+        let has_password = config.password.is_some();
         let model = model::<G>(shared)?;
         let transport = transport(&open_at(room.bind, port), shared)?;
         let built = model.build().map_err(nonsense)?;
@@ -90,6 +91,7 @@ impl<G: Playable> Playing<G> {
         team.resize::<G>(room.bots.into());
         playing.hosting = Some(Hosting::new(choices, team, room));
         playing.announcer = announcer(room, shared);
+        playing.has_password = has_password;
         playing.entered = true;
         playing.greet();
         Ok(playing)
@@ -108,7 +110,7 @@ impl<G: Playable> Playing<G> {
             Some(address) => resolve(address)?,
             None => find::<G>(shared)?,
         };
-        let mut config = config::<G>(shared);
+        let mut config = config::<G>(shared)?;
         let mut join = JoinTo::new(address);
         let mut file = None;
         if let Some(player) = command.player() {
@@ -158,6 +160,7 @@ impl<G: Playable> Playing<G> {
             hosting: None,
             announcer: None,
             announced: None,
+            has_password: false,
             keys: Vec::new(),
             rejoin: None,
             lines: Vec::new(),
@@ -208,18 +211,18 @@ impl<G: Playable> Playing<G> {
             version: VERSION,
             players: room.players().len().try_into().unwrap_or(u16::MAX),
             capacity: room.capacity().try_into().unwrap_or(u16::MAX),
-            password: self.command.shared().password.is_some(),
+            password: self.has_password,
             topology: Topology::Hosted,
             port: self.game.local_addr().port(),
         }
     }
 }
 
-fn config<G: Playable>(shared: &SharedArguments) -> SessionConfig {
-    SessionConfig {
-        password: shared.password.clone(),
+fn config<G: Playable>(shared: &SharedArguments) -> Result<SessionConfig, Failure> {
+    Ok(SessionConfig {
+        password: shared.password.read()?,
         ..SessionConfig::new(G::NAME, VERSION)
-    }
+    })
 }
 
 fn model<G: Playable>(shared: &SharedArguments) -> Result<ModelConfig, Failure> {

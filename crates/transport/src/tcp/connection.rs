@@ -1,3 +1,4 @@
+use super::TcpConfig;
 use crate::clock;
 use socket2::{Domain, Protocol, Socket, Type};
 use std::io::{self, Read, Write};
@@ -25,8 +26,14 @@ pub(super) struct Connection {
     /// Framed datagrams: `queued[written..]` is not yet sent.
     queued: Vec<u8>,
     written: usize,
+    accepted: bool,
     connecting: bool,
+    opened_at: Duration,
+    /// When a whole datagram last came, or on a connection that this end opened also went.
+    used_at: Option<Duration>,
     waits_for_room: bool,
+    /// When the transport looks whether it has been idle for too long.
+    pub(super) deadline: Duration,
     /// Whether the transport's lists of connections to read from and to write to hold this one.
     pub(super) in_readable: bool,
     pub(super) in_unflushed: bool,
@@ -78,8 +85,12 @@ impl Connection {
             ended: false,
             queued: Vec::new(),
             written: 0,
+            accepted: !connecting,
             connecting,
+            opened_at: clock::now(),
+            used_at: None,
             waits_for_room: connecting,
+            deadline: Duration::ZERO,
             in_readable: false,
             in_unflushed: false,
         }
@@ -91,6 +102,20 @@ impl Connection {
 
     pub(super) fn peer(&self) -> SocketAddr {
         self.peer
+    }
+
+    /// Whether the other end opened it.
+    pub(super) fn is_accepted(&self) -> bool {
+        self.accepted
+    }
+
+    /// When it is closed unless a whole datagram comes before. Bytes alone do not count: they cost the other end nothing.
+    pub(super) fn ends_at(&self, config: &TcpConfig) -> Duration {
+        match self.used_at {
+            Some(at) => at + config.idle_timeout,
+            None if self.accepted => self.opened_at + config.first_datagram,
+            None => self.opened_at + config.idle_timeout,
+        }
     }
 
     pub(super) fn is_connecting(&self) -> bool {
@@ -119,6 +144,9 @@ impl Connection {
         let waiting = self.queued.len() - self.written;
         if waiting > 0 && waiting + HEADER_BYTES + datagram.len() > limit {
             return false;
+        }
+        if !self.accepted && !self.connecting {
+            self.used_at = Some(clock::now());
         }
         self.queued
             .extend_from_slice(&(datagram.len() as u16).to_be_bytes());
@@ -210,6 +238,7 @@ impl Connection {
     pub(super) fn take(&mut self) -> (Duration, &mut [u8]) {
         let header = [self.received[self.start], self.received[self.start + 1]];
         let start = self.start + HEADER_BYTES;
+        self.used_at = Some(self.read_at);
         self.start = start + usize::from(u16::from_be_bytes(header));
         (self.read_at, &mut self.received[start..self.start])
     }

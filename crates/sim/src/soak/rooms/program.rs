@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use samestep_netem::Rng;
 use samestep_session::{
-    JoinTo, PeerId, PlayerId, RejoinSecret, Role, SessionConfig, Silence, StartRule,
+    JoinTo, Password, PeerId, PlayerId, RejoinSecret, Role, SessionConfig, Silence, StartRule,
 };
 
 use crate::NodeId;
@@ -21,7 +21,7 @@ pub(super) struct Terms {
     pub(super) capacity: usize,
     /// Zero for none.
     pub(super) state_bytes: usize,
-    pub(super) password: Option<String>,
+    pub(super) password: Option<Password>,
     pub(super) start: StartRule,
 }
 
