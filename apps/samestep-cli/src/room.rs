@@ -13,7 +13,7 @@ use samestep::session::{JoinTo, Role, SessionConfig};
 use samestep::transport::{Impaired, Tcp, Transport, Udp};
 
 use crate::console::{self, Console};
-use samestep_play::address::{any_port, resolve};
+use samestep_play::address::{any_port, resolve_join};
 use samestep_play::announce::Announcer;
 use samestep_play::failure::{Failure, Kind, codes};
 use samestep_play::link::LinkArguments;
@@ -159,15 +159,13 @@ fn host(arguments: &HostArguments) -> Result<ExitCode, Box<dyn Error>> {
 
 fn join(arguments: &JoinArguments) -> Result<ExitCode, Box<dyn Error>> {
     let JoinArguments { shared, lan, .. } = arguments;
-    let address = match &arguments.address {
-        Some(text) => resolve(text)?,
-        None => find(shared, lan, Topology::Hosted)?,
+    let mut join = match &arguments.address {
+        Some(text) => resolve_join(text)?,
+        None => JoinTo::new(find(shared, lan, Topology::Hosted)?),
     };
+    let address = join.address;
     let mut config = SessionConfig::new(GAME, shared.game_version);
-    let join = JoinTo {
-        password: arguments.password.read()?,
-        ..JoinTo::new(address)
-    };
+    join.password = arguments.password.read()?;
     let role = if arguments.spectate {
         Role::Spectator(join)
     } else {
@@ -183,16 +181,13 @@ fn peer(arguments: &PeerArguments) -> Result<ExitCode, Box<dyn Error>> {
         open, shared, lan, ..
     } = arguments;
     let config = open.config(shared, Some(&shared.name()))?;
-    let address = match &arguments.address {
-        Some(text) => Some(resolve(text)?),
-        None if lan.lan => Some(find(shared, lan, Topology::Mesh)?),
+    let join = match &arguments.address {
+        Some(text) => Some(resolve_join(text)?),
+        None if lan.lan => Some(JoinTo::new(find(shared, lan, Topology::Mesh)?)),
         None => None,
     };
-    let role = match address {
-        Some(address) => Role::Peer(JoinTo::new(address)),
-        None => Role::Introducer,
-    };
-    let port = if address.is_some() { 0 } else { DEFAULT_PORT };
+    let port = if join.is_some() { 0 } else { DEFAULT_PORT };
+    let role = join.map_or(Role::Introducer, Role::Peer);
     let transport = shared.transport(open.address(port), false)?;
     open_console(
         shared,

@@ -3,18 +3,26 @@
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use samestep::AddressError;
+use samestep::session::JoinTo;
 
 use crate::failure::{Failure, Kind};
 
 /// Resolves an address, with a failure for the exit code.
 pub fn resolve(written: &str) -> Result<SocketAddr, Failure> {
-    samestep::resolve(written).map_err(|error| {
-        let kind = match error {
-            AddressError::Malformed(_) => Kind::Other,
-            AddressError::Unknown { .. } => Kind::Unresolved,
-        };
-        Failure::new(kind, error.to_string())
-    })
+    samestep::resolve(written).map_err(unresolved)
+}
+
+/// Resolves an address that may have the host's key behind a `#`, with a failure for the exit code.
+pub fn resolve_join(written: &str) -> Result<JoinTo, Failure> {
+    samestep::resolve_join(written).map_err(unresolved)
+}
+
+fn unresolved(error: AddressError) -> Failure {
+    let kind = match error {
+        AddressError::Malformed(_) | AddressError::Key { .. } => Kind::Other,
+        AddressError::Unknown { .. } => Kind::Unresolved,
+    };
+    Failure::new(kind, error.to_string())
 }
 
 /// Any free port of the family that reaches an address.

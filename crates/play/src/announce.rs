@@ -85,7 +85,12 @@ fn answer(
 
 /// A random id.
 pub fn random() -> Result<u64, Box<dyn Error>> {
-    let mut bytes = [0; 8];
+    random_bytes().map(u64::from_le_bytes)
+}
+
+/// As many random bytes as asked for.
+pub(crate) fn random_bytes<const N: usize>() -> Result<[u8; N], Box<dyn Error>> {
+    let mut bytes = [0; N];
     getrandom::fill(&mut bytes).map_err(|error| format!("no randomness: {error}"))?;
-    Ok(u64::from_le_bytes(bytes))
+    Ok(bytes)
 }

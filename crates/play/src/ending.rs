@@ -27,9 +27,10 @@ pub fn ending(reason: &LeaveReason, entered: bool) -> Failure {
             (Kind::NobodyThere, words.clone())
         }
         LeaveReason::LoadingTooLong => (Kind::Lost, words),
-        LeaveReason::NotReached(_) | LeaveReason::WrongTopology | LeaveReason::Left(_) => {
-            (Kind::Other, words)
-        }
+        LeaveReason::NotReached(_)
+        | LeaveReason::WrongKey(_)
+        | LeaveReason::WrongTopology
+        | LeaveReason::Left(_) => (Kind::Other, words),
     };
     Failure::new(kind, words)
 }

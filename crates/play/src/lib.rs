@@ -22,6 +22,8 @@ mod bots;
 mod ending;
 pub mod failure;
 mod folder;
+mod identity;
+mod known_hosts;
 pub mod link;
 pub mod password;
 mod playing;

@@ -22,6 +22,7 @@ use crate::arguments::Command;
 use crate::bots::AtKeys;
 use crate::ending::ending;
 use crate::failure::{Failure, Kind};
+use crate::known_hosts::KnownHosts;
 use crate::rejoin::RejoinFile;
 use crate::scores::Table;
 
@@ -55,6 +56,7 @@ pub struct Playing<G: Playable> {
     /// The bots at the keys of this program's players.
     keys: Vec<AtKeys<G>>,
     rejoin: Option<RejoinFile>,
+    known_hosts: Option<KnownHosts>,
     /// Lines of chat and news that the screen has not taken.
     lines: Vec<String>,
     /// How peers are called, also those that have just left.
@@ -99,6 +101,11 @@ impl<G: Playable> Playing<G> {
         if reason == LeaveReason::Full && count > 1 {
             let words = format!("the room has no place for all {count} players of this program");
             return Failure::new(Kind::Full, words);
+        }
+        if let (LeaveReason::WrongKey(_), Some(known_hosts)) = (&reason, &self.known_hosts)
+            && known_hosts.key().is_some()
+        {
+            return Failure::new(Kind::Other, known_hosts.advice());
         }
         let can_return = matches!(reason, LeaveReason::NotReached(_) | LeaveReason::Silent);
         if !can_return && let Some(file) = self.rejoin.take() {

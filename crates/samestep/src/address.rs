@@ -2,6 +2,8 @@
 
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 
+use samestep_session::JoinTo;
+
 /// The port used where none is named.
 pub const DEFAULT_PORT: u16 = 14242;
 
@@ -71,6 +73,32 @@ pub fn resolve(written: &str) -> Result<SocketAddr, AddressError> {
     check(written, *address)
 }
 
+/// Where to join, as people write it: an address as [`resolve`] takes it, and behind a `#` the key of the host, where it is known. Nobody
+/// else is then joined in the host's place.
+///
+/// ```
+/// let join = samestep::resolve_join("10.0.0.7:14242#gWIqU1G4nRLB9DMxCXnfDzDQe9H-EAI_dc_ry6FTLQY")?;
+/// assert!(join.server_key.is_some());
+/// assert!(samestep::resolve_join("10.0.0.7")?.server_key.is_none());
+/// # Ok::<(), samestep::AddressError>(())
+/// ```
+pub fn resolve_join(written: &str) -> Result<JoinTo, AddressError> {
+    let (address, key) = match written.trim().split_once('#') {
+        Some((address, key)) => (address, Some(key)),
+        None => (written, None),
+    };
+    let server_key = key.map(|key| {
+        key.parse().map_err(|error| AddressError::Key {
+            key: key.into(),
+            error,
+        })
+    });
+    let server_key = server_key.transpose()?;
+    let mut join = JoinTo::new(resolve(address)?);
+    join.server_key = server_key;
+    Ok(join)
+}
+
 /// The resolver's message without the prefix of the standard library.
 fn plain(words: &str) -> String {
     let before = "failed to lookup address information: ";
@@ -92,6 +120,14 @@ pub enum AddressError {
         "\"{0}\" is no address: write name:port or address:port, such as example.org:{DEFAULT_PORT}"
     )]
     Malformed(String),
+    /// What stands behind the `#` is no key.
+    #[error("\"{key}\" behind the # is not the key of a host: {error}")]
+    Key {
+        /// As written.
+        key: String,
+        /// What is wrong with it.
+        error: samestep_proto::PublicKeyError,
+    },
     /// Nobody knows the name.
     #[error("nobody knows where \"{name}\" is ({why}): check the spelling, or use its IP address")]
     Unknown {
@@ -114,6 +150,14 @@ mod tests {
         assert_eq!(resolve("[::1]").unwrap().to_string(), "[::1]:14242");
         assert_eq!(resolve("[::1]:5").unwrap().to_string(), "[::1]:5");
         assert_eq!(resolve("localhost:5").unwrap().port(), 5);
+    }
+
+    #[test]
+    fn a_key_that_is_none_is_explained() {
+        let error = resolve_join("10.0.0.1#short").unwrap_err().to_string();
+        assert!(error.contains("short") && error.contains("43"), "{error}");
+        let error = resolve_join("a b#").unwrap_err().to_string();
+        assert!(error.contains("copy all of it"), "{error}");
     }
 
     #[test]

@@ -11,8 +11,8 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use samestep_session::{
-    JoinTo, LeaveReason, Message, NetworkId, PlayerId, PlayerInfo, Role, SendError, Session,
-    SessionConfig, SessionEvent, SetupError, State, To,
+    LeaveReason, Message, NetworkId, PlayerId, PlayerInfo, Role, SendError, Session, SessionConfig,
+    SessionEvent, SetupError, State, To,
 };
 use samestep_sync::SharedFields;
 use samestep_transport::{Transport, Udp, UdpConfig};
@@ -21,7 +21,7 @@ use samestep_wire::EncodeError;
 use self::desk::{Desk, Waker};
 pub use self::shared::SharedHandle;
 use self::worker::Worker;
-use crate::address::{AddressError, Listen, resolve};
+use crate::address::{AddressError, Listen, resolve_join};
 use crate::driver::{Driver, seed, session_with_clock};
 use crate::password::PasswordError;
 
@@ -62,7 +62,7 @@ impl Background {
 
     /// Joins a host's room: `"example.org:14242"`, `"192.168.0.7"`, `"[::1]:5000"`.
     pub fn join(address: &str, config: SessionConfig) -> Result<Background, StartError> {
-        let join = JoinTo::new(resolve(address)?);
+        let join = resolve_join(address)?;
         Background::start(bind_towards(join.address)?, config, Role::Client(join))
     }
 
@@ -76,7 +76,7 @@ impl Background {
 
     /// Joins a mesh through any of its members.
     pub fn join_mesh(address: &str, config: SessionConfig) -> Result<Background, StartError> {
-        let join = JoinTo::new(resolve(address)?);
+        let join = resolve_join(address)?;
         Background::start(bind_towards(join.address)?, config, Role::Peer(join))
     }
 

@@ -18,7 +18,7 @@ use samestep_sync::{Live, Model, Simulation, SmoothConfig, Status, Switch, Tick,
 use samestep_transport::{Transport, Udp};
 
 pub use self::save::LoadGameError;
-use crate::address::{DEFAULT_PORT, Listen, resolve};
+use crate::address::{DEFAULT_PORT, Listen, resolve_join};
 use crate::arguments::Arguments;
 use crate::background::{StartError, bind_any, bind_towards};
 use crate::driver::{Driver, seed, session_with_clock};
@@ -161,7 +161,8 @@ impl<S: Simulation, M: Model> Game<S, M> {
         Game::host(at, config, model, state)
     }
 
-    /// Joins a host's game: `"example.org:14242"`, `"192.168.0.7"`, `"[::1]:5000"`. The state given here is replaced by the game's.
+    /// Joins a host's game: `"example.org:14242"`, `"192.168.0.7"`, `"[::1]:5000"`, each also with the host's [key](Game::public_key) behind a `#`. The state
+    /// given here is replaced by the game's.
     pub fn join(
         address: &str,
         config: SessionConfig,
@@ -227,7 +228,7 @@ impl<S: Simulation, M: Model> Game<S, M> {
         model: M,
         state: S,
     ) -> Result<Self, StartError> {
-        let join = JoinTo::new(resolve(address)?);
+        let join = resolve_join(address)?;
         let udp = bind_towards(join.address)?;
         Game::over(udp, config, role(join), model, Live::new(state))
     }

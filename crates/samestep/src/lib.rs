@@ -88,7 +88,7 @@ pub mod log;
 mod password;
 mod stats;
 
-pub use address::{AddressError, DEFAULT_PORT, Listen, resolve};
+pub use address::{AddressError, DEFAULT_PORT, Listen, resolve, resolve_join};
 pub use arguments::Arguments;
 pub use background::{Background, SharedHandle, StartError, WaitError};
 #[cfg(unix)]

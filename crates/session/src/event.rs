@@ -272,6 +272,8 @@ pub enum LeaveReason {
     WrongTopology,
     /// It plays with another model, other types or another tick rate; with a message.
     Incompatible(#[wire(max_len = 255)] String),
+    /// Another key than the one expected was found where the room should be; with a message.
+    WrongKey(#[wire(max_len = 255)] String),
 }
 
 impl LeaveReason {
@@ -305,6 +307,7 @@ impl LeaveReason {
                 | RefuseReason::PasswordRequired
                 | RefuseReason::PasswordUnneeded),
             ) => Self::WrongPassword(shorten(&why.to_string())),
+            CloseReason::Identity { .. } => Self::WrongKey(shorten(&reason.to_string())),
             CloseReason::Refused(RefuseReason::Full) => Self::Full,
             CloseReason::Refused(RefuseReason::Banned) => Self::Banned(String::new()),
             CloseReason::Refused(
@@ -331,9 +334,10 @@ impl LeaveReason {
             Self::WrongTopology => (7, ""),
             Self::Silent => (8, ""),
             Self::Incompatible(words) => (9, words),
-            Self::NotReached(words) | Self::WrongVersion(words) | Self::WrongPassword(words) => {
-                (0, words)
-            }
+            Self::NotReached(words)
+            | Self::WrongVersion(words)
+            | Self::WrongPassword(words)
+            | Self::WrongKey(words) => (0, words),
         }
     }
 
@@ -380,6 +384,7 @@ impl fmt::Display for LeaveReason {
             Self::NotReached(words)
             | Self::WrongVersion(words)
             | Self::WrongPassword(words)
+            | Self::WrongKey(words)
             | Self::Incompatible(words) => f.write_str(words),
             Self::WrongTopology => f.write_str(
                 "this room is of the other kind: a host's room is joined as a client, a mesh as a peer",

@@ -1,7 +1,7 @@
 //! What happens in the room, as lines for people.
 
 use samestep::prelude::{Chat, MatchEvent, SessionEvent};
-use samestep::session::{LeaveReason, PeerId, PeerKind};
+use samestep::session::{LeaveReason, PeerId, PeerKind, PublicKey};
 use samestep::sync::ModelEvent;
 use samestep_playable::Playable;
 
@@ -38,6 +38,7 @@ impl<G: Playable> Playing<G> {
             hosting.changed_at = self.game.driver().now();
         }
         match event {
+            SessionEvent::Connected { key, known: false } => self.on_unknown_key(key),
             SessionEvent::InSync => self.on_in_sync(),
             SessionEvent::PeerInSync { peer } => {
                 let is_back = self.away.remove(&peer);
@@ -84,6 +85,15 @@ impl<G: Playable> Playing<G> {
             SessionEvent::Ended { result } => self.on_end(&result),
             SessionEvent::Rematch => self.say_here("another match is prepared"),
             _ => {}
+        }
+    }
+
+    /// The host's key had to be believed: it is remembered, so that nobody takes the host's place from now on.
+    fn on_unknown_key(&mut self, key: PublicKey) {
+        if let Some(known_hosts) = &self.known_hosts
+            && let Err(error) = known_hosts.remember(key)
+        {
+            self.say_here(format!("the host's key is not remembered: {error}"));
         }
     }
 

@@ -15,11 +15,13 @@ use samestep_playable::{Playable, Setup};
 
 use super::Playing;
 use super::host::{Hosting, check_places};
-use crate::address::{any_port, resolve};
-use crate::announce::{Announcer, random};
+use crate::address::{any_port, resolve_join};
+use crate::announce::{Announcer, random, random_bytes};
 use crate::arguments::{Command, RoomArguments, SharedArguments};
 use crate::bots::{BotJoins, Team};
 use crate::failure::{Failure, Kind};
+use crate::identity::own_identity;
+use crate::known_hosts::KnownHosts;
 use crate::rejoin::{self, RejoinFile};
 use crate::search;
 
@@ -66,6 +68,7 @@ impl<G: Playable> Playing<G> {
             true => StartRule::AtOnce,
             false => StartRule::ByAuthority,
         };
+        config.protocol.identity = own_identity(random_bytes().map_err(nonsense)?);
         let bot_config = SessionConfig {
             start: StartRule::ByAuthority,
             ..config.clone()
@@ -106,12 +109,15 @@ impl<G: Playable> Playing<G> {
                 return Err(nonsense("a game is opened, not joined"));
             }
         };
-        let address = match address {
-            Some(address) => resolve(address)?,
-            None => find::<G>(shared)?,
+        let mut join = match address {
+            Some(address) => resolve_join(address)?,
+            None => JoinTo::new(find::<G>(shared)?),
         };
+        let address = join.address;
+        let known_hosts = KnownHosts::open(address);
+        let remembered = known_hosts.as_ref().and_then(KnownHosts::key);
+        join.server_key = join.server_key.or(remembered);
         let mut config = config::<G>(shared)?;
-        let mut join = JoinTo::new(address);
         let mut file = None;
         if let Some(player) = command.player() {
             let name = player.name();
@@ -141,6 +147,7 @@ impl<G: Playable> Playing<G> {
         let seed = random().map_err(nonsense)?;
         let mut playing = Playing::with(game, command, Setup::default_of::<G>(seed))?;
         playing.rejoin = file;
+        playing.known_hosts = known_hosts;
         playing.say_here(format!("joining {} at {address}", G::TITLE));
         Ok(playing)
     }
@@ -163,6 +170,7 @@ impl<G: Playable> Playing<G> {
             has_password: false,
             keys: Vec::new(),
             rejoin: None,
+            known_hosts: None,
             lines: Vec::new(),
             names: BTreeMap::new(),
             away: BTreeSet::new(),
@@ -185,6 +193,7 @@ impl<G: Playable> Playing<G> {
     /// How others join the game that was opened here, a line for each way; none where it was joined.
     pub fn invitations(&self) -> Vec<String> {
         let (name, port) = (G::NAME, self.game.local_addr().port());
+        let key = self.game.public_key();
         let mut lines = Vec::new();
         if !self.is_host() {
             return lines;
@@ -198,7 +207,7 @@ impl<G: Playable> Playing<G> {
             lines.push(format!("in the local network others join with: {found}"));
         }
         lines.push(format!(
-            "from elsewhere: samestep join {name} ADDRESS:{port}, with the address of this machine"
+            "from elsewhere: samestep join {name} ADDRESS:{port}#{key}, with the address of this machine"
         ));
         lines
     }

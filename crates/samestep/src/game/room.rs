@@ -119,6 +119,12 @@ impl<S: Simulation, M: Model, T: Transport> Game<S, M, T> {
         self.with_session(|now, session| handlers.handle(now, session, context, event))
     }
 
+    /// The static key by which others know this program. Behind an address and a `#` it names a host: who joins by it is not misled. It is new
+    /// with every start unless `SessionConfig::protocol` has an `identity`.
+    pub fn public_key(&self) -> samestep_proto::PublicKey {
+        self.session().public_key()
+    }
+
     /// The secret to give to [`rejoin`](Game::rejoin) after a restart, to get the same player back.
     pub fn rejoin_secret(&self) -> RejoinSecret {
         self.session().rejoin_secret()

@@ -143,7 +143,7 @@ fn whoever_knows_the_key_insists_on_it() {
     let misled = network.enter(config("Cy"), Role::Client(join));
     network.run(Duration::from_secs(10));
     match network.at(misled).state() {
-        State::Left(LeaveReason::NotReached(words)) => {
+        State::Left(LeaveReason::WrongKey(words)) => {
             assert!(words.contains("key"), "{words}");
         }
         other => panic!("{other:?}"),
