@@ -1,6 +1,7 @@
 //! The tank duel, an evening long: four programs behind a bad link, under every model.
 
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use samestep::sync::ModelKind;
 
@@ -51,9 +52,12 @@ impl Evening {
     }
 }
 
-/// A file with this password.
+/// A file with this password. Each call has a file of its own: another program may be reading one that is written.
 fn password_file(password: &str) -> String {
-    let file = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("password-{password}"));
+    static FILES: AtomicU32 = AtomicU32::new(0);
+    let number = FILES.fetch_add(1, Ordering::Relaxed);
+    let name = format!("password-{}-{number}", std::process::id());
+    let file = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
     std::fs::write(&file, password).unwrap();
     file.to_str().unwrap().into()
 }

@@ -3,6 +3,7 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -153,9 +154,12 @@ impl Drop for Terminal {
     }
 }
 
-/// The options with which a program reads this password from a file.
+/// The options with which a program reads this password from a file. Each call has a file of its own: another program may be reading one that is written.
 pub fn knowing(password: &str) -> [String; 2] {
-    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("password-{password}"));
+    static FILES: AtomicU32 = AtomicU32::new(0);
+    let number = FILES.fetch_add(1, Ordering::Relaxed);
+    let name = format!("password-{}-{number}", std::process::id());
+    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     std::fs::write(&file, password).expect("a writable directory");
     [
         "--password-file".into(),

@@ -83,7 +83,10 @@ impl Life {
             InitialState { .. } if self.stage == Stage::InSync => {
                 return Err("was given the state when it was in sync".into());
             }
-            Denied { .. } | Rejected { .. } => {}
+            Connected { .. } if matches!(self.stage, Stage::Loading | Stage::InSync) => {
+                return Err(format!("{event:?} while a member already"));
+            }
+            Connected { .. } | Denied { .. } | Rejected { .. } => {}
             _ if !inside => return Err(format!("{event:?} before it had joined")),
             PeerJoined { peer } => self.meet(*peer, Standing::Joined)?,
             PeerInSync { peer } => self.meet(*peer, Standing::InSync)?,
