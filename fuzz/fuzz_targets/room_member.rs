@@ -75,15 +75,15 @@ fn proposal(which: u8, a: u64, b: u64) -> ClaimedProposal {
         7 => ClaimedProposal::Loaded,
         8 => ClaimedProposal::Name { by, number },
         9 => ClaimedProposal::Unname { by, number },
-        _ => ClaimedProposal::Admit { secret: by },
+        _ => ClaimedProposal::Admit { newcomer: by },
     }
 }
 
 fn claim(which: u8, [a, b, c, d]: [u64; 4]) -> Claim {
     let words = || String::from("a lie");
     match which % 16 {
+        0 if a % 4 == 0 => Claim::Link { from: b as u16 },
         0 => Claim::Hello {
-            secret: a as u8,
             players: b as usize % 4,
             clock_us: c,
         },
