@@ -112,9 +112,12 @@ enum Ahead {
 fn ahead(place: Place, velocity: Place, field: &Field<'_>) -> Ahead {
     let to = place.offset(velocity);
     let beside = [Place::new(to.x, place.y), Place::new(place.x, to.y)];
-    let [across, down] = beside.map(|place| field.blocks(place));
+    // A box or a bush may appear around something that flies: it flies on, out of that cell.
+    let inside = place.column_and_row();
+    let blocks = |place: Place| place.column_and_row() != inside && field.blocks(place);
+    let [across, down] = beside.map(blocks);
     let (obstacle, bounced) = match (across, down) {
-        (false, false) if !field.blocks(to) => return Ahead::Free(to),
+        (false, false) if !blocks(to) => return Ahead::Free(to),
         (true, false) => (beside[0], Place::new(-velocity.x, velocity.y)),
         (false, true) => (beside[1], Place::new(velocity.x, -velocity.y)),
         (true, true) => (beside[0], Place::new(-velocity.x, -velocity.y)),

@@ -268,6 +268,26 @@ fn a_green_projectile_bounces_destroys_a_box_and_knocks_out_a_star() {
 }
 
 #[test]
+fn a_projectile_flies_out_of_a_box_that_appears_around_it() {
+    let mut scene = players(2, &yard());
+    scene.put(0, Place::middle_of(2, 4));
+    scene.put(1, Place::middle_of(2, 1));
+    scene.steer(0, Some(Heading::RIGHT));
+    scene.run(1);
+    scene.use_item(0, ItemKind::Green);
+    let (id, shot) = scene.game.projectiles().iter().next().unwrap();
+    let (shot, around) = (*shot, shot.place.cell());
+    scene.game.set_ground(around, Ground::Box);
+    scene.events.clear();
+    scene.run(6);
+    assert_eq!(scene.events, []);
+    let flown = Place::new(shot.place.x + 6 * shot.velocity.x, shot.place.y);
+    assert_eq!(scene.game.projectiles()[id].place, flown);
+    assert_ne!(flown.cell(), around);
+    assert_eq!(scene.game.field().at(around), Ground::Box);
+}
+
+#[test]
 fn a_projectile_breaks_after_so_many_bounces() {
     let mut config = yard();
     config.rules.bounces = 2;
