@@ -1,8 +1,11 @@
-//! A flood of bogus handshakes: what does a connected player notice?
+//! A flood of bogus handshakes: what do a connected player and newcomers notice?
+
+mod attack;
+mod newcomers;
 
 use std::io;
-use std::net::{SocketAddr, UdpSocket};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, mpsc};
 use std::thread;
 use std::time::Duration;
@@ -10,7 +13,7 @@ use std::time::Duration;
 use samestep::proto::{ChannelConfig, ChannelId, Config, ConnectOptions, Delivery, Event};
 use samestep::transport::Udp;
 use samestep::{Driver, transport};
-use samestep_proto::{AcceptConfig, Endpoint};
+use samestep_proto::AcceptConfig;
 
 use crate::error::LabError;
 use crate::experiment::{Experiment, Findings, Metric, RunContext};
@@ -20,10 +23,16 @@ use crate::parameters::{Case, Domain, Key};
 use crate::plot::{Data, Plot};
 use crate::real::LOCALHOST;
 use crate::stats::Samples;
+use newcomers::{IN_TIME, Newcomer};
 
 /// Real sockets always: what is measured is the server's CPU, which virtual time does not spend.
 pub static EXPERIMENT: Experiment = Experiment {
-    summaries: const { &[CHANNELS[0].name(), CHANNELS[1].name()] },
+    summaries: &[
+        "unreliable",
+        "reliable-ordered",
+        "damaged-connects/unreliable",
+        "damaged-connects/reliable-ordered",
+    ],
     real: true,
     ..Experiment::new("hostile", KEYS, METRICS, run)
 };
@@ -35,11 +44,24 @@ const KEYS: &[&[Key]] = &[&[
         Domain::Whole(1, 200_000),
         "bogus handshakes per second",
     ),
+    Key::text(
+        "attack",
+        HANDSHAKES,
+        Domain::Choice(&[HANDSHAKES, DAMAGED]),
+        "handshakes: first packets and key exchanges that are never confirmed, from many addresses; damaged-connects: all from one address, with a valid cookie and a damaged body",
+    )
+    .labelled(|value| Some(value.to_string()).filter(|text| text != HANDSHAKES)),
     Key::number(
         "with_cookie",
         0.05,
         Domain::Number(0.0, 1.0),
-        "share of them that come from a real address with a valid cookie, and ask for a key exchange",
+        "share of the attack `handshakes` that comes from a real address with a valid cookie, and asks for a key exchange",
+    ),
+    Key::number(
+        "newcomers",
+        0.0,
+        Domain::Whole(0, 200),
+        "how many connect for the first time in each attacked phase, each from an address of its own",
     ),
     Key::number(
         "rate_hz",
@@ -78,14 +100,27 @@ const METRICS: &[Metric] = &[
         "1/s",
         "bogus handshakes that were really sent per second",
     ),
+    Metric::wall_clock(
+        "newcomers_in",
+        "%",
+        "newcomers that were connected within 2 s, under attack",
+    ),
+    Metric::wall_clock(
+        "newcomer_slowest",
+        "ms",
+        "from the first packet of a newcomer until it was connected, under attack, the longest",
+    ),
 ];
+
+/// The kinds of attack.
+const HANDSHAKES: &str = "handshakes";
+const DAMAGED: &str = "damaged-connects";
 
 /// The player's channels, as indices of the plan's cases.
 const CHANNELS: [Delivery; 2] = [Delivery::Unreliable, Delivery::ReliableOrdered];
 const MESSAGE_BYTES: usize = 100;
 /// Time between phases for the last messages to arrive.
 const PAUSE: Duration = Duration::from_millis(200);
-const SOURCES: usize = 16;
 
 fn run(context: &RunContext) -> Result<Findings, LabError> {
     let mut findings = Findings::default();
@@ -102,32 +137,25 @@ fn run(context: &RunContext) -> Result<Findings, LabError> {
             findings.add(&name, METRICS, &[], &log.figures(case, channel));
         }
     }
+    findings.retain_measured();
     findings.plots.push(plot(&findings));
     Ok(findings)
 }
 
 /// Calm beside attacked.
 fn plot(findings: &Findings) -> Plot {
-    let bars = |metric: &str| {
-        let value = |delivery: &Delivery| {
-            let mut rows = findings.rows.iter();
-            let row = rows.find(|row| row.case.ends_with(delivery.name()) && row.metric == metric);
-            row.and_then(|row| row.ours)
-        };
-        CHANNELS.iter().map(value).collect()
-    };
+    let of = |metric: &'static str| findings.rows.iter().filter(move |row| row.metric == metric);
+    let bars = |metric| of(metric).map(|row| row.ours).collect();
     let series = vec![
         ("calm".into(), bars("p99_calm")),
         ("under attack".into(), bars("p99_attacked")),
     ];
+    let cases = of("p99_calm").map(|row| row.case.clone()).collect();
     Plot::new(
         "siege",
         "Latency of a player's messages, 99th percentile",
         ["", "ms"],
-        Data::Bars(
-            CHANNELS.map(|delivery| delivery.name().into()).to_vec(),
-            series,
-        ),
+        Data::Bars(cases, series),
     )
 }
 
@@ -140,12 +168,15 @@ struct Arrival {
 
 struct Log {
     arrivals: Vec<Arrival>,
+    /// Of all attacked phases.
+    newcomers: Vec<Newcomer>,
     attacks: u64,
+    attacked_for: Duration,
 }
 
 impl Log {
     /// In the order of the metrics. Even phases are calm, odd ones attacked.
-    fn figures(&self, case: &Case, channel: usize) -> [Option<f64>; 5] {
+    fn figures(&self, case: &Case, channel: usize) -> [Option<f64>; 7] {
         let repeats = case.number("repeats") as u32;
         let p99 = |phase: u32| {
             let mut samples = Samples::new();
@@ -170,13 +201,20 @@ impl Log {
             .filter(|arrival| arrival.phase % 2 == 1 && arrival.channel == channel)
             .count();
         let sent = f64::from(per_phase(case)) * f64::from(repeats);
-        let seconds = (case.number("seconds") + 2.0 * PAUSE.as_secs_f64()) * f64::from(repeats);
+        let took = |newcomer: &Newcomer| newcomer.took.filter(|took| *took <= IN_TIME);
+        let in_time = self.newcomers.iter().filter_map(took).count();
+        let slowest = self.newcomers.iter().map(|newcomer| newcomer.took);
+        // Somebody who never got in has no time that could be the longest.
+        let slowest = slowest.max_by_key(|took| took.unwrap_or(Duration::MAX));
         [
             calm.sorted().percentile(50.0),
             attacked.sorted().percentile(50.0),
             added.sorted().percentile(50.0),
             Some(100.0 * attacked_messages as f64 / sent),
-            Some(self.attacks as f64 / seconds),
+            Some(self.attacks as f64 / self.attacked_for.as_secs_f64()),
+            (!self.newcomers.is_empty())
+                .then(|| 100.0 * in_time as f64 / self.newcomers.len() as f64),
+            slowest.flatten().map(|took| took.as_secs_f64() * 1000.0),
         ]
     }
 }
@@ -185,52 +223,97 @@ fn per_phase(case: &Case) -> u32 {
     (case.number("seconds") * case.number("rate_hz")) as u32
 }
 
-/// A server, a player and an attacker, each in a thread of its own.
+/// What the threads of a siege tell each other.
+#[derive(Debug, Default)]
+struct Signals {
+    /// Counts the phases: even ones are calm, odd ones attacked.
+    phase: AtomicU32,
+    /// The last phase whose newcomers are all in or have given up.
+    settled: AtomicU32,
+    over: AtomicBool,
+    attacks: AtomicU64,
+}
+
+impl Signals {
+    fn phase(&self) -> u32 {
+        self.phase.load(Ordering::Relaxed)
+    }
+
+    fn is_attacked(&self) -> bool {
+        self.phase() % 2 == 1
+    }
+
+    fn is_over(&self) -> bool {
+        self.over.load(Ordering::Relaxed)
+    }
+}
+
+/// A server, a player, an attacker and the newcomers, each in a thread of its own.
 fn siege(case: &Case, seed: u64) -> Result<Log, String> {
     let config = pair::config(&CHANNELS.map(ChannelConfig::new));
-    let accepting = Config {
-        // All attackers share this machine's address here, but would not elsewhere.
-        accept: Some(AcceptConfig {
+    let defaults = AcceptConfig::default();
+    let newcomers = (case.number("newcomers") * case.number("repeats")) as usize;
+    let limits = AcceptConfig {
+        capacity: defaults.capacity + newcomers,
+        ..defaults
+    };
+    let accept = match case.text("attack") {
+        DAMAGED => limits,
+        // These would come from many addresses, and come from one here.
+        _ => AcceptConfig {
             per_address: usize::MAX,
-            handshakes_per_second_per_address: AcceptConfig::default().handshakes_per_second,
-            ..AcceptConfig::default()
-        }),
+            handshakes_per_second_per_address: limits.handshakes_per_second,
+            ..limits
+        },
+    };
+    let accepting = Config {
+        accept: Some(accept),
         ..config.clone()
     };
-    let (under_attack, over) = (AtomicBool::new(false), AtomicBool::new(false));
-    let attacks = AtomicU64::new(0);
+    let signals = Signals::default();
     let failure = Mutex::new(None);
     let note = |error: String| {
         failure
             .lock()
             .expect("nobody panics holding it")
             .get_or_insert(error);
-        over.store(true, Ordering::Relaxed);
+        signals.over.store(true, Ordering::Relaxed);
     };
     let (address, started) = mpsc::channel();
-    let arrivals = thread::scope(|scope| {
-        let server = scope.spawn(|| serve(accepting, address, &over));
+    let (arrivals, newcomers, attacked_for) = thread::scope(|scope| {
+        let server = scope.spawn(|| serve(accepting, address, &signals));
         let Ok(to) = started.recv() else {
-            return server.join().expect("the server does not panic");
+            let failed = server.join().expect("the server does not panic");
+            return failed.map(|arrivals| (arrivals, Vec::new(), Duration::ZERO));
         };
-        let (config, under_attack, over) = (&config, &under_attack, &over);
-        let (attacks, note) = (&attacks, &note);
+        let (config, signals, note) = (&config, &signals, &note);
         scope.spawn(move || {
-            if let Err(error) = attack(case, config, to, seed, under_attack, over, attacks) {
+            if let Err(error) = attack::attack(case, config, to, seed, signals) {
                 note(format!("the attacker's socket failed: {error}"));
             }
         });
-        if let Err(error) = play(case, config, to, under_attack, over) {
+        let newcomers = scope.spawn(move || {
+            newcomers::come(case, config, to, signals).unwrap_or_else(|error| {
+                note(error);
+                Vec::new()
+            })
+        });
+        let attacked_for = play(case, config, to, signals).unwrap_or_else(|error| {
             note(error);
-        }
-        over.store(true, Ordering::Relaxed);
-        server.join().expect("the server does not panic")
+            Duration::ZERO
+        });
+        signals.over.store(true, Ordering::Relaxed);
+        let newcomers = newcomers.join().expect("newcomers do not panic");
+        let arrivals = server.join().expect("the server does not panic")?;
+        Ok::<_, String>((arrivals, newcomers, attacked_for))
     })?;
     match failure.into_inner().expect("nobody panics holding it") {
         Some(error) => Err(error),
         None => Ok(Log {
             arrivals,
-            attacks: attacks.into_inner(),
+            newcomers,
+            attacks: signals.attacks.into_inner(),
+            attacked_for,
         }),
     }
 }
@@ -238,13 +321,13 @@ fn siege(case: &Case, seed: u64) -> Result<Log, String> {
 fn serve(
     config: Config,
     address: mpsc::Sender<SocketAddr>,
-    over: &AtomicBool,
+    signals: &Signals,
 ) -> Result<Vec<Arrival>, String> {
     let socket = Udp::bind(LOCALHOST).map_err(|error| format!("no UDP socket: {error}"))?;
     let mut server = Driver::new(socket, config).map_err(|error| error.to_string())?;
     let _ = address.send(server.local_addr());
     let mut arrivals = Vec::new();
-    while !over.load(Ordering::Relaxed) {
+    while !signals.is_over() {
         let event = server
             .drive_for(Duration::from_millis(50))
             .map_err(|error| format!("the server's transport failed: {error}"))?;
@@ -271,14 +354,14 @@ fn serve(
     Ok(arrivals)
 }
 
-/// Sends steadily on both channels through calm and attacked phases.
+/// Sends steadily on both channels through calm and attacked phases. Returns how long the attacked ones took; they last until their newcomers
+/// are in or have given up.
 fn play(
     case: &Case,
     config: &Config,
     to: SocketAddr,
-    under_attack: &AtomicBool,
-    over: &AtomicBool,
-) -> Result<(), String> {
+    signals: &Signals,
+) -> Result<Duration, String> {
     let fail = |error: io::Error| format!("the player's transport failed: {error}");
     let socket = Udp::bind(LOCALHOST).map_err(|error| format!("no UDP socket: {error}"))?;
     let mut player = Driver::new(socket, config.clone()).map_err(|error| error.to_string())?;
@@ -296,8 +379,10 @@ fn play(
     }
     let interval = Duration::from_secs_f64(1.0 / case.number("rate_hz"));
     let mut message = [0x5a; MESSAGE_BYTES];
-    for phase in 0..2 * case.number("repeats") as u64 {
-        under_attack.store(phase % 2 == 1, Ordering::Relaxed);
+    let mut attacked_for = Duration::ZERO;
+    for phase in 0..2 * case.number("repeats") as u32 {
+        signals.phase.store(phase, Ordering::Relaxed);
+        let begun = player.now();
         let pause = player.now() + PAUSE;
         while player.drive(pause).map_err(fail)?.is_some() {}
         let start = player.now();
@@ -307,10 +392,10 @@ fn play(
                     return Err(format!("the player lost the connection: {reason}"));
                 }
             }
-            if over.load(Ordering::Relaxed) {
-                return Ok(());
+            if signals.is_over() {
+                return Ok(attacked_for);
             }
-            message[..8].copy_from_slice(&phase.to_le_bytes());
+            message[..8].copy_from_slice(&u64::from(phase).to_le_bytes());
             message[8..16].copy_from_slice(&(player.now().as_nanos() as u64).to_le_bytes());
             for channel in 0..CHANNELS.len() as u8 {
                 player
@@ -318,74 +403,15 @@ fn play(
                     .map_err(|error| format!("could not send: {error}"))?;
             }
         }
-        let pause = player.now() + PAUSE;
+        let mut pause = player.now() + PAUSE;
         while player.drive(pause).map_err(fail)?.is_some() {}
-    }
-    Ok(())
-}
-
-/// Sends bogus handshakes in the attacked phases: most are first packets from many sockets; some go on with the cookie they got, make the
-/// server compute, and never confirm.
-fn attack(
-    case: &Case,
-    config: &Config,
-    to: SocketAddr,
-    seed: u64,
-    under_attack: &AtomicBool,
-    over: &AtomicBool,
-    attacks: &AtomicU64,
-) -> io::Result<()> {
-    let beat = Duration::from_millis(1);
-    let sockets: Vec<UdpSocket> = (0..SOURCES)
-        .map(|_| UdpSocket::bind(LOCALHOST))
-        .collect::<io::Result<_>>()?;
-    for socket in &sockets {
-        socket.set_nonblocking(true)?;
-    }
-    let mut endpoint_seed = [0; 32];
-    endpoint_seed[..8].copy_from_slice(&seed.to_le_bytes());
-    let mut endpoint = Endpoint::new(config.clone(), endpoint_seed).map_err(io::Error::other)?;
-    let per_beat = case.number("attack_hz") * beat.as_secs_f64();
-    let (mut due, mut due_with_cookie) = (0.0, 0.0);
-    let mut buf = [0; 2048];
-    let mut hello: Vec<u8> = Vec::new();
-    let mut next = transport::now();
-    while !over.load(Ordering::Relaxed) {
-        next += beat;
-        thread::sleep(next.saturating_sub(transport::now()));
-        if !under_attack.load(Ordering::Relaxed) {
-            continue;
-        }
-        let now = transport::now();
-        endpoint.handle_timeout(now);
-        while endpoint.poll_event().is_some() {}
-        due += per_beat;
-        due_with_cookie += per_beat * case.number("with_cookie");
-        while due_with_cookie >= 1.0 {
-            due_with_cookie -= 1.0;
-            let _ = endpoint.connect(now, to, ConnectOptions::default());
-        }
-        // Answers with cookies go on; acceptances are left hanging.
-        while let Ok((len, from)) = sockets[0].recv_from(&mut buf) {
-            if buf[0] == 0x02 {
-                endpoint.handle_datagram(now, from, &mut buf[..len]);
+        if phase % 2 == 1 {
+            while signals.settled.load(Ordering::Relaxed) < phase && !signals.is_over() {
+                pause = player.now() + PAUSE;
+                while player.drive(pause).map_err(fail)?.is_some() {}
             }
-        }
-        while let Some(packet) = endpoint.poll_transmit(now, &mut buf) {
-            if buf[0] == 0x01 {
-                hello = buf[..packet.len].to_vec();
-            }
-            let _ = sockets[0].send_to(&buf[..packet.len], to);
-            attacks.fetch_add(1, Ordering::Relaxed);
-            due -= 1.0;
-        }
-        let mut source = 0;
-        while due >= 1.0 && !hello.is_empty() {
-            due -= 1.0;
-            source = source % (SOURCES - 1) + 1;
-            let _ = sockets[source].send_to(&hello, to);
-            attacks.fetch_add(1, Ordering::Relaxed);
+            attacked_for += player.now() - begun;
         }
     }
-    Ok(())
+    Ok(attacked_for)
 }
