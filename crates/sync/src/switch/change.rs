@@ -67,9 +67,11 @@ impl Switch {
         };
         let was_same = self.running.is_same_everywhere();
         self.began = was_same.then(|| world.checksum());
-        let Some(running) = self.replace_running(change.which) else {
+        let Some(mut running) = self.replace_running(change.which) else {
             return;
         };
+        // The players at an authority may have seen the game through a loopback client of the model before.
+        running.finish(&mut LentWorld::new(world, &mut self.observed));
         let attendance = self.observed.attendance.clone();
         self.observed.release_all(world);
         self.introduce(now);

@@ -4,7 +4,9 @@ use core::time::Duration;
 
 use super::test_network::{Signal, TestNetwork, WalkingGame};
 use crate::test_room::TestPeer;
-use crate::{EventStage, Model, PlayerId, Rewind, Rng, TimedEvent, World};
+use crate::{
+    EventStage, Model, PlayerId, Rewind, Rng, Snapshot, StateSync, Switch, TimedEvent, World,
+};
 
 /// A game in which nobody sees farther than this. The players stand 100 apart.
 fn foggy(view_distance: i32) -> WalkingGame {
@@ -14,14 +16,14 @@ fn foggy(view_distance: i32) -> WalkingGame {
     }
 }
 
-fn has_loopback(network: &mut TestNetwork<Rewind>) -> bool {
+fn has_loopback<M: Model>(network: &mut TestNetwork<M>) -> bool {
     let mut has = false;
     let world = &mut network.peers[0].world;
     world.with_loopback(&mut |_| has = true);
     has
 }
 
-fn delivered(network: &mut TestNetwork<Rewind>, at: usize) -> Vec<TimedEvent<Signal>> {
+fn delivered<M: Model>(network: &mut TestNetwork<M>, at: usize) -> Vec<TimedEvent<Signal>> {
     let world = &mut network.peers[at].world;
     core::iter::from_fn(|| world.poll_event()).collect()
 }
@@ -157,4 +159,53 @@ fn a_state_that_is_given_to_all_anew_reaches_the_players_here_too() {
     assert_eq!(network.place(1, 0), network.place(0, 0));
     let takes_input = network.peers[0].model.status().takes_input_at.unwrap();
     assert!(takes_input <= network.now + Duration::from_millis(17));
+}
+
+#[test]
+fn it_comes_and_goes_with_the_model() {
+    let kinds = [StateSync::KIND, Rewind::KIND, Snapshot::KIND];
+    let choices = || Switch::new(kinds.map(|kind| kind.config()).to_vec()).unwrap();
+    let mut network = TestNetwork::new(3, 40, &foggy(150), choices);
+    network.run(2000);
+    network.walk(2, 5, false);
+    network.run(1000);
+    network.walk(2, 0, false);
+    network.run(500);
+    let mut events = Vec::new();
+    let mut signals = 0;
+    for (choice, kind) in [
+        (1, "rewind"),
+        (2, "snapshot"),
+        (1, "rewind"),
+        (0, "state-sync"),
+    ] {
+        let now = network.now;
+        assert!(network.peers[0].model.to(now, choice), "{kind}");
+        // The one who plays at the authority does not wait for the change.
+        for _ in 0..20 {
+            network.walk(0, 1, true);
+            network.run(100);
+            network.walk(0, -1, false);
+            network.run(100);
+            events.extend(delivered(&mut network, 0));
+            signals += 1;
+        }
+        network.walk(0, 0, false);
+        network.run(1000);
+        events.extend(delivered(&mut network, 0));
+        assert_eq!(network.peers[0].model.current(), choice, "{kind}");
+        assert_eq!(has_loopback(&mut network), choice == 1, "{kind}");
+        assert_eq!(network.drawn(0, 0), network.place(0, 0), "{kind}");
+        assert_eq!(network.place(1, 0), network.place(0, 0), "{kind}");
+        if choice == 1 {
+            assert_ne!(network.drawn(0, 2), network.place(0, 2), "{kind}: hidden");
+        }
+    }
+    let own = PlayerId(0);
+    let counted = network.peers[0].world.state().walker(own).unwrap();
+    assert_eq!(counted.signals, signals);
+    let confirmed = events.iter().filter(|of| of.stage == EventStage::Confirmed);
+    let confirmed: Vec<Signal> = confirmed.map(|of| of.event).collect();
+    let all: Vec<Signal> = (1..=signals).map(|count| Signal(own, count)).collect();
+    assert_eq!(confirmed, all, "each counts once, in order");
 }
