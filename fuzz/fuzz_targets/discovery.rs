@@ -24,6 +24,7 @@ fuzz_target!(|input: (u16, Vec<(u16, u8)>, &[u8])| {
             password: false,
             topology: Topology::Hosted,
             port: 1,
+            key: samestep_session::Identity::from_secret([7; 32]).public_key(),
         },
     )
     .expect("short names");

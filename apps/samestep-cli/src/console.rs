@@ -32,6 +32,9 @@ use self::stats::Rates;
 use self::values::{Set, Values};
 use crate::GAME;
 use samestep_play::announce::Announcer;
+use samestep_play::failure::{Failure, Kind};
+use samestep_play::known_hosts::KnownHosts;
+use samestep_play::password::{changed, next_password};
 use samestep_play::{ending, printable};
 
 /// A line of chat, sent to everyone.
@@ -52,6 +55,10 @@ pub struct Options {
     /// Stay when the input ends.
     pub stay: bool,
     pub spacing_log: Option<String>,
+    /// Where the key of the host is remembered.
+    pub known_hosts: Option<KnownHosts>,
+    /// Why this program's key is not kept, if it was to be.
+    pub not_kept: Option<String>,
 }
 
 pub struct Console {
@@ -59,6 +66,9 @@ pub struct Console {
     terminal: Terminal,
     screen: Screen,
     announcer: Option<Announcer>,
+    known_hosts: Option<KnownHosts>,
+    /// Whether the key is insisted on that was remembered of the host.
+    insists_on_remembered: bool,
     announced: Option<Announcement>,
     version: u32,
     password: bool,
@@ -82,6 +92,9 @@ pub struct Console {
 /// The interval at which input is read while nothing arrives from the network.
 const LOOK: Duration = Duration::from_millis(10);
 
+/// How long somebody who is banned stays out.
+const BAN: Duration = Duration::from_secs(3600);
+
 /// The maximum time that leaving takes.
 const FAREWELL: Duration = Duration::from_secs(3);
 
@@ -94,16 +107,21 @@ impl Console {
         let version = options.config.protocol.version;
         let password = options.config.password.is_some();
         let joining = options.role.join().map(|join| join.address);
+        let insisted_on = options.role.join().and_then(|join| join.server_key);
+        let remembered = options.known_hosts.as_ref().and_then(KnownHosts::key);
+        let insists_on_remembered = remembered.is_some() && remembered == insisted_on;
         let mesh = options.role.is_mesh();
         let driver = Driver::session(options.transport, options.config, options.role)?;
         let mut terminal = Terminal::open(options.json);
         let out = std::mem::replace(&mut terminal.out, Box::new(screen::Plain));
         let screen = Screen::new(out, options.json, terminal.interactive);
-        Ok(Console {
+        let mut console = Console {
             driver,
             terminal,
             screen,
             announcer: options.announcer,
+            known_hosts: options.known_hosts,
+            insists_on_remembered,
             announced: None,
             version,
             password,
@@ -117,12 +135,17 @@ impl Console {
             paused_until: None,
             leaving: false,
             entered: false,
-        })
+        };
+        console.greet();
+        if let Some(why) = options.not_kept {
+            let told = json!({"event": "key-not-kept", "why": why});
+            console.notice(&why, told);
+        }
+        Ok(console)
     }
 
     /// Runs until the user leaves or the session ends.
     pub fn run(mut self) -> Result<ExitCode, Box<dyn Error>> {
-        self.greet();
         loop {
             let now = self.driver.now();
             self.read_input(now);
@@ -143,7 +166,12 @@ impl Console {
         if let Some(announcer) = &self.announcer {
             announcer.say(None);
         }
-        let failure = (!self.leaving).then(|| ending(reason, self.entered));
+        let failure = (!self.leaving).then(|| match (reason, &self.known_hosts) {
+            (LeaveReason::WrongKey(_), Some(known)) if self.insists_on_remembered => {
+                Failure::new(Kind::Other, known.advice())
+            }
+            _ => ending(reason, self.entered),
+        });
         let code = failure.as_ref().map_or(0, |failure| failure.kind.code());
         let why = reason.to_string();
         self.screen
@@ -185,6 +213,7 @@ impl Console {
                 Topology::Hosted
             },
             port: self.driver.local_addr().port(),
+            key: session.public_key(),
         });
         if announcement != self.announced {
             announcer.say(announcement.clone());
@@ -249,7 +278,9 @@ impl Console {
             Line::Ready(ready) => self.set_ready(ready),
             Line::Start => self.start(),
             Line::Name(name) => self.rename(&name),
-            Line::Kick(name, words) => self.kick(&name, &words),
+            Line::Kick(name, words) => self.send_away(&name, None, &words),
+            Line::Ban(name, words) => self.send_away(&name, Some(BAN), &words),
+            Line::Password(file) => self.change_password(&file),
             Line::Beat(interval) => {
                 let now = self.driver.now();
                 self.spacing.beat(now, interval);
@@ -323,9 +354,10 @@ impl Console {
         session.set_profile(now, player, Profile { name, colour });
     }
 
-    fn kick(&mut self, name: &str, words: &str) {
+    /// Sends somebody away, for a while if one is named. It knows the password: that is changed with it.
+    fn send_away(&mut self, name: &str, lasting: Option<Duration>, words: &str) {
         if !self.session().is_authority() {
-            return self.complain("only the one who opened the room can kick somebody");
+            return self.complain("only the one who opened the room can send somebody away");
         }
         let room = self.session().room();
         let by_id = name
@@ -347,6 +379,29 @@ impl Console {
             return self.complain("that is you; /quit leaves");
         }
         let (now, session) = self.now_and_session();
-        session.kick(now, peer, words);
+        match lasting {
+            Some(lasting) => session.ban(now, peer, lasting, words),
+            None => session.kick(now, peer, words),
+        }
+        if self.password {
+            self.change_password("");
+        }
+    }
+
+    /// Changes the password to the one in a file, or to a new one, which is shown.
+    fn change_password(&mut self, file: &str) {
+        let password = match next_password(file) {
+            Ok(password) => password,
+            Err(failure) => return self.complain(&failure.to_string()),
+        };
+        let (now, session) = self.now_and_session();
+        match session.set_password(now, password.as_str().into()) {
+            Ok(()) => {
+                self.password = true;
+                let told = json!({"event": "password", "password": password});
+                self.screen.say(changed(&password), told);
+            }
+            Err(error) => self.complain(&error.to_string()),
+        }
     }
 }

@@ -45,6 +45,7 @@ fn as_json(room: &Found) -> serde_json::Value {
     let about = &room.announcement;
     json!({
         "address": room.address.to_string(),
+        "key": about.key.to_string(),
         "room": about.room,
         "game": about.game,
         "version": about.version,

@@ -34,6 +34,7 @@ mod scoreboard;
 mod stage;
 mod sync_test;
 mod terminal;
+mod token;
 
 use std::process::ExitCode;
 
@@ -65,6 +66,9 @@ enum Command {
     /// Measure round trips to a room, without joining it
     #[command(after_help = failure::codes())]
     Ping(ping::Arguments),
+    /// Connect tokens: who may join a server that asks for them
+    #[command(subcommand)]
+    Token(token::Command),
     /// See and play the games, in the browser or in a window
     Play(play::Arguments),
     /// A host and three bots over real UDP through an impaired link, with a live table
@@ -100,6 +104,7 @@ fn main() -> ExitCode {
         Command::Console(command) => room::run(&command),
         Command::Discover(arguments) => discover::run(&arguments),
         Command::Ping(arguments) => ping::run(&arguments),
+        Command::Token(command) => token::run(&command),
         Command::Play(arguments) => play::run(&arguments),
         Command::Demo(arguments) => demo::run(&arguments),
         Command::Proxy(arguments) => proxy::run(&arguments),

@@ -16,7 +16,10 @@ use crate::console::{self, Console};
 use samestep_play::address::{any_port, resolve_join};
 use samestep_play::announce::Announcer;
 use samestep_play::failure::{Failure, Kind, codes};
+use samestep_play::identity::{host_identity, not_kept};
+use samestep_play::known_hosts::KnownHosts;
 use samestep_play::link::LinkArguments;
+use samestep_play::lobby::{LobbyArguments, TokenArguments};
 use samestep_play::password::PasswordArguments;
 use samestep_play::search::{PortArgument, nobody, search, table};
 use samestep_play::user_name;
@@ -59,7 +62,7 @@ pub struct HostArguments {
 #[derive(Args)]
 #[command(after_help = codes())]
 pub struct JoinArguments {
-    /// The room: host, or host and port; without it the local network is searched
+    /// The room: host, or host:port, with #KEY behind it if its key is known; without it the local network is searched
     address: Option<String>,
     /// Watch without playing
     #[arg(long)]
@@ -72,16 +75,20 @@ pub struct JoinArguments {
     #[command(flatten)]
     password: PasswordArguments,
     #[command(flatten)]
+    token: TokenArguments,
+    #[command(flatten)]
     shared: SharedArguments,
 }
 
 #[derive(Args)]
 #[command(after_help = codes())]
 pub struct PeerArguments {
-    /// Any member of the mesh: host, or host and port; without it a new mesh is opened
+    /// Any member of the mesh: host, or host:port, with #KEY behind it if its key is known; without it a new mesh is opened
     address: Option<String>,
     #[command(flatten)]
     lan: LanArguments,
+    #[command(flatten)]
+    token: TokenArguments,
     #[command(flatten)]
     open: OpenArguments,
     #[command(flatten)]
@@ -103,6 +110,8 @@ struct OpenArguments {
     bind: Option<IpAddr>,
     #[command(flatten)]
     password: PasswordArguments,
+    #[command(flatten)]
+    lobby: LobbyArguments,
     /// Players the room holds
     #[arg(long, value_name = "N", default_value_t = 16)]
     capacity: usize,
@@ -149,22 +158,26 @@ struct SharedArguments {
 fn host(arguments: &HostArguments) -> Result<ExitCode, Box<dyn Error>> {
     let HostArguments { open, shared, .. } = arguments;
     let name = (!arguments.dedicated).then(|| shared.name());
-    let config = open.config(shared, name.as_deref())?;
+    let mut config = open.config(shared, name.as_deref())?;
+    let mut own = Own::default();
+    own.keep_identity(&mut config);
     let transport = shared.transport(open.address(DEFAULT_PORT), arguments.tcp)?;
     // Discovery does not say which protocol a room uses: programs that find it use UDP.
-    let announcer = (!arguments.tcp).then(|| open.announcer(shared)).flatten();
-    let stay = arguments.dedicated;
-    open_console(shared, transport, config, Role::Host, announcer, stay)
+    own.announcer = (!arguments.tcp).then(|| open.announcer(shared)).flatten();
+    own.stay = arguments.dedicated;
+    open_console(shared, transport, config, Role::Host, own)
 }
 
 fn join(arguments: &JoinArguments) -> Result<ExitCode, Box<dyn Error>> {
     let JoinArguments { shared, lan, .. } = arguments;
     let mut join = match &arguments.address {
         Some(text) => resolve_join(text)?,
-        None => JoinTo::new(find(shared, lan, Topology::Hosted)?),
+        None => find(shared, lan, Topology::Hosted)?,
     };
+    insist_on_remembered(&mut join, arguments.address.is_none());
     let address = join.address;
     let mut config = SessionConfig::new(GAME, shared.game_version);
+    arguments.token.apply(&mut config)?;
     join.password = arguments.password.read()?;
     let role = if arguments.spectate {
         Role::Spectator(join)
@@ -173,30 +186,39 @@ fn join(arguments: &JoinArguments) -> Result<ExitCode, Box<dyn Error>> {
         Role::Client(join)
     };
     let transport = shared.transport(vec![any_port(address)], arguments.tcp)?;
-    open_console(shared, transport, config, role, None, false)
+    open_console(shared, transport, config, role, Own::default())
 }
 
 fn peer(arguments: &PeerArguments) -> Result<ExitCode, Box<dyn Error>> {
     let PeerArguments {
         open, shared, lan, ..
     } = arguments;
-    let config = open.config(shared, Some(&shared.name()))?;
+    let mut config = open.config(shared, Some(&shared.name()))?;
     let join = match &arguments.address {
         Some(text) => Some(resolve_join(text)?),
-        None if lan.lan => Some(JoinTo::new(find(shared, lan, Topology::Mesh)?)),
+        None if lan.lan => Some(find(shared, lan, Topology::Mesh)?),
         None => None,
     };
+    let mut own = Own {
+        announcer: open.announcer(shared),
+        ..Own::default()
+    };
+    match join {
+        Some(_) => arguments.token.apply(&mut config)?,
+        None => own.keep_identity(&mut config),
+    }
     let port = if join.is_some() { 0 } else { DEFAULT_PORT };
     let role = join.map_or(Role::Introducer, Role::Peer);
     let transport = shared.transport(open.address(port), false)?;
-    open_console(
-        shared,
-        transport,
-        config,
-        role,
-        open.announcer(shared),
-        false,
-    )
+    open_console(shared, transport, config, role, own)
+}
+
+/// A key that is remembered counts more than one that was found: anybody in the local network can answer a search.
+fn insist_on_remembered(join: &mut JoinTo, is_found: bool) {
+    let remembered = KnownHosts::open(join.address).and_then(|known| known.key());
+    if is_found || join.server_key.is_none() {
+        join.server_key = remembered.or(join.server_key);
+    }
 }
 
 impl OpenArguments {
@@ -217,6 +239,7 @@ impl OpenArguments {
             initial_state: true,
             ..SessionConfig::new(GAME, shared.game_version).named(&room)
         };
+        let config = self.lobby.apply(config);
         Ok(match name {
             Some(name) => config.player(name),
             None => config,
@@ -285,7 +308,7 @@ fn find(
     shared: &SharedArguments,
     lan: &LanArguments,
     kind: Topology,
-) -> Result<SocketAddr, Box<dyn Error>> {
+) -> Result<JoinTo, Box<dyn Error>> {
     let port = shared.discovery.discovery_port;
     let time = Duration::from_secs_f64(lan.seconds.clamp(0.05, 1e6));
     let found = search(port, GAME, time, |_| false)?;
@@ -294,8 +317,8 @@ fn find(
     match fitting.as_slice() {
         [room] => {
             let name = &room.announcement.room;
-            eprintln!("found \"{name}\" at {}", room.address);
-            Ok(room.address)
+            eprintln!("found \"{name}\" at {}", room.whole_address());
+            Ok(room.join())
         }
         [] if found.is_empty() => Err(nobody(port).into()),
         [] => {
@@ -320,22 +343,46 @@ fn find(
     }
 }
 
+/// What differs between the ways into a room.
+#[derive(Default)]
+struct Own {
+    announcer: Option<Announcer>,
+    /// Stay when the input ends.
+    stay: bool,
+    /// Why this program's key is not kept, if it was to be.
+    not_kept: Option<String>,
+}
+
+impl Own {
+    /// Whoever opens a room is known by the same key each time.
+    fn keep_identity(&mut self, config: &mut SessionConfig) {
+        match host_identity() {
+            Ok(identity) => config.protocol.identity = Some(identity),
+            Err(why) => self.not_kept = Some(not_kept(&why)),
+        }
+    }
+}
+
 fn open_console(
     shared: &SharedArguments,
     transport: Box<dyn Transport>,
     config: SessionConfig,
     role: Role,
-    announcer: Option<Announcer>,
-    stay: bool,
+    own: Own,
 ) -> Result<ExitCode, Box<dyn Error>> {
+    // The members of a mesh that others joined have keys that are gone with them: there is nothing to remember.
+    let join = role.join().filter(|_| !role.is_mesh());
+    let known_hosts = join.and_then(|join| KnownHosts::open(join.address));
     let console = Console::new(console::Options {
         transport,
         config,
         role,
-        announcer,
+        announcer: own.announcer,
         json: shared.json,
-        stay: stay || shared.stay,
+        stay: own.stay || shared.stay,
         spacing_log: shared.spacing_log.clone(),
+        known_hosts,
+        not_kept: own.not_kept,
     })?;
     console.run()
 }

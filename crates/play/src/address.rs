@@ -7,11 +7,6 @@ use samestep::session::JoinTo;
 
 use crate::failure::{Failure, Kind};
 
-/// Resolves an address, with a failure for the exit code.
-pub fn resolve(written: &str) -> Result<SocketAddr, Failure> {
-    samestep::resolve(written).map_err(unresolved)
-}
-
 /// Resolves an address that may have the host's key behind a `#`, with a failure for the exit code.
 pub fn resolve_join(written: &str) -> Result<JoinTo, Failure> {
     samestep::resolve_join(written).map_err(unresolved)

@@ -9,6 +9,7 @@ use samestep_playable::{Choices, Level, Setting};
 
 use crate::failure::codes;
 use crate::link::LinkArguments;
+use crate::lobby::{LobbyArguments, TokenArguments};
 use crate::password::PasswordArguments;
 use crate::search::PortArgument;
 
@@ -59,7 +60,7 @@ pub struct ServeArguments {
 #[derive(Args, Clone, Debug)]
 #[command(after_help = codes())]
 pub struct JoinArguments {
-    /// The game: host, or host and port; without it the local network is searched
+    /// The game: host, or host:port, with #KEY behind it if its key is known; without it the local network is searched
     #[arg(index = 2)]
     pub address: Option<String>,
     /// What every way to play has in common.
@@ -71,18 +72,24 @@ pub struct JoinArguments {
     /// Where the secret is kept with which one comes back to one's place and score after a crash [default: a file in the user's state directory]
     #[arg(long, value_name = "FILE")]
     pub rejoin: Option<PathBuf>,
+    /// What a lobby gave.
+    #[command(flatten)]
+    pub token: TokenArguments,
 }
 
 /// Arguments of `watch`.
 #[derive(Args, Clone, Debug)]
 #[command(after_help = codes())]
 pub struct WatchArguments {
-    /// The game: host, or host and port; without it the local network is searched
+    /// The game: host, or host:port, with #KEY behind it if its key is known; without it the local network is searched
     #[arg(index = 2)]
     pub address: Option<String>,
     /// What every way to play has in common.
     #[command(flatten)]
     pub shared: SharedArguments,
+    /// What a lobby gave.
+    #[command(flatten)]
+    pub token: TokenArguments,
 }
 
 /// What every way to play has in common.
@@ -169,6 +176,9 @@ pub struct RoomArguments {
     /// How well bots play: easy, normal or hard
     #[arg(long, value_name = "LEVEL", default_value = "normal", value_parser = Level::named)]
     pub level: Level,
+    /// Who decides who may play.
+    #[command(flatten)]
+    pub lobby: LobbyArguments,
 }
 
 /// Arguments of who opens a game: its settings. Each game has some of them, and `--set` is for those of its own.

@@ -7,12 +7,13 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use samestep::Game;
-use samestep::session::{JoinTo, Phase, Role, SessionConfig};
+use samestep::session::{Identity, JoinTo, Phase, PublicKey, Role, SessionConfig};
 use samestep::sync::{Live, Model, ModelConfig, PlayerId, Tick};
 use samestep::transport::{Transport, Udp};
 use samestep_playable::{Level, Playable, Setup};
 
 use crate::address::any_port;
+use crate::announce::random_bytes;
 
 /// How the names of bots begin.
 pub(crate) const BOT: &str = "Bot ";
@@ -65,13 +66,22 @@ impl Team {
     }
 
     /// So many play from now on: others join, or the last ones leave.
-    pub(crate) fn resize<G: Playable>(&mut self, count: usize) {
+    /// Returns the keys of those who are about to join: the game is to let them in by these.
+    pub(crate) fn resize<G: Playable>(&mut self, count: usize) -> Vec<PublicKey> {
+        let mut keys = Vec::new();
         self.bots.retain(Member::plays);
         self.bots.truncate(count);
         while self.bots.len() < count {
             self.named += 1;
             let name = format!("{BOT}{}", self.named);
-            let (joins, level) = (self.joins.clone(), Arc::clone(&self.level));
+            let (mut joins, level) = (self.joins.clone(), Arc::clone(&self.level));
+            // Without randomness there is no bot, and nothing else works either.
+            let Ok(secret) = random_bytes() else {
+                return keys;
+            };
+            let identity = Identity::from_secret(secret);
+            keys.push(identity.public_key());
+            joins.config.protocol.identity = Some(identity);
             let stop = Arc::new(AtomicBool::new(false));
             let stopped = Arc::clone(&stop);
             // A bot that is not admitted, or loses its game, ends.
@@ -82,6 +92,7 @@ impl Team {
                 thread: thread.ok(),
             });
         }
+        keys
     }
 
     /// All play so well from now on.

@@ -15,6 +15,7 @@ pub fn ending(reason: &LeaveReason, entered: bool) -> Failure {
         LeaveReason::RoomClosed(_) => (Kind::RoomClosed, words),
         LeaveReason::Full => (Kind::Full, words),
         LeaveReason::WrongPassword(_) => (Kind::Password, words),
+        LeaveReason::TokenRefused(_) => (Kind::Token, words),
         LeaveReason::WrongVersion(_) | LeaveReason::Incompatible(_) => (Kind::Version, words),
         LeaveReason::Silent => (
             Kind::Lost,

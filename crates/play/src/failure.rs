@@ -35,10 +35,12 @@ pub enum Kind {
     Kicked,
     /// The connection was lost.
     Lost,
+    /// The lobby's connect token is missing, or not good there.
+    Token,
 }
 
 impl Kind {
-    const ALL: [(Kind, &'static str); 10] = [
+    const ALL: [(Kind, &'static str); 11] = [
         (
             Kind::Other,
             "the command makes no sense, or failed otherwise",
@@ -52,6 +54,10 @@ impl Kind {
         (Kind::RoomClosed, "the room was closed"),
         (Kind::Kicked, "kicked or banned"),
         (Kind::Lost, "the connection was lost"),
+        (
+            Kind::Token,
+            "no connect token of the lobby, or none that is good there",
+        ),
     ];
 
     /// The exit code. 0 is success, 1 means that something measured is not as it should be.

@@ -10,7 +10,7 @@ use samestep::session::PublicKey;
 use crate::folder::state_folder;
 
 /// What is remembered of the host at one address: a line `ADDRESS KEY` in the file `known-hosts` of the user's state directory.
-pub(crate) struct KnownHosts {
+pub struct KnownHosts {
     path: PathBuf,
     address: SocketAddr,
 }
@@ -18,7 +18,7 @@ pub(crate) struct KnownHosts {
 impl KnownHosts {
     /// What is remembered of an address. `None` for addresses of this machine, where nobody is in between and ports change hands, and where the
     /// system names no state directory.
-    pub(crate) fn open(address: SocketAddr) -> Option<KnownHosts> {
+    pub fn open(address: SocketAddr) -> Option<KnownHosts> {
         if address.ip().to_canonical().is_loopback() {
             return None;
         }
@@ -27,7 +27,7 @@ impl KnownHosts {
     }
 
     /// The key that was found there before.
-    pub(crate) fn key(&self) -> Option<PublicKey> {
+    pub fn key(&self) -> Option<PublicKey> {
         let text = fs::read_to_string(&self.path).ok()?;
         let key = |line: &str| {
             let (address, key) = line.split_once(' ')?;
@@ -37,20 +37,21 @@ impl KnownHosts {
         text.lines().find_map(key)
     }
 
-    /// Remembers a key.
-    pub(crate) fn remember(&self, key: PublicKey) -> io::Result<()> {
-        if self.key() == Some(key) {
-            return Ok(());
+    /// Remembers a key. Returns whether it is new here. What was remembered of the address stays: it would have been insisted on.
+    pub fn remember(&self, key: PublicKey) -> io::Result<bool> {
+        if self.key().is_some() {
+            return Ok(false);
         }
         if let Some(folder) = self.path.parent() {
             fs::create_dir_all(folder)?;
         }
         let mut file = File::options().create(true).append(true).open(&self.path)?;
-        writeln!(file, "{} {key}", self.address)
+        writeln!(file, "{} {key}", self.address)?;
+        Ok(true)
     }
 
     /// What to do if the host has another key than the one remembered.
-    pub(crate) fn advice(&self) -> String {
+    pub fn advice(&self) -> String {
         let (address, path) = (self.address, self.path.display());
         format!(
             "the host at {address} has another key than before. If you know that it was set up anew, remove its line from {path} and join again; \
@@ -74,9 +75,10 @@ mod tests {
         };
         let key = |seed| Identity::from_secret([seed; 32]).public_key();
         assert_eq!(at(1).key(), None);
-        at(1).remember(key(1)).unwrap();
-        at(1).remember(key(1)).unwrap();
-        at(2).remember(key(2)).unwrap();
+        assert!(at(1).remember(key(1)).unwrap());
+        assert!(!at(1).remember(key(1)).unwrap());
+        assert!(at(2).remember(key(2)).unwrap());
+        assert!(!at(2).remember(key(3)).unwrap(), "the first is kept");
         assert_eq!(at(1).key(), Some(key(1)));
         assert_eq!(at(2).key(), Some(key(2)));
         let lines = fs::read_to_string(&at(1).path).unwrap();

@@ -10,7 +10,8 @@
 //! - [`Table`] is the score table with names.
 //! - [`announce`] and [`search`] let a room be found in the local network, [`address`] resolves one.
 //! - [`state_folder`] is where programs keep what they remember.
-//! - [`password`] is where the password of a game is read from.
+//! - [`password`] is where the password of a game is read from, [`lobby`] what a lobby has to do with it.
+//! - [`identity`] keeps this user's keys, [`known_hosts`] those of hosts that were joined.
 //! - [`failure`] says in words and as an exit code why something did not work.
 //!
 //! It knows no game: a game implements [`Playable`](samestep_playable::Playable) and is played.
@@ -22,9 +23,10 @@ mod bots;
 mod ending;
 pub mod failure;
 mod folder;
-mod identity;
-mod known_hosts;
+pub mod identity;
+pub mod known_hosts;
 pub mod link;
+pub mod lobby;
 pub mod password;
 mod playing;
 mod rejoin;
@@ -38,6 +40,6 @@ pub use arguments::{
 };
 pub use ending::ending;
 pub use folder::state_folder;
-pub use playing::{Playing, Stage};
+pub use playing::{Playing, Stage, VERSION};
 pub use scores::{Row, Table};
 pub use text::printable;

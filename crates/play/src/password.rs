@@ -7,7 +7,39 @@ use clap::Args;
 use samestep::session::Password;
 use samestep::{PasswordError, read_password};
 
+use crate::announce::random_bytes;
 use crate::failure::{Failure, Kind};
+
+/// The letters and digits of a new password: none that looks like another.
+const LETTERS: &[u8; 32] = b"abcdefghjkmnpqrstuvwxyz123456789";
+
+/// A new password that can be read to somebody: 60 random bits as `k7mf-2xqp-9trd`.
+pub fn new_password() -> Result<String, Failure> {
+    let random: [u8; 12] =
+        random_bytes().map_err(|error| Failure::new(Kind::Other, error.to_string()))?;
+    let letter = |byte: &u8| char::from(LETTERS[usize::from(byte % 32)]);
+    let groups = random.chunks(4);
+    let groups: Vec<String> = groups.map(|g| g.iter().map(letter).collect()).collect();
+    Ok(groups.join("-"))
+}
+
+/// The password that a room is to have from now on: the first line of a file, or a new one.
+pub fn next_password(file: &str) -> Result<String, Failure> {
+    if file.is_empty() {
+        return new_password();
+    }
+    let file = std::path::Path::new(file);
+    let password = read_password(Some(file));
+    let password = password.map_err(|error| Failure::new(Kind::Other, error.to_string()))?;
+    Ok(password.map_or_else(String::new, |p| p.as_str().into()))
+}
+
+/// What is said when a room has another password.
+pub fn changed(password: &str) -> String {
+    format!(
+        "the password is now {password}: whoever joins from now on needs it; who is here stays, and returns without it"
+    )
+}
 
 /// Where the password is.
 #[derive(Args, Clone, Debug)]
@@ -36,5 +68,22 @@ impl PasswordArguments {
             None => read_password(self.password_file.as_deref()),
         };
         password.map_err(|error| Failure::new(Kind::Other, error.to_string()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn new_passwords_can_be_read_aloud_and_are_all_different() {
+        let password = new_password().unwrap();
+        let groups: Vec<_> = password.split('-').collect();
+        assert_eq!(groups.len(), 3);
+        for group in groups {
+            assert_eq!(group.len(), 4);
+            assert!(group.bytes().all(|byte| LETTERS.contains(&byte)), "{group}");
+        }
+        assert_ne!(password, new_password().unwrap());
     }
 }

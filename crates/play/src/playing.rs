@@ -17,6 +17,7 @@ use samestep::{Game, GameError};
 use samestep_playable::{Playable, Setup};
 
 use self::host::Hosting;
+pub use self::open::VERSION;
 use crate::announce::Announcer;
 use crate::arguments::Command;
 use crate::bots::AtKeys;
@@ -57,6 +58,8 @@ pub struct Playing<G: Playable> {
     keys: Vec<AtKeys<G>>,
     rejoin: Option<RejoinFile>,
     known_hosts: Option<KnownHosts>,
+    /// Whether the key is insisted on that was remembered of the host.
+    insists_on_remembered: bool,
     /// Lines of chat and news that the screen has not taken.
     lines: Vec<String>,
     /// How peers are called, also those that have just left.
@@ -103,7 +106,7 @@ impl<G: Playable> Playing<G> {
             return Failure::new(Kind::Full, words);
         }
         if let (LeaveReason::WrongKey(_), Some(known_hosts)) = (&reason, &self.known_hosts)
-            && known_hosts.key().is_some()
+            && self.insists_on_remembered
         {
             return Failure::new(Kind::Other, known_hosts.advice());
         }

@@ -64,30 +64,33 @@ pub fn nobody(port: u16) -> Failure {
     Failure::new(Kind::NobodyThere, words)
 }
 
-/// The rooms for people.
+/// The rooms for people. What stands under `address` is what joins them, and nobody in their place.
 pub fn table(rooms: &[Found]) -> String {
-    let width = |of: fn(&Found) -> usize, heading: &str| {
+    let game = |room: &Found| {
+        let about = &room.announcement;
+        let password = if about.password { ", password" } else { "" };
+        format!("{} {}{password}", about.game, about.version)
+    };
+    let width = |of: &dyn Fn(&Found) -> usize, heading: &str| {
         let longest = rooms.iter().map(of).max().unwrap_or(0);
         longest.max(heading.len())
     };
-    let addresses = width(|room| room.address.to_string().len(), "address");
-    let names = width(|room| room.announcement.room.chars().count(), "room");
+    let names = width(&|room| room.announcement.room.chars().count(), "room");
+    let games = width(&|room| game(room).chars().count(), "game");
     let mut text = format!(
-        "{:<addresses$}  {:>10}  {:>10}  {:<6}  {:<names$}  game\n",
-        "address", "round trip", "players", "kind", "room"
+        "{:<names$}  {:<games$}  {:>10}  {:<6}  {:>10}  address\n",
+        "room", "game", "players", "kind", "round trip"
     );
     for room in rooms {
         let about = &room.announcement;
         text += &format!(
-            "{:<addresses$}  {:>7.1} ms  {:>10}  {:<6}  {:<names$}  {} {}{}\n",
-            room.address.to_string(),
-            room.round_trip.as_secs_f64() * 1e3,
+            "{:<names$}  {:<games$}  {:>10}  {:<6}  {:>7.1} ms  {}\n",
+            about.room,
+            game(room),
             format!("{} of {}", about.players, about.capacity),
             topology(about.topology),
-            about.room,
-            about.game,
-            about.version,
-            if about.password { ", password" } else { "" },
+            room.round_trip.as_secs_f64() * 1e3,
+            room.whole_address(),
         );
     }
     text
@@ -103,6 +106,7 @@ pub fn topology(topology: Topology) -> &'static str {
 
 #[cfg(test)]
 mod tests {
+    use samestep::session::Identity;
     use samestep::session::discovery::Announcement;
 
     use super::*;
@@ -120,6 +124,7 @@ mod tests {
                 password: true,
                 topology: Topology::Mesh,
                 port: 1,
+                key: Identity::from_secret([7; 32]).public_key(),
             },
             round_trip: Duration::from_micros(340),
             heard_at: Duration::ZERO,

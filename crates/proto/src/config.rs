@@ -6,6 +6,7 @@ use samestep_wire::Delivery;
 
 use crate::crypto::Cipher;
 use crate::key::{Identity, Password, PublicKey};
+use crate::token::LobbyKey;
 
 /// Largest number of channels a connection can have.
 pub const MAX_CHANNELS: usize = 32;
@@ -254,7 +255,7 @@ pub struct AcceptConfig {
     pub password: Option<Password>,
     /// Public key of the lobby: if set, only clients with a token it signed may connect. A token replaces the password, unless both are
     /// set. Needs [`Config::clock`].
-    pub lobby_key: Option<[u8; 32]>,
+    pub lobby_key: Option<LobbyKey>,
     /// Which of the servers that share this server's static key this is: tokens for another are refused. Default 0. Servers that share
     /// both would admit a token once each.
     pub shard: u32,

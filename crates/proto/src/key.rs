@@ -7,6 +7,7 @@ use std::sync::Arc;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use curve25519_dalek::MontgomeryPoint;
+use samestep_wire::{BitReader, BitWriter, DecodeError, Wire};
 use zeroize::Zeroizing;
 
 use crate::crypto::mac;
@@ -84,7 +85,7 @@ fn is_canonical(bytes: &[u8; 32]) -> bool {
 
 impl fmt::Display for PublicKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&URL_SAFE_NO_PAD.encode(self.0))
+        f.write_str(&text_of(&self.0))
     }
 }
 
@@ -98,23 +99,52 @@ impl FromStr for PublicKey {
     type Err = PublicKeyError;
 
     fn from_str(text: &str) -> Result<Self, PublicKeyError> {
-        let characters = text.chars().count();
-        if characters != TEXT_CHARACTERS {
-            return Err(PublicKeyError::Length(characters));
-        }
-        let strange = |c: &char| !(c.is_ascii_alphanumeric() || *c == '-' || *c == '_');
-        if let Some(character) = text.chars().find(strange) {
-            return Err(PublicKeyError::Character(character));
-        }
-        let mut bytes = [0; 32];
-        match URL_SAFE_NO_PAD.decode_slice(text, &mut bytes) {
-            Ok(32) => Self::from_bytes(bytes),
-            _ => Err(PublicKeyError::NotAKey),
-        }
+        Self::from_bytes(bytes_of(text)?)
     }
 }
 
-/// Why text or bytes are no [`PublicKey`].
+/// The text of 32 bytes.
+pub(crate) fn text_of(bytes: &[u8; 32]) -> String {
+    URL_SAFE_NO_PAD.encode(bytes)
+}
+
+/// The 32 bytes that [`text_of`] wrote.
+pub(crate) fn bytes_of(text: &str) -> Result<[u8; 32], PublicKeyError> {
+    let characters = text.chars().count();
+    if characters != TEXT_CHARACTERS {
+        return Err(PublicKeyError::Length(characters));
+    }
+    let strange = |c: &char| !(c.is_ascii_alphanumeric() || *c == '-' || *c == '_');
+    if let Some(character) = text.chars().find(strange) {
+        return Err(PublicKeyError::Character(character));
+    }
+    let mut bytes = [0; 32];
+    match URL_SAFE_NO_PAD.decode_slice(text, &mut bytes) {
+        Ok(32) => Ok(bytes),
+        _ => Err(PublicKeyError::NotAKey),
+    }
+}
+
+/// Its 32 bytes; what is no key does not decode.
+impl Wire for PublicKey {
+    fn encode(&self, w: &mut BitWriter<'_>) {
+        self.0.encode(w);
+    }
+
+    fn decode(r: &mut BitReader<'_>) -> Result<Self, DecodeError> {
+        Self::from_bytes(Wire::decode(r)?).or(Err(DecodeError::OutOfRange))
+    }
+
+    fn same(&self, other: &Self) -> bool {
+        self == other
+    }
+
+    fn min_bits() -> usize {
+        256
+    }
+}
+
+/// Why text or bytes are no [`PublicKey`], or no [`LobbyKey`](crate::LobbyKey).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum PublicKeyError {
     /// The text has another length.
@@ -174,6 +204,11 @@ impl fmt::Debug for Identity {
 pub struct Password(Zeroizing<String>);
 
 impl Password {
+    /// The password itself, for who has to show it or to tell it.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -115,8 +115,8 @@ pub use machine::Machine;
 pub use samestep_wire::Delivery;
 pub use stats::{EndpointStats, Refused, Stats};
 pub use token::{
-    CLOCK_SKEW_S, MAX_TOKEN_ADDRESSES, MAX_TOKEN_LIFE_S, TokenClaims, TokenError, TokenId,
-    TokenIssuer,
+    CLOCK_SKEW_S, LobbyKey, MAX_TOKEN_ADDRESSES, MAX_TOKEN_LIFE_S, TokenClaims, TokenError,
+    TokenId, TokenIssuer, token_from_text, token_to_text,
 };
 
 /// The decoders, for the fuzzers alone.

@@ -27,10 +27,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::net::IpAddr;
 
+use std::str::FromStr;
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use ed25519_dalek::{Signature, Signer, SigningKey, VerifyingKey};
 
-use crate::handshake::{MAX_USER_DATA_BYTES, RefuseReason};
-use crate::key::PublicKey;
+use crate::handshake::{MAX_TOKEN_BYTES, MAX_USER_DATA_BYTES, RefuseReason};
+use crate::key::{PublicKey, PublicKeyError, bytes_of, text_of};
 
 /// Limit of the client addresses in a token.
 pub const MAX_TOKEN_ADDRESSES: usize = 8;
@@ -53,6 +57,67 @@ impl fmt::Debug for TokenId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "TokenId({:032x})", u128::from_be_bytes(self.0))
     }
+}
+
+/// The public half of a lobby's key, by which servers know its tokens. As text it is written like a [`PublicKey`], in 43 characters.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct LobbyKey([u8; 32]);
+
+impl LobbyKey {
+    /// The key with these bytes.
+    ///
+    /// # Errors
+    /// [`PublicKeyError::NotAKey`] for bytes that are no Ed25519 key.
+    pub fn from_bytes(bytes: [u8; 32]) -> Result<Self, PublicKeyError> {
+        match VerifyingKey::from_bytes(&bytes) {
+            Ok(key) if !key.is_weak() => Ok(Self(bytes)),
+            _ => Err(PublicKeyError::NotAKey),
+        }
+    }
+
+    /// Its bytes.
+    pub fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+}
+
+impl fmt::Display for LobbyKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&text_of(&self.0))
+    }
+}
+
+impl fmt::Debug for LobbyKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "LobbyKey({self})")
+    }
+}
+
+impl FromStr for LobbyKey {
+    type Err = PublicKeyError;
+
+    fn from_str(text: &str) -> Result<Self, PublicKeyError> {
+        Self::from_bytes(bytes_of(text)?)
+    }
+}
+
+/// A token as text, for files and environment variables: unpadded base64url (RFC 4648, section 5).
+pub fn token_to_text(token: &[u8]) -> String {
+    URL_SAFE_NO_PAD.encode(token)
+}
+
+/// The token that [`token_to_text`] wrote. Who signed it is not checked.
+///
+/// # Errors
+/// [`TokenError::Malformed`] if the text is no token.
+pub fn token_from_text(text: &str) -> Result<Vec<u8>, TokenError> {
+    let token = URL_SAFE_NO_PAD.decode(text);
+    let token = token.or(Err(TokenError::Malformed))?;
+    if token.len() > MAX_TOKEN_BYTES {
+        return Err(TokenError::Malformed);
+    }
+    TokenClaims::of_token(&token)?;
+    Ok(token)
 }
 
 /// What a lobby promises about a client.
@@ -153,6 +218,15 @@ impl TokenClaims {
         Ok(out)
     }
 
+    /// What a token says, whoever signed it: for the client that it is for.
+    ///
+    /// # Errors
+    /// [`TokenError::Malformed`] if the bytes are no token.
+    pub fn of_token(token: &[u8]) -> Result<Self, TokenError> {
+        let signed = token.split_last_chunk::<SIGNATURE_BYTES>();
+        Self::decode(signed.ok_or(TokenError::Malformed)?.0)
+    }
+
     /// Reads the part of a token that is signed, without regard to who wrote it: see `verify`.
     pub fn decode(bytes: &[u8]) -> Result<Self, TokenError> {
         Self::read(bytes).ok_or(TokenError::Malformed)
@@ -207,8 +281,8 @@ impl TokenIssuer {
     }
 
     /// What servers must know ([`AcceptConfig::lobby_key`](crate::AcceptConfig::lobby_key)).
-    pub fn public_key(&self) -> [u8; 32] {
-        self.key.verifying_key().to_bytes()
+    pub fn public_key(&self) -> LobbyKey {
+        LobbyKey(self.key.verifying_key().to_bytes())
     }
 
     /// A signed token for one connection.
@@ -234,7 +308,7 @@ impl fmt::Debug for TokenIssuer {
 /// Reads a token that is good where and when it is shown, if the lobby with the public key `lobby_key` signed it. Whether it was used before,
 /// [`UsedTokens`] says. The signature comes last, since it costs most.
 pub fn verify(
-    lobby_key: &[u8; 32],
+    lobby_key: &LobbyKey,
     token: &[u8],
     at: &Presented,
 ) -> Result<TokenClaims, TokenError> {
@@ -243,7 +317,7 @@ pub fn verify(
         .ok_or(TokenError::Malformed)?;
     let read = TokenClaims::decode(claims)?;
     read.check(at)?;
-    VerifyingKey::from_bytes(lobby_key)
+    VerifyingKey::from_bytes(&lobby_key.0)
         .and_then(|key| {
             let signed = [CONTEXT, claims].concat();
             key.verify_strict(&signed, &Signature::from_bytes(signature))
@@ -293,12 +367,14 @@ pub enum TokenError {
 impl From<TokenError> for RefuseReason {
     fn from(error: TokenError) -> Self {
         match error {
-            TokenError::TooLarge
-            | TokenError::Malformed
-            | TokenError::Signature
-            | TokenError::Time => Self::TokenInvalid,
-            TokenError::Expired | TokenError::BeforeStart => Self::TokenExpired,
-            TokenError::Server | TokenError::Client => Self::TokenAddress,
+            TokenError::TooLarge | TokenError::Malformed | TokenError::Signature => {
+                Self::TokenInvalid
+            }
+            TokenError::Time => Self::TokenTime,
+            TokenError::Expired => Self::TokenExpired,
+            TokenError::BeforeStart => Self::TokenBeforeStart,
+            TokenError::Server => Self::TokenServer,
+            TokenError::Client => Self::TokenClient,
             TokenError::Used => Self::TokenUsed,
             TokenError::Full => Self::Busy,
         }
@@ -420,6 +496,24 @@ mod tests {
             address: "198.51.100.7".parse().unwrap(),
             unix_s: NOW + 1,
             started_unix_s: NOW - 1000,
+        }
+    }
+
+    #[test]
+    fn keys_and_tokens_as_text_and_back() {
+        let key = issuer().public_key();
+        assert_eq!(key.to_string().parse(), Ok(key));
+        assert_eq!("sesame".parse::<LobbyKey>(), Err(PublicKeyError::Length(6)));
+        // The point of order one: every signature would be right.
+        let mut weak = [0; 32];
+        weak[0] = 1;
+        assert_eq!(LobbyKey::from_bytes(weak), Err(PublicKeyError::NotAKey));
+        let token = issuer().issue(&claims()).unwrap();
+        let text = token_to_text(&token);
+        assert_eq!(token_from_text(&text), Ok(token.clone()));
+        assert_eq!(TokenClaims::of_token(&token), Ok(claims()));
+        for text in ["", "sesame", &text[1..], &(text.clone() + "AA")] {
+            assert_eq!(token_from_text(text), Err(TokenError::Malformed), "{text}");
         }
     }
 
@@ -565,11 +659,11 @@ mod tests {
         for (error, reason) in [
             (TokenError::Malformed, RefuseReason::TokenInvalid),
             (TokenError::Signature, RefuseReason::TokenInvalid),
-            (TokenError::Time, RefuseReason::TokenInvalid),
+            (TokenError::Time, RefuseReason::TokenTime),
             (TokenError::Expired, RefuseReason::TokenExpired),
-            (TokenError::BeforeStart, RefuseReason::TokenExpired),
-            (TokenError::Server, RefuseReason::TokenAddress),
-            (TokenError::Client, RefuseReason::TokenAddress),
+            (TokenError::BeforeStart, RefuseReason::TokenBeforeStart),
+            (TokenError::Server, RefuseReason::TokenServer),
+            (TokenError::Client, RefuseReason::TokenClient),
             (TokenError::Used, RefuseReason::TokenUsed),
             (TokenError::Full, RefuseReason::Busy),
         ] {
@@ -580,11 +674,11 @@ mod tests {
     #[test]
     fn only_the_lobbys_own_tokens_are_read() {
         let token = issuer().issue(&claims()).unwrap();
-        let read = |lobby: &[u8; 32]| verify(lobby, &token, &presented());
+        let read = |lobby: &LobbyKey| verify(lobby, &token, &presented());
         assert_eq!(read(&issuer().public_key()), Ok(claims()));
         let other = TokenIssuer::new([1; 32]).public_key();
         assert_eq!(read(&other), Err(TokenError::Signature));
-        assert_eq!(read(&[0; 32]), Err(TokenError::Signature));
+        assert_eq!(read(&LobbyKey([0; 32])), Err(TokenError::Signature));
     }
 
     #[test]
@@ -622,7 +716,7 @@ mod tests {
     #[test]
     fn golden_token() {
         assert_vectors(&[
-            ("token_lobby_key", hex(&issuer().public_key())),
+            ("token_lobby_key", hex(issuer().public_key().as_bytes())),
             ("token", hex(&issuer().issue(&claims()).unwrap())),
         ]);
     }

@@ -2,23 +2,36 @@
 
 use std::path::Path;
 
-use samestep_session::{Password, SessionConfig};
+use samestep_proto::{LobbyKey, PublicKeyError};
+use samestep_session::{Identity, Password, SessionConfig};
 
 use crate::background::StartError;
+use crate::identity::keep_identity;
 use crate::password::{PasswordError, read_password};
+use crate::token::read_token;
 
 /// A command line: its words, and the options that every program takes.
 ///
 /// `--log FILTER` says what is logged (see `samestep::log`, which needs the feature `log`), `--stats FILE` where the figures of a game
 /// are written once a second ([`Game::write_stats`](crate::Game::write_stats)), `--name NAME` how its first player is called, and
 /// `--password-file FILE` in which file the password of its room is; without it, the environment variable `SAMESTEP_PASSWORD` holds that.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+///
+/// Where a lobby decides who joins, whoever opens a game says `--lobby-key KEY`, and `--shard N` if several servers share a key; who joins says
+/// `--token-file FILE`, or sets the environment variable `SAMESTEP_TOKEN`. Both keep their own key with `--key-file FILE`.
+#[derive(Clone, Debug, Default)]
 pub struct Arguments {
     words: Vec<String>,
     log: Option<String>,
     name: Option<String>,
     password_file: Option<String>,
     password: Option<Password>,
+    key_file: Option<String>,
+    identity: Option<Identity>,
+    token_file: Option<String>,
+    token: Option<Vec<u8>>,
+    lobby_key: Option<String>,
+    shard: Option<String>,
+    lobby: Option<(LobbyKey, u32)>,
     /// The file of `--stats`.
     pub stats: Option<String>,
 }
@@ -37,6 +50,16 @@ impl Arguments {
                 password_file: Some(_),
                 ..
             } => "--password-file: this program has no `Game` to protect",
+            Arguments {
+                token_file: Some(_),
+                ..
+            } => "--token-file: this program has no `Game` to join",
+            Arguments {
+                lobby_key: Some(_), ..
+            } => "--lobby-key: this program has no `Game` to protect",
+            Arguments {
+                key_file: Some(_), ..
+            } => "--key-file: this program has no `Game` to be known in",
             _ => return Ok(arguments),
         };
         Err(StartError::Option(refused.into()))
@@ -47,6 +70,10 @@ impl Arguments {
         let mut arguments = Arguments::parse(std::env::args().skip(1))?;
         let file = arguments.password_file.as_deref().map(Path::new);
         arguments.password = read_password(file)?;
+        arguments.token = read_token(arguments.token_file.as_deref().map(Path::new))?;
+        if let Some(file) = &arguments.key_file {
+            arguments.identity = Some(keep_identity(file).map_err(StartError::Io)?);
+        }
         #[cfg(feature = "log")]
         crate::log::init(arguments.log.as_deref()).map_err(StartError::Io)?;
         #[cfg(not(feature = "log"))]
@@ -66,6 +93,10 @@ impl Arguments {
                 "--name" => &mut arguments.name,
                 "--password" => return Err(PasswordError::OnCommandLine.into()),
                 "--password-file" => &mut arguments.password_file,
+                "--key-file" => &mut arguments.key_file,
+                "--token-file" => &mut arguments.token_file,
+                "--lobby-key" => &mut arguments.lobby_key,
+                "--shard" => &mut arguments.shard,
                 "--stats" => &mut arguments.stats,
                 _ => {
                     arguments.words.push(word);
@@ -76,16 +107,43 @@ impl Arguments {
             let missing = || StartError::Option(format!("{word} needs a value"));
             *option = Some(value.ok_or_else(missing)?);
         }
+        arguments.lobby = arguments.lobby()?;
         Ok(arguments)
     }
 
-    /// Puts `--name` and the password into the settings of a game.
+    fn lobby(&self) -> Result<Option<(LobbyKey, u32)>, StartError> {
+        let Some(key) = &self.lobby_key else {
+            let words = "--shard: it tells servers of one lobby apart, so give --lobby-key too";
+            let alone = self
+                .shard
+                .as_ref()
+                .map(|_| StartError::Option(words.into()));
+            return alone.map_or(Ok(None), Err);
+        };
+        let shard = self.shard.as_deref().unwrap_or("0").parse();
+        let shard = shard.map_err(|_| StartError::Option("--shard: it is a number".into()))?;
+        let key = key
+            .parse()
+            .map_err(|error: PublicKeyError| StartError::Option(format!("--lobby-key: {error}")))?;
+        Ok(Some((key, shard)))
+    }
+
+    /// Puts `--name`, the password, the program's own key, the token and the lobby into the settings of a game.
     pub fn apply(&self, config: &mut SessionConfig) {
         if let (Some(name), Some(first)) = (&self.name, config.players.first_mut()) {
             first.name.clone_from(name);
         }
         if self.password.is_some() {
             config.password.clone_from(&self.password);
+        }
+        if self.identity.is_some() {
+            config.protocol.identity.clone_from(&self.identity);
+        }
+        if self.token.is_some() {
+            config.token.clone_from(&self.token);
+        }
+        if let Some((key, shard)) = self.lobby {
+            *config = config.clone().admits_by_lobby(key, shard);
         }
     }
 
@@ -132,6 +190,21 @@ mod tests {
         let error = parse("join ::1 --password sesame").unwrap_err().to_string();
         assert!(error.contains("SAMESTEP_PASSWORD") && error.contains("--password-file FILE"));
         assert!(!error.contains("sesame"));
+    }
+
+    #[test]
+    fn a_lobby_and_a_key_reach_the_settings() {
+        let key = samestep_proto::TokenIssuer::new([3; 32]).public_key();
+        let mut config = SessionConfig::new("test", 1);
+        let line = format!("host --lobby-key {key} --shard 7");
+        parse(&line).unwrap().apply(&mut config);
+        let accept = config.protocol.accept.unwrap();
+        assert_eq!((accept.lobby_key, accept.shard), (Some(key), 7));
+        let error = |line: &str| parse(line).unwrap_err().to_string();
+        assert!(error("host --shard 7").contains("--lobby-key"));
+        assert!(error("host --lobby-key sesame").contains("43 characters"));
+        let line = format!("host --lobby-key {key} --shard north");
+        assert_eq!(error(&line), "--shard: it is a number");
     }
 
     #[test]

@@ -24,6 +24,7 @@ use self::worker::Worker;
 use crate::address::{AddressError, Listen, resolve_join};
 use crate::driver::{Driver, seed, session_with_clock};
 use crate::password::PasswordError;
+use crate::token::ReadTokenError;
 
 /// A session on a thread of its own, for programs without a loop: tools, editors, anything that only shares a few values.
 ///
@@ -60,7 +61,7 @@ impl Background {
         Background::start(bind_any(at.into())?, config, Role::Host)
     }
 
-    /// Joins a host's room: `"example.org:14242"`, `"192.168.0.7"`, `"[::1]:5000"`.
+    /// Joins a host's room: `"example.org:14242"`, `"192.168.0.7"`, `"[::1]:5000"`, each also with the host's key behind a `#`.
     pub fn join(address: &str, config: SessionConfig) -> Result<Background, StartError> {
         let join = resolve_join(address)?;
         Background::start(bind_towards(join.address)?, config, Role::Client(join))
@@ -260,6 +261,9 @@ pub enum StartError {
     /// The password of the room cannot be read.
     #[error(transparent)]
     Password(#[from] PasswordError),
+    /// The connect token cannot be read.
+    #[error(transparent)]
+    Token(#[from] ReadTokenError),
     /// Another program listens at this port.
     #[error("port {0} is taken: end the program that listens there, or choose another port")]
     PortTaken(u16),

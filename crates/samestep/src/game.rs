@@ -104,7 +104,8 @@ impl<S: Simulation, M: Model> Game<S, M> {
     /// | `peer ADDRESS` | joins that ([`join_mesh`](Game::join_mesh)) |
     ///
     /// Without a port it is [`DEFAULT_PORT`]; instead of one, `192.168.0.7:5000` listens at that address only. `--name NAME` names the
-    /// first player, `--password-file FILE`, or the environment variable `SAMESTEP_PASSWORD`, has the password that protects a game or opens one that is protected. `--stats FILE` writes [figures](Game::write_stats), to standard error if the file is `-`;
+    /// first player, `--password-file FILE`, or the environment variable `SAMESTEP_PASSWORD`, has the password that protects a game or opens one that is protected. With a lobby, `--lobby-key KEY` and `--shard N` say whose tokens a game that is
+    /// opened takes, and `--token-file FILE`, or `SAMESTEP_TOKEN`, has the one to join with. `--key-file FILE` keeps this program's own key. `--stats FILE` writes [figures](Game::write_stats), to standard error if the file is `-`;
     /// `--log FILTER` logs, if the feature `log` is on.
     pub fn from_args(mut config: SessionConfig, model: M, state: S) -> Result<Self, StartError> {
         let arguments = Arguments::for_game()?;

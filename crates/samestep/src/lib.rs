@@ -7,6 +7,8 @@
 //! - [`Driver`] runs any of the machines below (a match, a session, a bare protocol endpoint) over a transport, inside your
 //!   loop; a [`Crowd`] runs many on one thread.
 //!
+//! [`keep_identity`], [`read_password`] and [`read_token`] take a program's key, its room's password and its lobby's token from files.
+//!
 //! The parts stay reachable: [`session`] (rooms, roles, clock, messages, without IO), [`sync`] (shared state), [`proto`]
 //! (connections and channels, without IO), [`transport`] (UDP, TCP, memory, impaired), [`netem`] (the link model), [`wire`] (bits
 //! and bytes).
@@ -83,10 +85,12 @@ mod background;
 mod crowd;
 mod driver;
 mod game;
+mod identity;
 #[cfg(feature = "log")]
 pub mod log;
 mod password;
 mod stats;
+mod token;
 
 pub use address::{AddressError, DEFAULT_PORT, Listen, resolve, resolve_join};
 pub use arguments::Arguments;
@@ -95,6 +99,7 @@ pub use background::{Background, SharedHandle, StartError, WaitError};
 pub use crowd::Crowd;
 pub use driver::{Driver, DriverError};
 pub use game::{Game, GameError, LoadGameError};
+pub use identity::keep_identity;
 pub use password::{PASSWORD_VARIABLE, PasswordError, read_password};
 pub use samestep_netem as netem;
 pub use samestep_proto as proto;
@@ -103,6 +108,7 @@ pub use samestep_sync as sync;
 pub use samestep_transport as transport;
 pub use samestep_wire as wire;
 pub use stats::{GameStats, PeerStats};
+pub use token::{ReadTokenError, TOKEN_VARIABLE, read_token};
 
 /// What a game needs: its state and rules, its inputs and events, a model, a room.
 ///

@@ -3,7 +3,7 @@
 use core::time::Duration;
 use std::net::SocketAddr;
 
-use samestep_proto::{Config, Password, PublicKey};
+use samestep_proto::{Config, LobbyKey, Password, PublicKey};
 use samestep_sync::{Model, World};
 use samestep_wire::Wire;
 
@@ -213,6 +213,9 @@ pub struct SessionConfig {
     pub spectators: usize,
     /// The password of the room: demanded by who opens it, given by who joins.
     pub password: Option<Password>,
+    /// The connect token that a lobby gave to who joins a server which [asks for one](Self::admits_by_lobby). It is bound to this program's
+    /// `identity` in `protocol`, and to the server's key, which has to be known.
+    pub token: Option<Vec<u8>>,
     /// Whether a newcomer needs the game's state first. The member it joins through is then asked for it with
     /// [`StateWanted`](crate::SessionEvent::StateWanted), and the newcomer calls [`loaded`](crate::Session::loaded) when it is
     /// ready. Set by the program that opens the room. Default off: a newcomer is in sync as soon as it knows the room.
@@ -246,6 +249,7 @@ impl SessionConfig {
             capacity: 16,
             spectators: 16,
             password: None,
+            token: None,
             initial_state: false,
             load_grace: Duration::from_secs(30),
             rejoin_grace: Duration::from_secs(60),
@@ -269,6 +273,15 @@ impl SessionConfig {
     /// The same with a password of the room.
     pub fn password(mut self, password: &str) -> Self {
         self.password = Some(password.into());
+        self
+    }
+
+    /// The same with a lobby that decides who joins: nobody is let in without a connect token that it has signed for this program's key and this shard,
+    /// which tells servers apart that share a key (0 for one alone). Members return without one. In a mesh every member is a door, and needs this.
+    pub fn admits_by_lobby(mut self, lobby: LobbyKey, shard: u32) -> Self {
+        let accept = self.protocol.accept.get_or_insert_default();
+        accept.lobby_key = Some(lobby);
+        accept.shard = shard;
         self
     }
 

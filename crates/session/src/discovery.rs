@@ -4,10 +4,11 @@
 //! A [`Finder`] asks and keeps the list, a [`Responder`] answers; both only turn datagrams into datagrams, and a socket that
 //! reaches everyone (in `samestep-transport`) carries them.
 //!
-//! Nothing here is encrypted or authenticated: anyone in the network can read it and can answer. It says where to connect; who is there is
-//! proven by the handshake.
+//! Nothing here is encrypted or authenticated: anyone in the network can read it and can answer. It says where to connect and to which key. Who
+//! joins by both reaches the program that answered, or whoever has that key, and nobody else; that it is the right one the answer does not prove.
 //!
 //! ```
+//! use samestep_session::Identity;
 //! use samestep_session::discovery::{Announcement, Finder, FinderConfig, Responder, ResponderId, Topology};
 //! use std::{net::SocketAddr, time::Duration};
 //!
@@ -20,6 +21,7 @@
 //!     password: false,
 //!     topology: Topology::Hosted,
 //!     port: 14242,
+//!     key: Identity::from_secret([7; 32]).public_key(),
 //! })?;
 //! let mut finder = Finder::new(FinderConfig::for_game("skirmish"), 7)?;
 //!
@@ -43,6 +45,7 @@ mod responder;
 pub use finder::{Finder, FinderConfig, FinderStats, Found};
 pub use responder::{Responder, ResponderStats};
 
+use samestep_proto::PublicKey;
 use samestep_wire::{BitReader, BitWriter, Wire};
 
 /// The answer of a room to a query.
@@ -66,6 +69,8 @@ pub struct Announcement {
     pub topology: Topology,
     /// The port to join at, on the address the answer comes from.
     pub port: u16,
+    /// The static key of who is joined there. Whoever answers may have written it: a key that is known otherwise counts more.
+    pub key: PublicKey,
 }
 
 /// How the members of a room talk to each other.
@@ -117,17 +122,17 @@ const MAX_NAME_BYTES: usize = 64;
 const MAGIC: [u8; 4] = *b"SSfr";
 
 /// The version of this exchange; it has nothing to do with the game's.
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
 
 const QUERY: u8 = 1;
 const ANSWER: u8 = 2;
 const HEADER_BYTES: usize = 14;
 
 /// The length of every query. No answer is longer, so queries with a forged sender amplify nothing.
-pub const QUERY_BYTES: usize = 168;
+pub const QUERY_BYTES: usize = 200;
 
 /// The longest answer: 64 bytes for each of the names.
-pub const MAX_ANSWER_BYTES: usize = 162;
+pub const MAX_ANSWER_BYTES: usize = 194;
 
 /// The question which rooms there are.
 #[derive(Clone, PartialEq, Eq, Debug, Wire)]

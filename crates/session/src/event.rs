@@ -274,6 +274,8 @@ pub enum LeaveReason {
     Incompatible(#[wire(max_len = 255)] String),
     /// Another key than the one expected was found where the room should be; with a message.
     WrongKey(#[wire(max_len = 255)] String),
+    /// The room lets in only whom a lobby sends, and the connect token is missing or not good there; with a message.
+    TokenRefused(#[wire(max_len = 255)] String),
 }
 
 impl LeaveReason {
@@ -292,10 +294,24 @@ impl LeaveReason {
             RefuseReason::PasswordUnneeded => {
                 "the newcomer gave a password, and this room has none".into()
             }
+            RefuseReason::TokenRequired => "the newcomer brought no invitation of the lobby".into(),
+            RefuseReason::TokenInvalid => "the newcomer's invitation is not of this lobby".into(),
+            RefuseReason::TokenExpired => "the newcomer's invitation has expired".into(),
+            RefuseReason::TokenUsed => "the newcomer's invitation has been used".into(),
+            RefuseReason::TokenServer => "the newcomer's invitation is for another server".into(),
+            RefuseReason::TokenClient => "the newcomer's invitation is for somebody else".into(),
+            RefuseReason::TokenTime => {
+                "the newcomer's invitation is from the future: compare this clock with the lobby's"
+                    .into()
+            }
+            RefuseReason::TokenBeforeStart => {
+                "the newcomer's invitation is from before this program had started".into()
+            }
             _ => return Self::of_close(&CloseReason::Refused(reason)),
         };
         match Self::of_close(&CloseReason::Refused(reason)) {
             Self::WrongPassword(_) => Self::WrongPassword(words),
+            Self::TokenRefused(_) => Self::TokenRefused(words),
             _ => Self::WrongVersion(words),
         }
     }
@@ -307,6 +323,16 @@ impl LeaveReason {
                 | RefuseReason::PasswordRequired
                 | RefuseReason::PasswordUnneeded),
             ) => Self::WrongPassword(shorten(&why.to_string())),
+            CloseReason::Refused(
+                why @ (RefuseReason::TokenRequired
+                | RefuseReason::TokenInvalid
+                | RefuseReason::TokenExpired
+                | RefuseReason::TokenUsed
+                | RefuseReason::TokenServer
+                | RefuseReason::TokenClient
+                | RefuseReason::TokenTime
+                | RefuseReason::TokenBeforeStart),
+            ) => Self::TokenRefused(shorten(&why.to_string())),
             CloseReason::Identity { .. } => Self::WrongKey(shorten(&reason.to_string())),
             CloseReason::Refused(RefuseReason::Full) => Self::Full,
             CloseReason::Refused(RefuseReason::Banned) => Self::Banned(String::new()),
@@ -337,7 +363,8 @@ impl LeaveReason {
             Self::NotReached(words)
             | Self::WrongVersion(words)
             | Self::WrongPassword(words)
-            | Self::WrongKey(words) => (0, words),
+            | Self::WrongKey(words)
+            | Self::TokenRefused(words) => (0, words),
         }
     }
 
@@ -385,6 +412,7 @@ impl fmt::Display for LeaveReason {
             | Self::WrongVersion(words)
             | Self::WrongPassword(words)
             | Self::WrongKey(words)
+            | Self::TokenRefused(words)
             | Self::Incompatible(words) => f.write_str(words),
             Self::WrongTopology => f.write_str(
                 "this room is of the other kind: a host's room is joined as a client, a mesh as a peer",

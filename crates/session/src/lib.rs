@@ -93,8 +93,8 @@ pub use message::{Action, Chat, Message};
 pub use payload::Payload;
 pub use play::{Match, MatchEvent};
 pub use room::{NetworkObject, PeerInfo, PeerKind, Phase, PlayerInfo, Presence, Room, Settings};
-pub use samestep_proto::{Delivery, Identity, Password, PublicKey};
+pub use samestep_proto::{Delivery, Identity, LobbyKey, Password, PublicKey};
 /// The encoding of what is sent, as the derives of this crate find it.
 pub use samestep_wire as wire;
-pub use session::{PeerRoute, PeerStats, SendError, Session, To, Verdict};
+pub use session::{PeerRoute, PeerStats, SendError, Session, SetPasswordError, To, Verdict};
 pub use shared::Shared;

@@ -250,6 +250,17 @@ impl Log {
             .any(|e| matches!(e.change, Change::Command { .. }))
     }
 
+    /// Whether somebody is being sent away.
+    pub(crate) fn sends_away(&self) -> bool {
+        self.uncertain().any(|e| e.change.sends_away())
+    }
+
+    /// Whether the password is being changed.
+    pub(crate) fn changes_password(&self) -> bool {
+        self.uncertain()
+            .any(|e| matches!(e.change, Change::Password { .. }))
+    }
+
     /// Whether the leader has announced that the room is closed.
     pub(crate) fn announces_close(&self) -> bool {
         self.uncertain()

@@ -10,6 +10,7 @@ use samestep_wire::Wire;
 use crate::address::Address;
 use crate::config::Profile;
 use crate::id::{MemberKey, NetworkId, Owner, PeerId, PlayerId};
+use crate::session::AgreedPassword;
 pub(crate) use change::{Change, Newcomer};
 pub(crate) use names::distinct;
 
@@ -39,6 +40,8 @@ pub struct Room {
     owners_term: u64,
     #[wire(varint)]
     games: u32,
+    /// The password that was agreed on in a mesh, if it has been changed.
+    password: Option<AgreedPassword>,
 }
 
 /// The rules set by the program that opened the room.
@@ -197,7 +200,13 @@ impl Room {
             departed: Vec::new(),
             owners_term: 0,
             games: 0,
+            password: None,
         }
+    }
+
+    /// The password that was agreed on in a mesh, if it has been changed.
+    pub(crate) fn password(&self) -> Option<&AgreedPassword> {
+        self.password.as_ref()
     }
 
     /// The room's name.

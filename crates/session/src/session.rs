@@ -4,6 +4,7 @@ mod action;
 mod admit;
 mod agree;
 mod contact;
+mod door;
 mod elect;
 mod life;
 mod permission;
@@ -36,6 +37,9 @@ pub use action::Verdict;
 use admit::Admissions;
 use contact::Contact;
 pub use contact::{PeerRoute, PeerStats};
+pub(crate) use door::AgreedPassword;
+use door::Door;
+pub use door::SetPasswordError;
 use elect::Ballot;
 use propose::{Askers, Proposals};
 pub use send::{SendError, To};
@@ -102,6 +106,7 @@ pub struct Session {
     /// The keys found at the addresses of the room: nobody else is believed there.
     pinned: BTreeMap<SocketAddr, PublicKey>,
     admissions: Admissions,
+    door: Door,
     proposals: Proposals,
     askers: Askers,
     acts: Acts,
@@ -233,6 +238,7 @@ impl Session {
             keys: BTreeMap::new(),
             pinned: BTreeMap::new(),
             admissions: Admissions::default(),
+            door: Door::default(),
             proposals: Proposals::default(),
             askers: Askers::default(),
             acts: Acts::default(),

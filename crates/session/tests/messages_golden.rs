@@ -98,6 +98,7 @@ fn datagrams_of_discovery() {
             password: true,
             topology: Topology::Hosted,
             port: 14242,
+            key: samestep_session::Identity::from_secret([7; 32]).public_key(),
         },
     };
     let len = answer.encode_datagram(nonce, &mut buf).unwrap();

@@ -120,10 +120,10 @@ fn a_token_that_expired_or_is_for_someone_else_does_not_fit() {
         server: Identity::from_secret([6; 32]).public_key(),
         ..claims.clone()
     };
-    assert_eq!(lobby.enter_with(elsewhere), Err(RefuseReason::TokenAddress));
+    assert_eq!(lobby.enter_with(elsewhere), Err(RefuseReason::TokenServer));
     let another = TokenClaims {
         client: Identity::from_secret([6; 32]).public_key(),
         ..claims
     };
-    assert_eq!(lobby.enter_with(another), Err(RefuseReason::TokenAddress));
+    assert_eq!(lobby.enter_with(another), Err(RefuseReason::TokenClient));
 }

@@ -16,6 +16,9 @@ pub enum Line {
     Start,
     Name(String),
     Kick(String, String),
+    Ban(String, String),
+    /// The file of another password; empty for a new one.
+    Password(String),
     /// Begins to send at this interval, ends (`None`), or shows what was measured.
     Beat(Option<Duration>),
     Spacing,
@@ -45,7 +48,8 @@ anything else        say it to everyone
 /ready, /unready     ready to start, or not
 /start               start the game (only the one who opened the room)
 /name NAME           change your name
-/kick NAME [WHY]     kick somebody (only the one who opened the room)
+/kick NAME [WHY]     send somebody away; /ban NAME [WHY]: for an hour at least (only the one who opened the room)
+/password [FILE]     another password from now on: that in the file, or a new one (only the one who opened the room)
 /wait SECONDS        do nothing before the next line, for scripts
 /quit [WORDS]        leave
 //TEXT               say something that begins with a slash
@@ -85,6 +89,9 @@ pub fn parse(line: &str) -> Result<Option<Line>, String> {
         "name" => return Err("/name takes your new name".into()),
         "kick" if !first.is_empty() => Line::Kick(first, more),
         "kick" => return Err("/kick takes a name or number from /who".into()),
+        "ban" if !first.is_empty() => Line::Ban(first, more),
+        "ban" => return Err("/ban takes a name or number from /who".into()),
+        "password" => Line::Password(rest.to_string()),
         "spacing" => spacing(&first, &more)?,
         "wait" => Line::Wait(seconds(&first)?),
         "help" | "?" => Line::Help,

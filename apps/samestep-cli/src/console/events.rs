@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use samestep::session::{LeaveReason, PeerId, SessionEvent};
+use samestep::session::{LeaveReason, PeerId, PublicKey, SessionEvent};
 use serde_json::json;
 
 use super::spacing::Beat;
@@ -40,6 +40,22 @@ impl Console {
         }
     }
 
+    /// The host's key is remembered, so that nobody takes the host's place from now on.
+    fn on_host_key(&mut self, key: PublicKey) {
+        let remembered = self.known_hosts.as_ref().map(|known| known.remember(key));
+        let told = json!({"event": "host-key", "key": key.to_string()});
+        match remembered {
+            Some(Ok(true)) => {
+                let words = format!("this host is new here: its key {key} is remembered");
+                self.notice(&words, told);
+            }
+            Some(Err(error)) => {
+                self.notice(&format!("the host's key is not remembered: {error}"), told);
+            }
+            Some(Ok(false)) | None => {}
+        }
+    }
+
     fn on_room_event(&mut self, event: SessionEvent) {
         let now = self.driver.now();
         match event {
@@ -52,6 +68,7 @@ impl Console {
                 self.values = Values::from_bytes(&state).unwrap_or_default();
                 self.driver.machine_mut().loaded(now);
             }
+            SessionEvent::Connected { key, .. } => self.on_host_key(key),
             SessionEvent::InSync => self.on_in_sync(),
             SessionEvent::Reconnecting { why } => {
                 let why = printable(&why);

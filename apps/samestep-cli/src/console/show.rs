@@ -37,7 +37,12 @@ impl Console {
             }
             None => {
                 let room = printable(self.session().room().name());
-                let command = if self.mesh { "peer" } else { "join" };
+                let command = if self.mesh {
+                    "console peer"
+                } else {
+                    "console join"
+                };
+                let key = self.session().public_key();
                 let discovery = self.announcer.as_ref().map(Announcer::port);
                 let found = match discovery {
                     Some(samestep::transport::DISCOVERY_PORT) => {
@@ -47,8 +52,8 @@ impl Console {
                     None => String::new(),
                 };
                 self.screen.say(
-                    format!("room \"{room}\" is open at port {port}\nothers enter with: samestep {command} ADDRESS:{port}{found}"),
-                    json!({"event": "open", "room": room, "port": port, "discovery_port": discovery}),
+                    format!("room \"{room}\" is open at port {port}\nothers enter with: samestep {command} ADDRESS:{port}#{key}{found}"),
+                    json!({"event": "open", "room": room, "port": port, "key": key.to_string(), "discovery_port": discovery}),
                 );
             }
         }

@@ -13,7 +13,11 @@ fn two_rooms_on_one_machine_are_found_and_joined() {
     };
     let mut ada = open("Ada", "den", "0", "host");
     let den = ada.expect_number("open at port");
-    let discovery = ada.expect_number("--discovery-port").to_string();
+    let invitation = ada.expect("--discovery-port");
+    let (_, key) = invitation.split_once(&format!("ADDRESS:{den}#")).unwrap();
+    let key = &key[..43];
+    let (_, discovery) = invitation.split_once("--discovery-port ").unwrap();
+    let discovery = discovery.to_string();
     let mut bob = open("Bob", "ring", &discovery, "peer");
     let ring = bob.expect_number("open at port");
 
@@ -21,13 +25,13 @@ fn two_rooms_on_one_machine_are_found_and_joined() {
     let mut list = Terminal::open("list", &search);
     let line = list.expect("den");
     assert!(
-        line.contains(&format!(":{den} ")) && line.contains("hosted"),
+        line.contains(&format!(":{den}#")) && line.contains("hosted"),
         "{line}"
     );
     assert_eq!(list.exit_code(), 0);
     let line = list.text();
     assert!(
-        line.contains(&format!(":{ring} ")) && line.contains("mesh"),
+        line.contains(&format!(":{ring}#")) && line.contains("mesh"),
         "{line}"
     );
     assert!(
@@ -47,6 +51,7 @@ fn two_rooms_on_one_machine_are_found_and_joined() {
             &discovery,
         ],
     );
+    assert!(eve.expect("found \"den\"").contains(key));
     eve.expect("in the room \"den\" as Eve");
     let mut json = Terminal::open(
         "json",
@@ -54,6 +59,7 @@ fn two_rooms_on_one_machine_are_found_and_joined() {
     );
     let line = json.expect("\"room\":\"den\"");
     assert!(line.contains("\"players\":2"), "{line}");
+    assert!(line.contains(&format!("\"key\":\"{key}\"")), "{line}");
 
     ada.enter("/quit");
     assert_eq!(ada.exit_code(), 0);

@@ -3,6 +3,8 @@
 mod discover;
 mod failures;
 mod hosted;
+mod invited;
+mod known;
 mod mesh;
 mod namespaces;
 mod played;

@@ -3,6 +3,7 @@
 //! Needs the right to make them (root, and `ip` from iproute2). Where that is missing the tests say so and pass.
 
 use std::io::ErrorKind;
+use std::path::Path;
 use std::process::{Command, Output};
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -69,6 +70,16 @@ impl Namespace {
         command
             .args(["netns", "exec", &self.name, env!("CARGO_BIN_EXE_samestep")])
             .args(arguments);
+        Terminal::run(who, command)
+    }
+
+    /// The same for a user whose state directory is this.
+    pub fn terminal_of(&self, state: &Path, who: &str, arguments: &[&str]) -> Terminal {
+        let mut command = Command::new("ip");
+        command
+            .args(["netns", "exec", &self.name, env!("CARGO_BIN_EXE_samestep")])
+            .args(arguments)
+            .env("XDG_STATE_HOME", state);
         Terminal::run(who, command)
     }
 }
@@ -141,6 +152,7 @@ fn a_host_and_two_who_join_across_namespaces() {
     }
     let mut ping = far.terminal("ping", &["ping", "10.83.0.1", "-c", "3", "-i", "0.05"]);
     ping.expect("3 answered");
+    ping.expect("key: ");
     assert_eq!(ping.exit_code(), 0);
     let mut ping = far.terminal("ping", &["ping", "10.83.0.1:9", "-c", "1"]);
     ping.expect("nothing listens");

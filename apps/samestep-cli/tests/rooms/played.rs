@@ -9,14 +9,14 @@ use crate::namespaces::{pair, skipped};
 use crate::terminal::{Terminal, knowing};
 
 /// A fresh folder of a test.
-fn folder(name: &str) -> PathBuf {
+pub fn folder(name: &str) -> PathBuf {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let _ = std::fs::remove_dir_all(&path);
     std::fs::create_dir_all(&path).expect("a writable directory");
     path
 }
 
-fn text(path: &Path) -> String {
+pub fn text(path: &Path) -> String {
     path.to_str().expect("a readable path").into()
 }
 
@@ -217,6 +217,7 @@ fn every_game_is_hosted_served_joined_and_watched() {
         let arguments = ["serve", game, "0", "--hidden", "--at-once", "--bots", "1"];
         let mut server = Terminal::open("server", &arguments);
         let port = server.expect_number("open at port");
+        server.expect("Bot 1 is here");
         let address = format!("127.0.0.1:{port}");
         let mut bob = join("Bob", game, &address, &["--bot", "easy"]);
         bob.expect("in the room \"server's ");

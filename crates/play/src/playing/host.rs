@@ -229,7 +229,9 @@ impl<G: Playable> Playing<G> {
             "bots" => {
                 let count: u16 = value.parse().map_err(|_| "bots is a number")?;
                 check_places(self.command.local_players(), count, self.setup.players)?;
-                hosting.team.resize::<G>(count.into());
+                for key in hosting.team.resize::<G>(count.into()) {
+                    self.game.invite(key);
+                }
                 return Ok(());
             }
             "level" => {

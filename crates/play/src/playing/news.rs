@@ -38,7 +38,7 @@ impl<G: Playable> Playing<G> {
             hosting.changed_at = self.game.driver().now();
         }
         match event {
-            SessionEvent::Connected { key, known: false } => self.on_unknown_key(key),
+            SessionEvent::Connected { key, .. } => self.on_host_key(key),
             SessionEvent::InSync => self.on_in_sync(),
             SessionEvent::PeerInSync { peer } => {
                 let is_back = self.away.remove(&peer);
@@ -88,12 +88,17 @@ impl<G: Playable> Playing<G> {
         }
     }
 
-    /// The host's key had to be believed: it is remembered, so that nobody takes the host's place from now on.
-    fn on_unknown_key(&mut self, key: PublicKey) {
-        if let Some(known_hosts) = &self.known_hosts
-            && let Err(error) = known_hosts.remember(key)
-        {
-            self.say_here(format!("the host's key is not remembered: {error}"));
+    /// The host's key is remembered, so that nobody takes the host's place from now on.
+    fn on_host_key(&mut self, key: PublicKey) {
+        let remembered = self.known_hosts.as_ref().map(|known| known.remember(key));
+        match remembered {
+            Some(Ok(true)) => self.say_here(format!(
+                "this host is new here: its key {key} is remembered"
+            )),
+            Some(Err(error)) => {
+                self.say_here(format!("the host's key is not remembered: {error}"));
+            }
+            Some(Ok(false)) | None => {}
         }
     }
 

@@ -16,17 +16,17 @@ use samestep_playable::{Playable, Setup};
 use super::Playing;
 use super::host::{Hosting, check_places};
 use crate::address::{any_port, resolve_join};
-use crate::announce::{Announcer, random, random_bytes};
+use crate::announce::{Announcer, random};
 use crate::arguments::{Command, RoomArguments, SharedArguments};
 use crate::bots::{BotJoins, Team};
 use crate::failure::{Failure, Kind};
-use crate::identity::own_identity;
+use crate::identity::{host_identity, not_kept};
 use crate::known_hosts::KnownHosts;
 use crate::rejoin::{self, RejoinFile};
 use crate::search;
 
 /// The version of the games, which those in a room have in common.
-const VERSION: u32 = 1;
+pub const VERSION: u32 = 1;
 /// How long the local network is searched for a game.
 const SEARCH: Duration = Duration::from_secs(2);
 
@@ -68,11 +68,15 @@ impl<G: Playable> Playing<G> {
             true => StartRule::AtOnce,
             false => StartRule::ByAuthority,
         };
-        config.protocol.identity = own_identity(random_bytes().map_err(nonsense)?);
         let bot_config = SessionConfig {
             start: StartRule::ByAuthority,
+            // They are let in by their keys.
+            password: None,
             ..config.clone()
         };
+        let identity = host_identity();
+        config.protocol.identity = identity.as_ref().ok().cloned();
+        config = room.lobby.apply(config);
         for name in command.player().iter().flat_map(|player| player.names()) {
             config = config.player(&name);
         }
@@ -91,33 +95,44 @@ impl<G: Playable> Playing<G> {
             setup,
         };
         let mut team = Team::new(joins, room.level);
-        team.resize::<G>(room.bots.into());
+        for key in team.resize::<G>(room.bots.into()) {
+            playing.game.invite(key);
+        }
         playing.hosting = Some(Hosting::new(choices, team, room));
         playing.announcer = announcer(room, shared);
         playing.has_password = has_password;
         playing.entered = true;
         playing.greet();
+        if let Err(why) = identity {
+            playing.say_here(not_kept(&why));
+        }
         Ok(playing)
     }
 
     fn join_game(command: &Command) -> Result<Playing<G>, Failure> {
         let shared = command.shared();
-        let (address, watches) = match command {
-            Command::Watch(arguments) => (&arguments.address, true),
-            Command::Join(arguments) => (&arguments.address, false),
+        let (address, token, watches) = match command {
+            Command::Watch(arguments) => (&arguments.address, &arguments.token, true),
+            Command::Join(arguments) => (&arguments.address, &arguments.token, false),
             Command::Host(_) | Command::Serve(_) => {
                 return Err(nonsense("a game is opened, not joined"));
             }
         };
         let mut join = match address {
             Some(address) => resolve_join(address)?,
-            None => JoinTo::new(find::<G>(shared)?),
+            None => find::<G>(shared)?,
         };
+        let is_found = address.is_none();
         let address = join.address;
         let known_hosts = KnownHosts::open(address);
         let remembered = known_hosts.as_ref().and_then(KnownHosts::key);
-        join.server_key = join.server_key.or(remembered);
+        let insists_on_remembered = remembered.is_some() && (is_found || join.server_key.is_none());
+        if insists_on_remembered {
+            // Anybody in the local network can answer a search.
+            join.server_key = remembered;
+        }
         let mut config = config::<G>(shared)?;
+        token.apply(&mut config)?;
         let mut file = None;
         if let Some(player) = command.player() {
             let name = player.name();
@@ -148,6 +163,7 @@ impl<G: Playable> Playing<G> {
         let mut playing = Playing::with(game, command, Setup::default_of::<G>(seed))?;
         playing.rejoin = file;
         playing.known_hosts = known_hosts;
+        playing.insists_on_remembered = insists_on_remembered;
         playing.say_here(format!("joining {} at {address}", G::TITLE));
         Ok(playing)
     }
@@ -171,6 +187,7 @@ impl<G: Playable> Playing<G> {
             keys: Vec::new(),
             rejoin: None,
             known_hosts: None,
+            insists_on_remembered: false,
             lines: Vec::new(),
             names: BTreeMap::new(),
             away: BTreeSet::new(),
@@ -223,6 +240,7 @@ impl<G: Playable> Playing<G> {
             password: self.has_password,
             topology: Topology::Hosted,
             port: self.game.local_addr().port(),
+            key: self.game.public_key(),
         }
     }
 }
@@ -282,17 +300,17 @@ fn announcer(room: &RoomArguments, shared: &SharedArguments) -> Option<Announcer
 }
 
 /// The only room of this game in the local network.
-fn find<G: Playable>(shared: &SharedArguments) -> Result<SocketAddr, Failure> {
+fn find<G: Playable>(shared: &SharedArguments) -> Result<JoinTo, Failure> {
     let port = shared.discovery.discovery_port;
     let found = search::search(port, G::NAME, SEARCH, |_| false).map_err(nonsense)?;
     match found.as_slice() {
         [] => Err(search::nobody(port)),
-        [room] => Ok(room.address),
+        [room] => Ok(room.join()),
         several => {
             let words = format!(
                 "several games were found; name one by its address, as in samestep join {} {}:\n{}",
                 G::NAME,
-                several[0].address,
+                several[0].whole_address(),
                 search::table(several).trim_end()
             );
             Err(Failure::new(Kind::Other, words))

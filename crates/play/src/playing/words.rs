@@ -1,10 +1,16 @@
 //! Chat, commands that are typed, and the figures of the network.
 
+use std::time::Duration;
+
 use samestep::GameStats;
 use samestep_playable::Playable;
 
 use super::Playing;
 use crate::bots::BOT;
+use crate::password::{changed, next_password};
+
+/// How long somebody who is banned stays out.
+const BAN: Duration = Duration::from_secs(3600);
 
 /// What can be typed.
 pub(super) const HELP: &[&str] = &[
@@ -14,7 +20,8 @@ pub(super) const HELP: &[&str] = &[
     "/set NAME VALUE      change a setting of the next match, there too",
     "/bots N, /level L    bots that play along: easy, normal or hard",
     "/end, /rematch       end the match; prepare another",
-    "/kick NAME WORDS     send somebody away",
+    "/kick NAME WORDS     send somebody away; /ban NAME WORDS: for an hour at least",
+    "/password [FILE]     another password from now on: that in the file, or a new one",
     "/settings, /quit     what is played; leave",
 ];
 
@@ -49,7 +56,9 @@ impl<G: Playable> Playing<G> {
                     .collect();
                 self.say_here(settings.join(", "));
             }
-            "kick" => self.kick(rest),
+            "kick" => self.send_away(rest, None),
+            "ban" => self.send_away(rest, Some(BAN)),
+            "password" => self.change_password(rest),
             "quit" => self.leaving = true,
             _ => self.lines.extend(HELP.iter().map(|line| line.to_string())),
         }
@@ -60,7 +69,8 @@ impl<G: Playable> Playing<G> {
         self.leaving = true;
     }
 
-    fn kick(&mut self, rest: &str) {
+    /// Sends somebody away, for a while if one is named. It knows the password: that is changed with it.
+    fn send_away(&mut self, rest: &str, lasting: Option<Duration>) {
         let players = self.game.players().iter();
         let mut named = players.filter(|player| {
             let after = rest.strip_prefix(player.profile.name.as_str());
@@ -69,13 +79,33 @@ impl<G: Playable> Playing<G> {
         let found = named
             .next()
             .map(|player| (player.peer, player.profile.name.len()));
-        match found {
-            Some((peer, len)) => {
-                if !self.game.kick(peer, rest[len..].trim()) {
-                    self.say_here("only who opened the game can send somebody away");
-                }
+        let Some((peer, len)) = found else {
+            return self.say_here("nobody here is called that");
+        };
+        let words = rest[len..].trim();
+        let done = match lasting {
+            Some(lasting) => self.game.ban(peer, lasting, words),
+            None => self.game.kick(peer, words),
+        };
+        if !done {
+            self.say_here("only who opened the game can send somebody away");
+        } else if self.has_password {
+            self.change_password("");
+        }
+    }
+
+    /// Changes the password to the one in a file, or to a new one, which is shown.
+    fn change_password(&mut self, file: &str) {
+        let password = match next_password(file) {
+            Ok(password) => password,
+            Err(failure) => return self.say_here(failure.to_string()),
+        };
+        match self.game.set_password(&password) {
+            Ok(()) => {
+                self.has_password = true;
+                self.say_here(changed(&password));
             }
-            None => self.say_here("nobody here is called that"),
+            Err(error) => self.say_here(error.to_string()),
         }
     }
 

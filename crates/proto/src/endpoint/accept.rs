@@ -3,12 +3,13 @@
 use core::time::Duration;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
 
 use tracing::{debug, info};
 use zeroize::Zeroizing;
 
 use super::limits::{Bucket, Limit, Network, Rate};
-use crate::config::{AcceptConfig, Config, Security};
+use crate::config::{AcceptConfig, Config, ConfigError, Security};
 use crate::connection::{Connection, State};
 use crate::cookie::{CookieKey, NO_COOKIE};
 use crate::cpace::SHARE_BYTES;
@@ -20,7 +21,7 @@ use crate::handshake::{
     Finish, Hello, PasswordExchange, Proof, Protection, Refuse, RefuseReason, Retry, game_hash,
 };
 use crate::id::ConnectionId;
-use crate::key::PublicKey;
+use crate::key::{Password, PublicKey};
 use crate::noise::Responder;
 use crate::rng::Random;
 use crate::token::{self, Presented, TokenClaims, UsedTokens};
@@ -561,6 +562,34 @@ impl Endpoint {
         if let Some(acceptor) = &mut self.acceptor {
             acceptor.trusted.insert(key);
         }
+    }
+
+    /// Demands another password of whoever connects from now on, or none. Who has agreed on keys with the old one and is not connected yet has to
+    /// begin anew; open connections stay.
+    ///
+    /// # Errors
+    /// [`ConfigError::EmptyPassword`], and nothing changes.
+    pub fn set_password(&mut self, password: Option<Password>) -> Result<(), ConfigError> {
+        if password.as_ref().is_some_and(Password::is_empty) {
+            return Err(ConfigError::EmptyPassword);
+        }
+        if let Some(accept) = &mut Arc::make_mut(&mut self.config).accept {
+            accept.password = password;
+        }
+        let mut stale = Vec::new();
+        if let Some(acceptor) = &mut self.acceptor {
+            for (slot, client) in &mut acceptor.unconfirmed {
+                if !acceptor.trusted.contains(&client.key) {
+                    // It need not have guessed wrong.
+                    client.is_guess = false;
+                    stale.push(*slot);
+                }
+            }
+        }
+        for slot in stale {
+            self.free_slot(slot);
+        }
+        Ok(())
     }
 
     /// Takes back [`trust`](Self::trust). Open connections stay.

@@ -107,17 +107,34 @@ pub enum RefuseReason {
     /// The token is not one of this server's lobby.
     #[error("the server does not trust this invitation: join through the server's own lobby")]
     TokenInvalid,
-    /// The token's time is over, or it is from before the server started.
-    #[error("the invitation has expired: ask the lobby for a new one")]
+    /// The token's time is over.
+    #[error(
+        "the invitation has expired: ask the lobby for a new one, and check the clocks of lobby and server if that is refused too"
+    )]
     TokenExpired,
     /// The token has been used.
     #[error("the invitation has been used: ask the lobby for a new one")]
     TokenUsed,
-    /// The token is for another server, another client or another client address.
+    /// The token is for another server, or another shard of it.
     #[error(
-        "the invitation is for another server, another program or another network: ask the lobby for a new one"
+        "the invitation is for another server: join the one it names, or ask the lobby for one for this server"
     )]
-    TokenAddress,
+    TokenServer,
+    /// The token is for another client, or another address of it.
+    #[error(
+        "the invitation is for another program or another network: join with the key and from where it was asked for, or ask the lobby for a new one"
+    )]
+    TokenClient,
+    /// The token was issued in the future, or is good for too long.
+    #[error(
+        "the invitation is not good yet by the server's clock: the clock of the lobby or of the server is wrong, tell who runs them"
+    )]
+    TokenTime,
+    /// The token is from before the server started, so that it may have been used, or from its first ten seconds.
+    #[error(
+        "the invitation is from before the server had started: ask the lobby for a new one in ten seconds"
+    )]
+    TokenBeforeStart,
     /// The channel configurations differ.
     #[error(
         "the server's channels differ from this program's: both must be built with the same channel configuration"
@@ -144,7 +161,7 @@ pub enum RefuseReason {
 
 impl RefuseReason {
     /// All reasons without details, with their codes. Protocol is 1, Version 2, Security 14.
-    const CODES: [(u8, Self); 14] = [
+    const CODES: [(u8, Self); 17] = [
         (3, Self::Game),
         (4, Self::Full),
         (5, Self::Password),
@@ -155,10 +172,13 @@ impl RefuseReason {
         (10, Self::TokenInvalid),
         (11, Self::TokenExpired),
         (12, Self::TokenUsed),
-        (13, Self::TokenAddress),
+        (13, Self::TokenServer),
         (15, Self::Channels),
         (16, Self::Busy),
         (18, Self::ShuttingDown),
+        (19, Self::TokenClient),
+        (20, Self::TokenTime),
+        (21, Self::TokenBeforeStart),
     ];
 
     fn code(self) -> u8 {

@@ -88,8 +88,8 @@ fn a_token_is_not_good_again_after_the_server_was_restarted() {
         after[CLIENT].endpoint.public_key(),
         before[CLIENT].endpoint.public_key()
     );
-    let expired = refused(RefuseReason::TokenExpired);
-    assert_eq!(connect(&mut after, CLIENT, &token), expired);
+    let from_before = refused(RefuseReason::TokenBeforeStart);
+    assert_eq!(connect(&mut after, CLIENT, &token), from_before);
     after.run_for(secs(10));
     let fresh = TokenClaims {
         id: TokenId([2; 16]),
@@ -104,7 +104,7 @@ fn a_token_is_not_good_at_another_server_of_the_same_name_and_lobby() {
     let mut here = world(server(0, 7));
     let token = lobby().issue(&claims(&here)).unwrap();
     assert_eq!(connect(&mut here, CLIENT, &token), Ok(()));
-    let elsewhere = refused(RefuseReason::TokenAddress);
+    let elsewhere = refused(RefuseReason::TokenServer);
     let mut another = world(server(0, 8));
     assert_eq!(connect(&mut another, CLIENT, &token), elsewhere);
     // One that shares the key has a number of its own.
@@ -119,7 +119,7 @@ fn a_stolen_token_admits_nobody() {
     let mut pair = world(server(0, 7));
     let thief = pair.add(config(), "10.0.0.66:1000");
     let token = lobby().issue(&claims(&pair)).unwrap();
-    let stolen = refused(RefuseReason::TokenAddress);
+    let stolen = refused(RefuseReason::TokenClient);
     assert_eq!(connect(&mut pair, thief, &token), stolen);
     assert_eq!(connect(&mut pair, CLIENT, &token), Ok(()));
 }

@@ -78,3 +78,57 @@ fn the_server_hears_of_a_wrong_password_when_nobody_confirms() {
     let peer = pair[CLIENT].address;
     assert_eq!(pair[SERVER].events, [Event::Refused { peer, reason }]);
 }
+
+#[test]
+fn a_password_that_was_changed_opens_no_more() {
+    for config in [config(), config().plain()] {
+        let server = Config {
+            accept: Some(AcceptConfig {
+                password: Some("sesame".into()),
+                ..AcceptConfig::default()
+            }),
+            ..config.clone()
+        };
+        let mut pair = Pair::with(config, server);
+        let with = |password: &str| ConnectOptions {
+            password: Some(password.into()),
+            ..ConnectOptions::default()
+        };
+        assert_eq!(pair.connect(with("sesame")), Ok(()));
+        let open = pair[SERVER].endpoint.connections().count();
+        let server = &mut pair[SERVER].endpoint;
+        let empty = server.set_password(Some("".into()));
+        assert_eq!(empty, Err(ConfigError::EmptyPassword));
+        server.set_password(Some("barley".into())).unwrap();
+        assert_eq!(server.connections().count(), open, "who is in stays");
+        let wrong = Err(CloseReason::Refused(RefuseReason::Password));
+        assert_eq!(pair.connect(with("sesame")), wrong);
+        assert_eq!(pair.connect(with("barley")), Ok(()));
+        pair[SERVER].endpoint.set_password(None).unwrap();
+        assert_eq!(pair.connect(ConnectOptions::default()), Ok(()));
+    }
+}
+
+#[test]
+fn who_has_not_confirmed_the_old_password_begins_anew() {
+    let server = Config {
+        accept: Some(AcceptConfig {
+            password: Some("sesame".into()),
+            ..AcceptConfig::default()
+        }),
+        ..config()
+    };
+    let mut pair = Pair::with(config(), server);
+    // The Accept does not arrive: the client is known to the server, and has not confirmed.
+    pair.filter = Some(Box::new(|datagram| datagram.bytes[0] != 0x04));
+    let refused = pair.connect(ConnectOptions {
+        password: Some("sesame".into()),
+        ..ConnectOptions::default()
+    });
+    assert_eq!(refused, Err(CloseReason::NoAnswer));
+    assert_eq!(pair[SERVER].endpoint.endpoint_stats().open, 1);
+    let server = &mut pair[SERVER].endpoint;
+    server.set_password(Some("barley".into())).unwrap();
+    assert_eq!(server.endpoint_stats().open, 0);
+    assert!(server.poll_event().is_none(), "nobody guessed wrong");
+}

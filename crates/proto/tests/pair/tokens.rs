@@ -128,17 +128,18 @@ fn an_expired_one_is_refused() {
 #[test]
 fn one_for_another_client_address_or_shard_is_refused() {
     let mut pair = pair(config());
-    let elsewhere = refused(RefuseReason::TokenAddress);
     let address = TokenClaims {
         client_addresses: vec!["10.0.0.7".parse().unwrap()],
         ..claims(&pair, 1)
     };
-    assert_eq!(connect(&mut pair, &address), elsewhere);
+    let other_client = refused(RefuseReason::TokenClient);
+    assert_eq!(connect(&mut pair, &address), other_client);
     let shard = TokenClaims {
         shard: 1,
         ..claims(&pair, 2)
     };
-    assert_eq!(connect(&mut pair, &shard), elsewhere);
+    let other_server = refused(RefuseReason::TokenServer);
+    assert_eq!(connect(&mut pair, &shard), other_server);
     let anywhere = TokenClaims {
         client_addresses: vec![],
         ..claims(&pair, 3)

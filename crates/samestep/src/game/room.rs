@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use samestep_session::{
-    Action, Chat, Handlers, MatchEvent, Message, PeerId, Phase, PlayerId, RejoinSecret, RequestId,
-    Room, SendError, Session, SessionEvent, Settings, Ticket, To,
+    Action, Chat, Handlers, MatchEvent, Message, PeerId, Phase, PlayerId, PublicKey, RejoinSecret,
+    RequestId, Room, SendError, Session, SessionEvent, SetPasswordError, Settings, Ticket, To,
 };
 use samestep_sync::{Model, ModelEvent, Simulation};
 use samestep_transport::Transport;
@@ -75,6 +75,17 @@ impl<S: Simulation, M: Model, T: Transport> Game<S, M, T> {
         self.as_authority(|now, session| session.ban(now, peer, lasting, words))
     }
 
+    /// Demands another password of whoever joins from now on. Members stay, and return by their keys. Who was sent away knows the old one: see
+    /// [`Session::set_password`].
+    pub fn set_password(&mut self, password: &str) -> Result<(), SetPasswordError> {
+        self.with_session(|now, session| session.set_password(now, password.into()))
+    }
+
+    /// Lets a program in by its key, without password or token: see [`Session::invite`].
+    pub fn invite(&mut self, key: PublicKey) {
+        self.with_session(|_, session| session.invite(key));
+    }
+
     /// Sends a line of chat to everyone, this program included: [`next_news`](Game::next_news) has it as a message [`Chat`].
     pub fn chat(&mut self, text: &str) -> Result<(), SendError> {
         let text = text.into();
@@ -121,7 +132,7 @@ impl<S: Simulation, M: Model, T: Transport> Game<S, M, T> {
 
     /// The static key by which others know this program. Behind an address and a `#` it names a host: who joins by it is not misled. It is new
     /// with every start unless `SessionConfig::protocol` has an `identity`.
-    pub fn public_key(&self) -> samestep_proto::PublicKey {
+    pub fn public_key(&self) -> PublicKey {
         self.session().public_key()
     }
 

@@ -2,6 +2,8 @@ use core::time::Duration;
 use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
 
+use crate::config::JoinTo;
+
 use super::{
     Announcement, AnnouncementError, Answer, DatagramError, Nonce, Query, ResponderId, check_name,
 };
@@ -67,6 +69,21 @@ pub struct Found {
     pub round_trip: Duration,
     /// When it answered last.
     pub heard_at: Duration,
+}
+
+impl Found {
+    /// Where to join, insisting on the key of the answer.
+    pub fn join(&self) -> JoinTo {
+        JoinTo {
+            server_key: Some(self.announcement.key),
+            ..JoinTo::new(self.address)
+        }
+    }
+
+    /// The same as people write it: `host:port#key`.
+    pub fn whole_address(&self) -> String {
+        format!("{}#{}", self.address, self.announcement.key)
+    }
 }
 
 impl Finder {

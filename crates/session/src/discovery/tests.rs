@@ -1,6 +1,8 @@
 use core::time::Duration;
 use std::net::SocketAddr;
 
+use samestep_proto::Identity;
+
 use super::*;
 
 const MS: Duration = Duration::from_millis(1);
@@ -15,6 +17,7 @@ fn announcement(room: &str, port: u16) -> Announcement {
         password: true,
         topology: Topology::Hosted,
         port,
+        key: Identity::from_secret([7; 32]).public_key(),
     }
 }
 
@@ -75,7 +78,7 @@ fn the_bytes_are_fixed() {
     assert_eq!(len, Some(QUERY_BYTES));
     assert_eq!(
         hex(&buf[..23]),
-        "535366720101887766554433221188b9b534b9b6b43934"
+        "535366720201887766554433221188b9b534b9b6b43934"
     );
     assert!(buf[23..QUERY_BYTES].iter().all(|byte| *byte == 0));
     let answer = Answer {
@@ -87,7 +90,7 @@ fn the_bytes_are_fixed() {
         .unwrap();
     assert_eq!(
         hex(&buf[..len]),
-        "5353667201028877665544332211080706050403020103b23237c4dc5a9a5c5bda1c5a0100008000000140a237"
+        "5353667202028877665544332211080706050403020103b23237c4dc5a9a5c5bda1c5a0100008000000140a23713be4feaeaf204c7fd3358fc9c00721881d174278128227ec674f37f7fe97b6d"
     );
 }
 
@@ -105,6 +108,26 @@ fn round_trips_are_measured_and_the_shortest_kept() {
     assert_eq!(found[0].address, address("10.0.0.1:7"));
     assert_eq!(found[0].round_trip, 4 * MS);
     assert_eq!(found[0].heard_at, 1007 * MS);
+}
+
+#[test]
+fn what_is_found_is_joined_by_its_key() {
+    let (mut finder, mut responder) = (finder(), responder(1, 7));
+    let asked = query(&mut finder, MS);
+    let reply = answer(&mut responder, MS, &asked).unwrap();
+    finder.handle_answer(MS, address("10.0.0.1:14241"), &reply);
+    let found = finder.rooms().next().unwrap();
+    let key = Identity::from_secret([7; 32]).public_key();
+    assert_eq!(found.join().address, address("10.0.0.1:7"));
+    assert_eq!(found.join().server_key, Some(key));
+    assert_eq!(found.whole_address(), format!("10.0.0.1:7#{key}"));
+    // Bytes that are no key are no answer.
+    let mut bytes = reply.clone();
+    let len = bytes.len();
+    // The fields before the key end within a byte, so its last bits are in the last two.
+    bytes[len - 33..].fill(0);
+    assert!(!finder.handle_answer(MS, address("10.0.0.2:14241"), &bytes));
+    assert_eq!(finder.stats().malformed, 1);
 }
 
 #[test]

@@ -7,6 +7,7 @@ use crate::config::Profile;
 use crate::event::LeaveReason;
 use crate::id::{MemberKey, MessageKind, NetworkId, Owner, PeerId, PlayerId};
 use crate::room::{NetworkObject, PeerInfo, PeerKind, Phase, PlayerInfo, Presence, Room, Settings};
+use crate::session::AgreedPassword;
 
 /// The number of departed peers that are remembered.
 const DEPARTED: usize = 64;
@@ -75,6 +76,8 @@ pub(crate) enum Change {
         #[wire(max_len = 255)]
         words: String,
     },
+    /// Who joins a mesh needs another password.
+    Password { password: AgreedPassword },
 }
 
 /// A peer that is admitted.
@@ -178,6 +181,7 @@ impl Room {
             }
             Change::Named(thing) => self.add_object(*thing),
             Change::Unnamed { id } => self.network_objects.retain(|t| t.id != *id),
+            Change::Password { password } => self.password = Some(password.clone()),
             Change::Command { .. } | Change::Denial | Change::Closed { .. } => {}
         }
     }

@@ -4,7 +4,7 @@ use core::time::Duration;
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 
-use samestep_proto::{ConnectError, ConnectOptions, ConnectionId, PublicKey};
+use samestep_proto::{ConnectError, ConnectionId, PublicKey};
 use tracing::debug;
 
 use crate::channels::BULK;
@@ -93,11 +93,7 @@ impl Session {
         now: Duration,
         address: SocketAddr,
     ) -> Result<(), ConnectError> {
-        let options = ConnectOptions {
-            password: self.config.password_as(&self.role),
-            server_key: self.key_at(address),
-            ..ConnectOptions::default()
-        };
+        let options = self.credentials(address);
         let id = self.endpoint.connect(now, address, options)?;
         debug!(%address, "connecting to the room");
         self.connections.insert(id, OtherEnd::Sponsor);
@@ -106,7 +102,7 @@ impl Session {
     }
 
     /// The key of whoever is to be at an address: a member of the mesh, the one that was asked for, or the one that was found there before.
-    fn key_at(&self, address: SocketAddr) -> Option<PublicKey> {
+    pub(super) fn key_at(&self, address: SocketAddr) -> Option<PublicKey> {
         let is_there = |peer: &&PeerInfo| peer.address.map(SocketAddr::from) == Some(address);
         let member = self.room.peers().iter().find(is_there);
         let member = member.and_then(|peer| PublicKey::from_bytes(peer.key).ok());
@@ -266,6 +262,10 @@ impl Session {
                 count_from: hello.have.is_none().then(|| self.beyond(peer)),
             }));
         }
+        if self.is_password_changing() {
+            let words = "the password is being changed: ask for the new one";
+            return Err(LeaveReason::WrongPassword(words.into()));
+        }
         let full = match hello.kind {
             PeerKind::Spectator => expected.free_spectator_places() == 0,
             _ => expected.free_places() < hello.players.len(),
@@ -406,6 +406,7 @@ impl Session {
         self.hello_sent = None;
         self.hang_up_on_others(now, id);
         let fresh = self.me.is_none();
+        let before: Vec<MemberKey> = self.room.peers().iter().map(|p| p.key).collect();
         self.me = Some(welcome.you);
         self.since_index = welcome.since;
         self.term = welcome.term;
@@ -424,6 +425,8 @@ impl Session {
             };
             self.room = room;
         }
+        self.trust_members(&before);
+        self.demand_agreed(now);
         self.since = welcome
             .absences
             .iter()

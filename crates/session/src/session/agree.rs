@@ -219,6 +219,7 @@ impl Session {
         while let Some((index, entry)) = self.log.commit_next(certain) {
             let before = self.look_before(&entry);
             let mut own = false;
+            self.distrust_leaver(&entry.change);
             self.room.apply(index, &entry.change);
             self.room.settle(&entry);
             if let Some(origin) = entry.origin
@@ -343,6 +344,7 @@ impl Session {
         match entry.change {
             Change::Joined(newcomer) => {
                 let peer = newcomer.peer;
+                self.trust(&newcomer.key);
                 if Some(peer) == me {
                     self.emit(SessionEvent::Joined { me: peer });
                 } else {
@@ -390,6 +392,7 @@ impl Session {
             }
             Change::Left { peer, reason } => {
                 self.on_left(now, peer, reason, players);
+                self.tell_password(now);
                 self.start_if_ready(now);
             }
             Change::Profile { .. } | Change::Ready { .. } | Change::Settings(_) => {
@@ -409,6 +412,10 @@ impl Session {
             }
             Change::Named(_) | Change::Unnamed { .. } => self.emit(SessionEvent::RoomChanged),
             Change::Denial => {}
+            Change::Password { .. } => {
+                self.demand_agreed(now);
+                self.emit(SessionEvent::RoomChanged);
+            }
             Change::Command {
                 from,
                 kind,

@@ -63,6 +63,13 @@ impl Session {
         if !self.connections.values().any(|e| *e == OtherEnd::Sponsor) {
             self.hello_sent = None;
         }
+        if self.is_asked_for_more(reason)
+            && self.retry.is_none()
+            && let Some(address) = self.role.join().map(|join| join.address)
+            && self.dial_home(now, address).is_ok()
+        {
+            return;
+        }
         match (&mut self.retry, reason) {
             (None, reason) => self.finish(now, LeaveReason::of_close(reason)),
             (Some(retry), reason) => {

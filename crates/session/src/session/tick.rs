@@ -28,6 +28,7 @@ impl Session {
         }
         self.release_held(now);
         self.decide(now);
+        self.tell_password(now);
         self.send_held_entries(now);
         self.expire(now);
         self.start_when_due(now);

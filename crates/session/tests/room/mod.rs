@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use samestep_netem::LinkConfig;
+use samestep_proto::Clock;
 use samestep_session::{JoinTo, PeerId, Role, Session, SessionConfig, SessionEvent, State};
 use samestep_sim::{NodeId, Testbed};
 
@@ -79,6 +80,17 @@ impl TestNetwork {
         self.testbed.start(id(node), |now, seed| {
             Session::new(now, config, role, seed).unwrap()
         });
+    }
+
+    /// A program that knows the time of day.
+    pub fn enter_at(&mut self, unix_s: u64, mut config: SessionConfig, role: Role) -> NodeIndex {
+        let node = usize::from(self.testbed.add_node().0);
+        self.events.push(Vec::new());
+        self.testbed.start(id(node), |now, seed| {
+            config.protocol.clock = Some(Clock::starting(now, unix_s));
+            Session::new(now, config, role, seed).unwrap()
+        });
+        node
     }
 
     /// A host and clients, in sync.
