@@ -9,7 +9,7 @@ use samestep_wire::Wire;
 
 use crate::address::Address;
 use crate::config::Profile;
-use crate::id::{MemberKey, NetworkId, Owner, PeerId, PlayerId};
+use crate::id::{MemberKey, NetworkId, Owner, PeerId, PlayerId, RoomId};
 pub(crate) use change::{Change, Newcomer};
 pub(crate) use names::distinct;
 
@@ -19,6 +19,7 @@ pub(crate) use names::distinct;
 /// same changes in the same order.
 #[derive(Clone, PartialEq, Eq, Debug, Wire)]
 pub struct Room {
+    id: RoomId,
     #[wire(max_len = 64)]
     name: String,
     mesh: bool,
@@ -181,8 +182,9 @@ pub struct NetworkObject {
 }
 
 impl Room {
-    pub(crate) fn new(name: &str, mesh: bool, rules: Rules) -> Self {
+    pub(crate) fn new(id: RoomId, name: &str, mesh: bool, rules: Rules) -> Self {
         Self {
+            id,
             name: name.into(),
             mesh,
             rules,
@@ -198,6 +200,10 @@ impl Room {
             owners_term: 0,
             games: 0,
         }
+    }
+
+    pub(crate) fn id(&self) -> &RoomId {
+        &self.id
     }
 
     /// The room's name.

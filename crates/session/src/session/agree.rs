@@ -456,6 +456,7 @@ impl Session {
 
     /// Somebody has a place in the room, newly or again.
     fn on_peer_arrived(&mut self, now: Duration, index: u64, peer: PeerId) {
+        self.introduced.remove(&peer);
         self.settle_links(now);
         self.askers.forget_peer(peer);
         self.acts.forget_peer(peer);

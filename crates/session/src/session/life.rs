@@ -247,6 +247,7 @@ impl Session {
         if Some(peer) == self.me {
             return self.finish(now, reason);
         }
+        self.admissions.departures += 1;
         self.since.remove(&peer);
         self.look_for_another_sponsor(now, peer);
         self.askers.forget_peer(peer);
