@@ -524,26 +524,27 @@ impl Session {
         envelope: &Envelope,
         payload: &[u8],
     ) -> bool {
+        let Some(fault) = self.false_relay().fault else {
+            return false;
+        };
         let (mut envelope, mut payload) = (*envelope, payload.to_vec());
-        match (self.false_relay().fault, &mut envelope.route) {
-            (None, _) => return false,
-            (Some(RelayFault::Record), _) => {}
-            (Some(RelayFault::Change), _) => {
+        match (fault, &mut envelope.route) {
+            (RelayFault::Change, _) => {
                 if let Some(last) = payload.last_mut() {
                     *last ^= 1;
                 }
             }
-            (Some(RelayFault::Rename(peer)), Route::Relayed { from, .. }) => *from = peer,
-            (Some(RelayFault::Redirect(peer)), Route::Relayed { to, .. }) => {
+            (RelayFault::Rename(peer), Route::Relayed { from, .. }) => *from = peer,
+            (RelayFault::Redirect(peer), Route::Relayed { to, .. }) => {
                 (*to, hop) = (peer, peer);
             }
-            (Some(_), _) => {}
+            _ => {}
         }
         let mut sealed = Vec::new();
         envelope.seal(&payload, &mut sealed);
         self.send_raw(now, hop, channel, &sealed);
-        let relay = self.false_relay();
-        if relay.fault == Some(RelayFault::Record) {
+        if fault == RelayFault::Record {
+            let relay = self.false_relay();
             relay.recorded.push((hop, channel, sealed));
         }
         true
