@@ -50,7 +50,8 @@
 //! # Main types
 //!
 //! - [`Endpoint`], its [`Config`] and its [`Event`]s. [`AcceptConfig`] says who may connect, [`ConnectOptions`] what a client brings along.
-//! - [`Identity`] and [`PublicKey`]: who an endpoint is. A client that knows a server's key connects to no other.
+//! - [`Identity`] and [`PublicKey`]: who an endpoint is. A client that knows a server's key connects to no other. [`PairKey`]: what two of them prove to each
+//!   other through a third.
 //! - [`Machine`]: the shape that endpoints have in common with what is built on them. Whoever drives one can drive the others.
 //! - [`CloseReason`], [`RefuseReason`], [`SendError`]: what went wrong, in words a player can be shown.
 //! - [`Stats`] of a connection, [`EndpointStats`] of what is outside; [`DeliveryReport`]s of messages; [`Exchange`]s of times, for clocks.
@@ -91,6 +92,7 @@ mod machine;
 mod noise;
 mod pacing;
 mod packet;
+mod pair;
 mod received;
 mod rng;
 mod rtt;
@@ -112,6 +114,7 @@ pub use handshake::RefuseReason;
 pub use id::{ChannelId, ConnectionId, MessageId, PacketNumber};
 pub use key::{Identity, Password, PublicKey, PublicKeyError};
 pub use machine::Machine;
+pub use pair::{PAIR_TAG_BYTES, PairKey};
 pub use samestep_wire::Delivery;
 pub use stats::{EndpointStats, Refused, Stats};
 pub use token::{

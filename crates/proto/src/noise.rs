@@ -247,7 +247,7 @@ fn public_key(bytes: &[u8]) -> Result<PublicKey, ExchangeFailed> {
 }
 
 /// X25519, refusing a result of zero.
-fn agree(secret: &[u8; 32], public: &PublicKey) -> Result<Secret, ExchangeFailed> {
+pub fn agree(secret: &[u8; 32], public: &PublicKey) -> Result<Secret, ExchangeFailed> {
     let mut point = MontgomeryPoint(*public.as_bytes()).mul_clamped(*secret);
     let shared = Zeroizing::new(point.to_bytes());
     point.zeroize();

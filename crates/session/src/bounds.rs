@@ -164,6 +164,7 @@ impl Bounded for Control {
             Control::Out { index } => *index <= MAX_INDEX,
             Control::Heartbeat(beat) => beat.is_bounded(),
             Control::Link { .. }
+            | Control::Prove(_)
             | Control::Farewell(_)
             | Control::Loaded
             | Control::Denied { .. } => true,

@@ -1,12 +1,13 @@
 //! The control messages between sessions.
 
+use samestep_proto::PAIR_TAG_BYTES;
 use samestep_wire::Wire;
 
 use crate::address::Address;
 use crate::clock::MeshReport;
 use crate::config::{GameDescription, Profile};
 use crate::event::LeaveReason;
-use crate::id::{MemberKey, MessageKind, NetworkId, PeerId, PlayerId};
+use crate::id::{MemberKey, MessageKind, NetworkId, PeerId, PlayerId, RoomId};
 use crate::log::{Entry, Lane, Position};
 use crate::room::{PeerKind, Room, Settings};
 
@@ -77,6 +78,36 @@ pub(crate) enum Control {
     },
     /// The heartbeat between members of a mesh.
     Heartbeat(Heartbeat),
+    /// To a newcomer, from the member that it asked: the leader wants to see that it holds its key.
+    Prove(Prove),
+}
+
+/// What a newcomer has to prove, and to whom: see `session/prove.rs`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Wire)]
+pub(crate) struct Prove {
+    /// The static key of the leader.
+    pub(crate) leader: MemberKey,
+    pub(crate) room: RoomId,
+    /// The leader's, for this newcomer at this time.
+    pub(crate) nonce: AdmissionNonce,
+}
+
+/// What a leader wants to see proven before it lets a newcomer in.
+pub(crate) type AdmissionNonce = [u8; 16];
+
+/// Why the authority does not let a newcomer in: the reason of a denied [`Proposal::Admit`].
+#[derive(Clone, PartialEq, Eq, Debug, Wire)]
+pub(crate) enum NotAdmitted {
+    /// No.
+    Refused(LeaveReason),
+    /// Not without a proof for this.
+    Unproven(AdmissionNonce),
+}
+
+impl From<LeaveReason> for NotAdmitted {
+    fn from(reason: LeaveReason) -> Self {
+        Self::Refused(reason)
+    }
 }
 
 /// The first message of a newcomer.
@@ -94,6 +125,8 @@ pub(crate) struct Hello {
     pub(crate) reached_at: Option<Address>,
     /// What it plays; the member asked compares it.
     pub(crate) description: Option<GameDescription>,
+    /// That it holds its key, to the leader of a mesh that it does not join through.
+    pub(crate) proof: Option<[u8; PAIR_TAG_BYTES]>,
 }
 
 /// All that a newcomer needs to take part.
@@ -113,6 +146,8 @@ pub(crate) struct Welcome {
     pub(crate) leader: PeerId,
     /// The room as it was at `at`; `None` for a peer that still has enough of the log to continue from there.
     pub(crate) room: Option<Room>,
+    /// Who has joined since, for a peer that continues: it believes them before the log tells it of them.
+    pub(crate) introduced: Vec<Introduced>,
     pub(crate) at: Position,
     /// The recent entries of the log, so that a newcomer can help others to return.
     #[wire(max_len = 256)]
@@ -129,6 +164,13 @@ pub(crate) struct Welcome {
     /// That clock at session time zero (a host's room only).
     #[wire(varint)]
     pub(crate) epoch_us: u64,
+}
+
+/// A member and its static key.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Wire)]
+pub(crate) struct Introduced {
+    pub(crate) peer: PeerId,
+    pub(crate) key: MemberKey,
 }
 
 /// For how long a peer has not been in sync.

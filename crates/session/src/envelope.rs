@@ -1,5 +1,6 @@
 //! The first bytes of every session message.
 
+use samestep_proto::PAIR_TAG_BYTES;
 use samestep_wire::{BitReader, BitWriter, DecodeError};
 
 use crate::id::{MessageKind, PeerId};
@@ -34,11 +35,41 @@ pub(crate) enum Route {
     /// Passed on, by the host.
     From { from: PeerId },
     /// Passed on between members of a mesh.
-    Relayed { from: PeerId, to: PeerId, hops: u8 },
+    Relayed {
+        from: PeerId,
+        to: PeerId,
+        hops: u8,
+        proof: Proof,
+    },
+}
+
+impl Route {
+    /// The route between two members of a mesh, by a hop that may be the other one itself. The proof is to be added.
+    pub(crate) fn between(from: PeerId, to: PeerId, hop: PeerId) -> Self {
+        match hop == to {
+            true => Self::Direct,
+            false => Self::Relayed {
+                from,
+                to,
+                hops: 0,
+                proof: Proof::default(),
+            },
+        }
+    }
+}
+
+/// What shows that a relayed message is its sender's, and which of its messages it is: see [`Envelope::covered`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Proof {
+    /// The incarnations of the two members.
+    pub(crate) epoch: u64,
+    /// Number among all relayed messages from the one to the other.
+    pub(crate) number: u32,
+    pub(crate) tag: [u8; PAIR_TAG_BYTES],
 }
 
 /// See [`Envelope::number`].
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Number {
     pub(crate) epoch: u64,
     pub(crate) number: u32,
@@ -47,7 +78,9 @@ pub(crate) struct Number {
 }
 
 /// Longest envelope.
-pub(crate) const MAX_BYTES: usize = 32;
+pub(crate) const MAX_BYTES: usize = 64;
+/// Bytes of an envelope that a tag covers: all of them that a relay does not change, each in its place.
+const COVERED_BYTES: usize = 32;
 
 impl Envelope {
     /// The envelope of a game's message from one end of a connection to the other.
@@ -72,24 +105,24 @@ impl Envelope {
     pub(crate) fn seal(&self, payload: &[u8], into: &mut Vec<u8>) {
         let mut head = [0; MAX_BYTES];
         let mut w = BitWriter::new(&mut head);
-        let route = match self.route {
-            Route::Direct => 0,
-            Route::Via { .. } => 1,
-            Route::ToOthers => 2,
-            Route::From { .. } => 3,
-            Route::Relayed { .. } => 4,
-        };
-        let control = u8::from(self.content == Content::Control);
-        w.write_u8(route | control << 3 | u8::from(self.number.is_some()) << 4);
+        w.write_u8(self.first_byte());
         match self.route {
             Route::Direct | Route::ToOthers => {}
             Route::Via { to: peer } | Route::From { from: peer } => {
                 w.write_varint(u64::from(peer.0));
             }
-            Route::Relayed { from, to, hops } => {
+            Route::Relayed {
+                from,
+                to,
+                hops,
+                proof,
+            } => {
                 w.write_varint(u64::from(from.0));
                 w.write_varint(u64::from(to.0));
                 w.write_u8(hops);
+                w.write_varint(proof.epoch);
+                w.write_varint(u64::from(proof.number));
+                w.write_bytes(&proof.tag);
             }
         }
         if let Some(number) = self.number {
@@ -104,6 +137,45 @@ impl Envelope {
         into.clear();
         into.extend_from_slice(&head[..len]);
         into.extend_from_slice(payload);
+    }
+
+    fn first_byte(&self) -> u8 {
+        let route = match self.route {
+            Route::Direct => 0,
+            Route::Via { .. } => 1,
+            Route::ToOthers => 2,
+            Route::From { .. } => 3,
+            Route::Relayed { .. } => 4,
+        };
+        let control = u8::from(self.content == Content::Control);
+        route | control << 3 | u8::from(self.number.is_some()) << 4
+    }
+
+    /// What the tag of a relayed message covers before its content: who says it to whom, which of its messages it is, and what kind of content
+    /// follows; zeros for what it does not have.
+    pub(crate) fn covered(&self) -> [u8; COVERED_BYTES] {
+        let (from, to, proof) = match self.route {
+            Route::Relayed {
+                from, to, proof, ..
+            } => (from.0, to.0, proof),
+            _ => (0, 0, Proof::default()),
+        };
+        let number = self.number.unwrap_or_default();
+        let kind = match self.content {
+            Content::Game(kind) => kind.0,
+            Content::Control => 0,
+        };
+        let mut covered = [0; COVERED_BYTES];
+        covered[0] = self.first_byte();
+        covered[1..3].copy_from_slice(&from.to_le_bytes());
+        covered[3..5].copy_from_slice(&to.to_le_bytes());
+        covered[5..13].copy_from_slice(&proof.epoch.to_le_bytes());
+        covered[13..17].copy_from_slice(&proof.number.to_le_bytes());
+        covered[17] = number.stream;
+        covered[18..26].copy_from_slice(&number.epoch.to_le_bytes());
+        covered[26..30].copy_from_slice(&number.number.to_le_bytes());
+        covered[30..].copy_from_slice(&kind.to_le_bytes());
+        covered
     }
 
     /// Reads the envelope and returns it with the content.
@@ -124,6 +196,7 @@ impl Envelope {
                 from: peer(&mut r)?,
                 to: peer(&mut r)?,
                 hops: r.read_u8()?,
+                proof: proof(&mut r)?,
             },
             _ => return Err(DecodeError::OutOfRange),
         };
@@ -165,9 +238,18 @@ fn peer(r: &mut BitReader<'_>) -> Result<PeerId, DecodeError> {
         .map_err(|_| DecodeError::OutOfRange)
 }
 
+fn proof(r: &mut BitReader<'_>) -> Result<Proof, DecodeError> {
+    let epoch = r.read_varint()?;
+    let number = u32::try_from(r.read_varint()?).map_err(|_| DecodeError::OutOfRange)?;
+    let mut tag = [0; PAIR_TAG_BYTES];
+    tag.copy_from_slice(r.read_bytes(PAIR_TAG_BYTES)?);
+    Ok(Proof { epoch, number, tag })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::golden::assert_vectors;
 
     #[test]
     fn every_envelope_comes_back_as_it_was() {
@@ -180,6 +262,11 @@ mod tests {
                 from: PeerId(u16::MAX),
                 to: PeerId(0),
                 hops: 3,
+                proof: Proof {
+                    epoch: u64::MAX,
+                    number: u32::MAX,
+                    tag: [9; PAIR_TAG_BYTES],
+                },
             },
         ];
         let numbers = [
@@ -213,9 +300,27 @@ mod tests {
     }
 
     #[test]
+    fn envelopes_are_those_of_the_page() {
+        let game = Envelope::direct(MessageKind(0xa5cb));
+        let sealed = |envelope: Envelope| {
+            let mut sealed = Vec::new();
+            envelope.seal(b"hi", &mut sealed);
+            sealed
+        };
+        let by = |route| sealed(Envelope { route, ..game });
+        assert_vectors(&[
+            ("envelope.direct", &by(Route::Direct)),
+            ("envelope.control", &sealed(Envelope::control())),
+            ("envelope.via", &by(Route::Via { to: PeerId(2) })),
+            ("envelope.to-others", &by(Route::ToOthers)),
+            ("envelope.from", &by(Route::From { from: PeerId(1) })),
+        ]);
+    }
+
+    #[test]
     fn hostile_bytes_are_refused_or_read_but_never_panic() {
         for first in 0..=255 {
-            for len in 0..12 {
+            for len in 0..40 {
                 let bytes = [vec![first], vec![0xFF; len]].concat();
                 let _ = Envelope::open(&bytes);
             }

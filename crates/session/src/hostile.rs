@@ -5,19 +5,20 @@
 
 use core::time::Duration;
 
-use samestep_proto::{ChannelId, ConnectionId};
+use samestep_proto::{ChannelId, ConnectionId, Delivery, PAIR_TAG_BYTES};
 use samestep_wire::encode_to_vec;
 
-use crate::channels::{BULK, CONTROL, UNRELIABLE};
+use crate::channels::{BULK, CONTROL, UNRELIABLE, channel, stream};
 use crate::clock::{MeshOffset, MeshReport};
 use crate::config::Profile;
 use crate::control::{Control, Entries, Heartbeat, Hello, Proposal, StreamAcks, Welcome};
-use crate::envelope::Envelope;
+use crate::envelope::{Content, Envelope, Number, Proof, Route};
 use crate::event::LeaveReason;
 use crate::id::{MemberKey, MessageKind, NetworkId, PeerId, PlayerId};
 use crate::log::{Entry, Lane, Origin, Position};
 use crate::room::{Change, Newcomer, PeerKind, Settings};
 use crate::session::Session;
+use crate::streams::{FOR_ALL, SEQUENCED};
 
 /// A control message of a liar. The fields are those of WIRE.md, section 6.3.
 #[derive(Clone, PartialEq, Debug)]
@@ -136,6 +137,62 @@ pub enum ClaimedChange {
     Closed,
 }
 
+/// What a liar does with messages that it is to pass on in a mesh.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RelayFault {
+    /// It passes them on and keeps them: see [`Session::replay`].
+    Record,
+    /// It changes a bit of their content.
+    Change,
+    /// It says that they are from another member.
+    Rename(PeerId),
+    /// It passes them on to another member.
+    Redirect(PeerId),
+}
+
+/// The conduct of a liar that relays, and what it has recorded.
+#[derive(Debug, Default)]
+pub(crate) struct FalseRelay {
+    fault: Option<RelayFault>,
+    recorded: Vec<(PeerId, ChannelId, Vec<u8>)>,
+    /// The newcomers that it has asked for.
+    pub(crate) admits: Vec<Proposal>,
+}
+
+/// An envelope as if its message were passed on.
+fn relayed(from: PeerId, to: PeerId, content: Content) -> Envelope {
+    Envelope {
+        content,
+        route: Route::Relayed {
+            from,
+            to,
+            hops: 1,
+            // It counts as the first of a later incarnation, if it counts.
+            proof: Proof {
+                epoch: 1 << 40,
+                number: 1,
+                tag: [7; PAIR_TAG_BYTES],
+            },
+        },
+        number: None,
+    }
+}
+
+/// A number that may well be the next.
+fn number_of(delivery: Delivery) -> Option<Number> {
+    let stream = match delivery {
+        Delivery::Unreliable => return None,
+        Delivery::UnreliableSequenced => SEQUENCED,
+        reliable => stream(reliable),
+    };
+    // Without an epoch it counts in all.
+    Some(Number {
+        epoch: FOR_ALL,
+        number: 0,
+        stream,
+    })
+}
+
 fn at((index, term): (u64, u32)) -> Position {
     Position { index, term }
 }
@@ -155,6 +212,7 @@ fn hello(kind: PeerKind, players: usize, clock_us: u64) -> Hello {
         clock_us,
         reached_at: None,
         description: None,
+        proof: None,
     }
 }
 
@@ -255,10 +313,7 @@ impl ClaimedChange {
 
 impl Session {
     fn control_of(&self, claim: &Claim) -> Control {
-        let kind = match self.room().is_mesh() {
-            true => PeerKind::Member,
-            false => PeerKind::Client,
-        };
+        let kind = self.kind_of_others();
         let me = self.me().unwrap_or(PeerId(0));
         match claim.clone() {
             Claim::Hello { players, clock_us } => Control::Hello(hello(kind, players, clock_us)),
@@ -279,6 +334,7 @@ impl Session {
                 term,
                 leader: me,
                 room: Some(self.room().clone()),
+                introduced: Vec::new(),
                 at: at((index, term)),
                 history: Vec::new(),
                 history_after: at((index, term)),
@@ -421,14 +477,113 @@ impl Session {
         self.send_raw_on(now, connection, CONTROL, &sealed);
     }
 
+    /// Sends a message of the game to a neighbour, as if it were passed on for another member.
+    pub fn invent(
+        &mut self,
+        now: Duration,
+        from: PeerId,
+        to: PeerId,
+        delivery: Delivery,
+        text: &[u8],
+    ) {
+        let envelope = Envelope {
+            number: number_of(delivery),
+            ..relayed(from, to, Content::Game(MessageKind(7)))
+        };
+        let mut sealed = Vec::new();
+        envelope.seal(text, &mut sealed);
+        self.send_raw(now, to, channel(delivery), &sealed);
+    }
+
+    /// Sends a claim to a neighbour, as if it were passed on for another member.
+    pub fn claim_for(&mut self, now: Duration, from: PeerId, to: PeerId, claim: &Claim) {
+        let bytes = encode_to_vec(&self.control_of(claim)).unwrap_or_default();
+        let mut sealed = Vec::new();
+        relayed(from, to, Content::Control).seal(&bytes, &mut sealed);
+        self.send_raw(now, to, CONTROL, &sealed);
+    }
+
+    /// Changes what this program does with messages that it is to pass on.
+    pub fn relay_with(&mut self, fault: Option<RelayFault>) {
+        self.false_relay().fault = fault;
+    }
+
+    /// Sends everything again that it has passed on while it was to record that.
+    pub fn replay(&mut self, now: Duration) {
+        for (hop, channel, bytes) in self.false_relay().recorded.clone() {
+            self.send_raw(now, hop, channel, &bytes);
+        }
+    }
+
+    /// Passes a message on as a liar does. False if it is honest.
+    pub(crate) fn relay_falsely(
+        &mut self,
+        now: Duration,
+        mut hop: PeerId,
+        channel: ChannelId,
+        envelope: &Envelope,
+        payload: &[u8],
+    ) -> bool {
+        let Some(fault) = self.false_relay().fault else {
+            return false;
+        };
+        let (mut envelope, mut payload) = (*envelope, payload.to_vec());
+        match (fault, &mut envelope.route) {
+            (RelayFault::Change, _) => {
+                if let Some(last) = payload.last_mut() {
+                    *last ^= 1;
+                }
+            }
+            (RelayFault::Rename(peer), Route::Relayed { from, .. }) => *from = peer,
+            (RelayFault::Redirect(peer), Route::Relayed { to, .. }) => {
+                (*to, hop) = (peer, peer);
+            }
+            _ => {}
+        }
+        let mut sealed = Vec::new();
+        envelope.seal(&payload, &mut sealed);
+        self.send_raw(now, hop, channel, &sealed);
+        if fault == RelayFault::Record {
+            let relay = self.false_relay();
+            relay.recorded.push((hop, channel, sealed));
+        }
+        true
+    }
+
     /// Lets in a newcomer that is not there, as a visitor is let in after its handshake.
     pub fn let_in(&mut self, now: Duration, newcomer: u32) {
+        self.let_in_with(now, key(newcomer));
+    }
+
+    /// Says that a member has come to this program, which it has not.
+    pub fn let_in_member(&mut self, now: Duration, peer: PeerId) {
+        if let Some(member) = self.room().peer(peer) {
+            self.let_in_with(now, member.key);
+        }
+    }
+
+    fn let_in_with(&mut self, now: Duration, key: MemberKey) {
+        let kind = self.kind_of_others();
         let proposal = Proposal::Admit {
-            hello: Box::new(hello(PeerKind::Client, 1, 0)),
-            key: key(newcomer),
+            hello: Box::new(hello(kind, 1, 0)),
+            key,
             address: None,
         };
         self.propose_raw(now, proposal);
+    }
+
+    /// Asks once more for everyone to be let in for whom this program has asked before.
+    pub fn let_in_again(&mut self, now: Duration) {
+        for proposal in self.false_relay().admits.clone() {
+            self.propose_raw(now, proposal);
+        }
+    }
+
+    fn kind_of_others(&self) -> PeerKind {
+        match self.room().is_mesh() {
+            true => PeerKind::Member,
+            false => PeerKind::Client,
+        }
     }
 
     /// Sends an initial state to a neighbour, for one of its incarnations.

@@ -70,6 +70,9 @@ pub struct RejoinSecret(pub [u8; 32]);
 /// The static key by which a room knows a program, as its connections have proven it.
 pub(crate) type MemberKey = [u8; 32];
 
+/// The number of a room, drawn by the program that opened it: what is proven in one room proves nothing in another.
+pub(crate) type RoomId = [u8; 16];
+
 impl fmt::Debug for RejoinSecret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("RejoinSecret(..)")

@@ -69,6 +69,8 @@ mod control;
 pub mod discovery;
 mod envelope;
 mod event;
+#[cfg(test)]
+mod golden;
 mod handlers;
 #[cfg(any(fuzzing, feature = "hostile"))]
 pub mod hostile;

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 
 use samestep_wire::Wire;
 
+use crate::control::Introduced;
 use crate::id::PeerId;
 use crate::room::{Change, Presence, Room};
 
@@ -137,6 +138,20 @@ impl Log {
     /// Whether this log has that very history.
     pub(crate) fn contains(&self, position: Position) -> bool {
         self.term_at(position.index) == Some(position.term)
+    }
+
+    /// Those who have joined after an index.
+    pub(crate) fn joined_after(&self, index: u64) -> Vec<Introduced> {
+        let skip = index.saturating_sub(self.base.index) as usize;
+        let later = self.entries.iter().skip(skip);
+        let joined = later.filter_map(|entry| match &entry.change {
+            Change::Joined(newcomer) => Some(Introduced {
+                peer: newcomer.peer,
+                key: newcomer.key,
+            }),
+            _ => None,
+        });
+        joined.collect()
     }
 
     /// Up to `most` entries after an index.

@@ -9,7 +9,7 @@ use samestep_wire::Wire;
 
 use crate::address::Address;
 use crate::config::Profile;
-use crate::id::{MemberKey, NetworkId, Owner, PeerId, PlayerId};
+use crate::id::{MemberKey, NetworkId, Owner, PeerId, PlayerId, RoomId};
 use crate::session::AgreedPassword;
 pub(crate) use change::{Change, Newcomer};
 pub(crate) use names::distinct;
@@ -20,6 +20,7 @@ pub(crate) use names::distinct;
 /// same changes in the same order.
 #[derive(Clone, PartialEq, Eq, Debug, Wire)]
 pub struct Room {
+    id: RoomId,
     #[wire(max_len = 64)]
     name: String,
     mesh: bool,
@@ -184,8 +185,9 @@ pub struct NetworkObject {
 }
 
 impl Room {
-    pub(crate) fn new(name: &str, mesh: bool, rules: Rules) -> Self {
+    pub(crate) fn new(id: RoomId, name: &str, mesh: bool, rules: Rules) -> Self {
         Self {
+            id,
             name: name.into(),
             mesh,
             rules,
@@ -207,6 +209,10 @@ impl Room {
     /// The password that was agreed on in a mesh, if it has been changed.
     pub(crate) fn password(&self) -> Option<&AgreedPassword> {
         self.password.as_ref()
+    }
+
+    pub(crate) fn id(&self) -> &RoomId {
+        &self.id
     }
 
     /// The room's name.

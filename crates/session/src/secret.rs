@@ -4,6 +4,9 @@ use blake2::digest::consts::U16;
 use blake2::{Blake2s, Blake2s256, Digest};
 use zeroize::Zeroizing;
 
+use crate::control::AdmissionNonce;
+use crate::id::{MemberKey, PeerId, RoomId};
+
 /// Keys that follow from one seed, which is erased when dropped.
 pub(crate) struct Secrets {
     seed: Zeroizing<[u8; 32]>,
@@ -18,6 +21,11 @@ impl Secrets {
         }
     }
 
+    pub(crate) fn next_room_id(&mut self) -> RoomId {
+        let bytes = self.next();
+        core::array::from_fn(|at| bytes[at])
+    }
+
     pub(crate) fn next(&mut self) -> [u8; 32] {
         self.count += 1;
         Blake2s256::new()
@@ -27,6 +35,24 @@ impl Secrets {
             .finalize()
             .into()
     }
+}
+
+/// A number that nobody can tell before who knows the secret names it: what a newcomer is to prove.
+pub(crate) fn hash_nonce(
+    secret: &[u8; 32],
+    key: &MemberKey,
+    sponsor: PeerId,
+    life: [u64; 2],
+) -> AdmissionNonce {
+    Blake2s::<U16>::new()
+        .chain_update(b"samestep nonce")
+        .chain_update(secret)
+        .chain_update(key)
+        .chain_update(sponsor.0.to_le_bytes())
+        .chain_update(life[0].to_le_bytes())
+        .chain_update(life[1].to_le_bytes())
+        .finalize()
+        .into()
 }
 
 /// The hash of a result, for votes.

@@ -7,8 +7,10 @@ mod contact;
 mod door;
 mod elect;
 mod life;
+mod origin;
 mod permission;
 mod propose;
+mod prove;
 mod receive;
 mod send;
 mod setup;
@@ -26,6 +28,7 @@ use samestep_proto::{
 use crate::bounds::us;
 use crate::channels::channels;
 use crate::config::{Role, SessionConfig, SetupError, Silence, StartRule};
+use crate::control::Prove;
 use crate::event::{SessionEvent, State};
 use crate::id::{MemberKey, MessageKind, Owner, PeerId, PlayerId, RejoinSecret};
 use crate::log::{Entry, Log, Position};
@@ -103,6 +106,8 @@ pub struct Session {
     connections: BTreeMap<ConnectionId, OtherEnd>,
     /// The static key that the other end of each connection has proven.
     keys: BTreeMap<ConnectionId, PublicKey>,
+    /// Members that the log has not told this program of yet, by the word of the member that brought it back.
+    introduced: BTreeMap<PeerId, MemberKey>,
     /// The keys found at the addresses of the room: nobody else is believed there.
     pinned: BTreeMap<SocketAddr, PublicKey>,
     admissions: Admissions,
@@ -116,6 +121,8 @@ pub struct Session {
     /// When this program sent its first and its last hello, as long as there is no answer.
     hello_sent: Option<(Duration, Duration)>,
     hello_to: Option<ConnectionId>,
+    /// What the member that is asked wants to have proven before it lets this program in, on its connection.
+    to_prove: Option<(ConnectionId, Prove)>,
     /// Where attempts to join are directed.
     homes: BTreeMap<ConnectionId, SocketAddr>,
     /// Until when a lost connection is tried again, and when next.
@@ -137,6 +144,8 @@ pub struct Session {
     host_silent: bool,
     /// Too few members of a mesh are reached for a quorum.
     stalled: bool,
+    /// Since when most of the others in a mesh follow somebody who is not known here.
+    strange_since: Option<Duration>,
     events: VecDeque<SessionEvent>,
     questions: VecDeque<SessionEvent>,
     wake: Option<Duration>,
@@ -152,6 +161,8 @@ pub struct Session {
     refused: u64,
     buffers: BufferPool,
     scratch: Scratch,
+    #[cfg(any(fuzzing, feature = "hostile"))]
+    false_relay: crate::hostile::FalseRelay,
 }
 
 /// Buffers for the work on one message, kept for the next.
@@ -216,7 +227,8 @@ impl Session {
         };
         protocol.identity = Some(identity.clone());
         let endpoint = Endpoint::new(protocol, secrets.next()).map_err(SetupError::Protocol)?;
-        let room = Room::new(&config.room_name, role.is_mesh(), rules(&config));
+        let room_id = secrets.next_room_id();
+        let room = Room::new(room_id, &config.room_name, role.is_mesh(), rules(&config));
         let time = Timekeeper::new(now, &config.clock, &role);
         let mut session = Self {
             endpoint,
@@ -236,8 +248,9 @@ impl Session {
             contacts: BTreeMap::new(),
             connections: BTreeMap::new(),
             keys: BTreeMap::new(),
+            introduced: BTreeMap::new(),
             pinned: BTreeMap::new(),
-            admissions: Admissions::default(),
+            admissions: Admissions::new(secrets.next()),
             door: Door::default(),
             proposals: Proposals::default(),
             askers: Askers::default(),
@@ -246,6 +259,7 @@ impl Session {
             since: BTreeMap::new(),
             hello_sent: None,
             hello_to: None,
+            to_prove: None,
             homes: BTreeMap::new(),
             retry: None,
             early: None,
@@ -257,6 +271,7 @@ impl Session {
             started: false,
             host_silent: false,
             stalled: false,
+            strange_since: None,
             events: VecDeque::new(),
             questions: VecDeque::new(),
             wake: Some(now),
@@ -270,6 +285,8 @@ impl Session {
             refused: 0,
             buffers: BufferPool::default(),
             scratch: Scratch::default(),
+            #[cfg(any(fuzzing, feature = "hostile"))]
+            false_relay: crate::hostile::FalseRelay::default(),
             config,
         };
         match session.role.join() {

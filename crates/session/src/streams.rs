@@ -82,6 +82,13 @@ impl Streams {
         };
     }
 
+    /// Begins an epoch, unless it is the present one.
+    pub(crate) fn enter(&mut self, epoch: u64) {
+        if self.epoch != epoch {
+            self.reset(epoch);
+        }
+    }
+
     pub(crate) fn unacknowledged_bytes(&self) -> usize {
         self.unacknowledged_bytes
     }
@@ -283,6 +290,17 @@ mod tests {
         let again = streams.resend(after, None, after);
         assert_eq!(again, [(number(1, 3), KIND, vec![3].into())]);
         assert_eq!(streams.unacknowledged_bytes(), 3);
+    }
+
+    #[test]
+    fn an_epoch_that_is_entered_twice_goes_on() {
+        let mut streams = Streams::default();
+        streams.enter(1);
+        assert_eq!(deliver(&mut streams, &[(1, 0)]), [0]);
+        streams.enter(1);
+        assert!(deliver(&mut streams, &[(1, 0)]).is_empty());
+        streams.enter(2);
+        assert_eq!(streams.acks().next, [0; 3]);
     }
 
     #[test]

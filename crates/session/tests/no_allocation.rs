@@ -53,8 +53,9 @@ fn talk(room: &mut Traffic<Session>, rounds: usize) {
 }
 
 /// Allocations of a settled room per `TICKS`, sending a little and sending five times as much.
-fn allocations(topology: Topology) -> [u64; 2] {
+fn allocations(topology: Topology, cut: Option<[usize; 2]>) -> [u64; 2] {
     let mut room = room(topology);
+    room.cut = cut;
     // The clocks' windows are minutes long; queues grow longer than they will be afterwards.
     room.pass(Duration::from_secs(300));
     for rounds in [10, 1, 10, 1] {
@@ -70,15 +71,25 @@ fn allocations(topology: Topology) -> [u64; 2] {
 
 #[test]
 fn in_a_hosted_room() {
-    assert_eq!(allocations(Topology::Hosted), [0, 0]);
+    assert_eq!(allocations(Topology::Hosted, None), [0, 0]);
 }
 
 /// The heartbeats of a mesh and its clock allocate a little as time passes; messages add nothing to that.
 #[test]
 fn in_a_mesh() {
-    let [few, many] = allocations(Topology::Mesh);
+    let [few, many] = allocations(Topology::Mesh, None);
     assert!(
         many <= few,
+        "{few} with few messages, {many} with five times as many"
+    );
+}
+
+/// Two members that reach each other through another, and try in vain to connect.
+#[test]
+fn in_a_mesh_with_a_relay() {
+    let [few, many] = allocations(Topology::Mesh, Some([1, 2]));
+    assert!(
+        many <= few + few / 20,
         "{few} with few messages, {many} with five times as many"
     );
 }

@@ -4,6 +4,7 @@
 //! [`Lockstep`] drives its parts, each of which owns one mechanism: the [`Room`] and its topology, the [`Schedule`], the [`InputSources`],
 //! what is [`Simulated`], the [`DesyncDetector`] and so on.
 
+mod announcing;
 mod broadcast;
 mod config;
 mod desync;

@@ -34,6 +34,8 @@ pub struct Traffic<P: Machine> {
     pub latency: Duration,
     /// Fraction of datagrams lost.
     pub loss: f64,
+    /// Two programs between which all are.
+    pub cut: Option<[usize; 2]>,
     luck: u64,
     in_flight: VecDeque<Datagram>,
     is_message: fn(&P::Event) -> bool,
@@ -64,6 +66,7 @@ impl<P: Machine> Traffic<P> {
             programs: programs.collect(),
             latency: Duration::ZERO,
             loss: 0.0,
+            cut: None,
             luck: 0x9e37_79b9_7f4a_7c15,
             in_flight: VecDeque::with_capacity(4096),
             is_message,
@@ -105,11 +108,15 @@ impl<P: Machine> Traffic<P> {
         let mut bytes = [0; PACKET];
         while let Some(packet) = program.poll_transmit(self.now, &mut bytes) {
             self.luck = self.luck.wrapping_mul(6_364_136_223_846_793_005) + 1;
-            if (self.luck >> 33) as f64 / (1u64 << 31) as f64 >= self.loss {
+            let to = usize::from(packet.to.port());
+            let is_cut = self
+                .cut
+                .is_some_and(|cut| cut.contains(&from) && cut.contains(&to));
+            if (self.luck >> 33) as f64 / (1u64 << 31) as f64 >= self.loss && !is_cut {
                 self.in_flight.push_back(Datagram {
                     at: self.now + self.latency,
                     from,
-                    to: usize::from(packet.to.port()),
+                    to,
                     len: packet.len,
                     bytes,
                 });

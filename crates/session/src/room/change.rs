@@ -328,6 +328,7 @@ mod tests {
 
     fn room(mesh: bool, peers: u16) -> Room {
         let mut room = Room::new(
+            [1; 16],
             "test",
             mesh,
             Rules {

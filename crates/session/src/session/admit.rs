@@ -6,9 +6,10 @@ use std::net::{IpAddr, SocketAddr};
 
 use samestep_proto::{ConnectError, ConnectionId, PublicKey};
 use tracing::debug;
+use zeroize::Zeroizing;
 
 use crate::channels::BULK;
-use crate::control::{Absence, Control, Hello, Proposal, Welcome};
+use crate::control::{Absence, Control, Hello, NotAdmitted, Proposal, Welcome};
 use crate::event::{LeaveReason, SessionEvent, State, shorten};
 use crate::id::{MemberKey, PeerId};
 use crate::log::{Log, Position};
@@ -25,10 +26,14 @@ const ANSWER: Duration = Duration::from_secs(3);
 const REFUSALS_EVERY: Duration = Duration::from_millis(100);
 
 /// Who is at the door, and who may not come in.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) struct Admissions {
     /// Connections of those whose admission is being decided, by their keys, and what they have.
-    waiting: BTreeMap<MemberKey, Waiting>,
+    pub(super) waiting: BTreeMap<MemberKey, Waiting>,
+    /// From which the nonces follow that newcomers prove to this program while it leads.
+    pub(super) secret: Zeroizing<[u8; 32]>,
+    /// How many have left for good while this program was here.
+    pub(super) departures: u64,
     bans: Vec<Ban>,
     /// When a refusal is told of again.
     next_refusal: Duration,
@@ -37,10 +42,12 @@ pub(super) struct Admissions {
 }
 
 #[derive(Debug)]
-struct Waiting {
-    connection: ConnectionId,
+pub(super) struct Waiting {
+    pub(super) connection: ConnectionId,
     have: Option<Position>,
     clock_us: u64,
+    /// How often it was asked to prove its key to the leader.
+    pub(super) asked: u8,
 }
 
 /// What becomes of somebody who is not refused.
@@ -60,6 +67,13 @@ struct Ban {
 }
 
 impl Admissions {
+    pub(super) fn new(secret: [u8; 32]) -> Self {
+        Self {
+            secret: Zeroizing::new(secret),
+            ..Self::default()
+        }
+    }
+
     pub(super) fn ban(
         &mut self,
         key: MemberKey,
@@ -140,14 +154,16 @@ impl Session {
             index: self.log.committed(),
             term: self.log.term_at(self.log.committed()).unwrap_or(0),
         });
-        let hello = Hello {
+        let mut hello = Hello {
             kind: self.kind(),
             players: self.config.players.clone(),
             have,
             clock_us: now.as_micros() as u64,
             reached_at: self.endpoint.peer_address(id).map(Into::into),
             description: self.config.description.clone(),
+            proof: None,
         };
+        hello.proof = self.proof_of_key(id, &hello);
         self.send_control_on(now, id, &Control::Hello(hello));
         debug!(connection = %id, returning = self.me.is_some(), "hello sent");
     }
@@ -177,10 +193,15 @@ impl Session {
         let Some(key) = self.keys.get(&id).map(|key| *key.as_bytes()) else {
             return;
         };
+        let asked = match self.admissions.waiting.get(&key) {
+            Some(before) if before.connection == id => before.asked,
+            _ => 0,
+        };
         let waiting = Waiting {
             connection: id,
             have: hello.have,
             clock_us: hello.clock_us,
+            asked,
         };
         if let Some(OtherEnd::Peer(peer)) = self.connections.get(&id) {
             let peer = *peer;
@@ -192,7 +213,9 @@ impl Session {
         }
         self.connections.insert(id, OtherEnd::Newcomer { key });
         self.admissions.waiting.insert(key, waiting);
-        if self.asks_to_admit(&key) {
+        let is_asked = asked > 0 && hello.proof.is_none() && !self.leads();
+        if is_asked || self.asks_to_admit(&key) {
+            // The proof, or the answer, is on its way.
             return;
         }
         let address = self.endpoint.peer_address(id).map(Into::into);
@@ -217,7 +240,7 @@ impl Session {
         }
     }
 
-    fn turn_away(&mut self, now: Duration, id: ConnectionId, reason: LeaveReason) {
+    pub(super) fn turn_away(&mut self, now: Duration, id: ConnectionId, reason: LeaveReason) {
         if let Some(address) = self.endpoint.peer_address(id) {
             self.on_refused(now, address, reason.clone());
         }
@@ -236,18 +259,21 @@ impl Session {
         hello: &Hello,
         key: &MemberKey,
         address: Option<SocketAddr>,
-    ) -> Result<Admission, LeaveReason> {
+    ) -> Result<Admission, NotAdmitted> {
         let ip = address.map(|a| a.ip());
         if let Some(words) = self.admissions.ban_of(now, key, ip) {
-            return Err(LeaveReason::Banned(words.to_owned()));
+            return Err(LeaveReason::Banned(words.to_owned()).into());
+        }
+        if !self.is_proven_newcomer(expected, sponsor, hello, key) {
+            let nonce = self.admission_nonce(expected, sponsor, key);
+            return Err(NotAdmitted::Unproven(nonce));
         }
         let address = address.filter(|_| expected.is_mesh()).map(Into::into);
         if let Some(known) = expected.peers().iter().find(|p| p.key == *key) {
             let peer = known.id;
             if Some(peer) == self.me {
-                return Err(LeaveReason::NotReached(
-                    "that place is the authority's".into(),
-                ));
+                let words = "that place is the authority's".to_owned();
+                return Err(LeaveReason::NotReached(words).into());
             }
             if known.presence == Presence::InSync {
                 // It cannot be in and at the door: its old self is gone.
@@ -264,7 +290,7 @@ impl Session {
         }
         if self.is_password_changing() {
             let words = "the password is being changed: ask for the new one";
-            return Err(LeaveReason::WrongPassword(words.into()));
+            return Err(LeaveReason::WrongPassword(words.into()).into());
         }
         let full = match hello.kind {
             PeerKind::Spectator => expected.free_spectator_places() == 0,
@@ -325,6 +351,9 @@ impl Session {
             true => (at, Vec::new()),
             false => self.log.history(HISTORY),
         };
+        // Who goes on from what it has must know whom it is to believe meanwhile.
+        let mut introduced = resumes.map_or(Vec::new(), |have| self.log.joined_after(have.index));
+        introduced.retain(|member| self.room.peer(member.peer).is_some());
         let welcome = Welcome {
             you: peer,
             since: self.room.peer(peer).map_or(0, |p| p.since),
@@ -333,6 +362,7 @@ impl Session {
             term: self.term,
             leader,
             room: resumes.is_none().then(|| self.room.clone()),
+            introduced,
             at: resumes.unwrap_or(at),
             history,
             history_after,
@@ -359,8 +389,12 @@ impl Session {
 
     /// The answer to an admission this program asked for was No.
     pub(super) fn on_not_admitted(&mut self, now: Duration, key: &MemberKey, reason: &[u8]) {
+        let reason = match samestep_wire::decode_exact(reason) {
+            Ok(NotAdmitted::Unproven(nonce)) => return self.ask_for_proof(now, key, nonce),
+            Ok(NotAdmitted::Refused(reason)) => reason,
+            Err(_) => LeaveReason::Full,
+        };
         if let Some(waiting) = self.admissions.waiting.remove(key) {
-            let reason = samestep_wire::decode_exact(reason).unwrap_or(LeaveReason::Full);
             self.turn_away(now, waiting.connection, reason);
         }
     }
@@ -394,7 +428,11 @@ impl Session {
                 LeaveReason::NotReached("the room made no sense".into()),
             );
         };
-        if room.peer(welcome.you).is_none() || room.peer(welcome.me).is_none() {
+        // The place is this program's own only if the room knows it by its key.
+        let mine = *self.identity.public_key().as_bytes();
+        let is_mine = room.peer(welcome.you).is_some_and(|you| you.key == mine);
+        let is_introduced = welcome.introduced.iter().any(|i| i.peer == welcome.me);
+        if !is_mine || (room.peer(welcome.me).is_none() && !is_introduced) {
             return self.finish(
                 now,
                 LeaveReason::NotReached("the room made no sense".into()),
@@ -404,6 +442,7 @@ impl Session {
         debug!(me = %welcome.you, leader = %welcome.leader, term = welcome.term, resumed, "welcome received");
         self.retry = None;
         self.hello_sent = None;
+        self.to_prove = None;
         self.hang_up_on_others(now, id);
         let fresh = self.me.is_none();
         let before: Vec<MemberKey> = self.room.peers().iter().map(|p| p.key).collect();
@@ -435,6 +474,8 @@ impl Session {
                 (absence.peer, now.saturating_sub(before))
             })
             .collect();
+        let introduced = welcome.introduced.iter();
+        self.introduced = introduced.map(|i| (i.peer, i.key)).collect();
         self.state_holds = 0;
         self.next_object = self
             .room

@@ -387,7 +387,7 @@ impl Session {
             // This program was away then, and has come back since.
             Change::Away { peer } if Some(peer) == me && index < self.since_index => {}
             Change::Away { peer } => {
-                self.on_away(now, peer);
+                self.on_away(now, index, peer);
                 self.start_if_ready(now);
             }
             Change::Left { peer, reason } => {
@@ -463,6 +463,7 @@ impl Session {
 
     /// Somebody has a place in the room, newly or again.
     fn on_peer_arrived(&mut self, now: Duration, index: u64, peer: PeerId) {
+        self.introduced.remove(&peer);
         self.settle_links(now);
         self.askers.forget_peer(peer);
         self.acts.forget_peer(peer);
@@ -476,7 +477,7 @@ impl Session {
         let contact = self.contacts.entry(peer).or_default();
         if index < epoch {
             // Old news to who has just come back: what is known of that peer is newer.
-            contact.streams.reset(epoch);
+            contact.streams.enter(epoch);
             return;
         }
         let old = contact.connection.take();

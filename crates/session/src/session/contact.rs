@@ -6,6 +6,7 @@ use samestep_proto::ConnectionId;
 use crate::clock::Exchange;
 use crate::event::{LeaveReason, SessionEvent, State};
 use crate::id::PeerId;
+use crate::session::origin::Pair;
 use crate::session::{OtherEnd, Session};
 use crate::streams::Streams;
 
@@ -43,6 +44,8 @@ pub(super) struct Contact {
     pub(super) sent_at: Duration,
     pub(super) matched: u64,
     pub(super) streams: Streams,
+    /// What is needed to talk to it through others, once that was.
+    pub(super) pair: Option<Box<Pair>>,
     pub(super) clock: TheirClock,
     /// Fairness: how long its messages are held, and until when the last one was.
     pub(super) delay: Duration,
@@ -64,8 +67,10 @@ impl Contact {
     /// Forgets everything about an earlier incarnation.
     pub(super) fn begin_anew(&mut self, now: Duration, epoch: u64) {
         let connection = self.connection;
+        let pair = self.pair.take();
         *self = Self {
             connection,
+            pair,
             heard: now,
             heard_direct: now,
             ..Self::default()

@@ -9,7 +9,7 @@ use tracing::{debug, info};
 use crate::control::{Control, Heartbeat};
 use crate::event::{LeaveReason, SessionEvent, State};
 use crate::id::PeerId;
-use crate::log::Position;
+use crate::log::{Position, is_quorum};
 use crate::room::{Change, Presence};
 use crate::session::Session;
 
@@ -23,6 +23,8 @@ const WAIT_SILENCE: Duration = Duration::from_secs(3);
 const HANGING_UP: Duration = Duration::from_secs(1);
 /// Time for an election to come to a result before the next member tries.
 const CAMPAIGN: Duration = Duration::from_millis(600);
+/// A leader that is not known here may become known within this time.
+const STRANGER: Duration = Duration::from_secs(2);
 /// A lagging member is sent entries again after this long.
 const SEND_AGAIN: Duration = Duration::from_millis(600);
 
@@ -138,6 +140,10 @@ impl Session {
         }
         self.send_laggards(now);
         self.freeze_or_thaw(now);
+        if self.is_led_by_a_stranger(now) {
+            self.strange_since = None;
+            return self.rejoin_through(now, None, "the others follow somebody unknown here");
+        }
         // A mesh that waits for somebody still needs a leader to let it in again.
         if self.stalled {
             return;
@@ -208,6 +214,24 @@ impl Session {
             contact.sent_index = contact.matched.max(first);
             self.send_entries(now, peer);
         }
+    }
+
+    /// Whether most of those who are heard have followed somebody for a while who is not known here. What that leader says cannot be checked without its
+    /// key, so nobody can tell this program what it missed: it has to join anew.
+    fn is_led_by_a_stranger(&mut self, now: Duration) -> bool {
+        let follows = |peer: PeerId| {
+            let supports = self.contacts.get(&peer).and_then(|c| c.supports);
+            supports
+                .is_some_and(|(term, leader)| term >= self.term && self.key_of(leader).is_none())
+        };
+        let mut others = self.heard_voters(now);
+        others.retain(|voter| Some(*voter) != self.me);
+        if self.leads() || !is_quorum(&others, self.room.tie_breaker(), follows) {
+            self.strange_since = None;
+            return false;
+        }
+        let since = *self.strange_since.get_or_insert(now);
+        now.saturating_sub(since) >= STRANGER
     }
 
     fn freeze_or_thaw(&mut self, now: Duration) {

@@ -222,14 +222,16 @@ impl Session {
         ways
     }
 
-    pub(super) fn on_away(&mut self, now: Duration, peer: PeerId) {
+    pub(super) fn on_away(&mut self, now: Duration, index: u64, peer: PeerId) {
         if Some(peer) == self.me {
             return self.rejoin_through(now, None, "was dropped by the others");
         }
         self.since.insert(peer, now);
         self.askers.forget_peer(peer);
         self.admissions.states_wanted.retain(|p| *p != peer);
-        if let Some(contact) = self.contacts.get_mut(&peer) {
+        // To who has just come back it may be old news: what that peer has said since counts.
+        let is_news = index >= self.since_index;
+        if let Some(contact) = self.contacts.get_mut(&peer).filter(|_| is_news) {
             contact.welcomed = false;
             contact.streams.reset(0);
         }
@@ -252,6 +254,7 @@ impl Session {
         if Some(peer) == self.me {
             return self.finish(now, reason);
         }
+        self.admissions.departures += 1;
         self.since.remove(&peer);
         self.look_for_another_sponsor(now, peer);
         self.askers.forget_peer(peer);

@@ -31,6 +31,14 @@ pub(super) fn is_passed_on(kind: MessageKind) -> bool {
     kind.0 < MessageKind::FIRST_RESERVED || kind == MessageKind::CHAT
 }
 
+/// Whether a control message is about the connection on which it comes, and so never passed on.
+pub(super) fn is_of_a_connection(control: &Control) -> bool {
+    matches!(
+        control,
+        Control::Hello(_) | Control::Link { .. } | Control::Welcome(_) | Control::Prove(_)
+    )
+}
+
 impl Session {
     /// Whether a member of the room may send this control message to this program.
     pub(super) fn permits(&self, now: Duration, from: PeerId, control: &Control) -> Permission {
@@ -69,8 +77,8 @@ impl Session {
     /// In a mesh only the leader speaks for the room, and it leads only with the agreement of most.
     fn permits_in_mesh(&self, now: Duration, from: PeerId, control: &Control) -> Permission {
         let may = match control {
-            // A welcome comes from the member that was asked, before that is known as a peer.
-            Control::Welcome(_) => false,
+            // These come from the member that was asked, before that is known as a peer.
+            Control::Welcome(_) | Control::Prove(_) => false,
             Control::Farewell(LeaveReason::Left(_) | LeaveReason::RoomClosed(_)) => true,
             Control::Farewell(_) | Control::Denied { .. } => Some(from) == self.leader,
             Control::Entries(entries) => self.may_lead(now, from, entries.term),
@@ -120,7 +128,7 @@ impl Session {
     }
 
     /// The voters of a mesh that are not silent, and this program if it is one.
-    fn heard_voters(&self, now: Duration) -> Vec<PeerId> {
+    pub(super) fn heard_voters(&self, now: Duration) -> Vec<PeerId> {
         let mut voters = self.log.voters(&self.room);
         voters.retain(|voter| !self.is_silent(now, *voter));
         voters

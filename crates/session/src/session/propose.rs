@@ -139,6 +139,10 @@ impl Session {
         lane.last = lane.last.checked_add(1)?;
         let number = lane.last;
         lane.open.push_back((number, proposal.clone()));
+        #[cfg(any(fuzzing, feature = "hostile"))]
+        if matches!(proposal, Proposal::Admit { .. }) {
+            self.false_relay.admits.push(proposal.clone());
+        }
         self.say_proposal(now, number, proposal);
         self.wake_at(now + SAY_AGAIN);
         Some(number)

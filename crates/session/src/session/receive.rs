@@ -14,7 +14,7 @@ use crate::envelope::{Content, Envelope, Route};
 use crate::event::{LeaveReason, SessionEvent, State};
 use crate::id::{MessageKind, PeerId};
 use crate::payload::Payload;
-use crate::session::permission::{Permission, is_passed_on};
+use crate::session::permission::{Permission, is_of_a_connection, is_passed_on};
 use crate::session::{OtherEnd, Session};
 
 /// How long a connection may stay open without a hello.
@@ -195,15 +195,21 @@ impl Session {
                 }
                 from
             }
-            Route::Relayed { from, to, hops } => {
+            Route::Relayed { from, to, .. } => {
                 if !self.room.is_mesh() {
                     return None;
                 }
                 if Some(to) != self.me {
-                    self.relay(now, from, to, hops, channel, &envelope, &payload);
+                    self.relay(now, channel, &envelope, &payload);
                     return Some(());
                 }
-                if Some(from) == self.me {
+                if Some(from) == self.me || self.key_of(from).is_none() {
+                    // It has left, or is not known here yet: it will send this again.
+                    return Some(());
+                }
+                if !self.is_proven_origin(from, &envelope, &payload) {
+                    debug!(%from, relay = %neighbour, "relayed message without proof of its origin");
+                    self.refused += 1;
                     return Some(());
                 }
                 from
@@ -212,6 +218,10 @@ impl Session {
         match envelope.content {
             Content::Control => {
                 let control = decode_control(&payload)?;
+                if from != neighbour && is_of_a_connection(&control) {
+                    self.refused += 1;
+                    return Some(());
+                }
                 self.on_control(now, id, from, control)
             }
             Content::Game(kind) => {
@@ -281,17 +291,16 @@ impl Session {
     }
 
     /// A member of a mesh relays a message between two that are not connected.
-    #[expect(clippy::too_many_arguments, reason = "the parts of one message")]
-    fn relay(
-        &mut self,
-        now: Duration,
-        from: PeerId,
-        to: PeerId,
-        hops: u8,
-        channel: ChannelId,
-        envelope: &Envelope,
-        payload: &[u8],
-    ) {
+    fn relay(&mut self, now: Duration, channel: ChannelId, envelope: &Envelope, payload: &[u8]) {
+        let Route::Relayed {
+            from,
+            to,
+            hops,
+            proof,
+        } = envelope.route
+        else {
+            return;
+        };
         let Some(hop) = self.next_hop(now, to).filter(|hop| *hop != from) else {
             return;
         };
@@ -303,10 +312,16 @@ impl Session {
                 from,
                 to,
                 hops: hops + 1,
+                proof,
             },
             ..*envelope
         };
-        let _ = self.put(now, hop, forwarding_channel(channel), &envelope, payload);
+        let channel = forwarding_channel(channel);
+        #[cfg(any(fuzzing, feature = "hostile"))]
+        if self.relay_falsely(now, hop, channel, &envelope, payload) {
+            return;
+        }
+        let _ = self.put(now, hop, channel, &envelope, payload);
     }
 
     /// Takes a game's message in the order of its delivery: it is held for fairness, or delivered at once.
@@ -365,7 +380,7 @@ impl Session {
         self.contact(from).heard = now;
         match control {
             Control::Hello(hello) => self.on_hello(now, id, hello),
-            Control::Link { .. } | Control::Loaded => {}
+            Control::Link { .. } | Control::Loaded | Control::Prove(_) => {}
             Control::Welcome(welcome) => self.on_welcome(now, id, *welcome),
             Control::Farewell(reason) => self.on_farewell(now, from, reason),
             Control::Propose {
@@ -407,6 +422,10 @@ impl Session {
         match self.room.peer(from).filter(|_| self.room.is_present(from)) {
             Some(member) if Some(member.key) != key => return None,
             Some(_) => {
+                self.bind(now, from, id);
+                self.contact(from).on_heard(now);
+            }
+            None if key.is_some() && self.introduced.get(&from).copied() == key => {
                 self.bind(now, from, id);
                 self.contact(from).on_heard(now);
             }
@@ -459,6 +478,7 @@ impl Session {
                 return self.link(now, id, from, until);
             }
             (OtherEnd::Sponsor, Control::Welcome(welcome)) => self.on_welcome(now, id, *welcome),
+            (OtherEnd::Sponsor, Control::Prove(prove)) => self.on_prove(now, id, prove),
             (OtherEnd::Sponsor, Control::Farewell(LeaveReason::Left(_))) => {
                 let words = "the member asked has left".to_owned();
                 self.finish(now, LeaveReason::NotReached(words));

@@ -296,20 +296,31 @@ impl Session {
         let (Some(me), Some(hop)) = (self.me, hop) else {
             return;
         };
-        let route = match hop == to {
-            true => Route::Direct,
-            false => Route::Relayed {
-                from: me,
-                to,
-                hops: 0,
-            },
-        };
         let envelope = Envelope {
-            route,
+            route: Route::between(me, to, hop),
             number,
             ..Envelope::direct(kind)
         };
-        let _ = self.put(now, hop, channel, &envelope, payload);
+        self.put_along(now, to, hop, channel, envelope, payload);
+    }
+
+    /// Sends a payload to a member by a hop; with the proof of its origin if that is another.
+    fn put_along(
+        &mut self,
+        now: Duration,
+        to: PeerId,
+        hop: PeerId,
+        channel: ChannelId,
+        envelope: Envelope,
+        payload: &[u8],
+    ) {
+        let envelope = match envelope.route {
+            Route::Relayed { .. } => self.prove_origin(to, payload, envelope),
+            _ => Some(envelope),
+        };
+        if let Some(envelope) = envelope {
+            let _ = self.put(now, hop, channel, &envelope, payload);
+        }
     }
 
     /// Resends what a member of the mesh has not acknowledged, if its route has changed or it is overdue.
@@ -437,16 +448,12 @@ impl Session {
         let (Some(me), Some(hop)) = (self.me, self.next_hop(now, peer)) else {
             return;
         };
-        let mut envelope = Envelope::control();
-        if hop != peer {
-            envelope.route = Route::Relayed {
-                from: me,
-                to: peer,
-                hops: 0,
-            };
-        }
+        let envelope = Envelope {
+            route: Route::between(me, peer, hop),
+            ..Envelope::control()
+        };
         let bytes = encode_to_vec(control).expect("control messages stay within their bounds");
-        let _ = self.put(now, hop, channel, &envelope, &bytes);
+        self.put_along(now, peer, hop, channel, envelope, &bytes);
     }
 
     /// Sends a control message on a connection, whoever is at its other end.
@@ -459,6 +466,10 @@ impl Session {
 impl Session {
     pub(crate) fn put_raw(&mut self, now: Duration, to: PeerId, channel: ChannelId, bytes: &[u8]) {
         self.put_sealed(now, to, channel, bytes);
+    }
+
+    pub(crate) fn false_relay(&mut self) -> &mut crate::hostile::FalseRelay {
+        &mut self.false_relay
     }
 
     pub(crate) fn propose_raw(&mut self, now: Duration, proposal: crate::control::Proposal) {

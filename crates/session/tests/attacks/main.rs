@@ -8,7 +8,9 @@ mod extremes;
 mod flooding;
 mod identity;
 mod leading;
+mod mesh_relaying;
 mod relaying;
 #[path = "../room/mod.rs"]
 mod room;
+mod sponsoring;
 mod visits;

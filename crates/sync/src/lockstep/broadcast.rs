@@ -15,6 +15,8 @@ pub(super) struct Broadcast {
     pub(super) relay: Relay,
     /// Where the newest turns of this program begin.
     turns: VecDeque<Tick>,
+    /// This program has announced who comes and goes: it may be the only one who knows.
+    pub(super) has_announced: bool,
     /// Some peer may not have been sent everything.
     pub(super) unsent: bool,
     /// Memory to encode inputs into.

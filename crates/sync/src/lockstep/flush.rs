@@ -172,7 +172,9 @@ impl Lockstep {
             self.transfer.requested_from = Some(from);
             self.request_state(from, self.simulated.confirmed_tick);
         } else {
-            self.insert_batch(batch)?;
+            // What a departed authority said last, others may know alone.
+            let announced = source.announcing.has_announced();
+            self.insert_batch(batch, announced || !self.announces_in_turn())?;
             if let Some(flush) = self.sources.departed.get_mut(&batch.source) {
                 flush.on_answer(from);
             }
@@ -201,7 +203,7 @@ impl Lockstep {
             self.request_state(authority, self.simulated.confirmed_tick);
             return Some(());
         }
-        self.insert_batch(batch)?;
+        self.insert_batch(batch, true)?;
         self.end_source(now, batch.source, batch.to);
         Some(())
     }

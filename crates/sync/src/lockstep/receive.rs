@@ -3,6 +3,7 @@
 use core::time::Duration;
 
 use super::Lockstep;
+use super::announcing::Judgement;
 use super::desync::MAX_CHECKS_BEYOND;
 use super::message::{Fixed, InputBatch, Message};
 use crate::timeline::Change;
@@ -173,6 +174,7 @@ impl Lockstep {
             }
         }
         let is_departed = self.sources.departed.contains_key(&id);
+        let (announces, has_news) = (self.may_announce(id), self.has_new_changes(batch));
         let source = self.sources.known.get_mut(&id)?;
         let is_gone = is_departed || source.end.is_some();
         let known = source.known_upto;
@@ -193,6 +195,12 @@ impl Lockstep {
         if batch.to.0 > max || is_gone || batch.to <= known {
             return Some(true);
         }
+        let changes = source.announcing.judge(now, announces, has_news);
+        match changes {
+            Judgement::Wait => return Some(false),
+            Judgement::Refuse => self.stats.refused += 1,
+            Judgement::Believe => {}
+        }
         // A resent batch, and one that waited for it, is later than its path takes.
         let was_requested = source.requested_from.take().is_some();
         self.on_schedule_offset(batch.schedule_offset, is_authority);
@@ -202,7 +210,7 @@ impl Lockstep {
         if is_fresh && !was_requested {
             self.note_slack(now, batch);
         }
-        self.insert_batch(batch)?;
+        self.insert_batch(batch, changes == Judgement::Believe)?;
         self.substitution.on_input(now, id);
         if self.room.is_sequenced() {
             self.stats.turn_length = batch.to.since(known.max(batch.from));
@@ -254,12 +262,16 @@ impl Lockstep {
         }
     }
 
-    /// Adds the inputs of a batch that are not known yet to the timeline.
-    pub(super) fn insert_batch(&mut self, batch: &InputBatch<'_>) -> Option<()> {
+    /// Adds the inputs of a batch that are not known yet to the timeline, and who comes and goes if its source is believed about that.
+    pub(super) fn insert_batch(
+        &mut self,
+        batch: &InputBatch<'_>,
+        believes_changes: bool,
+    ) -> Option<()> {
         let known = self.sources.known.get(&batch.source)?.known_upto;
         // The changes come first: they tell whose inputs the batch may hold.
         for (tick, change) in &batch.changes {
-            if *tick < self.simulated.confirmed_tick {
+            if *tick < self.simulated.confirmed_tick || !believes_changes {
                 continue;
             }
             if let Change::Source(id, players) = change {

@@ -8,6 +8,7 @@ use core::time::Duration;
 use super::message::{
     EncodedInputs, InputBatch, Message, Report, SPLIT_BYTES, encode_inputs, encode_pending,
 };
+use super::room::Topology;
 use super::{InputSource, Lockstep, MAX_REPEATED_TURNS, Pace};
 use crate::timeline::SourceId;
 use crate::{Delivery, PeerId, PlayerId, Tick};
@@ -172,7 +173,7 @@ impl Lockstep {
         }
     }
 
-    /// A batch as it is sent. Through a host, only the host's own batches announce who comes and goes.
+    /// A batch as it is sent. Only those announce who comes and goes who are believed about it.
     fn batch_to_send<'a>(
         &self,
         id: SourceId,
@@ -181,7 +182,12 @@ impl Lockstep {
         entries: &'a [u8],
     ) -> InputBatch<'a> {
         let mut batch = self.batch_of(id, from, to, entries);
-        if self.room.is_hub() && self.room.authority() != Some(id.peer) {
+        let announces = match self.room.topology {
+            Topology::Sequenced => true,
+            Topology::Hub => self.room.authority() == Some(id.peer),
+            Topology::Mesh => self.broadcast.has_announced,
+        };
+        if !announces {
             batch.changes.clear();
         }
         batch

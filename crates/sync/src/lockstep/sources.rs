@@ -4,6 +4,7 @@ use core::ops::Bound;
 use core::time::Duration;
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::announcing::Announcing;
 use super::flush::Flush;
 use crate::input::Attendance;
 use crate::timeline::SourceId;
@@ -46,6 +47,8 @@ pub(super) struct InputSource {
     pub(super) next_resend_request: Duration,
     /// A resend from here on was requested.
     pub(super) requested_from: Option<Tick>,
+    /// How far it is believed about who comes and goes.
+    pub(super) announcing: Announcing,
 }
 
 /// The three smallest times, in µs, by which batches arrived early, and their first ticks.
@@ -89,6 +92,7 @@ impl InputSource {
             slack: ArrivalSlack::default(),
             next_resend_request: Duration::ZERO,
             requested_from: None,
+            announcing: Announcing::default(),
         }
     }
 

@@ -108,6 +108,7 @@ impl Lockstep {
             self.desync.on_new_authority();
             self.substitution.on_new_authority();
         }
+        self.note_announcing(now);
         self.timers.wake_at(now);
     }
 

@@ -100,6 +100,7 @@ impl Lockstep {
         let to = from + ticks;
         self.stats.turn_length = ticks;
         if self.announces_players(me) {
+            self.broadcast.has_announced = true;
             self.announce_players(me, from, to);
         }
         self.announce_replacement(now, from);
@@ -113,16 +114,6 @@ impl Lockstep {
             source.known_upto = to;
         }
         self.broadcast.on_turn(from);
-    }
-
-    /// Whether this program announces who comes and goes: the authority or, while that is no source, the first source.
-    fn announces_players(&self, me: SourceId) -> bool {
-        let Some(authority) = self.room.authority() else {
-            return false;
-        };
-        let leader = self.room.source_id(authority);
-        let leader = leader.filter(|id| self.sources.active(*id).is_some());
-        leader.or(self.sources.all_active().next()) == Some(me)
     }
 
     /// Where all sources have ended, the authority begins.

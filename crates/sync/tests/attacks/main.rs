@@ -7,6 +7,7 @@ mod corpus;
 mod delayed_spectators;
 mod extremes;
 mod flooding;
+mod forged_attendance;
 mod forged_inputs;
 mod rewriting;
 mod room;

@@ -76,12 +76,13 @@ pub struct Received {
 /// What an attacker makes of the messages that its own program sends.
 pub type Tampering = Box<dyn FnMut(&mut Vec<u8>)>;
 
-/// Programs whose messages take 10 ms. The first is the authority; each that plays has the player of its own number.
+/// Programs whose messages take 10 ms. The first is the authority at first; each that plays has the player of its own number.
 pub struct Room<M> {
     pub now: Duration,
     pub programs: Vec<Program<M>>,
     pub received: Vec<Vec<Received>>,
     pub is_mesh: bool,
+    pub authority: usize,
     /// What is done to the messages of an attacker.
     pub tampers: Option<(usize, Tampering)>,
     on_the_way: Vec<OnTheWay>,
@@ -104,6 +105,7 @@ impl<M: Model> Room<M> {
             received: programs.iter().map(|_| Vec::new()).collect(),
             programs,
             is_mesh,
+            authority: 0,
             tampers: None,
             on_the_way: Vec::new(),
         };
@@ -122,6 +124,11 @@ impl<M: Model> Room<M> {
 
     /// Tells everyone who is in the room; some are gone.
     pub fn pass_roster_on(&mut self, gone: &BTreeSet<usize>) {
+        self.pass_roster_to(gone, |_| true);
+    }
+
+    /// Tells some of them.
+    pub fn pass_roster_to(&mut self, gone: &BTreeSet<usize>, to: impl Fn(usize) -> bool) {
         let members: Vec<Member> = (0..self.programs.len())
             .filter(|at| !gone.contains(at))
             .map(|at| Member {
@@ -138,10 +145,11 @@ impl<M: Model> Room<M> {
                 loss: 0,
             })
             .collect();
-        for (at, program) in self.programs.iter_mut().enumerate() {
+        let programs = self.programs.iter_mut().enumerate();
+        for (at, program) in programs.filter(|(at, _)| to(*at)) {
             let roster = Roster {
                 me: PeerId(at as u16),
-                authority: PeerId(0),
+                authority: PeerId(self.authority as u16),
                 is_mesh: self.is_mesh,
                 members: members.clone(),
             };
