@@ -333,6 +333,25 @@ fn nobody_enters_by_the_old_password_while_a_mesh_changes_it() {
 }
 
 #[test]
+fn who_was_given_up_while_it_was_cut_off_comes_back_with_the_password() {
+    for seed in 0..10 {
+        let mut network = TestNetwork::near(seed);
+        network.mesh(config("Ann").password("sesame"), 4);
+        network.run(ms(2_000));
+        let peer = network.peer(3);
+        network.isolate(&[3]);
+        network.run(Duration::from_secs(200));
+        let room = network.at(0).room();
+        assert!(room.peer(peer).is_none(), "its place was given up");
+        network.mend();
+        network.run(ms(15_000));
+        let state = network.at(3).state();
+        assert_eq!(*state, State::InSync, "seed {seed}");
+        assert!(network.agree(&[0, 1, 2, 3]), "seed {seed}");
+    }
+}
+
+#[test]
 fn members_return_by_their_keys_after_the_password_was_changed() {
     for is_mesh in [false, true] {
         let mut network = banned(6, is_mesh);

@@ -180,12 +180,12 @@ impl Session {
         // Who is alone has nothing better to do than to look for the others.
         let patience = if lost { 0 } else { contact.dials.min(3) };
         contact.next_dial = now + Duration::from_secs(1 << patience);
-        // The password also opens where it is not known yet that this program is a member. Its key does everywhere else, and still does when the
-        // password was changed meanwhile.
-        let is_first = contact.dials == 1;
+        // The password also opens where this program is not known to be a member yet, or not any more. Its key does everywhere else, and still
+        // does when the password was changed meanwhile. So it tries them in turn.
+        let with_password = contact.dials % 2 == 1;
         let password = self.config.password_as(&self.role);
         let options = samestep_proto::ConnectOptions {
-            password: password.filter(|_| is_first),
+            password: password.filter(|_| with_password),
             server_key: Some(key),
             ..Default::default()
         };
