@@ -50,6 +50,7 @@
 //! - [`Session::time`] is one time for all, estimated by the [`clock`].
 //! - [`Shared`] keeps a struct of fields the same everywhere.
 //! - [`discovery`] finds rooms in the local network.
+//! - [`agreement`] is the core of agreement that meshes are to stand on; sessions do not use it yet.
 //!
 //! # What it does not do
 //!
@@ -61,6 +62,7 @@
 //! ([`Role::Introducer`]), whose members elect another leader.
 
 mod address;
+pub mod agreement;
 mod bounds;
 mod channels;
 pub mod clock;

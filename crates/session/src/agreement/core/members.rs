@@ -1,0 +1,118 @@
+//! Who is admitted and who is excluded.
+
+use core::time::Duration;
+
+use super::Agreement;
+use crate::agreement::message::Body;
+use crate::agreement::view::{Incarnation, Member, NextView, Slot};
+
+impl<C: Clone + PartialEq> Agreement<C> {
+    /// A learner asks all members it knows to be admitted, and one of them to be fed.
+    pub(super) fn learn(&mut self, now: Duration) {
+        let members = self.others();
+        let slot = self.slot;
+        for (at, member) in members.iter().enumerate() {
+            let feed = at == self.beats as usize % members.len();
+            self.send(*member, Body::Learn { slot, feed });
+        }
+        self.knocks = !members.iter().any(|m| self.detector.hears(now, *m));
+    }
+
+    pub(super) fn on_learn(
+        &mut self,
+        now: Duration,
+        from: Incarnation,
+        view: u32,
+        decided: u64,
+        slot: Option<Slot>,
+        feed: bool,
+    ) {
+        if view > self.view().number {
+            // A learner may be ahead of whoever it asks.
+            let status = Body::Status(self.replica.status());
+            return self.send(from, status);
+        }
+        // It does not beat yet; once it is a member, its silence is counted from now on.
+        self.detector.on_beat(now, from, true);
+        self.learners.on_learn(now, from, slot, decided);
+        let behind = decided < self.replica.log().decided().index;
+        if self.delivery.is_frozen() && feed {
+            let members = self.view().incarnations().collect();
+            self.send(from, Body::Frozen { members });
+        } else if behind && feed && self.detector.may_answer(now, from, self.config.beat) {
+            self.replica.catch_up(from, decided);
+        }
+        self.change_view(now);
+    }
+
+    /// The leader admits and excludes, by ending the view.
+    pub(super) fn change_view(&mut self, now: Duration) {
+        self.learners.expire(now, self.config.suspect);
+        if !self.claims(now) || self.delivery.is_frozen() || self.replica.log().is_closing() {
+            return;
+        }
+        let (kept, gone) = self.kept(now);
+        let mut members = kept.clone();
+        let decided = self.replica.log().decided();
+        let requests = &decided.requests;
+        self.learners.admit(&mut members, decided.index, requests);
+        members.sort_unstable();
+        if !self.config.cuts && members == self.view().members {
+            return;
+        }
+        let Some(cuts) = self.cuts(&gone, &members) else {
+            return;
+        };
+        let me = self.me();
+        let tie_breaker = self.tie_breaker;
+        let stays = |who: &Incarnation| members.iter().any(|m| m.incarnation == *who);
+        let next = NextView {
+            tie_breaker: tie_breaker.filter(stays).unwrap_or(me),
+            members,
+            owner: me,
+            cuts,
+        };
+        if next.members != self.view().members && self.can_follow(now, &next) {
+            self.replica.close_view(next);
+        }
+    }
+
+    /// The members that stay and those that go: who said farewell, and who was silent for the exclusion time, but only if everyone who stays
+    /// was heard after that silence was noticed.
+    pub(super) fn kept(&self, now: Duration) -> (Vec<Member>, Vec<Incarnation>) {
+        let me = self.me();
+        let config = self.config;
+        let last = |m: Incarnation| match m == me {
+            true => now,
+            false => self.detector.mutual_at(m).unwrap_or_default(),
+        };
+        let left = self.replica.farewells();
+        let silent = |m: Incarnation| now >= last(m) + config.exclude;
+        let members = || self.view().members.iter().copied();
+        let noticed = members()
+            .map(|m| m.incarnation)
+            .filter(|m| !left.contains(*m) && silent(*m))
+            .map(|m| last(m) + config.suspect)
+            .max();
+        let stays = |m: Incarnation| noticed.is_none_or(|at| last(m) >= at);
+        let all_stay = members()
+            .map(|m| m.incarnation)
+            .all(|m| left.contains(m) || silent(m) || stays(m));
+        let goes = |m: &Member| left.contains(m.incarnation) || (silent(m.incarnation) && all_stay);
+        let gone = members().filter(goes).map(|m| m.incarnation).collect();
+        (members().filter(|m| !goes(m)).collect(), gone)
+    }
+
+    /// Whether a quorum of the next view holds everything decided, and is heard.
+    pub(super) fn can_follow(&self, now: Duration, next: &NextView) -> bool {
+        let me = self.me();
+        let decided = self.replica.log().decided().index;
+        let view = next.open(self.view().number, decided);
+        let holds = |m: Incarnation| {
+            let has = self.replica.matched(m) >= decided
+                || self.learners.decided(m).is_some_and(|has| has >= decided);
+            has && (m == me || self.detector.hears(now, m))
+        };
+        view.is_quorum(holds)
+    }
+}
