@@ -132,7 +132,7 @@ mod tests {
             incarnation: Incarnation(1),
             slot: Default::default(),
         });
-        detector.on_packet(0 * MS, Incarnation(1), 0);
+        detector.on_packet(Duration::ZERO, Incarnation(1), 0);
         detector.on_view(499 * MS, &view);
         assert!(!detector.hears(500 * MS, Incarnation(1)));
     }
