@@ -348,7 +348,7 @@ fn of_several_games_in_the_network_one_has_to_be_chosen() {
     several.expect("several games were found");
     assert_eq!(several.exit_code(), 2);
     assert!(
-        several.text().contains(&format!("127.0.0.1:{port} ")),
+        several.text().contains(&format!("127.0.0.1:{port}#")),
         "{}",
         several.text()
     );
