@@ -9,7 +9,7 @@ mod table;
 
 use libfuzzer_sys::fuzz_target;
 use samestep_proto::ChannelId;
-use samestep_session::hostile::{Claim, ClaimedChange, ClaimedProposal};
+use samestep_session::hostile::{Claim, ClaimedBody, ClaimedChange, ClaimedProposal};
 use samestep_session::{LeaveReason, PeerId, Session, State};
 use std::time::Duration;
 use table::{GUEST, OPENER, Table};
@@ -79,6 +79,36 @@ fn proposal(which: u8, a: u64, b: u64) -> ClaimedProposal {
     }
 }
 
+/// What a liar says in the agreement.
+fn body(which: u8, [a, b, c]: [u64; 3]) -> ClaimedBody {
+    let (n, length, after) = (a as u32, b, b);
+    let changes = vec![change(which, b, c), change(which.wrapping_add(3), c, b)];
+    match which % 14 {
+        0 => ClaimedBody::Beat {
+            n,
+            length,
+            leads: c % 2 == 0,
+        },
+        1 => ClaimedBody::PreVote { round: n },
+        2 => ClaimedBody::PreVoted { round: n },
+        3 => ClaimedBody::Prepare { n, length },
+        4 => ClaimedBody::Promise { n, length, changes },
+        5 => ClaimedBody::Sync { n, after, changes },
+        6 => ClaimedBody::Accept { n, after, changes },
+        7 => ClaimedBody::Accepted { n, length },
+        8 => ClaimedBody::Decided { n },
+        9 => ClaimedBody::Status { n, length },
+        10 => ClaimedBody::CatchUp {
+            after,
+            changes,
+            members: vec![0, 1, c as u16],
+        },
+        11 => ClaimedBody::Farewell { n, after },
+        12 => ClaimedBody::Learn { slot: c as u16 },
+        _ => ClaimedBody::Request { first: n, changes },
+    }
+}
+
 fn claim(which: u8, [a, b, c, d]: [u64; 4]) -> Claim {
     let words = || String::from("a lie");
     match which % 16 {
@@ -90,7 +120,6 @@ fn claim(which: u8, [a, b, c, d]: [u64; 4]) -> Claim {
         1 => Claim::Welcome {
             you: a as u16,
             since: b,
-            term: c as u32,
             index: d,
             absence_ms: a,
             clock_us: b,
@@ -112,33 +141,18 @@ fn claim(which: u8, [a, b, c, d]: [u64; 4]) -> Claim {
             of_action: a % 2 == 0,
             number: b as u32,
         },
-        7..=9 => Claim::Entries {
-            term: a as u32,
-            previous: (b, a as u32),
+        7 => Claim::Entries {
+            after: b,
             changes: vec![change(which >> 4, c, d), change(which >> 3, d, c)],
-            committed: c,
         },
-        10 => Claim::Matched {
-            since: a,
-            term: b as u32,
-            index: c,
+        8..=13 => Claim::Agreement {
+            speaks_as: (a % 8 == 0).then_some(b as u16),
+            view: a as u32,
+            decided: b,
+            body: body(which >> 4, [b, c, d]),
         },
-        11 => Claim::Gap {
-            term: a as u32,
-            last: b,
-        },
-        12 => Claim::Elect {
-            term: a as u32,
-            last: (b, c as u32),
-        },
-        13 => Claim::Vote { term: a as u32 },
         14 => Claim::Out { index: a },
         _ => Claim::Heartbeat {
-            term: a as u32,
-            last: (b, a as u32),
-            committed: c,
-            leads: which & 16 != 0,
-            supports: Some(d as u16),
             peers: vec![0, 1, 2, c as u16],
             acks: (d, d as u32),
             clock_us: d,

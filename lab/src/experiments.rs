@@ -14,6 +14,7 @@ mod jitter;
 mod join;
 mod lockstep;
 mod loss_latency;
+mod migration;
 mod models;
 mod prediction;
 mod reaction;
@@ -25,7 +26,7 @@ mod update_window;
 use crate::experiment::Experiment;
 
 /// Every experiment there is.
-pub static EXPERIMENTS: [&Experiment; 27] = [
+pub static EXPERIMENTS: [&Experiment; 28] = [
     &delivery::EXPERIMENT,
     &jitter::EXPERIMENT,
     &loss_latency::EXPERIMENT,
@@ -36,6 +37,7 @@ pub static EXPERIMENTS: [&Experiment; 27] = [
     &topology::EXPERIMENT,
     &join::EXPERIMENT,
     &churn::EXPERIMENT,
+    &migration::EXPERIMENT,
     &lockstep::limits::EXPERIMENT,
     &lockstep::conditions::EXPERIMENT,
     &lockstep::resync::EXPERIMENT,

@@ -17,7 +17,7 @@ macro_rules! plans {
 }
 
 /// The built-in plans with their texts, in the order they are listed and reported.
-const PLANS: [(&str, &str); 27] = plans![
+const PLANS: [(&str, &str); 28] = plans![
     "delivery",
     "jitter",
     "loss-latency",
@@ -28,6 +28,7 @@ const PLANS: [(&str, &str); 27] = plans![
     "topology",
     "join",
     "churn",
+    "migration",
     "lockstep-limits",
     "lockstep-conditions",
     "lockstep-resync",

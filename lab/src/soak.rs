@@ -6,7 +6,12 @@ use samestep_sim::Suite;
 
 /// Every suite there is.
 pub fn suites() -> Vec<Suite> {
-    let below = [Suite::PROTOCOL, Suite::SESSIONS, Suite::ACTIONS];
+    let below = [
+        Suite::PROTOCOL,
+        Suite::SESSIONS,
+        Suite::ACTIONS,
+        Suite::MIGRATION,
+    ];
     [&below, Suite::MODELS, &[AUTHORITY, REWIND]].concat()
 }
 

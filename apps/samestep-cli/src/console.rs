@@ -72,6 +72,8 @@ pub struct Console {
     announced: Option<Announcement>,
     version: u32,
     password: bool,
+    /// The password that the room has been asked to demand from now on.
+    next_password: Option<String>,
     mesh: bool,
     /// The address of the room, unless it was opened here.
     joining: Option<SocketAddr>,
@@ -125,6 +127,7 @@ impl Console {
             announced: None,
             version,
             password,
+            next_password: None,
             mesh,
             joining,
             stay: options.stay,
@@ -388,7 +391,7 @@ impl Console {
         }
     }
 
-    /// Changes the password to the one in a file, or to a new one, which is shown.
+    /// Changes the password to the one in a file, or to a new one, which is shown once the room demands it.
     fn change_password(&mut self, file: &str) {
         let password = match next_password(file) {
             Ok(password) => password,
@@ -396,12 +399,16 @@ impl Console {
         };
         let (now, session) = self.now_and_session();
         match session.set_password(now, password.as_str().into()) {
-            Ok(()) => {
-                self.password = true;
-                let told = json!({"event": "password", "password": password});
-                self.screen.say(changed(&password), told);
-            }
+            Ok(()) => self.next_password = Some(password),
             Err(error) => self.complain(&error.to_string()),
+        }
+    }
+
+    fn on_password_changed(&mut self) {
+        self.password = true;
+        if let Some(password) = self.next_password.take() {
+            let told = json!({"event": "password", "password": password});
+            self.screen.say(changed(&password), told);
         }
     }
 }

@@ -8,6 +8,7 @@ use samestep::sync::ModelKind;
 use samestep_playable::{Choices, Level, Setting};
 
 use crate::failure::codes;
+use crate::journal::JournalArguments;
 use crate::link::LinkArguments;
 use crate::lobby::{LobbyArguments, TokenArguments};
 use crate::password::PasswordArguments;
@@ -170,6 +171,9 @@ pub struct RoomArguments {
     /// Begin when at least so many are there and all are ready
     #[arg(long, value_name = "N", default_value_t = 2)]
     pub wait_for: usize,
+    /// Players whose programs keep ready to take this one's place, so that the game outlives it: 0 to 7
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u8).range(0..=7))]
+    pub standbys: u8,
     /// Bots that play along
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub bots: u16,
@@ -179,6 +183,9 @@ pub struct RoomArguments {
     /// Who decides who may play.
     #[command(flatten)]
     pub lobby: LobbyArguments,
+    /// Where the match is kept.
+    #[command(flatten)]
+    pub journal: JournalArguments,
 }
 
 /// Arguments of who opens a game: its settings. Each game has some of them, and `--set` is for those of its own.

@@ -39,20 +39,25 @@ pub(crate) struct Team {
     bots: Vec<Member>,
     /// How many there were so far, for their names.
     named: u32,
+    /// Secrets of bots that played before this program was restarted: the next ones return with them.
+    returning: Vec<[u8; 32]>,
 }
 
 struct Member {
+    secret: [u8; 32],
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Team {
-    pub(crate) fn new(joins: BotJoins, level: Level) -> Team {
+    /// Nobody plays yet; the first ones to do so have these secrets.
+    pub(crate) fn new(joins: BotJoins, level: Level, returning: Vec<[u8; 32]>) -> Team {
         Team {
             joins,
             level: Arc::new(AtomicU8::new(level as u8)),
             bots: Vec::new(),
             named: 0,
+            returning,
         }
     }
 
@@ -63,6 +68,12 @@ impl Team {
 
     pub(crate) fn level(&self) -> Level {
         level_of(&self.level)
+    }
+
+    /// The secrets of those who play.
+    pub(crate) fn secrets(&self) -> Vec<[u8; 32]> {
+        let playing = self.bots.iter().filter(|bot| bot.plays());
+        playing.map(|bot| bot.secret).collect()
     }
 
     /// So many play from now on: others join, or the last ones leave.
@@ -76,7 +87,11 @@ impl Team {
             let name = format!("{BOT}{}", self.named);
             let (mut joins, level) = (self.joins.clone(), Arc::clone(&self.level));
             // Without randomness there is no bot, and nothing else works either.
-            let Ok(secret) = random_bytes() else {
+            let secret = match self.returning.is_empty() {
+                true => random_bytes(),
+                false => Ok(self.returning.remove(0)),
+            };
+            let Ok(secret) = secret else {
                 return keys;
             };
             let identity = Identity::from_secret(secret);
@@ -88,6 +103,7 @@ impl Team {
             let play = move || drop(play::<G>(joins, &name, &level, &stopped));
             let thread = thread::Builder::new().name("bot".into()).spawn(play);
             self.bots.push(Member {
+                secret,
                 stop,
                 thread: thread.ok(),
             });

@@ -24,6 +24,7 @@ mod ending;
 pub mod failure;
 mod folder;
 pub mod identity;
+mod journal;
 pub mod known_hosts;
 pub mod link;
 pub mod lobby;
@@ -40,6 +41,7 @@ pub use arguments::{
 };
 pub use ending::ending;
 pub use folder::state_folder;
+pub use journal::JournalArguments;
 pub use playing::{Playing, Stage, VERSION};
 pub use scores::{Row, Table};
 pub use text::printable;

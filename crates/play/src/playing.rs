@@ -54,6 +54,8 @@ pub struct Playing<G: Playable> {
     announced: Option<Announcement>,
     /// Whether the game that was opened here asks for a password.
     has_password: bool,
+    /// The password that the room has been asked to demand from now on.
+    next_password: Option<String>,
     /// The bots at the keys of this program's players.
     keys: Vec<AtKeys<G>>,
     rejoin: Option<RejoinFile>,
@@ -74,6 +76,9 @@ pub struct Playing<G: Playable> {
     /// How many matches have ended here.
     matches: u32,
     leaving: bool,
+    /// Who would take the place of this program, as people were told.
+    standbys: Vec<PeerId>,
+    has_told_journal_error: bool,
 }
 
 impl<G: Playable> Playing<G> {
@@ -160,7 +165,7 @@ impl<G: Playable> Playing<G> {
         self.leaving || wanted.is_some_and(|wanted| self.matches >= wanted)
     }
 
-    /// Leaves the game, or closes it at who opened it.
+    /// Leaves the game. Who hosts it hands it over, if somebody stands by, or closes it; after its last match it closes it for all.
     pub fn leave(mut self) -> Result<(), Failure> {
         if let Some(announcer) = &self.announcer {
             announcer.say(None);
@@ -172,6 +177,9 @@ impl<G: Playable> Playing<G> {
             file.remove();
         }
         self.write_recording()?;
+        if self.hosting.is_some() && !self.leaving && self.is_finished() {
+            self.game.close_room("");
+        }
         let left = self.game.leave("");
         left.map_err(|error| Failure::new(Kind::Other, error.to_string()))
     }
@@ -181,6 +189,10 @@ impl<G: Playable> Playing<G> {
         if !self.entered {
             return Stage::Joining;
         }
+        self.stage_of_room()
+    }
+
+    fn stage_of_room(&self) -> Stage {
         match self.game.room().phase() {
             Phase::SetUp => Stage::Waiting,
             Phase::Playing { .. } => Stage::Playing,

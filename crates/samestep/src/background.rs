@@ -267,6 +267,9 @@ pub enum StartError {
     /// Another program listens at this port.
     #[error("port {0} is taken: end the program that listens there, or choose another port")]
     PortTaken(u16),
+    /// The journal cannot be used.
+    #[error(transparent)]
+    Journal(#[from] crate::JournalFileError),
     /// An error of the operating system.
     #[error(transparent)]
     Io(io::Error),

@@ -44,8 +44,18 @@ impl<T: Transport, M: Machine> Driver<T, M> {
     /// What has arrived is read and what is due is sent at least once, also if `until` has passed. An error means that the
     /// transport is unusable; trouble on the network is none.
     pub fn drive(&mut self, until: Duration) -> io::Result<Option<M::Event>> {
+        self.drive_noting(until, &mut |_, _| {})
+    }
+
+    /// Like [`drive`](Driver::drive), and calls `note` each time before it sends: what the machine has done by then can be written down before
+    /// anybody is told of it.
+    pub(crate) fn drive_noting(
+        &mut self,
+        until: Duration,
+        note: &mut dyn FnMut(Duration, &mut M),
+    ) -> io::Result<Option<M::Event>> {
         loop {
-            let (event, over) = self.round(until)?;
+            let (event, over) = self.round(until, note)?;
             if event.is_some() || over {
                 return Ok(event);
             }
@@ -55,14 +65,20 @@ impl<T: Transport, M: Machine> Driver<T, M> {
     /// Reads what has arrived, sends what is due, and returns the next event. If nothing was there, waits until something
     /// arrives, a timer is due or the [clock](Driver::now) reaches `until`, and returns `None`.
     pub fn drive_once(&mut self, until: Duration) -> io::Result<Option<M::Event>> {
-        Ok(self.round(until)?.0)
+        Ok(self.round(until, &mut |_, _| {})?.0)
     }
 
     /// One round, and whether time is up.
-    fn round(&mut self, until: Duration) -> io::Result<(Option<M::Event>, bool)> {
+    fn round(
+        &mut self,
+        until: Duration,
+        note: &mut dyn FnMut(Duration, &mut M),
+    ) -> io::Result<(Option<M::Event>, bool)> {
         let heard = self.receive()?;
         let now = self.transport.now();
-        let more = self.settle(now)?;
+        self.handle_timers(now);
+        note(now, &mut self.machine);
+        let more = self.transmit(now)?;
         let event = self.machine.poll_event();
         if event.is_none() && !heard && !more && now < until {
             let next = self.machine.poll_timeout();
@@ -94,10 +110,14 @@ impl<T: Transport, M: Machine> Driver<T, M> {
 
     /// Handles due timers and sends, without waiting; returns whether there is more to send.
     pub(crate) fn settle(&mut self, now: Duration) -> io::Result<bool> {
+        self.handle_timers(now);
+        self.transmit(now)
+    }
+
+    fn handle_timers(&mut self, now: Duration) {
         if self.machine.poll_timeout().is_some_and(|at| at <= now) {
             self.machine.handle_timeout(now);
         }
-        self.transmit(now)
     }
 
     /// Reads what has arrived; returns whether anything had.

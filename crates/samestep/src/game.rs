@@ -1,5 +1,6 @@
 //! [`Game`]: a session, a model and a socket in one type.
 
+mod journal;
 mod room;
 mod save;
 
@@ -22,6 +23,7 @@ use crate::address::{DEFAULT_PORT, Listen, resolve_join};
 use crate::arguments::Arguments;
 use crate::background::{StartError, bind_any, bind_towards};
 use crate::driver::{Driver, seed, session_with_clock};
+use crate::journal::JournalKeeper;
 use crate::stats::{GameStats, Sampler};
 
 /// The news that are kept until the program takes them.
@@ -86,6 +88,8 @@ pub struct Game<S: Simulation, M: Model, T: Transport = Udp> {
     driver: Driver<T, Match<Live<S>, M>>,
     news: VecDeque<MatchEvent>,
     last_error: Option<String>,
+    /// Where the match is kept.
+    journal: Option<JournalKeeper>,
     sampler: Sampler,
     /// Whether the first picture begins to smooth what is shown: a program that draws nothing does not pay for it.
     smooths: bool,
@@ -225,12 +229,13 @@ impl<S: Simulation, M: Model> Game<S, M> {
     fn join_as(
         address: &str,
         role: impl FnOnce(JoinTo) -> Role,
-        config: SessionConfig,
+        mut config: SessionConfig,
         model: M,
         state: S,
     ) -> Result<Self, StartError> {
         let join = resolve_join(address)?;
         let udp = bind_towards(join.address)?;
+        config.may_host = config.may_host.or(Some(true));
         Game::over(udp, config, role(join), model, Live::new(state))
     }
 }
@@ -259,13 +264,18 @@ impl<S: Simulation, M: Model, T: Transport> Game<S, M, T> {
         if opens {
             game.session_mut().start(now);
         }
-        Ok(Game {
-            driver: Driver::over(transport, game),
+        Ok(Game::with(Driver::over(transport, game), smooths))
+    }
+
+    fn with(driver: Driver<T, Match<Live<S>, M>>, smooths: bool) -> Self {
+        Game {
+            sampler: Sampler::new(driver.now()),
+            driver,
             news: VecDeque::new(),
             last_error: None,
-            sampler: Sampler::new(now),
+            journal: None,
             smooths,
-        })
+        }
     }
 
     /// Runs the game for this long: receives, simulates the ticks that are due, sends.
@@ -273,7 +283,13 @@ impl<S: Simulation, M: Model, T: Transport> Game<S, M, T> {
     /// An error is final: this program could not join, was dropped, or the room was closed. Its message says why.
     pub fn run_for(&mut self, time: Duration) -> Result<(), GameError> {
         let until = self.driver.now() + time;
-        while let Some(event) = self.driver.drive(until)? {
+        let journal = &mut self.journal;
+        let mut note = |now: Duration, game: &mut Match<Live<S>, M>| {
+            if let Some(journal) = journal {
+                journal.write(now, game);
+            }
+        };
+        while let Some(event) = self.driver.drive_noting(until, &mut note)? {
             if self.news.len() == NEWS {
                 self.news.pop_front();
             }
@@ -431,8 +447,10 @@ impl<S: Simulation, M: Model, T: Transport> Game<S, M, T> {
         self.driver.local_addr()
     }
 
-    /// Leaves with this message to the others, and waits at most two seconds for their acknowledgement. A host closes the room.
+    /// Leaves with this message to the others, and waits at most two seconds for their acknowledgement. A host hands over to who stands by, or else closes
+    /// the room.
     pub fn leave(mut self, words: &str) -> Result<(), GameError> {
+        self.end_journal();
         let until = self.driver.now() + FAREWELL;
         let left = self.driver.leave_game(words, until);
         tracing::info!(reason = words, "game ends");
@@ -471,6 +489,10 @@ impl<S: Simulation, M: Model, T: Transport> Drop for Game<S, M, T> {
     /// Leaves, unless the program has left already.
     fn drop(&mut self) {
         let now = self.driver.now();
+        // Whoever crashes wants to go on.
+        if !std::thread::panicking() {
+            self.end_journal();
+        }
         self.driver.machine_mut().session_mut().leave(now, "");
         // Nobody can handle an error here; the others detect the silence.
         let _ = self.driver.drive(Duration::ZERO);

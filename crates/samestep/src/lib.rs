@@ -86,6 +86,7 @@ mod crowd;
 mod driver;
 mod game;
 mod identity;
+mod journal;
 #[cfg(feature = "log")]
 pub mod log;
 mod password;
@@ -100,6 +101,7 @@ pub use crowd::Crowd;
 pub use driver::{Driver, DriverError};
 pub use game::{Game, GameError, LoadGameError};
 pub use identity::keep_identity;
+pub use journal::{Fsync, JournalConfig, JournalFile, JournalFileError};
 pub use password::{PASSWORD_VARIABLE, PasswordError, read_password};
 pub use samestep_netem as netem;
 pub use samestep_proto as proto;

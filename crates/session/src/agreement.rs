@@ -1,4 +1,4 @@
-//! The agreement of a room: one log, and who decides it. `docs/agreement.md` describes the protocol; sessions do not stand on it yet.
+//! The agreement of a room: one log, and who decides it. `docs/agreement.md` describes the protocol.
 //!
 //! [`Agreement`] is one program's part. It holds a [`Replica`] (Sequence Paxos within a [`View`], a last entry that names the next view between views) and what has
 //! to do with time: who is heard, when to campaign, whom to admit and to exclude. It has no endpoint, no clock and no randomness of its own.
@@ -43,12 +43,16 @@ mod detector;
 mod election;
 mod farewell;
 mod flush;
+mod hosted;
 mod leader;
 mod learner;
+mod lease;
 mod log;
 mod message;
 mod replica;
 mod requests;
+mod shown;
+mod standby;
 mod view;
 
 pub use self::core::{Agreement, Standing, TooManyRequests};
@@ -57,8 +61,11 @@ pub use config::AgreementConfig;
 pub use delivery::Event;
 pub use farewell::{Farewell, Farewells};
 pub use flush::{Flush, Holding};
+pub use hosted::{Hosted, HostedConfig, HostedRole, NotAppended};
 pub use log::{Entry, Log, MAX_ENTRIES, Point, Snapshot, Start, Suffix};
 pub use message::{Beat, Body, Message, Status};
 pub use replica::{Outgoing, Replica};
 pub use requests::{MAX_ASKED, MAX_PENDING, Request, RequestTable};
+pub use shown::{Grade, HostedEvent};
+pub use standby::{Ability, Demand, choose_standbys};
 pub use view::{Cut, Incarnation, Item, MAX_MEMBERS, Member, NextView, Slot, View};

@@ -2,11 +2,13 @@
 
 use core::time::Duration;
 
+use crate::agreement::{Body, Entry as Agreed, Message, Start, Suffix};
 use crate::clock::MeshReport;
-use crate::control::{Control, Entries, Heartbeat, Proposal, Welcome};
+use crate::control::{Beginning, Control, Entries, Heartbeat, Proposal, TakeOver, Welcome};
 use crate::id::NetworkId;
-use crate::log::{Entry, Position};
+use crate::log::Entry;
 use crate::room::{Change, Phase, Room};
+use crate::session::Shipped;
 
 /// The longest time, in µs: 35 years.
 const MAX_US: u64 = 1 << 50;
@@ -28,12 +30,6 @@ pub(crate) trait Bounded {
     fn is_bounded(&self) -> bool;
 }
 
-impl Bounded for Position {
-    fn is_bounded(&self) -> bool {
-        self.index <= MAX_INDEX && self.term <= MAX_NUMBER
-    }
-}
-
 impl Bounded for NetworkId {
     fn is_bounded(&self) -> bool {
         match self {
@@ -47,6 +43,7 @@ impl Bounded for Change {
     fn is_bounded(&self) -> bool {
         match self {
             Change::Start { at_us } => *at_us <= MAX_US,
+            Change::Banned { until_us, .. } => *until_us <= MAX_US,
             Change::Returned { count_from, .. } => {
                 let numbers = count_from.iter().flatten();
                 numbers.copied().all(|number| number <= MAX_NUMBER)
@@ -60,16 +57,86 @@ impl Bounded for Change {
 impl Bounded for Entry {
     fn is_bounded(&self) -> bool {
         let origin = self.origin.is_none_or(|origin| origin.number <= MAX_NUMBER);
-        self.term <= MAX_NUMBER && origin && self.change.is_bounded()
+        origin && self.change.is_bounded()
+    }
+}
+
+impl Bounded for Shipped {
+    fn is_bounded(&self) -> bool {
+        match self {
+            Shipped::Room(entry) => entry.is_bounded(),
+            Shipped::Game(_) | Shipped::Password(_) => true,
+        }
+    }
+}
+
+impl Bounded for TakeOver {
+    fn is_bounded(&self) -> bool {
+        self.index <= MAX_INDEX
+            && self.room.is_bounded()
+            && self.entries.iter().all(Bounded::is_bounded)
+            && self.clock_us <= MAX_US
+            && self.epoch_us.unsigned_abs() <= MAX_US
     }
 }
 
 impl Bounded for Entries {
     fn is_bounded(&self) -> bool {
-        self.term <= MAX_NUMBER
-            && self.previous.is_bounded()
-            && self.entries.iter().all(Bounded::is_bounded)
-            && self.committed <= MAX_INDEX
+        self.after <= MAX_INDEX && self.entries.iter().all(Bounded::is_bounded)
+    }
+}
+
+impl<C: Bounded> Bounded for Agreed<C> {
+    fn is_bounded(&self) -> bool {
+        match self {
+            Agreed::Command { request, command } => request.n <= MAX_NUMBER && command.is_bounded(),
+            Agreed::Next(_) => true,
+        }
+    }
+}
+
+impl<C: Bounded> Bounded for Suffix<C> {
+    fn is_bounded(&self) -> bool {
+        let start = match &self.start {
+            Start::After(index) => *index <= MAX_INDEX,
+            Start::Snapshot(snapshot) => {
+                snapshot.point.index <= MAX_INDEX && snapshot.point.view.number <= MAX_NUMBER
+            }
+        };
+        start && self.decided <= MAX_INDEX && self.entries.iter().all(Bounded::is_bounded)
+    }
+}
+
+impl<C: Bounded> Bounded for Message<C> {
+    fn is_bounded(&self) -> bool {
+        let content = match &self.body {
+            Body::Promise {
+                suffix: Some(suffix),
+                ..
+            }
+            | Body::Tail {
+                suffix: Some(suffix),
+                ..
+            }
+            | Body::Sync { suffix, .. }
+            | Body::CatchUp(suffix)
+            | Body::Farewell { suffix, .. } => suffix.is_bounded(),
+            Body::Accept { entries, .. } => entries.iter().all(Bounded::is_bounded),
+            Body::Request { commands, .. } => commands.iter().all(Bounded::is_bounded),
+            _ => true,
+        };
+        Message::is_bounded(self) && content
+    }
+}
+
+impl Bounded for Beginning {
+    fn is_bounded(&self) -> bool {
+        match self {
+            Beginning::Hosted { index, room, .. } => {
+                *index <= MAX_INDEX && room.iter().all(|room| room.is_bounded())
+            }
+            Beginning::Mesh(suffix) => suffix.is_bounded(),
+        }
     }
 }
 
@@ -101,14 +168,10 @@ impl Bounded for Room {
 impl Bounded for Welcome {
     fn is_bounded(&self) -> bool {
         self.since <= MAX_INDEX
-            && self.term <= MAX_NUMBER
-            && self.room.iter().all(Bounded::is_bounded)
-            && self.at.is_bounded()
-            && self.history.iter().all(Bounded::is_bounded)
-            && self.history_after.is_bounded()
+            && self.log.is_bounded()
             && self.absences.iter().all(|absence| absence.ms <= MAX_US)
             && self.clock_us <= MAX_US
-            && self.epoch_us <= MAX_US
+            && self.epoch_us.unsigned_abs() <= MAX_US
     }
 }
 
@@ -122,11 +185,7 @@ impl Bounded for MeshReport {
 
 impl Bounded for Heartbeat {
     fn is_bounded(&self) -> bool {
-        self.term <= MAX_NUMBER
-            && self.last.is_bounded()
-            && self.committed <= MAX_INDEX
-            && self.clock_us <= MAX_US
-            && self.clock.iter().all(Bounded::is_bounded)
+        self.clock_us <= MAX_US && self.clock.iter().all(Bounded::is_bounded)
     }
 }
 
@@ -135,7 +194,7 @@ impl Bounded for Proposal {
         match self {
             Proposal::Name { id, .. } | Proposal::Unname { id } => id.is_bounded(),
             Proposal::Admit { hello, .. } => {
-                hello.clock_us <= MAX_US && hello.have.iter().all(Bounded::is_bounded)
+                hello.clock_us <= MAX_US && hello.have.is_none_or(|have| have.index <= MAX_INDEX)
             }
             _ => true,
         }
@@ -146,27 +205,29 @@ impl Bounded for Control {
     fn is_bounded(&self) -> bool {
         match self {
             Control::Hello(hello) => {
-                hello.clock_us <= MAX_US && hello.have.iter().all(Bounded::is_bounded)
+                hello.clock_us <= MAX_US && hello.have.is_none_or(|have| have.index <= MAX_INDEX)
             }
             Control::Welcome(welcome) => welcome.is_bounded(),
             Control::Propose {
                 number,
                 oldest_open,
                 proposal,
+                ..
             } => *number <= MAX_NUMBER && *oldest_open <= MAX_NUMBER && proposal.is_bounded(),
             Control::Entries(entries) => entries.is_bounded(),
-            Control::Matched { since, term, index } => {
-                *since <= MAX_INDEX && *term <= MAX_NUMBER && *index <= MAX_INDEX
-            }
-            Control::Gap { term, last } => *term <= MAX_NUMBER && *last <= MAX_INDEX,
-            Control::Elect { term, last } => *term <= MAX_NUMBER && last.is_bounded(),
-            Control::Vote { term } => *term <= MAX_NUMBER,
-            Control::Out { index } => *index <= MAX_INDEX,
+            Control::Agreement(message) => Bounded::is_bounded(&**message),
+            Control::Out { index, .. } => *index <= MAX_INDEX,
             Control::Heartbeat(beat) => beat.is_bounded(),
+            Control::Succession(message) => Bounded::is_bounded(&**message),
+            Control::Ability { step_us, .. } => *step_us <= MAX_US,
+            Control::Certain { before } => *before <= MAX_INDEX,
+            Control::TakeOver(said) => said.is_bounded(),
             Control::Link { .. }
+            | Control::Yields { .. }
             | Control::Prove(_)
             | Control::Farewell(_)
-            | Control::Loaded
+            | Control::Frozen { .. }
+            | Control::SameBeat { .. }
             | Control::Denied { .. } => true,
         }
     }

@@ -45,6 +45,24 @@ pub struct Exchange {
     pub returned_at: Duration,
 }
 
+impl Exchange {
+    /// The same exchange with a clock that is so far ahead of the other one.
+    pub(crate) fn seen_ahead(self, ahead_us: i64) -> Self {
+        let shifted = |at: Duration| {
+            let by = Duration::from_micros(ahead_us.unsigned_abs());
+            match ahead_us >= 0 {
+                true => at.saturating_add(by),
+                false => at.saturating_sub(by),
+            }
+        };
+        Self {
+            received_at: shifted(self.received_at),
+            answered_at: shifted(self.answered_at),
+            ..self
+        }
+    }
+}
+
 /// An estimate of another clock.
 ///
 /// ```

@@ -230,6 +230,12 @@ pub struct SessionConfig {
     pub countdown: Duration,
     /// What a mesh does about silent members. Default: dropped after 3 s.
     pub silence: Silence,
+    /// The guests that a host keeps ready to take its place, at most 7: it feeds them the exact state of the game, secrets included. With 0 the room ends
+    /// with its host. A room that [a lobby admits to](Self::admits_by_lobby) has none. Default: none.
+    pub standbys: Option<usize>,
+    /// Whether this program, as a client, takes the host's place if the room wants it to: it then accepts connections, so others must be able to reach
+    /// it. Default: a `Game` over UDP does, a session does not.
+    pub may_host: Option<bool>,
     /// Latency equalization between the players. Default off.
     pub fairness: Option<Fairness>,
     /// How the common time is kept.
@@ -258,6 +264,8 @@ impl SessionConfig {
             silence: Silence::Drop {
                 after: Duration::from_secs(3),
             },
+            standbys: None,
+            may_host: None,
             fairness: None,
             clock: ClockConfig::default(),
             unacknowledged_limit: 4 << 20,
@@ -310,6 +318,9 @@ impl SessionConfig {
         if self.room_name.len() > 64 {
             return Err(SetupError::NameTooLong(self.room_name.clone()));
         }
+        if self.standbys.is_some_and(|standbys| standbys > 7) {
+            return Err(SetupError::TooManyStandbys(self.standbys.unwrap_or(0)));
+        }
         if self.players.len() > 64 {
             return Err(SetupError::TooManyPlayers(self.players.len()));
         }
@@ -344,6 +355,9 @@ pub enum SetupError {
     /// More local players than the room, or one program, can hold.
     #[error("{0} players on one program: use at most 64, and no more than the room holds")]
     TooManyPlayers(usize),
+    /// More standbys than there can be.
+    #[error("{0} standbys: use at most 7")]
+    TooManyStandbys(usize),
     /// The capacity is not 1 to 4096.
     #[error("capacity is {0}: use 1 to 4096 players")]
     Capacity(usize),

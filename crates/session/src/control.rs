@@ -4,12 +4,14 @@ use samestep_proto::PAIR_TAG_BYTES;
 use samestep_wire::Wire;
 
 use crate::address::Address;
+use crate::agreement::{Incarnation, Message, Suffix};
 use crate::clock::MeshReport;
 use crate::config::{GameDescription, Profile};
 use crate::event::LeaveReason;
 use crate::id::{MemberKey, MessageKind, NetworkId, PeerId, PlayerId, RoomId};
-use crate::log::{Entry, Lane, Position};
+use crate::log::{Entry, Lane};
 use crate::room::{PeerKind, Room, Settings};
+use crate::session::Shipped;
 
 /// A control message between the two ends of a connection, or of a route.
 #[derive(Clone, PartialEq, Debug, Wire)]
@@ -17,15 +19,18 @@ pub(crate) enum Control {
     /// From a newcomer, or a returning peer, to the member it joins through.
     Hello(Hello),
     /// From a member of a mesh to another it has connected to. The key of the connection proves it.
-    Link { from: PeerId },
+    Link {
+        from: PeerId,
+        incarnation: Incarnation,
+    },
     /// The receiver is admitted.
     Welcome(Box<Welcome>),
     /// The receiver is not admitted, or no longer a member.
     Farewell(LeaveReason),
-    /// The game's state follows on the channel for long messages.
-    Loaded,
     /// A proposal to the authority.
     Propose {
+        /// The sender's incarnation.
+        by: Incarnation,
         #[wire(varint)]
         number: u32,
         /// All before this have been answered.
@@ -35,44 +40,21 @@ pub(crate) enum Control {
     },
     /// The denial of a proposal by the authority.
     Denied {
+        /// The receiver's incarnation.
+        to: Incarnation,
         lane: Lane,
         #[wire(varint)]
         number: u32,
         #[wire(max_len = 65_536)]
         reason: Vec<u8>,
     },
-    /// Log entries from the authority (Raft: AppendEntries).
+    /// Log entries from the host to its guests.
     Entries(Entries),
-    /// Acknowledges log entries: up to here the logs are equal.
-    Matched {
-        /// The incarnation of the sender.
-        #[wire(varint)]
-        since: u64,
-        #[wire(varint)]
-        term: u32,
-        #[wire(varint)]
-        index: u64,
-    },
-    /// Rejects log entries: the sender's log lacks the preceding entry, and ends here.
-    Gap {
-        #[wire(varint)]
-        term: u32,
-        #[wire(varint)]
-        last: u64,
-    },
-    /// The request of a candidate for a vote (Raft: RequestVote).
-    Elect {
-        #[wire(varint)]
-        term: u32,
-        last: Position,
-    },
-    /// The vote for a candidate.
-    Vote {
-        #[wire(varint)]
-        term: u32,
-    },
-    /// The receiver is no member at this point of the log, and must send its hello again.
+    /// Between members of a mesh: the agreement on the log.
+    Agreement(Box<Message<Entry>>),
+    /// This incarnation of the receiver is no member at this point of the log, and must send its hello again.
     Out {
+        incarnation: Incarnation,
         #[wire(varint)]
         index: u64,
     },
@@ -80,6 +62,57 @@ pub(crate) enum Control {
     Heartbeat(Heartbeat),
     /// To a newcomer, from the member that it asked: the leader wants to see that it holds its key.
     Prove(Prove),
+    /// To a newcomer: the mesh is frozen and lets nobody in at present. It is found at these addresses too.
+    Frozen {
+        #[wire(max_len = 64)]
+        doors: Vec<Address>,
+    },
+    /// Between members of a mesh, in place of a beat of the agreement that is as the last one was.
+    SameBeat {
+        /// Of the last whole beat.
+        digest: u32,
+        /// Whether the sender has no whole beat of the receiver that is as it said last.
+        lacks: bool,
+    },
+    /// Between the host and its standbys: the agreement on what is shipped.
+    Succession(Box<Message<Shipped>>),
+    /// From a guest to the host: it could take its place, and how well.
+    Ability {
+        /// Whether it follows the host.
+        is_ready: bool,
+        #[wire(varint)]
+        step_us: u64,
+        /// Bytes a second.
+        #[wire(varint)]
+        upstream: u64,
+    },
+    /// From the host to its guests: ticks before this one would survive its loss.
+    Certain {
+        #[wire(varint)]
+        before: u64,
+    },
+    /// From a host that leaves to its guests: this standby takes its place.
+    Yields { to: PeerId },
+    /// From a standby to a guest: it hosts from now on.
+    TakeOver(Box<TakeOver>),
+}
+
+/// All that a guest needs to go on with another host.
+#[derive(Clone, PartialEq, Debug, Wire)]
+pub(crate) struct TakeOver {
+    /// The last index of the room's log.
+    #[wire(varint)]
+    pub(crate) index: u64,
+    pub(crate) room: Room,
+    /// What all changes before these come to, and the last ones.
+    pub(crate) chain: u64,
+    #[wire(max_len = 64)]
+    pub(crate) entries: Vec<Entry>,
+    /// The sender's clock in microseconds, and what it shows at session time zero.
+    #[wire(varint)]
+    pub(crate) clock_us: u64,
+    #[wire(varint)]
+    pub(crate) epoch_us: i64,
 }
 
 /// What a newcomer has to prove, and to whom: see `session/prove.rs`.
@@ -116,8 +149,10 @@ pub(crate) struct Hello {
     pub(crate) kind: PeerKind,
     #[wire(max_len = 64)]
     pub(crate) players: Vec<Profile>,
-    /// How much of the log it still has from before.
-    pub(crate) have: Option<Position>,
+    /// This run of the newcomer as a member.
+    pub(crate) incarnation: Incarnation,
+    /// How much of which log it still has from before.
+    pub(crate) have: Option<Have>,
     /// Its clock in microseconds: the full value of what acknowledgements shorten.
     #[wire(varint)]
     pub(crate) clock_us: u64,
@@ -129,10 +164,39 @@ pub(crate) struct Hello {
     pub(crate) proof: Option<[u8; PAIR_TAG_BYTES]>,
 }
 
+/// How much a returning peer has of the log of a room.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Wire)]
+pub(crate) struct Have {
+    pub(crate) room: RoomId,
+    /// The peer that it was there: who was given up meanwhile returns as another one, and begins with the whole room.
+    pub(crate) peer: PeerId,
+    #[wire(varint)]
+    pub(crate) index: u64,
+    /// What all changes up to there come to, in a hosted room.
+    pub(crate) chain: u64,
+}
+
+/// Where the log begins for a newcomer.
+#[derive(Clone, PartialEq, Debug, Wire)]
+pub(crate) enum Beginning {
+    /// In a hosted room: after an index, with the room as it was there, or `None` for a peer that has it.
+    Hosted {
+        #[wire(varint)]
+        index: u64,
+        /// What all changes up to there come to.
+        chain: u64,
+        room: Option<Box<Room>>,
+    },
+    /// In a mesh: the end of the log, with a room as snapshot unless the newcomer has everything before.
+    Mesh(Suffix<Entry>),
+}
+
 /// All that a newcomer needs to take part.
-#[derive(Clone, PartialEq, Eq, Debug, Wire)]
+#[derive(Clone, PartialEq, Debug, Wire)]
 pub(crate) struct Welcome {
     pub(crate) you: PeerId,
+    /// The newcomer's incarnation that is admitted.
+    pub(crate) incarnation: Incarnation,
     /// The log's index at which the newcomer's incarnation begins.
     #[wire(varint)]
     pub(crate) since: u64,
@@ -140,20 +204,9 @@ pub(crate) struct Welcome {
     pub(crate) returned: bool,
     /// The sender.
     pub(crate) me: PeerId,
-    #[wire(varint)]
-    pub(crate) term: u32,
     /// The authority.
     pub(crate) leader: PeerId,
-    /// The room as it was at `at`; `None` for a peer that still has enough of the log to continue from there.
-    pub(crate) room: Option<Room>,
-    /// Who has joined since, for a peer that continues: it believes them before the log tells it of them.
-    pub(crate) introduced: Vec<Introduced>,
-    pub(crate) at: Position,
-    /// The recent entries of the log, so that a newcomer can help others to return.
-    #[wire(max_len = 256)]
-    pub(crate) history: Vec<Entry>,
-    /// The entry that the history follows.
-    pub(crate) history_after: Position,
+    pub(crate) log: Beginning,
     /// For how long each peer has been away or loading, in milliseconds.
     pub(crate) absences: Vec<Absence>,
     /// Whether the game's state will follow.
@@ -161,16 +214,9 @@ pub(crate) struct Welcome {
     /// The sender's clock in microseconds: the full value of what acknowledgements shorten.
     #[wire(varint)]
     pub(crate) clock_us: u64,
-    /// That clock at session time zero (a host's room only).
+    /// That clock at session time zero (a host's room only); less than zero if it was not running then.
     #[wire(varint)]
-    pub(crate) epoch_us: u64,
-}
-
-/// A member and its static key.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Wire)]
-pub(crate) struct Introduced {
-    pub(crate) peer: PeerId,
-    pub(crate) key: MemberKey,
+    pub(crate) epoch_us: i64,
 }
 
 /// For how long a peer has not been in sync.
@@ -184,15 +230,11 @@ pub(crate) struct Absence {
 /// Changes in order.
 #[derive(Clone, PartialEq, Eq, Debug, Wire)]
 pub(crate) struct Entries {
+    /// The index that they follow.
     #[wire(varint)]
-    pub(crate) term: u32,
-    /// The entry that they follow.
-    pub(crate) previous: Position,
+    pub(crate) after: u64,
     #[wire(max_len = 64)]
     pub(crate) entries: Vec<Entry>,
-    /// How far the log is committed.
-    #[wire(varint)]
-    pub(crate) committed: u64,
 }
 
 /// A proposal of a peer.
@@ -252,21 +294,9 @@ impl Proposal {
 /// The heartbeat that a member of a mesh sends to every other several times a second.
 #[derive(Clone, PartialEq, Debug, Wire)]
 pub(crate) struct Heartbeat {
-    #[wire(varint)]
-    pub(crate) term: u32,
-    pub(crate) last: Position,
-    #[wire(varint)]
-    pub(crate) committed: u64,
-    /// Whether it leads in this term.
-    pub(crate) leads: bool,
-    /// The member that it follows in this term, or has voted for.
-    pub(crate) supports: Option<PeerId>,
     /// The members it receives from directly.
     #[wire(max_len = 255)]
     pub(crate) hears: Vec<PeerId>,
-    /// The members it suspects: silent for too long on every path.
-    #[wire(max_len = 255)]
-    pub(crate) accuses: Vec<PeerId>,
     /// The acknowledgements of the receiver's reliable messages.
     pub(crate) received: StreamAcks,
     /// The sender's clock in microseconds, to complete what acknowledgements shorten.

@@ -53,6 +53,10 @@ pub enum SessionEvent {
     },
     /// In a mesh, this program reaches too few of the others for a quorum. Stop the game; `InSync` follows when it is back.
     Frozen,
+    /// This program has been frozen for ten seconds. It may wait on, or [go on alone](crate::Session::go_on_alone) as another room.
+    Stranded,
+    /// The mesh that this program wants to join is frozen, and lets nobody in at present. It is asked again, also at its other doors.
+    RoomFrozen,
     /// Somebody wanted to join through this program and was refused. At most ten a second are told of.
     Refused {
         /// The address it asked from, which it need not have proven.
@@ -94,6 +98,8 @@ pub enum SessionEvent {
     },
     /// Names, colours, readiness or settings have changed: look at the room.
     RoomChanged,
+    /// The room demands another password from now on.
+    PasswordChanged,
     /// The objects of a peer have another owner now, the same everywhere: look at `Room::owner_of`.
     OwnersChanged,
     /// Another peer is the authority now.
@@ -210,6 +216,8 @@ impl SessionEvent {
             Self::HostHeard => info!("the host is heard again"),
             Self::Reconnecting { why } => debug!(why, "connection lost, trying to return"),
             Self::Frozen => warn!("too few members are heard: frozen"),
+            Self::Stranded => warn!("frozen for long"),
+            Self::RoomFrozen => warn!("the mesh is frozen and lets nobody in"),
             Self::Refused { address, reason } => warn!(%address, %reason, "newcomer refused"),
             Self::PeerJoined { peer } => info!(%peer, "peer joined"),
             Self::PeerInSync { peer } => info!(%peer, "peer in sync"),

@@ -8,14 +8,20 @@ use core::time::Duration;
 use samestep_proto::{ChannelId, ConnectionId, Delivery, PAIR_TAG_BYTES};
 use samestep_wire::encode_to_vec;
 
+use crate::agreement::{
+    Ballot, Beat, Body, Entry as Agreed, Incarnation, Member, Message, NextView, Request, Slot,
+    Start, Status, Suffix,
+};
 use crate::channels::{BULK, CONTROL, UNRELIABLE, channel, stream};
 use crate::clock::{MeshOffset, MeshReport};
 use crate::config::Profile;
-use crate::control::{Control, Entries, Heartbeat, Hello, Proposal, StreamAcks, Welcome};
+use crate::control::{
+    Beginning, Control, Entries, Heartbeat, Hello, Proposal, StreamAcks, Welcome,
+};
 use crate::envelope::{Content, Envelope, Number, Proof, Route};
 use crate::event::LeaveReason;
 use crate::id::{MemberKey, MessageKind, NetworkId, PeerId, PlayerId};
-use crate::log::{Entry, Lane, Origin, Position};
+use crate::log::{Entry, Lane, Origin};
 use crate::room::{Change, Newcomer, PeerKind, Settings};
 use crate::session::Session;
 use crate::streams::{FOR_ALL, SEQUENCED};
@@ -32,11 +38,10 @@ pub enum Claim {
     Welcome {
         you: u16,
         since: u64,
-        term: u32,
         index: u64,
         absence_ms: u64,
         clock_us: u64,
-        epoch_us: u64,
+        epoch_us: i64,
     },
     /// The receiver, or the sender, is out.
     Farewell(LeaveReason),
@@ -48,34 +53,79 @@ pub enum Claim {
     },
     /// A denial.
     Denied { of_action: bool, number: u32 },
-    /// Changes of the room, as a leader makes them.
+    /// Changes of the room, as a host makes them.
     Entries {
-        term: u32,
-        previous: (u64, u32),
+        after: u64,
         changes: Vec<ClaimedChange>,
-        committed: u64,
     },
-    /// An acknowledgement of entries.
-    Matched { since: u64, term: u32, index: u64 },
-    /// Entries are missing.
-    Gap { term: u32, last: u64 },
-    /// A candidature.
-    Elect { term: u32, last: (u64, u32) },
-    /// A vote.
-    Vote { term: u32 },
+    /// A message of the agreement, as this member if it is not the sender itself.
+    Agreement {
+        speaks_as: Option<u16>,
+        view: u32,
+        decided: u64,
+        body: ClaimedBody,
+    },
     /// The receiver is no member.
     Out { index: u64 },
     /// A heartbeat.
     Heartbeat {
-        term: u32,
-        last: (u64, u32),
-        committed: u64,
-        leads: bool,
-        supports: Option<u16>,
         peers: Vec<u16>,
         acks: (u64, u32),
         clock_us: u64,
         report: Option<(i64, i32, u32)>,
+    },
+}
+
+/// What a liar says in the agreement. `n` is the number of a ballot of its own.
+#[derive(Clone, PartialEq, Debug)]
+#[allow(missing_docs, reason = "the fields are those of the messages")]
+pub enum ClaimedBody {
+    /// A heartbeat.
+    Beat { n: u32, length: u64, leads: bool },
+    /// A question for a pre-vote.
+    PreVote { round: u32 },
+    /// A pre-vote.
+    PreVoted { round: u32 },
+    /// A candidature.
+    Prepare { n: u32, length: u64 },
+    /// A promise, to the receiver, of its ballot.
+    Promise {
+        n: u32,
+        length: u64,
+        changes: Vec<ClaimedChange>,
+    },
+    /// A log in place of the receiver's.
+    Sync {
+        n: u32,
+        after: u64,
+        changes: Vec<ClaimedChange>,
+    },
+    /// Entries.
+    Accept {
+        n: u32,
+        after: u64,
+        changes: Vec<ClaimedChange>,
+    },
+    /// An acknowledgement, of the receiver's ballot.
+    Accepted { n: u32, length: u64 },
+    /// The log is decided.
+    Decided { n: u32 },
+    /// Where the sender stands.
+    Status { n: u32, length: u64 },
+    /// What was decided, and last a view of these members.
+    CatchUp {
+        after: u64,
+        changes: Vec<ClaimedChange>,
+        members: Vec<u16>,
+    },
+    /// The last promise.
+    Farewell { n: u32, after: u64 },
+    /// A plea for a place.
+    Learn { slot: u16 },
+    /// Changes that the leader is asked for.
+    Request {
+        first: u32,
+        changes: Vec<ClaimedChange>,
     },
 }
 
@@ -193,10 +243,6 @@ fn number_of(delivery: Delivery) -> Option<Number> {
     })
 }
 
-fn at((index, term): (u64, u32)) -> Position {
-    Position { index, term }
-}
-
 /// The key of a newcomer that is not there.
 fn key(newcomer: u32) -> MemberKey {
     let mut bytes = [7; 32];
@@ -208,6 +254,7 @@ fn hello(kind: PeerKind, players: usize, clock_us: u64) -> Hello {
     Hello {
         kind,
         players: vec![Profile::named("liar"); players.min(64)],
+        incarnation: Incarnation(77),
         have: None,
         clock_us,
         reached_at: None,
@@ -266,6 +313,7 @@ impl ClaimedChange {
                 sponsor_address: None,
                 address: None,
                 key: key(peer.into()),
+                incarnation: Incarnation(u64::from(peer) + 1000),
                 players: vec![(PlayerId(player), Profile::named("ghost"))],
             }),
             Self::Returned { peer, count_from } => Change::Returned {
@@ -273,6 +321,7 @@ impl ClaimedChange {
                 sponsor: PeerId(0),
                 sponsor_address: None,
                 address: None,
+                incarnation: Incarnation(u64::from(peer) + 2000),
                 count_from: Some([count_from; 2]),
             },
             Self::InSync { peer } => Change::InSync { peer: PeerId(peer) },
@@ -312,32 +361,147 @@ impl ClaimedChange {
 }
 
 impl Session {
-    fn control_of(&self, claim: &Claim) -> Control {
+    /// The number of the view in force.
+    pub fn view_number(&self) -> u32 {
+        self.agreement().map_or(0, |a| a.view().number)
+    }
+
+    fn life_of(&self, peer: u16) -> Incarnation {
+        let known = self.room().peer(PeerId(peer));
+        known.map_or(Incarnation(9), |p| p.incarnation)
+    }
+
+    fn entries_of(&self, changes: &[ClaimedChange]) -> Vec<Entry> {
+        let kind = self.kind_of_others();
+        let entries = changes.iter().take(64).map(|change| {
+            let (origin, change) = change.change(kind);
+            Entry { origin, change }
+        });
+        entries.collect()
+    }
+
+    fn agreed(&self, changes: &[ClaimedChange]) -> Vec<Agreed<Entry>> {
+        let by = self.me().map_or(Incarnation(9), |me| self.life_of(me.0));
+        let commands = self.entries_of(changes).into_iter().zip(1..);
+        commands
+            .map(|(command, n)| Agreed::Command {
+                request: Request { by, n },
+                command,
+            })
+            .collect()
+    }
+
+    fn body_of(&self, claim: ClaimedBody, to: Incarnation) -> Body<Entry> {
+        let by = self.me().map_or(Incarnation(9), |me| self.life_of(me.0));
+        let own = |n| Ballot { n, by };
+        let status = |n, length| Status {
+            promised: own(n),
+            accepted: own(n),
+            length,
+        };
+        let suffix = |after: u64, entries: Vec<Agreed<Entry>>| Suffix {
+            start: Start::After(after),
+            decided: after.saturating_add(entries.len() as u64),
+            entries,
+        };
+        match claim {
+            ClaimedBody::Beat { n, length, leads } => Body::Beat(Beat {
+                status: status(n, length),
+                leads,
+                hears: u64::MAX,
+            }),
+            ClaimedBody::PreVote { round } => Body::PreVote { round },
+            ClaimedBody::PreVoted { round } => Body::PreVoted { round },
+            ClaimedBody::Prepare { n, length } => Body::Prepare {
+                ballot: own(n),
+                accepted: own(n),
+                length,
+            },
+            ClaimedBody::Promise { n, length, changes } => Body::Promise {
+                ballot: Ballot { n, by: to },
+                accepted: own(n),
+                length,
+                suffix: Some(suffix(length, self.agreed(&changes))),
+            },
+            ClaimedBody::Sync { n, after, changes } => Body::Sync {
+                ballot: own(n),
+                suffix: suffix(after, self.agreed(&changes)),
+            },
+            ClaimedBody::Accept { n, after, changes } => Body::Accept {
+                ballot: own(n),
+                after,
+                entries: self.agreed(&changes),
+            },
+            ClaimedBody::Accepted { n, length } => Body::Accepted {
+                ballot: Ballot { n, by: to },
+                length,
+            },
+            ClaimedBody::Decided { n } => Body::Decided { ballot: own(n) },
+            ClaimedBody::Status { n, length } => Body::Status(status(n, length)),
+            ClaimedBody::CatchUp {
+                after,
+                changes,
+                members,
+            } => {
+                let members = members.iter().take(64).map(|peer| Member {
+                    incarnation: self.life_of(*peer),
+                    slot: Slot(*peer),
+                });
+                let next = NextView {
+                    members: members.collect(),
+                    tie_breaker: by,
+                    owner: by,
+                    cuts: Vec::new(),
+                };
+                let mut entries = self.agreed(&changes);
+                entries.push(Agreed::Next(next));
+                Body::CatchUp(suffix(after, entries))
+            }
+            ClaimedBody::Farewell { n, after } => Body::Farewell {
+                promised: own(n),
+                accepted: own(n),
+                suffix: suffix(after, Vec::new()),
+            },
+            ClaimedBody::Learn { slot } => Body::Learn {
+                slot: Some(Slot(slot)),
+                feed: true,
+                ready: true,
+            },
+            ClaimedBody::Request { first, changes } => Body::Request {
+                first,
+                commands: self.entries_of(&changes),
+            },
+        }
+    }
+
+    fn control_of(&self, claim: &Claim, to: Incarnation) -> Control {
         let kind = self.kind_of_others();
         let me = self.me().unwrap_or(PeerId(0));
         match claim.clone() {
             Claim::Hello { players, clock_us } => Control::Hello(hello(kind, players, clock_us)),
-            Claim::Link { from } => Control::Link { from: PeerId(from) },
+            Claim::Link { from } => Control::Link {
+                from: PeerId(from),
+                incarnation: Incarnation(77),
+            },
             Claim::Welcome {
                 you,
                 since,
-                term,
                 index,
                 absence_ms,
                 clock_us,
                 epoch_us,
             } => Control::Welcome(Box::new(Welcome {
                 you: PeerId(you),
+                incarnation: to,
                 since,
                 returned: true,
                 me,
-                term,
                 leader: me,
-                room: Some(self.room().clone()),
-                introduced: Vec::new(),
-                at: at((index, term)),
-                history: Vec::new(),
-                history_after: at((index, term)),
+                log: Beginning::Hosted {
+                    index,
+                    chain: 0,
+                    room: Some(Box::new(self.room().clone())),
+                },
                 absences: vec![crate::control::Absence {
                     peer: me,
                     ms: absence_ms,
@@ -352,51 +516,39 @@ impl Session {
                 oldest_open,
                 proposal,
             } => Control::Propose {
+                by: self.life_of(me.0),
                 number,
                 oldest_open,
                 proposal: proposal.proposal(kind),
             },
             Claim::Denied { of_action, number } => Control::Denied {
+                to,
                 lane: if of_action { Lane::Action } else { Lane::House },
                 number,
                 reason: Vec::new(),
             },
-            Claim::Entries {
-                term,
-                previous,
-                changes,
-                committed,
-            } => Control::Entries(Entries {
-                term,
-                previous: at(previous),
-                entries: changes
-                    .iter()
-                    .take(64)
-                    .map(|change| {
-                        let (origin, change) = change.change(kind);
-                        Entry {
-                            term,
-                            origin,
-                            change,
-                        }
-                    })
-                    .collect(),
-                committed,
+            Claim::Entries { after, changes } => Control::Entries(Entries {
+                after,
+                entries: self.entries_of(&changes),
             }),
-            Claim::Matched { since, term, index } => Control::Matched { since, term, index },
-            Claim::Gap { term, last } => Control::Gap { term, last },
-            Claim::Elect { term, last } => Control::Elect {
-                term,
-                last: at(last),
+            Claim::Agreement {
+                speaks_as,
+                view,
+                decided,
+                body,
+            } => Control::Agreement(Box::new(Message {
+                room: self.agreement().map_or(0, |a| a.room()),
+                from: self.life_of(speaks_as.unwrap_or(me.0)),
+                to,
+                view,
+                decided,
+                body: self.body_of(body, to),
+            })),
+            Claim::Out { index } => Control::Out {
+                incarnation: to,
+                index,
             },
-            Claim::Vote { term } => Control::Vote { term },
-            Claim::Out { index } => Control::Out { index },
             Claim::Heartbeat {
-                term,
-                last,
-                committed,
-                leads,
-                supports,
                 peers,
                 acks,
                 clock_us,
@@ -416,13 +568,7 @@ impl Session {
                         .collect(),
                 });
                 Control::Heartbeat(Heartbeat {
-                    term,
-                    last: at(last),
-                    committed,
-                    leads,
-                    supports: supports.map(PeerId),
-                    hears: peers.clone(),
-                    accuses: peers,
+                    hears: peers,
                     received: StreamAcks {
                         epoch: acks.0,
                         next: [acks.1; 3],
@@ -434,9 +580,13 @@ impl Session {
         }
     }
 
-    /// A claim as it is sent, with its envelope.
+    /// A claim as it is sent to anybody, with its envelope.
     pub fn encoded_claim(&self, claim: &Claim) -> Vec<u8> {
-        let bytes = encode_to_vec(&self.control_of(claim)).unwrap_or_default();
+        self.encoded_claim_to(claim, Incarnation::ANYONE)
+    }
+
+    fn encoded_claim_to(&self, claim: &Claim, to: Incarnation) -> Vec<u8> {
+        let bytes = encode_to_vec(&self.control_of(claim, to)).unwrap_or_default();
         let mut sealed = Vec::new();
         Envelope::control().seal(&bytes, &mut sealed);
         sealed
@@ -444,7 +594,7 @@ impl Session {
 
     /// Sends a claim to a neighbour.
     pub fn claim(&mut self, now: Duration, to: PeerId, claim: &Claim) {
-        let sealed = self.encoded_claim(claim);
+        let sealed = self.encoded_claim_to(claim, self.life_of(to.0));
         let channel = match claim {
             Claim::Heartbeat { .. } => UNRELIABLE,
             _ => CONTROL,
@@ -497,7 +647,8 @@ impl Session {
 
     /// Sends a claim to a neighbour, as if it were passed on for another member.
     pub fn claim_for(&mut self, now: Duration, from: PeerId, to: PeerId, claim: &Claim) {
-        let bytes = encode_to_vec(&self.control_of(claim)).unwrap_or_default();
+        let to_life = self.life_of(to.0);
+        let bytes = encode_to_vec(&self.control_of(claim, to_life)).unwrap_or_default();
         let mut sealed = Vec::new();
         relayed(from, to, Content::Control).seal(&bytes, &mut sealed);
         self.send_raw(now, to, CONTROL, &sealed);

@@ -3,8 +3,7 @@
 //! A [`Session`] is one program's part in a room: a dedicated server, a hosting player, a client, a spectator or a member of
 //! a mesh, as its [`Role`] says. Everything else is the same code. What all agree on is the [`Room`]: members propose changes,
 //! the authority (the host, in a mesh the leader they elected) puts them in order, and everyone applies the same changes in the same order.
-//! In a mesh this is consensus by a replicated log with leader election and quorums, after Raft (Ongaro and Ousterhout, *In Search of an
-//! Understandable Consensus Algorithm*, 2014).
+//! In a mesh this is consensus by a replicated log with leader election and quorums: see [`agreement`].
 //!
 //! A [`Match`] is a session with a game in it: it hands a simulation and a model of `samestep-sync` what they need, and sends their messages.
 //!
@@ -50,7 +49,7 @@
 //! - [`Session::time`] is one time for all, estimated by the [`clock`].
 //! - [`Shared`] keeps a struct of fields the same everywhere.
 //! - [`discovery`] finds rooms in the local network.
-//! - [`agreement`] is the core of agreement that meshes are to stand on; sessions do not use it yet.
+//! - [`agreement`] is the core by which the members of a mesh agree.
 //!
 //! # What it does not do
 //!
@@ -58,7 +57,7 @@
 //! once happens again; `samestep` drives it over sockets. It does not know what messages mean, nor how a game is kept in step: models do. It does not hide a room's
 //! members from each other.
 //!
-//! Host migration is not done: a hosted room ends with its host. Where a game must outlive each of its programs, open it as a mesh
+//! Host migration is not done: a hosted room ends with its host, unless the same host opens it again ([`Session::resume`]). Where a game must outlive each of its programs, open it as a mesh
 //! ([`Role::Introducer`]), whose members elect another leader.
 
 mod address;
@@ -95,10 +94,12 @@ pub use handlers::{Call, Confirmed, Handlers, HandlersStats, KindError, Unconfir
 pub use id::{MessageKind, NetworkId, Owner, PeerId, PlayerId, RejoinSecret, RequestId, Ticket};
 pub use message::{Action, Chat, Message};
 pub use payload::Payload;
-pub use play::{Match, MatchEvent};
+pub use play::{Match, MatchEvent, ResumeMatchError};
 pub use room::{NetworkObject, PeerInfo, PeerKind, Phase, PlayerInfo, Presence, Room, Settings};
 pub use samestep_proto::{Delivery, Identity, LobbyKey, Password, PublicKey};
 /// The encoding of what is sent, as the derives of this crate find it.
 pub use samestep_wire as wire;
-pub use session::{PeerRoute, PeerStats, SendError, Session, SetPasswordError, To, Verdict};
+pub use session::{
+    PeerRoute, PeerStats, ResumeError, SendError, Session, SetPasswordError, To, Verdict,
+};
 pub use shared::Shared;

@@ -1,25 +1,21 @@
-//! The numbered changes of a room, and how far they are certain.
+//! The numbered changes of a room: what an entry is, how a room follows the log, and what a host keeps of it.
 
-use std::borrow::Cow;
 use std::collections::VecDeque;
 
-use samestep_wire::Wire;
+use samestep_wire::{Wire, encode_to_vec};
 
-use crate::control::Introduced;
+use crate::agreement::{Entry as Agreed, NextView};
 use crate::id::PeerId;
 use crate::room::{Change, Presence, Room};
 
 /// Denied actions of each peer that are remembered.
 const DENIED: usize = 128;
-/// Changes kept for members that lag behind; who lags further must join anew.
+/// Changes kept for those that lag behind; who lags further must join anew.
 pub(crate) const KEPT: usize = 4096;
 
 /// One numbered change. Its index follows from its place.
 #[derive(Clone, PartialEq, Eq, Debug, Wire)]
 pub(crate) struct Entry {
-    /// The reign of the authority that wrote it.
-    #[wire(varint)]
-    pub(crate) term: u32,
     /// The proposal it answers.
     pub(crate) origin: Option<Origin>,
     pub(crate) change: Change,
@@ -43,275 +39,97 @@ pub(crate) enum Lane {
     Action,
 }
 
-/// A place in the log: by index, and by the term of the entry there, which together name all that went before.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Wire)]
-pub(crate) struct Position {
-    #[wire(varint)]
-    pub(crate) index: u64,
-    #[wire(varint)]
-    pub(crate) term: u32,
-}
-
-impl Position {
-    /// Whether a log that ends here holds everything one that ends at `other` can have made certain.
-    pub(crate) fn covers(self, other: Self) -> bool {
-        (self.term, self.index) >= (other.term, other.index)
-    }
-}
-
-/// The log. Entries up to `committed` are certain and have been applied to the room; later ones may yet be replaced by
-/// those of another authority.
-#[derive(Debug)]
-pub(crate) struct Log {
-    /// The position before the first kept entry.
-    base: Position,
+/// The log of a hosted room: every entry counts as soon as it is there. A host keeps the last ones for guests that return.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct HostLog {
+    /// The index before the first entry that is kept, and what all entries up to there come to.
+    base: u64,
+    base_chain: u64,
     entries: VecDeque<Entry>,
-    committed: u64,
+    /// What all entries come to: who has the same has the same log.
+    chain: u64,
 }
 
-impl Log {
-    /// A log whose entries up to `base` are certain and not kept.
-    pub(crate) fn after(base: Position) -> Self {
+/// What a log comes to with one more entry: a hash of all of them (FNV-1a).
+fn link(chain: u64, entry: &Entry) -> u64 {
+    let bytes = encode_to_vec(entry).unwrap_or_default();
+    let chained = chain.to_le_bytes().into_iter().chain(bytes);
+    chained.fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    })
+}
+
+impl HostLog {
+    /// A log whose entries up to an index are not kept.
+    pub(crate) fn after(base: u64) -> Self {
         Self {
             base,
+            ..Self::default()
+        }
+    }
+
+    /// A log with these last entries, the last of which has this index.
+    pub(crate) fn of(last: u64, chain: u64, entries: Vec<Entry>) -> Self {
+        let mut log = Self {
+            base: last.saturating_sub(entries.len() as u64),
+            base_chain: chain,
             entries: VecDeque::new(),
-            committed: base.index,
+            chain,
+        };
+        for entry in entries {
+            log.append(entry);
         }
+        log
     }
 
-    /// A log that holds these entries, all of them certain.
-    pub(crate) fn with_history(base: Position, history: Vec<Entry>) -> Self {
-        Self {
-            base,
-            committed: base.index + history.len() as u64,
-            entries: history.into(),
-        }
+    /// What all entries come to.
+    pub(crate) fn chain(&self) -> u64 {
+        self.chain
     }
 
-    /// The last certain entries, at most `most`, and what they follow.
-    pub(crate) fn history(&self, most: usize) -> (Position, Vec<Entry>) {
-        let index = self
-            .committed
-            .saturating_sub(most as u64)
-            .max(self.base.index);
-        let term = self.term_at(index).unwrap_or(0);
-        let count = (self.committed - index) as usize;
-        (Position { index, term }, self.entries_after(index, count))
+    /// What the entries up to an index come to, if that is known.
+    pub(crate) fn chain_at(&self, index: u64) -> Option<u64> {
+        let count = index.checked_sub(self.base)?;
+        let count = usize::try_from(count).ok()?;
+        let known = count <= self.entries.len();
+        let entries = self.entries.iter().take(count);
+        known.then(|| entries.fold(self.base_chain, link))
     }
 
-    pub(crate) fn last(&self) -> Position {
-        Position {
-            index: self.base.index + self.entries.len() as u64,
-            term: self.entries.back().map_or(self.base.term, |e| e.term),
-        }
+    /// Up to so many of the last entries, and what all before them come to.
+    pub(crate) fn last_entries(&self, most: usize) -> (u64, Vec<Entry>) {
+        let skip = self.entries.len().saturating_sub(most);
+        let before = self.entries.iter().take(skip);
+        let chain = before.fold(self.base_chain, link);
+        (chain, self.entries.iter().skip(skip).cloned().collect())
     }
 
-    /// The index before the first entry that is kept.
-    pub(crate) fn first(&self) -> u64 {
-        self.base.index
+    /// The index of the last entry.
+    pub(crate) fn last(&self) -> u64 {
+        self.base + self.entries.len() as u64
     }
 
-    pub(crate) fn committed(&self) -> u64 {
-        self.committed
-    }
-
-    /// Adds an entry at the end and returns its index.
+    /// Adds an entry and returns its index.
     pub(crate) fn append(&mut self, entry: Entry) -> u64 {
+        self.chain = link(self.chain, &entry);
         self.entries.push_back(entry);
-        self.last().index
-    }
-
-    /// The entry at an index, if it is still kept.
-    pub(crate) fn entry(&self, index: u64) -> Option<&Entry> {
-        let at = index.checked_sub(self.base.index + 1)?;
-        self.entries.get(at as usize)
-    }
-
-    /// The term at an index, if known.
-    pub(crate) fn term_at(&self, index: u64) -> Option<u32> {
-        if index == self.base.index {
-            return Some(self.base.term);
-        }
-        self.entry(index).map(|e| e.term)
-    }
-
-    /// Whether this log has that very history.
-    pub(crate) fn contains(&self, position: Position) -> bool {
-        self.term_at(position.index) == Some(position.term)
-    }
-
-    /// Those who have joined after an index.
-    pub(crate) fn joined_after(&self, index: u64) -> Vec<Introduced> {
-        let skip = index.saturating_sub(self.base.index) as usize;
-        let later = self.entries.iter().skip(skip);
-        let joined = later.filter_map(|entry| match &entry.change {
-            Change::Joined(newcomer) => Some(Introduced {
-                peer: newcomer.peer,
-                key: newcomer.key,
-            }),
-            _ => None,
-        });
-        joined.collect()
+        self.last()
     }
 
     /// Up to `most` entries after an index.
     pub(crate) fn entries_after(&self, index: u64, most: usize) -> Vec<Entry> {
-        let skip = index.saturating_sub(self.base.index) as usize;
+        let skip = index.saturating_sub(self.base) as usize;
         self.entries.iter().skip(skip).take(most).cloned().collect()
     }
 
-    /// Takes entries that follow `previous`, replacing uncertain ones that differ. Returns the index up to which this log
-    /// now equals the sender's, or `None` if it does not hold `previous`, or would have to give up something certain.
-    pub(crate) fn merge(&mut self, previous: Position, entries: Vec<Entry>) -> Option<u64> {
-        if previous.index < self.base.index {
-            // What was applied and forgotten is certain, so it was the same.
-            let known = (self.base.index - previous.index) as usize;
-            if entries.len() <= known {
-                return Some(previous.index + entries.len() as u64);
-            }
-            let rest = entries.into_iter().skip(known).collect();
-            return self.merge(self.base, rest);
-        }
-        if !self.contains(previous) {
-            return None;
-        }
-        let mut index = previous.index;
-        for entry in entries {
-            index += 1;
-            match self.term_at(index) {
-                Some(term) if term == entry.term => {}
-                Some(_) if index <= self.committed => return None,
-                Some(_) => {
-                    self.entries
-                        .truncate((index - 1 - self.base.index) as usize);
-                    self.append(entry);
-                }
-                None => {
-                    self.append(entry);
-                }
-            }
-        }
-        Some(index)
-    }
-
-    /// The next entry to apply, if everything up to `certain` is certain.
-    pub(crate) fn commit_next(&mut self, certain: u64) -> Option<(u64, Entry)> {
-        if self.committed >= certain.min(self.last().index) {
-            return None;
-        }
-        self.committed += 1;
-        let entry = self.entry(self.committed)?.clone();
-        Some((self.committed, entry))
-    }
-
-    /// Forgets certain entries beyond what laggards may need, the last `keep`.
+    /// Forgets all but the last `keep` entries.
     pub(crate) fn trim(&mut self, keep: usize) {
-        while self.entries.len() > keep && self.base.index < self.committed {
+        while self.entries.len() > keep {
             if let Some(entry) = self.entries.pop_front() {
-                self.base = Position {
-                    index: self.base.index + 1,
-                    term: entry.term,
-                };
+                self.base_chain = link(self.base_chain, &entry);
             }
+            self.base += 1;
         }
-    }
-
-    /// Drops what never became certain.
-    pub(crate) fn forget_uncertain(&mut self) {
-        self.entries
-            .truncate((self.committed - self.base.index) as usize);
-    }
-
-    fn uncertain(&self) -> impl Iterator<Item = &Entry> {
-        let skip = (self.committed - self.base.index) as usize;
-        self.entries.iter().skip(skip)
-    }
-
-    /// Whose acknowledgements count, by the newest word about it, also if that is not certain yet.
-    pub(crate) fn voters(&self, room: &Room) -> Vec<PeerId> {
-        let mut voters = room.voters();
-        if !room.is_mesh() {
-            return voters;
-        }
-        for entry in self.uncertain() {
-            match &entry.change {
-                Change::InSync { peer } if !voters.contains(peer) => voters.push(*peer),
-                Change::Away { peer } | Change::Left { peer, .. } => voters.retain(|v| v != peer),
-                _ => {}
-            }
-        }
-        voters.sort_unstable();
-        voters
-    }
-
-    /// Whether a change of voters is under way: the next must wait, so that any two majorities have a member in common.
-    pub(crate) fn voters_changing(&self, room: &Room) -> bool {
-        room.is_mesh() && self.uncertain().any(|e| e.change.changes_voters(room))
-    }
-
-    /// The last of a peer's proposals that became a change, certain or not.
-    pub(crate) fn settled(&self, room: &Room, peer: PeerId, lane: Lane) -> u32 {
-        let certain = room.peer(peer).map_or(0, |p| p.settled[lane as usize]);
-        self.uncertain()
-            .filter_map(|e| e.origin)
-            .filter(|origin| origin.peer == peer && origin.lane == lane)
-            .map(|origin| origin.number)
-            .fold(certain, u32::max)
-    }
-
-    /// Whether actions have been decided that have not taken place yet.
-    pub(crate) fn has_uncertain_commands(&self) -> bool {
-        self.uncertain()
-            .any(|e| matches!(e.change, Change::Command { .. }))
-    }
-
-    /// Whether somebody is being sent away.
-    pub(crate) fn sends_away(&self) -> bool {
-        self.uncertain().any(|e| e.change.sends_away())
-    }
-
-    /// Whether the password is being changed.
-    pub(crate) fn changes_password(&self) -> bool {
-        self.uncertain()
-            .any(|e| matches!(e.change, Change::Password { .. }))
-    }
-
-    /// Whether the leader has announced that the room is closed.
-    pub(crate) fn announces_close(&self) -> bool {
-        self.uncertain()
-            .any(|e| matches!(e.change, Change::Closed { .. }))
-    }
-
-    /// What the room will say of a peer's presence once everything is certain; `None` if it will not be there.
-    pub(crate) fn presence(&self, room: &Room, peer: PeerId) -> Option<Presence> {
-        let mut presence = room.peer(peer).map(|p| p.presence);
-        for entry in self.uncertain() {
-            match &entry.change {
-                Change::Joined(newcomer) if newcomer.peer == peer => {
-                    presence = Some(Presence::Loading);
-                }
-                Change::Returned { peer: p, .. } if *p == peer => {
-                    presence = Some(Presence::Loading)
-                }
-                Change::InSync { peer: p } if *p == peer => presence = Some(Presence::InSync),
-                Change::Away { peer: p } if *p == peer => presence = Some(Presence::Away),
-                Change::Left { peer: p, .. } if *p == peer => presence = None,
-                _ => {}
-            }
-        }
-        presence
-    }
-
-    /// The room as it will be once everything is certain: what the authority decides by.
-    pub(crate) fn expected<'a>(&self, room: &'a Room) -> Cow<'a, Room> {
-        let mut expected = Cow::Borrowed(room);
-        let mut index = self.committed;
-        for entry in self.uncertain() {
-            index += 1;
-            expected.to_mut().apply(index, &entry.change);
-            expected.to_mut().settle(entry);
-        }
-        expected
     }
 }
 
@@ -331,86 +149,67 @@ impl Room {
             *settled = origin.number.max(*settled);
         }
     }
-}
 
-/// Whether these members may decide for all of `voters`: more than half, or half with the one that breaks ties.
-pub(crate) fn is_quorum(
-    voters: &[PeerId],
-    tie_breaker: PeerId,
-    with: impl Fn(PeerId) -> bool,
-) -> bool {
-    let agreeing = voters.iter().filter(|v| with(**v)).count();
-    agreeing * 2 > voters.len()
-        || (agreeing * 2 == voters.len() && voters.contains(&tie_breaker) && with(tie_breaker))
+    /// What another view means for the members: who is in it is in sync, who is no longer in it is away.
+    pub(crate) fn changes_of_view(&self, next: &NextView) -> Vec<Change> {
+        let decides = |peer: &crate::room::PeerInfo| {
+            let mut members = next.members.iter();
+            members.any(|m| m.slot.0 == peer.id.0 && m.incarnation == peer.incarnation)
+        };
+        let presence = self.peers().iter().filter_map(|info| {
+            let peer = info.id;
+            match (decides(info), info.presence) {
+                (true, Presence::Loading | Presence::Away) => Some(Change::InSync { peer }),
+                (false, Presence::InSync) => Some(Change::Away { peer }),
+                _ => None,
+            }
+        });
+        let mut changes: Vec<Change> = presence.collect();
+        let breaks_ties = |m: &&crate::agreement::Member| m.incarnation == next.tie_breaker;
+        if let Some(member) = next.members.iter().find(breaks_ties) {
+            let peer = PeerId(member.slot.0);
+            changes.push(Change::TieBreaker { peer });
+        }
+        changes
+    }
+
+    /// Follows an entry of a mesh's log, telling nobody.
+    pub(crate) fn follow(&mut self, index: u64, entry: &Agreed<Entry>) {
+        match entry {
+            Agreed::Command { command, .. } => {
+                self.apply(index, &command.change);
+                self.settle(command);
+            }
+            Agreed::Next(next) => {
+                for change in self.changes_of_view(next) {
+                    self.apply(index, &change);
+                }
+            }
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn entry(term: u32) -> Entry {
-        Entry {
-            term,
+    #[test]
+    fn a_host_keeps_the_last_entries() {
+        let mut log = HostLog::after(10);
+        let entry = Entry {
             origin: None,
             change: Change::Rematch,
+        };
+        for at in 11..=20 {
+            assert_eq!(log.append(entry.clone()), at);
         }
-    }
-
-    fn log(terms: &[u32]) -> Log {
-        let mut log = Log::after(Position::default());
-        for term in terms {
-            log.append(entry(*term));
-        }
-        log
-    }
-
-    fn at(index: u64, term: u32) -> Position {
-        Position { index, term }
-    }
-
-    #[test]
-    fn a_gap_is_refused_and_an_overlap_is_not_taken_twice() {
-        let mut log = log(&[1, 1]);
-        assert_eq!(log.merge(at(3, 1), vec![entry(1)]), None);
-        assert_eq!(log.merge(at(1, 1), vec![entry(1), entry(1)]), Some(3));
-        assert_eq!(log.last(), at(3, 1));
-    }
-
-    #[test]
-    fn a_later_reign_replaces_what_is_uncertain() {
-        let mut log = log(&[1, 1, 1]);
-        while log.commit_next(1).is_some() {}
-        assert_eq!(log.merge(at(1, 1), vec![entry(2)]), Some(2));
-        assert_eq!(log.last(), at(2, 2));
-    }
-
-    #[test]
-    fn what_is_certain_stays() {
-        let mut log = log(&[1, 1, 1]);
-        while log.commit_next(3).is_some() {}
-        assert_eq!(log.merge(at(1, 1), vec![entry(2)]), None);
-        assert_eq!(log.last(), at(3, 1));
-    }
-
-    #[test]
-    fn old_entries_are_forgotten_and_still_recognised() {
-        let mut log = log(&[1; KEPT + 10]);
-        while log.commit_next(u64::MAX).is_some() {}
-        log.trim(KEPT);
-        assert_eq!(log.entry(5), None);
-        let end = KEPT as u64 + 10;
-        let again = vec![entry(1); KEPT + 11];
-        assert_eq!(log.merge(Position::default(), again), Some(end + 1));
-    }
-
-    #[test]
-    fn of_two_halves_one_goes_on() {
-        let four: Vec<PeerId> = (0..4).map(PeerId).collect();
-        let low = |p: PeerId| p.0 < 2;
-        let high = |p: PeerId| p.0 >= 2;
-        assert!(is_quorum(&four, PeerId(1), low));
-        assert!(!is_quorum(&four, PeerId(1), high));
-        assert!(is_quorum(&four, PeerId(9), |p| p.0 < 3));
-        assert!(!is_quorum(&four, PeerId(9), low));
+        log.trim(4);
+        let all = log.chain();
+        assert!(log.chain_at(16).is_some() && log.chain_at(20) == Some(all));
+        assert!(log.chain_at(15).is_none() && log.chain_at(21).is_none());
+        let (before, last) = log.last_entries(3);
+        let same = HostLog::of(20, before, last);
+        assert_eq!((same.last(), same.chain()), (20, all));
+        assert_eq!(log.entries_after(18, 64).len(), 2);
     }
 }

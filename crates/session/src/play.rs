@@ -1,6 +1,8 @@
 //! A game that is played: a session, a model and a world.
 
 mod controls;
+mod follow;
+mod resume;
 
 use core::time::Duration;
 use std::collections::{BTreeMap, VecDeque};
@@ -8,8 +10,8 @@ use std::net::SocketAddr;
 
 use samestep_proto::{Machine, Transmit};
 use samestep_sync::{
-    AdoptError, Input, InputKind, Live, Member, Model, ModelEvent, Roster, Simulation, Status,
-    World,
+    AdoptError, Input, InputKind, Live, Member, Model, ModelEvent, Roster, Simulation, Standby,
+    Status, Tick, World,
 };
 use samestep_wire::decode_exact;
 
@@ -20,6 +22,7 @@ use crate::message::encode_reusing;
 use crate::room::{PeerKind, Phase, Presence};
 use crate::session::Session;
 use controls::Controls;
+pub use resume::ResumeMatchError;
 
 /// Time between two updates of the latencies in the roster.
 const LATENCIES_EVERY: Duration = Duration::from_secs(1);
@@ -109,6 +112,8 @@ pub struct Match<W, M> {
     next_rates: Option<Duration>,
     /// States that spectators get after the spectator delay.
     delayed: Vec<(Duration, PeerId, Vec<u8>)>,
+    /// The exact state of the host, if this program stands by to take its place.
+    following: Option<Standby>,
     /// When the model wants to be called, by this program's clock.
     wake: Option<Duration>,
     /// The last time that passed.
@@ -134,12 +139,19 @@ impl<W: World, M: Model> Match<W, M> {
         role: Role,
         seed: [u8; 32],
         model: M,
-        world: W,
+        mut world: W,
     ) -> Result<Self, SetupError> {
         config.initial_state = true;
         config.description = Some(GameDescription::of(&model, &world));
-        Ok(Self {
-            session: Session::new(now, config, role, seed)?,
+        config.may_host = config.may_host.map(|may| may && world.begin_twin());
+        world.end_twin();
+        let session = Session::new(now, config, role, seed)?;
+        Ok(Self::with_session(now, session, model, world))
+    }
+
+    fn with_session(now: Duration, session: Session, model: M, world: W) -> Self {
+        Self {
+            session,
             model,
             world,
             events: VecDeque::new(),
@@ -154,9 +166,10 @@ impl<W: World, M: Model> Match<W, M> {
             next_latencies: now,
             next_rates: Some(now),
             delayed: Vec::new(),
+            following: None,
             wake: Some(now),
             now,
-        })
+        }
     }
 
     /// Sets what a player of this program holds and presses, as often as the program likes: the next tick that takes inputs samples the latest.
@@ -395,6 +408,8 @@ impl<W: World, M: Model> Match<W, M> {
         if self.next_rates.is_some_and(|at| at <= now) {
             self.update_rates(now, time);
         }
+        let certain = self.session.certain_before().map(Tick);
+        self.world.set_certain(certain);
         let plays = matches!(self.session.state(), State::InSync);
         let due = self.wake.is_none_or(|wake| wake <= now)
             || self.model.poll_timeout().is_some_and(|at| at <= time);
@@ -402,6 +417,8 @@ impl<W: World, M: Model> Match<W, M> {
             self.sample_controls(time);
             self.model.advance(time, &mut self.world);
         }
+        self.ship(now, time);
+        self.follow(now);
         self.send(now);
         self.plan(now, time);
         // Messages to oneself, and events that sending has caused.
@@ -442,6 +459,7 @@ impl<W: World, M: Model> Match<W, M> {
                 self.update_roster(now, time.unwrap_or_default());
                 self.model.handle_start(time.unwrap_or_default(), *at);
             }
+            SessionEvent::AuthorityChanged { authority } => self.on_authority(now, *authority),
             SessionEvent::HostSilent { .. } | SessionEvent::HostHeard => {}
             _ => self.roster_changed = true,
         }

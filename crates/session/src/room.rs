@@ -3,11 +3,13 @@
 mod change;
 mod names;
 
+use core::net::{IpAddr, SocketAddr};
 use core::time::Duration;
 
 use samestep_wire::Wire;
 
 use crate::address::Address;
+use crate::agreement::Incarnation;
 use crate::config::Profile;
 use crate::id::{MemberKey, NetworkId, Owner, PeerId, PlayerId, RoomId};
 use crate::session::AgreedPassword;
@@ -43,6 +45,25 @@ pub struct Room {
     games: u32,
     /// The password that was agreed on in a mesh, if it has been changed.
     password: Option<AgreedPassword>,
+    /// Who is not let in, the newest last.
+    #[wire(max_len = 256)]
+    bans: Vec<Ban>,
+    /// Guests of a hosted room that stand by to take the host's place.
+    #[wire(max_len = 8)]
+    standbys: Vec<PeerId>,
+}
+
+/// Who is not let in, and until when.
+#[derive(Clone, PartialEq, Eq, Debug, Wire)]
+pub(crate) struct Ban {
+    pub(crate) key: MemberKey,
+    /// The address, with any port.
+    pub(crate) address: Option<Address>,
+    /// Session time in microseconds.
+    #[wire(varint)]
+    pub(crate) until_us: u64,
+    #[wire(max_len = 255)]
+    pub(crate) words: String,
 }
 
 /// The rules set by the program that opened the room.
@@ -98,10 +119,12 @@ pub struct PeerInfo {
     pub kind: PeerKind,
     /// Whether it is here.
     pub presence: Presence,
-    /// Its address; only in a mesh.
+    /// Its address; only in a mesh, and of standbys.
     pub(crate) address: Option<Address>,
     /// The static key by which it is known: whoever else says to be this peer is not believed.
     pub(crate) key: MemberKey,
+    /// Its present run as a member, or its last one.
+    pub(crate) incarnation: Incarnation,
     /// The log's index at which it joined or came back: a later one is another incarnation.
     #[wire(varint)]
     pub(crate) since: u64,
@@ -203,12 +226,46 @@ impl Room {
             owners_term: 0,
             games: 0,
             password: None,
+            bans: Vec::new(),
+            standbys: Vec::new(),
+        }
+    }
+
+    /// Why a key, or an address, is not let in at a time of the common clock, if it is not.
+    pub(crate) fn ban_of(
+        &self,
+        time: Duration,
+        key: &MemberKey,
+        ip: Option<IpAddr>,
+    ) -> Option<&Ban> {
+        let is_meant = |ban: &&Ban| {
+            let banned = ban.address.map(|address| SocketAddr::from(address).ip());
+            ban.key == *key || (ip.is_some() && banned == ip)
+        };
+        let lasts = |ban: &&Ban| u128::from(ban.until_us) > time.as_micros();
+        self.bans.iter().filter(lasts).find(is_meant)
+    }
+
+    pub(crate) fn set_id(&mut self, id: RoomId) {
+        self.id = id;
+    }
+
+    /// A member goes on without the others: the room has another id, and the member is another incarnation.
+    pub(crate) fn go_on_as(&mut self, id: RoomId, peer: PeerId, incarnation: Incarnation) {
+        self.id = id;
+        if let Some(info) = self.peer_mut(peer) {
+            info.incarnation = incarnation;
         }
     }
 
     /// The password that was agreed on in a mesh, if it has been changed.
     pub(crate) fn password(&self) -> Option<&AgreedPassword> {
         self.password.as_ref()
+    }
+
+    /// The guests of a hosted room that stand by to take the host's place.
+    pub fn standbys(&self) -> &[PeerId] {
+        &self.standbys
     }
 
     pub(crate) fn id(&self) -> &RoomId {
@@ -331,18 +388,6 @@ impl Room {
     /// Rises whenever a peer comes or goes, so that messages of an earlier owner can be told from those of a later one.
     pub fn owners_term(&self) -> u64 {
         self.owners_term
-    }
-
-    /// The voters: the host alone, or all members of a mesh that are in sync.
-    pub(crate) fn voters(&self) -> Vec<PeerId> {
-        if !self.mesh {
-            return vec![self.authority];
-        }
-        self.peers
-            .iter()
-            .filter(|p| p.presence == Presence::InSync)
-            .map(|p| p.id)
-            .collect()
     }
 
     /// How many more players fit.

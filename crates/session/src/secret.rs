@@ -4,6 +4,7 @@ use blake2::digest::consts::U16;
 use blake2::{Blake2s, Blake2s256, Digest};
 use zeroize::Zeroizing;
 
+use crate::agreement::Incarnation;
 use crate::control::AdmissionNonce;
 use crate::id::{MemberKey, PeerId, RoomId};
 
@@ -24,6 +25,14 @@ impl Secrets {
     pub(crate) fn next_room_id(&mut self) -> RoomId {
         let bytes = self.next();
         core::array::from_fn(|at| bytes[at])
+    }
+
+    /// Another run as a member.
+    pub(crate) fn next_incarnation(&mut self) -> Incarnation {
+        let bytes = self.next();
+        let number = u64::from_le_bytes(core::array::from_fn(|at| bytes[at]));
+        // 0 stands for anyone.
+        Incarnation(number.max(1))
     }
 
     pub(crate) fn next(&mut self) -> [u8; 32] {

@@ -3,17 +3,23 @@
 mod action;
 mod admit;
 mod agree;
+mod apply;
+mod beats;
 mod contact;
 mod door;
-mod elect;
+mod feed;
 mod life;
+mod links;
 mod origin;
 mod permission;
 mod propose;
 mod prove;
 mod receive;
+mod resume;
 mod send;
 mod setup;
+mod standbys;
+mod take_over;
 mod tick;
 mod time;
 
@@ -25,27 +31,31 @@ use samestep_proto::{
     AcceptConfig, ChannelId, Config, ConnectionId, Endpoint, Identity, Machine, PublicKey, Transmit,
 };
 
+use crate::agreement::Incarnation;
 use crate::bounds::us;
 use crate::channels::channels;
 use crate::config::{Role, SessionConfig, SetupError, Silence, StartRule};
 use crate::control::Prove;
 use crate::event::{SessionEvent, State};
 use crate::id::{MemberKey, MessageKind, Owner, PeerId, PlayerId, RejoinSecret};
-use crate::log::{Entry, Log, Position};
+use crate::log::{Entry, HostLog};
 use crate::payload::{BufferPool, Payload};
 use crate::room::{Change, Newcomer, PeerKind, Room, Rules};
 use crate::secret::Secrets;
 use action::Acts;
 pub use action::Verdict;
 use admit::Admissions;
+use agree::Mesh;
 use contact::Contact;
 pub use contact::{PeerRoute, PeerStats};
 pub(crate) use door::AgreedPassword;
 use door::Door;
 pub use door::SetPasswordError;
-use elect::Ballot;
 use propose::{Askers, Proposals};
+pub use resume::ResumeError;
 pub use send::{SendError, To};
+use standbys::Standbys;
+pub(crate) use standbys::{Shipment, Shipped};
 use time::Timekeeper;
 
 /// One program's part in a room: a server, a hosting player, a client, a spectator or a member of a mesh.
@@ -90,24 +100,21 @@ pub struct Session {
     me: Option<PeerId>,
     /// The log's index at which this incarnation in the room began.
     since_index: u64,
+    /// This run of the program as a member, and the connection that it was announced on.
+    incarnation: Incarnation,
+    announced_on: Option<ConnectionId>,
+    secrets: Secrets,
     room: Room,
-    log: Log,
-    /// The present term, and its leader, as far as known.
-    term: u32,
+    /// The log of a hosted room, and the agreement of a mesh.
+    host_log: HostLog,
+    mesh: Mesh,
+    standbys: Standbys,
+    /// The host, or who leads the mesh, as far as known.
     leader: Option<PeerId>,
-    /// How far this log is known to equal the leader's.
-    verified: u64,
-    /// The last term in which this program led.
-    led_term: u32,
-    /// The term in which it follows the leader.
-    followed_term: u32,
-    ballot: Ballot,
     contacts: BTreeMap<PeerId, Contact>,
     connections: BTreeMap<ConnectionId, OtherEnd>,
     /// The static key that the other end of each connection has proven.
     keys: BTreeMap<ConnectionId, PublicKey>,
-    /// Members that the log has not told this program of yet, by the word of the member that brought it back.
-    introduced: BTreeMap<PeerId, MemberKey>,
     /// The keys found at the addresses of the room: nobody else is believed there.
     pinned: BTreeMap<SocketAddr, PublicKey>,
     admissions: Admissions,
@@ -135,22 +142,24 @@ pub struct Session {
     state_by: Option<ConnectionId>,
     /// The index of the log up to which the loaded state contains its effects.
     state_holds: u64,
-    /// Changes of the set of voters that wait for another to be committed.
+    /// Other addresses at which the mesh may be found, by the word of a member that is frozen.
+    doors: Vec<SocketAddr>,
+    /// Changes that a leader makes as soon as it can.
     wishes: VecDeque<(PeerId, Change)>,
     /// The start of the last game that was announced.
     announced: Option<Duration>,
     started: bool,
     /// A guest's host does not answer.
     host_silent: bool,
-    /// Too few members of a mesh are reached for a quorum.
-    stalled: bool,
-    /// Since when most of the others in a mesh follow somebody who is not known here.
-    strange_since: Option<Duration>,
     events: VecDeque<SessionEvent>,
     questions: VecDeque<SessionEvent>,
     wake: Option<Duration>,
     next_beat: Duration,
     beats: u32,
+    /// When everyone was last told about routes and clocks, news or not.
+    last_round: Duration,
+    /// When the members of the mesh last changed.
+    met_at: Duration,
     /// Before this time further changes are not sent: they are batched for all.
     next_entries: Duration,
     /// The last change that was sent.
@@ -188,11 +197,17 @@ enum OtherEnd {
     /// A newcomer whose admission is being decided.
     Newcomer { key: MemberKey },
     /// Says to be a member of the mesh that this program does not know yet: the change may still be in flight.
-    Linking { from: PeerId, until: Duration },
+    Linking {
+        from: PeerId,
+        incarnation: Incarnation,
+        until: Duration,
+    },
     /// A member of a mesh this program is connecting to.
     Dialled(PeerId),
     /// A peer of the room.
     Peer(PeerId),
+    /// Between a standby of a hosted room and another guest.
+    Standby(PeerId),
     /// A connection that is given up: messages that still arrive are ignored.
     Gone,
 }
@@ -237,20 +252,20 @@ impl Session {
             state: State::Connecting,
             me: None,
             since_index: 0,
+            incarnation: secrets.next_incarnation(),
+            announced_on: None,
+            mesh: Mesh::new(&room),
+            standbys: Standbys::default(),
             room,
-            log: Log::after(Position::default()),
-            term: 0,
+            host_log: HostLog::default(),
             leader: None,
-            verified: 0,
-            led_term: 0,
-            followed_term: 0,
-            ballot: Ballot::default(),
             contacts: BTreeMap::new(),
             connections: BTreeMap::new(),
             keys: BTreeMap::new(),
-            introduced: BTreeMap::new(),
             pinned: BTreeMap::new(),
             admissions: Admissions::new(secrets.next()),
+            secrets,
+            doors: Vec::new(),
             door: Door::default(),
             proposals: Proposals::default(),
             askers: Askers::default(),
@@ -270,13 +285,13 @@ impl Session {
             announced: None,
             started: false,
             host_silent: false,
-            stalled: false,
-            strange_since: None,
             events: VecDeque::new(),
             questions: VecDeque::new(),
             wake: Some(now),
             next_beat: now,
             beats: 0,
+            last_round: now,
+            met_at: now,
             next_entries: Duration::ZERO,
             told: 0,
             next_object: 0,
@@ -305,9 +320,6 @@ impl Session {
     fn open(&mut self, now: Duration) {
         let me = PeerId(0);
         self.me = Some(me);
-        self.term = 1;
-        self.led_term = 1;
-        self.followed_term = 1;
         self.leader = Some(me);
         self.room.apply(0, &Change::Authority { peer: me });
         let names: Vec<_> = self.config.players.clone();
@@ -317,16 +329,21 @@ impl Session {
             let profile = crate::room::distinct(asked, others);
             players.push((PlayerId(at as u16), profile));
         }
-        let newcomer = self.newcomer(me, players);
-        for change in [Change::Joined(newcomer), Change::InSync { peer: me }] {
-            self.log.append(Entry {
-                term: self.term,
-                origin: None,
-                change,
-            });
-        }
+        let joined = Change::Joined(self.newcomer(me, players));
         self.time.open(now, me);
-        self.commit(now, u64::MAX);
+        if self.role.is_mesh() {
+            // The room begins with its founder in it; the first view says that it is in sync.
+            let origin = None;
+            let change = joined;
+            self.apply(now, 0, Entry { origin, change });
+            let member = agree::member(self.incarnation, me);
+            self.state = State::Loading;
+            self.mesh.found(now, &self.room, member);
+            return self.pump_agreement(now);
+        }
+        for change in [joined, Change::InSync { peer: me }] {
+            self.append(now, None, change);
+        }
     }
 
     fn newcomer(&self, peer: PeerId, players: Vec<(PlayerId, crate::config::Profile)>) -> Newcomer {
@@ -337,6 +354,7 @@ impl Session {
             sponsor_address: None,
             address: None,
             key: *self.identity.public_key().as_bytes(),
+            incarnation: self.incarnation,
             players,
         }
     }
@@ -437,7 +455,10 @@ impl Session {
 
     /// How far the room's log has been applied here: equal numbers mean equal rooms.
     pub fn log_index(&self) -> u64 {
-        self.log.committed()
+        match self.room.is_mesh() {
+            true => self.mesh.index(),
+            false => self.host_log.last(),
+        }
     }
 
     /// The secret to pass to [`JoinTo::rejoin`](crate::JoinTo::rejoin), to take the same slot again after a restart.
@@ -511,7 +532,10 @@ impl Session {
     }
 
     fn leads(&self) -> bool {
-        self.me.is_some() && self.leader == self.me && self.led_term == self.term
+        match self.room.is_mesh() {
+            true => self.me.is_some() && self.mesh.leads(),
+            false => matches!(self.role, Role::Host),
+        }
     }
 }
 
@@ -548,9 +572,8 @@ impl core::fmt::Debug for Session {
         f.debug_struct("Session")
             .field("me", &self.me)
             .field("state", &self.state)
-            .field("term", &self.term)
             .field("leader", &self.leader)
-            .field("log", &self.log.last())
+            .field("log", &self.log_index())
             .finish_non_exhaustive()
     }
 }
@@ -579,18 +602,22 @@ fn protocol(config: &SessionConfig, role: &Role) -> Config {
     let mut protocol = config.protocol.clone();
     protocol.channels = channels();
     protocol.accept = match role {
+        Role::Client(_) if config.may_host == Some(true) => Some(accept(config, role)),
         Role::Client(_) | Role::Spectator(_) => None,
-        Role::Host | Role::Introducer | Role::Peer(_) => {
-            let accept = protocol.accept.take().unwrap_or_default();
-            // A few more than the room holds, so that the room itself can refuse a newcomer when it is full.
-            let capacity = config.capacity + config.spectators + 16;
-            Some(AcceptConfig {
-                capacity,
-                per_address: accept.per_address.max(capacity),
-                password: config.password_as(role),
-                ..accept
-            })
-        }
+        Role::Host | Role::Introducer | Role::Peer(_) => Some(accept(config, role)),
     };
     protocol
+}
+
+/// How connections are accepted.
+fn accept(config: &SessionConfig, role: &Role) -> AcceptConfig {
+    let accept = config.protocol.accept.clone().unwrap_or_default();
+    // A few more than the room holds, so that the room itself can refuse a newcomer when it is full.
+    let capacity = config.capacity + config.spectators + 16;
+    AcceptConfig {
+        capacity,
+        per_address: accept.per_address.max(capacity),
+        password: config.password_as(role),
+        ..accept
+    }
 }

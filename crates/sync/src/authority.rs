@@ -20,6 +20,7 @@ mod loopback;
 mod message;
 mod predict;
 mod settings;
+mod succession;
 #[cfg(test)]
 mod tests;
 mod window;
@@ -27,8 +28,8 @@ mod window;
 use core::time::Duration;
 
 use crate::{
-    AdoptError, Delivery, InputKind, Model, ModelEvent, Outgoing, PeerId, PlayerId, Roster, Status,
-    Tick, World,
+    AdoptError, Delivery, Handover, InputKind, Model, ModelEvent, NotFed, Outgoing, PeerId,
+    PlayerId, Roster, Status, Tick, World,
 };
 use context::Context;
 use guest::Guest;
@@ -64,6 +65,8 @@ pub struct Engine {
     roster_changed: bool,
     /// A state that came as a message.
     state: Option<Vec<u8>>,
+    /// The tick that is simulated first, by a program that goes on in the place of another.
+    start_tick: Tick,
 }
 
 #[derive(Debug)]
@@ -82,6 +85,7 @@ impl Engine {
             loopback: None,
             roster_changed: false,
             state: None,
+            start_tick: Tick(0),
         }
     }
 
@@ -150,7 +154,7 @@ impl Engine {
 
     fn tick(&self) -> Tick {
         match &self.role {
-            Role::None => Tick(0),
+            Role::None => self.start_tick,
             Role::Host(host) => host.next_tick,
             Role::Guest(guest) if self.context.settings.prediction.is_some() => {
                 guest.predicted_tick
@@ -399,5 +403,22 @@ impl Model for Engine {
                 "whoever decides needs no state of others".to_string(),
             )),
         }
+    }
+
+    fn begin_feed(&mut self, now: Duration, world: &mut dyn World) -> Option<Vec<u8>> {
+        self.first_record(now, world)
+    }
+
+    fn feed(&mut self, world: &mut dyn World) -> Result<Option<Vec<u8>>, NotFed> {
+        self.next_record(world)
+    }
+
+    fn take_over(
+        &mut self,
+        now: Duration,
+        handover: &Handover,
+        world: &mut dyn World,
+    ) -> Result<(), AdoptError> {
+        self.succeed(now, handover, world)
     }
 }

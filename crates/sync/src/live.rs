@@ -7,17 +7,20 @@ use std::sync::Arc;
 use samestep_wire::{encode_to_vec, layout_hash};
 
 use crate::input::Attendance;
+use crate::standby::TickLog;
 use crate::{
     AdoptError, ChecksumTree, Confirmation, Divergence, EventLedger, Events, Input, Inputs,
     LagCompensation, Patched, PlayerId, Recorder, ReplayHeader, RowChunk, Scene, Simulation,
     SmoothView, Table, Tick, TickInputs, TimedEvent, UpdateWindow, World, WorldLayout,
 };
 
+mod certainty;
 mod loopback;
 mod recording;
 mod scene;
 mod smooth;
 
+use certainty::CertaintyGate;
 use loopback::LoopbackCopy;
 
 /// A [`Simulation`] as a [`World`]: what a plain game hands to a model. The [crate](crate)'s first example plays a game alone with it.
@@ -34,8 +37,11 @@ pub struct Live<S: Simulation> {
     fresh: Option<Tick>,
     confirmed_before: Tick,
     ledger: EventLedger<S::Event>,
+    gate: CertaintyGate<S::Event>,
     table: Table,
     recorder: Option<Recorder>,
+    /// For who follows this program.
+    log: Option<Box<TickLog>>,
     /// From this tick on the next state that an authority sends is recorded.
     state_due: Tick,
     view: Option<Box<SmoothView<S>>>,
@@ -50,6 +56,8 @@ pub struct Live<S: Simulation> {
     inputs_refused: u64,
     /// What the players here see, if that is not this authority's own state.
     loopback: Option<Box<LoopbackCopy<S>>>,
+    /// The authority's exact state, if this program follows it beside playing.
+    twin: Option<Box<Live<S>>>,
 }
 
 /// A state, and the inputs that its players held.
@@ -157,8 +165,10 @@ impl<S: Simulation> Live<S> {
             fresh: None,
             confirmed_before: tick,
             ledger: EventLedger::default(),
+            gate: CertaintyGate::default(),
             table: Table::new(S::schema()),
             recorder: None,
+            log: None,
             state_due: Tick(0),
             view: None,
             is_unsmoothed: false,
@@ -167,6 +177,7 @@ impl<S: Simulation> Live<S> {
             past: VecDeque::new(),
             inputs_refused: 0,
             loopback: None,
+            twin: None,
         }
     }
 
@@ -210,7 +221,30 @@ impl<S: Simulation> Live<S> {
     /// The next event of the game.
     pub fn poll_event(&mut self) -> Option<TimedEvent<S::Event>> {
         self.predict_fresh();
-        self.poll_event_for_players_here()
+        loop {
+            if let Some(event) = self.gate.poll() {
+                return Some(event);
+            }
+            let event = self.poll_event_for_players_here()?;
+            if let Some(event) = self.gate.pass(event) {
+                return Some(event);
+            }
+        }
+    }
+
+    /// Another authority goes on from a tick, or from one that is not known yet: what was confirmed from there on, and is not certain, is taken back.
+    fn take_back(&mut self, from: Option<Tick>) {
+        if !self.gate.is_closed() {
+            return;
+        }
+        // What nobody has asked for yet may be taken back as well.
+        while let Some(event) = self.poll_event_for_players_here() {
+            self.gate.take(event);
+        }
+        match from {
+            Some(from) => self.gate.take_back(from),
+            None => self.gate.doubt(),
+        }
     }
 
     /// What was recorded so far; `None` if nothing is.
@@ -313,6 +347,16 @@ impl<S: Simulation> Live<S> {
         self.events = open;
     }
 
+    /// The state at a tick is another than the log leads to.
+    fn log_state(&mut self, tick: Tick) {
+        if self.log.is_some() {
+            let kept = self.keep();
+            if let Some(log) = &mut self.log {
+                log.on_state(tick, &kept);
+            }
+        }
+    }
+
     /// Extracts a kept state into the table.
     fn extract_saved(&mut self, tick: Tick) -> bool {
         let Some((_, played)) = self.saves.iter().find(|(saved, _)| *saved == tick) else {
@@ -395,6 +439,9 @@ impl<S: Simulation> World for Live<S> {
         }
         self.ledger.confirm_before(tick.next());
         self.confirmed_before = self.confirmed_before.max(tick.next());
+        if let Some(log) = &mut self.log {
+            log.on_tick(tick, inputs);
+        }
         if let Some(recorder) = &mut self.recorder {
             if let Some((_, checkpoint)) = self.replaced.take_if(|(at, _)| *at == tick) {
                 recorder.on_checkpoint(tick, &checkpoint);
@@ -452,6 +499,9 @@ impl<S: Simulation> World for Live<S> {
     }
 
     fn record_checksum(&mut self, tick: Tick, checksum: u64) {
+        if let Some(log) = &mut self.log {
+            log.on_checksum(tick, checksum);
+        }
         if let Some(recorder) = &mut self.recorder {
             recorder.on_checksum(tick, checksum);
         }
@@ -514,12 +564,14 @@ impl<S: Simulation> World for Live<S> {
         let freed = self.saves.drain(..).map(|(_, played)| played);
         self.spare.extend(freed);
         self.confirmed_before = tick;
+        self.take_back(Some(tick));
         self.forget_fresh();
         self.ledger.forget();
         self.replace_view();
         if let Some(recorder) = &mut self.recorder {
             recorder.on_checkpoint(tick, checkpoint);
         }
+        self.log_state(tick);
         Ok(())
     }
 
@@ -557,6 +609,7 @@ impl<S: Simulation> World for Live<S> {
 
     fn replaced(&mut self, tick: Tick) {
         self.update_view();
+        self.log_state(tick);
         if self.recorder.is_some() {
             let checkpoint = self.checkpoint();
             if let Some(recorder) = &mut self.recorder {
@@ -604,6 +657,40 @@ impl<S: Simulation> World for Live<S> {
 
     fn end_loopback(&mut self) {
         self.drop_loopback();
+    }
+
+    fn set_certain(&mut self, before: Option<Tick>) {
+        self.gate.set(before);
+    }
+
+    fn doubt(&mut self) {
+        self.take_back(None);
+    }
+
+    fn begin_twin(&mut self) -> bool {
+        self.twin = Some(Box::new(Live::at(self.now.state.clone(), self.now.tick)));
+        true
+    }
+
+    fn with_twin(&mut self, run: &mut dyn FnMut(&mut dyn World)) {
+        if let Some(twin) = &mut self.twin {
+            run(twin.as_mut());
+            // Nobody is told of what happens there.
+            twin.ledger = EventLedger::default();
+        }
+    }
+
+    fn end_twin(&mut self) {
+        self.twin = None;
+    }
+
+    fn begin_log(&mut self, next: Tick) -> bool {
+        self.log = Some(Box::new(TickLog::new(next)));
+        true
+    }
+
+    fn take_log(&mut self) -> Option<Vec<u8>> {
+        self.log.as_mut()?.take()
     }
 }
 

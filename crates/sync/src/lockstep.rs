@@ -9,6 +9,7 @@ mod broadcast;
 mod config;
 mod desync;
 mod flush;
+mod given;
 mod initiative;
 mod input_delay;
 mod message;
@@ -29,6 +30,7 @@ mod sources;
 mod stall;
 mod state_transfer;
 mod substitution;
+mod succession;
 #[cfg(test)]
 mod tests;
 mod turns;
@@ -39,12 +41,13 @@ use std::collections::VecDeque;
 use crate::outbox::Outbox;
 use crate::timeline::{SourceId, Timeline};
 use crate::{
-    AdoptError, Delivery, InputKind, Model, ModelEvent, Outgoing, PeerId, PlayerId, Roster, Status,
-    Tick, World,
+    AdoptError, Delivery, Handover, InputKind, Model, ModelEvent, NotFed, Outgoing, PeerId,
+    PlayerId, Roster, Status, Tick, World,
 };
 use broadcast::{Broadcast, MAX_REPEATED_TURNS};
 pub use config::{Length, LockstepConfig, LockstepError, Pace, SlowMachine};
 use desync::DesyncDetector;
+use given::GivenInputs;
 use initiative::Initiative;
 use message::Message;
 use pending::PendingInputs;
@@ -84,6 +87,7 @@ pub struct Lockstep {
     substitution: Substitution,
     loss: LossEstimate,
     pending: PendingInputs,
+    given: GivenInputs,
     initiative: Initiative,
     broadcast: Broadcast,
     desync: DesyncDetector,
@@ -154,6 +158,7 @@ impl Lockstep {
             substitution: Substitution::default(),
             loss: LossEstimate::default(),
             pending: PendingInputs::default(),
+            given: GivenInputs::default(),
             initiative: Initiative::default(),
             broadcast: Broadcast::default(),
             desync: DesyncDetector::default(),
@@ -276,6 +281,9 @@ impl Model for Lockstep {
             self.stats.inputs_refused += 1;
             return false;
         }
+        if !self.room.is_mesh() {
+            self.given.push(player, input);
+        }
         self.timers.wake_at(now);
         true
     }
@@ -298,6 +306,11 @@ impl Model for Lockstep {
         }
         if self.schedule.start.is_none() || self.room.roster.is_none() {
             return;
+        }
+        let awaits_host = self.transfer.has_new_host && self.room.is_hub();
+        if awaits_host && now < self.transfer.awaits_host_until {
+            // Nothing counts before its state: what was given since is given again then.
+            return self.timers.wake_at(self.transfer.awaits_host_until);
         }
         self.adjust_schedule(now);
         self.decide_whether_to_predict(now);
@@ -389,6 +402,24 @@ impl Model for Lockstep {
         checkpoint: &[u8],
         world: &mut dyn World,
     ) -> Result<(), AdoptError> {
+        self.transfer.has_new_host = false;
         self.read_checkpoint(now, checkpoint, world)
+    }
+
+    fn begin_feed(&mut self, _: Duration, world: &mut dyn World) -> Option<Vec<u8>> {
+        self.first_record(world)
+    }
+
+    fn feed(&mut self, world: &mut dyn World) -> Result<Option<Vec<u8>>, NotFed> {
+        self.next_record(world)
+    }
+
+    fn take_over(
+        &mut self,
+        now: Duration,
+        handover: &Handover,
+        world: &mut dyn World,
+    ) -> Result<(), AdoptError> {
+        self.succeed(now, handover, world)
     }
 }

@@ -4,7 +4,7 @@ use core::time::Duration;
 
 use samestep_wire::Delivery;
 
-use crate::{AdoptError, Difference, InputKind, PeerId, PlayerId, Tick, World};
+use crate::{AdoptError, Difference, Handover, InputKind, NotFed, PeerId, PlayerId, Tick, World};
 
 /// A model keeps one simulation in step: it decides who simulates what, and what is sent.
 ///
@@ -90,6 +90,32 @@ pub trait Model {
         checkpoint: &[u8],
         world: &mut dyn World,
     ) -> Result<(), AdoptError>;
+
+    /// At the authority: the exact state of the last tick that is final, with all that it takes to go on from there, as a record for a
+    /// [`Standby`](crate::Standby). [`feed`](Model::feed) has what follows. `None` if this program is not the authority, or the model or the
+    /// world cannot be followed.
+    fn begin_feed(&mut self, _now: Duration, _world: &mut dyn World) -> Option<Vec<u8>> {
+        None
+    }
+
+    /// At the authority: the ticks that have become final since the last record, as the next one; `None` if there are none. Call it after
+    /// [`advance`](Model::advance) and before its messages are sent: then nobody knows of a tick that is not in a record.
+    fn feed(&mut self, _world: &mut dyn World) -> Result<Option<Vec<u8>>, NotFed> {
+        Err(NotFed)
+    }
+
+    /// Goes on as the authority in the place of another, with the world of a [`Standby`](crate::Standby) that followed it, or with that of a
+    /// journal. The roster has to say already that this program is the authority.
+    fn take_over(
+        &mut self,
+        _now: Duration,
+        _handover: &Handover,
+        _world: &mut dyn World,
+    ) -> Result<(), AdoptError> {
+        Err(AdoptError::Malformed(
+            "this model cannot take over from another authority".to_string(),
+        ))
+    }
 }
 
 /// A model around another: every call goes on to the inner model.
@@ -206,6 +232,23 @@ impl<W: ModelWrapper> Model for W {
         world: &mut dyn World,
     ) -> Result<(), AdoptError> {
         self.inner_mut().adopt(now, checkpoint, world)
+    }
+
+    fn begin_feed(&mut self, now: Duration, world: &mut dyn World) -> Option<Vec<u8>> {
+        self.inner_mut().begin_feed(now, world)
+    }
+
+    fn feed(&mut self, world: &mut dyn World) -> Result<Option<Vec<u8>>, NotFed> {
+        self.inner_mut().feed(world)
+    }
+
+    fn take_over(
+        &mut self,
+        now: Duration,
+        handover: &Handover,
+        world: &mut dyn World,
+    ) -> Result<(), AdoptError> {
+        self.inner_mut().take_over(now, handover, world)
     }
 }
 

@@ -2,12 +2,12 @@
 //!
 //! A replay holds a state to begin with and what the players did in every tick after; the rules do the rest. WIRE.md has the format.
 
-mod chunk;
+pub(crate) mod chunk;
 mod cursor;
 mod divergence;
 mod playback;
 mod recorder;
-mod ticks;
+pub(crate) mod ticks;
 
 use core::fmt;
 use core::ops::Range;

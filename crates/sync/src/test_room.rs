@@ -25,6 +25,8 @@ pub(crate) struct TestRoom<M, S: Simulation> {
     /// All that was sent to each peer.
     pub(crate) sent: Vec<Vec<Vec<u8>>>,
     pub(crate) messages_sent: usize,
+    /// The incarnation of everyone.
+    pub(crate) incarnation: u64,
     rng: Rng,
     /// When a message arrives, from whom, and where.
     pub(crate) on_the_way: Vec<(Duration, usize, usize, Vec<u8>)>,
@@ -55,6 +57,7 @@ impl<M: Model, S: Simulation> TestRoom<M, S> {
             jitter_ms: 0,
             sent: vec![Vec::new(); peers],
             messages_sent: 0,
+            incarnation: 1,
             rng: Rng::new(3),
             on_the_way: Vec::new(),
         };
@@ -85,7 +88,7 @@ impl<M: Model, S: Simulation> TestRoom<M, S> {
                 in_sync: true,
                 away: false,
                 watches: false,
-                incarnation: 1,
+                incarnation: self.incarnation,
                 latency: self.delay,
                 loss: self.loss as u8,
             })

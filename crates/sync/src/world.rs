@@ -120,6 +120,40 @@ pub trait World {
     /// The players here see the authority's own state again; events that the loopback client was told and nobody has taken stay.
     fn end_loopback(&mut self) {}
 
+    /// Ticks before this one would survive the loss of the host: events of later ones are not told to be confirmed yet. `None` if nothing is more certain
+    /// than what is confirmed.
+    fn set_certain(&mut self, before: Option<Tick>) {
+        let _ = before;
+    }
+
+    /// Another program is the authority: what is not certain is in doubt, until the state that it goes on from is known here.
+    fn doubt(&mut self) {}
+
+    /// Makes a second world of the same game, in place of any there is, with which this program [follows](crate::Standby) the authority beside playing.
+    /// False if there can be none.
+    fn begin_twin(&mut self) -> bool {
+        false
+    }
+
+    /// Lends the second world, if there is one.
+    fn with_twin(&mut self, run: &mut dyn FnMut(&mut dyn World)) {
+        let _ = run;
+    }
+
+    /// The second world is not needed any more.
+    fn end_twin(&mut self) {}
+
+    /// Logs from `next` on the inputs of every tick that is confirmed, for who [follows](crate::Standby) this program. False if it cannot.
+    fn begin_log(&mut self, next: Tick) -> bool {
+        let _ = next;
+        false
+    }
+
+    /// The log since this was called last; `None` if there is none, or something is missing because too much has waited: then it has to begin anew.
+    fn take_log(&mut self) -> Option<Vec<u8>> {
+        None
+    }
+
     /// [Merges](Scene::merge) two inputs of a player into one.
     fn merge(&mut self, late: &[u8], due: &[u8]) -> Option<Vec<u8>> {
         self.scene().merge(late, due)

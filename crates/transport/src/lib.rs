@@ -46,7 +46,7 @@ mod poller;
 mod tcp;
 mod udp;
 
-pub use clock::now;
+pub use clock::{advance_clock_to, now};
 pub use counted::{Counted, Traffic};
 pub use discovery::{DISCOVERY_GROUP, DISCOVERY_PORT, LanListener, LanSeeker};
 pub use impaired::{Impaired, ImpairedStats};

@@ -122,6 +122,7 @@ impl Console {
                 self.about(authority, "now decides what comes first", "authority");
             }
             SessionEvent::RoomChanged => self.on_room_changed(),
+            SessionEvent::PasswordChanged => self.on_password_changed(),
             SessionEvent::Starting { at } => {
                 let time = self.session().time(now).unwrap_or(at);
                 let left = at.saturating_sub(time).as_secs_f64();

@@ -178,9 +178,9 @@ fn a_console_room_changes_its_password_too() {
         eve.expect("in the room");
         ada.expect("Eve is here");
         ada.enter("/kick Eve enough");
+        ada.expect("Eve left");
         let line = ada.expect("the password is now ");
         eve.expect("kicked");
-        ada.expect("Eve left");
         let mut eve = enter("Eve", &sesame);
         eve.expect("password");
         assert_eq!(eve.exit_code(), 5);

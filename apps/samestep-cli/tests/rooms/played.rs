@@ -21,14 +21,14 @@ pub fn text(path: &Path) -> String {
 }
 
 /// A game of Ada's on this machine that nobody else's tests can find, and its address.
-fn host(game: &str, more: &[&str]) -> (Terminal, String) {
+pub fn host(game: &str, more: &[&str]) -> (Terminal, String) {
     let arguments = ["host", game, "0", "--terminal", "--name", "Ada", "--hidden"];
     let mut ada = Terminal::open("Ada", &[&arguments, more].concat());
     let port = ada.expect_number("open at port");
     (ada, format!("127.0.0.1:{port}"))
 }
 
-fn join(name: &str, game: &str, address: &str, more: &[&str]) -> Terminal {
+pub fn join(name: &str, game: &str, address: &str, more: &[&str]) -> Terminal {
     let file =
         text(&folder(&format!("rejoin-{name}-{}", address.replace(':', "-"))).join("secret"));
     let arguments = [
@@ -175,7 +175,17 @@ fn an_own_arena_and_what_is_set_in_the_waiting_room_reach_whoever_joins() {
     std::fs::write(&file, &den).expect("a writable directory");
     let known = knowing("sesame");
     let known = known.each_ref().map(String::as_str);
-    let (mut ada, address) = host("sublockus", &["--arena", &text(&file), known[0], known[1]]);
+    let (mut ada, address) = host(
+        "sublockus",
+        &[
+            "--arena",
+            &text(&file),
+            known[0],
+            known[1],
+            "--standbys",
+            "0",
+        ],
+    );
     // The file is the host's alone.
     std::fs::remove_file(&file).expect("it was written");
     let mut bob = join("Bob", "sublockus", &address, &known);

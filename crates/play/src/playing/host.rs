@@ -2,13 +2,14 @@
 
 use std::time::Duration;
 
-use samestep::session::{Phase, Presence, Settings};
+use samestep::session::{Phase, Presence, Role, Settings};
 use samestep::sync::Tick;
 use samestep_playable::{Choices, Level, Playable, Setup};
 
 use super::{Playing, Stage, named};
 use crate::arguments::{RoomArguments, value_of};
 use crate::bots::Team;
+use crate::journal::Kept;
 
 /// How long a decided match is still shown before it ends; by then everyone knows its last ticks.
 const SHOWN: Duration = Duration::from_secs(3);
@@ -64,6 +65,21 @@ impl Hosting {
         }
     }
 
+    /// That of a program that takes the place of the one that opened the game.
+    pub(super) fn of_successor(choices: Choices, team: Team) -> Hosting {
+        Hosting {
+            choices,
+            team,
+            wait_for: 2,
+            at_once: false,
+            is_stale: false,
+            wants_start: false,
+            changed_at: Duration::ZERO,
+            decided: None,
+            ended_at: None,
+        }
+    }
+
     /// A match has ended.
     pub(super) fn on_end(&mut self, now: Duration) {
         (self.ended_at, self.decided) = (Some(now), None);
@@ -72,11 +88,84 @@ impl Hosting {
 }
 
 impl<G: Playable> Playing<G> {
+    /// A match of an earlier program goes on here.
+    pub(super) fn go_on(&mut self) {
+        let (now, stage) = (self.now(), self.stage_of_room());
+        let tick = self.game.status().tick;
+        self.say_here(match stage {
+            Stage::Playing => format!("the match goes on from tick {tick}"),
+            _ => "the room is open again".to_string(),
+        });
+        if let Some(hosting) = &mut self.hosting {
+            hosting.is_stale = stage != Stage::Playing && self.game.status().running;
+            hosting.ended_at = (stage == Stage::Over).then_some(now);
+        }
+    }
+
+    /// What is to be found again after a restart.
+    fn keep_in_journal(&mut self) {
+        let Some(hosting) = &self.hosting else {
+            return;
+        };
+        let kept = Kept {
+            seed: self.setup.seed,
+            matches: self.matches,
+            bots: hosting.team.secrets(),
+        };
+        self.game.keep_in_journal(&kept.encode());
+        if !self.has_told_journal_error
+            && let Some(error) = self.game.journal_error()
+        {
+            let words = format!(
+                "the journal is not written any more ({error}): the match goes on without it"
+            );
+            self.has_told_journal_error = true;
+            self.say_here(words);
+        }
+    }
+
+    /// Follows who hosts: this program may have taken the host's place, or lost it.
+    fn follow_host(&mut self) {
+        let session = self.game.driver().machine().session();
+        let hosts = matches!(session.role(), Role::Host);
+        match (&mut self.hosting, hosts) {
+            (None, true) => {
+                self.say_here("the host is gone: this program hosts the game now");
+                if let Err(failure) = self.succeed() {
+                    self.say_here(failure.to_string());
+                }
+            }
+            (Some(hosting), false) => {
+                hosting.team.stop();
+                self.hosting = None;
+                self.say_here("another program hosts the game now");
+            }
+            _ => {}
+        }
+    }
+
+    /// Tells who would take this program's place.
+    fn tell_standbys(&mut self) {
+        let standbys = self.game.driver().machine().session().standbys();
+        if self.standbys != standbys {
+            self.standbys = standbys.to_vec();
+            let standbys = self.standbys.iter();
+            let names: Vec<String> = standbys.map(|peer| self.name_of(*peer)).collect();
+            if !names.is_empty() {
+                let names = names.join(" or ");
+                self.say_here(format!("{names} would take over if this program were lost"));
+            }
+        }
+    }
+
     /// Does what is due for all.
     pub(super) fn host(&mut self) {
+        self.follow_host();
         if self.hosting.is_none() {
             return;
         }
+        self.keep_in_journal();
+        self.tell_standbys();
         match self.stage() {
             Stage::Joining => {}
             Stage::Waiting => {

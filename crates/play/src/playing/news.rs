@@ -81,6 +81,13 @@ impl<G: Playable> Playing<G> {
                     "the connection is lost ({why}); trying to come back"
                 ));
             }
+            SessionEvent::AuthorityChanged { authority } => {
+                let is_own = self.game.driver().machine().session().me() == Some(authority);
+                if !is_own {
+                    self.about(authority, "hosts the game now");
+                }
+            }
+            SessionEvent::PasswordChanged => self.on_password_changed(),
             SessionEvent::Started => self.say_here("the match begins"),
             SessionEvent::Ended { result } => self.on_end(&result),
             SessionEvent::Rematch => self.say_here("another match is prepared"),
@@ -173,7 +180,7 @@ impl<G: Playable> Playing<G> {
         self.say_here(format!("{name} {words}"));
     }
 
-    fn name_of(&self, peer: PeerId) -> String {
+    pub(super) fn name_of(&self, peer: PeerId) -> String {
         let known = self.names.get(&peer).cloned();
         known.unwrap_or_else(|| peer.to_string())
     }

@@ -11,7 +11,7 @@ use samestep::session::{JoinTo, Role, SessionConfig, StartRule};
 use samestep::sync::{Live, ModelConfig, ModelKind};
 use samestep::transport::{Impaired, Transport, Udp};
 use samestep::{Game, StartError};
-use samestep_playable::{Playable, Setup};
+use samestep_playable::{Choices, Level, Playable, Setup};
 
 use super::Playing;
 use super::host::{Hosting, check_places};
@@ -21,6 +21,7 @@ use crate::arguments::{Command, RoomArguments, SharedArguments};
 use crate::bots::{BotJoins, Team};
 use crate::failure::{Failure, Kind};
 use crate::identity::{host_identity, not_kept};
+use crate::journal::Kept;
 use crate::known_hosts::KnownHosts;
 use crate::rejoin::{self, RejoinFile};
 use crate::search;
@@ -45,9 +46,12 @@ impl<G: Playable> Playing<G> {
             return Err(nonsense("a game is joined, not opened"));
         };
         let choices = open.choices(G::SETTINGS).map_err(nonsense)?;
-        let seed = match open.match_seed {
-            Some(seed) => seed,
-            None => random().map_err(nonsense)?,
+        let journal = room.journal.open()?;
+        let kept = Kept::of(journal.as_ref());
+        let seed = match (&kept, open.match_seed) {
+            (Some(kept), _) => kept.seed,
+            (None, Some(seed)) => seed,
+            (None, None) => random().map_err(nonsense)?,
         };
         let players = room.players.unwrap_or(G::PLAYERS);
         let setup = Setup {
@@ -68,12 +72,8 @@ impl<G: Playable> Playing<G> {
             true => StartRule::AtOnce,
             false => StartRule::ByAuthority,
         };
-        let bot_config = SessionConfig {
-            start: StartRule::ByAuthority,
-            // They are let in by their keys.
-            password: None,
-            ..config.clone()
-        };
+        config.standbys = Some(room.standbys.into());
+        let bot_config = bot_config(&config);
         let identity = host_identity();
         config.protocol.identity = identity.as_ref().ok().cloned();
         config = room.lobby.apply(config);
@@ -85,7 +85,11 @@ impl<G: Playable> Playing<G> {
         let model = model::<G>(shared)?;
         let transport = transport(&open_at(room.bind, port), shared)?;
         let built = model.build().map_err(nonsense)?;
-        let game = Game::over(transport, config, Role::Host, built, Live::new(state));
+        let (world, goes_on) = (Live::new(state), kept.is_some());
+        let game = match journal {
+            Some(journal) => Game::over_with_journal(transport, config, built, world, journal),
+            None => Game::over(transport, config, Role::Host, built, world),
+        };
         let mut playing = Playing::with(game.map_err(not_started)?, command, setup)?;
         let joins = BotJoins {
             port: playing.game.local_addr().port(),
@@ -94,11 +98,16 @@ impl<G: Playable> Playing<G> {
             model,
             setup,
         };
-        let mut team = Team::new(joins, room.level);
+        let Kept { matches, bots, .. } = kept.unwrap_or_default();
+        let mut team = Team::new(joins, room.level, bots);
         for key in team.resize::<G>(room.bots.into()) {
             playing.game.invite(key);
         }
         playing.hosting = Some(Hosting::new(choices, team, room));
+        playing.matches = matches;
+        if goes_on {
+            playing.go_on();
+        }
         playing.announcer = announcer(room, shared);
         playing.has_password = has_password;
         playing.entered = true;
@@ -132,6 +141,7 @@ impl<G: Playable> Playing<G> {
             join.server_key = remembered;
         }
         let mut config = config::<G>(shared)?;
+        config.may_host = Some(true);
         token.apply(&mut config)?;
         let mut file = None;
         if let Some(player) = command.player() {
@@ -168,6 +178,28 @@ impl<G: Playable> Playing<G> {
         Ok(playing)
     }
 
+    /// The host of a game that was joined here is gone, and this program has taken its place.
+    pub(super) fn succeed(&mut self) -> Result<(), Failure> {
+        let shared = self.command.shared();
+        let room = self.game.room();
+        self.setup.players = room.capacity().try_into().unwrap_or(u16::MAX);
+        let mut choices = Choices::default();
+        for (name, value) in &room.settings().values {
+            choices.set(name, value);
+        }
+        let joins = BotJoins {
+            port: self.game.local_addr().port(),
+            ip: None,
+            config: bot_config(&config::<G>(shared)?),
+            model: model::<G>(shared)?,
+            setup: self.setup,
+        };
+        let team = Team::new(joins, Level::Normal, Vec::new());
+        self.hosting = Some(Hosting::of_successor(choices, team));
+        self.go_on();
+        Ok(())
+    }
+
     fn with(
         mut game: super::AnyGame<G>,
         command: &Command,
@@ -184,6 +216,7 @@ impl<G: Playable> Playing<G> {
             announcer: None,
             announced: None,
             has_password: false,
+            next_password: None,
             keys: Vec::new(),
             rejoin: None,
             known_hosts: None,
@@ -196,6 +229,8 @@ impl<G: Playable> Playing<G> {
             has_disagreed: false,
             matches: 0,
             leaving: false,
+            standbys: Vec::new(),
+            has_told_journal_error: false,
         })
     }
 
@@ -250,6 +285,16 @@ fn config<G: Playable>(shared: &SharedArguments) -> Result<SessionConfig, Failur
         password: shared.password.read()?,
         ..SessionConfig::new(G::NAME, VERSION)
     })
+}
+
+/// The settings of bots: they are let in by their keys, and end with the program that they are part of.
+fn bot_config(config: &SessionConfig) -> SessionConfig {
+    SessionConfig {
+        start: StartRule::ByAuthority,
+        password: None,
+        may_host: Some(false),
+        ..config.clone()
+    }
 }
 
 fn model<G: Playable>(shared: &SharedArguments) -> Result<ModelConfig, Failure> {

@@ -94,18 +94,22 @@ impl<G: Playable> Playing<G> {
         }
     }
 
-    /// Changes the password to the one in a file, or to a new one, which is shown.
+    /// Changes the password to the one in a file, or to a new one, which is shown once the room demands it.
     fn change_password(&mut self, file: &str) {
         let password = match next_password(file) {
             Ok(password) => password,
             Err(failure) => return self.say_here(failure.to_string()),
         };
         match self.game.set_password(&password) {
-            Ok(()) => {
-                self.has_password = true;
-                self.say_here(changed(&password));
-            }
+            Ok(()) => self.next_password = Some(password),
             Err(error) => self.say_here(error.to_string()),
+        }
+    }
+
+    pub(super) fn on_password_changed(&mut self) {
+        self.has_password = true;
+        if let Some(password) = self.next_password.take() {
+            self.say_here(changed(&password));
         }
     }
 

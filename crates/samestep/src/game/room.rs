@@ -75,6 +75,11 @@ impl<S: Simulation, M: Model, T: Transport> Game<S, M, T> {
         self.as_authority(|now, session| session.ban(now, peer, lasting, words))
     }
 
+    /// Closes the room for everybody, instead of handing it over: see [`Session::close_room`].
+    pub fn close_room(&mut self, words: &str) {
+        self.with_session(|now, session| session.close_room(now, words));
+    }
+
     /// Demands another password of whoever joins from now on. Members stay, and return by their keys. Who was sent away knows the old one: see
     /// [`Session::set_password`].
     pub fn set_password(&mut self, password: &str) -> Result<(), SetPasswordError> {

@@ -5,8 +5,10 @@ use core::time::Duration;
 /// When members beat, suspect, exclude and campaign. All members of a room have the same.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct AgreementConfig {
-    /// Time between beats; what was lost is sent again as often.
+    /// Time between beats while something is to be decided; what was lost is sent again as often.
     pub beat: Duration,
+    /// Time between beats while nothing is.
+    pub calm_beat: Duration,
     /// A member that was silent for so long is suspected.
     pub suspect: Duration,
     /// A member that was silent for so long, or did not hear the leader for so long, is excluded.
@@ -15,6 +17,8 @@ pub struct AgreementConfig {
     pub rank: Duration,
     /// An attempt to be elected that took so long is begun anew.
     pub lapse: Duration,
+    /// A member that hears no quorum for so long is frozen; it has stopped deciding before.
+    pub freeze: Duration,
     /// A frozen member says after so long that it is stranded.
     pub wait: Option<Duration>,
     /// Whether streams of excluded members are cut before they are excluded: see [`Flush`](super::Flush).
@@ -25,10 +29,12 @@ impl Default for AgreementConfig {
     fn default() -> Self {
         Self {
             beat: Duration::from_millis(100),
+            calm_beat: Duration::from_millis(100),
             suspect: Duration::from_millis(500),
             exclude: Duration::from_millis(1200),
             rank: Duration::from_millis(200),
             lapse: Duration::from_millis(600),
+            freeze: Duration::from_millis(500),
             wait: Some(Duration::from_secs(10)),
             cuts: false,
         }

@@ -14,7 +14,7 @@ use super::detector::Detector;
 use super::election::Election;
 use super::flush::Round;
 use super::learner::Learners;
-use super::log::{Entry, Log};
+use super::log::{Entry, Log, MAX_ENTRIES, Suffix};
 use super::message::{Body, Message};
 use super::replica::Replica;
 use super::requests::{Pending, Request};
@@ -35,10 +35,10 @@ pub struct Agreement<C> {
     learners: Learners,
     pending: Pending<C>,
     delivery: Delivery,
-    /// The slot that a learner wants back.
+    /// The slot that a learner wants, and whether it is ready to be a member.
     slot: Option<Slot>,
-    /// Whom the application wants as tie-breaker.
-    tie_breaker: Option<Incarnation>,
+    ready: bool,
+    wishes: Wishes,
     flush: Option<Round>,
     /// The newest round that this member was asked in: the view, the leader's ballot, the number.
     flushing: (u32, Ballot, u32),
@@ -49,6 +49,17 @@ pub struct Agreement<C> {
     knocks: bool,
     out: VecDeque<Message<C>>,
     asides: VecDeque<Event<C>>,
+}
+
+/// Ballots of a view that are so much higher than any seen are not believed: nobody has lost so many elections.
+const MAX_LATER_BALLOTS: u32 = 1000;
+
+/// What the application of a leader wants of the next view.
+#[derive(Clone, Debug, Default)]
+struct Wishes {
+    tie_breaker: Option<Incarnation>,
+    /// Members that are to go although they are heard.
+    unwanted: BTreeSet<Incarnation>,
 }
 
 /// How far a program is.
@@ -91,6 +102,39 @@ impl<C: Clone + PartialEq> Agreement<C> {
         joining
     }
 
+    /// Joins a room as a learner that was handed the end of its log by a member, snapshot included, and that takes it as shown. What is decided later is shown
+    /// at once, although no view names it yet; none does before it says that it is [ready](Self::set_ready).
+    pub fn join_with(
+        now: Duration,
+        config: AgreementConfig,
+        room: u64,
+        me: Member,
+        suffix: Suffix<C>,
+    ) -> Self {
+        let mut log = Log::empty();
+        let decided = suffix.decided;
+        log.adopt(suffix);
+        log.decide_to(decided);
+        log.forget_undecided();
+        let shown = Delivery::begun(log.decided().index, log.decided().view.clone());
+        Self::with_log(now, config, room, me.incarnation, log).learning(me.slot, shown)
+    }
+
+    /// Comes back as another incarnation, a learner with the decided log of this one. It goes on to be shown what this one has not been.
+    pub fn return_as(&self, now: Duration, me: Member) -> Self {
+        let mut log = self.replica.log().clone();
+        log.forget_undecided();
+        let shown = Delivery::begun(self.delivery.index(), self.delivery.view().clone());
+        Self::with_log(now, self.config, self.room, me.incarnation, log).learning(me.slot, shown)
+    }
+
+    fn learning(mut self, slot: Slot, shown: Delivery) -> Self {
+        self.slot = Some(slot);
+        self.ready = false;
+        self.delivery = shown;
+        self
+    }
+
     /// Goes on alone as a new room, with everything that is decided here: for a member that is stranded. `None` for who is no member.
     pub fn found_from(&self, now: Duration, room: u64, me: Incarnation) -> Option<Self> {
         let slot = self.replica.view().slot(self.replica.me())?;
@@ -102,7 +146,15 @@ impl<C: Clone + PartialEq> Agreement<C> {
         };
         log.append(Entry::Next(Self::alone(me)));
         log.decide_to(log.length());
-        Some(Self::with_log(now, self.config, room, me.incarnation, log))
+        let mut alone = Self::with_log(now, self.config, room, me.incarnation, log);
+        alone.delivery = Delivery::begun(self.delivery.index(), self.delivery.view().clone());
+        Some(alone)
+    }
+
+    /// Takes the end of the decided log from a member that it trusts with it.
+    pub fn feed(&mut self, now: Duration, suffix: Suffix<C>) {
+        self.replica.absorb(suffix);
+        self.settle(now);
     }
 
     fn alone(me: Member) -> NextView {
@@ -131,7 +183,8 @@ impl<C: Clone + PartialEq> Agreement<C> {
             pending: Pending::default(),
             delivery: Delivery::default(),
             slot: None,
-            tie_breaker: None,
+            ready: true,
+            wishes: Wishes::default(),
             flush: None,
             flushing: (0, Ballot::default(), 0),
             parted: BTreeSet::new(),
@@ -143,6 +196,11 @@ impl<C: Clone + PartialEq> Agreement<C> {
         };
         agreement.on_view(now);
         agreement
+    }
+
+    /// The room.
+    pub fn room(&self) -> u64 {
+        self.room
     }
 
     /// What this member promised, accepted and decided.
@@ -191,7 +249,74 @@ impl<C: Clone + PartialEq> Agreement<C> {
 
     /// Whom a leader makes the tie-breaker of views that it proposes, if it is a member; otherwise itself.
     pub fn prefer_tie_breaker(&mut self, who: Option<Incarnation>) {
-        self.tie_breaker = who;
+        self.wishes.tie_breaker = who;
+    }
+
+    /// Whom a leader excludes although they are heard.
+    pub fn set_unwanted(&mut self, now: Duration, unwanted: BTreeSet<Incarnation>) {
+        if core::mem::replace(&mut self.wishes.unwanted, unwanted) != self.wishes.unwanted {
+            self.change_view(now);
+            self.settle(now);
+        }
+    }
+
+    /// Whether a learner has all that it takes to be a member, apart from the log.
+    pub fn set_ready(&mut self, now: Duration, ready: bool) {
+        if core::mem::replace(&mut self.ready, ready) != ready {
+            self.next_beat = now;
+        }
+    }
+
+    /// Forgets the plea of a learner, if it is not the slot's by the application's word.
+    pub fn forget_learner(&mut self, who: Incarnation) {
+        self.learners.forget(who);
+    }
+
+    /// Whether this member leads, and a quorum hears it and is heard.
+    pub fn leads(&self, now: Duration) -> bool {
+        self.claims(now) && !self.delivery.is_frozen()
+    }
+
+    /// Whether too few members are heard.
+    pub fn is_frozen(&self) -> bool {
+        self.delivery.is_frozen()
+    }
+
+    /// How far the application has been shown the log.
+    pub fn shown(&self) -> u64 {
+        self.delivery.index()
+    }
+
+    /// The entries that the application has not been shown, decided or not, with their indices.
+    pub fn unshown(&self) -> impl Iterator<Item = (u64, &Entry<C>)> {
+        let log = self.replica.log();
+        let first = self.shown().max(log.snapshot().point.index) + 1;
+        (first..=log.length()).filter_map(|index| Some((index, log.entry(index)?)))
+    }
+
+    /// Something other than a message of the agreement came from a member: it counts as a beat.
+    pub fn on_heard(&mut self, now: Duration, from: Incarnation) {
+        self.detector.on_heard(now, from);
+    }
+
+    /// Whether a leader can [append](Self::append) now.
+    pub fn can_append(&self, now: Duration) -> bool {
+        let log = self.replica.log();
+        let has_room = log.kept() < MAX_ENTRIES && self.pending.len() == 0;
+        self.leads(now) && has_room && !log.is_closing()
+    }
+
+    /// The leader adds a command at once. What cannot be added now is not kept, and asked of nobody else: unlike [`propose`](Self::propose), which it is
+    /// not to be mixed with. Returns whether it was added.
+    pub fn append(&mut self, now: Duration, command: C) -> bool {
+        let by = self.me();
+        let next = self.replica.log().last_request(by).checked_add(1);
+        let Some(n) = next.filter(|_| self.can_append(now)) else {
+            return false;
+        };
+        let added = self.replica.append(Request { by, n }, command);
+        self.settle(now);
+        added
     }
 
     /// When [`handle_timeout`](Self::handle_timeout) is due.
@@ -206,17 +331,20 @@ impl<C: Clone + PartialEq> Agreement<C> {
 
     /// A message to send to every door, by address: from a learner that is not answered, and from a frozen member.
     pub fn poll_knock(&mut self) -> Option<Message<C>> {
-        if !core::mem::take(&mut self.knocks) {
-            return None;
-        }
+        core::mem::take(&mut self.knocks).then(|| self.knock())
+    }
+
+    /// What this program says to whoever may know more.
+    pub fn knock(&self) -> Message<C> {
         let body = match self.replica.votes() {
             true => Body::Status(self.replica.status()),
             false => Body::Learn {
                 slot: self.slot,
                 feed: true,
+                ready: self.ready,
             },
         };
-        Some(self.message(Incarnation::ANYONE, body))
+        self.message(Incarnation::ANYONE, body)
     }
 
     /// The next event.
@@ -233,7 +361,12 @@ impl<C: Clone + PartialEq> Agreement<C> {
 
     /// Keeps the application's state in place of everything that it has been shown: later stragglers and learners get it.
     pub fn compact(&mut self, state: Vec<u8>) {
-        let index = self.delivery.index();
+        self.compact_to(self.delivery.index(), state);
+    }
+
+    /// Keeps the application's state as it was at an index in place of the entries up to there.
+    pub fn compact_to(&mut self, index: u64, state: Vec<u8>) {
+        let index = index.min(self.delivery.index());
         self.replica.log_mut().compact(index, state);
     }
 
@@ -260,7 +393,9 @@ impl<C: Clone + PartialEq> Agreement<C> {
         let me = self.me();
         let meant = message.to == me || message.to == Incarnation::ANYONE;
         let foreign = message.room != self.room || message.from != from || from == me;
-        if foreign || !meant || !message.is_bounded() {
+        let far = self.replica.seen().saturating_add(MAX_LATER_BALLOTS);
+        let ahead = message.view == self.view().number && message.highest_ballot() > far;
+        if foreign || !meant || ahead || !message.is_bounded() {
             return;
         }
         let Message {
@@ -269,13 +404,18 @@ impl<C: Clone + PartialEq> Agreement<C> {
             body,
             ..
         } = message;
-        self.detector.on_packet(now, from, decided);
+        self.detector.on_packet(now, from, view, decided);
         self.refresh(now);
         let here = self.view().number;
-        self.note_claim(now, from, view, &body);
+        if !self.note_claim(now, from, view, &body) {
+            return;
+        }
         let every = self.config.beat;
         match body {
-            Body::Learn { slot, feed } => self.on_learn(now, from, view, decided, slot, feed),
+            Body::Learn { slot, feed, ready } => {
+                self.learners.on_learn(now, from, slot, decided, ready);
+                self.on_learn(now, from, view, decided, feed);
+            }
             Body::Frozen { members } => {
                 let news = Event::RoomFrozen { members };
                 if self.standing() == Standing::Learner && !self.asides.contains(&news) {
@@ -286,7 +426,13 @@ impl<C: Clone + PartialEq> Agreement<C> {
                 self.parted.insert(from);
             }
             Body::CatchUp(_) | Body::Farewell { .. } => {
-                self.replica.handle(from, view, decided, body);
+                if view <= here || self.believes(now, from) {
+                    self.replica.handle(from, view, decided, body);
+                }
+                if self.replica.farewells().contains(from) {
+                    self.election.on_farewell(now, from);
+                    self.campaign(now);
+                }
             }
             // Another view: answered, but not as often as it is met.
             body if view != here => {
@@ -305,6 +451,8 @@ impl<C: Clone + PartialEq> Agreement<C> {
                 self.election.on_pre_voted(from, round);
                 self.campaign_if_wanted(now);
             }
+            // Nobody unseats a leader that is heard; of several candidates the highest ballot wins.
+            Body::Prepare { .. } if self.leader(now).is_some_and(|leader| leader != from) => {}
             Body::Request { first, commands } => self.on_request(from, first, commands),
             Body::Flush(flush) => self.on_flush(from, flush),
             Body::Flushed {
@@ -326,7 +474,7 @@ impl<C: Clone + PartialEq> Agreement<C> {
     pub fn handle_timeout(&mut self, now: Duration) {
         self.refresh(now);
         if now >= self.next_beat {
-            self.next_beat = now + self.config.beat;
+            self.next_beat = self.beat_after(now);
             self.beats = self.beats.wrapping_add(1);
             match self.standing() {
                 Standing::Learner => self.learn(now),
@@ -373,15 +521,53 @@ impl<C: Clone + PartialEq> Agreement<C> {
         self.view().incarnations().filter(|m| *m != me).collect()
     }
 
+    /// Whether nothing is to be decided, and everyone is heard.
+    fn is_calm(&self, now: Duration) -> bool {
+        let log = self.replica.log();
+        let others = self.others();
+        let decided = log.length() == log.decided().index
+            && others
+                .iter()
+                .all(|m| self.detector.decided(*m) == log.length());
+        self.standing() == Standing::Member
+            && self.leader(now).is_some()
+            && decided
+            && self.learners.is_empty()
+            && self.wishes.unwanted.is_empty()
+            && others.iter().all(|m| self.detector.is_mutual(now, *m))
+    }
+
+    /// When the next beat is due: soon while something is to be decided, and as soon as the leader is to be suspected.
+    fn beat_after(&self, now: Duration) -> Duration {
+        if !self.is_calm(now) {
+            return now + self.config.beat;
+        }
+        let calm = now + self.config.calm_beat;
+        let suspects = self.election.due_at(0);
+        match self.replica.leads() || suspects <= now {
+            true => calm,
+            false => calm.min(suspects),
+        }
+    }
+
     /// Looks whether enough members are heard to go on.
     fn refresh(&mut self, now: Duration) {
         let (me, left) = (self.me(), self.replica.farewells());
-        let hears = |m: Incarnation| m == me || self.detector.hears(now, m);
+        let freeze = self.config.freeze;
+        let hears = |m: Incarnation| m == me || self.detector.heard_within(now, m, freeze);
         let view = self.view();
         let enough = view.is_quorum(hears) || view.is_whole(|m| hears(m) || left.contains(m));
         let frozen = self.replica.votes() && !enough;
         self.delivery.set_frozen(now, frozen);
         self.replica.hold(frozen);
+    }
+
+    /// What is to be decided wants the next beat soon.
+    fn hurry(&mut self, now: Duration) {
+        let soon = now + self.config.beat;
+        if self.next_beat > soon && !self.is_calm(now) {
+            self.next_beat = soon;
+        }
     }
 
     /// After anything happened: takes what the replica says, and follows it into another view.
@@ -405,7 +591,7 @@ impl<C: Clone + PartialEq> Agreement<C> {
             let last = self.replica.log().decided().requests.last(from);
             self.pending.on_decided(last);
             if self.view().number == self.election.view() {
-                return;
+                return self.hurry(now);
             }
             self.on_view(now);
         }
@@ -420,6 +606,15 @@ impl<C: Clone + PartialEq> Agreement<C> {
             false => self.detector.heard_at(owner).unwrap_or(now),
         };
         self.election.on_view(view, heard);
+        if owner == self.replica.me() {
+            // Who is new in the view was not told that the one before has ended.
+            let fed = |m: Incarnation| Some((m, self.learners.decided(m)?));
+            let new: Vec<(Incarnation, u64)> = view.incarnations().filter_map(fed).collect();
+            for (member, decided) in new {
+                self.replica.catch_up(member, decided);
+            }
+        }
+        let view = self.replica.view();
         view.incarnations().for_each(|m| self.learners.forget(m));
         self.flush = None;
         self.asides

@@ -64,6 +64,21 @@ pub(super) struct Delivery {
 }
 
 impl Delivery {
+    /// A program that has been shown the log up to an index, and is shown what follows also while it is a learner.
+    pub(super) fn begun(index: u64, view: View) -> Self {
+        Self {
+            index,
+            view,
+            admitted: true,
+            ..Self::default()
+        }
+    }
+
+    /// The view that was shown last.
+    pub(super) fn view(&self) -> &View {
+        &self.view
+    }
+
     pub(super) fn index(&self) -> u64 {
         self.index
     }

@@ -3,6 +3,7 @@
 use core::time::Duration;
 use std::collections::BTreeMap;
 
+use super::ballot::Ballot;
 use super::view::{Incarnation, View};
 
 /// What was heard of others. It survives changes of view, so that nobody gets a new grace period by one.
@@ -18,6 +19,9 @@ struct Heard {
     /// When it last said that it hears this member.
     mutual_at: Duration,
     decided: u64,
+    /// The view of its last message, and the ballot that it said it promised there.
+    view: u32,
+    promised: Ballot,
     /// When it was last answered about its view.
     answered_at: Option<Duration>,
 }
@@ -31,15 +35,40 @@ impl Detector {
     }
 
     /// Any packet counts as a beat.
-    pub(super) fn on_packet(&mut self, now: Duration, from: Incarnation, decided: u64) {
+    pub(super) fn on_packet(&mut self, now: Duration, from: Incarnation, view: u32, decided: u64) {
         let heard = self.peers.entry(from).or_insert(Heard {
             at: now,
             mutual_at: now,
             decided,
+            view,
+            promised: Ballot::default(),
             answered_at: None,
         });
         heard.at = now;
         heard.decided = heard.decided.max(decided);
+        if view > heard.view {
+            (heard.view, heard.promised) = (view, Ballot::default());
+        }
+    }
+
+    /// Somebody said which ballot it promised in a view.
+    pub(super) fn on_promised(&mut self, from: Incarnation, view: u32, promised: Ballot) {
+        if let Some(heard) = self.peers.get_mut(&from).filter(|h| h.view == view) {
+            heard.promised = promised;
+        }
+    }
+
+    /// Whether somebody said that it promised this ballot of this view.
+    pub(super) fn has_promised(&self, who: Incarnation, view: u32, ballot: Ballot) -> bool {
+        let heard = self.peers.get(&who);
+        heard.is_some_and(|h| (h.view, h.promised) == (view, ballot))
+    }
+
+    /// Something that is not a message of the agreement came from somebody who is known.
+    pub(super) fn on_heard(&mut self, now: Duration, from: Incarnation) {
+        if let Some(heard) = self.peers.get_mut(&from) {
+            heard.at = now;
+        }
     }
 
     /// A beat says whether its sender hears this member.
@@ -59,6 +88,8 @@ impl Detector {
                 at: now,
                 mutual_at: now,
                 decided: 0,
+                view: 0,
+                promised: Ballot::default(),
                 answered_at: None,
             });
         }
@@ -77,7 +108,18 @@ impl Detector {
 
     /// Whether somebody is not suspected.
     pub(super) fn hears(&self, now: Duration, who: Incarnation) -> bool {
-        self.heard_at(who).is_some_and(|at| now < at + self.suspect)
+        self.heard_within(now, who, self.suspect)
+    }
+
+    /// Whether somebody was heard within this time.
+    pub(super) fn heard_within(&self, now: Duration, who: Incarnation, time: Duration) -> bool {
+        self.heard_at(who).is_some_and(|at| now < at + time)
+    }
+
+    /// The view of the last message of somebody who is not suspected.
+    pub(super) fn view_of(&self, now: Duration, who: Incarnation) -> Option<u32> {
+        let heard = self.peers.get(&who)?;
+        (now < heard.at + self.suspect).then_some(heard.view)
     }
 
     /// Whether somebody is heard and hears this member.
@@ -115,9 +157,9 @@ mod tests {
         let mut detector = Detector::new(500 * MS);
         let (a, b) = (Incarnation(1), Incarnation(2));
         for at in [0, 300, 600, 900] {
-            detector.on_packet(at * MS, a, 0);
+            detector.on_packet(at * MS, a, 1, 0);
             detector.on_beat(at * MS, a, at < 300);
-            detector.on_packet(at * MS, b, 0);
+            detector.on_packet(at * MS, b, 1, 0);
             detector.on_beat(at * MS, b, true);
         }
         assert!(detector.hears(1300 * MS, a) && !detector.is_mutual(1300 * MS, a));
@@ -132,7 +174,7 @@ mod tests {
             incarnation: Incarnation(1),
             slot: Default::default(),
         });
-        detector.on_packet(Duration::ZERO, Incarnation(1), 0);
+        detector.on_packet(Duration::ZERO, Incarnation(1), 1, 0);
         detector.on_view(499 * MS, &view);
         assert!(!detector.hears(500 * MS, Incarnation(1)));
     }

@@ -62,6 +62,13 @@ impl Election {
         self.attempt = None;
     }
 
+    /// The leader has left: nobody waits for it.
+    pub(super) fn on_farewell(&mut self, now: Duration, from: Incarnation) {
+        if self.claim.0 == from {
+            self.claim.1 = self.claim.1.min(now.saturating_sub(self.config.suspect));
+        }
+    }
+
     /// Notes what this member has promised.
     pub(super) fn on_promise(&mut self, now: Duration, promised: Ballot) {
         if self.promised.0 != promised {
@@ -75,9 +82,19 @@ impl Election {
         (now < at + self.config.suspect).then_some(leader)
     }
 
+    /// When a member of this rank may ask for pre-votes.
+    pub(super) fn due_at(&self, rank: u32) -> Duration {
+        self.claim.1 + self.config.suspect + self.config.rank * rank
+    }
+
+    /// Whether this member attempts to be elected.
+    pub(super) fn attempts(&self) -> bool {
+        self.attempt.is_some()
+    }
+
     /// Whether a member may ask for pre-votes: nobody has led for the suspicion time, and all of lower rank had their turn.
     pub(super) fn is_due(&self, now: Duration, rank: u32) -> bool {
-        now >= self.claim.1 + self.config.suspect + self.config.rank * rank
+        now >= self.due_at(rank)
     }
 
     /// Whether this member would promise somebody: it hears no leader, and has not just promised somebody else.

@@ -64,6 +64,14 @@ impl<C: Clone + PartialEq> Leading<C> {
         }
     }
 
+    /// Whether a leader has sent its log to somebody.
+    pub(super) fn has_sent(&self, to: Incarnation) -> bool {
+        match &self.phase {
+            Phase::Accept(progress) => progress.get(&to).is_some_and(|p| p.sent.is_some()),
+            Phase::Prepare(_) => false,
+        }
+    }
+
     /// Whether a quorum has promised. Who left without having promised a higher ballot counts: it promises nobody anything any more.
     pub(super) fn is_promised(&self, view: &View, farewells: &Farewells<C>) -> bool {
         let Phase::Prepare(promises) = &self.phase else {

@@ -19,6 +19,7 @@ pub(super) struct Learners(BTreeMap<Incarnation, Learner>);
 struct Learner {
     slot: Option<Slot>,
     decided: u64,
+    ready: bool,
     heard_at: Duration,
 }
 
@@ -29,6 +30,7 @@ impl Learners {
         from: Incarnation,
         slot: Option<Slot>,
         decided: u64,
+        ready: bool,
     ) {
         if self.0.len() < MAX_LEARNERS || self.0.contains_key(&from) {
             let heard_at = now;
@@ -37,6 +39,7 @@ impl Learners {
                 Learner {
                     slot,
                     decided,
+                    ready,
                     heard_at,
                 },
             );
@@ -48,6 +51,10 @@ impl Learners {
         self.0.retain(|_, learner| now < learner.heard_at + after);
     }
 
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     pub(super) fn forget(&mut self, who: Incarnation) {
         self.0.remove(&who);
     }
@@ -57,7 +64,7 @@ impl Learners {
         self.0.get(&who).map(|learner| learner.decided)
     }
 
-    /// Adds those that have caught up to the members of the next view. A slot whose incarnation is kept is not given to another; an incarnation that was
+    /// Adds those that are ready and have caught up to the members of the next view. A slot whose incarnation is kept is not given to another; an incarnation that was
     /// a member before is not admitted again: its plea is a late one.
     pub(super) fn admit(&self, members: &mut Vec<Member>, decided: u64, requests: &RequestTable) {
         for (incarnation, learner) in &self.0 {
@@ -69,7 +76,7 @@ impl Learners {
             let caught_up = learner.decided + CAUGHT_UP >= decided;
             let free = !taken.contains(&slot) && members.len() < MAX_MEMBERS;
             let late = requests.knows(*incarnation);
-            if caught_up && free && !late && learner.decided > 0 {
+            if learner.ready && caught_up && free && !late && learner.decided > 0 {
                 members.push(Member {
                     incarnation: *incarnation,
                     slot,
@@ -87,9 +94,10 @@ mod tests {
     fn a_slot_is_not_taken_from_a_member_that_is_kept() {
         let mut learners = Learners::default();
         let now = Duration::ZERO;
-        learners.on_learn(now, Incarnation(8), Some(Slot(1)), 90);
-        learners.on_learn(now, Incarnation(9), None, 90);
-        learners.on_learn(now, Incarnation(10), None, 20);
+        learners.on_learn(now, Incarnation(8), Some(Slot(1)), 90, true);
+        learners.on_learn(now, Incarnation(9), None, 90, true);
+        learners.on_learn(now, Incarnation(10), None, 20, true);
+        learners.on_learn(now, Incarnation(11), None, 90, false);
         let kept = Member {
             incarnation: Incarnation(1),
             slot: Slot(1),
@@ -100,6 +108,10 @@ mod tests {
             .iter()
             .map(|m| (m.incarnation.0, m.slot.0))
             .collect();
-        assert_eq!(admitted, [(1, 1), (9, 0)], "10 lags too far behind");
+        assert_eq!(
+            admitted,
+            [(1, 1), (9, 0)],
+            "10 lags too far behind, 11 is not ready"
+        );
     }
 }

@@ -255,6 +255,13 @@ impl<C: Clone + PartialEq> Log<C> {
         self.snapshot.state = state;
     }
 
+    /// Drops the end of a view that is not decided.
+    pub fn reopen(&mut self) {
+        if self.is_closing() {
+            self.entries.pop_back();
+        }
+    }
+
     /// Drops what is not decided.
     pub fn forget_undecided(&mut self) {
         let keep = self.decided.index - self.snapshot.point.index;

@@ -117,6 +117,8 @@ pub enum Body<C> {
         slot: Option<Slot>,
         /// Whether the receiver is the one that is to feed it.
         feed: bool,
+        /// Whether it has all that it takes to be a member, apart from the log.
+        ready: bool,
     },
     /// The sender is frozen and admits nobody; these are the members it knows.
     Frozen {
@@ -146,6 +148,45 @@ pub enum Body<C> {
         #[wire(max_len = 64)]
         holdings: Vec<Holding>,
     },
+    /// Hosted rooms: a guest is there, and stands here.
+    Follow {
+        /// Where its log stands. It promised nobody anything.
+        status: Status,
+        /// Whether the receiver is the one that is to feed it.
+        feed: bool,
+    },
+    /// Hosted rooms: what a guest holds, the answer to Prepare.
+    Tail {
+        /// The candidate's ballot.
+        ballot: Ballot,
+        /// The ballot the guest's log follows.
+        accepted: Ballot,
+        /// Its log beyond the candidate's decided index, if it is ahead of the candidate's.
+        suffix: Option<Suffix<C>>,
+    },
+    /// Hosted rooms: the host asks its standbys to grant its lease.
+    Lease {
+        /// The host's ballot.
+        ballot: Ballot,
+        /// The number of the question.
+        #[wire(varint)]
+        number: u32,
+    },
+    /// Hosted rooms: it is granted from the time at which the question arrived.
+    Granted {
+        /// The host's ballot.
+        ballot: Ballot,
+        /// The number of the question.
+        #[wire(varint)]
+        number: u32,
+    },
+    /// Hosted rooms: the host wants this standby to be the next host.
+    HandOver {
+        /// The host's ballot.
+        ballot: Ballot,
+        /// The next host.
+        to: Incarnation,
+    },
 }
 
 /// The highest index and number that a message may name: what is beyond cannot have been reached.
@@ -153,13 +194,52 @@ const MAX_INDEX: u64 = 1 << 48;
 const MAX_NUMBER: u32 = 1 << 31;
 
 impl<C> Message<C> {
+    /// The highest number of a ballot that a message names.
+    pub(super) fn highest_ballot(&self) -> u32 {
+        match &self.body {
+            Body::Beat(Beat { status, .. })
+            | Body::Status(status)
+            | Body::Follow { status, .. } => status.promised.max(status.accepted).n,
+            Body::Prepare {
+                ballot, accepted, ..
+            }
+            | Body::Promise {
+                ballot, accepted, ..
+            } => (*ballot).max(*accepted).n,
+            Body::Farewell {
+                promised, accepted, ..
+            } => (*promised).max(*accepted).n,
+            Body::Sync { ballot, .. }
+            | Body::Accept { ballot, .. }
+            | Body::Accepted { ballot, .. }
+            | Body::Decided { ballot }
+            | Body::Flushed { ballot, .. }
+            | Body::Lease { ballot, .. }
+            | Body::Granted { ballot, .. }
+            | Body::HandOver { ballot, .. } => ballot.n,
+            Body::Tail {
+                ballot, accepted, ..
+            } => (*ballot).max(*accepted).n,
+            Body::Flush(flush) => flush.ballot.n,
+            Body::PreVote { .. }
+            | Body::PreVoted { .. }
+            | Body::CatchUp(_)
+            | Body::Parted
+            | Body::Learn { .. }
+            | Body::Frozen { .. }
+            | Body::Request { .. } => 0,
+        }
+    }
+
     /// Whether every index and number is one that can have been reached. Messages beyond are dropped, so that no sum of them overflows.
     pub fn is_bounded(&self) -> bool {
         let index = |index: u64| index <= MAX_INDEX;
         let ballot = |ballot: &Ballot| ballot.n <= MAX_NUMBER;
         let suffix = |suffix: &Suffix<C>| index(suffix.start_index()) && index(suffix.decided);
         let body = match &self.body {
-            Body::Beat(Beat { status, .. }) | Body::Status(status) => {
+            Body::Beat(Beat { status, .. })
+            | Body::Status(status)
+            | Body::Follow { status, .. } => {
                 ballot(&status.promised) && ballot(&status.accepted) && index(status.length)
             }
             Body::Prepare {
@@ -199,6 +279,14 @@ impl<C> Message<C> {
                 flush.round <= MAX_NUMBER && owners.clone().all(|(_, last)| index(*last))
             }
             Body::Flushed { holdings, .. } => holdings.iter().all(|h| index(h.last)),
+            Body::Tail {
+                ballot: own,
+                accepted,
+                suffix: log,
+            } => ballot(own) && ballot(accepted) && log.as_ref().is_none_or(suffix),
+            Body::Lease { ballot: own, .. }
+            | Body::Granted { ballot: own, .. }
+            | Body::HandOver { ballot: own, .. } => ballot(own),
             Body::PreVote { .. }
             | Body::PreVoted { .. }
             | Body::Parted
@@ -229,5 +317,6 @@ pub struct Beat {
     /// Whether it leads the ballot it promised, and a quorum hears it.
     pub leads: bool,
     /// Whom it hears: a bit for each member of its view, in their order.
+    #[wire(varint)]
     pub hears: u64,
 }

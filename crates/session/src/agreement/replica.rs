@@ -5,6 +5,7 @@
 
 mod accept;
 mod farewells;
+mod guests;
 mod prepare;
 
 use std::collections::VecDeque;
@@ -15,6 +16,7 @@ use super::leader::{Leading, Phase, Promised};
 use super::log::{Entry, Log, Start, Suffix};
 use super::message::{Body, Status};
 use super::view::{Incarnation, View};
+use guests::Hosting;
 
 /// A member's part in the agreement. A program that is not in its own view is a learner, or was excluded: it has no vote, and passes on what it knows.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -31,6 +33,8 @@ pub struct Replica<C> {
     farewells: Farewells<C>,
     /// Whether this member decides nothing, because the room is frozen.
     held: bool,
+    /// Guests, and what a hosted room does otherwise.
+    hosting: Hosting<C>,
     out: VecDeque<Outgoing<C>>,
 }
 
@@ -60,6 +64,7 @@ impl<C: Clone + PartialEq> Replica<C> {
             leading: None,
             farewells: Farewells::default(),
             held: false,
+            hosting: Hosting::default(),
             out: VecDeque::new(),
         };
         replica.enter();
@@ -92,6 +97,11 @@ impl<C: Clone + PartialEq> Replica<C> {
             accepted: self.accepted,
             length: self.log.length(),
         }
+    }
+
+    /// The highest number of a ballot of this view that was seen.
+    pub(super) fn seen(&self) -> u32 {
+        self.seen.max(self.promised.n)
     }
 
     /// The farewells of members of the view.
@@ -180,7 +190,8 @@ impl<C: Clone + PartialEq> Replica<C> {
             return;
         }
         if let Body::CatchUp(suffix) = body {
-            if view > here || !self.view().contains(self.me) {
+            let learns = !self.view().contains(self.me) && !self.hosting.follows;
+            if view > here || learns {
                 self.absorb(suffix);
             }
             return;
@@ -188,7 +199,7 @@ impl<C: Clone + PartialEq> Replica<C> {
         if view > here {
             return self.say_status(from);
         }
-        if !self.votes() || !self.view().contains(from) {
+        if !self.takes(from, &body) {
             return;
         }
         match body {
@@ -224,6 +235,11 @@ impl<C: Clone + PartialEq> Replica<C> {
             Body::Accepted { ballot, length } => self.on_accepted(from, ballot, length),
             Body::Decided { ballot } if ballot.by == from => self.on_decided(ballot, decided),
             Body::Status(status) => self.on_status(from, decided, status),
+            Body::Tail {
+                ballot,
+                accepted,
+                suffix,
+            } => self.on_tail(from, decided, ballot, accepted, suffix),
             _ => {}
         }
     }
@@ -240,7 +256,7 @@ impl<C: Clone + PartialEq> Replica<C> {
     }
 
     /// Takes the decided log of somebody who is ahead. A member enters a view with the log up to the view's beginning: what follows comes from its leader.
-    fn absorb(&mut self, mut suffix: Suffix<C>) {
+    pub(super) fn absorb(&mut self, mut suffix: Suffix<C>) {
         if self.left || !self.log.joins(&suffix) || suffix.decided <= self.log.decided().index {
             return;
         }
@@ -276,5 +292,7 @@ impl<C: Clone + PartialEq> Replica<C> {
         let view = &self.log.decided().view;
         self.farewells.enter(view);
         self.leading = (view.owner == self.me && self.votes()).then(|| Leading::owner(view));
+        self.hosting.forget_tails();
+        self.feed_guests();
     }
 }

@@ -8,6 +8,8 @@ use super::view::{Incarnation, Slot, View};
 
 /// Slots of former members that are remembered.
 const REMEMBERED: usize = 64;
+/// Guests whose last requests are remembered.
+const GUESTS: usize = 256;
 /// Requests of one member that may be undecided, as far as it knows.
 pub const MAX_PENDING: usize = 1024;
 /// Requests in one message.
@@ -28,6 +30,9 @@ pub struct Request {
 pub struct RequestTable {
     #[wire(max_len = 128)]
     rows: Vec<Row>,
+    /// The last requests of programs that were never members, the latest last: guests of a hosted room.
+    #[wire(max_len = 256)]
+    guests: Vec<Request>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Wire)]
@@ -46,6 +51,7 @@ impl RequestTable {
         let of = |request: &Request| (request.by == by).then_some(request.n);
         let rows = self.rows.iter();
         rows.filter_map(|row| of(&row.last).or(row.former.as_ref().and_then(of)))
+            .chain(self.guests.iter().filter_map(of))
             .max()
             .unwrap_or(0)
     }
@@ -71,7 +77,13 @@ impl RequestTable {
     pub(super) fn on_decided(&mut self, request: Request) {
         if let Some(row) = self.rows.iter_mut().find(|r| r.last.by == request.by) {
             row.last.n = row.last.n.max(request.n);
+            return;
         }
+        self.guests.retain(|last| last.by != request.by);
+        if self.guests.len() == GUESTS {
+            self.guests.remove(0);
+        }
+        self.guests.push(request);
     }
 
     /// Follows the log into another view.
@@ -84,10 +96,11 @@ impl RequestTable {
         for member in &view.members {
             let last = Request {
                 by: member.incarnation,
-                n: 0,
+                n: self.last(member.incarnation),
             };
+            self.guests.retain(|guest| guest.by != last.by);
             match self.rows.iter_mut().find(|row| row.slot == member.slot) {
-                Some(row) if row.last.by == member.incarnation => {}
+                Some(row) if row.last.by == member.incarnation => row.absent_since = None,
                 Some(row) => {
                     row.former = Some(row.last);
                     row.last = last;
@@ -162,6 +175,14 @@ impl<C: Clone> Pending<C> {
         self.open.iter().take(MAX_ASKED).cloned().collect()
     }
 
+    /// The open requests after a number, as many as fit in a message, and the number of the first of them.
+    pub(super) fn after(&self, n: u32) -> (u32, Vec<C>) {
+        let first = self.first().max(n.saturating_add(1));
+        let known = (first - self.first()) as usize;
+        let open = self.open.iter().skip(known).take(MAX_ASKED);
+        (first, open.cloned().collect())
+    }
+
     pub(super) fn len(&self) -> usize {
         self.open.len()
     }
@@ -203,6 +224,29 @@ mod tests {
         assert_eq!(table.former(Slot(1)), Some(request(2, 2)));
         assert_eq!(table.last(Incarnation(2)), 2);
         assert_eq!(table.last(Incarnation(7)), 0);
+    }
+
+    #[test]
+    fn a_guest_that_becomes_a_member_keeps_its_last_number() {
+        let guest = Incarnation(7);
+        let mut table = RequestTable::default();
+        table.on_view(&view(&[(1, 0)], 1));
+        table.on_decided(Request { by: guest, n: 1 });
+        table.on_decided(Request { by: guest, n: 2 });
+        assert_eq!((table.last(guest), table.knows(guest)), (2, false));
+        table.on_view(&view(&[(1, 0), (7, 1)], 5));
+        assert_eq!((table.last(guest), table.guests.len()), (2, 0));
+        table.on_view(&view(&[(1, 0)], 6));
+        table.on_decided(Request { by: guest, n: 3 });
+        table.on_view(&view(&[(1, 0), (7, 1)], 9));
+        assert_eq!(table.last(guest), 3);
+        assert!(table.rows.iter().all(|row| row.absent_since.is_none()));
+        for other in 100..1000 {
+            let by = Incarnation(other);
+            table.on_decided(Request { by, n: 1 });
+        }
+        assert_eq!(table.guests.len(), GUESTS);
+        assert_eq!(table.last(Incarnation(999)), 1);
     }
 
     #[test]

@@ -85,10 +85,13 @@ impl MeshClock {
     const BURST: u32 = 16;
     const BURST_INTERVAL: Duration = Duration::from_millis(50);
     const INTERVAL: Duration = Duration::from_millis(250);
+    /// Links that are probed this often; the more there are, the less often each of them.
+    const LINKS: u32 = 3;
+    const LONGEST_INTERVAL: Duration = Duration::from_secs(1);
     /// Solving more often than this brings nothing new.
     const SOLVE_INTERVAL: Duration = Duration::from_millis(100);
-    /// The age at which a report is ignored.
-    const REPORT_LIFE: Duration = Duration::from_secs(10);
+    /// The age at which a report is ignored: that of several, as seldom as a calm mesh sends them, of which some get lost.
+    const REPORT_LIFE: Duration = Duration::from_secs(60);
     /// How long after its first estimate the shown time may still be slewed fast.
     const FRESH: Duration = Duration::from_secs(3);
 
@@ -135,6 +138,14 @@ impl MeshClock {
                 probes: Probes::new(now, &self.config),
             });
         }
+        let links = self.neighbours.len() as u32;
+        let shared = self.config.interval * links / Self::LINKS;
+        let shared = shared.clamp(
+            self.config.interval,
+            Self::LONGEST_INTERVAL.max(self.config.interval),
+        );
+        let intervals = self.neighbours.values_mut().map(|n| &mut n.probes);
+        intervals.for_each(|probes| probes.interval = shared);
         self.reference = Some(reference);
         if reference == self.me {
             // From here on this clock is right by definition, at the pace it has by itself.

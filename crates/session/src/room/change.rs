@@ -3,14 +3,20 @@
 use samestep_wire::Wire;
 
 use crate::address::Address;
+use crate::agreement::Incarnation;
 use crate::config::Profile;
 use crate::event::LeaveReason;
 use crate::id::{MemberKey, MessageKind, NetworkId, Owner, PeerId, PlayerId};
-use crate::room::{NetworkObject, PeerInfo, PeerKind, Phase, PlayerInfo, Presence, Room, Settings};
+use crate::room::{
+    Ban, NetworkObject, PeerInfo, PeerKind, Phase, PlayerInfo, Presence, Room, Settings,
+};
 use crate::session::AgreedPassword;
 
 /// The number of departed peers that are remembered.
 const DEPARTED: usize = 64;
+
+/// Bans that a room remembers.
+const MAX_BANS: usize = 256;
 
 /// Network objects in a room, and those of a peer that is not its authority.
 const MAX_OBJECTS: usize = 4000;
@@ -27,6 +33,7 @@ pub(crate) enum Change {
         sponsor: PeerId,
         sponsor_address: Option<Address>,
         address: Option<Address>,
+        incarnation: Incarnation,
         /// For a peer that restarted: the numbers to count from, beyond all proposals of its former incarnation.
         #[wire(varint)]
         count_from: Option<[u32; 2]>,
@@ -37,6 +44,15 @@ pub(crate) enum Change {
     Away { peer: PeerId },
     /// A peer has left for good.
     Left { peer: PeerId, reason: LeaveReason },
+    /// A peer is sent away and not let in again until this session time, in microseconds: neither by its key nor from this address.
+    Banned {
+        peer: PeerId,
+        address: Option<Address>,
+        #[wire(varint)]
+        until_us: u64,
+        #[wire(max_len = 255)]
+        words: String,
+    },
     /// The name or colour of a player changes.
     Profile { player: PlayerId, profile: Profile },
     /// A player is ready, or no longer.
@@ -78,6 +94,11 @@ pub(crate) enum Change {
     },
     /// Who joins a mesh needs another password.
     Password { password: AgreedPassword },
+    /// These guests of a hosted room stand by to take the host's place, at these addresses.
+    Standbys {
+        #[wire(max_len = 8)]
+        standbys: Vec<(PeerId, Option<Address>)>,
+    },
 }
 
 /// A peer that is admitted.
@@ -90,21 +111,9 @@ pub(crate) struct Newcomer {
     pub(crate) sponsor_address: Option<Address>,
     pub(crate) address: Option<Address>,
     pub(crate) key: MemberKey,
+    pub(crate) incarnation: Incarnation,
     #[wire(max_len = 64)]
     pub(crate) players: Vec<(PlayerId, Profile)>,
-}
-
-impl Change {
-    /// Whether it changes the set of voters.
-    pub(crate) fn changes_voters(&self, room: &Room) -> bool {
-        match self {
-            Self::InSync { .. } => true,
-            Self::Away { peer } | Self::Left { peer, .. } => room
-                .peer(*peer)
-                .is_some_and(|p| p.presence == Presence::InSync),
-            _ => false,
-        }
-    }
 }
 
 impl Room {
@@ -118,6 +127,7 @@ impl Room {
                 sponsor,
                 sponsor_address,
                 address,
+                incarnation,
                 count_from,
             } => {
                 self.learn_address(*sponsor, *sponsor_address);
@@ -126,6 +136,7 @@ impl Room {
                     info.sponsor = *sponsor;
                     info.address = *address;
                     info.since = index;
+                    info.incarnation = *incarnation;
                     info.settled = count_from.unwrap_or(info.settled);
                     self.owners_term = index;
                 }
@@ -135,12 +146,22 @@ impl Room {
                 self.set_presence(index, *peer, Presence::Away);
                 self.set_ready(|p| p.peer == *peer, false);
             }
-            Change::Left { peer, .. } => {
-                self.remember(*peer);
-                self.peers.retain(|p| p.id != *peer);
-                self.players.retain(|p| p.peer != *peer);
-                self.owners_term = index;
-                self.keep_tie_breaker();
+            Change::Left { peer, .. } => self.remove(index, *peer),
+            Change::Banned {
+                peer,
+                address,
+                until_us,
+                words,
+            } => {
+                if let Some(key) = self.peer(*peer).map(|p| p.key) {
+                    self.ban(Ban {
+                        key,
+                        address: *address,
+                        until_us: *until_us,
+                        words: words.clone(),
+                    });
+                }
+                self.remove(index, *peer);
             }
             Change::Profile { player, profile } => {
                 if let Some(info) = self.players.iter_mut().find(|p| p.id == *player) {
@@ -169,16 +190,16 @@ impl Room {
                 self.phase = Phase::SetUp;
                 self.begin_anew();
             }
-            Change::Authority { peer } => {
-                self.authority = *peer;
-                // The leader breaks ties, so that no other half can elect a second leader.
-                self.tie_breaker = *peer;
-                self.owners_term = index;
+            Change::Authority { peer } => self.set_authority(index, *peer),
+            Change::Standbys { standbys } => {
+                for (peer, address) in standbys {
+                    if let Some(info) = self.peer_mut(*peer) {
+                        info.address = *address;
+                    }
+                }
+                self.standbys = standbys.iter().map(|(peer, _)| *peer).collect();
             }
-            Change::TieBreaker { peer } => {
-                self.tie_breaker = *peer;
-                self.keep_tie_breaker();
-            }
+            Change::TieBreaker { peer } => self.tie_breaker = *peer,
             Change::Named(thing) => self.add_object(*thing),
             Change::Unnamed { id } => self.network_objects.retain(|t| t.id != *id),
             Change::Password { password } => self.password = Some(password.clone()),
@@ -207,6 +228,7 @@ impl Room {
                 presence: Presence::Loading,
                 address: newcomer.address,
                 key: newcomer.key,
+                incarnation: newcomer.incarnation,
                 since: index,
                 sponsor: newcomer.sponsor,
                 settled,
@@ -226,6 +248,34 @@ impl Room {
                 },
             );
         }
+    }
+
+    fn set_authority(&mut self, index: u64, peer: PeerId) {
+        let before = core::mem::replace(&mut self.authority, peer);
+        self.owners_term = index;
+        if !self.mesh && before != peer {
+            self.standbys.retain(|standby| *standby != peer);
+            for (peer, kind) in [(before, PeerKind::Client), (peer, PeerKind::Host)] {
+                if let Some(info) = self.peer_mut(peer) {
+                    info.kind = kind;
+                }
+            }
+        }
+    }
+
+    fn remove(&mut self, index: u64, peer: PeerId) {
+        self.remember(peer);
+        self.peers.retain(|p| p.id != peer);
+        self.players.retain(|p| p.peer != peer);
+        self.owners_term = index;
+    }
+
+    fn ban(&mut self, ban: Ban) {
+        self.bans.retain(|known| known.key != ban.key);
+        if self.bans.len() == MAX_BANS {
+            self.bans.remove(0);
+        }
+        self.bans.push(ban);
     }
 
     fn add_object(&mut self, thing: NetworkObject) {
@@ -282,7 +332,6 @@ impl Room {
         if let Some(info) = self.peer_mut(peer) {
             info.presence = presence;
             self.owners_term = index;
-            self.keep_tie_breaker();
         }
     }
 
@@ -296,16 +345,6 @@ impl Room {
         self.set_ready(|_| true, false);
         for peer in &mut self.peers {
             peer.end_vote = None;
-        }
-    }
-
-    /// The tie-breaker must be in sync; else the leader takes its place.
-    fn keep_tie_breaker(&mut self) {
-        let able = self
-            .peer(self.tie_breaker)
-            .is_some_and(|p| p.presence == Presence::InSync);
-        if !able {
-            self.tie_breaker = self.authority;
         }
     }
 }
@@ -324,6 +363,7 @@ impl NetworkObject {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::agreement::{Member, NextView, Slot};
     use crate::room::Rules;
 
     fn room(mesh: bool, peers: u16) -> Room {
@@ -350,6 +390,7 @@ mod tests {
                 sponsor_address: None,
                 address: None,
                 key: [n as u8; 32],
+                incarnation: Incarnation(u64::from(n) + 1),
                 players: vec![(PlayerId(n), Profile::named("x"))],
             };
             room.apply(u64::from(2 * n) + 1, &Change::Joined(newcomer));
@@ -403,11 +444,45 @@ mod tests {
     }
 
     #[test]
-    fn who_breaks_ties_is_always_here() {
+    fn a_view_says_who_is_here() {
         let mut room = room(true, 3);
-        room.apply(20, &Change::TieBreaker { peer: PeerId(2) });
-        assert_eq!(room.tie_breaker(), PeerId(2));
-        room.apply(21, &Change::Away { peer: PeerId(2) });
-        assert_eq!(room.tie_breaker(), PeerId(0));
+        let member = |n: u16, incarnation| Member {
+            incarnation: Incarnation(incarnation),
+            slot: Slot(n),
+        };
+        let next = |members: Vec<Member>| NextView {
+            tie_breaker: members[0].incarnation,
+            owner: members[0].incarnation,
+            members,
+            cuts: Vec::new(),
+        };
+        let of_former_life = vec![member(1, 2), member(2, 77)];
+        let changes = room.changes_of_view(&next(of_former_life));
+        let away = [0, 2].map(|n| Change::Away { peer: PeerId(n) });
+        assert_eq!(changes[..2], away);
+        assert_eq!(changes[2], Change::TieBreaker { peer: PeerId(1) });
+        changes.iter().for_each(|change| room.apply(20, change));
+        assert_eq!(room.tie_breaker(), PeerId(1));
+        let back = room.changes_of_view(&next(vec![member(1, 2), member(0, 1)]));
+        assert_eq!(back[0], Change::InSync { peer: PeerId(0) });
+    }
+
+    #[test]
+    fn a_ban_holds_for_the_key_and_the_address_until_its_time() {
+        let mut room = room(true, 2);
+        let address: core::net::SocketAddr = "10.0.0.9:7".parse().unwrap();
+        let banned = Change::Banned {
+            peer: PeerId(1),
+            address: Some(address.into()),
+            until_us: 5_000_000,
+            words: "enough".into(),
+        };
+        room.apply(20, &banned);
+        assert!(room.peer(PeerId(1)).is_none());
+        let at = core::time::Duration::from_secs;
+        assert!(room.ban_of(at(4), &[1; 32], None).is_some());
+        assert!(room.ban_of(at(4), &[9; 32], Some(address.ip())).is_some());
+        assert!(room.ban_of(at(4), &[9; 32], None).is_none());
+        assert!(room.ban_of(at(5), &[1; 32], None).is_none());
     }
 }

@@ -143,6 +143,9 @@ impl Session {
         let Some(kind) = self.close_ticket(ticket.peer, number) else {
             return;
         };
+        if self.is_leaving(ticket.peer) {
+            return self.decide(now);
+        }
         match verdict {
             Verdict::Command(payload) if payload.len() <= MAX_ACTION => {
                 let origin = Origin {
@@ -190,7 +193,7 @@ impl Session {
             false => To::Authority,
         };
         self.send_bytes(now, to, Delivery::ReliableOrdered, ACT, &bytes)?;
-        if self.room.is_mesh() && self.leads() {
+        if self.room.is_mesh() && me == self.room.authority() {
             // The leader's own actions are checked like everybody else's.
             self.on_game(now, me, ACT, bytes.into());
         }
@@ -233,7 +236,7 @@ impl Session {
                     self.pass_act_on(now, ticket.peer, kind, payload.to_vec());
                 }
             }
-            Err(reason) if self.leads() => self.reject(now, ticket, kind, reason),
+            Err(reason) if me == self.room.authority() => self.reject(now, ticket, kind, reason),
             Err(_) => {}
         }
     }

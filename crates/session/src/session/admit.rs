@@ -2,26 +2,33 @@
 
 use core::time::Duration;
 use std::collections::BTreeMap;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 
 use samestep_proto::{ConnectError, ConnectionId, PublicKey};
 use tracing::debug;
 use zeroize::Zeroizing;
 
+use crate::address::Address;
+use crate::agreement::{Incarnation, Start};
 use crate::channels::BULK;
-use crate::control::{Absence, Control, Hello, NotAdmitted, Proposal, Welcome};
+use crate::control::{Absence, Beginning, Control, Have, Hello, NotAdmitted, Proposal, Welcome};
 use crate::event::{LeaveReason, SessionEvent, State, shorten};
 use crate::id::{MemberKey, PeerId};
-use crate::log::{Log, Position};
+use crate::log::HostLog;
 use crate::room::{Change, Newcomer, PeerInfo, PeerKind, Phase, Presence, Room, distinct};
+use crate::session::agree::member;
+use crate::session::standbys::BASE;
 use crate::session::{OtherEnd, Session};
 
-/// Changes a newcomer is told of that happened before it came.
-const HISTORY: usize = 64;
+/// What the first byte of a message on the channel for states says that it is: a state for a newcomer.
+const STATE: u8 = 0;
+/// Addresses of a mesh that a newcomer is told of.
+const MAX_DOORS: usize = 64;
 /// How often a newcomer says hello.
 const HELLO_AGAIN: Duration = Duration::from_secs(1);
-/// How long it waits for an answer.
+/// How long it waits for an answer: of a host, and of a member of a mesh, which may have to elect another leader first.
 const ANSWER: Duration = Duration::from_secs(3);
+const ANSWER_OF_MESH: Duration = Duration::from_secs(8);
 /// The minimum time between two refusals that the game is told of.
 const REFUSALS_EVERY: Duration = Duration::from_millis(100);
 
@@ -34,7 +41,6 @@ pub(super) struct Admissions {
     pub(super) secret: Zeroizing<[u8; 32]>,
     /// How many have left for good while this program was here.
     pub(super) departures: u64,
-    bans: Vec<Ban>,
     /// When a refusal is told of again.
     next_refusal: Duration,
     /// Peers whose game state has been asked for and not yet given.
@@ -44,7 +50,7 @@ pub(super) struct Admissions {
 #[derive(Debug)]
 pub(super) struct Waiting {
     pub(super) connection: ConnectionId,
-    have: Option<Position>,
+    have: Option<Have>,
     clock_us: u64,
     /// How often it was asked to prove its key to the leader.
     pub(super) asked: u8,
@@ -54,16 +60,16 @@ pub(super) struct Waiting {
 pub(super) enum Admission {
     /// This change lets it in.
     Change(Change),
-    /// It must wait, until this has become true if that is not under way.
-    After(Option<Change>),
+    /// It must wait until its old self is gone.
+    After(Replaced),
 }
 
-#[derive(Debug)]
-struct Ban {
-    key: MemberKey,
-    address: Option<IpAddr>,
-    until: Duration,
-    words: String,
+/// The old self of somebody who is at the door.
+pub(super) enum Replaced {
+    /// In a hosted room.
+    Guest(PeerId),
+    /// In a mesh.
+    Member(Incarnation),
 }
 
 impl Admissions {
@@ -72,31 +78,6 @@ impl Admissions {
             secret: Zeroizing::new(secret),
             ..Self::default()
         }
-    }
-
-    pub(super) fn ban(
-        &mut self,
-        key: MemberKey,
-        address: Option<IpAddr>,
-        until: Duration,
-        words: &str,
-    ) {
-        self.bans.push(Ban {
-            key,
-            address,
-            until,
-            words: words.into(),
-        });
-    }
-
-    fn ban_of(&self, now: Duration, key: &MemberKey, address: Option<IpAddr>) -> Option<&str> {
-        self.bans
-            .iter()
-            .find(|ban| {
-                let known = ban.key == *key || (address.is_some() && ban.address == address);
-                ban.until > now && known
-            })
-            .map(|ban| ban.words.as_str())
     }
 }
 
@@ -135,7 +116,11 @@ impl Session {
         let (Some(id), Some((first, last))) = (sponsor, self.hello_sent) else {
             return;
         };
-        if now >= first + ANSWER {
+        let answer = match self.role.is_mesh() {
+            true => ANSWER_OF_MESH,
+            false => ANSWER,
+        };
+        if now >= first + answer {
             let words = "the member asked does not answer".to_owned();
             self.hello_sent = None;
             return self.finish(now, LeaveReason::NotReached(words));
@@ -150,13 +135,21 @@ impl Session {
     pub(super) fn send_hello(&mut self, now: Duration, id: ConnectionId) {
         self.hello_sent = Some((now, now));
         self.wake_at(now + HELLO_AGAIN);
-        let have = self.me.map(|_| Position {
-            index: self.log.committed(),
-            term: self.log.term_at(self.log.committed()).unwrap_or(0),
+        if self.announced_on != Some(id) {
+            // Nothing that was said to or by an earlier attempt counts.
+            self.announced_on = Some(id);
+            self.incarnation = self.secrets.next_incarnation();
+        }
+        let have = self.me.map(|peer| Have {
+            room: *self.room.id(),
+            peer,
+            index: self.log_index(),
+            chain: self.host_log.chain(),
         });
         let mut hello = Hello {
             kind: self.kind(),
             players: self.config.players.clone(),
+            incarnation: self.incarnation,
             have,
             clock_us: now.as_micros() as u64,
             reached_at: self.endpoint.peer_address(id).map(Into::into),
@@ -175,6 +168,10 @@ impl Session {
         if mesh != self.room.is_mesh() || hello.kind == PeerKind::Host {
             return self.turn_away(now, id, LeaveReason::WrongTopology);
         }
+        if !mesh && !self.leads() {
+            let words = "that program plays, and does not host: ask the host".to_owned();
+            return self.turn_away(now, id, LeaveReason::NotReached(words));
+        }
         // Everyone here plays the same: the authority need not compare it again.
         let theirs = hello.description.take();
         if let (Some(ours), Some(theirs)) = (&self.config.description, theirs)
@@ -182,8 +179,11 @@ impl Session {
         {
             return self.turn_away(now, id, LeaveReason::Incompatible(shorten(&words)));
         }
-        let waits = self.state == State::Frozen && !self.stalled;
-        if self.state != State::InSync && !waits {
+        if self.state == State::Frozen && self.mesh.is_frozen() {
+            return self.say_frozen(now, id);
+        }
+        // A mesh that waits for somebody still lets it in.
+        if !matches!(self.state, State::InSync | State::Frozen) {
             // Not now; it will ask again, or elsewhere.
             return;
         }
@@ -205,7 +205,8 @@ impl Session {
         };
         if let Some(OtherEnd::Peer(peer)) = self.connections.get(&id) {
             let peer = *peer;
-            if self.room.is_present(peer) {
+            let known = self.room.peer(peer).map(|p| p.incarnation);
+            if self.room.is_present(peer) && known == Some(hello.incarnation) {
                 // The welcome is on its way.
                 return;
             }
@@ -261,8 +262,9 @@ impl Session {
         address: Option<SocketAddr>,
     ) -> Result<Admission, NotAdmitted> {
         let ip = address.map(|a| a.ip());
-        if let Some(words) = self.admissions.ban_of(now, key, ip) {
-            return Err(LeaveReason::Banned(words.to_owned()).into());
+        let time = self.time(now).unwrap_or_default();
+        if let Some(ban) = expected.ban_of(time, key, ip) {
+            return Err(LeaveReason::Banned(ban.words.clone()).into());
         }
         if !self.is_proven_newcomer(expected, sponsor, hello, key) {
             let nonce = self.admission_nonce(expected, sponsor, key);
@@ -277,14 +279,18 @@ impl Session {
             }
             if known.presence == Presence::InSync {
                 // It cannot be in and at the door: its old self is gone.
-                let away = !expected.is_mesh() || !self.log.voters_changing(&self.room);
-                return Ok(Admission::After(away.then_some(Change::Away { peer })));
+                let former = match expected.is_mesh() {
+                    true => Replaced::Member(known.incarnation),
+                    false => Replaced::Guest(peer),
+                };
+                return Ok(Admission::After(former));
             }
             return Ok(Admission::Change(Change::Returned {
                 peer,
                 sponsor,
                 sponsor_address: hello.reached_at,
                 address,
+                incarnation: hello.incarnation,
                 count_from: hello.have.is_none().then(|| self.beyond(peer)),
             }));
         }
@@ -305,6 +311,7 @@ impl Session {
             sponsor_address: hello.reached_at.filter(|_| expected.is_mesh()),
             address,
             key: *key,
+            incarnation: hello.incarnation,
             players: Vec::new(),
         };
         let places = expected.lowest_free(hello.players.len());
@@ -329,43 +336,39 @@ impl Session {
         if !matches!(self.connections.get(&id), Some(OtherEnd::Newcomer { .. })) {
             return;
         }
-        self.bind(now, peer, id);
-        let committed = self.log.committed();
-        let at = Position {
-            index: committed,
-            term: self.log.term_at(committed).unwrap_or(0),
-        };
         let state_follows = self.room.rules.initial_state;
-        let resumes = waiting
-            .have
-            .filter(|have| returns && !state_follows && self.log.contains(*have));
+        let have = waiting.have.filter(|have| {
+            let same = have.room == *self.room.id() && have.peer == peer;
+            returns && !state_follows && same && self.has_log_after(have)
+        });
+        let have = have.map(|have| have.index);
+        let log = match self.room.is_mesh() {
+            true => self.mesh.suffix_for(have).map(Beginning::Mesh),
+            false => Some(Beginning::Hosted {
+                index: have.unwrap_or(self.host_log.last()),
+                chain: self.host_log.chain(),
+                room: have.is_none().then(|| Box::new(self.room.clone())),
+            }),
+        };
+        let (Some(log), Some(info)) = (log, self.room.peer(peer)) else {
+            return;
+        };
+        let (since, incarnation) = (info.since, info.incarnation);
+        self.bind(now, peer, id);
+        let index = self.host_log.last();
         let contact = self.contact(peer);
         contact.on_heard(now);
         contact.clock.on_told(now, waiting.clock_us);
-        contact.sent_index = resumes.map_or(at.index, |have| have.index);
-        contact.matched = contact.sent_index;
-        contact.sent_at = now;
+        contact.sent_index = have.unwrap_or(index);
         contact.welcomed = true;
-        // Where there is no state to give, members help each other with what they remember.
-        let (history_after, history) = match resumes.is_some() || state_follows {
-            true => (at, Vec::new()),
-            false => self.log.history(HISTORY),
-        };
-        // Who goes on from what it has must know whom it is to believe meanwhile.
-        let mut introduced = resumes.map_or(Vec::new(), |have| self.log.joined_after(have.index));
-        introduced.retain(|member| self.room.peer(member.peer).is_some());
         let welcome = Welcome {
             you: peer,
-            since: self.room.peer(peer).map_or(0, |p| p.since),
+            incarnation,
+            since,
             returned: returns,
             me,
-            term: self.term,
             leader,
-            room: resumes.is_none().then(|| self.room.clone()),
-            introduced,
-            at: resumes.unwrap_or(at),
-            history,
-            history_after,
+            log,
             absences: self
                 .since
                 .iter()
@@ -384,7 +387,42 @@ impl Session {
             self.admissions.states_wanted.push(peer);
             self.emit(SessionEvent::StateWanted { peer });
         }
-        self.send_entries(now, peer);
+        self.feed(now, peer);
+        // The others learn by it that the newcomer is reached through this program.
+        self.next_beat = now;
+        self.wake_at(now);
+    }
+
+    /// Whether the log here has everything after what a returning peer has.
+    fn has_log_after(&self, have: &Have) -> bool {
+        match self.room.is_mesh() {
+            true => self.mesh.reaches_back_to(have.index),
+            false => self.host_log.chain_at(have.index) == Some(have.chain),
+        }
+    }
+
+    /// Tells a newcomer that the mesh is frozen, and where else to ask.
+    fn say_frozen(&mut self, now: Duration, id: ConnectionId) {
+        let others = self.room.peers().iter().filter(|p| Some(p.id) != self.me);
+        let doors = others.filter_map(|p| p.address).take(MAX_DOORS).collect();
+        self.send_control_on(now, id, &Control::Frozen { doors });
+    }
+
+    /// The mesh that this program asked is frozen: it asks again, also elsewhere.
+    pub(super) fn on_room_frozen(&mut self, now: Duration, doors: &[Address]) {
+        let doors = doors.iter().map(|door| SocketAddr::from(*door));
+        for door in doors.filter(|door| Some(*door) != self.role.join().map(|j| j.address)) {
+            if !self.doors.contains(&door) && self.doors.len() < MAX_DOORS {
+                self.doors.push(door);
+            }
+        }
+        self.emit(SessionEvent::RoomFrozen);
+        if self.retry.is_none() {
+            self.try_doors(
+                now,
+                "the mesh is frozen: too few of its members reach each other",
+            );
+        }
     }
 
     /// The answer to an admission this program asked for was No.
@@ -419,51 +457,29 @@ impl Session {
         if self.state != State::Connecting {
             return;
         }
-        let known = self.me == Some(welcome.you) && self.log.contains(welcome.at);
-        let resumes = welcome.room.is_none();
-        let Some(room) = welcome.room.or_else(|| known.then(|| self.room.clone())) else {
-            // A room that refers to a past this program does not have.
-            return self.finish(
-                now,
-                LeaveReason::NotReached("the room made no sense".into()),
-            );
-        };
-        // The place is this program's own only if the room knows it by its key.
-        let mine = *self.identity.public_key().as_bytes();
-        let is_mine = room.peer(welcome.you).is_some_and(|you| you.key == mine);
-        let is_introduced = welcome.introduced.iter().any(|i| i.peer == welcome.me);
-        if !is_mine || (room.peer(welcome.me).is_none() && !is_introduced) {
-            return self.finish(
-                now,
-                LeaveReason::NotReached("the room made no sense".into()),
-            );
+        if welcome.incarnation != self.incarnation || self.hello_to != Some(id) {
+            // It answers an earlier attempt.
+            return;
         }
-        let resumed = resumes && known;
-        debug!(me = %welcome.you, leader = %welcome.leader, term = welcome.term, resumed, "welcome received");
+        let before: Vec<MemberKey> = self.room.peers().iter().map(|p| p.key).collect();
+        let fresh = self.me.is_none();
+        let Some(resumed) = self.begin_with(now, &welcome) else {
+            // A room that refers to a past this program does not have, or in which its place is not its own.
+            let words = "the room made no sense".to_owned();
+            return self.finish(now, LeaveReason::NotReached(words));
+        };
+        debug!(me = %welcome.you, leader = %welcome.leader, resumed, "welcome received");
         self.retry = None;
+        // What an earlier incarnation followed is not this one's.
+        self.standbys.forget();
         self.hello_sent = None;
         self.to_prove = None;
         self.hang_up_on_others(now, id);
-        let fresh = self.me.is_none();
-        let before: Vec<MemberKey> = self.room.peers().iter().map(|p| p.key).collect();
         self.me = Some(welcome.you);
         self.since_index = welcome.since;
-        self.term = welcome.term;
         self.leader = Some(welcome.leader);
-        self.followed_term = welcome.term;
-        self.ballot.forget();
         self.askers.forget();
         self.wishes.clear();
-        if resumed {
-            self.log.forget_uncertain();
-        } else {
-            let end = welcome.history_after.index + welcome.history.len() as u64;
-            self.log = match end == welcome.at.index {
-                true => Log::with_history(welcome.history_after, welcome.history),
-                false => Log::after(welcome.at),
-            };
-            self.room = room;
-        }
         self.trust_members(&before);
         self.demand_agreed(now);
         self.since = welcome
@@ -474,8 +490,6 @@ impl Session {
                 (absence.peer, now.saturating_sub(before))
             })
             .collect();
-        let introduced = welcome.introduced.iter();
-        self.introduced = introduced.map(|i| (i.peer, i.key)).collect();
         self.state_holds = 0;
         self.next_object = self
             .room
@@ -510,15 +524,53 @@ impl Session {
         if welcome.state_follows {
             self.early.get_or_insert_default();
         } else {
-            self.propose(now, Proposal::Loaded);
+            self.say_loaded(now);
         }
         self.next_beat = now;
         self.wake_at(now);
-        for (id, channel, message) in core::mem::take(&mut self.unwelcomed) {
-            if self.on_message(now, id, channel, message).is_none() {
-                self.malformed += 1;
+        self.pump_agreement(now);
+        self.take_unwelcomed(now);
+    }
+
+    /// Takes the room and the log that a welcome brings. Returns whether this program goes on from what it has, or `None` if they make no sense here.
+    fn begin_with(&mut self, now: Duration, welcome: &Welcome) -> Option<bool> {
+        let resumes = match &welcome.log {
+            Beginning::Hosted { room, .. } => room.is_none(),
+            Beginning::Mesh(suffix) => matches!(suffix.start, Start::After(_)),
+        };
+        let me = member(welcome.incarnation, welcome.you);
+        let mine = *self.identity.public_key().as_bytes();
+        // The place is this program's own only if the room knows it by its key.
+        let is_mine = |room: &Room| {
+            let knows_me = room.peer(welcome.you).is_some_and(|you| you.key == mine);
+            knows_me && (resumes || room.peer(welcome.me).is_some())
+        };
+        if resumes {
+            if self.me != Some(welcome.you) || !is_mine(&self.room) {
+                return None;
+            }
+            match welcome.log.clone() {
+                Beginning::Hosted { index, .. } if index != self.host_log.last() => return None,
+                Beginning::Hosted { .. } => {}
+                Beginning::Mesh(suffix) if suffix.start_index() > self.mesh.index() => return None,
+                Beginning::Mesh(suffix) => self.mesh.resume(now, me, suffix),
+            }
+            return Some(true);
+        }
+        match welcome.log.clone() {
+            Beginning::Hosted { index, chain, room } => {
+                self.room = *room.filter(|room| !room.is_mesh() && is_mine(room))?;
+                self.host_log = HostLog::of(index, chain, Vec::new());
+            }
+            Beginning::Mesh(suffix) => {
+                let room = self.mesh.join(now, me, suffix)?;
+                if !room.is_mesh() || !is_mine(&room) {
+                    return None;
+                }
+                self.room = room;
             }
         }
+        Some(false)
     }
 
     /// Makes contacts of everyone in the room.
@@ -526,18 +578,19 @@ impl Session {
         let room = &self.room;
         self.contacts
             .retain(|peer, _| room.peer(*peer).is_some() && (room.is_mesh() || *peer == sponsor));
-        let others: Vec<(PeerId, u64)> = room
+        let others: Vec<(PeerId, u64, Incarnation)> = room
             .peers()
             .iter()
             .filter(|p| p.id != me)
             // Who only plays in a host's room has to do with the host alone.
             .filter(|p| room.is_mesh() || p.id == sponsor)
-            .map(|p| (p.id, p.since))
+            .map(|p| (p.id, p.since, p.incarnation))
             .collect();
         let mine = self.since_index;
-        for (peer, since) in others {
+        for (peer, since, incarnation) in others {
             let contact = self.contact(peer);
             contact.begin_anew(now, since.max(mine));
+            contact.incarnation = incarnation;
             contact.next_dial = now;
             if peer != sponsor
                 && let Some(old) = contact.connection.take()
@@ -565,10 +618,16 @@ impl Session {
             SessionEvent::Command { index, .. } => Some(index - 1),
             _ => None,
         });
-        let holds = unheard.unwrap_or(self.log.committed());
+        let holds = unheard.unwrap_or(self.log_index());
         // Which life of the newcomer it is for: it may have joined anew meanwhile.
         let life = self.room.peer(peer).map_or(0, |p| p.since);
-        let bytes = [&life.to_le_bytes()[..], &holds.to_le_bytes(), state].concat();
+        let bytes = [
+            &[STATE][..],
+            &life.to_le_bytes(),
+            &holds.to_le_bytes(),
+            state,
+        ]
+        .concat();
         self.put_sealed(now, peer, BULK, &bytes);
         debug!(%peer, bytes = state.len(), "state transfer begun");
     }
@@ -578,8 +637,17 @@ impl Session {
         self.admissions.states_wanted.contains(&peer)
     }
 
+    /// Something large has arrived: the game's state, or what a standby begins with.
+    pub(super) fn on_bulk(&mut self, now: Duration, id: ConnectionId, bytes: &[u8]) -> Option<()> {
+        match bytes.split_first()? {
+            (&STATE, state) => self.on_state(id, state),
+            (&BASE, base) => self.on_base(now, id, base),
+            _ => None,
+        }
+    }
+
     /// The game's state has arrived.
-    pub(super) fn on_state(&mut self, id: ConnectionId, bytes: &[u8]) -> Option<()> {
+    fn on_state(&mut self, id: ConnectionId, bytes: &[u8]) -> Option<()> {
         let (life, bytes) = bytes.split_first_chunk()?;
         let (holds, state) = bytes.split_first_chunk()?;
         let holds = u64::from_le_bytes(*holds);
@@ -623,7 +691,20 @@ impl Session {
         }
         if let Some(early) = self.early.take() {
             self.events.extend(early);
-            self.propose(now, Proposal::Loaded);
+            self.say_loaded(now);
+        }
+    }
+
+    /// This program has all that it takes to take part: the host, or the next view of a mesh, says when it does.
+    fn say_loaded(&mut self, now: Duration) {
+        match &mut self.mesh.agreement {
+            Some(agreement) => {
+                agreement.set_ready(now, true);
+                self.wake_at(now);
+            }
+            None => {
+                self.propose(now, Proposal::Loaded);
+            }
         }
     }
 
@@ -631,8 +712,15 @@ impl Session {
     pub(super) fn on_in_sync(&mut self, now: Duration) {
         self.state = State::InSync;
         self.emit(SessionEvent::InSync);
-        if let Phase::Playing { .. } = self.room.phase() {
-            self.announce_start(now);
+        match self.room.phase() {
+            Phase::Playing { .. } => self.announce_start(now),
+            // The game that was begun here has ended meanwhile.
+            Phase::Ended { result } if self.started => {
+                let result = result.clone();
+                self.started = false;
+                self.emit(SessionEvent::Ended { result });
+            }
+            Phase::SetUp | Phase::Ended { .. } => {}
         }
     }
 }

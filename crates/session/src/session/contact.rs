@@ -3,15 +3,21 @@
 use core::time::Duration;
 use samestep_proto::ConnectionId;
 
+use crate::agreement::{Incarnation, Message};
 use crate::clock::Exchange;
+use crate::control::StreamAcks;
 use crate::event::{LeaveReason, SessionEvent, State};
 use crate::id::PeerId;
+use crate::log::Entry;
+use crate::session::beats::Beats;
 use crate::session::origin::Pair;
 use crate::session::{OtherEnd, Session};
 use crate::streams::Streams;
 
 /// A direct connection on which nothing arrives for this long is no longer relied on.
 const QUIET: Duration = Duration::from_millis(1000);
+/// Two members that dial each other within this time keep one connection: that of the higher incarnation.
+const AT_ONCE: Duration = Duration::from_secs(2);
 /// How long the best of the recent exchanges is used.
 const BEST_FOR: Duration = Duration::from_secs(10);
 
@@ -20,7 +26,11 @@ const BEST_FOR: Duration = Duration::from_secs(10);
 pub(super) struct Contact {
     /// The direct connection, if there is one.
     pub(super) connection: Option<ConnectionId>,
-    /// Whether it knows the room: entries may be sent.
+    /// When this connection was made, if this program dialled it.
+    pub(super) dialled_at: Option<Duration>,
+    /// The incarnation that it spoke as last, in a mesh.
+    pub(super) incarnation: Incarnation,
+    /// Whether a guest knows the room: entries may be sent.
     pub(super) welcomed: bool,
     pub(super) next_dial: Duration,
     pub(super) dials: u32,
@@ -28,21 +38,22 @@ pub(super) struct Contact {
     pub(super) heard_direct: Duration,
     /// When something of it last arrived by any route.
     pub(super) heard: Duration,
-    /// The members it reports as reachable and as silent, and when it did.
+    /// The members it reports as reachable, and when it did.
     pub(super) hears: Vec<PeerId>,
-    pub(super) accuses: Vec<PeerId>,
     pub(super) reported: Duration,
-    pub(super) term: u32,
-    /// The member that it follows or has voted for, and in which term.
-    pub(super) supports: Option<(u32, PeerId)>,
+    /// What it was last told about routes and acknowledgements.
+    pub(super) hears_of: Vec<PeerId>,
+    pub(super) told_acks: StreamAcks,
     /// It says that the room is closed.
     pub(super) says_closed: bool,
     /// The reason it gave for leaving, if it is leaving.
     pub(super) farewell: Option<LeaveReason>,
-    /// Log entries sent to it, and known to be there.
+    /// The beats of the agreement that both have said to each other.
+    pub(super) beats: Beats,
+    /// Its farewell to the agreement, until nothing more comes from it.
+    pub(super) last_promise: Option<Box<Message<Entry>>>,
+    /// Log entries sent to a guest.
     pub(super) sent_index: u64,
-    pub(super) sent_at: Duration,
-    pub(super) matched: u64,
     pub(super) streams: Streams,
     /// What is needed to talk to it through others, once that was.
     pub(super) pair: Option<Box<Pair>>,
@@ -53,6 +64,12 @@ pub(super) struct Contact {
 }
 
 impl Contact {
+    /// Whether the other member dialled at the same time as this program, and this one's connection is the one that both keep.
+    pub(super) fn keeps_dialled(&self, now: Duration, me: Incarnation, them: Incarnation) -> bool {
+        let recent = |at: Duration| now.saturating_sub(at) < AT_ONCE;
+        self.connection.is_some() && self.dialled_at.is_some_and(recent) && me > them
+    }
+
     pub(super) fn is_direct(&self, now: Duration) -> bool {
         self.connection.is_some() && now.saturating_sub(self.heard_direct) < QUIET
     }
@@ -71,6 +88,7 @@ impl Contact {
         *self = Self {
             connection,
             pair,
+            incarnation: self.incarnation,
             heard: now,
             heard_direct: now,
             ..Self::default()
@@ -274,6 +292,7 @@ impl Session {
     pub(super) fn bind(&mut self, now: Duration, peer: PeerId, connection: ConnectionId) {
         let contact = self.contacts.entry(peer).or_default();
         let old = contact.connection.replace(connection);
+        contact.dialled_at = None;
         self.connections.insert(connection, OtherEnd::Peer(peer));
         if let Some(old) = old.filter(|old| *old != connection) {
             self.connections.insert(old, OtherEnd::Gone);

@@ -14,7 +14,7 @@ use crate::config::Role;
 use crate::event::{LeaveReason, SessionEvent};
 use crate::id::MemberKey;
 use crate::room::Change;
-use crate::session::{OtherEnd, Session};
+use crate::session::{OtherEnd, Session, Shipped};
 
 /// The longest password that a mesh can change to, in bytes.
 const MAX_PASSWORD_BYTES: usize = 255;
@@ -67,8 +67,8 @@ impl Session {
     /// Demands another password of whoever joins from now on, also in a room that had none. Members stay, and return by their keys. Who has been sent
     /// away knows the old one, and can come back with it and another key: change it then.
     ///
-    /// Only the authority can. In a mesh every member is told over its connections, and [`RoomChanged`](SessionEvent::RoomChanged) says when this
-    /// one demands it; if another leads by then, nothing has changed.
+    /// Only the authority can. In a mesh every member is told over its connections, and [`PasswordChanged`](SessionEvent::PasswordChanged) says when
+    /// this one demands it; if another leads by then, nothing has changed.
     pub fn set_password(
         &mut self,
         now: Duration,
@@ -83,8 +83,10 @@ impl Session {
             _ => return Err(SetPasswordError::TooLong),
         }
         if !self.room.is_mesh() {
+            let agreed = AgreedPassword(password.as_str().into());
             self.demand(now, password);
-            self.emit(SessionEvent::RoomChanged);
+            self.ship(now, Shipped::Password(agreed));
+            self.emit(SessionEvent::PasswordChanged);
             return Ok(());
         }
         if self.config.protocol.security == Security::Plain {
@@ -107,16 +109,21 @@ impl Session {
             self.door.next_password = None;
             return;
         }
-        let sends_away =
-            self.log.sends_away() || self.wishes.iter().any(|(_, change)| change.sends_away());
-        if !sends_away && let Some(password) = self.door.next_password.take() {
+        let sends_away = self.mesh.has_unwanted(&self.room)
+            || self.mesh.awaits(Change::sends_away)
+            || self.wishes.iter().any(|(_, change)| change.sends_away());
+        if !sends_away
+            && self.can_append(now)
+            && let Some(password) = self.door.next_password.take()
+        {
             self.append(now, None, Change::Password { password });
         }
     }
 
     /// Whether a mesh is about to have another password: who shows the old one meanwhile is not let in.
     pub(super) fn is_password_changing(&self) -> bool {
-        self.door.next_password.is_some() || self.log.changes_password()
+        let is_password = |change: &Change| matches!(change, Change::Password { .. });
+        self.door.next_password.is_some() || self.mesh.awaits(is_password)
     }
 
     /// Demands the password that the members of a mesh have agreed on, if they have.
@@ -125,6 +132,18 @@ impl Session {
             let password = Password::from(password.as_str());
             self.demand(now, password);
         }
+    }
+
+    /// Demands what the former host of a room demanded.
+    pub(super) fn demand_secretly(&mut self, now: Duration, password: AgreedPassword) {
+        let password = Password::from(password.0.as_str());
+        self.demand(now, password);
+    }
+
+    /// The password that newcomers need, for standbys.
+    pub(super) fn agreed_password(&self) -> Option<AgreedPassword> {
+        let password = self.config.password_as(&self.role)?;
+        Some(AgreedPassword(password.as_str().into()))
     }
 
     fn demand(&mut self, now: Duration, password: Password) {
@@ -174,7 +193,7 @@ impl Session {
 
     /// Who leaves by this change, which is about to be applied, is no member any more.
     pub(super) fn distrust_leaver(&mut self, change: &Change) {
-        if let Change::Left { peer, .. } = change
+        if let Change::Left { peer, .. } | Change::Banned { peer, .. } = change
             && let Some(key) = self.room.peer(*peer).map(|p| p.key)
         {
             self.distrust(&key);
@@ -234,9 +253,10 @@ impl Session {
 impl Change {
     /// Whether it sends somebody away.
     pub(crate) fn sends_away(&self) -> bool {
-        let Self::Left { reason, .. } = self else {
-            return false;
-        };
-        matches!(reason, LeaveReason::Kicked(_) | LeaveReason::Banned(_))
+        match self {
+            Self::Banned { .. } => true,
+            Self::Left { reason, .. } => matches!(reason, LeaveReason::Kicked(_)),
+            _ => false,
+        }
     }
 }

@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 use samestep_proto::{CloseReason, ConnectionId};
 use tracing::{debug, info};
 
+use crate::bounds::us;
 use crate::config::Role;
 use crate::control::Control;
 use crate::event::{LeaveReason, SessionEvent, State, shorten};
@@ -31,6 +32,7 @@ impl Session {
             Some(OtherEnd::Sponsor) => self.on_sponsor_lost(now, reason),
             Some(OtherEnd::Newcomer { .. }) => self.on_newcomer_gone(id),
             Some(OtherEnd::Peer(peer)) => self.on_peer_lost(now, id, peer, reason),
+            Some(OtherEnd::Standby(_)) => self.standbys.unlink(id),
             Some(
                 OtherEnd::Dialled(_)
                 | OtherEnd::Stranger { .. }
@@ -111,7 +113,12 @@ impl Session {
             match reason {
                 CloseReason::Remote { code, reason } => {
                     let why = LeaveReason::from_close(*code, reason);
-                    self.finish(now, why);
+                    let goes_on = matches!(why, LeaveReason::NotReached(_));
+                    match goes_on && !self.room.standbys().is_empty() {
+                        true if self.state == State::InSync => self.await_next_host(now),
+                        true => self.rejoin_through(now, None, reason),
+                        false => self.finish(now, why),
+                    }
                 }
                 reason => self.rejoin_through(now, None, &reason.to_string()),
             }
@@ -158,9 +165,24 @@ impl Session {
             if let Some(OtherEnd::Peer(peer)) = self.connections.insert(id, OtherEnd::Sponsor) {
                 self.contact(peer).connection = None;
             }
+            // A return is another incarnation, also on a connection that was used before.
+            self.announced_on = None;
             self.hello_to = Some(id);
             self.send_hello(now, id);
         }
+        self.wake_at(next);
+    }
+
+    /// A newcomer that one door did not let in tries all that it knows, for as long as a place would be kept for it.
+    pub(super) fn try_doors(&mut self, now: Duration, why: &str) {
+        let next = now + RETRY_EVERY;
+        self.retry = Some(Retry {
+            until: now + self.config.rejoin_grace,
+            next,
+            turn: 1,
+            why: why.to_owned(),
+        });
+        self.hang_up_on_sponsor(now);
         self.wake_at(next);
     }
 
@@ -175,7 +197,10 @@ impl Session {
             } else {
                 "the host"
             };
-            let grace = self.room.rules.rejoin_grace_us / 1_000_000;
+            let grace = self.config.rejoin_grace.as_secs();
+            let grace = self
+                .me
+                .map_or(grace, |_| self.room.rules.rejoin_grace_us / 1_000_000);
             let why = &retry.why;
             let words = format!("lost {who}, and not back within {grace} s: {why}");
             return self.finish(now, LeaveReason::NotReached(shorten(&words)));
@@ -208,15 +233,15 @@ impl Session {
     /// Addresses at which the room may be found.
     fn ways_back(&self) -> Vec<SocketAddr> {
         let mut ways: Vec<SocketAddr> = self.role.join().map(|j| j.address).into_iter().collect();
-        if self.room.is_mesh() {
-            for peer in self.room.present() {
-                let address = peer.address.map(SocketAddr::from);
-                if let Some(address) = address
-                    && Some(peer.id) != self.me
-                    && !ways.contains(&address)
-                {
-                    ways.push(address);
-                }
+        ways.extend(&self.doors);
+        // Of a hosted room only the addresses of standbys are known.
+        for peer in self.room.present() {
+            let address = peer.address.map(SocketAddr::from);
+            if let Some(address) = address
+                && Some(peer.id) != self.me
+                && !ways.contains(&address)
+            {
+                ways.push(address);
             }
         }
         ways
@@ -226,21 +251,23 @@ impl Session {
         if Some(peer) == self.me {
             return self.rejoin_through(now, None, "was dropped by the others");
         }
-        self.since.insert(peer, now);
+        // To who has just come back it may be old news: what that peer has said since counts, and since when it is away came with the welcome.
+        let is_news = index >= self.since_index;
+        if is_news {
+            self.since.insert(peer, now);
+        }
         self.askers.forget_peer(peer);
         self.admissions.states_wanted.retain(|p| *p != peer);
-        // To who has just come back it may be old news: what that peer has said since counts.
-        let is_news = index >= self.since_index;
         if let Some(contact) = self.contacts.get_mut(&peer).filter(|_| is_news) {
             contact.welcomed = false;
             contact.streams.reset(0);
         }
-        self.look_for_another_sponsor(now, peer);
         self.emit(SessionEvent::PeerAway { peer });
         self.emit(SessionEvent::OwnersChanged);
         if let Some(leader) = self.leader {
             self.time.set_members(now, &self.room, leader);
         }
+        self.look_for_another_sponsor(now, peer);
         self.wake_at(now);
     }
 
@@ -252,13 +279,14 @@ impl Session {
         players: &[PlayerId],
     ) {
         if Some(peer) == self.me {
+            self.part(now);
             return self.finish(now, reason);
         }
         self.admissions.departures += 1;
         self.since.remove(&peer);
-        self.look_for_another_sponsor(now, peer);
         self.askers.forget_peer(peer);
         self.admissions.states_wanted.retain(|p| *p != peer);
+        self.mesh.forget_learner(&self.contacts, peer);
         let sent_away = matches!(
             reason,
             LeaveReason::Kicked(_) | LeaveReason::Banned(_) | LeaveReason::LoadingTooLong
@@ -279,6 +307,7 @@ impl Session {
         if let Some(leader) = self.leader {
             self.time.set_members(now, &self.room, leader);
         }
+        self.look_for_another_sponsor(now, peer);
     }
 
     /// The authority gives up the places of those who have been away or loading for too long.
@@ -291,8 +320,12 @@ impl Session {
         let rejoin = Duration::from_micros(rules.rejoin_grace_us);
         let mut over = Vec::new();
         let mut next: Option<Duration> = None;
+        let expected = self.mesh.expected(&self.room);
         for (peer, since) in &self.since {
-            let (grace, reason) = match self.room.peer(*peer).map(|p| p.presence) {
+            if self.wishes.iter().any(|(wished, _)| wished == peer) {
+                continue;
+            }
+            let (grace, reason) = match expected.peer(*peer).map(|p| p.presence) {
                 Some(Presence::Away) => (rejoin, LeaveReason::Silent),
                 Some(Presence::Loading) => (load, LeaveReason::LoadingTooLong),
                 _ => continue,
@@ -313,7 +346,7 @@ impl Session {
             }
         }
         for (peer, reason) in over {
-            self.since.remove(&peer);
+            // Since when it is away is known until it has left: another may have to see to that.
             self.wish(now, peer, Change::Left { peer, reason });
         }
         self.fulfil_wishes(now);
@@ -398,17 +431,21 @@ impl Session {
         }
     }
 
-    /// Leaves the room. A host that leaves closes it.
+    /// Leaves the room. A host that leaves hands over to a standby first, if it has one; else it closes the room.
     pub fn leave(&mut self, now: Duration, words: &str) {
-        if matches!(self.state, State::Left(_)) {
+        if matches!(self.state, State::Left(_)) || self.standbys.leaving.is_some() {
             return;
         }
         if matches!(self.role, Role::Host) {
-            return self.close_room(now, words);
+            if !self.hand_over_and_leave(now, words) {
+                self.close_room(now, words);
+            }
+            return;
         }
         self.retry = None;
         let reason = LeaveReason::Left(shorten(words));
         self.send_control_to_all(now, &Control::Farewell(reason.clone()));
+        self.part(now);
         self.finish(now, reason);
     }
 
@@ -431,7 +468,8 @@ impl Session {
         }
         let words = shorten(words);
         if self.room.is_mesh() {
-            return self.append(now, None, Change::Closed { words });
+            self.append(now, None, Change::Closed { words });
+            return;
         }
         let reason = LeaveReason::RoomClosed(words);
         self.send_control_to_all(now, &Control::Farewell(reason.clone()));
@@ -441,7 +479,7 @@ impl Session {
     /// Sends somebody away. Only the authority can.
     pub fn kick(&mut self, now: Duration, peer: PeerId, words: &str) {
         let reason = LeaveReason::Kicked(shorten(words));
-        self.send_away(now, peer, reason);
+        self.send_away(now, peer, Change::Left { peer, reason });
     }
 
     /// Sends somebody away and does not let it in again for a while: neither by its key, nor, if nobody else here
@@ -450,7 +488,8 @@ impl Session {
         if !self.leads() || Some(peer) == self.me {
             return;
         }
-        if let Some(info) = self.room.peer(peer) {
+        let mut address = None;
+        if self.room.peer(peer).is_some() {
             let ip = |peer: PeerId| {
                 let known = self.room.peer(peer)?.address.map(SocketAddr::from);
                 let connection = self.contacts.get(&peer)?.connection;
@@ -462,17 +501,30 @@ impl Session {
                 .contacts
                 .keys()
                 .any(|other| *other != peer && ip(*other) == own);
-            let address = own.filter(|ip| !shared && !ip.is_loopback());
-            self.admissions.ban(info.key, address, now + lasting, words);
+            address = own.filter(|ip| !shared && !ip.is_loopback());
         }
-        let reason = LeaveReason::Banned(shorten(words));
-        self.send_away(now, peer, reason);
+        let until = self.time(now).unwrap_or_default() + lasting;
+        let ban = Change::Banned {
+            peer,
+            address: address.map(|ip| SocketAddr::new(ip, 0).into()),
+            until_us: us(until),
+            words: shorten(words),
+        };
+        self.send_away(now, peer, ban);
     }
 
-    fn send_away(&mut self, now: Duration, peer: PeerId, reason: LeaveReason) {
+    fn send_away(&mut self, now: Duration, peer: PeerId, change: Change) {
         if self.leads() && Some(peer) != self.me {
-            info!(%peer, %reason, "sending a peer away");
-            self.wish(now, peer, Change::Left { peer, reason });
+            info!(%peer, "sending a peer away");
+            if self.room.is_mesh() {
+                let reason = match &change {
+                    Change::Banned { words, .. } => LeaveReason::Banned(words.clone()),
+                    Change::Left { reason, .. } => reason.clone(),
+                    _ => LeaveReason::Kicked(String::new()),
+                };
+                self.send_control(now, peer, &Control::Farewell(reason));
+            }
+            self.wish(now, peer, change);
             self.fulfil_wishes(now);
         }
     }
@@ -480,7 +532,7 @@ impl Session {
 
 /// The close code and reason for the others when this program's part is over. What ends it does not end that of others, unless it is the room that
 /// ends.
-fn parting(reason: &LeaveReason) -> (u32, &str) {
+pub(super) fn parting(reason: &LeaveReason) -> (u32, &str) {
     match reason {
         LeaveReason::RoomClosed(_) => reason.to_close(),
         _ => (1, "left"),

@@ -128,10 +128,9 @@ impl Session {
         })
     }
 
-    /// The static key of a member, as the log or the member that brought this program back has told.
+    /// The static key of a member.
     pub(super) fn key_of(&self, peer: PeerId) -> Option<MemberKey> {
-        let member = self.room.peer(peer).map(|peer| peer.key);
-        member.or_else(|| self.introduced.get(&peer).copied())
+        self.room.peer(peer).map(|peer| peer.key)
     }
 
     /// Where the later of the present incarnations of this program and a member began, as far as known here.

@@ -6,14 +6,11 @@ use core::time::Duration;
 use crate::control::{Control, Proposal};
 use crate::event::LeaveReason;
 use crate::id::{MessageKind, PeerId};
-use crate::log::is_quorum;
-use crate::room::{PeerKind, Room};
+use crate::room::{Change, PeerKind, Room};
 use crate::session::Session;
 
 /// A member that has sent a heartbeat within this time counts as heard.
-const REPORTED: Duration = Duration::from_secs(1);
-/// A term is refused that is this much later than the one known: nobody has lost so many elections.
-const MAX_LATER_TERMS: u32 = 1000;
+const REPORTED: Duration = Duration::from_secs(4);
 
 /// What becomes of a message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -55,7 +52,7 @@ impl Session {
             Control::Hello(_)
                 | Control::Farewell(LeaveReason::Left(_))
                 | Control::Propose { .. }
-                | Control::Gap { .. }
+                | Control::Ability { .. }
         );
         let from_host = matches!(
             control,
@@ -63,13 +60,21 @@ impl Session {
                 | Control::Farewell(_)
                 | Control::Denied { .. }
                 | Control::Entries(_)
+                | Control::Certain { .. }
+                | Control::Yields { .. }
         );
+        // Who hosts may be changing: what these say is checked by the agreement, and by who stands by.
+        if matches!(control, Control::Succession(_) | Control::TakeOver(_)) {
+            return Permission::Granted;
+        }
         let may = match self.leads() {
             true => to_host,
-            false => from_host && from == self.room.authority(),
+            false => from_host && (from == self.room.authority() || Some(from) == self.leader),
         };
         match may {
             true => Permission::Granted,
+            // Who hosts may have changed, and the sender not know it yet.
+            false if !self.room.standbys().is_empty() => Permission::Dropped,
             false => Permission::Closed,
         }
     }
@@ -81,17 +86,21 @@ impl Session {
             Control::Welcome(_) | Control::Prove(_) => false,
             Control::Farewell(LeaveReason::Left(_) | LeaveReason::RoomClosed(_)) => true,
             Control::Farewell(_) | Control::Denied { .. } => Some(from) == self.leader,
-            Control::Entries(entries) => self.may_lead(now, from, entries.term),
-            Control::Elect { term, .. } => self.is_near_term(*term),
-            Control::Heartbeat(beat) => self.is_near_term(beat.term),
             Control::Out { .. } => Some(from) == self.leader || !self.hears_the_room(now, from),
+            // A mesh has no host, and who is frozen says so to who is no member.
+            Control::Entries(_)
+            | Control::Frozen { .. }
+            | Control::Succession(_)
+            | Control::Ability { .. }
+            | Control::Certain { .. }
+            | Control::Yields { .. }
+            | Control::TakeOver(_) => false,
             Control::Hello(_)
             | Control::Link { .. }
-            | Control::Loaded
             | Control::Propose { .. }
-            | Control::Matched { .. }
-            | Control::Gap { .. }
-            | Control::Vote { .. } => true,
+            | Control::Agreement(_)
+            | Control::SameBeat { .. }
+            | Control::Heartbeat(_) => true,
         };
         match may {
             true => Permission::Granted,
@@ -99,61 +108,37 @@ impl Session {
         }
     }
 
-    fn is_near_term(&self, term: u32) -> bool {
-        term <= self.term.saturating_add(MAX_LATER_TERMS)
-    }
-
-    /// Whether a member of a mesh leads in this term, as far as this program can tell: it follows that member already, has voted for it, or most
-    /// of the voters that it hears do.
-    pub(super) fn may_lead(&self, now: Duration, from: PeerId, term: u32) -> bool {
-        if term < self.term || !self.is_near_term(term) {
-            return false;
-        }
-        if self.supports(term) == Some(from) {
-            return true;
-        }
-        let supports = |peer: PeerId| {
-            let contact = self.contacts.get(&peer);
-            peer == from || contact.is_some_and(|c| c.supports == Some((term, from)))
-        };
-        let heard = self.heard_voters(now);
-        is_quorum(&heard, self.room.tie_breaker(), supports)
-    }
-
-    /// The member that this program follows in a term, or has voted for.
-    pub(super) fn supports(&self, term: u32) -> Option<PeerId> {
-        let voted = self.ballot.vote_in(term);
-        let followed = self.leader.filter(|_| self.followed_term == term);
-        voted.or(followed)
-    }
-
-    /// The voters of a mesh that are not silent, and this program if it is one.
-    pub(super) fn heard_voters(&self, now: Duration) -> Vec<PeerId> {
-        let mut voters = self.log.voters(&self.room);
-        voters.retain(|voter| !self.is_silent(now, *voter));
-        voters
-    }
-
     /// Whether most members still send this program heartbeats, beside one that says that it is out: they do not to who is.
     fn hears_the_room(&self, now: Duration, beside: PeerId) -> bool {
-        self.may_decide(|peer| {
+        self.is_quorum(|peer| {
             let contact = self.contacts.get(&peer).filter(|_| peer != beside);
             let reported = contact.is_some_and(|c| now.saturating_sub(c.reported) < REPORTED);
             Some(peer) == self.me || reported
         })
     }
 
+    /// Whether these members of the present view may decide for all.
+    fn is_quorum(&self, with: impl Fn(PeerId) -> bool) -> bool {
+        let Some(view) = self.mesh.view() else {
+            return false;
+        };
+        view.is_quorum(|who| view.slot(who).is_some_and(|slot| with(PeerId(slot.0))))
+    }
+
     /// Whether the room is closed, now that a member says so: the leader does, this program knows of it from the leader, or most of the others
     /// say it.
     pub(super) fn is_closed(&self, now: Duration, from: PeerId) -> bool {
-        if Some(from) == self.leader || self.log.announces_close() {
+        let is_close = |change: &Change| matches!(change, Change::Closed { .. });
+        if Some(from) == self.leader || self.mesh.awaits(is_close) {
             return true;
         }
         let says = |peer: PeerId| self.contacts.get(&peer).is_some_and(|c| c.says_closed);
-        let mut others = self.log.voters(&self.room);
-        others
-            .retain(|peer| Some(*peer) != self.me && (!self.is_silent(now, *peer) || says(*peer)));
-        is_quorum(&others, self.room.tie_breaker(), says)
+        let others = self.mesh.view().into_iter().flat_map(|v| &v.members);
+        let others = others
+            .map(|m| PeerId(m.slot.0))
+            .filter(|peer| Some(*peer) != self.me && (!self.is_silent(now, *peer) || says(*peer)));
+        let (saying, silent): (Vec<PeerId>, Vec<PeerId>) = others.partition(|peer| says(*peer));
+        saying.len() > silent.len()
     }
 }
 

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, VecDeque};
 use samestep_wire::encode_to_vec;
 use tracing::warn;
 
+use crate::agreement::Incarnation;
 use crate::control::{Control, Proposal};
 use crate::event::SessionEvent;
 use crate::id::{MemberKey, MessageKind, PeerId, RequestId};
@@ -13,7 +14,7 @@ use crate::log::{Lane, Origin};
 use crate::room::{Change, NetworkObject, Phase, Presence, Settings, distinct};
 use crate::secret;
 use crate::session::Session;
-use crate::session::admit::Admission;
+use crate::session::admit::{Admission, Replaced};
 use crate::session::permission::denies;
 
 /// Unanswered proposals are said again after this long.
@@ -92,6 +93,8 @@ enum Decision {
     /// The game decides.
     AskGame(MessageKind, Vec<u8>),
     Later,
+    /// Later, once this incarnation is no member any more.
+    Supersede(Incarnation),
     /// Later, because this must become true before.
     After(Change),
 }
@@ -157,6 +160,7 @@ impl Session {
             }
             (Some(leader), Some(_)) => {
                 let control = Control::Propose {
+                    by: self.incarnation,
                     number,
                     oldest_open,
                     proposal,
@@ -207,11 +211,18 @@ impl Session {
         }
     }
 
+    /// The incarnation of a peer, as the room knows it.
+    fn incarnation_of(&self, peer: PeerId) -> Incarnation {
+        self.room
+            .peer(peer)
+            .map_or(Incarnation::ANYONE, |p| p.incarnation)
+    }
+
     /// Numbers that a peer cannot have come to yet.
     pub(super) fn beyond(&self, peer: PeerId) -> [u32; 2] {
         [Lane::House, Lane::Action].map(|lane| {
             let asked = self.askers.0.get(&(peer, lane)).map_or(0, |a| a.next);
-            let settled = self.log.settled(&self.room, peer, lane);
+            let settled = self.mesh.settled(&self.room, peer, lane);
             asked.max(settled).saturating_add(MAX_WAITING as u32)
         })
     }
@@ -307,7 +318,7 @@ impl Session {
             return;
         }
         let lane = proposal.lane();
-        let settled = self.log.settled(&self.room, from, lane);
+        let settled = self.mesh.settled(&self.room, from, lane);
         let release = match proposal {
             Proposal::Action { .. } => self.fair_release(now, from),
             _ => now,
@@ -318,6 +329,7 @@ impl Session {
             let denied = asker.denied.iter().find(|(n, _)| *n == number).cloned();
             if let Some((number, reason)) = denied {
                 let denied = Control::Denied {
+                    to: self.incarnation_of(from),
                     lane,
                     number,
                     reason,
@@ -342,7 +354,7 @@ impl Session {
 
     /// Decides what can be decided now.
     pub(super) fn decide(&mut self, now: Duration) {
-        if !self.leads() || self.stalled {
+        if !self.can_append(now) {
             return;
         }
         let askers: Vec<(PeerId, Lane)> = self.askers.undecided().collect();
@@ -372,6 +384,10 @@ impl Session {
         };
         match decision {
             Decision::Later => return false,
+            Decision::Supersede(former) => {
+                self.mesh.superseded.insert(former);
+                return false;
+            }
             Decision::After(change) => {
                 self.append(now, None, change);
                 return false;
@@ -381,7 +397,9 @@ impl Session {
         asker.pop();
         let origin = Origin { peer, lane, number };
         match decision {
-            Decision::Change(change) => self.append(now, Some(origin), change),
+            Decision::Change(change) => {
+                self.append(now, Some(origin), change);
+            }
             Decision::Nothing => self.deny(now, peer, lane, number, Vec::new()),
             Decision::Deny(reason) => self.deny(now, peer, lane, number, reason),
             Decision::AskGame(kind, payload) => {
@@ -395,7 +413,7 @@ impl Session {
                     payload: payload.into(),
                 });
             }
-            Decision::Later | Decision::After(_) => {}
+            Decision::Later | Decision::Supersede(_) | Decision::After(_) => {}
         }
         true
     }
@@ -417,8 +435,9 @@ impl Session {
             self.on_denied(now, lane, number, reason);
         } else {
             // In the order in which all was decided.
-            self.send_entries(now, peer);
+            self.feed(now, peer);
             let denied = Control::Denied {
+                to: self.incarnation_of(peer),
                 lane,
                 number,
                 reason,
@@ -430,6 +449,12 @@ impl Session {
             let origin = Origin { peer, lane, number };
             self.append(now, Some(origin), Change::Denial);
         }
+    }
+
+    /// Whether a peer's departure is in the log, committed or not: nothing that it asked for follows, because the room remembers what was settled
+    /// before, and it may ask again under another number.
+    pub(super) fn is_leaving(&self, peer: PeerId) -> bool {
+        self.mesh.expected(&self.room).peer(peer).is_none()
     }
 
     /// The game has decided about an action. Returns its kind if it was still open.
@@ -444,7 +469,10 @@ impl Session {
     }
 
     fn consider(&self, now: Duration, from: PeerId, proposal: Proposal) -> Decision {
-        let expected = self.log.expected(&self.room);
+        let expected = self.mesh.expected(&self.room);
+        if expected.peer(from).is_none() {
+            return Decision::Later;
+        }
         let plays = |player| expected.player(player).is_some_and(|p| p.peer == from);
         let me = self.me.unwrap_or(expected.authority());
         if let Some(reason) = denies(&expected, me, from, &proposal) {
@@ -454,7 +482,8 @@ impl Session {
             Proposal::Action { kind, payload } => {
                 // The game decides with everything decided before in view.
                 let elected = self.me == Some(self.room.authority());
-                match elected && !self.log.has_uncertain_commands() {
+                let is_command = |change: &Change| matches!(change, Change::Command { .. });
+                match elected && !self.mesh.awaits(is_command) {
                     true => Decision::AskGame(kind, payload),
                     false => Decision::Later,
                 }
@@ -482,8 +511,7 @@ impl Session {
                 Phase::Ended { .. } => Decision::Change(Change::Rematch),
                 _ => words("no game has ended"),
             },
-            Proposal::Loaded => match self.log.presence(&self.room, from) {
-                Some(Presence::Loading) if self.log.voters_changing(&self.room) => Decision::Later,
+            Proposal::Loaded => match expected.peer(from).map(|p| p.presence) {
                 Some(Presence::Loading) => Decision::Change(Change::InSync { peer: from }),
                 _ => Decision::Nothing,
             },
@@ -512,8 +540,10 @@ impl Session {
                 let address = address.map(Into::into);
                 match self.decide_admission(now, &expected, from, &hello, &key, address) {
                     Ok(Admission::Change(change)) => Decision::Change(change),
-                    Ok(Admission::After(Some(change))) => Decision::After(change),
-                    Ok(Admission::After(None)) => Decision::Later,
+                    Ok(Admission::After(Replaced::Guest(peer))) => {
+                        Decision::After(Change::Away { peer })
+                    }
+                    Ok(Admission::After(Replaced::Member(former))) => Decision::Supersede(former),
                     Err(reason) => Decision::Deny(encode_to_vec(&reason).unwrap_or_default()),
                 }
             }

@@ -140,6 +140,7 @@ mod tests {
         let hello = Hello {
             kind: PeerKind::Member,
             players: vec![Profile::named("Ann")],
+            incarnation: crate::agreement::Incarnation(0x5eed),
             have: None,
             clock_us: 1_000_000,
             reached_at: None,

@@ -7,6 +7,7 @@ use samestep_proto::{ChannelId, ConnectionId, Event, PublicKey};
 use samestep_wire::decode_exact;
 use tracing::{debug, warn};
 
+use crate::agreement::Incarnation;
 use crate::bounds::Bounded;
 use crate::channels::{BULK, forwarding_channel};
 use crate::control::Control;
@@ -14,6 +15,7 @@ use crate::envelope::{Content, Envelope, Route};
 use crate::event::{LeaveReason, SessionEvent, State};
 use crate::id::{MessageKind, PeerId};
 use crate::payload::Payload;
+use crate::session::life::parting;
 use crate::session::permission::{Permission, is_of_a_connection, is_passed_on};
 use crate::session::{OtherEnd, Session};
 
@@ -73,6 +75,12 @@ impl Session {
 
     fn on_connected(&mut self, now: Duration, id: ConnectionId, incoming: bool) {
         if incoming {
+            if let State::Left(reason) = &self.state {
+                // Whoever looks for the room is to look elsewhere, and not to wait for an answer.
+                let (code, words) = parting(reason);
+                self.connections.insert(id, OtherEnd::Gone);
+                return self.endpoint.close(now, id, code, words);
+            }
             debug!(connection = %id, "connection accepted");
             let until = now + STRANGER;
             self.connections.insert(id, OtherEnd::Stranger { until });
@@ -91,10 +99,25 @@ impl Session {
             }
             Some(OtherEnd::Dialled(peer)) => {
                 let peer = *peer;
-                if let Some(me) = self.me {
-                    self.send_control_on(now, id, &Control::Link { from: me });
-                    self.bind(now, peer, id);
+                // The other has come here meanwhile.
+                if self.contact(peer).connection.is_some() {
+                    self.connections.insert(id, OtherEnd::Gone);
+                    self.endpoint.close(now, id, 0, "dialled by both");
+                    return;
                 }
+                if let Some(me) = self.me {
+                    let link = Control::Link {
+                        from: me,
+                        incarnation: self.incarnation,
+                    };
+                    self.send_control_on(now, id, &link);
+                    self.bind(now, peer, id);
+                    self.contact(peer).dialled_at = Some(now);
+                }
+            }
+            Some(OtherEnd::Standby(peer)) => {
+                let peer = *peer;
+                self.on_standby_reached(now, id, peer);
             }
             _ => {}
         }
@@ -138,14 +161,15 @@ impl Session {
             }
         };
         let of_game = matches!(envelope.content, Content::Game(_)) || channel == BULK;
-        if end == OtherEnd::Sponsor && of_game {
+        let waits = matches!(end, OtherEnd::Sponsor | OtherEnd::Standby(_));
+        if waits && of_game {
             if self.unwelcomed.len() < MAX_UNWELCOMED {
                 self.unwelcomed.push((id, channel, message));
             }
             return Some(());
         }
         if channel == BULK {
-            return self.on_state(id, &message);
+            return self.on_bulk(now, id, &message);
         }
         message.skip(head);
         let payload = message;
@@ -159,6 +183,7 @@ impl Session {
             _ => return Some(()),
         };
         self.contact(neighbour).on_heard(now);
+        self.mesh.on_heard(now, neighbour);
         let from = match envelope.route {
             Route::Direct => neighbour,
             Route::Via { .. } | Route::ToOthers => {
@@ -190,7 +215,8 @@ impl Session {
                 neighbour
             }
             Route::From { from } => {
-                if self.room.is_mesh() || neighbour != self.room.authority() {
+                let is_host = neighbour == self.room.authority() || Some(neighbour) == self.leader;
+                if self.room.is_mesh() || !is_host {
                     return None;
                 }
                 from
@@ -380,32 +406,50 @@ impl Session {
         self.contact(from).heard = now;
         match control {
             Control::Hello(hello) => self.on_hello(now, id, hello),
-            Control::Link { .. } | Control::Loaded | Control::Prove(_) => {}
+            Control::Link { .. } | Control::Prove(_) | Control::Frozen { .. } => {}
             Control::Welcome(welcome) => self.on_welcome(now, id, *welcome),
             Control::Farewell(reason) => self.on_farewell(now, from, reason),
             Control::Propose {
+                by,
                 number,
                 oldest_open,
                 proposal,
-            } => self.on_propose(now, from, number, oldest_open, proposal),
+            } => {
+                // A former life of the peer asks for nothing any more.
+                if self.room.peer(from).is_some_and(|p| p.incarnation == by) {
+                    self.on_propose(now, from, number, oldest_open, proposal);
+                }
+            }
             Control::Denied {
+                to,
                 lane,
                 number,
                 reason,
             } => {
-                if Some(from) == self.leader {
+                if Some(from) == self.leader && to == self.incarnation {
                     self.on_denied(now, lane, number, reason);
                 }
             }
-            Control::Entries(entries) => self.on_entries(now, from, entries),
-            Control::Matched { since, term, index } => {
-                self.on_matched(now, from, since, term, index);
-            }
-            Control::Gap { term, last } => self.on_gap(now, from, term, last),
-            Control::Elect { term, last } => self.on_elect(now, from, term, last),
-            Control::Vote { term } => self.on_vote(now, from, term),
-            Control::Out { index } => self.on_out(now, id, index),
+            Control::Entries(entries) => self.on_entries(now, entries),
+            Control::Agreement(message) => self.on_agreement(now, from, *message),
+            Control::SameBeat { digest, lacks } => self.on_same_beat(now, from, digest, lacks),
+            Control::Out { incarnation, index } => self.on_out(now, id, incarnation, index),
             Control::Heartbeat(beat) => self.on_heartbeat(now, from, beat),
+            Control::Succession(message) => self.on_succession(now, from, *message),
+            Control::Ability {
+                is_ready,
+                step_us,
+                upstream,
+            } => {
+                let step = Duration::from_micros(step_us);
+                self.on_ability(now, from, is_ready, step, upstream);
+            }
+            Control::Certain { before } => {
+                let certain = &mut self.standbys.certain;
+                *certain = Some(certain.map_or(before, |known| known.max(before)));
+            }
+            Control::Yields { to } => self.standbys.heir = Some(to),
+            Control::TakeOver(said) => self.on_take_over(now, id, from, *said),
         }
         Some(())
     }
@@ -416,26 +460,40 @@ impl Session {
         now: Duration,
         id: ConnectionId,
         from: PeerId,
+        incarnation: Incarnation,
         until: Duration,
     ) -> Option<()> {
+        if self.state == State::Connecting {
+            // It is looking for a door itself.
+            self.connections.insert(id, OtherEnd::Gone);
+            self.endpoint.close(now, id, 0, "joins anew");
+            return Some(());
+        }
         let key = self.keys.get(&id).map(|key| *key.as_bytes());
         match self.room.peer(from).filter(|_| self.room.is_present(from)) {
             Some(member) if Some(member.key) != key => return None,
             Some(_) => {
+                let contact = self.contacts.get(&from);
+                if contact.is_some_and(|c| c.keeps_dialled(now, self.incarnation, incarnation)) {
+                    self.connections.insert(id, OtherEnd::Gone);
+                    self.endpoint.close(now, id, 0, "dialled by both");
+                    return Some(());
+                }
                 self.bind(now, from, id);
                 self.contact(from).on_heard(now);
             }
-            None if key.is_some() && self.introduced.get(&from).copied() == key => {
-                self.bind(now, from, id);
-                self.contact(from).on_heard(now);
-            }
-            None if self.is_ahead(from) => {
-                let linking = OtherEnd::Linking { from, until };
+            None if self.room.is_peer_to_come(from) => {
+                let linking = OtherEnd::Linking {
+                    from,
+                    incarnation,
+                    until,
+                };
                 self.connections.insert(id, linking);
+                self.knock_at(now, id);
             }
             None => {
-                let index = self.log.committed();
-                self.send_control_on(now, id, &Control::Out { index });
+                let index = self.log_index();
+                self.send_control_on(now, id, &Control::Out { incarnation, index });
             }
         }
         Some(())
@@ -444,15 +502,19 @@ impl Session {
     /// The room has changed: whoever said to be a member that was not known yet may be one now.
     pub(super) fn settle_links(&mut self, now: Duration) {
         let waiting = self.connections.iter().filter_map(|(id, end)| match end {
-            OtherEnd::Linking { from, until } => Some((*id, *from, *until)),
+            OtherEnd::Linking {
+                from,
+                incarnation,
+                until,
+            } => Some((*id, *from, *incarnation, *until)),
             _ => None,
         });
-        for (id, from, until) in waiting.collect::<Vec<_>>() {
-            if self.is_ahead(from) {
+        for (id, from, incarnation, until) in waiting.collect::<Vec<_>>() {
+            if self.room.is_peer_to_come(from) {
                 continue;
             }
             self.connections.insert(id, OtherEnd::Stranger { until });
-            if self.link(now, id, from, until).is_none() {
+            if self.link(now, id, from, incarnation, until).is_none() {
                 self.connections.insert(id, OtherEnd::Gone);
                 self.endpoint.abort(now, id, 0, "not that member");
             }
@@ -471,12 +533,24 @@ impl Session {
             (OtherEnd::Stranger { .. } | OtherEnd::Newcomer { .. }, Control::Hello(hello)) => {
                 self.on_hello(now, id, hello);
             }
-            (OtherEnd::Stranger { until }, Control::Link { from }) => {
-                if !self.room.is_mesh() {
-                    return None;
-                }
-                return self.link(now, id, from, until);
+            (OtherEnd::Stranger { until }, Control::Link { from, incarnation }) => {
+                return match self.room.is_mesh() {
+                    true => self.link(now, id, from, incarnation, until),
+                    false => self.on_standby_link(now, id, from),
+                };
             }
+            (OtherEnd::Standby(peer), Control::Succession(message)) => {
+                self.on_succession(now, peer, *message);
+            }
+            (OtherEnd::Standby(peer), Control::TakeOver(said)) => {
+                self.on_take_over(now, id, peer, *said);
+            }
+            // A host that was lost, or a guest that has not heard that this program hosts, wants in again.
+            (OtherEnd::Standby(_), Control::Hello(hello)) => self.on_hello(now, id, hello),
+            (OtherEnd::Linking { .. }, Control::Agreement(message)) => {
+                self.on_agreement_of_later(now, id, *message);
+            }
+            (OtherEnd::Sponsor, Control::Frozen { doors }) => self.on_room_frozen(now, &doors),
             (OtherEnd::Sponsor, Control::Welcome(welcome)) => self.on_welcome(now, id, *welcome),
             (OtherEnd::Sponsor, Control::Prove(prove)) => self.on_prove(now, id, prove),
             (OtherEnd::Sponsor, Control::Farewell(LeaveReason::Left(_))) => {

@@ -17,7 +17,7 @@ use crate::session::contact::next_hop;
 use crate::streams::{FOR_ALL, SEQUENCED};
 
 /// How long a member's report of its connections is used.
-const REPORT_FRESH: Duration = Duration::from_secs(2);
+const REPORT_FRESH: Duration = Duration::from_secs(4);
 /// Unanswered reliable messages of a mesh are sent again after this long, or after two round trips.
 const RESEND_AFTER: Duration = Duration::from_millis(600);
 
@@ -438,7 +438,7 @@ impl Session {
         self.send_control_by(now, peer, UNRELIABLE, control);
     }
 
-    fn send_control_by(
+    pub(super) fn send_control_by(
         &mut self,
         now: Duration,
         peer: PeerId,
@@ -464,6 +464,10 @@ impl Session {
 
 #[cfg(any(fuzzing, feature = "hostile"))]
 impl Session {
+    pub(crate) fn agreement(&self) -> Option<&crate::agreement::Agreement<crate::log::Entry>> {
+        self.mesh.agreement.as_deref()
+    }
+
     pub(crate) fn put_raw(&mut self, now: Duration, to: PeerId, channel: ChannelId, bytes: &[u8]) {
         self.put_sealed(now, to, channel, bytes);
     }

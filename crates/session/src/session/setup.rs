@@ -45,8 +45,11 @@ impl Session {
     /// Names the tie-breaker: the member whose half is the quorum if the members of a mesh fall into two equal parts. By default it is the
     /// leader. Only the leader can name it, and a later leader may name another.
     pub fn name_tie_breaker(&mut self, now: Duration, peer: PeerId) {
-        if self.leads() && self.room.is_present(peer) {
-            self.append(now, None, Change::TieBreaker { peer });
+        let member = self.room.peer(peer).map(|p| p.incarnation);
+        let leads = self.leads();
+        if let Some(agreement) = self.mesh.agreement.as_mut().filter(|_| leads) {
+            agreement.prefer_tie_breaker(member);
+            self.wake_at(now);
         }
     }
 
@@ -83,7 +86,7 @@ impl Session {
     }
 
     pub(super) fn start_if_ready(&mut self, now: Duration) {
-        if self.leads() && self.log.expected(&self.room).all_ready() {
+        if self.can_append(now) && self.mesh.expected(&self.room).all_ready() {
             let change = self.start_change(now);
             self.append(now, None, change);
         }

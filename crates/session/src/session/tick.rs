@@ -5,6 +5,7 @@ use core::time::Duration;
 use samestep_proto::ConnectionId;
 
 use crate::event::State;
+use crate::session::links::BEAT;
 use crate::session::{OtherEnd, Session};
 
 /// The time between two rounds of upkeep in a room without heartbeats.
@@ -29,13 +30,20 @@ impl Session {
         self.release_held(now);
         self.decide(now);
         self.tell_password(now);
-        self.send_held_entries(now);
+        self.feed_held(now);
         self.expire(now);
         self.start_when_due(now);
         self.keep_time(now);
         self.watch_host(now);
-        if now >= self.next_beat {
-            self.beat(now);
+        self.keep_standbys(now);
+        let agrees = self.keep_agreement(now);
+        // What is due soon goes into the same packets.
+        let beat_from = match agrees {
+            true => self.next_beat.saturating_sub(BEAT / 2),
+            false => self.next_beat,
+        };
+        if now >= beat_from {
+            self.beat(now, agrees);
         }
         let due = [self.proposals_due(), self.askers.next_release(now)];
         for at in due.into_iter().flatten() {

@@ -12,13 +12,15 @@ use crate::session::Session;
 
 /// The source of the common time, and how this program follows it.
 pub(super) enum Timekeeper {
-    /// This program's clock is the common one, counted from here.
-    Own { epoch: Duration },
-    /// The host's, as estimated from here.
+    /// This program's clock is the common one; it shows this at session time zero.
+    Own { epoch_us: i64 },
+    /// The host's, as estimated from here, and what that shows at session time zero.
     Host {
         clock: Box<Clock>,
         host: Option<PeerId>,
-        epoch: Duration,
+        epoch_us: i64,
+        /// How far the clock that is estimated is ahead of the host's: it is that of the first host.
+        ahead_us: i64,
     },
     /// The common clock of all members of a mesh.
     Mesh {
@@ -30,16 +32,37 @@ pub(super) enum Timekeeper {
 impl Timekeeper {
     pub(super) fn new(now: Duration, config: &ClockConfig, role: &Role) -> Self {
         match role {
-            Role::Host => Self::Own { epoch: now },
+            Role::Host => Self::own(now, Duration::ZERO),
             Role::Client(_) | Role::Spectator(_) => Self::Host {
                 clock: Box::new(Clock::new(now, config)),
                 host: None,
-                epoch: Duration::ZERO,
+                epoch_us: 0,
+                ahead_us: 0,
             },
             Role::Introducer | Role::Peer(_) => Self::Mesh {
                 config: config.clone(),
                 clock: None,
             },
+        }
+    }
+
+    /// This program's clock, which makes it this time now.
+    pub(super) fn own(now: Duration, time: Duration) -> Self {
+        let epoch_us = now.as_micros() as i64 - time.as_micros() as i64;
+        Self::Own { epoch_us }
+    }
+
+    /// Another program hosts, whose clock shows this at session time zero.
+    pub(super) fn follow(&mut self, next: PeerId, next_epoch_us: i64) {
+        if let Self::Host {
+            host,
+            epoch_us,
+            ahead_us,
+            ..
+        } = self
+        {
+            *host = Some(next);
+            *ahead_us = epoch_us.saturating_sub(next_epoch_us);
         }
     }
 
@@ -53,12 +76,21 @@ impl Timekeeper {
     }
 
     /// This program has joined a room.
-    pub(super) fn joined(&mut self, now: Duration, me: PeerId, leader: PeerId, epoch_us: u64) {
+    pub(super) fn joined(&mut self, now: Duration, me: PeerId, leader: PeerId, epoch: i64) {
         match self {
             Self::Own { .. } => {}
-            Self::Host { host, epoch, .. } => {
+            Self::Host {
+                host,
+                epoch_us,
+                ahead_us,
+                ..
+            } => {
+                // Who returns to the room goes on with the clock that it has.
+                match host.is_some() {
+                    true => *ahead_us = epoch_us.saturating_sub(epoch),
+                    false => *epoch_us = epoch,
+                }
                 *host = Some(leader);
-                *epoch = Duration::from_micros(epoch_us);
             }
             Self::Mesh { config, clock } => {
                 if clock.is_none() {
@@ -86,10 +118,15 @@ impl Timekeeper {
     pub(super) fn on_exchange(&mut self, now: Duration, peer: PeerId, exchange: Exchange) {
         match self {
             Self::Own { .. } => {}
-            Self::Host { clock, host, .. } => {
+            Self::Host {
+                clock,
+                host,
+                ahead_us,
+                ..
+            } => {
                 if *host == Some(peer) {
                     let was_steady = clock.is_steady();
-                    clock.on_exchange(now, exchange);
+                    clock.on_exchange(now, exchange.seen_ahead(*ahead_us));
                     if !was_steady && clock.is_steady() {
                         debug!(%peer, "clock synchronised");
                     }
@@ -121,12 +158,19 @@ impl Timekeeper {
         }
     }
 
-    pub(super) fn epoch_us(&self) -> u64 {
+    pub(super) fn epoch_us(&self) -> i64 {
         match self {
-            Self::Own { epoch } => epoch.as_micros() as u64,
+            Self::Own { epoch_us } => *epoch_us,
             _ => 0,
         }
     }
+}
+
+/// The session time at which a clock shows this.
+fn since_epoch(clock: Duration, epoch_us: i64) -> Duration {
+    let us = clock.as_micros() as i64 - epoch_us;
+    Duration::from_nanos(clock.subsec_nanos() as u64 % 1000)
+        + Duration::from_micros(us.max(0) as u64)
 }
 
 impl Session {
@@ -134,10 +178,15 @@ impl Session {
     /// was opened. `None` until it is known. Never runs backwards.
     pub fn time(&self, now: Duration) -> Option<Duration> {
         match &self.time {
-            Timekeeper::Own { epoch } => Some(now.saturating_sub(*epoch)),
-            Timekeeper::Host { clock, host, epoch } => {
+            Timekeeper::Own { epoch_us } => Some(since_epoch(now, *epoch_us)),
+            Timekeeper::Host {
+                clock,
+                host,
+                epoch_us,
+                ..
+            } => {
                 host.as_ref()?;
-                Some(clock.time(now)?.saturating_sub(*epoch))
+                Some(since_epoch(clock.time(now)?, *epoch_us))
             }
             Timekeeper::Mesh { clock, .. } => clock.as_ref()?.time(now),
         }

@@ -23,6 +23,8 @@ pub struct Budget {
     pub views: u8,
     pub leaves: u8,
     pub crashes: u8,
+    /// Guests of a hosted room, whose candidates lead when they are told to.
+    pub guests: u8,
 }
 
 /// A message on the network.
@@ -134,7 +136,21 @@ impl State {
             (1..=members).map(|n| Replica::new(Incarnation(n), Log::founding(first.clone())));
         let learning =
             (members + 1..=members + learners).map(|n| Replica::new(Incarnation(n), Log::empty()));
-        let replicas: Vec<Rc<Hashed>> = founding.chain(learning).map(Hashed::new).collect();
+        let guests = members + learners + 1..=members + learners + u64::from(budget.guests);
+        let following =
+            (guests.clone()).map(|n| Replica::new(Incarnation(n), Log::founding(first.clone())));
+        let hosted = |mut replica: Replica<Command>| match budget.guests {
+            0 => replica,
+            _ => {
+                replica = replica.hosted();
+                guests
+                    .clone()
+                    .for_each(|n| replica.add_guest(Incarnation(n)));
+                replica
+            }
+        };
+        let all = founding.chain(learning).chain(following).map(hosted);
+        let replicas: Vec<Rc<Hashed>> = all.map(Hashed::new).collect();
         Self {
             crashed: vec![false; replicas.len()],
             replicas,
@@ -239,6 +255,9 @@ impl State {
                     budget.campaigns -= 1;
                     replica.campaign();
                 });
+            }
+            if replica.is_candidate() && replica.is_promised() && self.budget.guests > 0 {
+                step(at, &|_, replica| replica.lead());
             }
             if self.budget.commands > 0 && replica.leads() {
                 step(at, &|budget, replica| {
@@ -348,6 +367,14 @@ const fn budget(campaigns: u8, commands: u8, views: u8, leaves: u8, crashes: u8)
         views,
         leaves,
         crashes,
+        guests: 0,
+    }
+}
+
+const fn with_guest(budget: Budget) -> Budget {
+    Budget {
+        guests: 1,
+        ..budget
     }
 }
 
@@ -386,6 +413,19 @@ fn three_members_in_every_order() {
     holds(3, 0, budget(1, 0, 0, 1, 1));
 }
 
+/// Hosted rooms: a guest follows, answers candidates, and may lie; nothing that is decided depends on it.
+#[test]
+fn members_and_a_guest_in_every_order() {
+    for fault in [Fault::None, Fault::BoastfulTail, Fault::ForgedTail] {
+        for members in [2, 3] {
+            let budget = with_guest(budget(1, 1, 0, 0, 0));
+            let found = explore(members, 0, budget, fault, 15_000);
+            println!("{members} members and a guest, {fault:?}: {found:?}");
+            assert_eq!((found.violation, found.most_decided), (None, 2));
+        }
+    }
+}
+
 #[test]
 fn each_broken_rule_is_found() {
     finds(Fault::BareFarewell, 2, budget(1, 2, 0, 1, 0));
@@ -394,6 +434,29 @@ fn each_broken_rule_is_found() {
 }
 
 /// Larger searches, to the end: `cargo test -p samestep-session --test agreement more_in_every_order -- --ignored --nocapture`.
+#[test]
+#[ignore = "minutes"]
+fn more_with_a_guest_in_every_order() {
+    for fault in [Fault::None, Fault::BoastfulTail, Fault::ForgedTail] {
+        holds_with_guest(2, budget(1, 1, 0, 0, 0), fault, true);
+        holds_with_guest(2, budget(1, 1, 0, 0, 1), fault, true);
+        holds_with_guest(2, budget(1, 1, 0, 1, 0), fault, false);
+        holds_with_guest(3, budget(1, 1, 0, 0, 0), fault, false);
+    }
+}
+
+/// Visits every state, or at least very many.
+fn holds_with_guest(members: u64, budget: Budget, fault: Fault, complete: bool) {
+    let most = match complete {
+        true => usize::MAX,
+        false => 1_000_000,
+    };
+    let found = explore(members, 0, with_guest(budget), fault, most);
+    println!("{members} members and a guest, {fault:?}, {budget:?}: {found:?}");
+    assert_eq!(found.violation, None);
+    assert!(found.complete || !complete);
+}
+
 #[test]
 #[ignore = "ten minutes"]
 fn more_in_every_order() {

@@ -26,6 +26,10 @@ pub enum Fault {
     NoHold,
     /// An answer to a flush has numbers, but no items.
     NoItems,
+    /// A guest says that its log follows a ballot that nobody led, and has nothing in it.
+    BoastfulTail,
+    /// A guest has other commands in its log than it was sent, and more.
+    ForgedTail,
 }
 
 impl Fault {
@@ -75,6 +79,27 @@ impl Fault {
             Self::NoItems => {
                 if let Body::Flushed { holdings, .. } = body {
                     holdings.iter_mut().for_each(|h| h.items.clear());
+                }
+            }
+            Self::BoastfulTail => {
+                if let Body::Tail {
+                    accepted, suffix, ..
+                } = body
+                {
+                    accepted.n += 100;
+                    *suffix = Some(nothing());
+                }
+            }
+            Self::ForgedTail => {
+                if let Body::Tail {
+                    suffix: Some(suffix),
+                    ..
+                } = body
+                {
+                    let again = suffix.entries.clone();
+                    suffix.entries.extend(again);
+                    let shift = suffix.entries.len().min(1);
+                    suffix.entries.rotate_left(shift);
                 }
             }
             Self::None

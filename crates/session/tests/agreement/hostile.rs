@@ -112,6 +112,7 @@ fn numbers_beyond_reason_are_dropped() {
     let learn = Body::Learn {
         slot: None,
         feed: true,
+        ready: true,
     };
     let ask = Body::Request {
         first: u32::MAX,

@@ -3,6 +3,7 @@
 mod counterexamples;
 mod explore;
 mod fault;
+mod hosted;
 mod hostile;
 mod oracle;
 mod random;

@@ -50,6 +50,17 @@ pub struct Network {
     cut: [u16; 16],
 }
 
+impl Default for Network {
+    fn default() -> Self {
+        Self {
+            latency_us: (5_000, 20_000),
+            loss_percent: 0,
+            duplicate_percent: 0,
+            cut: [0; 16],
+        }
+    }
+}
+
 impl Network {
     pub fn cut_one_way(&mut self, from: usize, to: usize) {
         self.cut[from] |= 1 << to;
@@ -73,7 +84,7 @@ impl Network {
         self.cut = [0; 16];
     }
 
-    fn passes(&self, from: usize, to: usize) -> bool {
+    pub fn passes(&self, from: usize, to: usize) -> bool {
         self.cut[from] >> to & 1 == 0
     }
 }
@@ -152,12 +163,7 @@ impl World {
         Self {
             now: Duration::ZERO,
             rng: Rng(seed),
-            network: Network {
-                latency_us: (5_000, 20_000),
-                loss_percent: 0,
-                duplicate_percent: 0,
-                cut: [0; 16],
-            },
+            network: Network::default(),
             oracle: Oracle::new(fault),
             programs: Vec::new(),
             fault,

@@ -5,7 +5,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use samestep_session::hostile::{Claim, ClaimedChange, ClaimedProposal};
+use samestep_session::hostile::{Claim, ClaimedBody, ClaimedChange, ClaimedProposal};
 use samestep_session::{LeaveReason, Session};
 
 use crate::room::{TestNetwork, config, ms};
@@ -14,14 +14,28 @@ use crate::room::{TestNetwork, config, ms};
 fn claims(session: &Session) -> Vec<Claim> {
     let index = session.log_index();
     let me = session.me().map_or(0, |me| me.0);
-    let leader = session.room().authority();
+    let bodies = [
+        ClaimedBody::Beat {
+            n: 0,
+            length: index,
+            leads: session.is_authority(),
+        },
+        ClaimedBody::PreVote { round: 1 },
+        ClaimedBody::PreVoted { round: 1 },
+        ClaimedBody::Prepare {
+            n: 1,
+            length: index,
+        },
+        ClaimedBody::Accepted {
+            n: 0,
+            length: index,
+        },
+        ClaimedBody::Decided { n: 0 },
+        ClaimedBody::Farewell { n: 0, after: index },
+        ClaimedBody::Learn { slot: me },
+    ];
     let mut claims = vec![
         Claim::Heartbeat {
-            term: 1,
-            last: (index, 1),
-            committed: index,
-            leads: session.is_authority(),
-            supports: Some(leader.0),
             peers: session
                 .room()
                 .peers()
@@ -32,20 +46,6 @@ fn claims(session: &Session) -> Vec<Claim> {
             clock_us: 3_000_000,
             report: Some((20, 100, 50)),
         },
-        Claim::Matched {
-            since: index,
-            term: 1,
-            index,
-        },
-        Claim::Gap {
-            term: 1,
-            last: index,
-        },
-        Claim::Elect {
-            term: 2,
-            last: (index, 1),
-        },
-        Claim::Vote { term: 2 },
         Claim::Denied {
             of_action: true,
             number: 1,
@@ -56,6 +56,12 @@ fn claims(session: &Session) -> Vec<Claim> {
         },
         Claim::Farewell(LeaveReason::Left("bye".into())),
     ];
+    claims.extend(bodies.map(|body| Claim::Agreement {
+        speaks_as: None,
+        view: session.view_number(),
+        decided: index,
+        body,
+    }));
     let proposals = [
         ClaimedProposal::Loaded,
         ClaimedProposal::Ready { player: me },
@@ -89,10 +95,18 @@ fn claims(session: &Session) -> Vec<Claim> {
     ];
     for (change, at) in changes.into_iter().zip(index..) {
         claims.push(Claim::Entries {
-            term: 1,
-            previous: (at, 1),
-            changes: vec![change],
-            committed: at + 1,
+            after: at,
+            changes: vec![change.clone()],
+        });
+        claims.push(Claim::Agreement {
+            speaks_as: None,
+            view: session.view_number(),
+            decided: at + 1,
+            body: ClaimedBody::Accept {
+                n: 0,
+                after: at,
+                changes: vec![change],
+            },
         });
     }
     claims

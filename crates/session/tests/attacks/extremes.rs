@@ -3,7 +3,7 @@
 //! The attacker is a client, a host or a member of a mesh. It wants arithmetic on a clock, a time, an index, a term or a number to overflow, so that the
 //! program of another panics.
 
-use samestep_session::hostile::{Claim, ClaimedChange, ClaimedProposal};
+use samestep_session::hostile::{Claim, ClaimedBody, ClaimedChange, ClaimedProposal};
 use samestep_session::{LeaveReason, Session};
 
 use crate::room::{TestNetwork, config, ms};
@@ -39,6 +39,65 @@ fn changes(x: u64) -> Vec<ClaimedChange> {
     ]
 }
 
+/// Every message of the agreement with an extreme number: in the present view, the next, and one that is extreme itself.
+fn agreement(x: u64) -> Vec<Claim> {
+    let mut claims = Vec::new();
+    for (n, length) in [(x as u32, 1), (1, x), (x as u32, x)] {
+        let after = length;
+        let changes = || changes(x);
+        for body in [
+            ClaimedBody::Beat {
+                n,
+                length,
+                leads: true,
+            },
+            ClaimedBody::PreVote { round: n },
+            ClaimedBody::PreVoted { round: n },
+            ClaimedBody::Prepare { n, length },
+            ClaimedBody::Promise {
+                n,
+                length,
+                changes: changes(),
+            },
+            ClaimedBody::Sync {
+                n,
+                after,
+                changes: changes(),
+            },
+            ClaimedBody::Accept {
+                n,
+                after,
+                changes: changes(),
+            },
+            ClaimedBody::Accepted { n, length },
+            ClaimedBody::Decided { n },
+            ClaimedBody::Status { n, length },
+            ClaimedBody::CatchUp {
+                after,
+                changes: changes(),
+                members: vec![0, 1, x as u16],
+            },
+            ClaimedBody::Farewell { n, after },
+            ClaimedBody::Learn { slot: x as u16 },
+            ClaimedBody::Request {
+                first: n,
+                changes: changes(),
+            },
+        ] {
+            // A mesh of three is in its third view.
+            for view in [3, 4, x as u32] {
+                claims.push(Claim::Agreement {
+                    speaks_as: None,
+                    view,
+                    decided: length,
+                    body: body.clone(),
+                });
+            }
+        }
+    }
+    claims
+}
+
 /// Every control message with an extreme number in one of its fields, or in all.
 fn claims(x: u64) -> Vec<Claim> {
     let number = x as u32;
@@ -52,18 +111,12 @@ fn claims(x: u64) -> Vec<Claim> {
         claims.push(Claim::Welcome {
             you: 1,
             since: of(0),
-            term: of(1) as u32,
             index: of(2),
             absence_ms: of(3),
             clock_us: of(4),
-            epoch_us: of(5),
+            epoch_us: of(5) as i64,
         });
         claims.push(Claim::Heartbeat {
-            term: of(0) as u32,
-            last: (of(1), of(0) as u32),
-            committed: of(2),
-            leads: at % 2 == 0,
-            supports: Some(of(3) as u16),
             peers: vec![0, 1, 2, of(3) as u16],
             acks: (of(4), of(4) as u32),
             clock_us: of(5),
@@ -71,11 +124,6 @@ fn claims(x: u64) -> Vec<Claim> {
         });
     }
     claims.push(Claim::Heartbeat {
-        term: 1,
-        last: (1, 1),
-        committed: 1,
-        leads: false,
-        supports: None,
         peers: vec![0, 1, 2],
         acks: (0, 0),
         clock_us: 1,
@@ -109,25 +157,11 @@ fn claims(x: u64) -> Vec<Claim> {
     for of_action in [false, true] {
         claims.push(Claim::Denied { of_action, number });
     }
-    for (term, index) in [(number, 1), (1, x), (number, x)] {
-        claims.push(Claim::Entries {
-            term,
-            previous: (index, term),
-            changes: changes(x),
-            committed: x,
-        });
-        claims.push(Claim::Matched {
-            since: index,
-            term,
-            index,
-        });
-        claims.push(Claim::Gap { term, last: index });
-        claims.push(Claim::Elect {
-            term,
-            last: (index, term),
-        });
-        claims.push(Claim::Vote { term });
+    for after in [1, x] {
+        let changes = changes(x);
+        claims.push(Claim::Entries { after, changes });
     }
+    claims.extend(agreement(x));
     claims.push(Claim::Out { index: x });
     claims.push(Claim::Farewell(LeaveReason::Left(String::new())));
     claims

@@ -6,7 +6,7 @@
 
 use core::time::Duration;
 
-use samestep_session::hostile::Claim;
+use samestep_session::hostile::{Claim, ClaimedBody};
 use samestep_session::{JoinTo, LeaveReason, PeerRoute, Role, Session, SessionEvent, State};
 
 use crate::room::{NodeIndex, TestNetwork, address, config, ms};
@@ -39,7 +39,13 @@ fn a_member_cannot_link_as_another() {
         let refused = network.at(0).malformed() - before;
         assert_eq!(refused, 1, "the connection was closed");
     };
-    attack(&mut network, &Claim::Vote { term: 2 });
+    let vote = Claim::Agreement {
+        speaks_as: Some(victim.0),
+        view: network.at(0).view_number(),
+        decided: 0,
+        body: ClaimedBody::PreVoted { round: 1 },
+    };
+    attack(&mut network, &vote);
     attack(
         &mut network,
         &Claim::Farewell(LeaveReason::Left("bye".into())),

@@ -1,10 +1,10 @@
 //! Kicking, closing and leading without the room's agreement.
 //!
 //! The attacker is a member of a mesh, or a client of a hosted room. It speaks as if it were the leader: it says that another is out, that the
-//! room is closed, that it leads in a later term, and that the log holds what it likes. It wants to send others away, to end the room, or to
+//! room is closed, that it leads with a higher ballot or in a later view, and that the log holds what it likes. It wants to send others away, to end the room, or to
 //! decide alone.
 
-use samestep_session::hostile::{Claim, ClaimedChange};
+use samestep_session::hostile::{Claim, ClaimedBody, ClaimedChange};
 use samestep_session::{LeaveReason, PeerId, Session, SessionEvent, State};
 
 use crate::room::{NodeIndex, TestNetwork, config, ms};
@@ -26,26 +26,22 @@ fn mesh(seed: u64) -> TestNetwork {
     network
 }
 
-/// A heartbeat of the attacker, which is this peer.
-fn heartbeat(attacker: PeerId, term: u32, committed: u64) -> Claim {
-    Claim::Heartbeat {
-        term,
-        last: (committed, term),
-        committed,
-        leads: true,
-        supports: Some(attacker.0),
-        peers: vec![0, 1, 2],
-        acks: (0, 0),
-        clock_us: 5_000_000,
-        report: None,
+/// A message of the attacker in the agreement, in a view that is so much later than the one in force.
+fn message(network: &TestNetwork, later: u32, decided: u64, body: ClaimedBody) -> Claim {
+    Claim::Agreement {
+        speaks_as: None,
+        view: network.at(0).view_number() + later,
+        decided,
+        body,
     }
 }
 
 /// The others are where they were, with the leader that they had.
 #[track_caller]
-fn assert_unmoved(network: &TestNetwork) {
+fn assert_unmoved(network: &TestNetwork, lie: impl core::fmt::Debug) {
     for node in [0, 1, 2] {
-        assert_eq!(*network.at(node).state(), State::InSync, "node {node}");
+        let state = network.at(node).state();
+        assert_eq!(*state, State::InSync, "node {node}, {lie:?}");
         let room = network.at(node).room();
         assert_eq!(room.authority(), PeerId(0), "node {node}");
         for other in [0, 1, 2] {
@@ -80,7 +76,7 @@ fn a_member_sends_nobody_away() {
         }
         network.run(ms(300));
     }
-    assert_unmoved(&network);
+    assert_unmoved(&network, ());
     assert!(network.at(VICTIM).refused() >= 25);
 }
 
@@ -92,66 +88,76 @@ fn a_member_does_not_close_the_room() {
         claim(&mut network, to, &Claim::Farewell(closed));
     }
     network.run(ms(5_000));
-    assert_unmoved(&network);
+    assert_unmoved(&network, ());
 }
 
 #[test]
 fn a_member_does_not_lead_because_it_says_so() {
-    for later in [0, 1, 2, 999, 1001, u32::MAX - 1] {
-        let mut network = mesh(3);
-        let committed = network.at(0).log_index();
-        let (attacker, victim) = (network.peer(ATTACKER), network.peer(VICTIM));
-        for round in 0..6u64 {
-            for to in [1, 2, 0] {
-                let term = 1 + later;
-                let index = committed + round;
-                claim(&mut network, to, &heartbeat(attacker, term, index));
-                let changes = vec![
-                    ClaimedChange::Kicked { peer: victim.0 },
-                    ClaimedChange::Authority { peer: attacker.0 },
-                    ClaimedChange::Closed,
-                ];
-                for previous in [(committed, 1), (0, 0)] {
-                    let entries = Claim::Entries {
-                        term,
-                        previous,
-                        changes: changes.clone(),
-                        committed: u64::MAX,
-                    };
-                    claim(&mut network, to, &entries);
+    for n in [0, 1, 2, 999, 1 << 31] {
+        for later in [0, 1, 50] {
+            let mut network = mesh(3);
+            let index = network.at(0).log_index();
+            let (attacker, victim) = (network.peer(ATTACKER), network.peer(VICTIM));
+            let changes = vec![
+                ClaimedChange::Kicked { peer: victim.0 },
+                ClaimedChange::Authority { peer: attacker.0 },
+                ClaimedChange::Closed,
+            ];
+            let (after, length) = (index, index + 3);
+            let bodies = [
+                ClaimedBody::PreVote { round: n },
+                ClaimedBody::Prepare { n, length },
+                ClaimedBody::PreVoted { round: n },
+                ClaimedBody::Sync {
+                    n,
+                    after,
+                    changes: changes.clone(),
+                },
+                ClaimedBody::Accept {
+                    n,
+                    after,
+                    changes: changes.clone(),
+                },
+                ClaimedBody::Decided { n },
+                ClaimedBody::Beat {
+                    n,
+                    length,
+                    leads: true,
+                },
+                ClaimedBody::CatchUp {
+                    after,
+                    changes: changes.clone(),
+                    members: vec![attacker.0, 2],
+                },
+                ClaimedBody::Accepted { n, length: 1 << 40 },
+                ClaimedBody::Promise {
+                    n,
+                    length,
+                    changes: changes.clone(),
+                },
+            ];
+            for _ in 0..6 {
+                for to in [1, 2, 0] {
+                    for body in &bodies {
+                        let lie = message(&network, later, length, body.clone());
+                        claim(&mut network, to, &lie);
+                    }
                 }
-                claim(
-                    &mut network,
-                    to,
-                    &Claim::Elect {
-                        term,
-                        last: (u64::MAX, term),
-                    },
-                );
-                claim(&mut network, to, &Claim::Vote { term });
+                network.run(ms(200));
             }
-            network.run(ms(200));
+            network.run(ms(3_000));
+            assert_unmoved(&network, (n, later));
         }
-        network.run(ms(3_000));
-        assert_unmoved(&network);
     }
 }
 
 #[test]
-fn a_later_term_does_not_turn_members_from_their_leader() {
+fn a_higher_ballot_does_not_turn_members_from_their_leader() {
     let mut network = mesh(4);
-    let attacker = network.peer(ATTACKER);
-    // A heartbeat of somebody who lost an election, again and again: the leader goes on, at most in a later term.
-    for term in 2..40 {
+    for n in 2..40 {
         for to in [0, 1, 2] {
-            let mut beat = heartbeat(attacker, term, 0);
-            if let Claim::Heartbeat {
-                leads, supports, ..
-            } = &mut beat
-            {
-                (*leads, *supports) = (false, None);
-            }
-            claim(&mut network, to, &beat);
+            let prepare = message(&network, 0, 0, ClaimedBody::Prepare { n, length: 1 << 20 });
+            claim(&mut network, to, &prepare);
         }
         network.run(ms(100));
     }
@@ -161,6 +167,40 @@ fn a_later_term_does_not_turn_members_from_their_leader() {
         let closed = State::Left(LeaveReason::RoomClosed("enough".into()));
         assert_eq!(*network.at(node).state(), closed, "node {node}");
     }
+}
+
+#[test]
+fn a_member_does_not_vote_for_another() {
+    let mut network = mesh(8);
+    let length = network.at(0).log_index();
+    let victim = network.peer(VICTIM);
+    let bodies = [
+        ClaimedBody::Farewell {
+            n: 0,
+            after: length,
+        },
+        ClaimedBody::Prepare { n: 5, length },
+        ClaimedBody::Accepted {
+            n: 0,
+            length: 1 << 40,
+        },
+    ];
+    for _ in 0..5 {
+        for to in [0, 2] {
+            for body in bodies.clone() {
+                let lie = Claim::Agreement {
+                    speaks_as: Some(victim.0),
+                    view: network.at(0).view_number(),
+                    decided: length,
+                    body,
+                };
+                claim(&mut network, to, &lie);
+            }
+        }
+        network.run(ms(300));
+    }
+    assert_unmoved(&network, ());
+    assert!(network.at(2).refused() >= 15);
 }
 
 #[test]
@@ -187,23 +227,22 @@ fn a_client_that_speaks_as_a_host_is_cut_off() {
         Claim::Farewell(LeaveReason::Kicked("go".into())),
         Claim::Farewell(LeaveReason::RoomClosed("over".into())),
         Claim::Entries {
-            term: 1,
-            previous: (3, 1),
+            after: 3,
             changes: vec![ClaimedChange::Kicked { peer: 1 }],
-            committed: u64::MAX,
         },
-        heartbeat(PeerId(3), 2, 5),
-        Claim::Elect {
-            term: 2,
-            last: (9, 2),
+        Claim::Heartbeat {
+            peers: vec![0, 1, 2],
+            acks: (0, 0),
+            clock_us: 5_000_000,
+            report: None,
         },
-        Claim::Vote { term: 1 },
+        Claim::Agreement {
+            speaks_as: Some(0),
+            view: 1,
+            decided: 9,
+            body: ClaimedBody::Decided { n: 0 },
+        },
         Claim::Out { index: 9 },
-        Claim::Matched {
-            since: 0,
-            term: 1,
-            index: 9,
-        },
         Claim::Denied {
             of_action: false,
             number: 1,

@@ -4,7 +4,7 @@
 //! it passes on, passes them on twice, to somebody else, or in another name. It wants others to believe that a member has said what it has not, or
 //! has said it again.
 
-use samestep_session::hostile::{Claim, ClaimedChange, RelayFault};
+use samestep_session::hostile::{Claim, ClaimedBody, ClaimedChange, RelayFault};
 use samestep_session::{
     Delivery, LeaveReason, MessageKind, PeerId, PeerRoute, Session, SessionEvent, State, To,
 };
@@ -117,11 +117,15 @@ fn nobody_leads_leaves_or_votes_for_another() {
         Claim::Farewell(LeaveReason::Left("bye".into())),
         Claim::Farewell(LeaveReason::Kicked("go".into())),
         Claim::Out { index: 1 << 40 },
-        Claim::Entries {
-            term: 1,
-            previous: (index, 1),
-            changes: vec![ClaimedChange::Kicked { peer: victim.0 }],
-            committed: index + 1,
+        Claim::Agreement {
+            speaks_as: Some(0),
+            view: network.at(VICTIM).view_number(),
+            decided: index + 1,
+            body: ClaimedBody::Accept {
+                n: 0,
+                after: index,
+                changes: vec![ClaimedChange::Kicked { peer: victim.0 }],
+            },
         },
     ];
     for claim in claims {
@@ -153,11 +157,6 @@ fn the_dead_do_not_go_on_beating() {
         for to in [0, VICTIM] {
             let to = network.peer(to);
             let beat = Claim::Heartbeat {
-                term: 1,
-                last: (5, 1),
-                committed: 5,
-                leads: false,
-                supports: Some(0),
                 peers: vec![0, 3],
                 acks: (0, 0),
                 clock_us: 5_000_000,

@@ -82,6 +82,13 @@ impl TestNetwork {
         });
     }
 
+    /// A host starts again where it was, with the room that it had saved.
+    pub fn resume(&mut self, node: NodeIndex, config: SessionConfig, saved: &[u8]) {
+        self.testbed.start(id(node), |now, seed| {
+            Session::resume(now, config, seed, saved).unwrap()
+        });
+    }
+
     /// A program that knows the time of day.
     pub fn enter_at(&mut self, unix_s: u64, mut config: SessionConfig, role: Role) -> NodeIndex {
         let node = usize::from(self.testbed.add_node().0);

@@ -66,6 +66,8 @@ impl Life {
                 }
                 self.me = Some(*me);
                 self.stage = Stage::Loading;
+                // Games may have begun and ended meanwhile.
+                self.started = None;
             }
             InSync => match self.stage {
                 Stage::Loading | Stage::Apart => self.stage = Stage::InSync,
@@ -86,7 +88,7 @@ impl Life {
             Connected { .. } if matches!(self.stage, Stage::Loading | Stage::InSync) => {
                 return Err(format!("{event:?} while a member already"));
             }
-            Connected { .. } | Denied { .. } | Rejected { .. } => {}
+            Connected { .. } | RoomFrozen | Denied { .. } | Rejected { .. } => {}
             _ if !inside => return Err(format!("{event:?} before it had joined")),
             PeerJoined { peer } => self.meet(*peer, Standing::Joined)?,
             PeerInSync { peer } => self.meet(*peer, Standing::InSync)?,
@@ -101,6 +103,8 @@ impl Life {
                 }
                 self.last_index = Some(*index);
             }
+            // A game that is announced may end before it begins.
+            Starting { .. } => self.started = None,
             Started => self.phase(true, event)?,
             Ended { .. } => self.phase(false, event)?,
             _ => {}

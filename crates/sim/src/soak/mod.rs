@@ -45,6 +45,9 @@ impl Suite {
         rooms::run(rooms::Focus::Actions, seed, None, trace)
     });
 
+    /// Matches of every model whose hosts die or leave.
+    pub const MIGRATION: Suite = Suite::new("migration", crate::migration::run_random);
+
     /// A suite in which `play` runs the world of a seed.
     pub const fn new(name: &'static str, play: fn(u64, Trace<'_>) -> Outcome) -> Suite {
         Suite { name, play }

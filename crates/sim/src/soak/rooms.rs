@@ -64,6 +64,8 @@ struct Script<'t> {
     acted: u64,
     /// Since when somebody has been known to be away.
     absent: BTreeMap<PeerId, Duration>,
+    /// When somebody was last noticed to be away: who was let in again and did not come is given as long once more.
+    last_missed: BTreeMap<PeerId, Duration>,
     fault: Option<RoomFault>,
     trace: Trace<'t>,
 }
@@ -72,8 +74,11 @@ struct Script<'t> {
 enum Cut {
     Pair(NodeId, NodeId),
     Node(NodeId),
-    /// A minority of a mesh, cut off for so long that it must freeze.
-    Split(Vec<NodeId>),
+    /// Some members of a mesh, cut off for so long that it shows who stands still: a minority must, and of two halves at least one.
+    Split {
+        off: Vec<NodeId>,
+        halves: bool,
+    },
 }
 
 impl<'t> Script<'t> {
@@ -96,6 +101,7 @@ impl<'t> Script<'t> {
             unconfirmed: UnconfirmedActions::default(),
             acted: 0,
             absent: BTreeMap::new(),
+            last_missed: BTreeMap::new(),
             fault: None,
             trace,
             rng,
@@ -140,7 +146,7 @@ impl<'t> Script<'t> {
     /// The network recovers; within a bound everyone must agree.
     fn calm(&mut self, last: bool) -> Result<(), Breach> {
         // Half of the splits last until it shows who stands still.
-        let split = |(at, cut): &(Duration, Cut)| matches!(cut, Cut::Split(_)).then_some(*at);
+        let split = |(at, cut): &(Duration, Cut)| matches!(cut, Cut::Split { .. }).then_some(*at);
         if let Some(until) = self.mends.iter().find_map(split)
             && self.rng.chance(0.5)
         {
@@ -218,6 +224,7 @@ impl<'t> Script<'t> {
             SessionEvent::InSync => self.judge_place(part)?,
             SessionEvent::PeerAway { peer } => {
                 self.absent.entry(*peer).or_insert(at);
+                self.last_missed.insert(*peer, at);
             }
             SessionEvent::PeerInSync { peer } => {
                 self.absent.remove(peer);
@@ -335,10 +342,10 @@ impl<'t> Script<'t> {
             match cut {
                 Cut::Pair(a, b) => self.testbed.mend(a, b),
                 Cut::Node(node) => self.testbed.rejoin(node),
-                Cut::Split(minority) => {
-                    self.judge_split(&minority)?;
+                Cut::Split { off, halves } => {
+                    self.judge_split(&off, halves)?;
                     let nodes: Vec<NodeId> = self.testbed.nodes().collect();
-                    for a in &minority {
+                    for a in &off {
                         for b in &nodes {
                             self.testbed.mend(*a, *b);
                         }

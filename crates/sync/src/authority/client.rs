@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use super::message::{EarlyEvent, EventBatch, InputEntry, RewindReport, TickEvents};
 use super::window::Placed;
+use crate::standby::InputLedger;
 use crate::{InputKind, Member, PlayerId, Tick, ViewTime, World};
 
 /// The maximum number of a player's inputs that wait.
@@ -44,6 +45,8 @@ pub(super) enum Budget {
 #[derive(Clone, Debug)]
 pub(super) struct Due {
     pub tick: Tick,
+    /// Its number among the client's inputs; of several that were merged, the last one's.
+    pub number: u64,
     pub input: Vec<u8>,
     pub view_time: Option<ViewTime>,
     pub kind: InputKind,
@@ -85,6 +88,7 @@ impl Queue {
             let next = self.0.pop_front();
             taken = Due {
                 tick,
+                number: next.as_ref().map_or(taken.number, |next| next.number),
                 input: both,
                 view_time: next.and_then(|next| next.view_time).or(taken.view_time),
                 kind: taken.kind,
@@ -109,6 +113,8 @@ pub(super) struct Client {
     pub queues: BTreeMap<PlayerId, Queue>,
     /// Inputs before this number have been received.
     pub acknowledged: u64,
+    /// Which of them are in which tick.
+    pub ledger: InputLedger,
     /// All its inputs for the ticks before this one have been received.
     pub reached: Tick,
     /// The minimum time in µs by which its inputs were early since the last report to it, and the tick they were for.
@@ -143,6 +149,7 @@ impl Client {
             given: None,
             queues: BTreeMap::new(),
             acknowledged: 0,
+            ledger: InputLedger::new(epoch),
             reached: tick,
             slack: None,
             events: VecDeque::new(),
@@ -179,9 +186,13 @@ impl Client {
             let is_soon = entry.tick.0 <= next.0 + MAX_AHEAD;
             if is_own && entry.tick < next {
                 match place(entry) {
-                    Placed::InWindow => continue,
+                    Placed::InWindow(tick) => {
+                        self.ledger.on_received(number, entry.player, Some(tick));
+                        continue;
+                    }
                     Placed::Next => {}
                     Placed::TooOld => {
+                        self.ledger.on_refused(number);
                         self.on_too_old(now, number);
                         refused += 1;
                         continue;
@@ -190,12 +201,17 @@ impl Client {
             }
             let due = Due {
                 tick: entry.tick,
+                number,
                 input: entry.input.to_vec(),
                 view_time: entry.view_time,
                 kind: entry.kind,
             };
             let queued =
                 is_own && is_soon && self.queues.entry(entry.player).or_default().push(due);
+            match queued {
+                true => self.ledger.on_received(number, entry.player, None),
+                false => self.ledger.on_refused(number),
+            }
             refused += u64::from(!queued);
         }
         refused

@@ -13,6 +13,7 @@ use super::message::{
 };
 use super::predict::Predicted;
 use crate::bytes::Bytes;
+use crate::standby::AcceptedInputs;
 use crate::stream::{JitterBuffer, JitterBufferConfig, Store};
 use crate::switch::Beginning;
 use crate::{
@@ -28,6 +29,8 @@ const QUIET_TICKS: u32 = 3;
 const MOST_LACKING: u64 = 15;
 /// The maximum time by which inputs are given ahead of the authority.
 const MOST_LEAD: Duration = Duration::from_millis(750);
+/// For how many ticks inputs are kept that the authority has simulated with.
+const KEPT_TICKS: u64 = 120;
 /// Ticks between two snapshots, at most.
 const MAX_EVERY: u64 = 600;
 /// The maximum number of ticks whose events wait to be shown.
@@ -82,7 +85,7 @@ pub(super) struct Guest {
 }
 
 /// An input that has no tick yet, and the view time it was given at.
-type PendingInput = (Vec<u8>, Option<ViewTime>, InputKind);
+pub(super) type PendingInput = (Vec<u8>, Option<ViewTime>, InputKind);
 
 /// An input of a local player.
 #[derive(Clone, Debug)]
@@ -161,6 +164,7 @@ impl Guest {
             return Err(malformed());
         }
         let epoch = r.byte().ok_or_else(malformed)?;
+        let accepted = AcceptedInputs::read(PeerId(0), &mut r).ok_or_else(malformed)?;
         let mut fresh = Guest::new(self.kinds.clone(), context);
         for _ in 0..r.number().ok_or_else(malformed)? {
             let len = r.number().and_then(|len| usize::try_from(len).ok());
@@ -176,7 +180,7 @@ impl Guest {
         world.replaced(Tick(tick));
         let checksum = world.checksum();
         world.record_checksum(Tick(tick), checksum);
-        fresh.pending = self.take_unacknowledged();
+        fresh.pending = self.take_unaccepted(&accepted);
         let start = start.checked_sub(Duration::from_micros(1));
         context.start = start.or(context.start);
         context.schedule_offset = schedule_offset;
@@ -204,11 +208,21 @@ impl Guest {
         self.on_roster(context);
     }
 
-    /// Inputs that the authority has not received, to be given again, and after them those that have no tick yet.
-    fn take_unacknowledged(&mut self) -> BTreeMap<PlayerId, VecDeque<PendingInput>> {
+    /// Inputs that are not in the state that the authority has sent, to be given again, and after them those that have no tick yet. Of an
+    /// authority that does not know this client those count as in the state that were acknowledged.
+    pub(super) fn take_unaccepted(
+        &mut self,
+        accepted: &AcceptedInputs,
+    ) -> BTreeMap<PlayerId, VecDeque<PendingInput>> {
         let mut pending = core::mem::take(&mut self.pending);
-        let acknowledged = (self.acknowledged - self.first) as usize;
-        for own in self.log.drain(..).skip(acknowledged).rev() {
+        let is_known = accepted.epoch != 0 && accepted.epoch == self.epoch;
+        let numbered = (self.first..).zip(self.log.drain(..));
+        let missing = numbered.filter(|(number, _)| match is_known {
+            true => !accepted.contains(*number),
+            false => *number >= self.acknowledged,
+        });
+        let missing: Vec<LocalInput> = missing.map(|(_, own)| own).collect();
+        for own in missing.into_iter().rev() {
             let held = (own.input, own.view_time, own.kind);
             pending.entry(own.player).or_default().push_front(held);
         }
@@ -524,13 +538,14 @@ impl Guest {
         }
     }
 
-    /// Forgets inputs that the authority has received and that will not be resimulated.
+    /// Forgets inputs that the authority has received and that will not be resimulated. They are kept for a while longer: whoever takes the
+    /// authority's place may not have all of its ticks.
     pub(super) fn forget(&mut self) {
         while self.first < self.acknowledged
             && self
                 .log
                 .front()
-                .is_some_and(|own| own.tick < self.confirmed_tick)
+                .is_some_and(|own| own.tick + KEPT_TICKS < self.confirmed_tick)
         {
             self.log.pop_front();
             self.first += 1;

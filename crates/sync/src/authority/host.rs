@@ -13,11 +13,12 @@ use super::settings::Settings;
 use super::window::{Placed, RewindStats, Window};
 use crate::bytes::put;
 use crate::input::Attendance;
+use crate::standby::InputLedger;
 use crate::stream::{PacketPart, Publisher, PublisherConfig};
 use crate::switch::Beginning;
 use crate::{
-    Delivery, InputKind, Interest, Member, Outgoing, PeerId, PlayerId, Relevance, Table, Tick,
-    TickInputs, ViewTime, World,
+    AcceptedInputs, Delivery, InputKind, Interest, Member, Outgoing, PeerId, PlayerId, Relevance,
+    Table, Tick, TickInputs, ViewTime, World,
 };
 
 /// Ticks simulated in one call; the rest follows at once in the next, so that the network is not kept waiting.
@@ -29,7 +30,7 @@ const PART_BYTES: usize = 1000;
 /// What of an update goes into one message with a part.
 const BESIDE_PART: usize = 120;
 /// Layout of the state to begin with.
-pub(super) const LAYOUT: u64 = 1;
+pub(super) const LAYOUT: u64 = 2;
 
 #[derive(Debug)]
 pub(super) struct Host {
@@ -60,6 +61,10 @@ pub(super) struct Host {
     /// For spectators, who see it later.
     waiting: VecDeque<(Duration, Outgoing)>,
     epochs: u8,
+    /// Which inputs are in which tick of clients that had another incarnation, or another authority, and have not begun anew yet.
+    former: BTreeMap<PeerId, InputLedger>,
+    /// Who takes part by the word of the authority before.
+    inherited: Option<Attendance>,
     /// The ticks that may still change, if this authority can recompute them.
     window: Option<Window>,
 }
@@ -89,6 +94,8 @@ impl Host {
             looked_at: None,
             waiting: VecDeque::new(),
             epochs: 0,
+            former: BTreeMap::new(),
+            inherited: None,
         }
     }
 
@@ -132,7 +139,9 @@ impl Host {
     pub(super) fn forget(&mut self, keep: u64) {
         self.publisher = publisher(&self.kinds, keep);
         self.published = None;
-        self.clients.clear();
+        for (peer, client) in core::mem::take(&mut self.clients) {
+            self.former.insert(peer, client.ledger);
+        }
     }
 
     /// Takes over a changed roster.
@@ -147,7 +156,8 @@ impl Host {
         let placed = roster.members.iter();
         self.placed = placed.flat_map(|member| member.players.clone()).collect();
         self.roster_changed = true;
-        let publisher = &mut self.publisher;
+        let (publisher, former) = (&mut self.publisher, &mut self.former);
+        former.retain(|peer, _| roster.member(*peer).is_some());
         self.clients.retain(|peer, client| {
             let member = roster.member(*peer);
             let stays = member.is_some_and(|member| member.incarnation == client.incarnation);
@@ -158,6 +168,9 @@ impl Host {
             }
             if !stays {
                 publisher.leave(*peer);
+                if member.is_some() {
+                    former.insert(*peer, core::mem::take(&mut client.ledger));
+                }
             }
             stays
         });
@@ -167,6 +180,7 @@ impl Host {
     pub(super) fn input(&mut self, player: PlayerId, input: &[u8], kind: InputKind) -> bool {
         let due = Due {
             tick: self.next_tick,
+            number: 0,
             input: input.to_vec(),
             view_time: None,
             kind,
@@ -324,6 +338,57 @@ impl Host {
             .map_or_else(RewindStats::default, |window| window.stats)
     }
 
+    /// The state at the confirmed tick, [kept](World::keep) exactly. Ticks that may still change are simulated again.
+    pub(super) fn final_state(&mut self, world: &mut dyn World) -> Vec<u8> {
+        let first = self.confirmed_tick();
+        if first == self.next_tick || !world.load(first) {
+            return world.keep();
+        }
+        let kept = world.keep();
+        self.simulate_from(first, world);
+        kept
+    }
+
+    /// Who takes part before a tick, the confirmed one.
+    pub(super) fn attendance_at(&self, tick: Tick, world: &mut dyn World) -> Attendance {
+        if let Some(inherited) = &self.inherited {
+            return inherited.clone();
+        }
+        let window = self.window.as_ref();
+        if let Some(held) = window.and_then(|window| window.held_before(tick)) {
+            return Attendance::clone(held.attendance());
+        }
+        let mut held = TickInputs::new();
+        world.scene().held_inputs(&mut held);
+        Attendance::clone(held.attendance())
+    }
+
+    /// Which inputs of whom are in the ticks before one.
+    pub(super) fn accepted(&self, before: Tick) -> Vec<AcceptedInputs> {
+        let present = self
+            .clients
+            .iter()
+            .map(|(peer, client)| (peer, &client.ledger));
+        let former = self.former.iter();
+        let former = former.filter(|(peer, _)| !self.clients.contains_key(peer));
+        let all = present
+            .chain(former)
+            .filter(|(_, ledger)| ledger.epoch() != 0);
+        all.map(|(peer, ledger)| ledger.accepted(*peer, before))
+            .collect()
+    }
+
+    /// Takes over what another authority has left beside the world.
+    pub(super) fn inherit(
+        &mut self,
+        epochs: u8,
+        former: BTreeMap<PeerId, InputLedger>,
+        attendance: Attendance,
+    ) {
+        (self.epochs, self.former, self.inherited) = (epochs, former, Some(attendance));
+        self.roster_changed = true;
+    }
+
     /// The tick before which everything is final.
     pub(super) fn confirmed_tick(&self) -> Tick {
         self.window
@@ -345,6 +410,14 @@ impl Host {
             "late inputs: ticks are simulated again"
         );
         world.load(changed);
+        self.simulate_from(changed, world);
+    }
+
+    /// Simulates the open ticks from one on, whose state the world has.
+    fn simulate_from(&mut self, changed: Tick, world: &mut dyn World) {
+        let Some(window) = &mut self.window else {
+            return;
+        };
         let mut tick = changed;
         while tick < self.next_tick {
             let clients = &mut self.clients;
@@ -366,6 +439,16 @@ impl Host {
                 client.on_events(tick, count, bytes);
             }
         }) {}
+        self.settle();
+    }
+
+    /// Forgets which inputs are in ticks that are final.
+    fn settle(&mut self) {
+        let before = self.confirmed_tick();
+        let clients = self.clients.values_mut().map(|client| &mut client.ledger);
+        for ledger in clients.chain(self.former.values_mut()) {
+            ledger.settle(before);
+        }
     }
 
     /// Simulates the next tick, which stays open for as long as the window is.
@@ -402,6 +485,7 @@ impl Host {
         }
         world.confirm(tick, &self.inputs);
         self.next_tick = tick.next();
+        self.settle();
         let second = u64::from(world.ticks_per_second().max(1));
         if self.next_tick.0.is_multiple_of(second) {
             let checksum = world.checksum();
@@ -412,9 +496,10 @@ impl Host {
     /// Determines who takes part from the next tick on: who was present and is not any more is away while it has a place in the room.
     fn call_the_roll(&mut self, world: &mut dyn World) {
         world.scene().held_inputs(&mut self.held);
-        let mut attendance = Attendance::clone(self.held.attendance());
-        for player in self.held.players() {
-            attendance.lose(*player, self.next_tick);
+        let inherited = self.inherited.take();
+        let mut attendance = inherited.unwrap_or_else(|| Attendance::clone(self.held.attendance()));
+        for player in attendance.players.clone() {
+            attendance.lose(player, self.next_tick);
         }
         self.present
             .iter()
@@ -450,6 +535,7 @@ impl Host {
                 continue;
             };
             self.inputs.push(*player, &due.input);
+            client.ledger.on_taken(*player, due.number, tick);
             let view_time = due.view_time;
             let view_time =
                 view_time.filter(|view_time| is_plausible(context, client, tick, view_time));
@@ -649,6 +735,12 @@ impl Host {
         put(&mut out, context.settings.snapshot.every);
         self.epochs = self.epochs.checked_add(1).unwrap_or(1);
         out.push(self.epochs);
+        let before = self.clients.remove(&newcomer).map(|client| client.ledger);
+        let before = before.or_else(|| self.former.remove(&newcomer));
+        before
+            .unwrap_or_default()
+            .accepted(newcomer, self.next_tick)
+            .write(&mut out);
         let member = context
             .roster
             .as_ref()

@@ -5,4 +5,5 @@ mod fog;
 mod guests;
 mod loopback;
 mod rewind;
+mod succession;
 mod test_network;

@@ -50,8 +50,8 @@ pub struct RewindStats {
 /// What became of a late input.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Placed {
-    /// It is in its own tick, or in the first after it that was free.
-    InWindow,
+    /// It is in its own tick, or in the first after it that was free: this one.
+    InWindow(Tick),
     /// All open ticks from its own on have an input of this player: it waits for the next.
     Next,
     /// Its tick has left the window.
@@ -184,15 +184,15 @@ impl Window {
             return Placed::Next;
         }
         self.stats.late += 1;
+        let tick = self.first + at as u64;
         if !is_command && self.is_held_after(at, player, input) {
             self.stats.unchanged += 1;
-            return Placed::InWindow;
+            return Placed::InWindow(tick);
         }
         self.ticks[at].inputs.insert(player, input);
-        let tick = self.first + at as u64;
         self.stats.after_told += u64::from(told.is_some_and(|told| tick < told));
         self.changed = Some(self.changed.map_or(tick, |changed| changed.min(tick)));
-        Placed::InWindow
+        Placed::InWindow(tick)
     }
 
     /// Whether a player is known to have done just this in an open tick: then the input changes nothing. Of ticks that are to be simulated again, and

@@ -66,6 +66,12 @@ impl<S: Simulation> Scene for Live<S> {
         played.active = active(&played.inputs);
         let before: PlayedState<S> = core::mem::replace(&mut self.now, played);
         self.spare.push(before);
+        let goes_back = tick < self.confirmed_before && self.gate.is_closed();
+        if goes_back || self.gate.is_in_doubt() {
+            // Another authority goes on from here.
+            self.take_back(Some(tick));
+            self.confirmed_before = self.confirmed_before.min(tick);
+        }
         self.on_gone_back(tick);
         Ok(())
     }

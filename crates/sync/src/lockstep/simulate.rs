@@ -175,7 +175,11 @@ impl Lockstep {
         while self.simulated.confirmed_tick < self.simulated.predicted_tick
             && self.is_final(self.simulated.confirmed_tick)
         {
+            let tick = self.simulated.confirmed_tick;
             self.simulated.confirm(&mut self.timeline, world);
+            if let Some(inputs) = self.timeline.inputs(tick) {
+                self.given.on_confirmed(tick, inputs);
+            }
             let confirmed = self.simulated.confirmed_tick;
             if self.simulated.is_check(confirmed) {
                 self.check_state(confirmed, world, true);

@@ -10,7 +10,9 @@ use super::message::{
 };
 use super::receive::MAX_TICKS_AHEAD;
 use super::{InputSource, Lockstep, Pace};
+use crate::bytes::Prefixed;
 use crate::input::Attendance;
+use crate::standby::RecentInput;
 use crate::timeline::{Change, SourceId};
 use crate::{
     AdoptError, Delivery, Member, ModelEvent, Outgoing, PeerId, PlayerId, Roster, Tick, TickInputs,
@@ -18,9 +20,11 @@ use crate::{
 };
 
 /// Layout of a checkpoint.
-const LAYOUT: u64 = 2;
+const LAYOUT: u64 = 3;
 /// A replacement of the state that was announced and has not arrived is waited for as long before the authority is asked for its state.
 const AWAIT_REPLACEMENT: Duration = Duration::from_secs(1);
+/// How long the state of a new host is waited for.
+const NEW_HOST: Duration = Duration::from_millis(400);
 /// Messages that may wait for the world: of all peers, and of one.
 const MAX_FOR_WORLD: usize = 64;
 const MAX_FOR_WORLD_OF_ONE: usize = 8;
@@ -42,6 +46,12 @@ pub(super) struct StateTransfer {
     awaited: Option<(Tick, Duration)>,
     /// When a peer that asks may be sent the state again.
     next_state: BTreeMap<PeerId, Duration>,
+    /// The host is another: the state that it sends counts, also if it is of an earlier tick.
+    pub(super) has_new_host: bool,
+    /// Until then that is waited for.
+    pub(super) awaits_host_until: Duration,
+    /// At a host that took over: the last inputs that are in the state it went on from.
+    pub(super) recent: Vec<RecentInput>,
     /// What spectators that see the game later are sent, and when; in this order.
     delayed: VecDeque<(Duration, Outgoing)>,
 }
@@ -107,6 +117,8 @@ impl Lockstep {
             }
             self.desync.on_new_authority();
             self.substitution.on_new_authority();
+            self.transfer.has_new_host = !roster.is_mesh && roster.me != roster.authority;
+            self.transfer.awaits_host_until = now + NEW_HOST;
         }
         self.note_announcing(now);
         self.timers.wake_at(now);
@@ -270,9 +282,13 @@ impl Lockstep {
         checkpoint: &[u8],
         world: &mut dyn World,
     ) {
-        let tick = CheckpointHeader::read(&mut Bytes(checkpoint)).map(|header| header.tick);
+        let header = CheckpointHeader::read(&mut Bytes(checkpoint));
+        let recent = header.as_ref().map(|header| header.recent.clone());
+        let tick = header.map(|header| header.tick);
+        let confirmed = self.simulated.confirmed_tick;
         let is_old = tick.is_some_and(|tick| tick < self.simulated.confirmed_tick);
-        if is_old && !self.desync.state_is_wrong {
+        let is_of_new_host = self.transfer.has_new_host && self.room.authority() == Some(from);
+        if is_old && !self.desync.state_is_wrong && !is_of_new_host {
             for flush in self.sources.departed.values_mut() {
                 flush.on_answer(from);
             }
@@ -282,6 +298,14 @@ impl Lockstep {
             Ok(()) => {
                 let tick = self.simulated.confirmed_tick;
                 tracing::info!(peer = %from, tick = tick.0, "state taken over");
+                if is_of_new_host {
+                    self.transfer.has_new_host = false;
+                    let recent = recent.into_iter().flatten();
+                    for (at, player, input) in recent.filter(|(at, ..)| *at >= confirmed) {
+                        self.given.mark(at, player, input);
+                    }
+                    self.give_again(tick);
+                }
                 self.events.push_back(ModelEvent::Adopted { tick });
             }
             Err(error) => self.stats.trouble = Some(error.to_string()),
@@ -356,8 +380,24 @@ impl Lockstep {
             }
         }
         put(&mut out, 0);
+        self.write_recent(newcomer, &mut out);
         out.extend_from_slice(&world.checkpoint());
         out
+    }
+
+    /// Tells a guest of the former host which of its last inputs are in the state.
+    fn write_recent(&self, guest: PeerId, out: &mut Vec<u8>) {
+        let roster = self.room.roster.as_ref();
+        let players = roster.and_then(|roster| roster.member(guest));
+        let players = players.map_or(&[][..], |member| &member.players);
+        let theirs = self.transfer.recent.iter();
+        let theirs: Vec<&RecentInput> = theirs.filter(|(_, p, _)| players.contains(p)).collect();
+        put(out, theirs.len() as u64);
+        for (tick, player, input) in theirs {
+            put(out, tick.0);
+            put(out, player.0.into());
+            Prefixed(input).write(out);
+        }
     }
 
     /// A peer has, or will have before anything else arrives, the present state: it is sent what follows.
@@ -399,6 +439,8 @@ impl Lockstep {
         self.room.decide_topology(predicts, header.pace);
         // This program knows its own inputs best, but what a host has decided for it counts.
         let own = self.own_source().map(|(id, source)| (id, source.clone()));
+        let is_known = |id: &SourceId| header.sources.iter().any(|(known, _)| known == id);
+        let own = own.filter(|(id, _)| is_known(id));
         let own_inputs = own.as_ref().map_or_else(Vec::new, |(id, source)| {
             let known = header.sources.iter().find(|(known, _)| known == id);
             let known = known.filter(|_| self.room.is_hub());
@@ -497,6 +539,8 @@ struct CheckpointHeader<'a> {
     attendance: Attendance,
     sources: Vec<(SourceId, InputSource)>,
     batches: Vec<InputBatch<'a>>,
+    /// Inputs of the receiver that are in the state, the last of them.
+    recent: Vec<(Tick, PlayerId, &'a [u8])>,
 }
 
 impl<'a> CheckpointHeader<'a> {
@@ -544,6 +588,9 @@ impl<'a> CheckpointHeader<'a> {
             }
             batches.push(InputBatch::read(&mut Bytes(r.take(len)?))?);
         }
+        let recent = (0..r.number().filter(|count| *count <= 65_536)?)
+            .map(|_| Some((r.tick()?, r.player()?, Prefixed::read(r)?.0)));
+        let recent = recent.collect::<Option<Vec<_>>>()?;
         Some(CheckpointHeader {
             tick,
             start,
@@ -556,6 +603,7 @@ impl<'a> CheckpointHeader<'a> {
             attendance,
             sources,
             batches,
+            recent,
         })
     }
 }

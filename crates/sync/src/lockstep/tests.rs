@@ -2,6 +2,7 @@
 
 mod parts;
 mod rollback;
+mod succession;
 pub(super) mod virtual_room;
 
 use core::time::Duration;

@@ -109,7 +109,7 @@ impl<'a> Chunks<'a> {
 }
 
 /// CRC-32 (as of Ethernet, zip and PNG) of bytes that come after others with the value `before`.
-pub(super) fn crc(before: u32, bytes: &[u8]) -> u32 {
+pub(crate) fn crc(before: u32, bytes: &[u8]) -> u32 {
     let mut value = !before;
     for byte in bytes {
         value = (value >> 8) ^ TABLE[usize::from(value as u8 ^ byte)];

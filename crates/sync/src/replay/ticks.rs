@@ -8,7 +8,7 @@ use crate::bytes::put;
 use crate::{PlayerId, Tick, TickInputs, UpdateWindow, ViewTime};
 
 /// The maximum ticks of a body: a few bytes cannot stand for years, and seeking reads little.
-pub(super) const MAX_TICKS: u64 = 4096;
+pub(crate) const MAX_TICKS: u64 = 4096;
 
 const QUIET: u64 = 0;
 const INPUTS: u64 = 1;
@@ -23,7 +23,7 @@ const WINDOW: u64 = 3 << 2 | PLAYERS;
 
 /// Writes one body.
 #[derive(Clone, Debug)]
-pub(super) struct TicksWriter {
+pub(crate) struct TicksWriter {
     first: Tick,
     next: Tick,
     quiet: u64,
@@ -37,7 +37,7 @@ pub(super) struct TicksWriter {
 
 impl TicksWriter {
     /// A body that begins at `first`; nobody is present until inputs say otherwise.
-    pub(super) fn new(first: Tick) -> Self {
+    pub(crate) fn new(first: Tick) -> Self {
         let mut writer = Self {
             first,
             next: first,
@@ -53,7 +53,7 @@ impl TicksWriter {
     }
 
     /// Starts the next body, with the same players present.
-    pub(super) fn begin(&mut self, first: Tick) {
+    pub(crate) fn begin(&mut self, first: Tick) {
         (self.first, self.next, self.quiet) = (first, first, 0);
         self.body.clear();
         put(&mut self.body, first.0);
@@ -67,26 +67,26 @@ impl TicksWriter {
         self.head = self.body.len();
     }
 
-    pub(super) fn first(&self) -> Tick {
+    pub(crate) fn first(&self) -> Tick {
         self.first
     }
 
     /// The tick that comes next.
-    pub(super) fn next(&self) -> Tick {
+    pub(crate) fn next(&self) -> Tick {
         self.next
     }
 
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.body.len()
     }
 
     /// Whether it contains no tick and no checksum yet.
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.quiet == 0 && self.body.len() == self.head
     }
 
     /// Adds the tick that comes next.
-    pub(super) fn tick(&mut self, inputs: &TickInputs) {
+    pub(crate) fn tick(&mut self, inputs: &TickInputs) {
         if self.players != inputs.players() {
             self.end_run();
             self.players.clear();
@@ -121,14 +121,14 @@ impl TicksWriter {
     }
 
     /// Adds the checksum of the state `back` ticks before the one that comes next.
-    pub(super) fn checksum(&mut self, back: u64, checksum: u64) {
+    pub(crate) fn checksum(&mut self, back: u64, checksum: u64) {
         self.end_run();
         put(&mut self.body, back << 2 | CHECKSUM);
         self.body.extend_from_slice(&checksum.to_le_bytes());
     }
 
     /// The body.
-    pub(super) fn finish(&mut self) -> &[u8] {
+    pub(crate) fn finish(&mut self) -> &[u8] {
         self.end_run();
         &self.body
     }
@@ -232,7 +232,7 @@ fn read_players(r: &mut BitReader<'_>, into: &mut Vec<PlayerId>) -> Result<(), D
 
 /// Reads a body tick by tick. Holds positions, not bytes: the caller passes the same body each time.
 #[derive(Clone, Debug, Default)]
-pub(super) struct TicksReader {
+pub(crate) struct TicksReader {
     at: usize,
     next: Tick,
     quiet: u64,
@@ -244,7 +244,7 @@ pub(super) struct TicksReader {
 
 /// The next item of a body.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum BodyItem {
+pub(crate) enum BodyItem {
     /// The inputs of this tick.
     Tick(Tick),
     /// The checksum of the state at this tick.
@@ -253,7 +253,7 @@ pub(super) enum BodyItem {
 
 impl TicksReader {
     /// At the beginning of `body`.
-    pub(super) fn new(body: &[u8]) -> Result<Self, DecodeError> {
+    pub(crate) fn new(body: &[u8]) -> Result<Self, DecodeError> {
         let mut r = BitReader::new(body);
         let mut reader = Self {
             next: Tick(r.read_varint()?),
@@ -268,12 +268,12 @@ impl TicksReader {
     }
 
     /// The tick that comes next.
-    pub(super) fn next(&self) -> Tick {
+    pub(crate) fn next(&self) -> Tick {
         self.next
     }
 
     /// Reads on, inputs into `inputs`; `None` at the end.
-    pub(super) fn read(
+    pub(crate) fn read(
         &mut self,
         body: &[u8],
         inputs: &mut TickInputs,

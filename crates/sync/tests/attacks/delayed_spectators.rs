@@ -67,7 +67,7 @@ fn states<M: Model>(room: &mut Room<M>, asks: &[fn(u64) -> Vec<u8>]) -> usize {
         }
         states += 1;
         let mut bytes = &received.bytes[1..];
-        assert_eq!(take(&mut bytes), 2, "the layout");
+        assert_eq!(take(&mut bytes), 3, "the layout");
         let (tick, known) = (take(&mut bytes), may_know(received.sent_at));
         assert!(
             tick <= known,

@@ -3,6 +3,7 @@
 use core::time::Duration;
 
 use super::Agreement;
+use crate::agreement::ballot::Ballot;
 use crate::agreement::message::{Beat, Body};
 use crate::agreement::view::Incarnation;
 
@@ -20,25 +21,60 @@ impl<C: Clone + PartialEq> Agreement<C> {
         self.replica.leads() && self.is_backed(now)
     }
 
-    /// Whoever leads a ballot that this member does not refuse is the leader.
+    /// Whether a member leads a ballot of this view, as far as this one can tell: it has promised that ballot itself, or so many say to have, or are not
+    /// heard, that a quorum may have. So nobody leads because it says so.
+    fn is_elected(&self, now: Duration, ballot: Ballot) -> bool {
+        let (me, view) = (self.me(), self.view());
+        let may_have_promised = |m: Incarnation| {
+            let says_so = self.detector.has_promised(m, view.number, ballot);
+            m == ballot.by || (m != me && (says_so || !self.detector.hears(now, m)))
+        };
+        ballot == self.replica.status().promised || view.is_quorum(may_have_promised)
+    }
+
+    /// Whoever leads a ballot that this member does not refuse is the leader. Returns whether a message of this view may be handled: not if its sender only
+    /// pretends to lead.
     pub(super) fn note_claim(
         &mut self,
         now: Duration,
         from: Incarnation,
         view: u32,
         body: &Body<C>,
-    ) {
+    ) -> bool {
         let ballot = match body {
-            Body::Beat(beat) if beat.leads => beat.status.promised,
+            Body::Beat(Beat { status, .. }) | Body::Status(status) => {
+                self.detector.on_promised(from, view, status.promised);
+                match body {
+                    Body::Beat(beat) if beat.leads => beat.status.promised,
+                    _ => return true,
+                }
+            }
             Body::Sync { ballot, .. } | Body::Accept { ballot, .. } | Body::Decided { ballot } => {
                 *ballot
             }
-            _ => return,
+            _ => return true,
         };
-        let follows = ballot.by == from && ballot >= self.replica.status().promised;
-        if view == self.view().number && follows && self.view().contains(from) {
+        if view != self.view().number {
+            return true;
+        }
+        let is_led =
+            ballot.by == from && self.view().contains(from) && self.is_elected(now, ballot);
+        if is_led && ballot >= self.replica.status().promised {
             self.election.on_claim(now, from);
         }
+        is_led || matches!(body, Body::Beat(_))
+    }
+
+    /// Whether the word of a member of a later view is taken for what the room has decided: it leads, or so many others have left this member's view or
+    /// fallen silent that those who have not are no quorum. So no single member leads another astray.
+    pub(super) fn believes(&self, now: Duration, from: Incarnation) -> bool {
+        let (me, view) = (self.me(), self.view());
+        let stays = |m: Incarnation| {
+            let here = self.detector.view_of(now, m) == Some(view.number);
+            m == me || (m != from && here)
+        };
+        let led = self.election.leader(now) == Some(from);
+        !self.replica.votes() || led || !view.is_quorum(stays)
     }
 
     pub(super) fn beat(&mut self, now: Duration) {

@@ -4,16 +4,16 @@ use core::time::Duration;
 
 use super::Agreement;
 use crate::agreement::message::Body;
-use crate::agreement::view::{Incarnation, Member, NextView, Slot};
+use crate::agreement::view::{Incarnation, Member, NextView};
 
 impl<C: Clone + PartialEq> Agreement<C> {
     /// A learner asks all members it knows to be admitted, and one of them to be fed.
     pub(super) fn learn(&mut self, now: Duration) {
         let members = self.others();
-        let slot = self.slot;
+        let (slot, ready) = (self.slot, self.ready);
         for (at, member) in members.iter().enumerate() {
             let feed = at == self.beats as usize % members.len();
-            self.send(*member, Body::Learn { slot, feed });
+            self.send(*member, Body::Learn { slot, feed, ready });
         }
         self.knocks = !members.iter().any(|m| self.detector.hears(now, *m));
     }
@@ -24,17 +24,16 @@ impl<C: Clone + PartialEq> Agreement<C> {
         from: Incarnation,
         view: u32,
         decided: u64,
-        slot: Option<Slot>,
         feed: bool,
     ) {
         if view > self.view().number {
             // A learner may be ahead of whoever it asks.
+            self.learners.forget(from);
             let status = Body::Status(self.replica.status());
             return self.send(from, status);
         }
         // It does not beat yet; once it is a member, its silence is counted from now on.
         self.detector.on_beat(now, from, true);
-        self.learners.on_learn(now, from, slot, decided);
         let behind = decided < self.replica.log().decided().index;
         if self.delivery.is_frozen() && feed {
             let members = self.view().incarnations().collect();
@@ -57,22 +56,24 @@ impl<C: Clone + PartialEq> Agreement<C> {
         let requests = &decided.requests;
         self.learners.admit(&mut members, decided.index, requests);
         members.sort_unstable();
-        if !self.config.cuts && members == self.view().members {
+        let me = self.me();
+        let stays = |who: &Incarnation| members.iter().any(|m| m.incarnation == *who);
+        let wanted = self.wishes.tie_breaker.filter(stays);
+        let is_same = members == self.view().members
+            && wanted.is_none_or(|who| who == self.view().tie_breaker);
+        if !self.config.cuts && is_same {
             return;
         }
         let Some(cuts) = self.cuts(&gone, &members) else {
             return;
         };
-        let me = self.me();
-        let tie_breaker = self.tie_breaker;
-        let stays = |who: &Incarnation| members.iter().any(|m| m.incarnation == *who);
         let next = NextView {
-            tie_breaker: tie_breaker.filter(stays).unwrap_or(me),
+            tie_breaker: wanted.unwrap_or(me),
             members,
             owner: me,
             cuts,
         };
-        if next.members != self.view().members && self.can_follow(now, &next) {
+        if !is_same && self.can_follow(now, &next) {
             self.replica.close_view(next);
         }
     }
@@ -98,7 +99,12 @@ impl<C: Clone + PartialEq> Agreement<C> {
         let all_stay = members()
             .map(|m| m.incarnation)
             .all(|m| left.contains(m) || silent(m) || stays(m));
-        let goes = |m: &Member| left.contains(m.incarnation) || (silent(m.incarnation) && all_stay);
+        let unwanted = &self.wishes.unwanted;
+        let goes = |m: &Member| {
+            let who = m.incarnation;
+            let gone = left.contains(who) || (unwanted.contains(&who) && who != me);
+            gone || (silent(who) && all_stay)
+        };
         let gone = members().filter(goes).map(|m| m.incarnation).collect();
         (members().filter(|m| !goes(m)).collect(), gone)
     }

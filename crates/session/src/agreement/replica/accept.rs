@@ -13,7 +13,8 @@ impl<C: Clone + PartialEq> Replica<C> {
     pub fn append(&mut self, request: Request, command: C) -> bool {
         let next = self.log.last_request(request.by).checked_add(1);
         let full = self.log.kept() >= MAX_ENTRIES;
-        if full || next != Some(request.n) || !self.view().contains(request.by) {
+        let known = self.view().contains(request.by) || self.hosting.guests.contains(&request.by);
+        if full || next != Some(request.n) || !known {
             return false;
         }
         self.add(Entry::Command { request, command })
@@ -29,9 +30,7 @@ impl<C: Clone + PartialEq> Replica<C> {
             return false;
         }
         self.log.append(entry);
-        let me = self.me;
-        let others: Vec<Incarnation> = self.view().incarnations().filter(|m| *m != me).collect();
-        for member in others {
+        for member in self.listeners() {
             self.send_entries(member);
         }
         self.decide();
@@ -49,14 +48,19 @@ impl<C: Clone + PartialEq> Replica<C> {
             return;
         };
         let ballot = *ballot;
-        let Some(sent) = progress.get_mut(&to).and_then(|p| p.sent.as_mut()) else {
+        let Some(progress) = progress.get_mut(&to).filter(|p| p.sent.is_some()) else {
             return;
         };
-        let after = core::mem::replace(sent, length);
-        if after < self.log.snapshot().point.index {
+        let (after, matched) = (
+            progress.sent.replace(length).unwrap_or(length),
+            progress.matched,
+        );
+        let kept = self.log.snapshot().point.index;
+        if after < kept {
             // It lacks what is no longer kept.
             return self.sync(to, after);
         }
+        let after = self.hosting.repeat(after, matched.max(kept));
         let entries = self.log.suffix_after(after).entries;
         self.say(
             to,
@@ -116,9 +120,17 @@ impl<C: Clone + PartialEq> Replica<C> {
     ) {
         self.seen = self.seen.max(ballot.n);
         if ballot != self.promised || ballot != self.accepted {
+            if self.hosting.follows && ballot == self.accepted {
+                // It has promised another: it sees what its host still orders, as a guest does, and accepts nothing.
+                self.log.extend(after, entries);
+                return self.on_decided(ballot, decided);
+            }
             return self.say_status(from);
         }
-        self.log.extend(after, entries);
+        if !self.log.extend(after, entries) && self.hosting.follows {
+            // Something is missing: the leader need not wait for the next beat.
+            return self.say_status(from);
+        }
         let length = self.log.length();
         self.say(from, Body::Accepted { ballot, length });
         self.on_decided(ballot, decided);
@@ -149,7 +161,7 @@ impl<C: Clone + PartialEq> Replica<C> {
         }
         // Those that are not in the next view are told as well.
         let number = view.number;
-        let others: Vec<Incarnation> = view.incarnations().filter(|m| *m != self.me).collect();
+        let others = self.listeners();
         let enters = self.log.decide_to(index);
         self.out.extend(others.into_iter().map(|to| Outgoing {
             to,
@@ -171,7 +183,11 @@ impl<C: Clone + PartialEq> Replica<C> {
 
     /// Takes where a member of the same view stands: what it lacks is sent again.
     pub fn on_status(&mut self, from: Incarnation, decided: u64, status: Status) {
-        self.seen = self.seen.max(status.promised.n);
+        // A guest deposes nobody.
+        let member = self.view().contains(from);
+        if member {
+            self.seen = self.seen.max(status.promised.n);
+        }
         if from == status.accepted.by {
             self.on_decided(status.accepted, decided);
         }
@@ -181,12 +197,15 @@ impl<C: Clone + PartialEq> Replica<C> {
         };
         let ballot = leading.ballot;
         if status.promised > ballot {
-            self.leading = None;
+            if member {
+                self.leading = None;
+            }
             return;
         }
         let progress = match &mut leading.phase {
             Phase::Prepare(promises) => {
-                if let Some(prepare) = prepare.filter(|_| !promises.contains_key(&from)) {
+                let answered = promises.contains_key(&from) || self.hosting.has_tail(from);
+                if let Some(prepare) = prepare.filter(|_| !answered) {
                     self.say(from, prepare);
                 }
                 return;
@@ -198,7 +217,7 @@ impl<C: Clone + PartialEq> Replica<C> {
         if follows && status.length > progress.matched {
             self.on_accepted(from, ballot, status.length);
         } else if follows && status.length < length && waits {
-            progress.sent = Some(status.length);
+            (progress.sent, progress.reported) = (Some(status.length), None);
             self.send_entries(from);
         } else if !follows && (waits || progress.sent.is_none()) {
             self.sync(from, decided);

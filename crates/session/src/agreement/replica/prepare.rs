@@ -19,6 +19,7 @@ impl<C: Clone + PartialEq> Replica<C> {
         let ballot = Ballot { n, by: self.me };
         (self.promised, self.seen) = (ballot, n);
         self.leading = Some(Leading::candidate(ballot));
+        self.hosting.forget_tails();
         if let Some(prepare) = self.prepare() {
             self.tell_all(&prepare);
         }
@@ -35,9 +36,7 @@ impl<C: Clone + PartialEq> Replica<C> {
     }
 
     pub(super) fn tell_all(&mut self, body: &Body<C>) {
-        let me = self.me;
-        let others: Vec<Incarnation> = self.view().incarnations().filter(|m| *m != me).collect();
-        for member in others {
+        for member in self.listeners() {
             self.say(member, body.clone());
         }
     }
@@ -50,6 +49,9 @@ impl<C: Clone + PartialEq> Replica<C> {
         accepted: Ballot,
         length: u64,
     ) {
+        if !self.votes() {
+            return self.answer_as_guest(from, decided, ballot, (accepted, length));
+        }
         self.seen = self.seen.max(ballot.n);
         if ballot < self.promised {
             return self.say_status(from);
@@ -90,8 +92,14 @@ impl<C: Clone + PartialEq> Replica<C> {
         }
     }
 
-    /// With the promises of a quorum the highest log among them is this one's, and this member leads.
     pub(super) fn lead_if_promised(&mut self) {
+        if !self.hosting.patient {
+            self.lead();
+        }
+    }
+
+    /// With the promises of a quorum the highest log among them is this one's, and this member leads. In a mesh that happens by itself.
+    pub fn lead(&mut self) {
         let view = &self.log.decided().view;
         let Some(leading) = &self.leading else {
             return;
@@ -111,11 +119,14 @@ impl<C: Clone + PartialEq> Replica<C> {
         };
         let promisers: Vec<(Incarnation, u64)> =
             promises.iter().map(|(m, p)| (*m, p.decided)).collect();
+        let mut follows = own.0;
         if let Some((accepted, length, suffix)) = highest
             && (accepted, length) > own
         {
             self.log.adopt(suffix);
+            follows = accepted;
         }
+        self.extend_by_tails(follows);
         self.accepted = ballot;
         let progress = BTreeMap::from([(self.me, Progress::default())]);
         self.leading = Some(Leading {
@@ -128,6 +139,7 @@ impl<C: Clone + PartialEq> Replica<C> {
         for (member, decided) in promisers {
             self.sync(member, decided);
         }
+        self.sync_guests();
         if self.log.decide_to(known) {
             return self.enter();
         }

@@ -219,14 +219,16 @@ impl Script<'_> {
             .flat_map(|(_, cut)| match cut {
                 Cut::Pair(..) => Vec::new(),
                 Cut::Node(node) => vec![*node],
-                Cut::Split(nodes) => nodes.clone(),
+                Cut::Split { off, .. } => off.clone(),
             })
             .chain(without.iter().copied())
             .collect();
         let in_sync = self.in_sync();
         let left = in_sync
             .iter()
-            .filter(|part| !lost.contains(&self.programs[part.0].node))
+            .map(|part| &self.programs[part.0])
+            // Who was sent away may not have heard of it yet, and stays no longer.
+            .filter(|program| !program.dismissed && !lost.contains(&program.node))
             .count();
         let listed = in_sync
             .iter()
@@ -374,13 +376,13 @@ impl Script<'_> {
         self.mends.push((self.testbed.now() + wait, cut));
     }
 
-    /// Cuts a minority of a mesh off, for long.
+    /// Cuts a minority of a mesh off, or a half, for long.
     fn split(&mut self) {
         if !self.terms.mesh
             || self
                 .mends
                 .iter()
-                .any(|(_, cut)| matches!(cut, Cut::Split(_)))
+                .any(|(_, cut)| matches!(cut, Cut::Split { .. }))
         {
             return;
         }
@@ -389,19 +391,21 @@ impl Script<'_> {
             .iter()
             .map(|p| self.programs[p.0].node)
             .collect();
-        let mut minority: Vec<NodeId> = Vec::new();
-        for node in members {
-            if self.rng.chance(0.3) {
-                minority.push(node);
+        let mut off: Vec<NodeId> = Vec::new();
+        for node in &members {
+            if self.rng.chance(0.4) {
+                off.push(*node);
             }
         }
-        if minority.is_empty() || !self.majority_without(&minority) {
+        // Nothing else is cut, so that all are there to go on when the halves meet again.
+        let halves = 2 * off.len() == members.len() && self.mends.is_empty();
+        if off.is_empty() || !(halves || self.majority_without(&off)) {
             return;
         }
-        self.trace(|| format!("{minority:?} are cut off"));
-        self.testbed.split(|node| minority.contains(&node));
+        self.trace(|| format!("{off:?} are cut off"));
+        self.testbed.split(|node| off.contains(&node));
         let until = self.testbed.now() + self.terms.settling();
-        self.mends.push((until, Cut::Split(minority)));
+        self.mends.push((until, Cut::Split { off, halves }));
     }
 
     fn change_links(&mut self) {

@@ -39,16 +39,21 @@ impl Script<'_> {
         promise.breach(self.testbed.now(), format!("{node}: {what}"))
     }
 
-    /// A minority that has been cut off for long must stand still.
-    pub(super) fn judge_split(&self, minority: &[NodeId]) -> Result<(), Breach> {
-        for part in self.in_sync() {
-            let node = self.programs[part.0].node;
-            if minority.contains(&node) {
-                let what = "goes on although it is cut off from the majority";
-                return Err(self.breach(Promise::OneGame, node, what));
+    /// A minority that has been cut off for long must stand still, and of two halves at least one.
+    pub(super) fn judge_split(&self, off: &[NodeId], halves: bool) -> Result<(), Breach> {
+        let nodes = self.in_sync().into_iter().map(|p| self.programs[p.0].node);
+        let (there, here): (Vec<NodeId>, Vec<NodeId>) = nodes.partition(|node| off.contains(node));
+        match (there.first(), here.first()) {
+            (Some(node), Some(_)) if halves => {
+                let what = "goes on although the other half does";
+                Err(self.breach(Promise::OneGame, *node, what))
             }
+            (Some(node), _) if !halves => {
+                let what = "goes on although it is cut off from the majority";
+                Err(self.breach(Promise::OneGame, *node, what))
+            }
+            _ => Ok(()),
         }
-        Ok(())
     }
 
     /// When all is calm everyone who runs is in sync, or has left for a reason, and all see the same.
@@ -148,8 +153,8 @@ impl Script<'_> {
         let waits = self.terms.waits();
         let longest = self.terms.grace + Duration::from_secs(3);
         let kept = |at: Duration| waits || self.testbed.now() < at + longest;
-        let absent = self.absent.iter().filter(|(_, since)| kept(**since));
-        absent.map(|(peer, _)| *peer).collect()
+        let missed = self.last_missed.iter().filter(|(_, at)| kept(**at));
+        missed.map(|(peer, _)| *peer).collect()
     }
 
     fn may_have_left(&self, part: Part, reason: &LeaveReason) -> bool {
@@ -159,7 +164,10 @@ impl Script<'_> {
             LeaveReason::Left(_) | LeaveReason::Kicked(_) => program.dismissed,
             LeaveReason::Full => self.terms.capacity < 64,
             LeaveReason::Silent => apart,
-            LeaveReason::NotReached(_) => apart || program.life.me().is_none(),
+            // The door that it was told of is another program's by now.
+            LeaveReason::NotReached(_) | LeaveReason::WrongKey(_) => {
+                apart || program.life.me().is_none()
+            }
             LeaveReason::LoadingTooLong => self.terms.state_bytes > 0,
             _ => false,
         }
@@ -198,12 +206,12 @@ impl Script<'_> {
             .mends
             .iter()
             .filter_map(|(_, cut)| match cut {
-                Cut::Split(minority) => Some(minority.clone()),
+                Cut::Split { off, .. } => Some(off.clone()),
                 _ => None,
             })
             .collect();
-        for minority in splits {
-            self.testbed.split(|node| minority.contains(&node));
+        for off in splits {
+            self.testbed.split(|node| off.contains(&node));
         }
     }
 }

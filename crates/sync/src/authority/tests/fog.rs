@@ -6,8 +6,8 @@ use crate::authority::message::Message;
 use crate::bytes::Bytes;
 use crate::stream::Store;
 use crate::{
-    Model, PlayerId, Replicate, Snapshot, SnapshotConfig, StateSync, StateSyncConfig, Table, Tick,
-    TickInputs,
+    AcceptedInputs, Model, PeerId, PlayerId, Replicate, Snapshot, SnapshotConfig, StateSync,
+    StateSyncConfig, Table, Tick, TickInputs,
 };
 
 /// Who reads everything that is sent to somebody.
@@ -39,13 +39,14 @@ impl Spy {
         self.parts += 1;
     }
 
-    /// What a newcomer is given: the parts behind five numbers and the epoch.
+    /// What a newcomer is given: the parts behind five numbers, the epoch and which of its inputs are in the state.
     fn read_state(&mut self, state: &[u8]) {
         let mut r = Bytes(state);
         for _ in 0..5 {
             r.number();
         }
         r.byte();
+        AcceptedInputs::read(PeerId(1), &mut r).unwrap();
         for _ in 0..r.number().unwrap() {
             let len = r.number().unwrap() as usize;
             self.read_part(r.take(len).unwrap());

@@ -104,7 +104,7 @@ impl Simulation for WalkingGame {
     }
 
     fn allows(&self, _: PlayerId, input: &Walk) -> bool {
-        input.walk.abs() <= 10
+        input.walk.unsigned_abs() <= 10
     }
 
     fn interest(&self, viewers: &[PlayerId], interest: &mut Interest) {

@@ -63,7 +63,7 @@ fn a_checkpoint_that_is_cut_off_is_refused() {
     assert!(model.adopt(ms(3000), &checkpoint, world).is_ok());
     assert_eq!(
         Bytes(&checkpoint).number(),
-        Some(2),
+        Some(3),
         "the layout comes first"
     );
 }
