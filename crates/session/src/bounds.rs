@@ -157,7 +157,8 @@ impl Bounded for Room {
             peer.since <= MAX_INDEX && peer.settled.iter().all(|settled| *settled <= MAX_NUMBER)
         });
         let objects = self.network_objects().iter();
-        times.iter().all(|time| *time <= MAX_US)
+        rules.standbys <= 7
+            && times.iter().all(|time| *time <= MAX_US)
             && peers
             && objects.map(|object| &object.id).all(Bounded::is_bounded)
             && self.owners_term() <= MAX_INDEX

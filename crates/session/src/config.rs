@@ -231,7 +231,7 @@ pub struct SessionConfig {
     /// What a mesh does about silent members. Default: dropped after 3 s.
     pub silence: Silence,
     /// The guests that a host keeps ready to take its place, at most 7: it feeds them the exact state of the game, secrets included. With 0 the room ends
-    /// with its host. A room that [a lobby admits to](Self::admits_by_lobby) has none. Default: none.
+    /// with its host. Set by the program that opens the room; whoever takes over keeps as many. A room that [a lobby admits to](Self::admits_by_lobby) has none. Default: none.
     pub standbys: Option<usize>,
     /// Whether this program, as a client, takes the host's place if the room wants it to: it then accepts connections, so others must be able to reach
     /// it. Default: a `Game` over UDP does, a session does not.

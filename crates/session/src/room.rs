@@ -84,6 +84,8 @@ pub(crate) struct Rules {
     pub(crate) countdown_us: u64,
     /// How long a member of a mesh may be silent; `None` waits.
     pub(crate) drop_after_us: Option<u64>,
+    /// How many standbys a host keeps: whoever takes over keeps as many.
+    pub(crate) standbys: u8,
 }
 
 /// How a peer takes part.

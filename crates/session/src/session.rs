@@ -594,6 +594,7 @@ fn rules(config: &SessionConfig) -> Rules {
             Silence::Drop { after } => Some(us(after)),
             Silence::Wait => None,
         },
+        standbys: config.standbys.unwrap_or(0).min(7) as u8,
     }
 }
 

@@ -9,14 +9,21 @@ use samestep_session::{
 
 fn able(name: &str) -> SessionConfig {
     let mut config = config(name);
-    (config.standbys, config.may_host) = (Some(2), Some(true));
+    config.may_host = Some(true);
+    config
+}
+
+/// Who opens the room says how many standbys it has.
+fn opener() -> SessionConfig {
+    let mut config = able("Ann");
+    config.standbys = Some(2);
     config
 }
 
 /// A host and its guests, who play, with as many standbys as there can be.
 fn playing(seed: u64, players: usize) -> (TestNetwork, Vec<usize>) {
     let mut network = TestNetwork::rough(seed);
-    let mut nodes = vec![network.enter(able("Ann"), Role::Host)];
+    let mut nodes = vec![network.enter(opener(), Role::Host)];
     for guest in 1..players {
         let role = Role::Client(JoinTo::new(room::address(nodes[0])));
         nodes.push(network.enter(able(&format!("guest {guest}")), role));
@@ -160,12 +167,17 @@ fn a_host_that_dies_as_it_announces_its_standbys_is_succeeded_by_one_that_has_so
             0 => TestNetwork::near(seed),
             _ => TestNetwork::rough(seed),
         };
-        let mut nodes = vec![network.enter(able("Ann"), Role::Host)];
+        let mut nodes = vec![network.enter(opener(), Role::Host)];
         for guest in 1..4 {
             let role = Role::Client(JoinTo::new(room::address(nodes[0])));
             nodes.push(network.enter(able(&format!("guest {guest}")), role));
         }
-        network.run_until(ms(20_000), |network| network.at(0).standbys().len() == 2);
+        network.run_until(ms(20_000), |network| {
+            let here = |peer: &samestep_session::PeerInfo| peer.presence == Presence::InSync;
+            let host = network.at(0);
+            host.standbys().len() == 2
+                && host.room().peers().iter().filter(|p| here(p)).count() == 4
+        });
         network.run(ms(seed * 12));
         network.kill(0);
         let (host, _) = until_hosted(&mut network, &nodes[1..]);

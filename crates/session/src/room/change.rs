@@ -380,6 +380,7 @@ mod tests {
                 rejoin_grace_us: 0,
                 countdown_us: 0,
                 drop_after_us: None,
+                standbys: 0,
             },
         );
         for n in 0..peers {

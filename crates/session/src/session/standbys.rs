@@ -306,6 +306,11 @@ impl Session {
         self.standbys.step = step;
     }
 
+    /// Whether this program follows the host, and knows the common time that it would have to keep.
+    fn could_take_over(&self, now: Duration) -> bool {
+        self.standbys.is_ready() && self.time(now).is_some()
+    }
+
     fn may_host(&self) -> bool {
         self.config.may_host == Some(true)
     }
@@ -316,7 +321,7 @@ impl Session {
         // Who could not ask a lobby would let everybody in.
         let by_lobby = accept.is_some_and(|accept| accept.lobby_key.is_some());
         match !self.standbys.is_impossible && !by_lobby && !self.room.is_mesh() {
-            true => self.config.standbys.unwrap_or(0),
+            true => usize::from(self.room.rules.standbys),
             false => 0,
         }
     }
@@ -477,7 +482,7 @@ impl Session {
     fn tell_ability(&mut self, now: Duration) {
         self.standbys.next_ability = now + ABILITY_EVERY;
         let host = self.room.authority();
-        let is_ready = self.standbys.is_ready();
+        let is_ready = self.could_take_over(now);
         self.standbys.has_told_ready = is_ready;
         let ability = Control::Ability {
             is_ready,
@@ -516,7 +521,7 @@ impl Session {
             core.handle_timeout(now);
         }
         self.pump_standbys(now);
-        if !self.leads() && self.standbys.is_ready() && !self.standbys.has_told_ready {
+        if !self.leads() && self.could_take_over(now) && !self.standbys.has_told_ready {
             self.tell_ability(now);
         }
         self.tell_certain(now);
@@ -529,31 +534,36 @@ impl Session {
         }
         self.standbys.next_choice = now + CHOOSE_EVERY;
         let wanted = self.standbys_wanted();
+        let core = self.standbys.core.as_ref();
+        let standing: Vec<Incarnation> = core
+            .iter()
+            .flat_map(|core| core.view().incarnations())
+            .filter(|who| *who != self.incarnation)
+            .collect();
         let present: Vec<(PeerId, Ability)> = self
             .room
             .peers()
             .iter()
             .filter(|p| p.presence == Presence::InSync && p.kind != PeerKind::Spectator)
             .filter_map(|p| {
-                let known = self.standbys.candidates.get(&p.id)?;
-                let connected = self.contacts.get(&p.id)?.connection.is_some();
-                let here = connected && known.incarnation == p.incarnation;
-                here.then(|| {
-                    let ability = Ability {
-                        who: p.incarnation,
-                        step: known.step,
-                        upstream: known.upstream,
-                        latency: self.latency(p.id),
-                    };
-                    (p.id, ability)
-                })
+                let known = self.standbys.candidates.get(&p.id);
+                let known = known.filter(|known| known.incarnation == p.incarnation);
+                // A standby of the former host is one until it says what it can.
+                let stands = standing.contains(&p.incarnation);
+                let (step, upstream) = match known {
+                    Some(known) => (known.step, known.upstream),
+                    None if stands => (DEMAND.step, DEMAND.upstream),
+                    None => return None,
+                };
+                self.contacts.get(&p.id)?.connection?;
+                let ability = Ability {
+                    who: p.incarnation,
+                    step,
+                    upstream,
+                    latency: self.latency(p.id),
+                };
+                Some((p.id, ability))
             })
-            .collect();
-        let core = self.standbys.core.as_ref();
-        let standing: Vec<Incarnation> = core
-            .iter()
-            .flat_map(|core| core.view().incarnations())
-            .filter(|who| *who != self.incarnation)
             .collect();
         let abilities: Vec<Ability> = present.iter().map(|(_, ability)| *ability).collect();
         let chosen = choose_standbys(&DEMAND, &abilities, &standing, wanted);
@@ -654,7 +664,9 @@ impl Session {
                 }
             } else if self.standbys.is_elected(now) && !self.leads() {
                 // All that is in the log has been shown.
-                self.take_over(now);
+                if !self.take_over(now) {
+                    break;
+                }
             } else {
                 break;
             }

@@ -34,13 +34,13 @@ pub(super) struct Held {
 }
 
 impl Session {
-    /// This program stood by, and is the host from now on.
-    pub(super) fn take_over(&mut self, now: Duration) {
+    /// This program stood by, and is the host from now on. Returns whether it is.
+    pub(super) fn take_over(&mut self, now: Duration) -> bool {
         let (Some(me), Some(time)) = (self.me, self.time(now)) else {
-            return;
+            return false;
         };
         let Some((room, log, password)) = self.standbys.takes_over(now) else {
-            return;
+            return false;
         };
         let before = self.room.authority();
         info!(%before, "taking over as the host");
@@ -74,6 +74,7 @@ impl Session {
         self.send_proposals(now);
         self.start_when_due(now);
         self.wake_at(now);
+        true
     }
 
     /// A guest of the former host is one of this program's now.
