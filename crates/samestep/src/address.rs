@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 
-use samestep_session::JoinTo;
+use samestep_session::{JoinTo, PublicKey};
 
 /// The port used where none is named.
 pub const DEFAULT_PORT: u16 = 14242;
@@ -74,29 +74,42 @@ pub fn resolve(written: &str) -> Result<SocketAddr, AddressError> {
 }
 
 /// Where to join, as people write it: an address as [`resolve`] takes it, and behind a `#` the key of the host, where it is known. Nobody
-/// else is then joined in the host's place.
+/// else is then joined in the host's place. Further addresses of the same room may follow, separated by commas: they are tried while nobody answers at the
+/// first.
 ///
 /// ```
 /// let join = samestep::resolve_join("10.0.0.7:14242#gWIqU1G4nRLB9DMxCXnfDzDQe9H-EAI_dc_ry6FTLQY")?;
 /// assert!(join.server_key.is_some());
 /// assert!(samestep::resolve_join("10.0.0.7")?.server_key.is_none());
+/// assert_eq!(samestep::resolve_join("10.0.0.7, 10.0.0.8:5")?.doors.len(), 1);
 /// # Ok::<(), samestep::AddressError>(())
 /// ```
 pub fn resolve_join(written: &str) -> Result<JoinTo, AddressError> {
+    let mut doors = written.split(',').map(resolve_door);
+    let (address, server_key) = doors.next().unwrap_or_else(|| resolve_door(written))?;
+    let mut join = JoinTo::new(address);
+    join.server_key = server_key;
+    for door in doors {
+        let (address, key) = door?;
+        join = join.or_at(address, key);
+    }
+    Ok(join)
+}
+
+/// An address that may have a key behind a `#`.
+fn resolve_door(written: &str) -> Result<(SocketAddr, Option<PublicKey>), AddressError> {
     let (address, key) = match written.trim().split_once('#') {
         Some((address, key)) => (address, Some(key)),
         None => (written, None),
     };
-    let server_key = key.map(|key| {
+    let key = key.map(|key| {
         key.parse().map_err(|error| AddressError::Key {
             key: key.into(),
             error,
         })
     });
-    let server_key = server_key.transpose()?;
-    let mut join = JoinTo::new(resolve(address)?);
-    join.server_key = server_key;
-    Ok(join)
+    let key = key.transpose()?;
+    Ok((resolve(address)?, key))
 }
 
 /// The resolver's message without the prefix of the standard library.
@@ -150,6 +163,16 @@ mod tests {
         assert_eq!(resolve("[::1]").unwrap().to_string(), "[::1]:14242");
         assert_eq!(resolve("[::1]:5").unwrap().to_string(), "[::1]:5");
         assert_eq!(resolve("localhost:5").unwrap().port(), 5);
+    }
+
+    #[test]
+    fn several_addresses_are_several_doors() {
+        let join = resolve_join("10.0.0.1, 10.0.0.2:5,[::1]").unwrap();
+        assert_eq!(join.address, resolve("10.0.0.1").unwrap());
+        let doors = ["10.0.0.2:5", "[::1]"].map(|door| (resolve(door).unwrap(), None));
+        assert_eq!(join.doors, doors);
+        let error = resolve_join("10.0.0.1,,10.0.0.2").unwrap_err().to_string();
+        assert!(error.contains("is no address"), "{error}");
     }
 
     #[test]

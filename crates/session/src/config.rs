@@ -53,6 +53,9 @@ pub struct JoinTo {
     pub server_key: Option<PublicKey>,
     /// The [rejoin secret](crate::Session::rejoin_secret) of the earlier session, to take its slot again.
     pub rejoin: Option<RejoinSecret>,
+    /// Other addresses of the same room, at most 64, with their keys if known: of members of a mesh, or of standbys, one of which may host by now. They are tried too, up to
+    /// three at a time, until one lets this program in, as long as [`SessionConfig::rejoin_grace`].
+    pub doors: Vec<(SocketAddr, Option<PublicKey>)>,
 }
 
 impl JoinTo {
@@ -63,6 +66,22 @@ impl JoinTo {
             password: None,
             server_key: None,
             rejoin: None,
+            doors: Vec::new(),
+        }
+    }
+
+    /// Also at this address, if nobody answers at the others: see [`doors`](Self::doors).
+    pub fn or_at(mut self, address: SocketAddr, key: Option<PublicKey>) -> Self {
+        self.doors.push((address, key));
+        self
+    }
+
+    /// The key that whoever is at an address has to own, if this says so.
+    pub(crate) fn key_at(&self, address: SocketAddr) -> Option<PublicKey> {
+        let door = self.doors.iter().find(|(door, _)| *door == address);
+        match address == self.address {
+            true => self.server_key,
+            false => door.and_then(|(_, key)| *key),
         }
     }
 }

@@ -8,6 +8,8 @@ mod beats;
 mod contact;
 mod door;
 mod feed;
+mod inbox;
+mod joining;
 mod life;
 mod links;
 mod origin;
@@ -27,18 +29,15 @@ use core::time::Duration;
 use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
 
-use samestep_proto::{
-    AcceptConfig, ChannelId, Config, ConnectionId, Endpoint, Identity, Machine, PublicKey, Transmit,
-};
+use samestep_proto::{AcceptConfig, Config, Endpoint, Identity, Machine, PublicKey, Transmit};
 
 use crate::agreement::Incarnation;
 use crate::bounds::us;
 use crate::channels::channels;
 use crate::config::{Role, SessionConfig, SetupError, Silence, StartRule};
-use crate::control::Prove;
 use crate::event::{SessionEvent, State};
 use crate::id::{MemberKey, MessageKind, Owner, PeerId, PlayerId, RejoinSecret};
-use crate::log::{Entry, HostLog};
+use crate::log::Entry;
 use crate::payload::{BufferPool, Payload};
 use crate::room::{Change, Newcomer, PeerKind, Room, Rules};
 use crate::secret::Secrets;
@@ -49,14 +48,18 @@ use agree::Mesh;
 use contact::Contact;
 pub use contact::{PeerRoute, PeerStats};
 pub(crate) use door::AgreedPassword;
-use door::Door;
 pub use door::SetPasswordError;
+use feed::HostedLog;
+use inbox::Inbox;
+use joining::Joining;
+use links::Links;
 use propose::{Askers, Proposals};
 pub use resume::ResumeError;
 pub use send::{SendError, To};
 use standbys::Standbys;
 pub(crate) use standbys::{Shipment, Shipped};
-use time::Timekeeper;
+use tick::Timers;
+use time::CommonTime;
 
 /// One program's part in a room: a server, a hosting player, a client, a spectator or a member of a mesh.
 ///
@@ -95,76 +98,61 @@ pub struct Session {
     endpoint: Endpoint,
     config: SessionConfig,
     role: Role,
-    identity: Identity,
     state: State,
+    /// This program's id in the room, and what it is known by.
     me: Option<PeerId>,
-    /// The log's index at which this incarnation in the room began.
-    since_index: u64,
-    /// This run of the program as a member, and the connection that it was announced on.
-    incarnation: Incarnation,
-    announced_on: Option<ConnectionId>,
-    secrets: Secrets,
+    own: OwnMember,
     room: Room,
-    /// The log of a hosted room, and the agreement of a mesh.
-    host_log: HostLog,
-    mesh: Mesh,
-    standbys: Standbys,
     /// The host, or who leads the mesh, as far as known.
     leader: Option<PeerId>,
-    contacts: BTreeMap<PeerId, Contact>,
-    connections: BTreeMap<ConnectionId, OtherEnd>,
-    /// The static key that the other end of each connection has proven.
-    keys: BTreeMap<ConnectionId, PublicKey>,
-    /// The keys found at the addresses of the room: nobody else is believed there.
-    pinned: BTreeMap<SocketAddr, PublicKey>,
+    /// The log of a hosted room, and the agreement of a mesh.
+    hosted: HostedLog,
+    mesh: Mesh,
+    standbys: Standbys,
+    links: Links,
+    joining: Joining,
     admissions: Admissions,
-    door: Door,
-    proposals: Proposals,
-    askers: Askers,
-    acts: Acts,
-    time: Timekeeper,
-    /// Since when each peer has been away or loading, on this program's clock.
-    since: BTreeMap<PeerId, Duration>,
-    /// When this program sent its first and its last hello, as long as there is no answer.
-    hello_sent: Option<(Duration, Duration)>,
-    hello_to: Option<ConnectionId>,
-    /// What the member that is asked wants to have proven before it lets this program in, on its connection.
-    to_prove: Option<(ConnectionId, Prove)>,
-    /// Where attempts to join are directed.
-    homes: BTreeMap<ConnectionId, SocketAddr>,
-    /// Until when a lost connection is tried again, and when next.
-    retry: Option<Retry>,
-    /// Game messages that came before the state they follow.
-    early: Option<VecDeque<SessionEvent>>,
-    /// Messages that arrived before the welcome they follow.
-    unwelcomed: Vec<(ConnectionId, ChannelId, Payload)>,
-    /// The connection on which the game's state is expected.
-    state_by: Option<ConnectionId>,
-    /// The index of the log up to which the loaded state contains its effects.
-    state_holds: u64,
-    /// Other addresses at which the mesh may be found, by the word of a member that is frozen.
-    doors: Vec<SocketAddr>,
-    /// Changes that a leader makes as soon as it can.
-    wishes: VecDeque<(PeerId, Change)>,
-    /// The start of the last game that was announced.
-    announced: Option<Duration>,
-    started: bool,
-    /// A guest's host does not answer.
-    host_silent: bool,
-    events: VecDeque<SessionEvent>,
-    questions: VecDeque<SessionEvent>,
-    wake: Option<Duration>,
-    next_beat: Duration,
-    beats: u32,
-    /// When everyone was last told about routes and clocks, news or not.
-    last_round: Duration,
-    /// When the members of the mesh last changed.
-    met_at: Duration,
-    /// Before this time further changes are not sent: they are batched for all.
-    next_entries: Duration,
-    /// The last change that was sent.
-    told: u64,
+    leading: Leading,
+    requests: Requests,
+    clock: CommonTime,
+    inbox: Inbox,
+    timers: Timers,
+    traffic: Traffic,
+}
+
+/// What a program is in a room, beside its id.
+struct OwnMember {
+    identity: Identity,
+    /// This run of the program as a member.
+    incarnation: Incarnation,
+    /// The log's index at which this incarnation began.
+    since_index: u64,
+    secrets: Secrets,
+    /// The number of the next network object that this program names.
     next_object: u32,
+}
+
+/// What a leader has to decide, and by when.
+#[derive(Default)]
+struct Leading {
+    askers: Askers,
+    /// Changes that it makes as soon as it can.
+    wishes: VecDeque<(PeerId, Change)>,
+    /// Since when each peer has been away or loading, on this program's clock.
+    absent_since: BTreeMap<PeerId, Duration>,
+}
+
+/// What this program has asked of the authority.
+#[derive(Default)]
+struct Requests {
+    proposals: Proposals,
+    acts: Acts,
+}
+
+/// The messages that pass through.
+#[derive(Default)]
+struct Traffic {
+    /// Messages that a host forwards for others, by number.
     sequenced: u32,
     malformed: u64,
     refused: u64,
@@ -212,16 +200,6 @@ enum OtherEnd {
     Gone,
 }
 
-/// A lost connection to the room.
-#[derive(Clone, Debug)]
-struct Retry {
-    until: Duration,
-    next: Duration,
-    /// Which of the known addresses is tried next.
-    turn: usize,
-    why: String,
-}
-
 impl Session {
     /// Opens a room or begins to join one; [`InSync`](SessionEvent::InSync) or [`Left`](SessionEvent::Left) tells how that
     /// ends. Keys and secrets follow from `seed`: take it from the operating system, or from a test's seed.
@@ -244,70 +222,43 @@ impl Session {
         let endpoint = Endpoint::new(protocol, secrets.next()).map_err(SetupError::Protocol)?;
         let room_id = secrets.next_room_id();
         let room = Room::new(room_id, &config.room_name, role.is_mesh(), rules(&config));
-        let time = Timekeeper::new(now, &config.clock, &role);
+        let incarnation = secrets.next_incarnation();
+        let admissions = Admissions::new(secrets.next());
+        let clock = CommonTime::new(now, &config.clock, &role);
         let mut session = Self {
             endpoint,
             role,
-            identity,
             state: State::Connecting,
             me: None,
-            since_index: 0,
-            incarnation: secrets.next_incarnation(),
-            announced_on: None,
             mesh: Mesh::new(&room),
             standbys: Standbys::default(),
             room,
-            host_log: HostLog::default(),
             leader: None,
-            contacts: BTreeMap::new(),
-            connections: BTreeMap::new(),
-            keys: BTreeMap::new(),
-            pinned: BTreeMap::new(),
-            admissions: Admissions::new(secrets.next()),
-            secrets,
-            doors: Vec::new(),
-            door: Door::default(),
-            proposals: Proposals::default(),
-            askers: Askers::default(),
-            acts: Acts::default(),
-            time,
-            since: BTreeMap::new(),
-            hello_sent: None,
-            hello_to: None,
-            to_prove: None,
-            homes: BTreeMap::new(),
-            retry: None,
-            early: None,
-            unwelcomed: Vec::new(),
-            state_by: None,
-            state_holds: 0,
-            wishes: VecDeque::new(),
-            announced: None,
-            started: false,
-            host_silent: false,
-            events: VecDeque::new(),
-            questions: VecDeque::new(),
-            wake: Some(now),
-            next_beat: now,
-            beats: 0,
-            last_round: now,
-            met_at: now,
-            next_entries: Duration::ZERO,
-            told: 0,
-            next_object: 0,
-            sequenced: 0,
-            malformed: 0,
-            refused: 0,
-            buffers: BufferPool::default(),
-            scratch: Scratch::default(),
-            #[cfg(any(fuzzing, feature = "hostile"))]
-            false_relay: crate::hostile::FalseRelay::default(),
+            hosted: HostedLog::default(),
+            links: Links::default(),
+            joining: Joining::default(),
+            leading: Leading::default(),
+            requests: Requests::default(),
+            clock,
+            inbox: Inbox::default(),
+            timers: Timers::new(now),
+            traffic: Traffic::default(),
+            own: OwnMember {
+                identity,
+                incarnation,
+                since_index: 0,
+                next_object: 0,
+                secrets,
+            },
+            admissions,
             config,
         };
         match session.role.join() {
             None => session.open(now),
             Some(join) => {
                 let address = join.address;
+                let doors: Vec<SocketAddr> = join.doors.iter().map(|(door, _)| *door).collect();
+                session.know_doors(now, doors);
                 session
                     .dial_home(now, address)
                     .map_err(SetupError::Connect)?;
@@ -330,13 +281,13 @@ impl Session {
             players.push((PlayerId(at as u16), profile));
         }
         let joined = Change::Joined(self.newcomer(me, players));
-        self.time.open(now, me);
+        self.clock.keeper.open(now, me);
         if self.role.is_mesh() {
             // The room begins with its founder in it; the first view says that it is in sync.
             let origin = None;
             let change = joined;
             self.apply(now, 0, Entry { origin, change });
-            let member = agree::member(self.incarnation, me);
+            let member = agree::member(self.own.incarnation, me);
             self.state = State::Loading;
             self.mesh.found(now, &self.room, member);
             return self.pump_agreement(now);
@@ -353,8 +304,8 @@ impl Session {
             sponsor: peer,
             sponsor_address: None,
             address: None,
-            key: *self.identity.public_key().as_bytes(),
-            incarnation: self.incarnation,
+            key: *self.own.identity.public_key().as_bytes(),
+            incarnation: self.own.incarnation,
             players,
         }
     }
@@ -376,7 +327,7 @@ impl Session {
         if let Some(by) = by {
             self.read_exchanges(now, by);
         }
-        if self.host_silent {
+        if self.joining.host_silent {
             self.watch_host(now);
         }
     }
@@ -388,14 +339,14 @@ impl Session {
             self.endpoint.handle_timeout(now);
         }
         self.pump(now);
-        if self.wake.is_some_and(|at| at <= now) {
+        if self.timers.wake.is_some_and(|at| at <= now) {
             self.on_time(now);
         }
     }
 
     /// When `handle_timeout` wants to be called next.
     pub fn poll_timeout(&mut self) -> Option<Duration> {
-        match (self.endpoint.poll_timeout(), self.wake) {
+        match (self.endpoint.poll_timeout(), self.timers.wake) {
             (Some(a), Some(b)) => Some(a.min(b)),
             (a, b) => a.or(b),
         }
@@ -411,9 +362,7 @@ impl Session {
     /// Questions ([`Request`](SessionEvent::Request), [`Check`](SessionEvent::Check)) come after everything that has
     /// happened, so that they are decided with all of it in view.
     pub fn poll_event(&mut self) -> Option<SessionEvent> {
-        self.events
-            .pop_front()
-            .or_else(|| self.questions.pop_front())
+        self.inbox.poll()
     }
 
     /// The state of this program.
@@ -457,18 +406,18 @@ impl Session {
     pub fn log_index(&self) -> u64 {
         match self.room.is_mesh() {
             true => self.mesh.index(),
-            false => self.host_log.last(),
+            false => self.hosted.log.last(),
         }
     }
 
     /// The secret to pass to [`JoinTo::rejoin`](crate::JoinTo::rejoin), to take the same slot again after a restart.
     pub fn rejoin_secret(&self) -> RejoinSecret {
-        RejoinSecret(*self.identity.secret())
+        RejoinSecret(*self.own.identity.secret())
     }
 
     /// The static key by which others know this program: a host's is part of how its room is named.
     pub fn public_key(&self) -> PublicKey {
-        self.identity.public_key()
+        self.own.identity.public_key()
     }
 
     /// The settings.
@@ -494,12 +443,12 @@ impl Session {
 
     /// The number of malformed messages of other programs, which were dropped.
     pub fn malformed(&self) -> u64 {
-        self.malformed
+        self.traffic.malformed
     }
 
     /// The number of messages that their senders may not send, or that found no room, which were dropped.
     pub fn refused(&self) -> u64 {
-        self.refused
+        self.traffic.refused
     }
 
     /// The span that the session's log lines are in.
@@ -509,26 +458,12 @@ impl Session {
 
     fn emit(&mut self, event: SessionEvent) {
         event.log();
-        let of_game = matches!(
-            event,
-            SessionEvent::Message { .. }
-                | SessionEvent::Acted { .. }
-                | SessionEvent::Command { .. }
-        );
-        let question = matches!(
-            event,
-            SessionEvent::Request { .. } | SessionEvent::Check { .. }
-        );
-        match &mut self.early {
-            _ if question => self.questions.push_back(event),
-            Some(early) if of_game => early.push_back(event),
-            _ => self.events.push_back(event),
-        }
+        self.inbox.push(event);
     }
 
     /// Makes sure `on_time` is called by then.
     fn wake_at(&mut self, at: Duration) {
-        self.wake = Some(self.wake.map_or(at, |wake| wake.min(at)));
+        self.timers.wake_at(at);
     }
 
     fn leads(&self) -> bool {

@@ -97,15 +97,27 @@ pub struct Hosted<C> {
     members: Vec<Incarnation>,
     /// The view that this program proposed last, and when.
     proposed: (u32, Duration),
-    leaving: Leaving,
+    parting: Parting,
+    pulse: Pulse,
+    knocks: bool,
+    out: VecDeque<Message<C>>,
+}
+
+/// How far this program is with leaving.
+#[derive(Clone, Debug, Default)]
+struct Parting {
+    stage: Leaving,
     /// Members that have this program's farewell.
-    parted: BTreeSet<Incarnation>,
+    informed: BTreeSet<Incarnation>,
+}
+
+/// When a member beats, and how often it did.
+#[derive(Clone, Debug)]
+struct Pulse {
     beats: u32,
     next_beat: Duration,
     /// When it was last told the time.
     woken: Duration,
-    knocks: bool,
-    out: VecDeque<Message<C>>,
 }
 
 impl<C: Clone + PartialEq> Hosted<C> {
@@ -169,11 +181,12 @@ impl<C: Clone + PartialEq> Hosted<C> {
             waiting: Vec::new(),
             members: Vec::new(),
             proposed: (0, now),
-            leaving: Leaving::No,
-            parted: BTreeSet::new(),
-            beats: 0,
-            next_beat: now,
-            woken: now,
+            parting: Parting::default(),
+            pulse: Pulse {
+                beats: 0,
+                next_beat: now,
+                woken: now,
+            },
             knocks: false,
             out: VecDeque::new(),
         };
@@ -256,8 +269,8 @@ impl<C: Clone + PartialEq> Hosted<C> {
         let lead = candidacy.and_then(|c| c.waits_until(self.config.collect));
         // What was not possible when it was due is tried again with the next beat.
         let due = [lead, self.stands_at()].into_iter().flatten();
-        let due = due.filter(|at| *at > self.woken).min();
-        due.map_or(self.next_beat, |at| at.min(self.next_beat))
+        let due = due.filter(|at| *at > self.pulse.woken).min();
+        due.map_or(self.pulse.next_beat, |at| at.min(self.pulse.next_beat))
     }
 
     /// The next message to send.
@@ -318,7 +331,7 @@ impl<C: Clone + PartialEq> Hosted<C> {
                 self.on_follow(now, from, view, decided, status, feed);
             }
             Body::Parted => {
-                self.parted.insert(from);
+                self.parting.informed.insert(from);
             }
             Body::CatchUp(_) => self.replica.handle(from, view, decided, body),
             Body::Farewell { .. } => {
@@ -341,9 +354,9 @@ impl<C: Clone + PartialEq> Hosted<C> {
     /// Does what is due.
     pub fn handle_timeout(&mut self, now: Duration) {
         self.refresh(now);
-        if now >= self.next_beat {
-            self.next_beat = now + self.config.timers.beat;
-            self.beats = self.beats.wrapping_add(1);
+        if now >= self.pulse.next_beat {
+            self.pulse.next_beat = now + self.config.timers.beat;
+            self.pulse.beats = self.pulse.beats.wrapping_add(1);
             match self.role() {
                 HostedRole::Host | HostedRole::Standby => {
                     self.beat(now);
@@ -361,11 +374,11 @@ impl<C: Clone + PartialEq> Hosted<C> {
             }
         } else if self
             .stands_at()
-            .is_some_and(|at| now >= at && at > self.woken)
+            .is_some_and(|at| now >= at && at > self.pulse.woken)
         {
             self.campaign(now);
         }
-        self.woken = now;
+        self.pulse.woken = now;
         self.leave_if_over(now);
         self.lead_if_ready(now);
         self.settle(now);
@@ -401,7 +414,7 @@ impl<C: Clone + PartialEq> Hosted<C> {
         loop {
             let (room, from) = (self.room, self.me());
             while let Some(out) = self.replica.poll() {
-                if !self.parted.contains(&out.to) {
+                if !self.parting.informed.contains(&out.to) {
                     self.out.push_back(Message {
                         room,
                         from,

@@ -181,7 +181,7 @@ impl Session {
             return Err(SendError::ActionTooLong);
         }
         let me = self.me.ok_or(SendError::NotInRoom)?;
-        let request = RequestId(self.acts.last.wrapping_add(1));
+        let request = RequestId(self.requests.acts.last.wrapping_add(1));
         let act = Act {
             request,
             kind,
@@ -197,26 +197,32 @@ impl Session {
             // The leader's own actions are checked like everybody else's.
             self.on_game(now, me, ACT, bytes.into());
         }
-        self.acts.last = request.0;
-        if self.acts.unrejected.len() == MAX_OPEN {
-            self.acts.unrejected.pop_front();
+        self.requests.acts.last = request.0;
+        if self.requests.acts.unrejected.len() == MAX_OPEN {
+            self.requests.acts.unrejected.pop_front();
         }
-        self.acts.unrejected.push_back(request);
+        self.requests.acts.unrejected.push_back(request);
         self.emit(SessionEvent::Acted {
             from: me,
             request: Some(request),
             kind,
-            payload: self.buffers.payload(payload),
+            payload: self.traffic.buffers.payload(payload),
         });
         Ok(request)
     }
 
     /// The game's judgement of a [`Check`](SessionEvent::Check).
     pub fn judge(&mut self, now: Duration, ticket: Ticket, verdict: Result<(), Vec<u8>>) {
-        let Some(at) = self.acts.open.iter().position(|(t, _, _)| *t == ticket) else {
+        let Some(at) = self
+            .requests
+            .acts
+            .open
+            .iter()
+            .position(|(t, _, _)| *t == ticket)
+        else {
             return;
         };
-        let Some((_, kind, payload)) = self.acts.open.remove(at) else {
+        let Some((_, kind, payload)) = self.requests.acts.open.remove(at) else {
             return;
         };
         let Some(me) = self.me else {
@@ -282,7 +288,7 @@ impl Session {
 
     /// The first rejection counts; another leader may have come to the same judgement.
     fn on_rejected(&mut self, request: RequestId, kind: MessageKind, reason: Vec<u8>) {
-        let open = &mut self.acts.unrejected;
+        let open = &mut self.requests.acts.unrejected;
         if let Some(at) = open.iter().position(|r| *r == request) {
             open.remove(at);
             self.emit(SessionEvent::Rejected {
@@ -306,19 +312,28 @@ impl Session {
             ACT => {
                 let judges = self.room.is_mesh() || self.leads();
                 let Ok(act) = decode_exact::<Act>(payload) else {
-                    self.malformed += 1;
+                    self.traffic.malformed += 1;
                     return true;
                 };
-                let of_it = self.acts.open.iter().filter(|open| open.0.peer == from);
-                let has_room = of_it.count() < MAX_OPEN_OF_ONE && self.acts.open.len() < MAX_OPEN;
-                self.refused += u64::from(!judges || !has_room);
+                let of_it = self
+                    .requests
+                    .acts
+                    .open
+                    .iter()
+                    .filter(|open| open.0.peer == from);
+                let has_room =
+                    of_it.count() < MAX_OPEN_OF_ONE && self.requests.acts.open.len() < MAX_OPEN;
+                self.traffic.refused += u64::from(!judges || !has_room);
                 if judges && has_room {
                     let ticket = Ticket {
                         peer: from,
                         request: act.request,
                     };
                     let (kind, payload) = (act.kind, Payload::from(act.payload));
-                    self.acts.open.push_back((ticket, kind, payload.clone()));
+                    self.requests
+                        .acts
+                        .open
+                        .push_back((ticket, kind, payload.clone()));
                     self.emit(SessionEvent::Check {
                         ticket,
                         kind,
@@ -337,11 +352,11 @@ impl Session {
                         payload: acted.payload.into(),
                     });
                 }
-                _ => self.malformed += 1,
+                _ => self.traffic.malformed += 1,
             },
             REJECTED => match decode_exact::<Act>(payload) {
                 Ok(act) if from_authority => self.on_rejected(act.request, act.kind, act.payload),
-                _ => self.malformed += 1,
+                _ => self.traffic.malformed += 1,
             },
             _ => return false,
         }
@@ -354,9 +369,12 @@ impl Session {
             return now;
         }
         self.look_at_latencies(now);
-        let (delay, held_until) = match self.contacts.get_mut(&from) {
-            Some(contact) => (contact.delay, &mut contact.held_until),
-            None => (self.acts.own_delay, &mut self.acts.own_held_until),
+        let (delay, held_until) = match self.links.contacts.get_mut(&from) {
+            Some(contact) => (contact.fairness.delay, &mut contact.fairness.held_until),
+            None => (
+                self.requests.acts.own_delay,
+                &mut self.requests.acts.own_held_until,
+            ),
         };
         // Never before an earlier message of the same peer.
         *held_until = (now + delay).max(*held_until);
@@ -367,38 +385,39 @@ impl Session {
         let Some(fairness) = self.config.fairness else {
             return;
         };
-        if now < self.acts.next_look {
+        if now < self.requests.acts.next_look {
             return;
         }
-        self.acts.next_look = now + fairness.every;
+        self.requests.acts.next_look = now + fairness.every;
         let players: Vec<PeerId> = self.room.players().iter().map(|p| p.peer).collect();
         let of = |peer: PeerId| self.latency(peer).min(fairness.at_most);
         let farthest = players.iter().map(|p| of(*p)).max().unwrap_or_default();
         let delays: Vec<(PeerId, Duration)> = self
+            .links
             .contacts
             .keys()
             .map(|peer| (*peer, farthest.saturating_sub(of(*peer))))
             .collect();
         for (peer, delay) in delays {
-            self.contact(peer).delay = delay;
+            self.contact(peer).fairness.delay = delay;
         }
-        self.acts.own_delay = farthest;
+        self.requests.acts.own_delay = farthest;
     }
 
     /// How long a peer's messages are held at present to equalize the latencies of the players.
     pub fn fairness_delay(&self, peer: PeerId) -> Duration {
-        match self.contacts.get(&peer) {
-            Some(contact) => contact.delay,
-            None => self.acts.own_delay,
+        match self.links.contacts.get(&peer) {
+            Some(contact) => contact.fairness.delay,
+            None => self.requests.acts.own_delay,
         }
     }
 
     /// Delivers the messages that have been held long enough.
     pub(super) fn release_held(&mut self, now: Duration) {
-        while let Some(held) = self.acts.held.pop_front() {
+        while let Some(held) = self.requests.acts.held.pop_front() {
             if held.until > now {
                 self.wake_at(held.until);
-                return self.acts.held.push_front(held);
+                return self.requests.acts.held.push_front(held);
             }
             self.deliver(now, held.from, held.kind, held.payload);
         }

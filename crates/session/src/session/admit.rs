@@ -17,13 +17,13 @@ use crate::id::{MemberKey, PeerId};
 use crate::log::HostLog;
 use crate::room::{Change, Newcomer, PeerInfo, PeerKind, Phase, Presence, Room, distinct};
 use crate::session::agree::member;
+use crate::session::door::Door;
+use crate::session::joining::MAX_DOORS;
 use crate::session::standbys::BASE;
 use crate::session::{OtherEnd, Session};
 
 /// What the first byte of a message on the channel for states says that it is: a state for a newcomer.
 const STATE: u8 = 0;
-/// Addresses of a mesh that a newcomer is told of.
-const MAX_DOORS: usize = 64;
 /// How often a newcomer says hello.
 const HELLO_AGAIN: Duration = Duration::from_secs(1);
 /// How long it waits for an answer: of a host, and of a member of a mesh, which may have to elect another leader first.
@@ -43,6 +43,8 @@ pub(super) struct Admissions {
     pub(super) departures: u64,
     /// When a refusal is told of again.
     next_refusal: Duration,
+    /// What newcomers need to be let in.
+    pub(super) door: Door,
     /// Peers whose game state has been asked for and not yet given.
     pub(super) states_wanted: Vec<PeerId>,
 }
@@ -91,8 +93,8 @@ impl Session {
         let options = self.credentials(address);
         let id = self.endpoint.connect(now, address, options)?;
         debug!(%address, "connecting to the room");
-        self.connections.insert(id, OtherEnd::Sponsor);
-        self.homes.insert(id, address);
+        self.links.connections.insert(id, OtherEnd::Sponsor);
+        self.joining.homes.insert(id, address);
         Ok(())
     }
 
@@ -101,19 +103,19 @@ impl Session {
         let is_there = |peer: &&PeerInfo| peer.address.map(SocketAddr::from) == Some(address);
         let member = self.room.peers().iter().find(is_there);
         let member = member.and_then(|peer| PublicKey::from_bytes(peer.key).ok());
-        let join = self.role.join().filter(|join| join.address == address);
-        let asked_for = join.and_then(|join| join.server_key);
+        let asked_for = self.role.join().and_then(|join| join.key_at(address));
         asked_for
             .or(member)
-            .or_else(|| self.pinned.get(&address).copied())
+            .or_else(|| self.links.pinned.get(&address).copied())
     }
 
     /// Says hello, and again, until there is an answer.
     pub(super) fn resend_hello(&mut self, now: Duration) {
         let sponsor = self
+            .joining
             .hello_to
-            .filter(|id| self.connections.get(id) == Some(&OtherEnd::Sponsor));
-        let (Some(id), Some((first, last))) = (sponsor, self.hello_sent) else {
+            .filter(|id| self.links.connections.get(id) == Some(&OtherEnd::Sponsor));
+        let (Some(id), Some((first, last))) = (sponsor, self.joining.hello_sent) else {
             return;
         };
         let answer = match self.role.is_mesh() {
@@ -122,34 +124,34 @@ impl Session {
         };
         if now >= first + answer {
             let words = "the member asked does not answer".to_owned();
-            self.hello_sent = None;
+            self.joining.hello_sent = None;
             return self.finish(now, LeaveReason::NotReached(words));
         }
         if now >= last + HELLO_AGAIN {
             self.send_hello(now, id);
-            self.hello_sent = Some((first, now));
+            self.joining.hello_sent = Some((first, now));
         }
         self.wake_at(now + HELLO_AGAIN);
     }
 
     pub(super) fn send_hello(&mut self, now: Duration, id: ConnectionId) {
-        self.hello_sent = Some((now, now));
+        self.joining.hello_sent = Some((now, now));
         self.wake_at(now + HELLO_AGAIN);
-        if self.announced_on != Some(id) {
+        if self.joining.announced_on != Some(id) {
             // Nothing that was said to or by an earlier attempt counts.
-            self.announced_on = Some(id);
-            self.incarnation = self.secrets.next_incarnation();
+            self.joining.announced_on = Some(id);
+            self.own.incarnation = self.own.secrets.next_incarnation();
         }
         let have = self.me.map(|peer| Have {
             room: *self.room.id(),
             peer,
             index: self.log_index(),
-            chain: self.host_log.chain(),
+            chain: self.hosted.log.chain(),
         });
         let mut hello = Hello {
             kind: self.kind(),
             players: self.config.players.clone(),
-            incarnation: self.incarnation,
+            incarnation: self.own.incarnation,
             have,
             clock_us: now.as_micros() as u64,
             reached_at: self.endpoint.peer_address(id).map(Into::into),
@@ -190,7 +192,7 @@ impl Session {
         if hello.players.is_empty() != (hello.kind == PeerKind::Spectator) {
             return self.turn_away(now, id, LeaveReason::WrongTopology);
         }
-        let Some(key) = self.keys.get(&id).map(|key| *key.as_bytes()) else {
+        let Some(key) = self.links.keys.get(&id).map(|key| *key.as_bytes()) else {
             return;
         };
         let asked = match self.admissions.waiting.get(&key) {
@@ -203,7 +205,7 @@ impl Session {
             clock_us: hello.clock_us,
             asked,
         };
-        if let Some(OtherEnd::Peer(peer)) = self.connections.get(&id) {
+        if let Some(OtherEnd::Peer(peer)) = self.links.connections.get(&id) {
             let peer = *peer;
             let known = self.room.peer(peer).map(|p| p.incarnation);
             if self.room.is_present(peer) && known == Some(hello.incarnation) {
@@ -212,7 +214,9 @@ impl Session {
             }
             self.contact(peer).connection = None;
         }
-        self.connections.insert(id, OtherEnd::Newcomer { key });
+        self.links
+            .connections
+            .insert(id, OtherEnd::Newcomer { key });
         self.admissions.waiting.insert(key, waiting);
         let is_asked = asked > 0 && hello.proof.is_none() && !self.leads();
         if is_asked || self.asks_to_admit(&key) {
@@ -247,7 +251,7 @@ impl Session {
         }
         let (code, words) = reason.to_close();
         self.send_control_on(now, id, &Control::Farewell(reason.clone()));
-        self.connections.insert(id, OtherEnd::Gone);
+        self.links.give_up(id);
         self.endpoint.close(now, id, code, words);
     }
 
@@ -333,7 +337,10 @@ impl Session {
             return;
         };
         let id = waiting.connection;
-        if !matches!(self.connections.get(&id), Some(OtherEnd::Newcomer { .. })) {
+        if !matches!(
+            self.links.connections.get(&id),
+            Some(OtherEnd::Newcomer { .. })
+        ) {
             return;
         }
         let state_follows = self.room.rules.initial_state;
@@ -345,8 +352,8 @@ impl Session {
         let log = match self.room.is_mesh() {
             true => self.mesh.suffix_for(have).map(Beginning::Mesh),
             false => Some(Beginning::Hosted {
-                index: have.unwrap_or(self.host_log.last()),
-                chain: self.host_log.chain(),
+                index: have.unwrap_or(self.hosted.log.last()),
+                chain: self.hosted.log.chain(),
                 room: have.is_none().then(|| Box::new(self.room.clone())),
             }),
         };
@@ -355,7 +362,7 @@ impl Session {
         };
         let (since, incarnation) = (info.since, info.incarnation);
         self.bind(now, peer, id);
-        let index = self.host_log.last();
+        let index = self.hosted.log.last();
         let contact = self.contact(peer);
         contact.on_heard(now);
         contact.clock.on_told(now, waiting.clock_us);
@@ -370,7 +377,8 @@ impl Session {
             leader,
             log,
             absences: self
-                .since
+                .leading
+                .absent_since
                 .iter()
                 .map(|(peer, since)| Absence {
                     peer: *peer,
@@ -379,7 +387,7 @@ impl Session {
                 .collect(),
             state_follows,
             clock_us: now.as_micros() as u64,
-            epoch_us: self.time.epoch_us(),
+            epoch_us: self.clock.keeper.epoch_us(),
         };
         self.send_control_on(now, id, &Control::Welcome(Box::new(welcome)));
         debug!(%peer, returns, state_follows, "welcome sent");
@@ -389,7 +397,7 @@ impl Session {
         }
         self.feed(now, peer);
         // The others learn by it that the newcomer is reached through this program.
-        self.next_beat = now;
+        self.timers.next_beat = now;
         self.wake_at(now);
     }
 
@@ -397,7 +405,7 @@ impl Session {
     fn has_log_after(&self, have: &Have) -> bool {
         match self.room.is_mesh() {
             true => self.mesh.reaches_back_to(have.index),
-            false => self.host_log.chain_at(have.index) == Some(have.chain),
+            false => self.hosted.log.chain_at(have.index) == Some(have.chain),
         }
     }
 
@@ -410,14 +418,12 @@ impl Session {
 
     /// The mesh that this program asked is frozen: it asks again, also elsewhere.
     pub(super) fn on_room_frozen(&mut self, now: Duration, doors: &[Address]) {
+        let known = self.role.join().map(|j| j.address);
         let doors = doors.iter().map(|door| SocketAddr::from(*door));
-        for door in doors.filter(|door| Some(*door) != self.role.join().map(|j| j.address)) {
-            if !self.doors.contains(&door) && self.doors.len() < MAX_DOORS {
-                self.doors.push(door);
-            }
-        }
+        self.joining
+            .remember_doors(doors.filter(|door| Some(*door) != known));
         self.emit(SessionEvent::RoomFrozen);
-        if self.retry.is_none() {
+        if self.joining.retry.is_none() {
             self.try_doors(
                 now,
                 "the mesh is frozen: too few of its members reach each other",
@@ -457,7 +463,7 @@ impl Session {
         if self.state != State::Connecting {
             return;
         }
-        if welcome.incarnation != self.incarnation || self.hello_to != Some(id) {
+        if welcome.incarnation != self.own.incarnation || self.joining.hello_to != Some(id) {
             // It answers an earlier attempt.
             return;
         }
@@ -469,20 +475,20 @@ impl Session {
             return self.finish(now, LeaveReason::NotReached(words));
         };
         debug!(me = %welcome.you, leader = %welcome.leader, resumed, "welcome received");
-        self.retry = None;
+        self.joining.retry = None;
         // What an earlier incarnation followed is not this one's.
         self.standbys.forget();
-        self.hello_sent = None;
-        self.to_prove = None;
+        self.joining.hello_sent = None;
+        self.joining.to_prove = None;
         self.hang_up_on_others(now, id);
         self.me = Some(welcome.you);
-        self.since_index = welcome.since;
+        self.own.since_index = welcome.since;
         self.leader = Some(welcome.leader);
-        self.askers.forget();
-        self.wishes.clear();
+        self.leading.askers.forget();
+        self.leading.wishes.clear();
         self.trust_members(&before);
         self.demand_agreed(now);
-        self.since = welcome
+        self.leading.absent_since = welcome
             .absences
             .iter()
             .map(|absence| {
@@ -490,8 +496,8 @@ impl Session {
                 (absence.peer, now.saturating_sub(before))
             })
             .collect();
-        self.state_holds = 0;
-        self.next_object = self
+        self.inbox.forget_state();
+        self.own.next_object = self
             .room
             .network_objects()
             .iter()
@@ -503,7 +509,7 @@ impl Session {
             })
             .max()
             .unwrap_or(0)
-            .max(self.next_object);
+            .max(self.own.next_object);
         self.state = State::Loading;
         self.meet_everyone(now, welcome.you, welcome.me);
         self.bind(now, welcome.me, id);
@@ -511,22 +517,26 @@ impl Session {
         contact.on_heard(now);
         contact.welcomed = true;
         contact.clock.on_told(now, welcome.clock_us);
-        self.time
+        self.clock
+            .keeper
             .joined(now, welcome.you, welcome.leader, welcome.epoch_us);
-        self.time.set_members(now, &self.room, welcome.leader);
+        self.clock
+            .keeper
+            .set_members(now, &self.room, welcome.leader);
         self.emit(SessionEvent::Joined { me: welcome.you });
         if welcome.returned && fresh {
             // Actions of a former life may still be on their way.
-            self.acts.skip_to((self.since_index as u32) << 12);
+            self.requests
+                .acts
+                .skip_to((self.own.since_index as u32) << 12);
         }
         self.on_rejoined(now, resumed);
-        self.state_by = welcome.state_follows.then_some(id);
-        if welcome.state_follows {
-            self.early.get_or_insert_default();
-        } else {
+        self.inbox
+            .begin_loading(welcome.state_follows.then_some(id));
+        if !welcome.state_follows {
             self.say_loaded(now);
         }
-        self.next_beat = now;
+        self.timers.next_beat = now;
         self.wake_at(now);
         self.pump_agreement(now);
         self.take_unwelcomed(now);
@@ -539,7 +549,7 @@ impl Session {
             Beginning::Mesh(suffix) => matches!(suffix.start, Start::After(_)),
         };
         let me = member(welcome.incarnation, welcome.you);
-        let mine = *self.identity.public_key().as_bytes();
+        let mine = *self.own.identity.public_key().as_bytes();
         // The place is this program's own only if the room knows it by its key.
         let is_mine = |room: &Room| {
             let knows_me = room.peer(welcome.you).is_some_and(|you| you.key == mine);
@@ -550,7 +560,7 @@ impl Session {
                 return None;
             }
             match welcome.log.clone() {
-                Beginning::Hosted { index, .. } if index != self.host_log.last() => return None,
+                Beginning::Hosted { index, .. } if index != self.hosted.log.last() => return None,
                 Beginning::Hosted { .. } => {}
                 Beginning::Mesh(suffix) if suffix.start_index() > self.mesh.index() => return None,
                 Beginning::Mesh(suffix) => self.mesh.resume(now, me, suffix),
@@ -560,7 +570,7 @@ impl Session {
         match welcome.log.clone() {
             Beginning::Hosted { index, chain, room } => {
                 self.room = *room.filter(|room| !room.is_mesh() && is_mine(room))?;
-                self.host_log = HostLog::of(index, chain, Vec::new());
+                self.hosted.log = HostLog::of(index, chain, Vec::new());
             }
             Beginning::Mesh(suffix) => {
                 let room = self.mesh.join(now, me, suffix)?;
@@ -576,7 +586,8 @@ impl Session {
     /// Makes contacts of everyone in the room.
     fn meet_everyone(&mut self, now: Duration, me: PeerId, sponsor: PeerId) {
         let room = &self.room;
-        self.contacts
+        self.links
+            .contacts
             .retain(|peer, _| room.peer(*peer).is_some() && (room.is_mesh() || *peer == sponsor));
         let others: Vec<(PeerId, u64, Incarnation)> = room
             .peers()
@@ -586,16 +597,16 @@ impl Session {
             .filter(|p| room.is_mesh() || p.id == sponsor)
             .map(|p| (p.id, p.since, p.incarnation))
             .collect();
-        let mine = self.since_index;
+        let mine = self.own.since_index;
         for (peer, since, incarnation) in others {
             let contact = self.contact(peer);
             contact.begin_anew(now, since.max(mine));
             contact.incarnation = incarnation;
-            contact.next_dial = now;
+            contact.dialling.next = now;
             if peer != sponsor
                 && let Some(old) = contact.connection.take()
             {
-                self.connections.insert(old, OtherEnd::Gone);
+                self.links.give_up(old);
                 self.endpoint.abort(now, old, 0, "joined anew");
             }
         }
@@ -614,11 +625,7 @@ impl Session {
         };
         self.admissions.states_wanted.swap_remove(at);
         // The state holds what the game has heard of, not what still waits for it.
-        let unheard = self.events.iter().find_map(|event| match event {
-            SessionEvent::Command { index, .. } => Some(index - 1),
-            _ => None,
-        });
-        let holds = unheard.unwrap_or(self.log_index());
+        let holds = self.inbox.unheard().unwrap_or(self.log_index());
         // Which life of the newcomer it is for: it may have joined anew meanwhile.
         let life = self.room.peer(peer).map_or(0, |p| p.since);
         let bytes = [
@@ -651,20 +658,14 @@ impl Session {
         let (life, bytes) = bytes.split_first_chunk()?;
         let (holds, state) = bytes.split_first_chunk()?;
         let holds = u64::from_le_bytes(*holds);
-        let current = u64::from_le_bytes(*life) == self.since_index;
+        let current = u64::from_le_bytes(*life) == self.own.since_index;
         // Only the member that this program joined through gives it a state.
-        let is_due = self.state == State::Loading && self.state_by == Some(id);
+        let is_due = self.state == State::Loading && self.inbox.state_by() == Some(id);
         if !is_due || !current {
-            self.refused += 1;
+            self.traffic.refused += 1;
             return Some(());
         }
-        if let Some(early) = &mut self.early {
-            early.retain(|event| match event {
-                SessionEvent::Command { index, .. } => *index > holds,
-                _ => true,
-            });
-            self.state_holds = holds;
-            self.state_by = None;
+        if self.inbox.on_state(holds) {
             self.emit(SessionEvent::InitialState {
                 state: state.to_vec(),
             });
@@ -674,12 +675,12 @@ impl Session {
 
     /// If the connection by which the state was to come is gone, it will not come.
     pub(super) fn await_state(&mut self, now: Duration) {
-        let Some(by) = self.state_by else {
+        let Some(by) = self.inbox.state_by() else {
             return;
         };
-        let alive = matches!(self.connections.get(&by), Some(OtherEnd::Peer(_)));
+        let alive = matches!(self.links.connections.get(&by), Some(OtherEnd::Peer(_)));
         if self.state == State::Loading && !alive {
-            self.state_by = None;
+            self.inbox.lose_state();
             self.rejoin_through(now, None, "lost the member it joined through");
         }
     }
@@ -689,8 +690,7 @@ impl Session {
         if self.state != State::Loading {
             return;
         }
-        if let Some(early) = self.early.take() {
-            self.events.extend(early);
+        if self.inbox.end_loading() {
             self.say_loaded(now);
         }
     }
@@ -715,9 +715,9 @@ impl Session {
         match self.room.phase() {
             Phase::Playing { .. } => self.announce_start(now),
             // The game that was begun here has ended meanwhile.
-            Phase::Ended { result } if self.started => {
+            Phase::Ended { result } if self.clock.started => {
                 let result = result.clone();
-                self.started = false;
+                self.clock.started = false;
                 self.emit(SessionEvent::Ended { result });
             }
             Phase::SetUp | Phase::Ended { .. } => {}

@@ -331,7 +331,7 @@ impl Session {
     /// Takes a message of the agreement.
     pub(super) fn on_agreement(&mut self, now: Duration, from: PeerId, message: Message<Entry>) {
         if self.state == State::Connecting || !self.may_speak_as(now, from, &message) {
-            self.refused += 1;
+            self.traffic.refused += 1;
             return;
         }
         let contact = self.contact(from);
@@ -417,6 +417,7 @@ impl Session {
     /// Takes the farewells of those from whom nothing more comes.
     pub(super) fn take_farewells(&mut self, now: Duration) {
         let parted: Vec<PeerId> = self
+            .links
             .contacts
             .iter()
             .filter(|(peer, c)| c.last_promise.is_some() && self.has_hung_up(now, **peer))
@@ -490,7 +491,12 @@ impl Session {
     fn send_agreement(&mut self, now: Duration, message: Message<Entry>) {
         let to = message.to;
         let speaks_as = |(_, c): &(&PeerId, &Contact)| c.incarnation == to;
-        let heard = self.contacts.iter().find(speaks_as).map(|(peer, _)| *peer);
+        let heard = self
+            .links
+            .contacts
+            .iter()
+            .find(speaks_as)
+            .map(|(peer, _)| *peer);
         let known = || self.room.peers().iter().find(|p| p.incarnation == to);
         let Some(peer) = heard.or_else(|| known().map(|p| p.id)) else {
             return;
@@ -510,7 +516,7 @@ impl Session {
     /// A frozen member asks everybody it is connected to.
     fn knock(&mut self, now: Duration, knock: &Message<Entry>) {
         let control = Control::Agreement(Box::new(knock.clone()));
-        let peers: Vec<PeerId> = self.contacts.keys().copied().collect();
+        let peers: Vec<PeerId> = self.links.contacts.keys().copied().collect();
         for peer in peers {
             self.send_control_unreliably(now, peer, &control);
         }
@@ -541,7 +547,7 @@ impl Session {
     fn on_view(&mut self, now: Duration, view: &View) {
         debug!(number = view.number, members = view.members.len(), "view");
         let (index, next) = (view.first_index, next_of(view));
-        self.met_at = now;
+        self.timers.met_at = now;
         self.mesh.superseded.retain(|who| view.contains(*who));
         let mut changes = self.room.changes_of_view(&next);
         // Who is excluded itself joins anew, with the room as the view leaves it.
@@ -571,8 +577,8 @@ impl Session {
             self.mesh.leads = leads;
             self.mesh.superseded.clear();
             self.mesh.backlog.clear();
-            self.askers.forget();
-            self.wishes.clear();
+            self.leading.askers.forget();
+            self.leading.wishes.clear();
             self.leader = leader;
             self.send_proposals(now);
             return true;
@@ -581,7 +587,7 @@ impl Session {
             debug!(?leader, "following a leader");
             self.leader = leader;
             if let Some(leader) = leader {
-                self.time.set_members(now, &self.room, leader);
+                self.clock.keeper.set_members(now, &self.room, leader);
             }
             self.send_proposals(now);
             return true;
@@ -609,17 +615,17 @@ impl Session {
 
     /// Makes a change as soon as it can be made.
     pub(super) fn wish(&mut self, now: Duration, peer: PeerId, change: Change) {
-        if self.wishes.contains(&(peer, change.clone())) {
+        if self.leading.wishes.contains(&(peer, change.clone())) {
             return;
         }
-        self.wishes.retain(|(wished, _)| *wished != peer);
-        self.wishes.push_back((peer, change));
+        self.leading.wishes.retain(|(wished, _)| *wished != peer);
+        self.leading.wishes.push_back((peer, change));
         self.wake_at(now);
     }
 
     pub(super) fn fulfil_wishes(&mut self, now: Duration) {
         while self.can_append(now) {
-            let Some((peer, change)) = self.wishes.pop_front() else {
+            let Some((peer, change)) = self.leading.wishes.pop_front() else {
                 return;
             };
             let expected = self.mesh.expected(&self.room);
@@ -628,7 +634,7 @@ impl Session {
             if let Some(member) = member.filter(|_| !change.sends_away()) {
                 // The room lets nobody go who still decides: should the leader die in between, those who stay would be too few.
                 self.mesh.superseded.insert(member);
-                self.wishes.push_front((peer, change));
+                self.leading.wishes.push_front((peer, change));
                 break;
             }
             let is_mesh = expected.is_mesh();
@@ -644,7 +650,7 @@ impl Session {
                 self.append(now, None, change);
             }
         }
-        if !self.wishes.is_empty() {
+        if !self.leading.wishes.is_empty() {
             self.wake_at(now + SETTLE_AGAIN);
         }
     }
@@ -691,7 +697,11 @@ impl Session {
             if Some(peer) == self.me || !self.is_silent(now, peer) {
                 continue;
             }
-            let farewell = self.contacts.get(&peer).and_then(|c| c.farewell.clone());
+            let farewell = self
+                .links
+                .contacts
+                .get(&peer)
+                .and_then(|c| c.farewell.clone());
             match farewell {
                 // What it said before may still be arriving.
                 Some(_) if !self.has_hung_up(now, peer) => {}
@@ -724,14 +734,14 @@ impl Session {
         if self.state != State::Frozen || !agreement.is_frozen() {
             return false;
         }
-        let id = self.secrets.next_room_id();
-        let incarnation = self.secrets.next_incarnation();
+        let id = self.own.secrets.next_room_id();
+        let incarnation = self.own.secrets.next_incarnation();
         let Some(alone) = agreement.found_from(now, room_number(&id), incarnation) else {
             return false;
         };
         info!("going on alone as another room");
         self.mesh.agreement = Some(Box::new(alone));
-        self.incarnation = incarnation;
+        self.own.incarnation = incarnation;
         self.room.go_on_as(id, me, incarnation);
         self.pump_agreement(now);
         self.mesh.begin_at(&self.room);

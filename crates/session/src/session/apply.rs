@@ -8,7 +8,7 @@ use crate::event::{LeaveReason, SessionEvent, State};
 use crate::id::{PeerId, PlayerId, RequestId};
 use crate::log::Entry;
 use crate::room::Change;
-use crate::session::{OtherEnd, Session};
+use crate::session::Session;
 
 impl Session {
     /// Applies a committed entry.
@@ -76,7 +76,7 @@ impl Session {
             } => {
                 debug!(%peer, "peer returned");
                 if Some(peer) == me {
-                    if incarnation != self.incarnation && index > self.since_index {
+                    if incarnation != self.own.incarnation && index > self.own.since_index {
                         self.rejoin_through(now, None, "came back at another door too");
                     }
                     return;
@@ -90,21 +90,22 @@ impl Session {
                 }
             }
             Change::InSync { peer } => {
-                if index >= self.since_index {
-                    self.since.remove(&peer);
+                if index >= self.own.since_index {
+                    self.leading.absent_since.remove(&peer);
                 }
                 match Some(peer) == me {
-                    true if index < self.since_index => {}
+                    true if index < self.own.since_index => {}
                     true => self.on_in_sync(now),
                     false => self.emit(SessionEvent::PeerInSync { peer }),
                 }
                 self.emit(SessionEvent::OwnersChanged);
-                self.acts.reconsider(now + Duration::from_secs(1));
-                self.time
+                self.requests.acts.reconsider(now + Duration::from_secs(1));
+                self.clock
+                    .keeper
                     .set_members(now, &self.room, self.leader.unwrap_or(peer));
             }
             // This program was away then, and has come back since.
-            Change::Away { peer } if Some(peer) == me && index < self.since_index => {}
+            Change::Away { peer } if Some(peer) == me && index < self.own.since_index => {}
             Change::Away { peer } => {
                 self.on_away(now, index, peer);
                 self.start_if_ready(now);
@@ -126,7 +127,7 @@ impl Session {
             Change::Start { .. } => self.announce_start(now),
             Change::EndVote { .. } | Change::TieBreaker { .. } => {}
             Change::End { result } => {
-                let had_begun = core::mem::take(&mut self.started);
+                let had_begun = core::mem::take(&mut self.clock.started);
                 // A game that began and ended while this program was away is none that it took part in.
                 if had_begun || self.state == State::InSync {
                     self.emit(SessionEvent::Ended { result });
@@ -136,7 +137,7 @@ impl Session {
             Change::Authority { peer } => {
                 self.emit(SessionEvent::AuthorityChanged { authority: peer });
                 self.emit(SessionEvent::OwnersChanged);
-                self.time.set_members(now, &self.room, peer);
+                self.clock.keeper.set_members(now, &self.room, peer);
                 self.decide(now);
             }
             Change::Named(_) | Change::Unnamed { .. } => self.emit(SessionEvent::RoomChanged),
@@ -155,7 +156,7 @@ impl Session {
                 payload,
             } => {
                 let own = entry.origin.filter(|_| own);
-                if index > self.state_holds {
+                if !self.inbox.state_holds(index) {
                     self.emit(SessionEvent::Command {
                         index,
                         from,
@@ -180,19 +181,19 @@ impl Session {
     /// Somebody has a place in the room, newly or again.
     fn on_peer_arrived(&mut self, now: Duration, index: u64, peer: PeerId) {
         self.settle_links(now);
-        self.askers.forget_peer(peer);
-        self.acts.forget_peer(peer);
-        if index >= self.since_index {
-            self.since.insert(peer, now);
+        self.leading.askers.forget_peer(peer);
+        self.requests.acts.forget_peer(peer);
+        if index >= self.own.since_index {
+            self.leading.absent_since.insert(peer, now);
         }
         if !self.room.is_mesh() && !self.leads() {
             // Between guests there is nothing but the order of what the host passes on, and this one counts anew.
-            self.contacts.remove(&peer);
+            self.links.contacts.remove(&peer);
             return;
         }
         let incarnation = self.room.peer(peer).map(|p| p.incarnation);
-        let epoch = index.max(self.since_index);
-        let contact = self.contacts.entry(peer).or_default();
+        let epoch = index.max(self.own.since_index);
+        let contact = self.links.contacts.entry(peer).or_default();
         contact.incarnation = incarnation.unwrap_or_default();
         if index < epoch {
             // Old news to who has just come back: what is known of that peer is newer.
@@ -202,10 +203,10 @@ impl Session {
         let old = contact.connection.take();
         contact.begin_anew(now, epoch);
         self.look_for_another_sponsor(now, peer);
-        let contact = self.contacts.entry(peer).or_default();
-        contact.next_dial = now + Duration::from_secs(1);
+        let contact = self.links.contacts.entry(peer).or_default();
+        contact.dialling.next = now + Duration::from_secs(1);
         if let Some(old) = old {
-            self.connections.insert(old, OtherEnd::Gone);
+            self.links.give_up(old);
             self.endpoint.abort(now, old, 0, "joined anew");
         }
         if self.leads() {

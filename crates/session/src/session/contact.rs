@@ -26,14 +26,11 @@ const BEST_FOR: Duration = Duration::from_secs(10);
 pub(super) struct Contact {
     /// The direct connection, if there is one.
     pub(super) connection: Option<ConnectionId>,
-    /// When this connection was made, if this program dialled it.
-    pub(super) dialled_at: Option<Duration>,
+    pub(super) dialling: Dialling,
     /// The incarnation that it spoke as last, in a mesh.
     pub(super) incarnation: Incarnation,
     /// Whether a guest knows the room: entries may be sent.
     pub(super) welcomed: bool,
-    pub(super) next_dial: Duration,
-    pub(super) dials: u32,
     /// When something last arrived on the direct connection.
     pub(super) heard_direct: Duration,
     /// When something of it last arrived by any route.
@@ -58,7 +55,22 @@ pub(super) struct Contact {
     /// What is needed to talk to it through others, once that was.
     pub(super) pair: Option<Box<Pair>>,
     pub(super) clock: TheirClock,
-    /// Fairness: how long its messages are held, and until when the last one was.
+    pub(super) fairness: Holding,
+}
+
+/// Attempts to connect to a peer.
+#[derive(Debug, Default)]
+pub(super) struct Dialling {
+    /// When this program reached it by its own attempt, if it did.
+    pub(super) reached_at: Option<Duration>,
+    /// When it may be tried next, and how often it was in vain.
+    pub(super) next: Duration,
+    pub(super) count: u32,
+}
+
+/// Fairness: how long a peer's messages are held, and until when the last one was.
+#[derive(Debug, Default)]
+pub(super) struct Holding {
     pub(super) delay: Duration,
     pub(super) held_until: Duration,
 }
@@ -67,7 +79,7 @@ impl Contact {
     /// Whether the other member dialled at the same time as this program, and this one's connection is the one that both keep.
     pub(super) fn keeps_dialled(&self, now: Duration, me: Incarnation, them: Incarnation) -> bool {
         let recent = |at: Duration| now.saturating_sub(at) < AT_ONCE;
-        self.connection.is_some() && self.dialled_at.is_some_and(recent) && me > them
+        self.connection.is_some() && self.dialling.reached_at.is_some_and(recent) && me > them
     }
 
     pub(super) fn is_direct(&self, now: Duration) -> bool {
@@ -78,7 +90,7 @@ impl Contact {
     pub(super) fn on_heard(&mut self, now: Duration) {
         self.heard = now;
         self.heard_direct = now;
-        self.dials = 0;
+        self.dialling.count = 0;
     }
 
     /// Forgets everything about an earlier incarnation.
@@ -185,14 +197,14 @@ pub struct PeerStats {
 impl Session {
     /// Everything the protocol counts about the connection to a peer; `None` without a direct one.
     pub fn connection_stats(&self, peer: PeerId) -> Option<samestep_proto::Stats> {
-        let connection = self.contacts.get(&peer)?.connection?;
+        let connection = self.links.contacts.get(&peer)?.connection?;
         self.endpoint.stats(connection)
     }
 
     /// Bytes a second that may be sent to a peer without filling queues: see [`samestep_proto::Endpoint::available_rate`]. `None` without
     /// a direct connection.
     pub fn available_rate(&mut self, peer: PeerId) -> Option<u64> {
-        let connection = self.contacts.get(&peer)?.connection?;
+        let connection = self.links.contacts.get(&peer)?.connection?;
         self.endpoint.available_rate(connection)
     }
 
@@ -210,7 +222,7 @@ impl Session {
         let direct = direct.filter(|_| route == PeerRoute::Direct);
         let direct = direct.as_ref();
         let measured = direct.filter(|stats| !stats.rtt_min.is_zero());
-        let contact = self.contacts.get(&peer);
+        let contact = self.links.contacts.get(&peer);
         Some(PeerStats {
             route,
             rtt: measured.map(|stats| stats.rtt),
@@ -249,7 +261,7 @@ impl Session {
 
     /// Whether [`HostSilent`](SessionEvent::HostSilent) was the last to be reported about the host.
     pub fn is_host_silent(&self) -> bool {
-        self.host_silent
+        self.joining.host_silent
     }
 
     /// Reports that the host has fallen silent, or is heard again.
@@ -260,16 +272,16 @@ impl Session {
         let Some(unanswered) = self.host_unanswered(now) else {
             return;
         };
-        match (self.host_silent, unanswered >= QUIET) {
+        match (self.joining.host_silent, unanswered >= QUIET) {
             (false, true) => {
-                self.host_silent = true;
+                self.joining.host_silent = true;
                 let host = self.connection_stats(self.room.authority());
                 let last_received = host.map_or(now, |stats| stats.last_received);
                 let last_heard = now.saturating_sub(last_received);
                 self.emit(SessionEvent::HostSilent { last_heard });
             }
             (true, false) => {
-                self.host_silent = false;
+                self.joining.host_silent = false;
                 self.emit(SessionEvent::HostHeard);
             }
             _ => {}
@@ -278,34 +290,36 @@ impl Session {
 
     /// One-way latency as measured here.
     pub(super) fn latency(&self, peer: PeerId) -> Duration {
-        let connection = self.contacts.get(&peer).and_then(|c| c.connection);
+        let connection = self.links.connection(peer);
         connection
             .and_then(|id| self.endpoint.stats(id))
             .map_or(Duration::ZERO, |stats| stats.rtt / 2)
     }
 
     pub(super) fn contact(&mut self, peer: PeerId) -> &mut Contact {
-        self.contacts.entry(peer).or_default()
+        self.links.contacts.entry(peer).or_default()
     }
 
     /// Binds a connection to a peer; an older one is given up.
     pub(super) fn bind(&mut self, now: Duration, peer: PeerId, connection: ConnectionId) {
-        let contact = self.contacts.entry(peer).or_default();
+        let contact = self.links.contacts.entry(peer).or_default();
         let old = contact.connection.replace(connection);
-        contact.dialled_at = None;
-        self.connections.insert(connection, OtherEnd::Peer(peer));
+        contact.dialling.reached_at = None;
+        self.links
+            .connections
+            .insert(connection, OtherEnd::Peer(peer));
         if let Some(old) = old.filter(|old| *old != connection) {
-            self.connections.insert(old, OtherEnd::Gone);
+            self.links.give_up(old);
             self.endpoint.abort(now, old, 0, "replaced");
         }
     }
 
     /// Feeds the clock with the time stamps that acknowledgements on a connection carried.
     pub(super) fn read_exchanges(&mut self, now: Duration, connection: ConnectionId) {
-        let Some(OtherEnd::Peer(peer)) = self.connections.get(&connection) else {
+        let Some(OtherEnd::Peer(peer)) = self.links.connections.get(&connection) else {
             return;
         };
-        let Some(contact) = self.contacts.get_mut(peer) else {
+        let Some(contact) = self.links.contacts.get_mut(peer) else {
             return;
         };
         if contact.connection != Some(connection) {
@@ -313,7 +327,7 @@ impl Session {
         }
         while let Some(exchange) = self.endpoint.poll_exchange(connection) {
             if let Some(complete) = contact.clock.complete(now, &exchange) {
-                self.time.on_exchange(now, *peer, complete);
+                self.clock.keeper.on_exchange(now, *peer, complete);
             }
         }
     }

@@ -92,7 +92,7 @@ impl Session {
         if self.config.protocol.security == Security::Plain {
             return Err(SetPasswordError::Plain);
         }
-        self.door.next_password = Some(AgreedPassword(password.as_str().into()));
+        self.admissions.door.next_password = Some(AgreedPassword(password.as_str().into()));
         self.tell_password(now);
         Ok(())
     }
@@ -106,15 +106,19 @@ impl Session {
     /// Tells the members of a mesh the next password, once nobody is being sent away any more.
     pub(super) fn tell_password(&mut self, now: Duration) {
         if !self.leads() {
-            self.door.next_password = None;
+            self.admissions.door.next_password = None;
             return;
         }
         let sends_away = self.mesh.has_unwanted(&self.room)
             || self.mesh.awaits(Change::sends_away)
-            || self.wishes.iter().any(|(_, change)| change.sends_away());
+            || self
+                .leading
+                .wishes
+                .iter()
+                .any(|(_, change)| change.sends_away());
         if !sends_away
             && self.can_append(now)
-            && let Some(password) = self.door.next_password.take()
+            && let Some(password) = self.admissions.door.next_password.take()
         {
             self.append(now, None, Change::Password { password });
         }
@@ -123,7 +127,7 @@ impl Session {
     /// Whether a mesh is about to have another password: who shows the old one meanwhile is not let in.
     pub(super) fn is_password_changing(&self) -> bool {
         let is_password = |change: &Change| matches!(change, Change::Password { .. });
-        self.door.next_password.is_some() || self.mesh.awaits(is_password)
+        self.admissions.door.next_password.is_some() || self.mesh.awaits(is_password)
     }
 
     /// Demands the password that the members of a mesh have agreed on, if they have.
@@ -160,17 +164,17 @@ impl Session {
     /// Hangs up on everybody who came in by the old password and is no member yet.
     fn close_on_strangers(&mut self, now: Duration) {
         let is_member = |id: &ConnectionId| {
-            let key = self.keys.get(id).map(PublicKey::as_bytes);
+            let key = self.links.keys.get(id).map(PublicKey::as_bytes);
             self.room.peers().iter().any(|peer| Some(&peer.key) == key)
         };
-        let strangers = self.connections.iter().filter(|(id, end)| {
+        let strangers = self.links.connections.iter().filter(|(id, end)| {
             let waits = matches!(end, OtherEnd::Stranger { .. } | OtherEnd::Newcomer { .. });
             waits && !is_member(id)
         });
         let strangers: Vec<ConnectionId> = strangers.map(|(id, _)| *id).collect();
         for id in strangers {
             self.on_newcomer_gone(id);
-            self.connections.insert(id, OtherEnd::Gone);
+            self.links.give_up(id);
             let words = "the password was changed meanwhile";
             self.endpoint.close(now, id, 0, words);
         }
@@ -209,7 +213,7 @@ impl Session {
         for key in &members {
             self.trust(key);
         }
-        self.door.is_forgotten = false;
+        self.admissions.door.is_forgotten = false;
     }
 
     /// What this program brings along to where the room is. Who returns to a known key needs no more than its own.
@@ -232,7 +236,7 @@ impl Session {
     /// Whether this program expects to be let in by its key where this key is known.
     fn returns_to(&self, server_key: Option<PublicKey>) -> bool {
         let rejoins = self.role.join().is_some_and(|join| join.rejoin.is_some());
-        server_key.is_some() && (self.me.is_some() || rejoins) && !self.door.is_forgotten
+        server_key.is_some() && (self.me.is_some() || rejoins) && !self.admissions.door.is_forgotten
     }
 
     /// Whether the room asks a program for more that returned by its key alone; the next attempt brings it along.
@@ -243,9 +247,10 @@ impl Session {
         );
         // The keys of a room in which this program has been are known.
         let home = self.role.join().and_then(|join| self.key_at(join.address));
-        let returned = self.returns_to(home) || self.me.is_some() && !self.door.is_forgotten;
+        let returned =
+            self.returns_to(home) || self.me.is_some() && !self.admissions.door.is_forgotten;
         let has = self.config.token.is_some() || self.config.password_as(&self.role).is_some();
-        self.door.is_forgotten |= asks && returned && has;
+        self.admissions.door.is_forgotten |= asks && returned && has;
         asks && returned && has
     }
 }

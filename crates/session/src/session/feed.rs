@@ -6,7 +6,7 @@ use crate::channels::CONTROL;
 use crate::control::{Control, Entries};
 use crate::event::State;
 use crate::id::PeerId;
-use crate::log::{Entry, KEPT};
+use crate::log::{Entry, HostLog, KEPT};
 use crate::session::send::sealed;
 use crate::session::{Session, Shipped};
 
@@ -25,16 +25,26 @@ struct Sealed {
     bytes: Vec<u8>,
 }
 
+/// The log of a hosted room, and how far the guests were told of it.
+#[derive(Default)]
+pub(super) struct HostedLog {
+    pub(super) log: HostLog,
+    /// Before this time further changes are not sent: they are batched for all.
+    next_entries: Duration,
+    /// The last change that was sent.
+    told: u64,
+}
+
 impl Session {
     /// The host makes a change: it is committed at once.
     pub(super) fn append_hosted(&mut self, now: Duration, entry: Entry) {
         if !self.leads() {
             return;
         }
-        let index = self.host_log.append(entry.clone());
+        let index = self.hosted.log.append(entry.clone());
         self.ship(now, Shipped::Room(entry.clone()));
         self.apply(now, index, entry);
-        self.host_log.trim(KEPT);
+        self.hosted.log.trim(KEPT);
         self.feed_all(now);
         self.pump_standbys(now);
         self.decide(now);
@@ -42,13 +52,13 @@ impl Session {
 
     /// Sends every guest what it was not sent yet.
     pub(super) fn feed_all(&mut self, now: Duration) {
-        if now < self.next_entries {
-            return self.wake_at(self.next_entries);
+        if now < self.hosted.next_entries {
+            return self.wake_at(self.hosted.next_entries);
         }
-        self.told = self.host_log.last();
-        let peers: Vec<PeerId> = self.contacts.keys().copied().collect();
+        self.hosted.told = self.hosted.log.last();
+        let peers: Vec<PeerId> = self.links.contacts.keys().copied().collect();
         if peers.len() > CROWD {
-            self.next_entries = now + CROWD_SPACING * peers.len() as u32;
+            self.hosted.next_entries = now + CROWD_SPACING * peers.len() as u32;
         }
         let mut last = Sealed::default();
         for peer in peers {
@@ -58,7 +68,7 @@ impl Session {
 
     /// Sends what a crowd was not yet told.
     pub(super) fn feed_held(&mut self, now: Duration) {
-        if !self.room.is_mesh() && self.leads() && self.told < self.host_log.last() {
+        if !self.room.is_mesh() && self.leads() && self.hosted.told < self.hosted.log.last() {
             self.feed_all(now);
         }
     }
@@ -73,14 +83,14 @@ impl Session {
         if self.room.is_mesh() || !self.leads() {
             return;
         }
-        let last = self.host_log.last();
-        while let Some(contact) = self.contacts.get_mut(&peer)
+        let last = self.hosted.log.last();
+        while let Some(contact) = self.links.contacts.get_mut(&peer)
             && contact.welcomed
             && contact.sent_index < last
         {
             let after = contact.sent_index;
             if again.after != Some(after) {
-                let entries = self.host_log.entries_after(after, BATCH);
+                let entries = self.hosted.log.entries_after(after, BATCH);
                 *again = Sealed {
                     after: Some(after),
                     last: after + entries.len() as u64,
@@ -94,14 +104,14 @@ impl Session {
 
     /// Takes entries from the host. They come in order on one connection, each once.
     pub(super) fn on_entries(&mut self, now: Duration, message: Entries) {
-        let known = self.host_log.last().saturating_sub(message.after);
-        if message.after > self.host_log.last() {
+        let known = self.hosted.log.last().saturating_sub(message.after);
+        if message.after > self.hosted.log.last() {
             return self.rejoin_through(now, None, "missed a change of the room");
         }
         for entry in message.entries.into_iter().skip(known as usize) {
-            let index = self.host_log.append(entry.clone());
+            let index = self.hosted.log.append(entry.clone());
             // Only the host has use for what is past.
-            self.host_log.trim(0);
+            self.hosted.log.trim(0);
             self.apply(now, index, entry);
             if matches!(self.state, State::Left(_)) {
                 return;

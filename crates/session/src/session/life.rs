@@ -12,19 +12,16 @@ use crate::control::Control;
 use crate::event::{LeaveReason, SessionEvent, State, shorten};
 use crate::id::{PeerId, PlayerId};
 use crate::room::{Change, PeerKind, Presence};
-use crate::session::{OtherEnd, Retry, Session};
+use crate::session::joining::RETRY_EVERY;
+use crate::session::{OtherEnd, Session};
 
-/// Ways back that are tried at the same time; the first that answers is taken.
-const RETRY_AT_ONCE: usize = 3;
-/// Time between attempts to come back.
-const RETRY_EVERY: Duration = Duration::from_secs(1);
 /// How long a host waits for the last messages of a client that has said farewell and is silent since: its program may have ended.
 const PARTING: Duration = Duration::from_secs(2);
 
 impl Session {
     pub(super) fn on_closed(&mut self, now: Duration, id: ConnectionId, reason: &CloseReason) {
-        let end = self.connections.remove(&id);
-        self.keys.remove(&id);
+        let end = self.links.connections.remove(&id);
+        self.links.keys.remove(&id);
         if matches!(self.state, State::Left(_)) {
             return;
         }
@@ -46,6 +43,7 @@ impl Session {
     /// A connection was given up here.
     pub(super) fn on_connection_lost(&mut self, now: Duration, id: ConnectionId, why: &str) {
         let owner = self
+            .links
             .contacts
             .iter()
             .find(|(_, contact)| contact.connection == Some(id))
@@ -62,21 +60,29 @@ impl Session {
     }
 
     fn on_sponsor_lost(&mut self, now: Duration, reason: &CloseReason) {
-        if !self.connections.values().any(|e| *e == OtherEnd::Sponsor) {
-            self.hello_sent = None;
+        if !self
+            .links
+            .connections
+            .values()
+            .any(|e| *e == OtherEnd::Sponsor)
+        {
+            self.joining.hello_sent = None;
         }
         if self.is_asked_for_more(reason)
-            && self.retry.is_none()
+            && (self.joining.retry.is_none() || self.me.is_none())
             && let Some(address) = self.role.join().map(|join| join.address)
             && self.dial_home(now, address).is_ok()
         {
             return;
         }
-        match (&mut self.retry, reason) {
+        match (&mut self.joining.retry, reason) {
             (None, reason) => self.finish(now, LeaveReason::of_close(reason)),
             (Some(retry), reason) => {
-                if let LeaveReason::Banned(words) = LeaveReason::of_close(reason) {
-                    return self.finish(now, LeaveReason::Banned(words));
+                let why = LeaveReason::of_close(reason);
+                let refused = self.me.is_none() && !matches!(why, LeaveReason::NotReached(_));
+                if refused || matches!(why, LeaveReason::Banned(_)) {
+                    // Every door is one of the same room.
+                    return self.finish(now, why);
                 }
                 // Why the room was lost matters more than that it still does not answer.
                 if !matches!(reason, CloseReason::NoAnswer | CloseReason::TimedOut) {
@@ -100,7 +106,7 @@ impl Session {
             return;
         }
         contact.connection = None;
-        contact.next_dial = now;
+        contact.dialling.next = now;
         debug!(%peer, %reason, "connection lost");
         if self.room.is_mesh() {
             self.look_for_another_sponsor(now, peer);
@@ -128,7 +134,7 @@ impl Session {
     /// If this program waits for a state that this member was to bring, it will not come.
     pub(super) fn look_for_another_sponsor(&mut self, now: Duration, gone: PeerId) {
         let sponsor = self.me.and_then(|me| self.room.peer(me)).map(|p| p.sponsor);
-        let waits = self.early.is_some() && self.state == State::Loading;
+        let waits = self.inbox.is_loading() && self.state == State::Loading;
         if waits && sponsor == Some(gone) && self.room.is_mesh() {
             self.rejoin_through(now, None, "lost the member it joined through");
         }
@@ -145,29 +151,26 @@ impl Session {
             Some(_) => now + RETRY_EVERY * 3,
             None => now,
         };
-        self.retry = Some(Retry {
-            until: now + grace,
-            next,
-            turn: 0,
-            why: why.to_owned(),
-        });
+        self.joining.retry(now + grace, next, 0, why);
         let dialled: Vec<ConnectionId> = self
+            .links
             .connections
             .iter()
             .filter(|(_, end)| matches!(end, OtherEnd::Dialled(_)))
             .map(|(id, _)| *id)
             .collect();
         for id in dialled {
-            self.connections.insert(id, OtherEnd::Gone);
+            self.links.give_up(id);
             self.endpoint.abort(now, id, 0, "joins anew");
         }
         if let Some(id) = id {
-            if let Some(OtherEnd::Peer(peer)) = self.connections.insert(id, OtherEnd::Sponsor) {
+            if let Some(OtherEnd::Peer(peer)) = self.links.connections.insert(id, OtherEnd::Sponsor)
+            {
                 self.contact(peer).connection = None;
             }
             // A return is another incarnation, also on a connection that was used before.
-            self.announced_on = None;
-            self.hello_to = Some(id);
+            self.joining.announced_on = None;
+            self.joining.hello_to = Some(id);
             self.send_hello(now, id);
         }
         self.wake_at(next);
@@ -176,33 +179,44 @@ impl Session {
     /// A newcomer that one door did not let in tries all that it knows, for as long as a place would be kept for it.
     pub(super) fn try_doors(&mut self, now: Duration, why: &str) {
         let next = now + RETRY_EVERY;
-        self.retry = Some(Retry {
-            until: now + self.config.rejoin_grace,
-            next,
-            turn: 1,
-            why: why.to_owned(),
-        });
+        let until = now + self.config.rejoin_grace;
+        self.joining.retry(until, next, 1, why);
         self.hang_up_on_sponsor(now);
         self.wake_at(next);
     }
 
+    /// A newcomer that knows several doors of the room tries the others while the first does not answer.
+    pub(super) fn know_doors(&mut self, now: Duration, doors: Vec<SocketAddr>) {
+        if !doors.is_empty() {
+            self.joining.remember_doors(doors);
+            let (until, next) = (now + self.config.rejoin_grace, now + RETRY_EVERY);
+            self.joining.retry(until, next, 1, "nobody answers");
+            self.wake_at(next);
+        }
+    }
+
     /// Tries again to come back.
     pub(super) fn retry(&mut self, now: Duration) {
-        let Some(retry) = self.retry.clone() else {
+        let Some(retry) = self.joining.retry.clone() else {
             return;
         };
         if now >= retry.until {
-            let who = if self.room.is_mesh() {
-                "the others"
-            } else {
-                "the host"
-            };
-            let grace = self.config.rejoin_grace.as_secs();
-            let grace = self
-                .me
-                .map_or(grace, |_| self.room.rules.rejoin_grace_us / 1_000_000);
             let why = &retry.why;
-            let words = format!("lost {who}, and not back within {grace} s: {why}");
+            let words = match self.me {
+                Some(_) => {
+                    let who = if self.room.is_mesh() {
+                        "the others"
+                    } else {
+                        "the host"
+                    };
+                    let grace = self.room.rules.rejoin_grace_us / 1_000_000;
+                    format!("lost {who}, and not back within {grace} s: {why}")
+                }
+                None => {
+                    let grace = self.config.rejoin_grace.as_secs();
+                    format!("not let in at any address of the room within {grace} s: {why}")
+                }
+            };
             return self.finish(now, LeaveReason::NotReached(shorten(&words)));
         }
         if now < retry.next {
@@ -210,30 +224,21 @@ impl Session {
             return;
         }
         let ways = self.ways_back();
-        let connections = &self.connections;
-        self.homes
+        let connections = &self.links.connections;
+        self.joining
+            .homes
             .retain(|id, _| connections.get(id) == Some(&OtherEnd::Sponsor));
-        // Never two to the same place: the second would replace the first.
-        let free = (0..ways.len())
-            .map(|n| ways[(retry.turn + n) % ways.len()])
-            .find(|way| !self.homes.values().any(|home| home == way));
-        if let Some(address) = free
-            && self.homes.len() < RETRY_AT_ONCE
-            && self.hello_sent.is_none()
-        {
+        if let Some(address) = self.joining.next_way(retry.turn, &ways) {
             let _ = self.dial_home(now, address);
         }
-        if let Some(retry) = &mut self.retry {
-            retry.next = now + RETRY_EVERY;
-            retry.turn += 1;
-        }
+        self.joining.on_tried(now);
         self.wake_at(now + RETRY_EVERY);
     }
 
     /// Addresses at which the room may be found.
     fn ways_back(&self) -> Vec<SocketAddr> {
         let mut ways: Vec<SocketAddr> = self.role.join().map(|j| j.address).into_iter().collect();
-        ways.extend(&self.doors);
+        ways.extend(self.joining.doors());
         // Of a hosted room only the addresses of standbys are known.
         for peer in self.room.present() {
             let address = peer.address.map(SocketAddr::from);
@@ -252,20 +257,20 @@ impl Session {
             return self.rejoin_through(now, None, "was dropped by the others");
         }
         // To who has just come back it may be old news: what that peer has said since counts, and since when it is away came with the welcome.
-        let is_news = index >= self.since_index;
+        let is_news = index >= self.own.since_index;
         if is_news {
-            self.since.insert(peer, now);
+            self.leading.absent_since.insert(peer, now);
         }
-        self.askers.forget_peer(peer);
+        self.leading.askers.forget_peer(peer);
         self.admissions.states_wanted.retain(|p| *p != peer);
-        if let Some(contact) = self.contacts.get_mut(&peer).filter(|_| is_news) {
+        if let Some(contact) = self.links.contacts.get_mut(&peer).filter(|_| is_news) {
             contact.welcomed = false;
             contact.streams.reset(0);
         }
         self.emit(SessionEvent::PeerAway { peer });
         self.emit(SessionEvent::OwnersChanged);
         if let Some(leader) = self.leader {
-            self.time.set_members(now, &self.room, leader);
+            self.clock.keeper.set_members(now, &self.room, leader);
         }
         self.look_for_another_sponsor(now, peer);
         self.wake_at(now);
@@ -283,10 +288,10 @@ impl Session {
             return self.finish(now, reason);
         }
         self.admissions.departures += 1;
-        self.since.remove(&peer);
-        self.askers.forget_peer(peer);
+        self.leading.absent_since.remove(&peer);
+        self.leading.askers.forget_peer(peer);
         self.admissions.states_wanted.retain(|p| *p != peer);
-        self.mesh.forget_learner(&self.contacts, peer);
+        self.mesh.forget_learner(&self.links.contacts, peer);
         let sent_away = matches!(
             reason,
             LeaveReason::Kicked(_) | LeaveReason::Banned(_) | LeaveReason::LoadingTooLong
@@ -294,8 +299,8 @@ impl Session {
         if self.leads() && sent_away {
             self.send_control(now, peer, &Control::Farewell(reason.clone()));
         }
-        if let Some(id) = self.contacts.remove(&peer).and_then(|c| c.connection) {
-            self.connections.insert(id, OtherEnd::Gone);
+        if let Some(id) = self.links.contacts.remove(&peer).and_then(|c| c.connection) {
+            self.links.give_up(id);
             let (code, words) = reason.to_close();
             self.endpoint.close(now, id, code, words);
         }
@@ -305,7 +310,7 @@ impl Session {
         self.emit(SessionEvent::PeerLeft { peer, reason });
         self.emit(SessionEvent::OwnersChanged);
         if let Some(leader) = self.leader {
-            self.time.set_members(now, &self.room, leader);
+            self.clock.keeper.set_members(now, &self.room, leader);
         }
         self.look_for_another_sponsor(now, peer);
     }
@@ -321,8 +326,8 @@ impl Session {
         let mut over = Vec::new();
         let mut next: Option<Duration> = None;
         let expected = self.mesh.expected(&self.room);
-        for (peer, since) in &self.since {
-            if self.wishes.iter().any(|(wished, _)| wished == peer) {
+        for (peer, since) in &self.leading.absent_since {
+            if self.leading.wishes.iter().any(|(wished, _)| wished == peer) {
                 continue;
             }
             let (grace, reason) = match expected.peer(*peer).map(|p| p.presence) {
@@ -338,7 +343,7 @@ impl Session {
             }
         }
         if !self.room.is_mesh() {
-            for (peer, contact) in &self.contacts {
+            for (peer, contact) in &self.links.contacts {
                 let silent = now.saturating_sub(contact.heard) >= PARTING;
                 if let (Some(reason), true) = (&contact.farewell, silent) {
                     over.push((*peer, reason.clone()));
@@ -360,72 +365,56 @@ impl Session {
         if matches!(self.state, State::Left(_)) {
             return;
         }
-        if self.retry.is_some() && matches!(reason, LeaveReason::NotReached(_)) {
-            let over = self.retry.as_ref().is_some_and(|r| now >= r.until);
-            if !over {
-                // This member could not help; another may.
-                self.hang_up_on_sponsor(now);
-                return;
-            }
+        if self.joining.may_go_on(now) && matches!(reason, LeaveReason::NotReached(_)) {
+            // This member could not help; another may.
+            return self.hang_up_on_sponsor(now);
         }
-        if let Some(early) = self.early.take() {
-            self.events.extend(early);
-        }
+        self.inbox.end_loading();
         if self.room.is_mesh() && matches!(reason, LeaveReason::RoomClosed(_)) {
             // Whoever does not hear the leader hears it from others.
             self.send_control_to_all(now, &Control::Farewell(reason.clone()));
         }
-        self.questions.clear();
-        self.askers.forget();
-        self.acts.forget();
+        self.inbox.drop_questions();
+        self.leading.askers.forget();
+        self.requests.acts.forget();
         self.give_up_proposals();
         self.state = State::Left(reason.clone());
         let (code, words) = parting(&reason);
-        for (id, end) in core::mem::take(&mut self.connections) {
+        for (id, end) in core::mem::take(&mut self.links.connections) {
             if end != OtherEnd::Gone {
                 self.endpoint.close(now, id, code, words);
             }
         }
-        self.contacts.clear();
-        self.retry = None;
-        self.wake = None;
+        self.links.contacts.clear();
+        self.joining.retry = None;
+        self.timers.wake = None;
         self.emit(SessionEvent::Left { reason });
     }
 
     /// One way in is enough.
     pub(super) fn hang_up_on_others(&mut self, now: Duration, keep: ConnectionId) {
-        let others: Vec<ConnectionId> = self
-            .connections
-            .iter()
-            .filter(|(id, end)| **end == OtherEnd::Sponsor && **id != keep)
-            .map(|(id, _)| *id)
-            .collect();
+        let mut others = self.links.sponsors();
+        others.retain(|id| *id != keep);
         for id in others {
-            self.connections.insert(id, OtherEnd::Gone);
+            self.links.give_up(id);
             self.endpoint.close(now, id, 0, "another way was quicker");
         }
     }
 
     fn hang_up_on_sponsor(&mut self, now: Duration) {
-        let sponsors: Vec<ConnectionId> = self
-            .connections
-            .iter()
-            .filter(|(_, end)| **end == OtherEnd::Sponsor)
-            .map(|(id, _)| *id)
-            .collect();
-        for id in sponsors {
-            self.connections.insert(id, OtherEnd::Gone);
+        for id in self.links.sponsors() {
+            self.links.give_up(id);
             self.endpoint.close(now, id, 0, "trying elsewhere");
         }
-        self.hello_sent = None;
-        if let Some(retry) = &self.retry {
+        self.joining.hello_sent = None;
+        if let Some(retry) = &self.joining.retry {
             let next = retry.next;
             self.wake_at(next);
         }
     }
 
     pub(super) fn send_control_to_all(&mut self, now: Duration, control: &Control) {
-        let peers: Vec<PeerId> = self.contacts.keys().copied().collect();
+        let peers: Vec<PeerId> = self.links.contacts.keys().copied().collect();
         for peer in peers {
             self.send_control(now, peer, control);
         }
@@ -433,7 +422,7 @@ impl Session {
 
     /// Leaves the room. A host that leaves hands over to a standby first, if it has one; else it closes the room.
     pub fn leave(&mut self, now: Duration, words: &str) {
-        if matches!(self.state, State::Left(_)) || self.standbys.leaving.is_some() {
+        if matches!(self.state, State::Left(_)) || self.standbys.passing.leaving.is_some() {
             return;
         }
         if matches!(self.role, Role::Host) {
@@ -442,7 +431,7 @@ impl Session {
             }
             return;
         }
-        self.retry = None;
+        self.joining.retry = None;
         let reason = LeaveReason::Left(shorten(words));
         self.send_control_to_all(now, &Control::Farewell(reason.clone()));
         self.part(now);
@@ -492,12 +481,13 @@ impl Session {
         if self.room.peer(peer).is_some() {
             let ip = |peer: PeerId| {
                 let known = self.room.peer(peer)?.address.map(SocketAddr::from);
-                let connection = self.contacts.get(&peer)?.connection;
+                let connection = self.links.contacts.get(&peer)?.connection;
                 let address = known.or_else(|| self.endpoint.peer_address(connection?));
                 address.map(|a| a.ip())
             };
             let own = ip(peer);
             let shared = self
+                .links
                 .contacts
                 .keys()
                 .any(|other| *other != peer && ip(*other) == own);
@@ -546,6 +536,7 @@ fn contact_gone(session: &mut Session, now: Duration, peer: PeerId, reason: &Clo
         .peer(peer)
         .is_some_and(|p| p.kind == PeerKind::Spectator);
     let farewell = session
+        .links
         .contacts
         .get_mut(&peer)
         .and_then(|c| c.farewell.take());

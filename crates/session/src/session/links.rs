@@ -1,6 +1,8 @@
 //! The connections between the members of a mesh: heartbeats, routes, and who dials whom.
 
 use core::time::Duration;
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
 
 use samestep_proto::{ConnectionId, PublicKey};
 use tracing::debug;
@@ -11,7 +13,7 @@ use crate::event::{LeaveReason, State};
 use crate::id::PeerId;
 use crate::room::{PeerInfo, Presence};
 use crate::session::agree::WAIT_SILENCE;
-use crate::session::{OtherEnd, Session};
+use crate::session::{Contact, OtherEnd, Session};
 
 /// Time between two rounds of heartbeats. Who has nothing to be told gets one in one and a half seconds, together with a beat of the
 /// agreement.
@@ -27,6 +29,37 @@ const CALL_AFTER: Duration = Duration::from_secs(5);
 /// Longest wait for the last words of who has said goodbye.
 const HANGING_UP: Duration = Duration::from_secs(1);
 
+/// The connections of this program, and to whom they lead.
+#[derive(Default)]
+pub(super) struct Links {
+    pub(super) contacts: BTreeMap<PeerId, Contact>,
+    pub(super) connections: BTreeMap<ConnectionId, OtherEnd>,
+    /// The static key that the other end of each connection has proven.
+    pub(super) keys: BTreeMap<ConnectionId, PublicKey>,
+    /// The keys found at the addresses of the room: nobody else is believed there.
+    pub(super) pinned: BTreeMap<SocketAddr, PublicKey>,
+}
+
+impl Links {
+    /// The connection to a peer of the room.
+    pub(super) fn connection(&self, peer: PeerId) -> Option<ConnectionId> {
+        self.contacts.get(&peer)?.connection
+    }
+
+    /// The connections to members through which this program wants to join.
+    pub(super) fn sponsors(&self) -> Vec<ConnectionId> {
+        let ends = self.connections.iter();
+        ends.filter(|(_, end)| **end == OtherEnd::Sponsor)
+            .map(|(id, _)| *id)
+            .collect()
+    }
+
+    /// A connection is given up: messages that still arrive are ignored.
+    pub(super) fn give_up(&mut self, id: ConnectionId) {
+        self.connections.insert(id, OtherEnd::Gone);
+    }
+}
+
 impl Session {
     fn silence(&self) -> Duration {
         self.room
@@ -37,7 +70,7 @@ impl Session {
 
     /// Whether nothing has come from a peer, by any way, for too long.
     pub(super) fn is_silent(&self, now: Duration, peer: PeerId) -> bool {
-        match self.contacts.get(&peer) {
+        match self.links.contacts.get(&peer) {
             _ if Some(peer) == self.me => false,
             // Who said goodbye is as good as silent from then on.
             Some(contact) => {
@@ -49,20 +82,22 @@ impl Session {
 
     /// Whether nothing more comes from who has said goodbye.
     pub(super) fn has_hung_up(&self, now: Duration, peer: PeerId) -> bool {
-        self.contacts
+        self.links
+            .contacts
             .get(&peer)
             .is_none_or(|c| c.connection.is_none() || now.saturating_sub(c.heard) >= HANGING_UP)
     }
 
     pub(super) fn said_farewell(&self, peer: PeerId) -> bool {
-        self.contacts
+        self.links
+            .contacts
             .get(&peer)
             .is_some_and(|c| c.farewell.is_some())
     }
 
     /// Several times a second: tells every member about routes and clocks, and sends again what was not acknowledged.
     pub(super) fn beat(&mut self, now: Duration, with_agreement: bool) {
-        self.next_beat = now + BEAT;
+        self.timers.next_beat = now + BEAT;
         let Some(me) = self.me else {
             return;
         };
@@ -78,21 +113,21 @@ impl Session {
             .map(|p| p.id)
             .collect();
         let hears: Vec<PeerId> = self.direct(now).collect();
-        self.beats += 1;
-        let young = now.saturating_sub(self.met_at) < YOUNG;
+        self.timers.beats += 1;
+        let young = now.saturating_sub(self.timers.met_at) < YOUNG;
         let every = if young { REPORT_EVERY } else { REPORT_CALM };
-        let clock = match self.beats.is_multiple_of(every) {
-            true => self.time.mesh_report(now),
+        let clock = match self.timers.beats.is_multiple_of(every) {
+            true => self.clock.keeper.mesh_report(now),
             false => None,
         };
-        let waited = now.saturating_sub(self.last_round);
+        let waited = now.saturating_sub(self.timers.last_round);
         let due = waited >= CALM + BEAT * 2 || (with_agreement && waited + BEAT / 2 >= CALM);
         let is_round = young || clock.is_some() || due || self.state != State::InSync;
         if is_round {
-            self.last_round = now;
+            self.timers.last_round = now;
         }
         for peer in others {
-            let contact = self.contacts.entry(peer).or_default();
+            let contact = self.links.contacts.entry(peer).or_default();
             let received = contact.streams.acks();
             let is_told = is_round || received != contact.told_acks || contact.hears_of != hears;
             if is_told {
@@ -112,9 +147,9 @@ impl Session {
         if self.leads() {
             // Who is away may be frozen, and know nobody any more who is still here.
             let is_lost = |p: &&PeerInfo| {
-                let since = self.since.get(&p.id);
+                let since = self.leading.absent_since.get(&p.id);
                 let long = since.is_some_and(|since| now.saturating_sub(*since) >= CALL_AFTER);
-                let at_the_door = self.keys.values().any(|key| *key.as_bytes() == p.key);
+                let at_the_door = self.links.keys.values().any(|key| *key.as_bytes() == p.key);
                 p.presence == Presence::Away && long && !at_the_door
             };
             let lost = self.room.peers().iter().filter(is_lost).map(|p| p.id);
@@ -128,7 +163,7 @@ impl Session {
 
     /// Connects to a member there is no connection to. The one that came later dials.
     fn dial_member(&mut self, now: Duration, peer: PeerId) {
-        let mine = self.since_index;
+        let mine = self.own.since_index;
         let Some(info) = self.room.peer(peer) else {
             return;
         };
@@ -137,24 +172,28 @@ impl Session {
         };
         let lost = self.state == State::Frozen || info.presence == Presence::Away;
         let dialling = OtherEnd::Dialled(peer);
-        if self.connections.values().any(|end| *end == dialling) {
+        if self.links.connections.values().any(|end| *end == dialling) {
             return;
         }
-        let contact = self.contacts.entry(peer).or_default();
-        if contact.connection.is_some() || contact.next_dial > now || (since > mine && !lost) {
+        let contact = self.links.contacts.entry(peer).or_default();
+        if contact.connection.is_some() || contact.dialling.next > now || (since > mine && !lost) {
             return;
         }
         let Ok(key) = PublicKey::from_bytes(key) else {
             return;
         };
-        contact.dials += 1;
+        contact.dialling.count += 1;
         // Who is alone has nothing better to do than to look for the others.
         let alone = self.state == State::Frozen;
-        let patience = if alone { 0 } else { contact.dials.min(3) };
-        contact.next_dial = now + Duration::from_secs(1 << patience);
+        let patience = if alone {
+            0
+        } else {
+            contact.dialling.count.min(3)
+        };
+        contact.dialling.next = now + Duration::from_secs(1 << patience);
         // The password also opens where this program is not known to be a member yet, or not any more. Its key does everywhere else, and still
         // does when the password was changed meanwhile. So it tries them in turn.
-        let with_password = contact.dials % 2 == 1;
+        let with_password = contact.dialling.count % 2 == 1;
         let password = self.config.password_as(&self.role);
         let options = samestep_proto::ConnectOptions {
             password: password.filter(|_| with_password),
@@ -163,7 +202,7 @@ impl Session {
         };
         if let Ok(id) = self.endpoint.connect(now, address.into(), options) {
             debug!(%peer, "connecting to a member");
-            self.connections.insert(id, dialling);
+            self.links.connections.insert(id, dialling);
         }
     }
 
@@ -171,13 +210,13 @@ impl Session {
         if !self.room.is_mesh() || self.me.is_none() {
             return;
         }
-        let contact = self.contacts.entry(from).or_default();
+        let contact = self.links.contacts.entry(from).or_default();
         contact.hears = beat.hears;
         contact.reported = now;
         contact.clock.on_told(now, beat.clock_us);
         contact.streams.on_acks(&beat.received);
         if let Some(report) = &beat.clock {
-            self.time.on_mesh_report(now, from, report);
+            self.clock.keeper.on_mesh_report(now, from, report);
         }
     }
 
@@ -191,7 +230,7 @@ impl Session {
     ) {
         let member = matches!(self.state, State::InSync | State::Loading | State::Frozen);
         // Who knows less than that this incarnation has begun cannot tell.
-        if member && self.incarnation == incarnation && self.since_index <= index {
+        if member && self.own.incarnation == incarnation && self.own.since_index <= index {
             self.rejoin_through(now, Some(id), "was dropped by the others");
         }
     }

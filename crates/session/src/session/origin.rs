@@ -136,16 +136,16 @@ impl Session {
     /// Where the later of the present incarnations of this program and a member began, as far as known here.
     fn newest_incarnation(&self, peer: PeerId) -> Option<u64> {
         let since = self.room.peer(peer).map_or(0, |peer| peer.since);
-        self.key_of(peer).map(|_| since.max(self.since_index))
+        self.key_of(peer).map(|_| since.max(self.own.since_index))
     }
 
     /// What this program has in common with a member. `None` if the member's key is none.
     fn pair_with(&mut self, peer: PeerId) -> Option<&mut Pair> {
         let theirs = self.key_of(peer)?;
-        let pair = &mut self.contacts.entry(peer).or_default().pair;
+        let pair = &mut self.links.contacts.entry(peer).or_default().pair;
         if pair.as_ref().is_none_or(|pair| pair.of != theirs) {
             let public = PublicKey::from_bytes(theirs).ok()?;
-            let key = self.identity.pair_key(&public, self.room.id())?;
+            let key = self.own.identity.pair_key(&public, self.room.id())?;
             *pair = Some(Box::new(Pair::new(key, theirs)));
         }
         pair.as_deref_mut()

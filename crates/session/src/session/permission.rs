@@ -111,7 +111,7 @@ impl Session {
     /// Whether most members still send this program heartbeats, beside one that says that it is out: they do not to who is.
     fn hears_the_room(&self, now: Duration, beside: PeerId) -> bool {
         self.is_quorum(|peer| {
-            let contact = self.contacts.get(&peer).filter(|_| peer != beside);
+            let contact = self.links.contacts.get(&peer).filter(|_| peer != beside);
             let reported = contact.is_some_and(|c| now.saturating_sub(c.reported) < REPORTED);
             Some(peer) == self.me || reported
         })
@@ -132,7 +132,12 @@ impl Session {
         if Some(from) == self.leader || self.mesh.awaits(is_close) {
             return true;
         }
-        let says = |peer: PeerId| self.contacts.get(&peer).is_some_and(|c| c.says_closed);
+        let says = |peer: PeerId| {
+            self.links
+                .contacts
+                .get(&peer)
+                .is_some_and(|c| c.says_closed)
+        };
         let others = self.mesh.view().into_iter().flat_map(|v| &v.members);
         let others = others
             .map(|m| PeerId(m.slot.0))

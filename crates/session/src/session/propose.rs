@@ -131,10 +131,16 @@ fn words(text: &str) -> Decision {
 impl Session {
     /// Proposes a change; it is said again until it is answered. `None`, and nothing is proposed, while too many are unanswered.
     pub(super) fn propose(&mut self, now: Duration, proposal: Proposal) -> Option<u32> {
-        if self.proposals.lanes.iter().all(|lane| lane.open.is_empty()) {
-            self.proposals.said_at = now;
+        if self
+            .requests
+            .proposals
+            .lanes
+            .iter()
+            .all(|lane| lane.open.is_empty())
+        {
+            self.requests.proposals.said_at = now;
         }
-        let lane = &mut self.proposals.lanes[proposal.lane() as usize];
+        let lane = &mut self.requests.proposals.lanes[proposal.lane() as usize];
         if lane.open.len() >= MAX_UNANSWERED {
             warn!("too many proposals are unanswered: one was dropped");
             return None;
@@ -144,7 +150,7 @@ impl Session {
         lane.open.push_back((number, proposal.clone()));
         #[cfg(any(fuzzing, feature = "hostile"))]
         if matches!(proposal, Proposal::Admit { .. }) {
-            self.false_relay.admits.push(proposal.clone());
+            self.traffic.false_relay.admits.push(proposal.clone());
         }
         self.say_proposal(now, number, proposal);
         self.wake_at(now + SAY_AGAIN);
@@ -152,7 +158,7 @@ impl Session {
     }
 
     fn say_proposal(&mut self, now: Duration, number: u32, proposal: Proposal) {
-        let lane = &self.proposals.lanes[proposal.lane() as usize];
+        let lane = &self.requests.proposals.lanes[proposal.lane() as usize];
         let oldest_open = lane.open.front().map_or(number, |(n, _)| *n);
         match (self.leader, self.me) {
             (Some(leader), Some(me)) if leader == me => {
@@ -160,7 +166,7 @@ impl Session {
             }
             (Some(leader), Some(_)) => {
                 let control = Control::Propose {
-                    by: self.incarnation,
+                    by: self.own.incarnation,
                     number,
                     oldest_open,
                     proposal,
@@ -173,9 +179,9 @@ impl Session {
 
     /// Says everything unanswered again: there is a new authority, or a new way to it.
     pub(super) fn send_proposals(&mut self, now: Duration) {
-        self.proposals.said_at = now;
+        self.requests.proposals.said_at = now;
         for lane in 0..2 {
-            for (number, proposal) in self.proposals.lanes[lane].open.clone() {
+            for (number, proposal) in self.requests.proposals.lanes[lane].open.clone() {
                 self.say_proposal(now, number, proposal);
             }
         }
@@ -184,16 +190,17 @@ impl Session {
     /// When something is said again, at the latest.
     pub(super) fn proposals_due(&self) -> Option<Duration> {
         let open = self
+            .requests
             .proposals
             .lanes
             .iter()
             .any(|lane| !lane.open.is_empty());
-        (open && !self.leads()).then_some(self.proposals.said_at + SAY_AGAIN)
+        (open && !self.leads()).then_some(self.requests.proposals.said_at + SAY_AGAIN)
     }
 
     /// Whether this program is asking for this newcomer already.
     pub(super) fn asks_to_admit(&self, newcomer: &MemberKey) -> bool {
-        self.proposals.lanes[Lane::House as usize]
+        self.requests.proposals.lanes[Lane::House as usize]
             .open
             .iter()
             .any(|(_, proposal)| match proposal {
@@ -204,7 +211,7 @@ impl Session {
 
     /// Who wanted to join has gone: what was asked for it is asked no more.
     pub(super) fn withdraw_admission(&mut self, newcomer: MemberKey) {
-        for (_, proposal) in &mut self.proposals.lanes[Lane::House as usize].open {
+        for (_, proposal) in &mut self.requests.proposals.lanes[Lane::House as usize].open {
             if matches!(proposal, Proposal::Admit { key, .. } if *key == newcomer) {
                 *proposal = Proposal::Withdrawn;
             }
@@ -221,7 +228,12 @@ impl Session {
     /// Numbers that a peer cannot have come to yet.
     pub(super) fn beyond(&self, peer: PeerId) -> [u32; 2] {
         [Lane::House, Lane::Action].map(|lane| {
-            let asked = self.askers.0.get(&(peer, lane)).map_or(0, |a| a.next);
+            let asked = self
+                .leading
+                .askers
+                .0
+                .get(&(peer, lane))
+                .map_or(0, |a| a.next);
             let settled = self.mesh.settled(&self.room, peer, lane);
             asked.max(settled).saturating_add(MAX_WAITING as u32)
         })
@@ -234,9 +246,9 @@ impl Session {
             .and_then(|me| self.room.peer(me))
             .map_or(([0; 2], Vec::new()), |p| (p.settled, p.denied.clone()));
         // Every network id took a proposal, so none of before can have a higher number.
-        self.next_object = self.next_object.max(settled[Lane::House as usize]);
+        self.own.next_object = self.own.next_object.max(settled[Lane::House as usize]);
         for (lane, settled) in settled.into_iter().enumerate() {
-            let lane = &mut self.proposals.lanes[lane];
+            let lane = &mut self.requests.proposals.lanes[lane];
             lane.last = lane.last.max(settled);
             if resumed {
                 continue;
@@ -247,7 +259,7 @@ impl Session {
                 match proposal {
                     Proposal::Action { kind, .. } if number <= settled => {
                         let request = RequestId(number);
-                        self.events.push_back(match denied.contains(&number) {
+                        self.inbox.push(match denied.contains(&number) {
                             true => SessionEvent::Denied {
                                 request,
                                 kind,
@@ -268,7 +280,7 @@ impl Session {
 
     /// The session is over: nothing will be answered any more.
     pub(super) fn give_up_proposals(&mut self) {
-        let lane = &mut self.proposals.lanes[Lane::Action as usize];
+        let lane = &mut self.requests.proposals.lanes[Lane::Action as usize];
         for (number, proposal) in core::mem::take(&mut lane.open) {
             if let Proposal::Action { kind, .. } = proposal {
                 self.emit(SessionEvent::Denied {
@@ -282,7 +294,7 @@ impl Session {
 
     /// A proposal of this program became a change. Returns whether it is of this life.
     pub(super) fn on_settled(&mut self, lane: Lane, number: u32) -> bool {
-        let lane = &mut self.proposals.lanes[lane as usize];
+        let lane = &mut self.requests.proposals.lanes[lane as usize];
         let open = lane.open.len();
         lane.open.retain(|(n, _)| *n != number);
         lane.open.len() < open
@@ -290,7 +302,7 @@ impl Session {
 
     /// The authority said No.
     pub(super) fn on_denied(&mut self, now: Duration, lane: Lane, number: u32, reason: Vec<u8>) {
-        let lane = &mut self.proposals.lanes[lane as usize];
+        let lane = &mut self.requests.proposals.lanes[lane as usize];
         let Some(at) = lane.open.iter().position(|(n, _)| *n == number) else {
             return;
         };
@@ -323,7 +335,7 @@ impl Session {
             Proposal::Action { .. } => self.fair_release(now, from),
             _ => now,
         };
-        let asker = self.askers.0.entry((from, lane)).or_default();
+        let asker = self.leading.askers.0.entry((from, lane)).or_default();
         asker.next = asker.next.max(oldest_open).max(settled.saturating_add(1));
         if number < asker.next {
             let denied = asker.denied.iter().find(|(n, _)| *n == number).cloned();
@@ -340,7 +352,7 @@ impl Session {
         }
         if number > asker.next || number == u32::MAX || !asker.has_room_for(&proposal) {
             // It will be said again.
-            self.refused += 1;
+            self.traffic.refused += 1;
             return;
         }
         asker.next = number + 1;
@@ -357,7 +369,7 @@ impl Session {
         if !self.can_append(now) {
             return;
         }
-        let askers: Vec<(PeerId, Lane)> = self.askers.undecided().collect();
+        let askers: Vec<(PeerId, Lane)> = self.leading.askers.undecided().collect();
         for (peer, lane) in askers {
             while self.decide_next(now, peer, lane) {}
         }
@@ -365,7 +377,7 @@ impl Session {
     }
 
     fn decide_next(&mut self, now: Duration, peer: PeerId, lane: Lane) -> bool {
-        let Some(asker) = self.askers.0.get_mut(&(peer, lane)) else {
+        let Some(asker) = self.leading.askers.0.get_mut(&(peer, lane)) else {
             return false;
         };
         if asker.deciding.is_some() {
@@ -379,7 +391,7 @@ impl Session {
             return false;
         }
         let decision = self.consider(now, peer, proposal);
-        let Some(asker) = self.askers.0.get_mut(&(peer, lane)) else {
+        let Some(asker) = self.leading.askers.0.get_mut(&(peer, lane)) else {
             return false;
         };
         match decision {
@@ -426,7 +438,7 @@ impl Session {
         number: u32,
         reason: Vec<u8>,
     ) {
-        let asker = self.askers.0.entry((peer, lane)).or_default();
+        let asker = self.leading.askers.0.entry((peer, lane)).or_default();
         if asker.denied.len() == REMEMBERED {
             asker.denied.pop_front();
         }
@@ -459,7 +471,7 @@ impl Session {
 
     /// The game has decided about an action. Returns its kind if it was still open.
     pub(super) fn close_ticket(&mut self, peer: PeerId, number: u32) -> Option<MessageKind> {
-        let asker = self.askers.0.get_mut(&(peer, Lane::Action))?;
+        let asker = self.leading.askers.0.get_mut(&(peer, Lane::Action))?;
         let (open, kind) = asker.deciding?;
         if open != number {
             return None;

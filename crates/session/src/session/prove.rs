@@ -64,7 +64,7 @@ impl Session {
             return false;
         };
         let public = PublicKey::from_bytes(*key).ok();
-        let pair = public.and_then(|public| self.identity.pair_key(&public, expected.id()));
+        let pair = public.and_then(|public| self.own.identity.pair_key(&public, expected.id()));
         let nonce = self.admission_nonce(expected, sponsor, key);
         let parts = [&asked.key[..], &nonce, &covered(hello)];
         pair.is_some_and(|pair| pair.verifies(PURPOSE, &parts, tag))
@@ -98,16 +98,16 @@ impl Session {
     pub(super) fn on_prove(&mut self, now: Duration, id: ConnectionId, prove: Prove) {
         // Who comes back to a room proves nothing for another one.
         let is_other_room = self.me.is_some() && *self.room.id() != prove.room;
-        if self.state != State::Connecting || self.hello_to != Some(id) || is_other_room {
+        if self.state != State::Connecting || self.joining.hello_to != Some(id) || is_other_room {
             return;
         }
         debug!(connection = %id, "asked to prove the key");
-        self.to_prove = Some((id, prove));
-        let first = self.hello_sent;
+        self.joining.to_prove = Some((id, prove));
+        let first = self.joining.hello_sent;
         self.send_hello(now, id);
         // The answer is due as before.
         if let Some((first, _)) = first {
-            self.hello_sent = Some((first, now));
+            self.joining.hello_sent = Some((first, now));
         }
     }
 
@@ -117,10 +117,14 @@ impl Session {
         id: ConnectionId,
         hello: &Hello,
     ) -> Option<[u8; PAIR_TAG_BYTES]> {
-        let (_, prove) = self.to_prove.as_ref().filter(|(asked, _)| *asked == id)?;
+        let (_, prove) = self
+            .joining
+            .to_prove
+            .as_ref()
+            .filter(|(asked, _)| *asked == id)?;
         let leader = PublicKey::from_bytes(prove.leader).ok()?;
-        let pair = self.identity.pair_key(&leader, &prove.room)?;
-        let asked = self.keys.get(&id)?.as_bytes();
+        let pair = self.own.identity.pair_key(&leader, &prove.room)?;
+        let asked = self.links.keys.get(&id)?.as_bytes();
         Some(pair.tag(PURPOSE, &[asked, &prove.nonce, &covered(hello)]))
     }
 }

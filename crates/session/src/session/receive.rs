@@ -23,10 +23,6 @@ use crate::session::{OtherEnd, Session};
 const STRANGER: Duration = Duration::from_secs(5);
 /// Members of a mesh that relay a message, at most.
 pub(super) const MAX_HOPS: u8 = 4;
-/// Messages kept that arrived before the welcome they follow, at most.
-const MAX_UNWELCOMED: usize = 1024;
-/// Game messages kept while the state they follow is still being transferred, at most.
-const MAX_EARLY: usize = 65_536;
 
 /// Decodes a control message whose times and numbers are within their bounds.
 fn decode_control(payload: &[u8]) -> Option<Control> {
@@ -46,7 +42,7 @@ impl Session {
                     known,
                     ..
                 } => {
-                    self.keys.insert(id, key);
+                    self.links.keys.insert(id, key);
                     if !incoming {
                         self.on_reached(id, peer, key, known);
                     }
@@ -67,8 +63,8 @@ impl Session {
 
     /// A connection that this program asked for is there, with whoever holds this key.
     fn on_reached(&mut self, id: ConnectionId, at: SocketAddr, key: PublicKey, known: bool) {
-        if self.connections.get(&id) == Some(&OtherEnd::Sponsor) {
-            self.pinned.insert(at, key);
+        if self.links.connections.get(&id) == Some(&OtherEnd::Sponsor) {
+            self.links.pinned.insert(at, key);
             self.emit(SessionEvent::Connected { key, known });
         }
     }
@@ -78,41 +74,43 @@ impl Session {
             if let State::Left(reason) = &self.state {
                 // Whoever looks for the room is to look elsewhere, and not to wait for an answer.
                 let (code, words) = parting(reason);
-                self.connections.insert(id, OtherEnd::Gone);
+                self.links.give_up(id);
                 return self.endpoint.close(now, id, code, words);
             }
             debug!(connection = %id, "connection accepted");
             let until = now + STRANGER;
-            self.connections.insert(id, OtherEnd::Stranger { until });
+            self.links
+                .connections
+                .insert(id, OtherEnd::Stranger { until });
             self.wake_at(until);
             return;
         }
-        match self.connections.get(&id) {
-            Some(OtherEnd::Sponsor) if self.hello_sent.is_some() => {
+        match self.links.connections.get(&id) {
+            Some(OtherEnd::Sponsor) if self.joining.hello_sent.is_some() => {
                 // Another path was quicker.
-                self.connections.insert(id, OtherEnd::Gone);
+                self.links.give_up(id);
                 self.endpoint.close(now, id, 0, "another way was quicker");
             }
             Some(OtherEnd::Sponsor) => {
-                self.hello_to = Some(id);
+                self.joining.hello_to = Some(id);
                 self.send_hello(now, id);
             }
             Some(OtherEnd::Dialled(peer)) => {
                 let peer = *peer;
                 // The other has come here meanwhile.
                 if self.contact(peer).connection.is_some() {
-                    self.connections.insert(id, OtherEnd::Gone);
+                    self.links.give_up(id);
                     self.endpoint.close(now, id, 0, "dialled by both");
                     return;
                 }
                 if let Some(me) = self.me {
                     let link = Control::Link {
                         from: me,
-                        incarnation: self.incarnation,
+                        incarnation: self.own.incarnation,
                     };
                     self.send_control_on(now, id, &link);
                     self.bind(now, peer, id);
-                    self.contact(peer).dialled_at = Some(now);
+                    self.contact(peer).dialling.reached_at = Some(now);
                 }
             }
             Some(OtherEnd::Standby(peer)) => {
@@ -129,11 +127,11 @@ impl Session {
                 continue;
             }
             let channel = message.channel;
-            let message = self.buffers.payload(message.payload);
+            let message = self.traffic.buffers.payload(message.payload);
             if self.on_message(now, id, channel, message).is_none() {
-                self.malformed += 1;
+                self.traffic.malformed += 1;
                 warn!(connection = %id, "malformed message: connection closed");
-                self.connections.insert(id, OtherEnd::Gone);
+                self.links.give_up(id);
                 self.endpoint.abort(now, id, 0, "malformed message");
                 self.on_connection_lost(now, id, "it sent a malformed message");
                 return;
@@ -149,7 +147,7 @@ impl Session {
         channel: ChannelId,
         mut message: Payload,
     ) -> Option<()> {
-        let end = *self.connections.get(&id).unwrap_or(&OtherEnd::Gone);
+        let end = *self.links.connections.get(&id).unwrap_or(&OtherEnd::Gone);
         if end == OtherEnd::Gone {
             return Some(());
         }
@@ -163,9 +161,7 @@ impl Session {
         let of_game = matches!(envelope.content, Content::Game(_)) || channel == BULK;
         let waits = matches!(end, OtherEnd::Sponsor | OtherEnd::Standby(_));
         if waits && of_game {
-            if self.unwelcomed.len() < MAX_UNWELCOMED {
-                self.unwelcomed.push((id, channel, message));
-            }
+            self.inbox.keep_unwelcomed(id, channel, message);
             return Some(());
         }
         if channel == BULK {
@@ -196,7 +192,7 @@ impl Session {
                     && !for_host
                     && !is_passed_on(kind)
                 {
-                    self.refused += 1;
+                    self.traffic.refused += 1;
                     return Some(());
                 }
                 match envelope.route {
@@ -235,7 +231,7 @@ impl Session {
                 }
                 if !self.is_proven_origin(from, &envelope, &payload) {
                     debug!(%from, relay = %neighbour, "relayed message without proof of its origin");
-                    self.refused += 1;
+                    self.traffic.refused += 1;
                     return Some(());
                 }
                 from
@@ -245,7 +241,7 @@ impl Session {
             Content::Control => {
                 let control = decode_control(&payload)?;
                 if from != neighbour && is_of_a_connection(&control) {
-                    self.refused += 1;
+                    self.traffic.refused += 1;
                     return Some(());
                 }
                 self.on_control(now, id, from, control)
@@ -259,13 +255,13 @@ impl Session {
                     // It has left, and this was still in flight.
                     return Some(());
                 }
-                let mut ready = core::mem::take(&mut self.scratch.ready);
+                let mut ready = core::mem::take(&mut self.traffic.scratch.ready);
                 let streams = &mut self.contact(from).streams;
                 streams.receive(number, kind, payload, &mut ready);
                 for (kind, payload) in ready.drain(..) {
                     self.on_game(now, from, kind, payload);
                 }
-                self.scratch.ready = ready;
+                self.traffic.scratch.ready = ready;
                 Some(())
             }
         }
@@ -303,10 +299,10 @@ impl Session {
             route: Route::From { from },
             ..*envelope
         };
-        let sealed = &mut self.scratch.sealed;
+        let sealed = &mut self.traffic.scratch.sealed;
         envelope.seal(payload, sealed);
         let channel = forwarding_channel(channel);
-        for (peer, contact) in &self.contacts {
+        for (peer, contact) in &self.links.contacts {
             if let Some(connection) = contact.connection
                 && *peer != from
                 && !self.admissions.states_wanted.contains(peer)
@@ -358,13 +354,13 @@ impl Session {
         kind: MessageKind,
         payload: Payload,
     ) {
-        if self.early.as_ref().is_some_and(|e| e.len() >= MAX_EARLY) {
+        if self.inbox.is_full() {
             return;
         }
         let release = self.fair_release(now, from);
         if release > now {
-            let held = self.acts.hold(release, from, kind, payload);
-            self.refused += u64::from(!held);
+            let held = self.requests.acts.hold(release, from, kind, payload);
+            self.traffic.refused += u64::from(!held);
             self.wake_at(release);
             return;
         }
@@ -398,7 +394,7 @@ impl Session {
         match self.permits(now, from, &control) {
             Permission::Granted => {}
             Permission::Dropped => {
-                self.refused += 1;
+                self.traffic.refused += 1;
                 return Some(());
             }
             Permission::Closed => return None,
@@ -426,7 +422,7 @@ impl Session {
                 number,
                 reason,
             } => {
-                if Some(from) == self.leader && to == self.incarnation {
+                if Some(from) == self.leader && to == self.own.incarnation {
                     self.on_denied(now, lane, number, reason);
                 }
             }
@@ -445,10 +441,10 @@ impl Session {
                 self.on_ability(now, from, is_ready, step, upstream);
             }
             Control::Certain { before } => {
-                let certain = &mut self.standbys.certain;
+                let certain = &mut self.standbys.shipping.certain;
                 *certain = Some(certain.map_or(before, |known| known.max(before)));
             }
-            Control::Yields { to } => self.standbys.heir = Some(to),
+            Control::Yields { to } => self.standbys.passing.heir = Some(to),
             Control::TakeOver(said) => self.on_take_over(now, id, from, *said),
         }
         Some(())
@@ -465,17 +461,18 @@ impl Session {
     ) -> Option<()> {
         if self.state == State::Connecting {
             // It is looking for a door itself.
-            self.connections.insert(id, OtherEnd::Gone);
+            self.links.give_up(id);
             self.endpoint.close(now, id, 0, "joins anew");
             return Some(());
         }
-        let key = self.keys.get(&id).map(|key| *key.as_bytes());
+        let key = self.links.keys.get(&id).map(|key| *key.as_bytes());
         match self.room.peer(from).filter(|_| self.room.is_present(from)) {
             Some(member) if Some(member.key) != key => return None,
             Some(_) => {
-                let contact = self.contacts.get(&from);
-                if contact.is_some_and(|c| c.keeps_dialled(now, self.incarnation, incarnation)) {
-                    self.connections.insert(id, OtherEnd::Gone);
+                let contact = self.links.contacts.get(&from);
+                if contact.is_some_and(|c| c.keeps_dialled(now, self.own.incarnation, incarnation))
+                {
+                    self.links.give_up(id);
                     self.endpoint.close(now, id, 0, "dialled by both");
                     return Some(());
                 }
@@ -488,7 +485,7 @@ impl Session {
                     incarnation,
                     until,
                 };
-                self.connections.insert(id, linking);
+                self.links.connections.insert(id, linking);
                 self.knock_at(now, id);
             }
             None => {
@@ -501,21 +498,27 @@ impl Session {
 
     /// The room has changed: whoever said to be a member that was not known yet may be one now.
     pub(super) fn settle_links(&mut self, now: Duration) {
-        let waiting = self.connections.iter().filter_map(|(id, end)| match end {
-            OtherEnd::Linking {
-                from,
-                incarnation,
-                until,
-            } => Some((*id, *from, *incarnation, *until)),
-            _ => None,
-        });
+        let waiting = self
+            .links
+            .connections
+            .iter()
+            .filter_map(|(id, end)| match end {
+                OtherEnd::Linking {
+                    from,
+                    incarnation,
+                    until,
+                } => Some((*id, *from, *incarnation, *until)),
+                _ => None,
+            });
         for (id, from, incarnation, until) in waiting.collect::<Vec<_>>() {
             if self.room.is_peer_to_come(from) {
                 continue;
             }
-            self.connections.insert(id, OtherEnd::Stranger { until });
+            self.links
+                .connections
+                .insert(id, OtherEnd::Stranger { until });
             if self.link(now, id, from, incarnation, until).is_none() {
-                self.connections.insert(id, OtherEnd::Gone);
+                self.links.give_up(id);
                 self.endpoint.abort(now, id, 0, "not that member");
             }
         }

@@ -71,7 +71,7 @@ impl Session {
         }
         let saved = SavedRoom {
             layout: LAYOUT,
-            epoch_us: self.time.epoch_us(),
+            epoch_us: self.clock.keeper.epoch_us(),
             time_us: self.time(now)?.as_micros() as u64,
             index: self.log_index(),
             room: self.room.clone(),
@@ -102,16 +102,16 @@ impl Session {
             return Err(ResumeError::ClockBehind { now, before });
         }
         let mut session = Session::new(now, config, Role::Host, seed)?;
-        if *session.identity.public_key().as_bytes() != key {
+        if *session.own.identity.public_key().as_bytes() != key {
             return Err(ResumeError::OtherKey);
         }
-        session.events.clear();
+        session.inbox.clear();
         session.me = Some(me);
         session.leader = Some(me);
-        session.host_log = HostLog::after(saved.index);
+        session.hosted.log = HostLog::after(saved.index);
         session.room = saved.room;
-        session.since_index = session.room.peer(me).map_or(0, |host| host.since);
-        session.time = Timekeeper::Own {
+        session.own.since_index = session.room.peer(me).map_or(0, |host| host.since);
+        session.clock.keeper = Timekeeper::Own {
             epoch_us: saved.epoch_us,
         };
         session.trust_members(&[]);
@@ -128,7 +128,7 @@ impl Session {
     fn go_on_playing(&mut self, now: Duration) {
         if let Some(at) = self.room.phase().start() {
             let has_begun = self.time(now).is_some_and(|time| time >= at);
-            (self.announced, self.started) = (Some(at), has_begun);
+            (self.clock.announced, self.clock.started) = (Some(at), has_begun);
             self.emit(SessionEvent::Starting { at });
             self.start_when_due(now);
         }
@@ -141,7 +141,7 @@ impl Session {
         for (peer, presence) in others {
             match presence {
                 Presence::Away => {
-                    self.since.insert(peer, now);
+                    self.leading.absent_since.insert(peer, now);
                     self.emit(SessionEvent::PeerAway { peer });
                 }
                 Presence::Loading | Presence::InSync => {

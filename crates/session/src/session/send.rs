@@ -104,10 +104,10 @@ impl Session {
         value: &T,
         then: impl FnOnce(&mut Self, &[u8]) -> Result<R, SendError>,
     ) -> Result<R, SendError> {
-        let mut buffer = core::mem::take(&mut self.scratch.encoded);
+        let mut buffer = core::mem::take(&mut self.traffic.scratch.encoded);
         let encoded = encode_reusing(value, &mut buffer).map_err(SendError::Encode);
         let done = encoded.and_then(|len| then(self, &buffer[..len]));
-        self.scratch.encoded = buffer;
+        self.traffic.scratch.encoded = buffer;
         done
     }
 
@@ -127,16 +127,16 @@ impl Session {
             }
             return;
         }
-        let mut sealed = core::mem::take(&mut self.scratch.sealed);
+        let mut sealed = core::mem::take(&mut self.traffic.scratch.sealed);
         Envelope::direct(kind).seal(payload, &mut sealed);
         for peer in to {
             if Some(*peer) == self.me {
-                self.on_game(now, *peer, kind, self.buffers.payload(payload));
+                self.on_game(now, *peer, kind, self.traffic.buffers.payload(payload));
             } else if self.room.is_present(*peer) && !self.awaits_state(*peer) {
                 self.put_sealed(now, *peer, channel(delivery), &sealed);
             }
         }
-        self.scratch.sealed = sealed;
+        self.traffic.scratch.sealed = sealed;
     }
 
     fn send_to_others(
@@ -181,10 +181,10 @@ impl Session {
         kind: MessageKind,
         payload: &[u8],
     ) -> Result<(), SendError> {
-        let sealed = &mut self.scratch.sealed;
+        let sealed = &mut self.traffic.scratch.sealed;
         Envelope::direct(kind).seal(payload, sealed);
         let mut outcome = Ok(());
-        for (peer, contact) in &self.contacts {
+        for (peer, contact) in &self.links.contacts {
             let awaits_state = self.admissions.states_wanted.contains(peer);
             // A guest that has just lost its connection is about to be away.
             let Some(connection) = contact.connection else {
@@ -211,7 +211,7 @@ impl Session {
         payload: &[u8],
     ) -> Result<(), SendError> {
         if to == me {
-            self.on_game(now, me, kind, self.buffers.payload(payload));
+            self.on_game(now, me, kind, self.traffic.buffers.payload(payload));
             return Ok(());
         }
         if !self.room.is_present(to) {
@@ -245,10 +245,10 @@ impl Session {
         if !delivery.is_sequenced() {
             return None;
         }
-        self.sequenced += 1;
+        self.traffic.sequenced += 1;
         Some(Number {
             epoch: FOR_ALL,
-            number: self.sequenced,
+            number: self.traffic.sequenced,
             stream: SEQUENCED,
         })
     }
@@ -265,7 +265,11 @@ impl Session {
         let limit = self.config.unacknowledged_limit;
         let hop = self.next_hop(now, to);
         let by = self.connection_to(hop);
-        let contact = self.contacts.get_mut(&to).ok_or(SendError::NoSuchPeer)?;
+        let contact = self
+            .links
+            .contacts
+            .get_mut(&to)
+            .ok_or(SendError::NoSuchPeer)?;
         let number = match (delivery.is_reliable(), delivery.is_sequenced()) {
             (false, false) => None,
             (false, true) => Some(contact.streams.send_sequenced()),
@@ -273,7 +277,7 @@ impl Session {
                 if contact.streams.unacknowledged_bytes() + payload.len() > limit {
                     return Err(SendError::Backlog);
                 }
-                let payload = self.buffers.payload(payload);
+                let payload = self.traffic.buffers.payload(payload);
                 let stream = stream(delivery);
                 Some(contact.streams.send(now, stream, kind, payload, by))
             }
@@ -331,7 +335,7 @@ impl Session {
             return;
         }
         let after = RESEND_AFTER.max(self.latency(to) * 4 + RESEND_AFTER / 2);
-        let Some(contact) = self.contacts.get_mut(&to) else {
+        let Some(contact) = self.links.contacts.get_mut(&to) else {
             return;
         };
         for (number, kind, payload) in contact.streams.resend(now, by, after) {
@@ -341,14 +345,14 @@ impl Session {
     }
 
     fn connection_to(&self, hop: Option<PeerId>) -> Option<ConnectionId> {
-        self.contacts.get(&hop?)?.connection
+        self.links.contacts.get(&hop?)?.connection
     }
 
     /// The first hop of the path to a peer.
     pub(super) fn next_hop(&mut self, now: Duration, to: PeerId) -> Option<PeerId> {
-        let mut reached = core::mem::take(&mut self.scratch.reached);
+        let mut reached = core::mem::take(&mut self.traffic.scratch.reached);
         let hop = self.hop(now, to, &mut reached);
-        self.scratch.reached = reached;
+        self.traffic.scratch.reached = reached;
         hop
     }
 
@@ -361,7 +365,8 @@ impl Session {
     ) -> Option<PeerId> {
         let me = self.me?;
         let connected = |peer: PeerId| {
-            self.contacts
+            self.links
+                .contacts
                 .get(&peer)
                 .is_some_and(|c| c.connection.is_some())
         };
@@ -370,10 +375,15 @@ impl Session {
             let next = if me == host || to == host { to } else { host };
             return connected(next).then_some(next);
         }
-        if self.contacts.get(&to).is_some_and(|c| c.is_direct(now)) {
+        if self
+            .links
+            .contacts
+            .get(&to)
+            .is_some_and(|c| c.is_direct(now))
+        {
             return Some(to);
         }
-        let hears = |peer: PeerId| match self.contacts.get(&peer) {
+        let hears = |peer: PeerId| match self.links.contacts.get(&peer) {
             Some(contact) if now.saturating_sub(contact.reported) < REPORT_FRESH => {
                 &contact.hears[..]
             }
@@ -384,7 +394,8 @@ impl Session {
 
     /// The members that are reached without a relay.
     pub(super) fn direct(&self, now: Duration) -> impl Iterator<Item = PeerId> {
-        self.contacts
+        self.links
+            .contacts
             .iter()
             .filter(move |(_, contact)| contact.is_direct(now))
             .map(|(peer, _)| *peer)
@@ -415,7 +426,7 @@ impl Session {
         let connection = self
             .connection_to(Some(peer))
             .ok_or(SendError::NoSuchPeer)?;
-        let sealed = &mut self.scratch.sealed;
+        let sealed = &mut self.traffic.scratch.sealed;
         envelope.seal(payload, sealed);
         self.endpoint
             .send(now, connection, channel, sealed)
@@ -473,7 +484,7 @@ impl Session {
     }
 
     pub(crate) fn false_relay(&mut self) -> &mut crate::hostile::FalseRelay {
-        &mut self.false_relay
+        &mut self.traffic.false_relay
     }
 
     pub(crate) fn propose_raw(&mut self, now: Duration, proposal: crate::control::Proposal) {

@@ -58,9 +58,9 @@ impl Session {
     pub fn new_network_id(&mut self, now: Duration, kind: u16) -> Option<NetworkId> {
         let id = NetworkId::Dynamic {
             by: self.me?,
-            number: self.next_object,
+            number: self.own.next_object,
         };
-        self.next_object += 1;
+        self.own.next_object += 1;
         self.propose(now, Proposal::Name { id, kind });
         Some(id)
     }
@@ -73,6 +73,7 @@ impl Session {
     /// The start of a game, far enough ahead for everybody to learn of it in time.
     pub(super) fn start_change(&self, now: Duration) -> Change {
         let farthest = self
+            .links
             .contacts
             .keys()
             .map(|peer| self.latency(*peer))
@@ -98,10 +99,10 @@ impl Session {
         }
         let at = self.room.phase().start();
         if let Some(at) = at
-            && self.announced != Some(at)
+            && self.clock.announced != Some(at)
         {
-            self.announced = Some(at);
-            self.started = false;
+            self.clock.announced = Some(at);
+            self.clock.started = false;
             self.emit(SessionEvent::Starting { at });
         }
         self.start_when_due(now);
@@ -113,12 +114,12 @@ impl Session {
             return;
         };
         let at = Duration::from_micros(*at_us);
-        if self.started || self.state != State::InSync {
+        if self.clock.started || self.state != State::InSync {
             return;
         }
         match self.time(now) {
             Some(time) if time >= at => {
-                self.started = true;
+                self.clock.started = true;
                 self.emit(SessionEvent::Started);
             }
             // The clock is being adjusted by at most a few percent: look again a little before.

@@ -24,9 +24,34 @@ const HELD_AGAIN: Duration = Duration::from_millis(50);
 /// Changes of the room that guests are told again, in case they missed the last ones.
 const RETOLD: usize = 64;
 
+/// A room that passes from one host to another, as its guests and its former host see it.
+#[derive(Debug, Default)]
+pub(super) struct Passing {
+    /// Since when a guest has waited for the next host, without a connection to one.
+    orphaned: Option<Duration>,
+    /// Whom the host hands over to, as it told its guests.
+    pub(super) heir: Option<PeerId>,
+    /// A standby that says to host while the host is still heard.
+    held: Option<Held>,
+    /// A host that hands over before it leaves, with these words.
+    pub(super) leaving: Option<String>,
+}
+
+impl Passing {
+    /// Another program hosts.
+    pub(super) fn on_another_host(&mut self) {
+        (self.heir, self.held, self.orphaned) = (None, None, None);
+    }
+
+    /// This program is no standby and no host any more.
+    pub(super) fn forget(&mut self) {
+        self.held = None;
+    }
+}
+
 /// A standby says to host, while the host is still heard.
 #[derive(Debug)]
-pub(super) struct Held {
+struct Held {
     id: ConnectionId,
     from: PeerId,
     since: Duration,
@@ -47,13 +72,13 @@ impl Session {
         self.adopt_room(now, room, &log);
         self.role = Role::Host;
         self.leader = Some(me);
-        self.time = Timekeeper::own(now, time);
-        self.host_silent = false;
+        self.clock.keeper = Timekeeper::own(now, time);
+        self.joining.host_silent = false;
         if let Some(password) = password {
             self.demand_secretly(now, password);
         }
-        self.askers.forget();
-        self.wishes.clear();
+        self.leading.askers.forget();
+        self.leading.wishes.clear();
         for (peer, id) in self.standbys.linked() {
             if self.room.peer(peer).is_some() {
                 self.standbys.unlink(id);
@@ -66,7 +91,7 @@ impl Session {
         }
         self.append(now, None, Change::Authority { peer: me });
         self.part_from_absent(now, me, before);
-        let guests = self.contacts.iter();
+        let guests = self.links.contacts.iter();
         let guests = guests.filter_map(|(peer, contact)| Some((*peer, contact.connection?)));
         for (peer, id) in guests.collect::<Vec<_>>() {
             self.tell_take_over(now, peer, id);
@@ -87,20 +112,21 @@ impl Session {
     /// Who is not connected to this program is away, and so is who had not loaded: its state was to come from the former host.
     fn part_from_absent(&mut self, now: Duration, me: PeerId, before: PeerId) {
         // A host that hands over plays no more.
-        let host_stays = self.standbys.heir.take().is_none();
+        let host_stays = self.standbys.passing.heir.take().is_none();
         let host = self.room.peer(before).map(|p| p.incarnation);
         let host_lives = host_stays && host.is_some_and(|host| self.standbys.hears(now, host));
         let others = self.room.peers().iter().filter(|p| p.id != me);
         let others: Vec<(PeerId, Presence)> = others.map(|p| (p.id, p.presence)).collect();
         for (peer, presence) in others {
             let connected = self
+                .links
                 .contacts
                 .get(&peer)
                 .is_some_and(|c| c.connection.is_some());
             let gone = !connected || (peer == before && !host_lives);
             match presence {
                 Presence::Away => {
-                    self.since.insert(peer, now);
+                    self.leading.absent_since.insert(peer, now);
                 }
                 Presence::InSync if !gone => {}
                 _ => {
@@ -112,19 +138,19 @@ impl Session {
 
     /// Tells a guest that this program hosts.
     pub(super) fn tell_take_over(&mut self, now: Duration, peer: PeerId, id: ConnectionId) {
-        let index = self.host_log.last();
-        let (chain, entries) = self.host_log.last_entries(RETOLD);
+        let index = self.hosted.log.last();
+        let (chain, entries) = self.hosted.log.last_entries(RETOLD);
         let said = TakeOver {
             index,
             room: self.room.clone(),
             chain,
             entries,
             clock_us: now.as_micros() as u64,
-            epoch_us: self.time.epoch_us(),
+            epoch_us: self.clock.keeper.epoch_us(),
         };
         debug!(%peer, "telling a guest that this program hosts");
         self.send_control_on(now, id, &Control::TakeOver(Box::new(said)));
-        if let Some(contact) = self.contacts.get_mut(&peer)
+        if let Some(contact) = self.links.contacts.get_mut(&peer)
             && contact.connection == Some(id)
         {
             contact.sent_index = index;
@@ -143,7 +169,7 @@ impl Session {
         let host = self.room.authority();
         let announced = self.room.standbys().contains(&from);
         if self.room.is_mesh() || self.me.is_none() || from == host || !announced {
-            self.refused += 1;
+            self.traffic.refused += 1;
             return;
         }
         if self.leads() {
@@ -151,12 +177,17 @@ impl Session {
             return;
         }
         let connected = |c: &&crate::session::Contact| c.connection.is_some();
-        let heard = self.contacts.get(&host).filter(connected).map(|c| c.heard);
-        let is_heir = self.standbys.heir == Some(from);
+        let heard = self
+            .links
+            .contacts
+            .get(&host)
+            .filter(connected)
+            .map(|c| c.heard);
+        let is_heir = self.standbys.passing.heir == Some(from);
         let hosted = heard.is_some_and(|at| now.saturating_sub(at) < STILL_HOSTED);
         if hosted && !is_heir && self.state == State::InSync {
             let since = now;
-            self.standbys.held = Some(Held {
+            self.standbys.passing.held = Some(Held {
                 id,
                 from,
                 since,
@@ -170,20 +201,20 @@ impl Session {
 
     /// The host has left, or was lost, and standbys are there: one of them says soon that it hosts.
     pub(super) fn await_next_host(&mut self, now: Duration) {
-        self.standbys.orphaned = Some(now);
+        self.standbys.passing.orphaned = Some(now);
         self.wake_at(now + NEXT_HOST);
     }
 
     /// A guest that no standby has come to looks for the room itself.
     pub(super) fn await_host(&mut self, now: Duration) {
-        let Some(since) = self.standbys.orphaned else {
+        let Some(since) = self.standbys.passing.orphaned else {
             return;
         };
-        let host = self.contacts.get(&self.room.authority());
+        let host = self.links.contacts.get(&self.room.authority());
         if self.state != State::InSync || host.is_some_and(|c| c.connection.is_some()) {
-            self.standbys.orphaned = None;
+            self.standbys.passing.orphaned = None;
         } else if now >= since + NEXT_HOST {
-            self.standbys.orphaned = None;
+            self.standbys.passing.orphaned = None;
             self.rejoin_through(now, None, "the host has gone");
         } else {
             self.wake_at(since + NEXT_HOST);
@@ -192,18 +223,18 @@ impl Session {
 
     /// Looks again whether the host is still heard, though another says to host.
     pub(super) fn retry_take_over(&mut self, now: Duration) {
-        let Some(held) = self.standbys.held.take() else {
+        let Some(held) = self.standbys.passing.held.take() else {
             return;
         };
-        let lives = self.connections.get(&held.id) == Some(&OtherEnd::Standby(held.from));
+        let lives = self.links.connections.get(&held.id) == Some(&OtherEnd::Standby(held.from));
         if !lives || now >= held.since + HELD_FOR {
             return;
         }
         let host = self.room.authority();
-        let heard = self.contacts.get(&host).map(|c| c.heard);
+        let heard = self.links.contacts.get(&host).map(|c| c.heard);
         match heard.is_some_and(|at| now.saturating_sub(at) < STILL_HOSTED) {
             true => {
-                self.standbys.held = Some(held);
+                self.standbys.passing.held = Some(held);
                 self.wake_at(now + HELD_AGAIN);
             }
             false => self.follow_host(now, held.id, held.from, held.said),
@@ -213,32 +244,33 @@ impl Session {
     /// This guest follows another host from now on.
     fn follow_host(&mut self, now: Duration, id: ConnectionId, from: PeerId, said: TakeOver) {
         let me = self.me.and_then(|me| said.room.peer(me));
-        let mine = *self.identity.public_key().as_bytes();
-        let is_mine =
-            |info: &crate::room::PeerInfo| info.key == mine && info.incarnation == self.incarnation;
+        let mine = *self.own.identity.public_key().as_bytes();
+        let is_mine = |info: &crate::room::PeerInfo| {
+            info.key == mine && info.incarnation == self.own.incarnation
+        };
         let here = me.is_some_and(|me| is_mine(me) && me.presence == Presence::InSync);
         self.standbys.unlink(id);
         if !here || self.state != State::InSync || said.room.authority() != from {
             // It goes on from the state that the new host gives it.
             self.room
-                .apply(self.host_log.last(), &Change::Authority { peer: from });
+                .apply(self.hosted.log.last(), &Change::Authority { peer: from });
             return self.rejoin_through(now, Some(id), "another program hosts");
         }
         info!(host = %from, "following another host");
         let host = self.room.authority();
-        if let Some(old) = self.contacts.remove(&host).and_then(|c| c.connection) {
-            self.connections.insert(old, OtherEnd::Gone);
+        if let Some(old) = self.links.contacts.remove(&host).and_then(|c| c.connection) {
+            self.links.give_up(old);
             self.endpoint.abort(now, old, 0, "another program hosts");
         }
         self.bind(now, from, id);
-        let since = self.since_index;
+        let since = self.own.since_index;
         let contact = self.contact(from);
         contact.begin_anew(now, since);
         contact.welcomed = true;
         contact.clock.on_told(now, said.clock_us);
-        self.time.follow(from, said.epoch_us);
+        self.clock.keeper.follow(from, said.epoch_us);
         self.leader = Some(from);
-        self.host_silent = false;
+        self.joining.host_silent = false;
         if said.room.id() != self.room.id() {
             // It goes on as another room: what was followed of the former one leads nowhere.
             self.standbys.forget();
@@ -257,20 +289,20 @@ impl Session {
     /// Takes over the room of another host: the changes that are not known here, one by one, or, if changes were seen that are lost with the former
     /// host, the whole.
     fn adopt_room(&mut self, now: Duration, room: Room, log: &HostLog) {
-        let known = self.host_log.last();
-        if log.chain_at(known) == Some(self.host_log.chain()) {
+        let known = self.hosted.log.last();
+        if log.chain_at(known) == Some(self.hosted.log.chain()) {
             for entry in log.entries_after(known, usize::MAX) {
-                let index = self.host_log.append(entry.clone());
+                let index = self.hosted.log.append(entry.clone());
                 self.apply(now, index, entry);
             }
-            self.host_log = log.clone();
+            self.hosted.log = log.clone();
             // It may go on as another room.
             self.room.set_id(*room.id());
             return;
         }
         info!("changes of the room are lost with the former host");
         let before = core::mem::replace(&mut self.room, room);
-        self.host_log = log.clone();
+        self.hosted.log = log.clone();
         let keys: Vec<_> = before.peers().iter().map(|p| p.key).collect();
         self.trust_members(&keys);
         self.tell_differences(now, &before);
@@ -321,7 +353,7 @@ impl Session {
 
     /// Another program hosts: this one, which did, is a guest from now on.
     pub(super) fn step_down(&mut self, now: Duration) {
-        if self.standbys.leaving.is_some() {
+        if self.standbys.passing.leaving.is_some() {
             // It has handed over: its farewell is all that is left to say.
             return self.standbys.part(now);
         }
@@ -339,33 +371,33 @@ impl Session {
             true => Role::Spectator(join),
             false => Role::Client(join),
         };
-        let link = self.standbys.link_or_contact(&self.contacts, peer);
+        let link = self.standbys.link_or_contact(&self.links.contacts, peer);
         for id in self.standbys.linked().into_iter().map(|(_, id)| id) {
             if Some(id) != link {
-                self.connections.insert(id, OtherEnd::Gone);
+                self.links.give_up(id);
                 self.endpoint.close(now, id, 0, "another program hosts");
             }
         }
-        let guests = core::mem::take(&mut self.contacts);
+        let guests = core::mem::take(&mut self.links.contacts);
         for id in guests
             .into_values()
             .filter_map(|contact| contact.connection)
         {
             if Some(id) != link {
-                self.connections.insert(id, OtherEnd::Gone);
+                self.links.give_up(id);
                 self.endpoint.close(now, id, 0, "another program hosts");
             }
         }
         self.standbys.forget();
-        self.time = Timekeeper::new(now, &self.config.clock, &self.role);
-        self.askers.forget();
-        self.wishes.clear();
+        self.clock.keeper = Timekeeper::new(now, &self.config.clock, &self.role);
+        self.leading.askers.forget();
+        self.leading.wishes.clear();
         self.rejoin_through(now, link, "another program hosts");
     }
 
     /// A host that hands over has done so: it leaves.
     pub(super) fn finish_leaving(&mut self, now: Duration) {
-        let words = self.standbys.leaving.take().unwrap_or_default();
+        let words = self.standbys.passing.leaving.take().unwrap_or_default();
         let reason = LeaveReason::Left(shorten(&words));
         self.send_control_to_all(now, &Control::Farewell(reason.clone()));
         self.finish(now, reason);
@@ -373,9 +405,9 @@ impl Session {
 
     /// Takes the messages that came before it was known from whom.
     pub(super) fn take_unwelcomed(&mut self, now: Duration) {
-        for (id, channel, message) in core::mem::take(&mut self.unwelcomed) {
+        for (id, channel, message) in self.inbox.take_unwelcomed() {
             if self.on_message(now, id, channel, message).is_none() {
-                self.malformed += 1;
+                self.traffic.malformed += 1;
             }
         }
     }

@@ -11,9 +11,40 @@ use crate::session::{OtherEnd, Session};
 /// The time between two rounds of upkeep in a room without heartbeats.
 const LOOK_AFTER: Duration = Duration::from_millis(500);
 
+/// When something is due.
+#[derive(Debug)]
+pub(super) struct Timers {
+    /// When the session wants to be driven next.
+    pub(super) wake: Option<Duration>,
+    /// When the members of a mesh are told next about routes and clocks, and how often they were.
+    pub(super) next_beat: Duration,
+    pub(super) beats: u32,
+    /// When everyone was last told, news or not.
+    pub(super) last_round: Duration,
+    /// When the members of the mesh last changed.
+    pub(super) met_at: Duration,
+}
+
+impl Timers {
+    pub(super) fn new(now: Duration) -> Self {
+        Self {
+            wake: Some(now),
+            next_beat: now,
+            beats: 0,
+            last_round: now,
+            met_at: now,
+        }
+    }
+
+    /// Makes sure that the session is driven by then.
+    pub(super) fn wake_at(&mut self, at: Duration) {
+        self.wake = Some(self.wake.map_or(at, |wake| wake.min(at)));
+    }
+}
+
 impl Session {
     pub(super) fn on_time(&mut self, now: Duration) {
-        self.wake = None;
+        self.timers.wake = None;
         if matches!(self.state, State::Left(_)) {
             return;
         }
@@ -39,19 +70,19 @@ impl Session {
         let agrees = self.keep_agreement(now);
         // What is due soon goes into the same packets.
         let beat_from = match agrees {
-            true => self.next_beat.saturating_sub(BEAT / 2),
-            false => self.next_beat,
+            true => self.timers.next_beat.saturating_sub(BEAT / 2),
+            false => self.timers.next_beat,
         };
         if now >= beat_from {
             self.beat(now, agrees);
         }
-        let due = [self.proposals_due(), self.askers.next_release(now)];
+        let due = [self.proposals_due(), self.leading.askers.next_release(now)];
         for at in due.into_iter().flatten() {
             self.wake_at(at.max(now));
         }
         if !matches!(self.state, State::Left(_)) {
             let rest = match self.room.is_mesh() && self.me.is_some() {
-                true => self.next_beat,
+                true => self.timers.next_beat,
                 false => now + LOOK_AFTER,
             };
             self.wake_at(rest);
@@ -61,7 +92,7 @@ impl Session {
     fn dismiss_strangers(&mut self, now: Duration) {
         let mut next: Option<Duration> = None;
         let mut over: Vec<ConnectionId> = Vec::new();
-        for (id, end) in &self.connections {
+        for (id, end) in &self.links.connections {
             if let OtherEnd::Stranger { until } | OtherEnd::Linking { until, .. } = end {
                 match *until <= now {
                     true => over.push(*id),
@@ -70,7 +101,7 @@ impl Session {
             }
         }
         for id in over {
-            self.connections.insert(id, OtherEnd::Gone);
+            self.links.give_up(id);
             self.endpoint.close(now, id, 0, "said nothing");
         }
         if let Some(next) = next {

@@ -29,6 +29,24 @@ pub(super) enum Timekeeper {
     },
 }
 
+/// The common time of a room, and the start of a game on it.
+pub(super) struct CommonTime {
+    pub(super) keeper: Timekeeper,
+    /// The start of the last game that was announced, and whether it has begun.
+    pub(super) announced: Option<Duration>,
+    pub(super) started: bool,
+}
+
+impl CommonTime {
+    pub(super) fn new(now: Duration, config: &ClockConfig, role: &Role) -> Self {
+        Self {
+            keeper: Timekeeper::new(now, config, role),
+            announced: None,
+            started: false,
+        }
+    }
+}
+
 impl Timekeeper {
     pub(super) fn new(now: Duration, config: &ClockConfig, role: &Role) -> Self {
         match role {
@@ -177,7 +195,7 @@ impl Session {
     /// The common time of the room: what the host's clock, or the common clock of a mesh, shows, counted from when the room
     /// was opened. `None` until it is known. Never runs backwards.
     pub fn time(&self, now: Duration) -> Option<Duration> {
-        match &self.time {
+        match &self.clock.keeper {
             Timekeeper::Own { epoch_us } => Some(since_epoch(now, *epoch_us)),
             Timekeeper::Host {
                 clock,
@@ -194,7 +212,7 @@ impl Session {
 
     /// The estimate of a host's clock, to look at its details; `None` on the host and in a mesh.
     pub fn clock(&self) -> Option<&Clock> {
-        match &self.time {
+        match &self.clock.keeper {
             Timekeeper::Host { clock, .. } => Some(clock),
             _ => None,
         }
@@ -202,7 +220,7 @@ impl Session {
 
     /// The common clock of a mesh, to look at its details.
     pub fn mesh_clock(&self) -> Option<&MeshClock> {
-        match &self.time {
+        match &self.clock.keeper {
             Timekeeper::Mesh { clock, .. } => clock.as_deref(),
             _ => None,
         }
@@ -210,7 +228,7 @@ impl Session {
 
     /// Sends probes so that there are enough exchanges for the clock.
     pub(super) fn keep_time(&mut self, now: Duration) {
-        let (clock, host) = match &mut self.time {
+        let (clock, host) = match &mut self.clock.keeper {
             Timekeeper::Host {
                 clock,
                 host: Some(host),
@@ -220,7 +238,7 @@ impl Session {
                 clock: Some(clock), ..
             } => {
                 let mut next: Option<Duration> = None;
-                for (peer, contact) in &self.contacts {
+                for (peer, contact) in &self.links.contacts {
                     let Some(connection) = contact.connection else {
                         continue;
                     };
@@ -238,7 +256,7 @@ impl Session {
             _ => return,
         };
         let host = *host;
-        let connection = self.contacts.get(&host).and_then(|c| c.connection);
+        let connection = self.links.connection(host);
         let Some(connection) = connection else {
             return;
         };

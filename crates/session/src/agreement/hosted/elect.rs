@@ -300,7 +300,7 @@ impl<C: Clone + PartialEq> Hosted<C> {
         self.replica.lead();
         if self.replica.leads() && self.view().number == view {
             self.lease.win(view, ballot, candidacy.asked, &promisers);
-            self.next_beat = now;
+            self.pulse.next_beat = now;
         }
     }
 }

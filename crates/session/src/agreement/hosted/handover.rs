@@ -7,8 +7,9 @@ use crate::agreement::message::Body;
 use crate::agreement::view::Incarnation;
 
 /// Whether this program hands over or leaves.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) enum Leaving {
+    #[default]
     No,
     /// The host wants this standby to succeed it; it leaves when that is done, or by then.
     HandsOver {
@@ -26,7 +27,7 @@ impl<C: Clone + PartialEq> Hosted<C> {
         let standbys = self.others().into_iter().filter(heard);
         let holds_most = standbys.max_by_key(|m| (Some(*m) == to, self.replica.matched(*m)));
         let to = holds_most.filter(|_| self.replica.leads())?;
-        self.leaving = Leaving::HandsOver {
+        self.parting.stage = Leaving::HandsOver {
             to,
             leaves_by: None,
         };
@@ -43,7 +44,7 @@ impl<C: Clone + PartialEq> Hosted<C> {
         match self.hand_over(now, None) {
             Some(to) => {
                 let leaves_by = Some(now + self.config.timers.suspect);
-                self.leaving = Leaving::HandsOver { to, leaves_by };
+                self.parting.stage = Leaving::HandsOver { to, leaves_by };
             }
             None => self.say_farewell(),
         }
@@ -54,22 +55,22 @@ impl<C: Clone + PartialEq> Hosted<C> {
     pub fn is_gone(&self) -> bool {
         let others = self.others();
         let member = self.view().contains(self.me());
-        self.has_left() && (!member || others.iter().all(|m| self.parted.contains(m)))
+        self.has_left() && (!member || others.iter().all(|m| self.parting.informed.contains(m)))
     }
 
     pub(super) fn has_left(&self) -> bool {
-        self.leaving == Leaving::Left
+        self.parting.stage == Leaving::Left
     }
 
     /// Whether the host gives way to this standby.
     pub(super) fn hands_over_to(&self, who: Incarnation) -> bool {
-        let named = matches!(self.leaving, Leaving::HandsOver { to, .. } if to == who);
+        let named = matches!(self.parting.stage, Leaving::HandsOver { to, .. } if to == who);
         named && self.replica.leads()
     }
 
     /// Tells the standbys who succeeds this host.
     pub(super) fn hand_on(&mut self) {
-        let Leaving::HandsOver { to, .. } = self.leaving else {
+        let Leaving::HandsOver { to, .. } = self.parting.stage else {
             return;
         };
         let ballot = self.replica.status().promised;
@@ -95,20 +96,20 @@ impl<C: Clone + PartialEq> Hosted<C> {
 
     /// A host that hands over has done so when another hosts; one that leaves says farewell then, or when that takes too long.
     pub(super) fn leave_if_over(&mut self, now: Duration) {
-        let Leaving::HandsOver { leaves_by, .. } = self.leaving else {
+        let Leaving::HandsOver { leaves_by, .. } = self.parting.stage else {
             return;
         };
         let other = self.host(now).is_some_and(|host| host != self.me());
         let handed = other && !self.replica.leads();
         match leaves_by {
             Some(by) if handed || now >= by => self.say_farewell(),
-            None if handed => self.leaving = Leaving::No,
+            None if handed => self.parting.stage = Leaving::No,
             _ => {}
         }
     }
 
     fn say_farewell(&mut self) {
-        self.leaving = Leaving::Left;
+        self.parting.stage = Leaving::Left;
         self.part();
     }
 

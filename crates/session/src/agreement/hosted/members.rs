@@ -31,7 +31,7 @@ impl<C: Clone + PartialEq> Hosted<C> {
         let members = self.others();
         let status = self.replica.status();
         for (at, member) in members.iter().enumerate() {
-            let feed = at == self.beats as usize % members.len();
+            let feed = at == self.pulse.beats as usize % members.len();
             self.send(*member, Body::Follow { status, feed });
         }
         self.knocks = !members.iter().any(|m| self.detector.hears(now, *m));
@@ -85,7 +85,7 @@ impl<C: Clone + PartialEq> Hosted<C> {
         self.election.on_view(&view, heard);
         (self.candidacy, self.succeeds, self.wanted) = (None, None, None);
         if view.contains(me) {
-            self.next_beat = now;
+            self.pulse.next_beat = now;
             if view.owner != me {
                 self.grants.grant(view.owner, now, self.config.lease);
             }
