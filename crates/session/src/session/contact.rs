@@ -66,6 +66,9 @@ pub(super) struct Dialling {
     /// When it may be tried next, and how often it was in vain.
     pub(super) next: Duration,
     pub(super) count: u32,
+    /// Whether it is tried without the password next, and how often it refused either.
+    pub(super) by_key: bool,
+    pub(super) refusals: u32,
 }
 
 /// Fairness: how long a peer's messages are held, and until when the last one was.

@@ -30,13 +30,8 @@ impl Session {
             Some(OtherEnd::Newcomer { .. }) => self.on_newcomer_gone(id),
             Some(OtherEnd::Peer(peer)) => self.on_peer_lost(now, id, peer, reason),
             Some(OtherEnd::Standby(_)) => self.standbys.unlink(id),
-            Some(
-                OtherEnd::Dialled(_)
-                | OtherEnd::Stranger { .. }
-                | OtherEnd::Linking { .. }
-                | OtherEnd::Gone,
-            )
-            | None => {}
+            Some(OtherEnd::Dialled(peer)) => self.on_dial_failed(now, peer, reason),
+            Some(OtherEnd::Stranger { .. } | OtherEnd::Linking { .. } | OtherEnd::Gone) | None => {}
         }
     }
 

@@ -4,7 +4,7 @@ use core::time::Duration;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
-use samestep_proto::{ConnectionId, PublicKey};
+use samestep_proto::{CloseReason, ConnectionId, PublicKey, RefuseReason};
 use tracing::debug;
 
 use crate::agreement::Incarnation;
@@ -191,9 +191,7 @@ impl Session {
             contact.dialling.count.min(3)
         };
         contact.dialling.next = now + Duration::from_secs(1 << patience);
-        // The password also opens where this program is not known to be a member yet, or not any more. Its key does everywhere else, and still
-        // does when the password was changed meanwhile. So it tries them in turn.
-        let with_password = contact.dialling.count % 2 == 1;
+        let with_password = !contact.dialling.by_key;
         let password = self.config.password_as(&self.role);
         let options = samestep_proto::ConnectOptions {
             password: password.filter(|_| with_password),
@@ -203,6 +201,28 @@ impl Session {
         if let Ok(id) = self.endpoint.connect(now, address.into(), options) {
             debug!(%peer, "connecting to a member");
             self.links.connections.insert(id, dialling);
+        }
+    }
+
+    /// A member that this program dialled did not let it in. The password opens where this program is not known to be a member yet, or not any more; its key
+    /// does everywhere else, and still does when the password was changed meanwhile. So the one is tried after the other, at once the first time.
+    pub(super) fn on_dial_failed(&mut self, now: Duration, peer: PeerId, reason: &CloseReason) {
+        let asks = matches!(
+            reason,
+            CloseReason::Refused(
+                RefuseReason::Password
+                    | RefuseReason::PasswordRequired
+                    | RefuseReason::PasswordUnneeded
+            )
+        );
+        if let Some(contact) = self.links.contacts.get_mut(&peer).filter(|_| asks) {
+            let dialling = &mut contact.dialling;
+            dialling.by_key = !dialling.by_key;
+            if dialling.refusals.is_multiple_of(2) {
+                dialling.next = now;
+            }
+            dialling.refusals += 1;
+            self.wake_at(now);
         }
     }
 
