@@ -316,3 +316,6 @@ pub(crate) struct StreamAcks {
     #[wire(varint)]
     pub(crate) next: [u32; 3],
 }
+
+#[cfg(test)]
+mod vectors;
