@@ -123,7 +123,7 @@ fn claim(which: u8, [a, b, c, d]: [u64; 4]) -> Claim {
             index: d,
             absence_ms: a,
             clock_us: b,
-            epoch_us: c,
+            epoch_us: c as i64,
         },
         2 => Claim::Farewell(match a % 5 {
             0 => LeaveReason::Left(words()),
