@@ -35,8 +35,10 @@ fuzz_target!(|input: (bool, bool, Vec<(u8, &[u8])>)| {
         me,
         authority: HOST,
         others: &others,
+        in_sync: &others,
         is_mesh,
         term,
+        former_term: term - 1,
         owner_of: &owner_of,
     };
     let mut fields = Fields::default();

@@ -162,6 +162,7 @@ impl Bounded for Room {
             && peers
             && objects.map(|object| &object.id).all(Bounded::is_bounded)
             && self.owners_term() <= MAX_INDEX
+            && self.former_owners_term() <= MAX_INDEX
             && self.games() <= MAX_NUMBER
     }
 }

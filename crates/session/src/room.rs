@@ -42,6 +42,8 @@ pub struct Room {
     #[wire(varint)]
     owners_term: u64,
     #[wire(varint)]
+    former_owners_term: u64,
+    #[wire(varint)]
     games: u32,
     /// The password that was agreed on in a mesh, if it has been changed.
     password: Option<AgreedPassword>,
@@ -226,6 +228,7 @@ impl Room {
             network_objects: Vec::new(),
             departed: Vec::new(),
             owners_term: 0,
+            former_owners_term: 0,
             games: 0,
             password: None,
             bans: Vec::new(),
@@ -390,6 +393,11 @@ impl Room {
     /// Rises whenever a peer comes or goes, so that messages of an earlier owner can be told from those of a later one.
     pub fn owners_term(&self) -> u64 {
         self.owners_term
+    }
+
+    /// [`owners_term`](Room::owners_term) before it last rose: who saw that one has missed no owner.
+    pub fn former_owners_term(&self) -> u64 {
+        self.former_owners_term
     }
 
     /// How many more players fit.

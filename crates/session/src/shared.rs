@@ -8,6 +8,7 @@ use samestep_wire::{BitReader, EncodeError, Wire, encode_to_vec};
 
 use crate::event::{SessionEvent, State};
 use crate::id::{MessageKind, NetworkId, Owner, PeerId};
+use crate::room::Presence;
 use crate::session::{SendError, Session, To};
 use samestep_proto::Delivery;
 
@@ -41,7 +42,9 @@ use samestep_proto::Delivery;
 /// ```
 ///
 /// In a hosted room what an owner sets goes to the authority, which checks whose it is and passes it on; in a mesh it goes
-/// to everyone. Newcomers and peers that return get all values. If an owner leaves, the value of the next owner holds.
+/// to everyone. Newcomers and peers that return get all values. If an owner leaves, or the host of a room is lost, the next owner goes on from the newest value that anybody in
+/// sync had: it collects what the others have before it sends its own, and nobody goes back to an older value. Programs that do not reply hold this
+/// up for as long as they are in the room, but at most for five seconds.
 ///
 /// Set the fields; do not replace them with new ones, which know nothing of the room.
 #[derive(Debug)]
@@ -51,7 +54,13 @@ pub struct Shared<S> {
     replicator: Replicator,
     /// The message that could not be sent. No other is encoded before it has left: later values replace each other in the fields.
     unsent: Option<(Recipient, Vec<u8>)>,
+    /// The term in which this program collects the values of former owners, and since when.
+    collecting: Option<(u64, Duration)>,
 }
+
+/// The longest wait for what a silent member has of a former owner's values. It is longer than silence is allowed by default, so that members that have
+/// vanished are away before.
+const FLUSH_LIMIT: Duration = Duration::from_secs(5);
 
 impl<S: SharedFields> Shared<S> {
     /// Shares `fields` under a name that nothing else shared in the room has. Refuses values that cannot be sent.
@@ -61,6 +70,7 @@ impl<S: SharedFields> Shared<S> {
             replicator: Replicator::new(&mut fields)?,
             fields,
             unsent: None,
+            collecting: None,
         })
     }
 
@@ -89,7 +99,7 @@ impl<S: SharedFields> Shared<S> {
             }
             // Messages in flight may be lost. Getting in sync counts as an interruption, because it also follows one.
             SessionEvent::Reconnecting { .. } | SessionEvent::Frozen | SessionEvent::InSync => {
-                self.unsent = None;
+                (self.unsent, self.collecting) = (None, None);
                 self.replicator.on_interruption(&mut self.fields);
                 false
             }
@@ -103,6 +113,7 @@ impl<S: SharedFields> Shared<S> {
         if *session.state() != State::InSync {
             return Ok(());
         }
+        self.limit_collecting(now, session);
         loop {
             if self.unsent.is_none() {
                 let (replicator, fields) = (&mut self.replicator, &mut self.fields);
@@ -126,6 +137,23 @@ impl<S: SharedFields> Shared<S> {
         }
     }
 
+    /// Goes on without members that have let the time for their reply pass.
+    fn limit_collecting(&mut self, now: Duration, session: &Session) {
+        let term = session.room().owners_term();
+        if !self.replicator.is_collecting() {
+            self.collecting = None;
+            return;
+        }
+        match self.collecting {
+            Some((since_term, since)) if since_term == term => {
+                if now.saturating_sub(since) > FLUSH_LIMIT {
+                    with_view(session, |view| self.replicator.stop_waiting(view));
+                }
+            }
+            _ => self.collecting = Some((term, now)),
+        }
+    }
+
     /// Whether the fields have the values of the room; before, they have their initial values.
     pub fn is_complete(&self) -> bool {
         self.replicator.is_complete()
@@ -145,15 +173,19 @@ impl<S: SharedFields> Shared<S> {
 fn with_view<R>(session: &Session, act: impl FnOnce(&View<'_>) -> R) -> Option<R> {
     let me = session.me()?;
     let room = session.room();
-    let present = room.present().map(|peer| peer.id);
-    let others: Vec<PeerId> = present.filter(|&peer| peer != me).collect();
+    let present = || room.present().filter(|peer| peer.id != me);
+    let others: Vec<PeerId> = present().map(|peer| peer.id).collect();
+    let in_sync = present().filter(|peer| peer.presence == Presence::InSync);
+    let in_sync: Vec<PeerId> = in_sync.map(|peer| peer.id).collect();
     let owner_of = |owner: Owner| room.owner_of(owner);
     Some(act(&View {
         me,
         authority: room.authority(),
         others: &others,
+        in_sync: &in_sync,
         is_mesh: room.is_mesh(),
         term: room.owners_term(),
+        former_term: room.former_owners_term(),
         owner_of: &owner_of,
     }))
 }

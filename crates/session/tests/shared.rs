@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use room::{NodeIndex, TestNetwork, address, config, ms};
 use samestep_netem::Rng;
-use samestep_session::{JoinTo, NetworkId, Owner, PlayerId, Role, Shared, State};
+use samestep_session::{JoinTo, NetworkId, Owner, PlayerId, Role, SessionConfig, Shared, State};
 use samestep_sync::{SetError, SharedFields, Synced};
 
 const PLAYERS: usize = 4;
@@ -36,10 +36,13 @@ struct Party {
 
 impl Party {
     fn new(seed: u64, mesh: bool, members: usize) -> Party {
-        let mut network = TestNetwork::rough(seed);
+        Party::over(TestNetwork::rough(seed), config("Ann"), mesh, members)
+    }
+
+    fn over(mut network: TestNetwork, config: SessionConfig, mesh: bool, members: usize) -> Party {
         match mesh {
-            true => network.mesh(config("Ann"), members),
-            false => network.hosted(config("Ann"), members - 1),
+            true => network.mesh(config, members),
+            false => network.hosted(config, members - 1),
         };
         let mut party = Party {
             network,
@@ -233,6 +236,75 @@ fn an_heir_goes_on_with_what_was_there_and_a_returner_takes_it_back() {
         assert!(party.set(3, 0, field, 35));
         party.settle("set by the owner again");
         assert_eq!(*party.boards[0][0].scores[field - 1], 35);
+    }
+}
+
+/// The owner of a field sets it, reaches one survivor and vanishes.
+fn vanish_after_telling(party: &mut Party, owner: NodeIndex, told: NodeIndex, field: usize) {
+    assert!(party.set(owner, 0, field, 33));
+    party.settle("known to all");
+    let others = party.living();
+    for node in others.iter().filter(|&&node| node != owner && node != told) {
+        party.network.cut(owner, *node);
+    }
+    assert!(party.set(owner, 0, field, 34));
+    party.run(ms(60));
+    for node in others.iter().filter(|&&node| node != owner) {
+        let expected = if *node == told { 34 } else { 33 };
+        assert_eq!(party.boards[*node][0].values()[field], expected);
+    }
+    party.network.kill(owner);
+    party.network.mend();
+    let (begun, mut took) = (party.network.now(), None);
+    for _ in 0..500 {
+        party.run(ms(20));
+        assert_eq!(party.boards[told][0].values()[field], 34, "it went back");
+        let has_it = |node: NodeIndex| party.boards[node][0].values()[field] == 34;
+        if took.is_none() && party.living().into_iter().all(has_it) {
+            took = Some(party.network.now() - begun);
+        }
+    }
+    // Silence is noticed after three seconds; nobody waits for a reply as long as that may take at most.
+    assert!(took.is_some_and(|took| took < ms(4_500)), "{took:?}");
+    party.settle("the owner has vanished");
+    assert_eq!(party.boards[told][0].values()[field], 34);
+}
+
+#[test]
+fn an_heir_takes_the_last_value_that_only_another_member_had() {
+    for seed in 0..5 {
+        let mut party = Party::over(TestNetwork::near(seed), config("Ann"), true, 4);
+        party.run(ms(1_000));
+        let player = party.network.at(3).my_players().next().unwrap();
+        let field = usize::from(player.0) + 1;
+        let mut heirs = [0, 1, 2];
+        heirs.sort_by_key(|node| party.network.peer(*node));
+        let heir = heirs[usize::from(player.0) % 3];
+        let told = heirs[(usize::from(player.0) + 1) % 3];
+        vanish_after_telling(&mut party, 3, told, field);
+        let owner = party.network.at(0).room().owner_of(Owner::Player(player));
+        assert_eq!(owner, party.network.at(heir).me());
+    }
+}
+
+#[test]
+fn a_standby_that_takes_over_has_the_last_value_that_only_a_guest_had() {
+    for seed in 0..5 {
+        let mut able = config("Ann");
+        (able.standbys, able.may_host) = (Some(2), Some(true));
+        let mut party = Party::over(TestNetwork::near(seed), able, false, 4);
+        party.network.run_until(ms(20_000), |network| {
+            network.at(0).standbys().len() == 2 && network.agree(&[0, 1, 2, 3])
+        });
+        party.run(ms(1_000));
+        let standbys = party.network.at(0).standbys().to_vec();
+        let is_guest = |node: &NodeIndex| !standbys.contains(&party.network.peer(*node));
+        let told = (1..4)
+            .find(is_guest)
+            .expect("a guest that does not stand by");
+        vanish_after_telling(&mut party, 0, told, 0);
+        let host = party.network.at(told).room().authority();
+        assert!(standbys.contains(&host), "a standby took over");
     }
 }
 

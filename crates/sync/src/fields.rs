@@ -95,6 +95,8 @@ pub struct Mark {
     pub set: bool,
     /// To be sent again under a new stamp, because this program is the new owner.
     pub claim: bool,
+    /// The others are still asked for the former owner's newest value: no claim is sent before they have replied.
+    pub collect: bool,
     /// Stamped and not sent to the others yet: the peer it came from, which is not sent it back.
     pub untold: Option<PeerId>,
     /// Changed by another program since the last call of `take_changed`.

@@ -192,8 +192,10 @@
 //!     me: PeerId(me),
 //!     authority: PeerId(0),
 //!     others: other,
+//!     in_sync: other,
 //!     is_mesh: false,
 //!     term: 1,
+//!     former_term: 0,
 //!     owner_of: &owner_of,
 //! };
 //! let (host_view, guest_view) = (view(0, &[PeerId(1)]), view(1, &[PeerId(0)]));

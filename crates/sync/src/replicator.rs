@@ -1,12 +1,15 @@
 //! Replication of a struct of shared fields: it is the same in all programs of a room.
 
+mod flush;
+
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use samestep_wire::{BitReader, DecodeError, EncodeError};
 
-use crate::fields::{Access, Mark, SharedField, SharedFields};
+use crate::fields::{Access, Mark, SharedField, SharedFields, Stamp};
 use crate::id::{Owner, PeerId};
-use crate::update::{Kind, decode_header, decode_stamp, encode};
+use crate::update::{Kind, decode_fields, decode_header, decode_stamp, encode};
+use flush::Flush;
 
 /// One program's part in keeping a struct of [`Synced`](crate::Synced) fields the same everywhere.
 ///
@@ -15,23 +18,36 @@ use crate::update::{Kind, decode_header, decode_stamp, encode};
 /// field is theirs and passes it on; in a mesh owners send them to everyone.
 ///
 /// A program that joins or returns requests all fields from the authority (and in a mesh from each owner), and sends no values
-/// before they have arrived: so it neither overwrites newer values nor reuses an old count. The new owner of a
-/// field sends its value again in the new term, so that all agree whichever of the former owner's values they received.
+/// before they have arrived: so it neither overwrites newer values nor reuses an old count.
+///
+/// The new owner of a field goes on from the newest value of the former owner that anybody in sync has: it collects the values of the others, and
+/// sends the newest again in the new term (a flush, as in virtual synchrony). So does a new authority of a hosted room, for all fields. Nobody in sync goes back to an older
+/// value, and all agree whichever of the former owner's values they received. What the new owner sets meanwhile is sent when all have replied.
 #[derive(Debug, Default)]
 pub struct Replicator {
     /// The view that the access to the fields was derived from.
-    seen: Option<(u64, PeerId, PeerId, bool)>,
+    seen: Option<Seen>,
     /// Whether all fields have arrived.
     complete: bool,
-    /// The authority that was asked for all fields.
-    asked: Option<PeerId>,
+    /// The authority that was asked for all fields, and in which term.
+    asked: Option<(PeerId, u64)>,
     /// Peers that requested all fields.
     wanted_by: BTreeSet<PeerId>,
     /// Messages of a term that is not known here yet.
     held: BTreeMap<PeerId, Held>,
+    flush: Flush,
     out: VecDeque<(Recipient, Vec<u8>)>,
     changed: bool,
     refused: u64,
+}
+
+/// What of a view decides about the access to the fields.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Seen {
+    term: u64,
+    me: PeerId,
+    authority: PeerId,
+    is_mesh: bool,
 }
 
 /// The room as a program sees it now.
@@ -43,10 +59,14 @@ pub struct View<'a> {
     pub authority: PeerId,
     /// Everyone else in the room.
     pub others: &'a [PeerId],
+    /// Those of `others` that take part: a new owner waits for what they have. A member whose state is still on its way is not waited for.
+    pub in_sync: &'a [PeerId],
     /// Whether everyone talks to everyone, or all to the authority.
     pub is_mesh: bool,
     /// Counts the changes of owners; the same everywhere for the same owners.
     pub term: u64,
+    /// The term before: who saw that one has missed no owner.
+    pub former_term: u64,
     /// The peer that owns a field; the same everywhere in the same term.
     pub owner_of: &'a dyn Fn(Owner) -> Option<PeerId>,
 }
@@ -74,7 +94,7 @@ impl Replicator {
     pub fn new<S: SharedFields + ?Sized>(fields: &mut S) -> Result<Replicator, EncodeError> {
         fields.declare_owners();
         fields.for_each(&mut |field| field.mark().access = Access::Unbound);
-        encode(fields, Kind::Everything, 0, &|_| true)?;
+        encode(fields, Kind::Everything, 0, &|_, _| true)?;
         Ok(Replicator::default())
     }
 
@@ -113,6 +133,7 @@ impl Replicator {
         self.held.clear();
         self.out.clear();
         self.wanted_by.clear();
+        self.flush.on_interruption();
         fields.for_each(&mut |field| {
             let mark = field.mark();
             mark.claim = mark.access == Access::Mine;
@@ -123,6 +144,17 @@ impl Replicator {
     /// Whether all fields have arrived.
     pub fn is_complete(&self) -> bool {
         self.complete
+    }
+
+    /// Whether this program has come to own fields and waits for what the others have of the former owners' values. What it
+    /// sets in these fields is sent afterwards.
+    pub fn is_collecting(&self) -> bool {
+        self.flush.is_collecting()
+    }
+
+    /// Goes on without those that have not replied, to be called when they have been silent for too long. They may have to go back to older values.
+    pub fn stop_waiting(&mut self, view: &View<'_>) {
+        self.flush.stop_waiting(view);
     }
 
     /// Whether another program has changed a field since the last call.
@@ -138,30 +170,74 @@ impl Replicator {
 
     /// Derives the access to the fields anew, if the room has changed.
     fn on_view<S: SharedFields + ?Sized>(&mut self, fields: &mut S, view: &View<'_>) {
-        let seen = Some((view.term, view.me, view.authority, view.is_mesh));
-        if self.seen == seen {
+        let seen = Seen {
+            term: view.term,
+            me: view.me,
+            authority: view.authority,
+            is_mesh: view.is_mesh,
+        };
+        if self.seen == Some(seen) {
             return;
         }
+        let before = self.seen.replace(seen);
+        if before.is_some_and(|before| before.term >= view.term) {
+            self.on_rewound(fields, view);
+        }
         // A field that is this program's own before and after may have been another's in a term that was missed.
-        let missed = self
-            .seen
-            .is_none_or(|(term, ..)| view.term.saturating_sub(term) > 1);
-        self.seen = seen;
+        let missed = before.is_none_or(|before| before.term != view.former_term);
+        let is_same = before.is_some_and(|before| before.authority == view.authority);
+        if !view.is_mesh && view.authority != view.me && self.flush.is_collecting() {
+            // It was the authority, and had not collected everything.
+            self.complete = false;
+        }
+        if !self.complete && (missed || !is_same) {
+            // Whoever was asked may not have been the authority when it was to answer.
+            self.asked = None;
+        }
+        let has_new_authority = !view.is_mesh && before.is_some() && (missed || !is_same);
+        let takes_over = has_new_authority && view.authority == view.me;
+        let mut is_collecting = false;
         fields.for_each(&mut |field| {
             let is_mine = (view.owner_of)(field.owner()) == Some(view.me);
             let mark = field.mark();
             if is_mine {
-                mark.claim |= missed || mark.access != Access::Mine;
+                let inherits = missed || mark.access != Access::Mine;
+                mark.claim |= inherits || has_new_authority;
+                mark.collect |= (view.is_mesh && inherits) || takes_over;
                 mark.access = Access::Mine;
             } else {
+                // What was set and not sent in time is the former owner's last value.
+                if let Some(before) = before.filter(|_| mark.access == Access::Mine && mark.set) {
+                    mark.stamp = mark.stamp.next(before.term);
+                }
+                let hosts = !view.is_mesh && view.authority == view.me;
+                mark.collect = takes_over || (mark.collect && hosts);
                 (mark.access, mark.set, mark.claim) = (Access::Others, false, false);
             }
+            mark.collect &= view.is_mesh || view.authority == view.me;
+            is_collecting |= mark.collect;
         });
+        self.flush.begin(is_collecting, view);
         for (from, held) in core::mem::take(&mut self.held) {
             for message in held.messages {
                 self.take(fields, view, from, &message);
             }
         }
+    }
+
+    /// A hosted room whose host was lost may go on without the newest terms of that host. What was set in them counts as the latest of the terms
+    /// before, in the same order: 15 bits of the count are for the terms, 48 for the counts in them.
+    fn on_rewound<S: SharedFields + ?Sized>(&mut self, fields: &mut S, view: &View<'_>) {
+        self.on_interruption(fields);
+        fields.for_each(&mut |field| {
+            let stamp = &mut field.mark().stamp;
+            if let Some(beyond) = stamp.term.checked_sub(view.term) {
+                *stamp = Stamp {
+                    term: view.term.saturating_sub(1),
+                    count: 1 << 63 | beyond.min(0x7fff) << 48 | stamp.count.min((1 << 48) - 1),
+                };
+            }
+        });
     }
 
     fn take<S: SharedFields + ?Sized>(
@@ -177,61 +253,43 @@ impl Replicator {
             return;
         };
         if term > view.term {
-            // The host of a room knows its newest term.
-            match view.authority == view.me && !view.is_mesh {
-                true => self.refused += 1,
-                false => self.hold(from, message),
-            }
+            self.hold(view, from, message);
             return;
         }
-        if kind == Kind::Question {
-            if view.is_mesh || view.authority == view.me {
-                self.wanted_by.insert(from);
+        self.flush.on_message(from);
+        let taken = match kind {
+            Kind::Update | Kind::Everything => decode_fields(fields, &mut r, |_, field, r| {
+                self.take_value(field, view, from, term, r)
+            }),
+            Kind::Question => {
+                if view.is_mesh || view.authority == view.me {
+                    self.wanted_by.insert(from);
+                    self.flush.on_question(from);
+                }
+                return;
             }
-            return;
-        }
-        let ok = self.take_values(fields, view, from, term, &mut r);
-        if ok.is_err() || r.finish().is_err() {
+            Kind::FlushRequest if term == view.term => {
+                self.flush.take_request(fields, view, from, &mut r)
+            }
+            Kind::FlushReply if term == view.term && self.flush.expects_reply(from) => {
+                let taken = Flush::take_reply(fields, view, from, &mut r);
+                taken.map(|(changed, refused)| {
+                    self.changed |= changed;
+                    self.refused += refused;
+                })
+            }
+            // Of an earlier term: the heir asks anew in this one.
+            Kind::FlushRequest | Kind::FlushReply => return,
+        };
+        if taken.is_err() || r.finish().is_err() {
             self.refused += 1;
             return;
         }
         // A program that has not asked yet has not asked the other owners either, and may have missed a value of theirs.
-        if kind == Kind::Everything && from == view.authority && self.asked == Some(from) {
+        // What was sent in an earlier term than the question is no answer to it.
+        let answers = |(peer, asked_in)| peer == from && term >= asked_in;
+        if kind == Kind::Everything && from == view.authority && self.asked.is_some_and(answers) {
             self.complete = true;
-        }
-    }
-
-    fn take_values<S: SharedFields + ?Sized>(
-        &mut self,
-        fields: &mut S,
-        view: &View<'_>,
-        from: PeerId,
-        term: u64,
-        r: &mut BitReader<'_>,
-    ) -> Result<(), DecodeError> {
-        let mut left = r.read_varint()?;
-        let mut skip = if left > 0 { r.read_varint()? } else { 0 };
-        let mut result = Ok(());
-        fields.for_each(&mut |field| {
-            if left == 0 || result.is_err() {
-                return;
-            }
-            if skip > 0 {
-                skip -= 1;
-                return;
-            }
-            result = self.take_value(field, view, from, term, r);
-            left -= 1;
-            if left > 0 && result.is_ok() {
-                match r.read_varint() {
-                    Ok(gap) => skip = gap,
-                    Err(error) => result = Err(error),
-                }
-            }
-        });
-        match left {
-            0 => result,
-            _ => Err(DecodeError::OutOfRange),
         }
     }
 
@@ -280,11 +338,16 @@ impl Replicator {
     }
 
     /// Keeps a message until its term is known. Beyond the limit a peer's messages are dropped, and all fields are requested instead.
-    fn hold(&mut self, from: PeerId, message: &[u8]) {
+    ///
+    /// The host of a room knows its newest term, unless another has taken its place and it does not know yet. It never requests fields.
+    fn hold(&mut self, view: &View<'_>, from: PeerId, message: &[u8]) {
         let held = self.held.entry(from).or_default();
         if held.bytes + message.len() > HELD_LIMIT {
             *held = Held::default();
-            (self.complete, self.asked) = (false, None);
+            match view.authority == view.me && !view.is_mesh {
+                true => self.refused += 1,
+                false => (self.complete, self.asked) = (false, None),
+            }
             return;
         }
         // Empty messages count too.
@@ -301,14 +364,16 @@ impl Replicator {
         }
         // The authority of a mesh sends without asking first, but may have missed a value like anybody else.
         let asks = !self.complete || (is_authority && view.is_mesh && self.asked.is_none());
-        if asks && self.asked != Some(view.authority) {
-            self.asked = Some(view.authority);
+        let has_asked = self.asked.is_some_and(|(peer, _)| peer == view.authority);
+        if asks && !has_asked {
+            self.asked = Some((view.authority, view.term));
             let to = match view.is_mesh {
                 true => Recipient::Others,
                 false => Recipient::Peer(view.authority),
             };
-            self.send(fields, to, Kind::Question, view.term, &|_| false);
+            self.send(fields, to, Kind::Question, view.term, &|_, _| false);
         }
+        self.fill_flush(fields, view);
         if !self.complete {
             return;
         }
@@ -317,7 +382,7 @@ impl Replicator {
         let mut sources = BTreeSet::new();
         fields.for_each(&mut |field| {
             let mark = field.mark();
-            if mark.access == Access::Mine && (mark.set || mark.claim) {
+            if mark.access == Access::Mine && (mark.set || mark.claim) && !mark.collect {
                 mark.stamp = mark.stamp.next(view.term);
                 (mark.set, mark.claim) = (false, false);
                 mark.untold = Some(view.me);
@@ -327,13 +392,13 @@ impl Replicator {
         let has_others = !view.others.is_empty();
         if view.is_mesh || (is_authority && sources.iter().all(|&source| source == view.me)) {
             if has_others && !sources.is_empty() {
-                let pick = |mark: &Mark| mark.untold.is_some();
+                let pick = |_, mark: &Mark| mark.untold.is_some();
                 self.send(fields, Recipient::Others, Kind::Update, view.term, &pick);
             }
         } else if is_authority {
             for &peer in view.others {
                 if sources.iter().any(|&source| source != peer) {
-                    let pick = |mark: &Mark| mark.untold.is_some_and(|source| source != peer);
+                    let pick = |_, mark: &Mark| mark.untold.is_some_and(|source| source != peer);
                     self.send(
                         fields,
                         Recipient::Peer(peer),
@@ -344,7 +409,7 @@ impl Replicator {
                 }
             }
         } else if sources.contains(&view.me) {
-            let pick = |mark: &Mark| mark.untold == Some(view.me);
+            let pick = |_, mark: &Mark| mark.untold == Some(view.me);
             let to = Recipient::Peer(view.authority);
             self.send(fields, to, Kind::Update, view.term, &pick);
         }
@@ -352,14 +417,40 @@ impl Replicator {
             fields.for_each(&mut |field| field.mark().untold = None);
         }
 
+        if !view.is_mesh && self.flush.is_collecting() {
+            // Whoever owns a field may go on from what it is answered: it has to be the newest that anybody has.
+            return;
+        }
         for peer in core::mem::take(&mut self.wanted_by) {
             let to = Recipient::Peer(peer);
             if is_authority {
-                self.send(fields, to, Kind::Everything, view.term, &|_| true);
+                // A value that was set while others are asked has no stamp of its own yet.
+                let pick = |_, mark: &Mark| !(mark.collect && mark.set);
+                self.send(fields, to, Kind::Everything, view.term, &pick);
             } else if view.is_mesh {
-                let pick = |mark: &Mark| mark.access == Access::Mine;
+                let pick = |_, mark: &Mark| mark.access == Access::Mine && !mark.collect;
                 self.send(fields, to, Kind::Update, view.term, &pick);
             }
+        }
+    }
+
+    /// Asks for what former owners set last, replies to those who ask, and lets fields be claimed when everyone has replied.
+    fn fill_flush<S: SharedFields + ?Sized>(&mut self, fields: &mut S, view: &View<'_>) {
+        for (heir, stamps) in self.flush.take_requests() {
+            let pick = |index: usize, mark: &Mark| {
+                let asked = stamps.get(index).copied().flatten();
+                // What was set here and not sent yet has no stamp of its own: it comes with the next update.
+                !mark.set && asked.is_some_and(|stamp| mark.stamp > stamp)
+            };
+            let to = Recipient::Peer(heir);
+            self.send(fields, to, Kind::FlushReply, view.term, &pick);
+        }
+        if self.flush.take_done(view) {
+            fields.for_each(&mut |field| field.mark().collect = false);
+        }
+        for peer in self.flush.take_unasked(view) {
+            let (to, pick) = (Recipient::Peer(peer), |_, mark: &Mark| mark.collect);
+            self.send(fields, to, Kind::FlushRequest, view.term, &pick);
         }
     }
 
@@ -369,7 +460,7 @@ impl Replicator {
         to: Recipient,
         kind: Kind,
         term: u64,
-        pick: &dyn Fn(&Mark) -> bool,
+        pick: &dyn Fn(usize, &Mark) -> bool,
     ) {
         let bytes = encode(fields, kind, term, pick)
             .expect("a value that was checked when set, or decoded, can be encoded");

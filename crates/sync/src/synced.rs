@@ -38,7 +38,7 @@ impl<T: Wire> Synced<T> {
         Synced::owned_by(Owner::Authority, value)
     }
 
-    /// A value with this owner. If the owner leaves, the room names an heir, and the heir's value stays.
+    /// A value with this owner. If the owner leaves, the room names an heir, which goes on from the newest value that anybody had.
     pub fn owned_by(owner: Owner, value: T) -> Synced<T> {
         Synced {
             value,

@@ -1,5 +1,5 @@
 //! Random rooms: whatever is reordered, repeated, lost with its sender or receiver, or invented, all end up with the
-//! owner's values.
+//! owner's values. Owners, leaders and hosts depart and hand over: nobody in sync goes back to an older value of a field.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -58,12 +58,23 @@ impl Board {
     }
 }
 
+/// A value of a field as `Board::values` shows it.
+fn shown(field: usize, value: u32) -> String {
+    match field {
+        1..=PLAYERS => format!("word {value}"),
+        5 => format!("(true, {value})"),
+        _ => value.to_string(),
+    }
+}
+
 /// What the room agreed on at some moment.
 #[derive(Clone)]
 struct Room {
     term: u64,
     authority: PeerId,
     members: BTreeSet<PeerId>,
+    /// Members whose state is still on its way: they hear others, and say nothing.
+    loading: BTreeSet<PeerId>,
     players: [Option<PeerId>; PLAYERS],
 }
 
@@ -79,9 +90,29 @@ impl Room {
 struct Program {
     /// How much of the room's history it has heard.
     heard: usize,
+    /// The term that its replicator has seen.
+    viewed: Option<u64>,
     board: Board,
     replicator: Replicator,
     last_set: BTreeMap<usize, String>,
+    /// The term in which it was loaded.
+    loaded: u64,
+    /// When the values that it has were set, by field, since it has got them all for the first time. A value of a term before it was loaded counts as
+    /// the oldest: the others did not wait for it then.
+    ages: Option<Vec<Age>>,
+}
+
+/// When a value was set: in which term of its setter, and its number among all values. Within a term a field has one owner, so a
+/// later value of a field has a greater age, whoever set it.
+type Age = (u64, u32);
+
+impl Program {
+    /// Shows the replicator the room. A message of its own says nothing.
+    fn see(&mut self, view: &View<'_>) {
+        self.viewed = Some(view.term);
+        let board = &mut self.board;
+        self.replicator.handle(board, view, view.me, &[]);
+    }
 }
 
 struct Packet {
@@ -91,6 +122,8 @@ struct Packet {
 }
 
 struct World {
+    /// The seed it was made from, to be named when something is wrong.
+    number: u64,
     seed: u64,
     is_mesh: bool,
     history: Vec<Room>,
@@ -101,6 +134,8 @@ struct World {
     recorded: Vec<Vec<u8>>,
     next_peer: u16,
     next_value: u32,
+    /// When each value of each field was set.
+    ages: BTreeMap<(usize, String), Age>,
 }
 
 impl World {
@@ -110,9 +145,11 @@ impl World {
             term: 1,
             authority,
             members: BTreeSet::from([authority]),
+            loading: BTreeSet::new(),
             players: [Some(authority), None, None, None],
         };
         let mut world = World {
+            number: seed,
             seed: seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1,
             is_mesh,
             history: vec![room],
@@ -121,11 +158,15 @@ impl World {
             hostile: hostile.then_some(PeerId(2)),
             recorded: Vec::new(),
             next_peer: 1,
-            next_value: 0,
+            // Above all initial values.
+            next_value: 100,
+            ages: BTreeMap::new(),
         };
         world.enter(authority);
-        world.join();
-        world.join();
+        for _ in 0..2 {
+            world.join();
+            world.load(PeerId(world.next_peer - 1));
+        }
         world
     }
 
@@ -145,9 +186,12 @@ impl World {
         board.words[1].set("before".into()).unwrap();
         let program = Program {
             heard: self.history.len() - 1,
+            viewed: None,
             replicator: Replicator::new(&mut board).unwrap(),
             board,
             last_set: BTreeMap::new(),
+            loaded: 0,
+            ages: None,
         };
         self.programs.insert(peer, program);
     }
@@ -157,6 +201,7 @@ impl World {
         self.next_peer += 1;
         let mut room = self.room().clone();
         room.members.insert(peer);
+        room.loading.insert(peer);
         if let Some(place) = room.players.iter_mut().find(|place| place.is_none()) {
             *place = Some(peer);
         }
@@ -164,22 +209,60 @@ impl World {
         self.enter(peer);
     }
 
+    /// A member has loaded, and takes part from now on.
+    fn load(&mut self, peer: PeerId) {
+        let mut room = self.room().clone();
+        if !room.loading.remove(&peer) {
+            return;
+        }
+        self.change(room);
+        let program = self.programs.get_mut(&peer).unwrap();
+        program.heard = self.history.len() - 1;
+        program.replicator.on_interruption(&mut program.board);
+        program.loaded = self.history[program.heard].term;
+        program.ages = None;
+    }
+
+    /// An honest member that may lead.
+    fn candidate(&mut self, room: &Room) -> Option<PeerId> {
+        let has_seen = |peer: &PeerId| self.programs[peer].viewed.is_some();
+        let is_honest = |peer: &PeerId| Some(*peer) != self.hostile;
+        let is_able =
+            |peer: &PeerId| is_honest(peer) && has_seen(peer) && !room.loading.contains(peer);
+        let able: Vec<_> = room.members.iter().copied().filter(is_able).collect();
+        (!able.is_empty()).then(|| able[self.random(able.len())])
+    }
+
+    /// The authority hands over to another member, and stays.
+    fn hand_over(&mut self) {
+        let mut room = self.room().clone();
+        let Some(authority) = self.candidate(&room) else {
+            return;
+        };
+        if authority != room.authority {
+            room.authority = authority;
+            self.change(room);
+        }
+    }
+
     fn drop_member(&mut self) {
         let members: Vec<_> = self.room().members.iter().copied().collect();
         let peer = members[self.random(members.len())];
-        if members.len() == 1 || (!self.is_mesh && peer == self.room().authority) {
+        if members.len() == 1 {
             return;
         }
         let mut room = self.room().clone();
         room.members.remove(&peer);
+        room.loading.remove(&peer);
         for place in &mut room.players {
             if *place == Some(peer) {
                 *place = None;
             }
         }
         if room.authority == peer {
-            let honest = room.members.iter().find(|&&m| Some(m) != self.hostile);
-            let Some(&authority) = honest else { return };
+            let Some(authority) = self.candidate(&room) else {
+                return;
+            };
             room.authority = authority;
         }
         self.change(room);
@@ -206,29 +289,76 @@ impl World {
             .copied()
             .filter(|&m| m != peer)
             .collect();
+        let in_sync = others.iter().copied();
+        let in_sync: Vec<_> = in_sync.filter(|m| !room.loading.contains(m)).collect();
         let owner_of = |owner| room.owner_of(owner);
         let view = View {
             me: peer,
             authority: room.authority,
             others: &others,
+            in_sync: &in_sync,
             is_mesh: self.is_mesh,
             term: room.term,
+            former_term: room.term - 1,
             owner_of: &owner_of,
         };
         let result = act(program, &view);
-        let mut field = 0;
-        let last_set = &mut program.last_set;
+        let (mut field, values) = (0, program.board.values());
+        let (last_set, viewed) = (&mut program.last_set, program.viewed);
         program.board.for_each(&mut |f| {
             if owner_of(f.owner()) != Some(peer) {
                 last_set.remove(&field);
             }
+            // A value that was set and not sent yet is sent in the term that its owner has come to.
+            let age = self.ages.get_mut(&(field, values[field].clone()));
+            if let (Some(age), Some(term), true) = (age, viewed, f.mark().set) {
+                age.0 = term;
+            }
             field += 1;
         });
+        // Who invents values invents their ages, and who still loads is not waited for.
+        if self.hostile.is_none() && !self.room().loading.contains(&peer) {
+            self.check_ages(peer);
+        }
         result
     }
 
+    /// No field of this program has gone back to an older value.
+    fn check_ages(&mut self, peer: PeerId) {
+        let program = self.programs.get_mut(&peer).unwrap();
+        let replicator = &program.replicator;
+        if program.ages.is_none() && replicator.is_complete() && !replicator.is_collecting() {
+            program.ages = Some(vec![(0, 0); Board::owners().len()]);
+        }
+        let Some(ages) = &mut program.ages else {
+            return;
+        };
+        let (values, mut terms) = (program.board.values(), Vec::new());
+        let board = &mut program.board;
+        board.for_each(&mut |field| terms.push(field.mark().stamp.term));
+        for (field, value) in values.into_iter().enumerate() {
+            let before = ages[field];
+            let age = match value.as_str() {
+                // Every newcomer that owns this field sets this value.
+                "before" => (0, 0),
+                _ if terms[field] < program.loaded => (0, 0),
+                _ => *self.ages.get(&(field, value.clone())).unwrap_or(&(0, 0)),
+            };
+            assert!(
+                age >= before || value == "before",
+                "seed {}: field {field} at {peer} went back from {before:?} to {age:?}",
+                self.number
+            );
+            ages[field] = age;
+        }
+    }
+
     fn poll(&mut self, peer: PeerId) -> bool {
+        if self.room().loading.contains(&peer) {
+            return false;
+        }
         let said = self.with(peer, |program, view| {
+            program.see(view);
             let said = program.replicator.poll(&mut program.board, view);
             said.map(|(to, bytes)| (to, bytes, view.others.to_vec()))
         });
@@ -261,6 +391,7 @@ impl World {
         let at = self.random(self.network.len());
         let Packet { from, to, bytes } = self.network.swap_remove(at);
         self.with(to, |program, view| {
+            program.see(view);
             program
                 .replicator
                 .handle(&mut program.board, view, from, &bytes);
@@ -315,11 +446,15 @@ impl World {
             0..30 => {
                 let field = self.random(Board::owners().len());
                 self.next_value += 1;
-                let value = self.next_value;
+                let number = self.next_value;
+                let Some(term) = self.programs[&peer].viewed else {
+                    return;
+                };
+                self.ages
+                    .insert((field, shown(field, number)), (term, number));
                 self.with(peer, |program, _| {
-                    if program.board.set(field, value) {
-                        let value = program.board.values().swap_remove(field);
-                        program.last_set.insert(field, value);
+                    if program.board.set(field, number) {
+                        program.last_set.insert(field, shown(field, number));
                     }
                 });
             }
@@ -335,12 +470,17 @@ impl World {
             }
             93 if self.programs.len() < 6 => self.join(),
             94 => self.drop_member(),
+            96 => self.hand_over(),
+            97 | 98 => self.load(peer),
             95 => self.interrupt(peer),
             _ => self.lie(),
         }
     }
 
     fn settle(&mut self) {
+        for peer in self.room().loading.clone() {
+            self.load(peer);
+        }
         let newest = self.history.len() - 1;
         for program in self.programs.values_mut() {
             program.heard = newest;
@@ -367,7 +507,11 @@ impl World {
             }
             let owning = &self.programs[&owner];
             let truth = owning.board.values().swap_remove(field);
-            if let Some(last) = owning.last_set.get(&field) {
+            // Another owner may have set it in a term that this one missed.
+            let age = |value: &str| self.ages.get(&(field, value.to_owned()));
+            if let Some(last) = owning.last_set.get(&field)
+                && age(&truth) <= age(last)
+            {
                 assert_eq!(&truth, last, "seed {seed}: {owner} lost field {field}");
             }
             let honest = self.programs.iter();
@@ -386,8 +530,14 @@ impl World {
     }
 }
 
+/// How many rooms to try; `SEEDS` in the environment asks for more.
+fn seeds() -> u64 {
+    let asked = std::env::var("SEEDS").ok();
+    asked.and_then(|seeds| seeds.parse().ok()).unwrap_or(5_000)
+}
+
 fn run(is_mesh: bool, hostile: bool) {
-    for seed in 0..5_000 {
+    for seed in 0..seeds() {
         let mut world = World::new(seed, is_mesh, hostile);
         for _ in 0..300 {
             world.step();

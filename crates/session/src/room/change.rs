@@ -138,7 +138,7 @@ impl Room {
                     info.since = index;
                     info.incarnation = *incarnation;
                     info.settled = count_from.unwrap_or(info.settled);
-                    self.owners_term = index;
+                    self.begin_owners_term(index);
                 }
             }
             Change::InSync { peer } => self.set_presence(index, *peer, Presence::InSync),
@@ -213,7 +213,7 @@ impl Room {
         }
         self.learn_address(newcomer.sponsor, newcomer.sponsor_address);
         self.next_peer = newcomer.peer.0.wrapping_add(1);
-        self.owners_term = index;
+        self.begin_owners_term(index);
         let before = self
             .departed
             .iter()
@@ -250,9 +250,14 @@ impl Room {
         }
     }
 
+    /// The change at this index of the log may change owners.
+    fn begin_owners_term(&mut self, index: u64) {
+        self.former_owners_term = core::mem::replace(&mut self.owners_term, index);
+    }
+
     fn set_authority(&mut self, index: u64, peer: PeerId) {
         let before = core::mem::replace(&mut self.authority, peer);
-        self.owners_term = index;
+        self.begin_owners_term(index);
         if !self.mesh && before != peer {
             self.standbys.retain(|standby| *standby != peer);
             for (peer, kind) in [(before, PeerKind::Client), (peer, PeerKind::Host)] {
@@ -267,7 +272,7 @@ impl Room {
         self.remember(peer);
         self.peers.retain(|p| p.id != peer);
         self.players.retain(|p| p.peer != peer);
-        self.owners_term = index;
+        self.begin_owners_term(index);
     }
 
     fn ban(&mut self, ban: Ban) {
@@ -331,7 +336,7 @@ impl Room {
     fn set_presence(&mut self, index: u64, peer: PeerId, presence: Presence) {
         if let Some(info) = self.peer_mut(peer) {
             info.presence = presence;
-            self.owners_term = index;
+            self.begin_owners_term(index);
         }
     }
 
@@ -405,7 +410,7 @@ mod tests {
         let mut room = room(true, 4);
         let owners: Vec<Owner> = (0..4).map(|n| Owner::Player(PlayerId(n))).collect();
         room.apply(20, &Change::Away { peer: PeerId(1) });
-        assert_eq!(room.owners_term(), 20);
+        assert_eq!((room.former_owners_term(), room.owners_term()), (8, 20));
         for owner in &owners {
             assert!(room.is_present(room.owner_of(*owner).unwrap()));
         }

@@ -25,8 +25,10 @@ fn view(me: PeerId) -> View<'static> {
         me,
         authority: HOST,
         others: if me == HOST { &[GUEST] } else { &[HOST] },
+        in_sync: if me == HOST { &[GUEST] } else { &[HOST] },
         is_mesh: false,
         term: 3,
+        former_term: 2,
         owner_of: &owner_of,
     }
 }
@@ -158,3 +160,36 @@ fn what_was_said_too_early_is_kept_up_to_a_limit() {
     }
     assert!(!guest.replicator.is_complete(), "asks again instead");
 }
+
+#[test]
+fn messages_are_written_as_the_page_says() {
+    let mut fields = TwoFields::default();
+    fields.host.set(7).unwrap();
+    fields.guest.set("hi".into()).unwrap();
+    let stamps = [(5, 2), (3, 9)].map(|(term, count)| Stamp { term, count });
+    let mut next = stamps.into_iter();
+    fields.for_each(&mut |field| field.mark().stamp = next.next().unwrap());
+    let lines = [
+        ("shared.update", Kind::Update, 0..2),
+        ("shared.everything", Kind::Everything, 0..2),
+        ("shared.question", Kind::Question, 0..0),
+        ("shared.flush_request", Kind::FlushRequest, 0..2),
+        ("shared.flush_reply", Kind::FlushReply, 1..2),
+    ];
+    let page = include_str!("../../../../WIRE.md");
+    let mut missing = String::new();
+    for (name, kind, listed) in lines {
+        let bytes = encode(&mut fields, kind, 5, &|index, _| listed.contains(&index)).unwrap();
+        let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        let has_it = |line: &str| {
+            let right = line.split_once('=').filter(|(left, _)| left.trim() == name);
+            right.is_some_and(|(_, right)| right.split('#').next().unwrap().trim() == hex)
+        };
+        if !page.lines().any(has_it) {
+            missing += &format!("{name} = {hex}\n");
+        }
+    }
+    assert!(missing.is_empty(), "WIRE.md should have:\n{missing}");
+}
+
+mod owners;
