@@ -95,13 +95,24 @@ impl Inbox {
         self.state_by = None;
     }
 
-    /// The state is here, with the effects of the log up to an index: commands in it are not told again. Returns whether it was waited for.
+    /// The state is here, with the effects of the log up to an index: commands in it are not told again, only that they are in it to whoever asked for them.
+    /// Returns whether it was waited for.
     pub(super) fn on_state(&mut self, holds: u64) -> bool {
         let Some(early) = &mut self.early else {
             return false;
         };
+        let events = &mut self.events;
         early.retain(|event| match event {
-            SessionEvent::Command { index, .. } => *index > holds,
+            SessionEvent::Command {
+                index,
+                request,
+                kind,
+                ..
+            } if *index <= holds => {
+                let kind = *kind;
+                events.extend(request.map(|request| SessionEvent::Included { request, kind }));
+                false
+            }
             _ => true,
         });
         (self.state_holds, self.state_by) = (holds, None);
@@ -151,7 +162,7 @@ impl Inbox {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::id::{MessageKind, PeerId};
+    use crate::id::{MessageKind, PeerId, RequestId};
 
     fn command(index: u64) -> SessionEvent {
         SessionEvent::Command {
@@ -167,8 +178,8 @@ mod tests {
         core::iter::from_fn(|| inbox.poll()).collect()
     }
 
-    #[test]
-    fn commands_wait_for_the_state_and_those_in_it_are_not_told() {
+    /// A program that waits for the game's state, and where it is to come from.
+    fn loading() -> (Inbox, ConnectionId) {
         let mut inbox = Inbox::default();
         let config = samestep_proto::Config::new("test", 1);
         let mut endpoint = samestep_proto::Endpoint::new(config, [0; 32]).unwrap();
@@ -176,6 +187,12 @@ mod tests {
         let by = endpoint.connect(Default::default(), address, Default::default());
         let by = by.unwrap();
         inbox.begin_loading(Some(by));
+        (inbox, by)
+    }
+
+    #[test]
+    fn commands_wait_for_the_state_and_those_in_it_are_not_told() {
+        let (mut inbox, by) = loading();
         for event in [
             command(3),
             SessionEvent::RoomChanged,
@@ -194,6 +211,22 @@ mod tests {
         inbox.push(command(6));
         assert_eq!(inbox.unheard(), Some(5));
         assert_eq!(told(&mut inbox), [command(6)]);
+    }
+
+    /// Seed 4054 of the soak suite `sessions`: it was dropped, and its request never answered.
+    #[test]
+    fn an_own_command_that_the_state_contains_is_answered() {
+        let mut inbox = loading().0;
+        let (kind, request) = (MessageKind(1), RequestId(2));
+        inbox.push(SessionEvent::Command {
+            index: 3,
+            from: PeerId(0),
+            request: Some(request),
+            kind,
+            payload: Vec::new().into(),
+        });
+        assert!(inbox.on_state(3));
+        assert_eq!(told(&mut inbox), [SessionEvent::Included { request, kind }]);
     }
 
     #[test]
