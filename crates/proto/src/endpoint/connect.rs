@@ -24,8 +24,9 @@ use crate::id::ConnectionId;
 use crate::key::PublicKey;
 use crate::noise::{Initiator, MESSAGE_1_OVERHEAD_BYTES};
 
-/// First wait before a request is repeated; grows by half each time.
+/// Wait before a request is repeated. It grows by half each time once so many steady repeats were in vain: up to there a loss is likelier than a server that is busy or gone.
 const REPEAT_AFTER: Duration = Duration::from_millis(200);
+const STEADY_REPEATS: u8 = 4;
 const REPEAT_AT_MOST: Duration = Duration::from_secs(1);
 /// Answers tried; each costs two curve operations, and anyone who sees the request can send one.
 const ANSWERS: Rate = Rate {
@@ -48,6 +49,8 @@ pub(super) struct Attempt {
     deadline: Duration,
     next_at: Duration,
     wait: Duration,
+    /// How often the present request was sent.
+    sent: u8,
     /// The best guess why it fails, if it does.
     failure: CloseReason,
 }
@@ -122,6 +125,7 @@ impl Attempt {
             deadline: now + config.connect_timeout,
             next_at: now,
             wait: REPEAT_AFTER,
+            sent: 0,
             failure: CloseReason::NoAnswer,
         }
     }
@@ -135,7 +139,10 @@ impl Attempt {
             return None;
         }
         self.next_at = (now + self.wait).min(self.deadline);
-        self.wait = (self.wait * 3 / 2).min(REPEAT_AT_MOST);
+        self.sent = self.sent.saturating_add(1);
+        if self.sent >= STEADY_REPEATS {
+            self.wait = (self.wait * 3 / 2).min(REPEAT_AT_MOST);
+        }
         buf[..self.request.len()].copy_from_slice(&self.request);
         Some((self.to, self.request.len()))
     }
@@ -333,6 +340,7 @@ impl Endpoint {
         attempt.has_cookie = true;
         attempt.next_at = now;
         attempt.wait = REPEAT_AFTER;
+        attempt.sent = 0;
         debug!(%from, key = %retry.key, "cookie received, key exchange begun");
         let content = &mut self.slots[usize::from(slot)].content;
         if let Content::Connecting(mut attempt) = core::mem::replace(content, Content::Free) {
