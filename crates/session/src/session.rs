@@ -140,6 +140,8 @@ struct Leading {
     wishes: VecDeque<(PeerId, Change)>,
     /// Since when each peer has been away or loading, on this program's clock.
     absent_since: BTreeMap<PeerId, Duration>,
+    /// When somebody last asked for the slot of a peer that is away.
+    reclaimed_at: BTreeMap<PeerId, Duration>,
 }
 
 /// What this program has asked of the authority.

@@ -299,6 +299,12 @@ impl<C: Clone + PartialEq> Agreement<C> {
         self.detector.on_heard(now, from);
     }
 
+    /// A member that this program has not heard yet was last heard then by whom it joined through: should this one lead soon, that silence counts.
+    pub fn on_told_silent(&mut self, now: Duration, who: Incarnation, at: Duration) {
+        let exclude = self.config.exclude;
+        self.detector.on_told(now, who, at, exclude);
+    }
+
     /// Whether a leader can [append](Self::append) now.
     pub fn can_append(&self, now: Duration) -> bool {
         let log = self.replica.log();

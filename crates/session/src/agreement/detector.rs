@@ -71,6 +71,22 @@ impl Detector {
         }
     }
 
+    /// Somebody who was not heard here yet was last heard then by another: its silence counts from there, but it has the suspicion time to be heard.
+    pub(super) fn on_told(
+        &mut self,
+        now: Duration,
+        who: Incarnation,
+        at: Duration,
+        exclude: Duration,
+    ) {
+        let earliest = (now + self.suspect).saturating_sub(exclude);
+        let at = at.max(earliest);
+        if let Some(heard) = self.peers.get_mut(&who) {
+            heard.at = heard.at.min(at);
+            heard.mutual_at = heard.mutual_at.min(at);
+        }
+    }
+
     /// A beat says whether its sender hears this member.
     pub(super) fn on_beat(&mut self, now: Duration, from: Incarnation, hears_me: bool) {
         if let Some(heard) = self.peers.get_mut(&from).filter(|_| hears_me) {
@@ -165,6 +181,19 @@ mod tests {
         assert!(detector.hears(1300 * MS, a) && !detector.is_mutual(1300 * MS, a));
         assert!(detector.is_mutual(1300 * MS, b));
         assert!(!detector.hears(1400 * MS, a));
+    }
+
+    #[test]
+    fn who_was_silent_before_this_member_came_has_the_suspicion_time_to_be_heard() {
+        let mut detector = Detector::new(500 * MS);
+        let (a, b) = (Incarnation(1), Incarnation(2));
+        for who in [a, b] {
+            detector.on_packet(9000 * MS, who, 1, 0);
+        }
+        detector.on_told(9000 * MS, a, 1000 * MS, 1200 * MS);
+        detector.on_told(9000 * MS, b, 8900 * MS, 1200 * MS);
+        assert_eq!(detector.mutual_at(a), Some(8300 * MS));
+        assert_eq!(detector.mutual_at(b), Some(8900 * MS));
     }
 
     #[test]

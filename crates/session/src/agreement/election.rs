@@ -62,10 +62,14 @@ impl Election {
         self.attempt = None;
     }
 
-    /// The leader has left: nobody waits for it.
+    /// Somebody has left: nobody waits for it to lead, and a promise to it binds no longer.
     pub(super) fn on_farewell(&mut self, now: Duration, from: Incarnation) {
+        let suspected = now.saturating_sub(self.config.suspect);
         if self.claim.0 == from {
-            self.claim.1 = self.claim.1.min(now.saturating_sub(self.config.suspect));
+            self.claim.1 = self.claim.1.min(suspected);
+        }
+        if self.promised.0.by == from {
+            self.promised.1 = self.promised.1.min(suspected);
         }
     }
 
@@ -157,6 +161,17 @@ mod tests {
         assert!(!election.would_promise(2099 * MS, a));
         assert!(election.would_promise(2000 * MS, b));
         assert!(election.would_promise(2100 * MS, a));
+    }
+
+    #[test]
+    fn a_promise_to_a_candidate_that_leaves_binds_no_longer() {
+        let mut election = Election::new(AgreementConfig::default());
+        let (a, b) = (Incarnation(1), Incarnation(2));
+        election.on_promise(1000 * MS, Ballot { n: 1, by: a });
+        election.on_claim(1050 * MS, a);
+        assert!(!election.would_promise(1100 * MS, b));
+        election.on_farewell(1100 * MS, a);
+        assert!(election.would_promise(1100 * MS, b) && election.is_due(1100 * MS, 0));
     }
 
     #[test]

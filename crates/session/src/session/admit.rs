@@ -29,6 +29,8 @@ const HELLO_AGAIN: Duration = Duration::from_secs(1);
 /// How long it waits for an answer: of a host, and of a member of a mesh, which may have to elect another leader first.
 const ANSWER: Duration = Duration::from_secs(3);
 const ANSWER_OF_MESH: Duration = Duration::from_secs(8);
+/// Silence of a member that a newcomer is told of.
+const SILENT: Duration = Duration::from_secs(1);
 /// The minimum time between two refusals that the game is told of.
 const REFUSALS_EVERY: Duration = Duration::from_millis(100);
 
@@ -236,6 +238,15 @@ impl Session {
         }
     }
 
+    /// Somebody asks for a slot that is kept: it is not freed while its key is being proved.
+    pub(super) fn note_reclaim(&mut self, now: Duration, key: &MemberKey) {
+        let mut peers = self.room.peers().iter();
+        let owner = peers.find(|p| p.key == *key && p.presence == Presence::Away);
+        if let Some(owner) = owner.map(|p| p.id) {
+            self.leading.reclaimed_at.insert(owner, now);
+        }
+    }
+
     /// Somebody was refused, by this program or by the protocol underneath. Requests cost nothing, so not all of them are told of.
     pub(super) fn on_refused(&mut self, now: Duration, address: SocketAddr, reason: LeaveReason) {
         let is_member = !matches!(self.state, State::Connecting | State::Left(_));
@@ -376,15 +387,7 @@ impl Session {
             me,
             leader,
             log,
-            absences: self
-                .leading
-                .absent_since
-                .iter()
-                .map(|(peer, since)| Absence {
-                    peer: *peer,
-                    ms: now.saturating_sub(*since).as_millis() as u64,
-                })
-                .collect(),
+            absences: self.absences(now),
             state_follows,
             clock_us: now.as_micros() as u64,
             epoch_us: self.clock.keeper.epoch_us(),
@@ -399,6 +402,40 @@ impl Session {
         // The others learn by it that the newcomer is reached through this program.
         self.timers.next_beat = now;
         self.wake_at(now);
+    }
+
+    /// For how long others have been away or loading, or present and silent: who joins while somebody's silence goes unnoticed counts it from the same moment.
+    fn absences(&self, now: Duration) -> Vec<Absence> {
+        let absent = &self.leading.absent_since;
+        let silent = self.links.contacts.iter();
+        let silent = silent.map(|(peer, contact)| (peer, contact.last_heard()));
+        let silent = silent.filter(|(peer, heard)| {
+            !absent.contains_key(peer) && now.saturating_sub(*heard) >= SILENT
+        });
+        let absent = absent.iter().map(|(peer, since)| (peer, *since));
+        let all = absent.chain(silent.filter(|_| self.room.is_mesh()));
+        all.map(|(peer, since)| Absence {
+            peer: *peer,
+            ms: now.saturating_sub(since).as_millis() as u64,
+        })
+        .collect()
+    }
+
+    /// Takes for how long others have been absent or silent from the member that lets this program in.
+    fn take_absences(&mut self, now: Duration, absences: &[Absence]) {
+        self.leading.absent_since.clear();
+        for Absence { peer, ms } in absences {
+            let since = now.saturating_sub(Duration::from_millis(*ms));
+            let known = self.room.peer(*peer);
+            if known.is_none_or(|p| p.presence != Presence::InSync) {
+                self.leading.absent_since.insert(*peer, since);
+            } else if let Some(contact) = self.links.contacts.get_mut(peer) {
+                contact.heard_by_sponsor = Some(since);
+                if let Some(agreement) = &mut self.mesh.agreement {
+                    agreement.on_told_silent(now, contact.incarnation, since);
+                }
+            }
+        }
     }
 
     /// Whether the log here has everything after what a returning peer has.
@@ -488,14 +525,6 @@ impl Session {
         self.leading.wishes.clear();
         self.trust_members(&before);
         self.demand_agreed(now);
-        self.leading.absent_since = welcome
-            .absences
-            .iter()
-            .map(|absence| {
-                let before = Duration::from_millis(absence.ms);
-                (absence.peer, now.saturating_sub(before))
-            })
-            .collect();
         self.inbox.forget_state();
         self.own.next_object = self
             .room
@@ -512,6 +541,7 @@ impl Session {
             .max(self.own.next_object);
         self.state = State::Loading;
         self.meet_everyone(now, welcome.you, welcome.me);
+        self.take_absences(now, &welcome.absences);
         self.bind(now, welcome.me, id);
         let contact = self.contact(welcome.me);
         contact.on_heard(now);

@@ -183,6 +183,7 @@ impl Session {
         self.settle_links(now);
         self.leading.askers.forget_peer(peer);
         self.requests.acts.forget_peer(peer);
+        self.leading.reclaimed_at.remove(&peer);
         if index >= self.own.since_index {
             self.leading.absent_since.insert(peer, now);
         }

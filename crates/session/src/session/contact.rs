@@ -35,6 +35,8 @@ pub(super) struct Contact {
     pub(super) heard_direct: Duration,
     /// When something of it last arrived by any route.
     pub(super) heard: Duration,
+    /// When the member that this program joined through had last heard it, if that was a while ago and nothing of it has arrived here since.
+    pub(super) heard_by_sponsor: Option<Duration>,
     /// The members it reports as reachable, and when it did.
     pub(super) hears: Vec<PeerId>,
     pub(super) reported: Duration,
@@ -91,9 +93,21 @@ impl Contact {
 
     /// Something arrived on the direct connection.
     pub(super) fn on_heard(&mut self, now: Duration) {
-        self.heard = now;
+        self.on_heard_through_others(now);
         self.heard_direct = now;
         self.dialling.count = 0;
+    }
+
+    /// Something of it arrived by any route.
+    pub(super) fn on_heard_through_others(&mut self, now: Duration) {
+        self.heard = now;
+        self.heard_by_sponsor = None;
+    }
+
+    /// When it was last heard, here or by whom this program joined through.
+    pub(super) fn last_heard(&self) -> Duration {
+        self.heard_by_sponsor
+            .map_or(self.heard, |at| at.min(self.heard))
     }
 
     /// Forgets everything about an earlier incarnation.

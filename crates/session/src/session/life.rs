@@ -13,10 +13,12 @@ use crate::event::{LeaveReason, SessionEvent, State, shorten};
 use crate::id::{PeerId, PlayerId};
 use crate::room::{Change, PeerKind, Presence};
 use crate::session::joining::RETRY_EVERY;
-use crate::session::{OtherEnd, Session};
+use crate::session::{Contact, OtherEnd, Session};
 
 /// How long a host waits for the last messages of a client that has said farewell and is silent since: its program may have ended.
 const PARTING: Duration = Duration::from_secs(2);
+/// How much longer a slot is kept for somebody who asks for it.
+const RECLAIMING: Duration = Duration::from_secs(1);
 
 impl Session {
     pub(super) fn on_closed(&mut self, now: Duration, id: ConnectionId, reason: &CloseReason) {
@@ -254,7 +256,9 @@ impl Session {
         // To who has just come back it may be old news: what that peer has said since counts, and since when it is away came with the welcome.
         let is_news = index >= self.own.since_index;
         if is_news {
-            self.leading.absent_since.insert(peer, now);
+            self.leading
+                .absent_since
+                .insert(peer, self.silent_since(now, peer));
         }
         self.leading.askers.forget_peer(peer);
         self.admissions.states_wanted.retain(|p| *p != peer);
@@ -271,6 +275,18 @@ impl Session {
         self.wake_at(now);
     }
 
+    /// Since when a peer that is marked away now counts as absent: since its silence was too long, however long the others took to agree on that.
+    fn silent_since(&self, now: Duration, peer: PeerId) -> Duration {
+        let heard = self.links.contacts.get(&peer).map(Contact::last_heard);
+        let silence = self.room.rules.drop_after_us.map(Duration::from_micros);
+        match (heard, silence) {
+            (Some(heard), Some(silence)) if self.room.is_mesh() => {
+                (heard + silence).clamp(now.saturating_sub(silence), now)
+            }
+            _ => now,
+        }
+    }
+
     pub(super) fn on_left(
         &mut self,
         now: Duration,
@@ -284,6 +300,7 @@ impl Session {
         }
         self.admissions.departures += 1;
         self.leading.absent_since.remove(&peer);
+        self.leading.reclaimed_at.remove(&peer);
         self.leading.askers.forget_peer(peer);
         self.admissions.states_wanted.retain(|p| *p != peer);
         self.mesh.forget_learner(&self.links.contacts, peer);
@@ -330,8 +347,11 @@ impl Session {
                 Some(Presence::Loading) => (load, LeaveReason::LoadingTooLong),
                 _ => continue,
             };
-            // Who comes back at the last moment is still being let in.
-            let end = *since + grace + Duration::from_secs(1);
+            let mut end = *since + grace;
+            // Who comes back at the last moment is still proving its key. The extension is bounded: a lying member could ask for ever.
+            if let Some(asked) = self.leading.reclaimed_at.get(peer) {
+                end = end.max((*asked + RECLAIMING).min(end + RECLAIMING));
+            }
             match now >= end {
                 true => over.push((*peer, reason)),
                 false => next = Some(next.map_or(end, |n| n.min(end))),

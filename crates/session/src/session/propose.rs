@@ -390,6 +390,9 @@ impl Session {
             self.wake_at(release);
             return false;
         }
+        if let Proposal::Admit { key, .. } = &proposal {
+            self.note_reclaim(now, key);
+        }
         let decision = self.consider(now, peer, proposal);
         let Some(asker) = self.leading.askers.0.get_mut(&(peer, lane)) else {
             return false;

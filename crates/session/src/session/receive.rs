@@ -399,7 +399,7 @@ impl Session {
             }
             Permission::Closed => return None,
         }
-        self.contact(from).heard = now;
+        self.contact(from).on_heard_through_others(now);
         match control {
             Control::Hello(hello) => self.on_hello(now, id, hello),
             Control::Link { .. } | Control::Prove(_) | Control::Frozen { .. } => {}

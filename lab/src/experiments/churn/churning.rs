@@ -197,6 +197,7 @@ impl ChurningRoom {
                     ));
                 }
                 self.open.retain(|change| !asking(change));
+                self.keep_slot_again(index);
                 if !self.come_back(index) {
                     self.visitors[index].turn = self.later(1.0);
                 }
@@ -214,6 +215,23 @@ impl ChurningRoom {
                 | PeerLeft { .. }
                 | Frozen
         ))
+    }
+
+    /// Whoever got its slot back and lost its way in before it was in sync vanishes a second time: the slot is kept from then on.
+    fn keep_slot_again(&mut self, index: usize) {
+        let (node, me) = (self.visitors[index].node, self.visitors[index].me);
+        let is_back = |me| {
+            self.present()
+                .any(|session| is_present_or_loading(session, me))
+        };
+        if me.is_some_and(is_back) {
+            let due = self.room.testbed.now() + self.timeout + self.grace;
+            for change in &mut self.open {
+                if change.kind == Kind::Forget && change.node == node && change.peer == me {
+                    change.since = change.since.max(due);
+                }
+            }
+        }
     }
 
     /// Remembers who a visitor is, to compare when it returns.
@@ -320,7 +338,7 @@ impl ChurningRoom {
         let visitor = &mut self.visitors[index];
         let node = visitor.node;
         if forgetful {
-            visitor.secret = None;
+            (visitor.secret, visitor.owed) = (None, None);
         }
         let secret = visitor.secret;
         // The slot is kept from when the absence was noticed, so at least this long; a leader that has just vanished
@@ -427,4 +445,10 @@ impl ChurningRoom {
 fn is_present(session: &Session, peer: PeerId) -> bool {
     let listed = session.room().peer(peer);
     listed.is_some_and(|peer| peer.presence == Presence::InSync)
+}
+
+/// Whether a session's room lists somebody as taking part, or as about to.
+fn is_present_or_loading(session: &Session, peer: PeerId) -> bool {
+    let listed = session.room().peer(peer);
+    listed.is_some_and(|peer| peer.presence != Presence::Away)
 }

@@ -79,7 +79,8 @@ impl<C: Clone + PartialEq> Agreement<C> {
     }
 
     /// The members that stay and those that go: who said farewell, and who was silent for the exclusion time, but only if everyone who stays
-    /// was heard after that silence was noticed.
+    /// was heard after that silence was noticed. Where several fall silent one after another, that is waited for a quarter of the suspicion time; then a quorum of
+    /// those who stay is enough.
     pub(super) fn kept(&self, now: Duration) -> (Vec<Member>, Vec<Incarnation>) {
         let me = self.me();
         let config = self.config;
@@ -88,7 +89,8 @@ impl<C: Clone + PartialEq> Agreement<C> {
             false => self.detector.mutual_at(m).unwrap_or_default(),
         };
         let left = self.replica.farewells();
-        let silent = |m: Incarnation| now >= last(m) + config.exclude;
+        let silent_for = |m: Incarnation, time: Duration| now >= last(m) + time;
+        let silent = |m: Incarnation| silent_for(m, config.exclude);
         let members = || self.view().members.iter().copied();
         let noticed = members()
             .map(|m| m.incarnation)
@@ -96,14 +98,16 @@ impl<C: Clone + PartialEq> Agreement<C> {
             .map(|m| last(m) + config.suspect)
             .max();
         let stays = |m: Incarnation| noticed.is_none_or(|at| last(m) >= at);
-        let all_stay = members()
-            .map(|m| m.incarnation)
-            .all(|m| left.contains(m) || silent(m) || stays(m));
+        let mut candidates = members().map(|m| m.incarnation);
+        let all_stay = candidates.all(|m| left.contains(m) || silent(m) || stays(m));
+        let patience = config.exclude + config.suspect / 4;
+        let overdue = members().any(|m| silent_for(m.incarnation, patience));
+        let enough_stay = all_stay || (overdue && self.view().is_quorum(stays));
         let unwanted = &self.wishes.unwanted;
         let goes = |m: &Member| {
             let who = m.incarnation;
             let gone = left.contains(who) || (unwanted.contains(&who) && who != me);
-            gone || (silent(who) && all_stay)
+            gone || (silent(who) && enough_stay)
         };
         let gone = members().filter(goes).map(|m| m.incarnation).collect();
         (members().filter(|m| !goes(m)).collect(), gone)
