@@ -180,6 +180,23 @@ impl Script<'_> {
         program.secret = Some(secret);
     }
 
+    /// The last program that runs waits for nobody any longer.
+    pub(super) fn go_on_alone(&mut self, part: Part) {
+        let is_here = |p: &Part| !matches!(self.state(*p), Some(State::Left(_)));
+        if self
+            .running()
+            .into_iter()
+            .filter(is_here)
+            .any(|p| p != part)
+        {
+            return;
+        }
+        let node = self.programs[part.0].node;
+        self.trace(|| format!("{node} goes on alone"));
+        self.testbed
+            .with(node, |now, session| session.go_on_alone(now));
+    }
+
     /// A program dies. The host does not: its room would die with it. A mesh keeps a majority.
     fn crash(&mut self) {
         let running = self.running();
