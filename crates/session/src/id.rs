@@ -71,7 +71,8 @@ pub struct RejoinSecret(pub [u8; 32]);
 pub(crate) type MemberKey = [u8; 32];
 
 /// The number of a room, drawn by the program that opened it: what is proven in one room proves nothing in another.
-pub(crate) type RoomId = [u8; 16];
+/// Whoever goes on alone does so in a room with another number.
+pub type RoomId = [u8; 16];
 
 impl fmt::Debug for RejoinSecret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -91,7 +91,9 @@ pub use config::{
 };
 pub use event::{LeaveReason, SessionEvent, State};
 pub use handlers::{Call, Confirmed, Handlers, HandlersStats, KindError, Unconfirmed};
-pub use id::{MessageKind, NetworkId, Owner, PeerId, PlayerId, RejoinSecret, RequestId, Ticket};
+pub use id::{
+    MessageKind, NetworkId, Owner, PeerId, PlayerId, RejoinSecret, RequestId, RoomId, Ticket,
+};
 pub use message::{Action, Chat, Message};
 pub use payload::Payload;
 pub use play::{Match, MatchEvent, ResumeMatchError};

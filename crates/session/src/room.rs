@@ -273,7 +273,8 @@ impl Room {
         &self.standbys
     }
 
-    pub(crate) fn id(&self) -> &RoomId {
+    /// The number by which this room differs from every other one, also from the one it went on from.
+    pub fn id(&self) -> &RoomId {
         &self.id
     }
 

@@ -426,10 +426,12 @@ impl Session {
         self.leading.absent_since.clear();
         for Absence { peer, ms } in absences {
             let since = now.saturating_sub(Duration::from_millis(*ms));
+            // Who is present in the room that the log begins with may be away further on in it.
+            self.leading.absent_since.insert(*peer, since);
             let known = self.room.peer(*peer);
-            if known.is_none_or(|p| p.presence != Presence::InSync) {
-                self.leading.absent_since.insert(*peer, since);
-            } else if let Some(contact) = self.links.contacts.get_mut(peer) {
+            let is_present = known.is_some_and(|p| p.presence == Presence::InSync);
+            let contact = self.links.contacts.get_mut(peer);
+            if let Some(contact) = contact.filter(|_| is_present) {
                 contact.heard_by_sponsor = Some(since);
                 if let Some(agreement) = &mut self.mesh.agreement {
                     agreement.on_told_silent(now, contact.incarnation, since);

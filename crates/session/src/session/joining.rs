@@ -81,11 +81,12 @@ impl Joining {
         });
     }
 
-    /// An attempt was made, at its time: the next one is due later, and goes elsewhere.
-    pub(super) fn on_tried(&mut self, now: Duration) {
+    /// The time of an attempt: the next one is due later, and goes elsewhere if this one was made. Turns do not pass while one door is being asked: as many
+    /// as there are doors would lead to the same one again.
+    pub(super) fn on_turn(&mut self, now: Duration, tried: bool) {
         if let Some(retry) = &mut self.retry {
             retry.next = now + RETRY_EVERY;
-            retry.turn += 1;
+            retry.turn += usize::from(tried);
         }
     }
 
@@ -122,6 +123,23 @@ mod tests {
         joining.hello_sent = Some((Duration::ZERO, Duration::ZERO));
         assert_eq!(joining.next_way(0, &ways), None, "one has answered");
         assert_eq!(Joining::default().next_way(5, &[]), None);
+    }
+
+    #[test]
+    fn the_door_after_one_that_was_asked_in_vain_is_the_next() {
+        let ways = addresses(3);
+        let mut joining = Joining::default();
+        joining.retry(Duration::from_secs(60), Duration::ZERO, 0, "lost");
+        let mut asked = Vec::new();
+        for second in 0..18 {
+            let turn = joining.retry.as_ref().unwrap().turn;
+            // Each door is asked for six seconds.
+            joining.hello_sent = (second % 6 != 0).then_some((Duration::ZERO, Duration::ZERO));
+            let way = joining.next_way(turn, &ways);
+            joining.on_turn(Duration::from_secs(second), way.is_some());
+            asked.extend(way);
+        }
+        assert_eq!(asked, ways);
     }
 
     #[test]

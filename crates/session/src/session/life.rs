@@ -225,10 +225,11 @@ impl Session {
         self.joining
             .homes
             .retain(|id, _| connections.get(id) == Some(&OtherEnd::Sponsor));
-        if let Some(address) = self.joining.next_way(retry.turn, &ways) {
+        let way = self.joining.next_way(retry.turn, &ways);
+        if let Some(address) = way {
             let _ = self.dial_home(now, address);
         }
-        self.joining.on_tried(now);
+        self.joining.on_turn(now, way.is_some());
         self.wake_at(now + RETRY_EVERY);
     }
 

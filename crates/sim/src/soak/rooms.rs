@@ -229,7 +229,7 @@ impl<'t> Script<'t> {
             SessionEvent::PeerInSync { peer } => {
                 self.absent.remove(peer);
             }
-            SessionEvent::Stranded => self.go_on_alone(part),
+            SessionEvent::Stranded => self.on_stranded(part),
             SessionEvent::Left { .. } => self.programs[part.0].stopped_at = Some(at),
             SessionEvent::Reconnecting { .. } | SessionEvent::Frozen => {
                 self.programs[part.0].whole = false;

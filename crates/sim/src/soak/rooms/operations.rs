@@ -172,23 +172,23 @@ impl Script<'_> {
             return;
         };
         let (index, secret) = (session.log_index(), session.rejoin_secret());
+        // Whoever went on alone did so as another room.
+        let joined_as = Some((*session.room().id(), me));
         let program = &mut self.programs[part.0];
-        if program.joined_as != Some(me) {
+        if program.joined_as != joined_as {
             program.since = Some(index);
         }
-        program.joined_as = Some(me);
+        program.joined_as = joined_as;
         program.secret = Some(secret);
     }
 
-    /// The last program that runs waits for nobody any longer.
-    pub(super) fn go_on_alone(&mut self, part: Part) {
-        let is_here = |p: &Part| !matches!(self.state(*p), Some(State::Left(_)));
-        if self
-            .running()
-            .into_iter()
-            .filter(is_here)
-            .any(|p| p != part)
-        {
+    /// The only member of a room that runs waits for nobody any longer: whoever stands at its door comes to the room that it goes on as.
+    pub(super) fn on_stranded(&mut self, part: Part) {
+        self.programs[part.0].stranded = true;
+        let is_member =
+            |p: &Part| !matches!(self.state(*p), Some(State::Connecting | State::Left(_)));
+        let mut members = self.running().into_iter().filter(is_member);
+        if members.any(|p| p != part) {
             return;
         }
         let node = self.programs[part.0].node;
@@ -303,7 +303,12 @@ impl Script<'_> {
             let noticed = |(peer, _): &(PeerId, _)| self.absent.get(peer).copied();
             let since = before.place.as_ref().and_then(noticed);
             program.owed = before.place.clone();
-            program.owed_until = since.or(before.stopped_at).map(|at| at + self.terms.grace);
+            // In a mesh it is kept from when its silence was too long, counted from when it was last heard.
+            let silent = before
+                .stopped_at
+                .map(|at| at + self.terms.silence_of_mesh() / 2);
+            let since = since.into_iter().chain(silent).min();
+            program.owed_until = since.map(|at| at + self.terms.grace);
         }
         self.launch(program, secret);
     }

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use samestep_netem::Rng;
 use samestep_session::{
-    JoinTo, Password, PeerId, PlayerId, RejoinSecret, Role, SessionConfig, Silence, StartRule,
+    JoinTo, Password, PeerId, PlayerId, RejoinSecret, Role, RoomId, SessionConfig, Silence,
+    StartRule,
 };
 
 use crate::NodeId;
@@ -61,11 +62,15 @@ impl Terms {
 
     /// How long after the last trouble everyone must agree: silence must be noticed, and ways back be found.
     pub(super) fn settling(&self) -> Duration {
-        let silence = match self.silence {
+        self.timeout + self.silence_of_mesh() + Duration::from_secs(8)
+    }
+
+    /// Silence after which a mesh drops a member.
+    pub(super) fn silence_of_mesh(&self) -> Duration {
+        match self.silence {
             Silence::Drop { after } if self.mesh => after,
             _ => Duration::ZERO,
-        };
-        self.timeout + silence + Duration::from_secs(8)
+        }
     }
 
     pub(super) fn config(&self, name: &str, players: usize) -> SessionConfig {
@@ -131,11 +136,14 @@ pub(super) struct Program {
     /// What it must find again, if it is back in time.
     pub(super) owed: Option<(PeerId, Vec<PlayerId>)>,
     pub(super) owed_until: Option<Duration>,
-    pub(super) joined_as: Option<PeerId>,
+    /// The room, and its name there.
+    pub(super) joined_as: Option<(RoomId, PeerId)>,
     /// How far the log was when it joined, or in the state it was given: it must apply every command since.
     pub(super) since: Option<u64>,
     /// Whether it has been there without interruption.
     pub(super) whole: bool,
+    /// Whether it was told that it is stranded.
+    pub(super) stranded: bool,
     /// Why it may have left: somebody said so.
     pub(super) dismissed: bool,
     /// How far the log was when its room was last looked at.
@@ -159,6 +167,7 @@ impl Program {
             joined_as: None,
             since: None,
             whole: true,
+            stranded: false,
             dismissed: false,
             seen_index: None,
             numbered: 0,

@@ -73,6 +73,8 @@ impl Script<'_> {
                     .confirmed
                     .answered(part)
                     .map_err(|what| self.breach(Promise::Confirmed, node, &what))?,
+                // It has said so: its program looks for the others at another door, or goes on alone.
+                State::Frozen if self.is_forgotten(part) => {}
                 state => {
                     let what = format!("is {state:?} when all is calm");
                     return Err(self.breach(Promise::Agreement, node, &what));
@@ -100,6 +102,18 @@ impl Script<'_> {
         }
         self.judge_authority(&parts)?;
         self.judge_actions(&parts)
+    }
+
+    /// Whether a program was told that it is stranded, and the others have given its slot up meanwhile: nobody looks for it any more.
+    fn is_forgotten(&self, part: Part) -> bool {
+        let me = self.session(part).and_then(Session::me);
+        let in_sync = self.in_sync();
+        let others: Vec<&Session> = in_sync.iter().filter_map(|p| self.session(*p)).collect();
+        // Its number may be another's by now.
+        let is_anothers = others.iter().any(|other| other.me() == me);
+        let lists = |other: &&Session| me.is_some_and(|me| other.room().peer(me).is_some());
+        let is_listed = others.iter().any(lists) && !is_anothers;
+        self.programs[part.0].stranded && !others.is_empty() && !is_listed
     }
 
     fn judge_authority(&self, parts: &[Part]) -> Result<(), Breach> {
