@@ -79,8 +79,8 @@ impl<C: Clone + PartialEq> Agreement<C> {
     }
 
     /// The members that stay and those that go: who said farewell, and who was silent for the exclusion time, but only if everyone who stays
-    /// was heard after that silence was noticed. Where several fall silent one after another, that is waited for a quarter of the suspicion time; then a quorum of
-    /// those who stay is enough.
+    /// was heard after that silence was noticed. Where several fall silent one after another, that is waited for a quarter of the suspicion time; then those who
+    /// were not heard go too, if the others are a quorum.
     pub(super) fn kept(&self, now: Duration) -> (Vec<Member>, Vec<Incarnation>) {
         let me = self.me();
         let config = self.config;
@@ -102,12 +102,12 @@ impl<C: Clone + PartialEq> Agreement<C> {
         let all_stay = candidates.all(|m| left.contains(m) || silent(m) || stays(m));
         let patience = config.exclude + config.suspect / 4;
         let overdue = members().any(|m| silent_for(m.incarnation, patience));
-        let enough_stay = all_stay || (overdue && self.view().is_quorum(stays));
+        let without_doubtful = overdue && self.view().is_quorum(stays);
         let unwanted = &self.wishes.unwanted;
         let goes = |m: &Member| {
             let who = m.incarnation;
             let gone = left.contains(who) || (unwanted.contains(&who) && who != me);
-            gone || (silent(who) && enough_stay)
+            gone || (silent(who) && all_stay) || (!stays(who) && without_doubtful)
         };
         let gone = members().filter(goes).map(|m| m.incarnation).collect();
         (members().filter(|m| !goes(m)).collect(), gone)
