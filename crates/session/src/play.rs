@@ -1,6 +1,7 @@
 //! A game that is played: a session, a model and a world.
 
 mod controls;
+mod cuts;
 mod follow;
 mod resume;
 
@@ -149,7 +150,8 @@ impl<W: World, M: Model> Match<W, M> {
         Ok(Self::with_session(now, session, model, world))
     }
 
-    fn with_session(now: Duration, session: Session, model: M, world: W) -> Self {
+    fn with_session(now: Duration, mut session: Session, model: M, world: W) -> Self {
+        session.answer_holds();
         Self {
             session,
             model,
@@ -393,9 +395,7 @@ impl<W: World, M: Model> Match<W, M> {
     /// Moves messages and events between session, model and world.
     fn pump(&mut self, now: Duration) {
         self.now = now;
-        while let Some(event) = self.session.poll_event() {
-            self.on_event(now, event);
-        }
+        self.take_events(now);
         self.provide_delayed(now);
         let Some(time) = self.session.time(now) else {
             self.wake = None;
@@ -422,9 +422,7 @@ impl<W: World, M: Model> Match<W, M> {
         self.send(now);
         self.plan(now, time);
         // Messages to oneself, and events that sending has caused.
-        while let Some(event) = self.session.poll_event() {
-            self.on_event(now, event);
-        }
+        self.take_events(now);
     }
 
     /// Schedules the next call of the model; the common time is `time` now.

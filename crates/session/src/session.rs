@@ -6,6 +6,7 @@ mod agree;
 mod apply;
 mod beats;
 mod contact;
+mod cuts;
 mod door;
 mod feed;
 mod inbox;

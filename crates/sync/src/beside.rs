@@ -8,8 +8,8 @@ mod either;
 use core::time::Duration;
 
 use crate::{
-    AdoptError, InputKind, Model, ModelEvent, Outgoing, PeerId, PlayerId, Roster, Status, Tick,
-    World,
+    AdoptError, Cut, Departing, Held, InputKind, Model, ModelEvent, Outgoing, PeerId, PlayerId,
+    Roster, Status, Tick, World,
 };
 pub use both::Both;
 pub use either::Either;
@@ -24,7 +24,8 @@ const SECOND: u8 = 1;
 /// Its world is [`Both`] parts; what players do is [`Either`] in one or in the other. The parts know nothing of each other, and their ticks
 /// need not come at the same time. An event of one part that matters in the other is passed on by a player of the authority: it reads the events
 /// of the one ([`Live::poll_event`](crate::Live::poll_event)) and gives an input to the other, whose rules allow that input to nobody else
-/// ([`Simulation::allows`](crate::Simulation::allows)). The example `beside` is such a game:
+/// ([`Simulation::allows`](crate::Simulation::allows)). In a mesh only one of the two may be of inputs (lockstep or rollback): the room ends the inputs of
+/// one part with its views. The example `beside` is such a game:
 ///
 /// ```
 /// use samestep_sync::{Beside, Lockstep, Snapshot};
@@ -243,5 +244,24 @@ impl<M: Model, N: Model> Model for Beside<M, N> {
         };
         self.first.adopt(now, of_first, first)?;
         self.second.adopt(now, of_second, second)
+    }
+
+    fn hold(&mut self, now: Duration, departing: &[Departing]) -> Vec<Held> {
+        let first = self.first.hold(now, departing);
+        let second = self.second.hold(now, departing);
+        match (first.is_empty(), second.is_empty()) {
+            (false, false) => {
+                let words = "in a mesh only one of two models side by side may be of inputs";
+                self.trouble = Some(words.to_string());
+                first
+            }
+            (false, true) => first,
+            (true, _) => second,
+        }
+    }
+
+    fn cut(&mut self, now: Duration, cuts: &[Cut]) {
+        self.first.cut(now, cuts);
+        self.second.cut(now, cuts);
     }
 }

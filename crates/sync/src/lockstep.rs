@@ -7,8 +7,8 @@
 mod announcing;
 mod broadcast;
 mod config;
+mod departure;
 mod desync;
-mod flush;
 mod given;
 mod initiative;
 mod input_delay;
@@ -41,8 +41,8 @@ use std::collections::VecDeque;
 use crate::outbox::Outbox;
 use crate::timeline::{SourceId, Timeline};
 use crate::{
-    AdoptError, Delivery, Handover, InputKind, Model, ModelEvent, NotFed, Outgoing, PeerId,
-    PlayerId, Roster, Status, Tick, World,
+    AdoptError, Cut, Delivery, Departing, Handover, Held, InputKind, Model, ModelEvent, NotFed,
+    Outgoing, PeerId, PlayerId, Roster, Status, Tick, World,
 };
 use broadcast::{Broadcast, MAX_REPEATED_TURNS};
 pub use config::{Length, LockstepConfig, LockstepError, Pace, SlowMachine};
@@ -197,7 +197,7 @@ impl Lockstep {
                 let _ = write!(description, " ends at {end}");
             }
         }
-        for id in self.sources.departed.keys() {
+        for id in &self.sources.departed {
             let _ = write!(description, "; the end of {} is not agreed on", id.peer);
         }
         let early = self.sources.early_batches.len();
@@ -318,7 +318,7 @@ impl Model for Lockstep {
         self.close_turns(now);
         self.substitute_silent_guests(now);
         self.simulate(now, world);
-        self.poll_flushes(now);
+        self.end_departed(now);
         self.judge_checksums(now);
         self.send_due(now);
         self.plan_wake(now);
@@ -421,5 +421,15 @@ impl Model for Lockstep {
         world: &mut dyn World,
     ) -> Result<(), AdoptError> {
         self.succeed(now, handover, world)
+    }
+
+    fn hold(&mut self, now: Duration, departing: &[Departing]) -> Vec<Held> {
+        self.note_time(now);
+        self.hold_sources(now, departing)
+    }
+
+    fn cut(&mut self, now: Duration, cuts: &[Cut]) {
+        self.note_time(now);
+        self.on_cuts(now, cuts);
     }
 }

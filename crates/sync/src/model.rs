@@ -4,7 +4,10 @@ use core::time::Duration;
 
 use samestep_wire::Delivery;
 
-use crate::{AdoptError, Difference, Handover, InputKind, NotFed, PeerId, PlayerId, Tick, World};
+use crate::{
+    AdoptError, Cut, Departing, Difference, Handover, Held, InputKind, NotFed, PeerId, PlayerId,
+    Tick, World,
+};
 
 /// A model keeps one simulation in step: it decides who simulates what, and what is sent.
 ///
@@ -116,6 +119,15 @@ pub trait Model {
             "this model cannot take over from another authority".to_string(),
         ))
     }
+
+    /// In a mesh that is about to exclude members: takes nothing more of these from now on, and of everyone else again. Returns what it has of
+    /// each, if it has anything. A model whose copies need no common end of what a member sent returns nothing.
+    fn hold(&mut self, _now: Duration, _departing: &[Departing]) -> Vec<Held> {
+        Vec::new()
+    }
+
+    /// The members of a mesh have changed: where what the excluded ones sent ends. Everyone else is no longer [held back](Model::hold).
+    fn cut(&mut self, _now: Duration, _cuts: &[Cut]) {}
 }
 
 /// A model around another: every call goes on to the inner model.
@@ -249,6 +261,14 @@ impl<W: ModelWrapper> Model for W {
         world: &mut dyn World,
     ) -> Result<(), AdoptError> {
         self.inner_mut().take_over(now, handover, world)
+    }
+
+    fn hold(&mut self, now: Duration, departing: &[Departing]) -> Vec<Held> {
+        self.inner_mut().hold(now, departing)
+    }
+
+    fn cut(&mut self, now: Duration, cuts: &[Cut]) {
+        self.inner_mut().cut(now, cuts);
     }
 }
 

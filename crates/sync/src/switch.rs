@@ -14,8 +14,8 @@ use std::collections::{BTreeMap, VecDeque};
 use thiserror::Error;
 
 use crate::{
-    AdoptError, Delivery, InputKind, Model, ModelConfig, ModelConfigError, ModelEvent, Outgoing,
-    PeerId, PlayerId, Roster, Status, Tick, World,
+    AdoptError, Cut, Delivery, Departing, Held, InputKind, Model, ModelConfig, ModelConfigError,
+    ModelEvent, Outgoing, PeerId, PlayerId, Roster, Status, Tick, World,
 };
 use lent_world::{LentWorld, WorldObservations};
 use message::{Message, Numbers, mark};
@@ -526,5 +526,13 @@ impl Model for Switch {
         self.is_new = true;
         self.handle_early(now);
         Ok(())
+    }
+
+    fn hold(&mut self, now: Duration, departing: &[Departing]) -> Vec<Held> {
+        self.running.hold(now, departing)
+    }
+
+    fn cut(&mut self, now: Duration, cuts: &[Cut]) {
+        self.running.cut(now, cuts);
     }
 }

@@ -2,7 +2,9 @@
 
 use core::time::Duration;
 
-use crate::{Delivery, Live, Member, Model, PeerId, PlayerId, Rng, Roster, Simulation};
+use crate::{
+    Cut, Delivery, Departing, Held, Live, Member, Model, PeerId, PlayerId, Rng, Roster, Simulation,
+};
 
 /// A program of the room.
 pub(crate) struct TestPeer<M, S: Simulation> {
@@ -102,6 +104,41 @@ impl<M: Model, S: Simulation> TestRoom<M, S> {
             };
             peer.model.handle_roster(self.now, &roster);
         }
+    }
+
+    /// Excludes peers from a mesh, as a room does: everyone who stays is asked what it has of them, and told the most that anybody has.
+    pub(crate) fn exclude(&mut self, gone: &[usize], authority: u16) {
+        let departing: Vec<Departing> = gone
+            .iter()
+            .map(|at| Departing {
+                peer: PeerId(*at as u16),
+                incarnation: self.incarnation,
+                above: 0,
+            })
+            .collect();
+        gone.iter().for_each(|at| self.peers[*at].here = false);
+        let here = self.peers.iter_mut().filter(|peer| peer.here);
+        let held = here.flat_map(|peer| peer.model.hold(self.now, &departing));
+        let held: Vec<Held> = held.collect();
+        let cuts = departing.iter().map(|departing| {
+            let of_it = held.iter().filter(|held| held.peer == departing.peer);
+            let most = of_it.max_by_key(|held| held.last);
+            Cut {
+                peer: departing.peer,
+                incarnation: departing.incarnation,
+                last: Some(most.map_or(0, |most| most.last)),
+                items: most.map_or_else(Vec::new, |most| most.items.clone()),
+                was_authority: departing.peer.0 == self.authority,
+                keeps_place: false,
+                heir: Some((PeerId(authority), self.incarnation)),
+            }
+        });
+        let cuts: Vec<Cut> = cuts.collect();
+        for peer in self.peers.iter_mut().filter(|peer| peer.here) {
+            peer.model.cut(self.now, &cuts);
+        }
+        self.authority = authority;
+        self.pass_roster_on();
     }
 
     pub(crate) fn run(&mut self, ms: u64) {

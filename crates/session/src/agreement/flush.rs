@@ -91,7 +91,18 @@ impl Round {
         (self.flush.ballot, self.flush.round) == (ballot, round)
     }
 
-    pub(super) fn on_answer(&mut self, from: Incarnation, holdings: Vec<Holding>) {
+    /// Takes the answer of another member. What it says to have beyond the leader counts only with the items.
+    pub(super) fn on_answer(&mut self, from: Incarnation, mut holdings: Vec<Holding>) {
+        for holding in &mut holdings {
+            let mut owners = self.flush.owners.iter();
+            let leaders = owners.find(|(owner, _)| *owner == holding.owner);
+            let leaders = leaders.map_or(0, |(_, last)| *last);
+            let beyond = holding.last.saturating_sub(leaders);
+            if leaders > 0 && beyond > holding.items.len() as u64 {
+                holding.last = leaders;
+                holding.items.clear();
+            }
+        }
         if self.members.contains(&from) {
             self.answers.entry(from).or_insert(holdings);
         }
@@ -104,7 +115,7 @@ impl Round {
         members.filter(move |m| asks && !self.answers.contains_key(m))
     }
 
-    /// The cuts, once every member of the next view has answered.
+    /// The cuts, once every member of the next view has answered. Who left with a farewell is not known here.
     pub(super) fn cuts(&self) -> Option<Vec<Cut>> {
         if !self.members.iter().all(|m| self.answers.contains_key(m)) {
             return None;
@@ -129,7 +140,13 @@ impl Round {
             .map_while(|number| known.remove(&number))
             .collect();
         items.reverse();
-        Cut { owner, last, items }
+        let left = false;
+        Cut {
+            owner,
+            last,
+            items,
+            left,
+        }
     }
 }
 
@@ -162,6 +179,18 @@ mod tests {
         let cut = &round.cuts().expect("all answered")[0];
         let items: Vec<u8> = cut.items.iter().map(|item| item.0[0]).collect();
         assert_eq!((cut.last, items), (8, vec![4, 5, 6, 7, 8]));
+    }
+
+    #[test]
+    fn what_a_member_says_to_have_beyond_the_leader_counts_with_its_items() {
+        let members: Vec<Incarnation> = (1..=3).map(Incarnation).collect();
+        let mut round = Round::new(Ballot::default(), 1, &[OWNER], members);
+        round.on_own(Incarnation(1), holding(2, 5));
+        round.on_answer(Incarnation(2), holding(8, 9));
+        round.on_answer(Incarnation(3), holding(6, 7));
+        let cut = &round.cuts().expect("all answered")[0];
+        let items: Vec<u8> = cut.items.iter().map(|item| item.0[0]).collect();
+        assert_eq!((cut.last, items), (7, vec![6, 7]));
     }
 
     #[test]

@@ -149,11 +149,13 @@ pub struct Cut {
     /// The items that some member lacked: the last of them has the number `last`.
     #[wire(max_len = 1024)]
     pub items: Vec<Item>,
+    /// Whether the owner said farewell: it left, and was not lost.
+    pub left: bool,
 }
 
 /// One item of a stream, as bytes.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Wire)]
-pub struct Item(#[wire(max_len = 1200)] pub Vec<u8>);
+pub struct Item(#[wire(max_len = 524288)] pub Vec<u8>);
 
 #[cfg(test)]
 mod tests {

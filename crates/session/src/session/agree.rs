@@ -9,7 +9,7 @@ use samestep_wire::{decode_exact, encode_to_vec};
 use tracing::{debug, info};
 
 use crate::agreement::{
-    Agreement, AgreementConfig, Body, Entry as Agreed, Event, Incarnation, Member, Message,
+    Agreement, AgreementConfig, Body, Cut, Entry as Agreed, Event, Incarnation, Member, Message,
     NextView, Slot, Start, Suffix, View,
 };
 use crate::channels::{CONTROL, UNRELIABLE};
@@ -18,6 +18,7 @@ use crate::event::{LeaveReason, SessionEvent, State};
 use crate::id::{PeerId, RoomId};
 use crate::log::{Entry, KEPT, Lane, Origin};
 use crate::room::{Change, Presence, Room, Rules};
+use crate::session::cuts::Cuts;
 use crate::session::{Contact, Session};
 
 /// Entries a newcomer is told of that were committed before it came, so that it can help others to return.
@@ -43,6 +44,7 @@ fn timers(rules: &Rules) -> AgreementConfig {
         // Waiting has a bound: who is not back within the grace period is given up.
         exclude: silence.unwrap_or(waits_for).max(suspect * 2),
         freeze,
+        cuts: true,
         ..AgreementConfig::default()
     }
 }
@@ -74,6 +76,8 @@ pub(super) struct Mesh {
     backlog: VecDeque<Entry>,
     /// Members that are to go: they are sent away, or came to a door as another incarnation.
     pub(super) superseded: BTreeSet<Incarnation>,
+    /// Where what excluded members sent ends.
+    pub(super) cuts: Cuts,
     /// Whether events and messages of the core are being taken.
     pumping: bool,
 }
@@ -86,6 +90,7 @@ impl Mesh {
             leads: false,
             backlog: VecDeque::new(),
             superseded: BTreeSet::new(),
+            cuts: Cuts::default(),
             pumping: false,
         }
     }
@@ -95,6 +100,7 @@ impl Mesh {
         let number = room_number(room.id());
         let agreement = Agreement::found(now, timers(&room.rules), number, me);
         self.base = room.clone();
+        self.cuts.begin(agreement.view(), room);
         self.agreement = Some(Box::new(agreement));
         self.leads = true;
     }
@@ -113,10 +119,13 @@ impl Mesh {
         let mut room = base.clone();
         for (index, entry) in (snapshot.point.index + 1..).zip(&suffix.entries) {
             room.follow(index, entry);
+            // Who has left the room may still be in the view.
+            self.cuts.note(&room);
         }
         let (config, number) = (timers(&room.rules), room_number(room.id()));
         let agreement = Agreement::join_with(now, config, number, me, suffix);
         self.base = base;
+        self.cuts.begin(agreement.view(), &room);
         self.agreement = Some(Box::new(agreement));
         self.leads = false;
         Some(room)
@@ -533,18 +542,19 @@ impl Session {
     fn on_agreed(&mut self, now: Duration, event: Event<Entry>) {
         match event {
             Event::Command { index, command, .. } => self.apply(now, index, command),
-            Event::ViewChanged { view, .. } => self.on_view(now, &view),
+            Event::ViewChanged { view, cuts } => self.on_view(now, &view, cuts),
             Event::Restored { .. } => {
                 self.rejoin_through(now, None, "missed more than the others remember");
             }
             Event::Frozen | Event::Thawed => self.freeze_or_thaw(now),
             Event::Stranded => self.emit(SessionEvent::Stranded),
-            Event::RoomFrozen { .. } | Event::Flush(_) => {}
+            Event::Flush(flush) => self.on_flush(now, flush),
+            Event::RoomFrozen { .. } => {}
         }
     }
 
     /// Another view is in force: the room's members are in sync or away accordingly.
-    fn on_view(&mut self, now: Duration, view: &View) {
+    fn on_view(&mut self, now: Duration, view: &View, cuts: Vec<Cut>) {
         debug!(number = view.number, members = view.members.len(), "view");
         let (index, next) = (view.first_index, next_of(view));
         self.timers.met_at = now;
@@ -558,6 +568,7 @@ impl Session {
             let origin = None;
             self.apply(now, index, Entry { origin, change });
         }
+        self.on_cuts(view, cuts);
         self.fulfil_wishes(now);
         self.tell_password(now);
         self.decide(now);
@@ -743,6 +754,7 @@ impl Session {
         self.mesh.agreement = Some(Box::new(alone));
         self.own.incarnation = incarnation;
         self.room.go_on_as(id, me, incarnation);
+        self.mesh.cuts.note(&self.room);
         self.pump_agreement(now);
         self.mesh.begin_at(&self.room);
         self.freeze_or_thaw(now);

@@ -18,6 +18,9 @@ impl Session {
         self.distrust_leaver(&entry.change);
         self.room.apply(index, &entry.change);
         self.room.settle(&entry);
+        if matches!(entry.change, Change::Joined(_) | Change::Returned { .. }) {
+            self.mesh.cuts.note(&self.room);
+        }
         if let Some(origin) = entry.origin
             && Some(origin.peer) == self.me
         {

@@ -33,14 +33,8 @@ pub(super) enum Message<'a> {
     Checksum { tick: Tick, checksum: Fixed },
     /// The sender misses the inputs of a source from a tick on.
     ResendRequest { source: SourceId, from: Tick },
-    /// What the sender knows of a departed source.
-    FlushReply { batch: InputBatch<'a> },
-    /// The authority flushes a departed source: what does the receiver know of it?
-    Flush(SourceId),
-    /// The source is not gone: its batches are to be taken again.
-    FlushCancelled(SourceId),
     /// The last inputs of a departed source, and where it ends.
-    Flushed { batch: InputBatch<'a> },
+    SourceEnd { batch: InputBatch<'a> },
     /// The receiver's state differs: this peer has the right one.
     DesyncNotice { tick: Tick, ask: PeerId },
     /// The checksum tree of the sender's state, to find out what differs.
@@ -124,16 +118,13 @@ message_layout! {
         2 = Report(report);
         3 = Checksum { tick, checksum };
         4 = ResendRequest { source, from };
-        5 = FlushReply { batch };
-        6 = Flushed { batch };
+        6 = SourceEnd { batch };
         7 = DesyncNotice { tick, ask };
         8 = ChecksumTree { tick, tree };
         9 = Rows { tick, checksum, rows };
         10 = Repaired { tick, description };
         11 = Checkpoint(checkpoint);
         12 = EndTurn(player);
-        13 = Flush(source);
-        14 = FlushCancelled(source);
         15 = InputAck(acknowledgement);
         16 = InputSubstitution { substitutions, batch };
         17 = SubstitutionAck { substitutions };

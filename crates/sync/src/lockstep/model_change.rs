@@ -48,7 +48,7 @@ impl SwitchableModel for Lockstep {
         }
         self.close_turns(now);
         self.substitute_silent_guests(now);
-        self.poll_flushes(now);
+        self.end_departed(now);
         self.send_due(now);
         self.plan_wake(now);
     }

@@ -42,10 +42,7 @@ impl Lockstep {
             Message::ChecksumTree { .. } => by_authority || (leads && !self.is_delayed(from)),
             Message::ResendRequest { .. } => leads || by_authority || self.room.is_mesh(),
             Message::StateRequest { .. } => leads || by_authority,
-            Message::FlushReply { .. } => leads && plays,
-            Message::Flush(_)
-            | Message::FlushCancelled(_)
-            | Message::Flushed { .. }
+            Message::SourceEnd { .. }
             | Message::DesyncNotice { .. }
             | Message::Replacement { .. } => by_authority,
             Message::Rows { .. } => by_authority || (leads && plays && self.may_be_corrected()),

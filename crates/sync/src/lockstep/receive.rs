@@ -74,8 +74,9 @@ impl Lockstep {
             Message::ResendRequest { source, from: tick } => {
                 let known = self.sources.known.get(&source);
                 let end = known.and_then(|source| source.end);
-                if let Some(end) = end.filter(|_| me == authority) {
-                    self.send_flushed(now, from, source, end);
+                let knows_end = known.is_some_and(|s| end.is_some_and(|end| s.known_upto >= end));
+                if knows_end && me == authority {
+                    self.send_source_end(now, from, source);
                 } else if tick < self.timeline.base() {
                     // These inputs are forgotten: only the whole state helps.
                     let request = Message::StateRequest { tick };
@@ -87,14 +88,7 @@ impl Lockstep {
                     self.timers.wake_at(now);
                 }
             }
-            Message::FlushReply { batch } => self.on_flush_reply(now, from, &batch)?,
-            Message::Flush(source) => self.on_flush(source),
-            Message::FlushCancelled(source) => {
-                self.sources.departed.remove(&source);
-                self.retry_early_batches(now);
-                self.timers.wake_at(now);
-            }
-            Message::Flushed { batch } => self.on_flushed(now, &batch)?,
+            Message::SourceEnd { batch } => self.on_source_end(now, &batch)?,
             Message::InputAck(acknowledgement) => self.on_input_ack(&acknowledgement),
             Message::InputSubstitution {
                 substitutions,
@@ -173,7 +167,7 @@ impl Lockstep {
                 _ => return Some(false),
             }
         }
-        let is_departed = self.sources.departed.contains_key(&id);
+        let is_departed = self.sources.departed.contains(&id);
         let (announces, has_news) = (self.may_announce(id), self.has_new_changes(batch));
         let source = self.sources.known.get_mut(&id)?;
         let is_gone = is_departed || source.end.is_some();
@@ -212,6 +206,10 @@ impl Lockstep {
         }
         self.insert_batch(batch, changes == Judgement::Believe)?;
         self.substitution.on_input(now, id);
+        if !batch.changes.is_empty() {
+            // The room may have ended a source that is announced only now.
+            self.apply_cuts(now);
+        }
         if self.room.is_sequenced() {
             self.stats.turn_length = batch.to.since(known.max(batch.from));
             self.initiative.holder = batch.initiative;

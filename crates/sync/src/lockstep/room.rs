@@ -38,8 +38,6 @@ pub(super) struct Room {
     pub(super) topology: Topology,
     /// Whether this program only observes.
     pub(super) is_spectator: bool,
-    /// Whether this program has been the authority from the beginning.
-    pub(super) always_led: bool,
 }
 
 impl Room {
@@ -48,14 +46,12 @@ impl Room {
             roster: None,
             topology: Topology::decide(None, false, pace),
             is_spectator: false,
-            always_led: true,
         }
     }
 
     /// Takes over a roster and returns the one before.
     pub(super) fn set_roster(&mut self, roster: &Roster) -> Option<Roster> {
         self.is_spectator = roster.member(roster.me).is_some_and(|me| me.watches);
-        self.always_led &= roster.me == roster.authority;
         self.roster.replace(roster.clone())
     }
 
@@ -206,7 +202,7 @@ mod tests {
         let mut room = Room::new(Pace::RealTime);
         assert_eq!((room.me(), room.two_farthest()), (None, None));
         room.set_roster(&roster(false, &[30, 0, 90, 50, 70]));
-        assert!(!room.always_led && !room.is_spectator);
+        assert!(!room.is_spectator);
         assert_eq!(room.players(), [PlayerId(6), PlayerId(9), PlayerId(10)]);
         assert_eq!(room.max_latency(), Duration::from_millis(90));
         let [first, second] = room.two_farthest().unwrap();

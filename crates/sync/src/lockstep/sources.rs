@@ -2,10 +2,10 @@
 
 use core::ops::Bound;
 use core::time::Duration;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::announcing::Announcing;
-use super::flush::Flush;
+use crate::cut::Cut;
 use crate::input::Attendance;
 use crate::timeline::SourceId;
 use crate::{PeerId, PlayerId, Tick};
@@ -18,8 +18,12 @@ const MAX_EARLY_BATCHES_OF_ONE: usize = 32;
 #[derive(Debug, Default)]
 pub(super) struct InputSources {
     pub(super) known: BTreeMap<SourceId, InputSource>,
-    /// Sources that are gone, until their last tick is agreed on.
-    pub(super) departed: BTreeMap<SourceId, Flush>,
+    /// Sources that are gone, or held back, until their end is known.
+    pub(super) departed: BTreeSet<SourceId>,
+    /// Sources that the room is about to exclude.
+    pub(super) held: Vec<SourceId>,
+    /// Where the room has ended sources, the last of them.
+    pub(super) cuts: VecDeque<(SourceId, Cut)>,
     /// Encoded batches that arrived before those they follow.
     pub(super) early_batches: Vec<(PeerId, Vec<u8>)>,
     /// Where the authority sequences: players that are present at the end of its turns.
@@ -139,7 +143,7 @@ impl InputSources {
     /// A source that has neither ended nor departed.
     pub(super) fn active(&self, id: SourceId) -> Option<&InputSource> {
         let source = self.known.get(&id)?;
-        let is_active = source.end.is_none() && !self.departed.contains_key(&id);
+        let is_active = source.end.is_none() && !self.departed.contains(&id);
         is_active.then_some(source)
     }
 
@@ -199,16 +203,32 @@ impl InputSources {
         self.departed.remove(&id);
         let source = self.known.get_mut(&id)?;
         let knew_more = source.known_upto > end;
-        (source.known_upto, source.end) = (end, Some(end));
+        (source.known_upto, source.end) = (source.known_upto.min(end), Some(end));
         Some((source.players.clone(), knew_more))
     }
 
-    /// A source is gone: its batches are no longer taken, and its last tick has to be agreed on.
-    pub(super) fn depart(&mut self, id: SourceId) {
-        let source = self.known.get(&id);
-        if source.is_some_and(|source| source.end.is_none()) && !self.departed.contains_key(&id) {
+    /// Which sources are gone: their batches are no longer taken, and their end is not known yet. Those that are held back are among them.
+    pub(super) fn set_departed(&mut self, gone: impl Fn(&SourceId) -> bool) {
+        let going_on = self.known.iter().filter(|(_, s)| s.end.is_none());
+        let departed = going_on
+            .map(|(id, _)| *id)
+            .filter(|id| gone(id) || self.held.contains(id));
+        let departed: BTreeSet<SourceId> = departed.collect();
+        for id in departed.difference(&self.departed) {
             tracing::debug!(peer = %id.peer, incarnation = id.incarnation, "input source departed");
-            self.departed.insert(id, Flush::default());
+        }
+        self.departed = departed;
+    }
+
+    /// Whether the end of a source is not known yet, or a source may be about to end.
+    pub(super) fn awaits_end(&self) -> bool {
+        !self.departed.is_empty() || !self.held.is_empty()
+    }
+
+    /// Takes the inputs of a source up to a tick as known.
+    pub(super) fn skip(&mut self, id: SourceId, to: Tick) {
+        if let Some(source) = self.known.get_mut(&id) {
+            source.known_upto = source.known_upto.max(to);
         }
     }
 
@@ -292,12 +312,16 @@ mod tests {
     #[test]
     fn a_departed_source_is_not_active_but_still_waited_for() {
         let mut sources = sources();
-        sources.depart(id(2));
-        sources.depart(id(9));
+        sources.set_departed(|gone| *gone == id(2) || *gone == id(9));
         assert_eq!(sources.departed.len(), 1);
         assert_eq!(sources.all_active().collect::<Vec<_>>(), [id(1)]);
         assert_eq!(sources.blocked(Tick(12), false), Blocked::By(id(2)));
         assert_eq!(sources.after(Some(id(1))), Some(id(2)));
+        sources.set_departed(|_| false);
+        assert_eq!(sources.all_active().count(), 2);
+        sources.held = vec![id(2)];
+        sources.set_departed(|_| false);
+        assert!(sources.active(id(2)).is_none() && sources.awaits_end());
         sources.end(id(2), Tick(10));
         sources.forget_before(Tick(10));
         assert!(sources.departed.is_empty() && !sources.known.contains_key(&id(2)));

@@ -111,7 +111,7 @@ impl Lockstep {
         let Some((me, authority)) = self.room.me().zip(self.room.authority()) else {
             return;
         };
-        let is_departed = self.sources.departed.contains_key(&id);
+        let is_departed = self.sources.departed.contains(&id);
         let is_current = self.room.source_id(id.peer) == Some(id);
         if is_current && id.peer != me && !is_departed {
             self.request_resends();
@@ -133,8 +133,10 @@ impl Lockstep {
             self.request_state(authority, self.simulated.confirmed_tick);
         }
         if !is_current || is_departed {
-            // The source may have been flushed before this program was there to receive it.
-            self.send_flush_reply(authority, id);
+            // The source may have ended before this program was there to hear of it.
+            let from = self.known_upto_of(id);
+            let message = Message::ResendRequest { source: id, from };
+            self.send(authority, Delivery::ReliableOrdered, &message);
         }
     }
 

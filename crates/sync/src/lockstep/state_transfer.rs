@@ -110,11 +110,9 @@ impl Lockstep {
         self.transfer.retain(|peer| roster.member(peer).is_some());
         self.desync
             .retain(|peer| roster.member(peer).is_some_and(|member| member.in_sync));
+        self.follow_sequencer();
         self.find_departed();
-        if before.is_some_and(|before| before.authority != roster.authority) {
-            for flush in self.sources.departed.values_mut() {
-                flush.on_new_authority();
-            }
+        if before.is_some_and(|before| Some(before.authority) != self.room.authority()) {
             self.desync.on_new_authority();
             self.substitution.on_new_authority();
             self.transfer.has_new_host = !roster.is_mesh && roster.me != roster.authority;
@@ -289,9 +287,6 @@ impl Lockstep {
         let is_old = tick.is_some_and(|tick| tick < self.simulated.confirmed_tick);
         let is_of_new_host = self.transfer.has_new_host && self.room.authority() == Some(from);
         if is_old && !self.desync.state_is_wrong && !is_of_new_host {
-            for flush in self.sources.departed.values_mut() {
-                flush.on_answer(from);
-            }
             return;
         }
         match self.read_checkpoint(now, checkpoint, world) {
@@ -477,10 +472,8 @@ impl Lockstep {
         }
         let attendance = self.attendance_at_end();
         self.sources.set_announced(&attendance);
-        // A departed source stays departed.
-        for (id, _) in core::mem::take(&mut self.sources.departed) {
-            self.sources.depart(id);
-        }
+        // The state may be older than the end of a source.
+        self.apply_cuts(now);
         self.desync.restart();
         self.stall.restart();
         if let Some(roster) = self.room.roster.clone() {

@@ -178,7 +178,7 @@ impl Lockstep {
         let mut last = None;
         while let Some(id) = self.sources.after(last) {
             last = Some(id);
-            let is_guest = !self.sources.departed.contains_key(&id) && id.peer != me;
+            let is_guest = !self.sources.departed.contains(&id) && id.peer != me;
             let Some(source) = self.sources.known.get_mut(&id).filter(|_| is_guest) else {
                 continue;
             };

@@ -15,7 +15,7 @@ impl Lockstep {
         let Some((me, _)) = self.own_source() else {
             return;
         };
-        let may_sequence = self.room.is_authority() && self.sources.departed.is_empty();
+        let may_sequence = self.room.is_authority() && !self.sources.awaits_end();
         if self.room.is_sequenced() && !may_sequence {
             return;
         }
@@ -123,7 +123,7 @@ impl Lockstep {
         };
         if let Some(end) = self.sources.all_ended_at()
             && self.room.is_authority()
-            && self.sources.departed.is_empty()
+            && !self.sources.awaits_end()
             && !self.sources.known.contains_key(&id)
         {
             self.sources.insert(id, end, Vec::new());
@@ -134,8 +134,8 @@ impl Lockstep {
     fn announce_players(&mut self, me: SourceId, from: Tick, to: Tick) {
         match self.room.is_sequenced() {
             true => self.announce_joins_and_leaves(from),
-            // The last batches of departed sources may be such announcements.
-            false if !self.sources.departed.is_empty() => {}
+            // The last batches of departed sources may be such announcements, and who is held back must not become a source.
+            false if self.sources.awaits_end() => {}
             false => {
                 self.announce_departures(from);
                 self.announce_sources(me, from, to);

@@ -44,8 +44,16 @@ impl<C: Clone + PartialEq> Agreement<C> {
         let asked: Vec<Incarnation> = asked.collect();
         let ballot = self.replica.status().promised;
         let round = match &self.flush {
-            Some(round) if round.is_for(ballot, gone, &asked) => return round.cuts(),
+            Some(round) if round.is_for(ballot, gone, &asked) => {
+                let mut cuts = round.cuts()?;
+                for cut in &mut cuts {
+                    cut.left = self.replica.farewells().contains(cut.owner);
+                }
+                return Some(cuts);
+            }
             Some(round) => round.flush.round + 1,
+            // Only the owner of a view asks under its ballot 0, and it has not: nobody holds anything back.
+            None if gone.is_empty() && ballot.n == 0 => return Some(Vec::new()),
             None => 1,
         };
         let round = Round::new(ballot, round, gone, asked);

@@ -40,10 +40,6 @@ fn messages_are_written_as_the_page_says() {
                 checkpoint: &[1, 2, 3],
             },
         ),
-        (
-            "lockstep.recall",
-            Message::Flush(SourceId { peer, incarnation }),
-        ),
     ] {
         assert_eq!(message.write(), vector(name), "{name}");
         assert_eq!(Message::read(&vector(name)), Some(message), "{name}");
