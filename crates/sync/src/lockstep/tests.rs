@@ -1,5 +1,6 @@
 //! Lockstep and rollback between models alone, in virtual time: messages arrive after a while.
 
+mod departure;
 mod parts;
 mod rollback;
 mod succession;

@@ -3,7 +3,7 @@
 //! The attacker is a member of a mesh that plays, and not the authority. It adds changes of attendance to its own input batches, and to what it answers about a
 //! member that has departed. It wants another player to be gone from everyone's simulation, or everyone to wait for somebody who is not there.
 
-use samestep_sync::{Lockstep, Model, Rollback};
+use samestep_sync::{Held, Lockstep, Model, Rollback};
 
 use crate::room::{Room, put, take};
 
@@ -84,10 +84,18 @@ fn answer<M: Model>(model: impl Fn() -> M + Copy, name: &str) {
         let mut room = Room::new(true, 4, 0, model);
         room.run(3000);
         let name = format!("{name}, {change:?}");
-        tamper(&mut room, &[5], change);
-        room.pass_roster_on(&[3].into());
+        // The item of a cut is a batch without a tag.
+        let tamper = |held: &mut Held| {
+            assert!(!held.items.is_empty(), "{name}");
+            for item in &mut held.items {
+                item.insert(0, 0);
+                add(item, &change);
+                item.remove(0);
+            }
+        };
+        let cut = room.cut(3, Some((ATTACKER, &tamper)));
+        room.pass_cut_to(&cut, |_| true);
         room.run(3000);
-        room.tampers = None;
         assert_victim_plays(&mut room, &[0, 1, 2], &name);
     }
 }
@@ -103,11 +111,11 @@ fn hand_over<M: Model>(model: impl Fn() -> M + Copy, name: &str) {
         let mut room = Room::new(true, 4, 0, model);
         room.run(3000);
         // The authority is gone; one member hears later than the others who the next one is.
-        let gone = [0].into();
+        let cut = room.cut(0, None);
         room.authority = 1;
-        room.pass_roster_to(&gone, |at| at != 3);
+        room.pass_cut_to(&cut, |at| at != 3);
         room.run(late_ms);
-        room.pass_roster_to(&gone, |at| at == 3);
+        room.pass_cut_to(&cut, |at| at == 3);
         room.run(3000);
         let before = room.total(1);
         for at in [1, 2, 3] {

@@ -4,8 +4,8 @@ use core::time::Duration;
 use std::collections::BTreeSet;
 
 use samestep_sync::{
-    Entities, Events, Input, InputKind, Inputs, Live, Member, Model, PeerId, PlayerId, Replicate,
-    Roster, Simulation, Wire,
+    Cut, Departing, Entities, Events, Held, Input, InputKind, Inputs, Live, Member, Model, PeerId,
+    PlayerId, Replicate, Roster, Simulation, Wire,
 };
 use samestep_wire::encode_to_vec;
 
@@ -155,6 +155,50 @@ impl<M: Model> Room<M> {
             };
             program.model.handle_roster(self.now, &roster);
         }
+    }
+
+    /// Asks everyone who stays what it has of somebody that is excluded, as the room of a mesh does, and decides where that ends. An attacker may make of its
+    /// answer what it likes, and is believed about the items that others have too.
+    pub fn cut(&mut self, gone: usize, attacker: Option<(usize, &dyn Fn(&mut Held))>) -> Cut {
+        let departing = Departing {
+            peer: PeerId(gone as u16),
+            incarnation: 1,
+            above: 0,
+        };
+        let mut answers: Vec<(bool, Held)> = Vec::new();
+        for (at, program) in self.programs.iter_mut().enumerate() {
+            if at != gone {
+                for mut held in program.model.hold(self.now, &[departing]) {
+                    let lies = attacker.as_ref().filter(|(who, _)| *who == at);
+                    lies.iter().for_each(|(_, tamper)| tamper(&mut held));
+                    answers.push((lies.is_some(), held));
+                }
+            }
+        }
+        let most = answers
+            .into_iter()
+            .max_by_key(|(lies, held)| (held.last, *lies));
+        let (_, held) = most.expect("somebody has heard of it");
+        Cut {
+            peer: departing.peer,
+            incarnation: 1,
+            last: Some(held.last),
+            items: held.items,
+            was_authority: gone == self.authority,
+            keeps_place: false,
+            heir: None,
+        }
+    }
+
+    /// Tells some of those who stay that somebody is excluded.
+    pub fn pass_cut_to(&mut self, cut: &Cut, to: impl Fn(usize) -> bool) {
+        let gone = usize::from(cut.peer.0);
+        for at in (0..self.programs.len()).filter(|at| *at != gone && to(*at)) {
+            self.programs[at]
+                .model
+                .cut(self.now, std::slice::from_ref(cut));
+        }
+        self.pass_roster_to(&[gone].into(), |at| at != gone && to(at));
     }
 
     /// A member sends bytes of its own making.

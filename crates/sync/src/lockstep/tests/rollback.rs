@@ -4,7 +4,7 @@ use crate::{EventStage, TimedEvent};
 
 type Event = <ManyStones as crate::Simulation>::Event;
 
-fn predicting(lockstep_below_ms: u64) -> Lockstep {
+pub(super) fn predicting(lockstep_below_ms: u64) -> Lockstep {
     let mut model = Lockstep::new(LockstepConfig {
         turn: Length::Fixed(1),
         ..LockstepConfig::default()
