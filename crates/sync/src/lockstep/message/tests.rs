@@ -41,6 +41,13 @@ fn messages_are_written_as_the_page_says() {
             },
         ),
         (
+            "lockstep.delay",
+            Message::DelayAnnouncement(DelayAnnouncement {
+                need: Duration::from_millis(250),
+                delay: Duration::from_millis(80),
+            }),
+        ),
+        (
             "lockstep.recall",
             Message::Flush(SourceId { peer, incarnation }),
         ),
