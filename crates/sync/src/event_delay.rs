@@ -33,8 +33,8 @@ const MAX_PACKETS: u32 = 240;
 /// - The delay is [constant](GameDelay::Constant), or follows the two peers that are farthest apart up to a [bound](GameDelay::Dynamic). All have
 ///   the same, and it changes by a few milliseconds at a time. [`Status::waiting_for`](crate::Status::waiting_for) names a peer that is too far
 ///   away for it.
-/// - Packets leave at once when an input was made, and else up to twenty times a second. Each holds everything that its receivers have not
-///   acknowledged.
+/// - Packets leave at once when an input was made, again 50 and 150 ms later, and then five times a second. Each holds everything that its receivers
+///   have not acknowledged.
 ///
 /// Underneath it is the engine of [`Rollback`](crate::Rollback): joining and leaving, desync detection, corrections, spectators and recordings are
 /// the same, in a mesh and in a hosted room, whose host relays.
@@ -62,8 +62,8 @@ pub struct EventDelay {
 pub struct EventDelayConfig {
     /// The game delay. Default: as long as the two peers require that are farthest apart, 20 to 300 ms.
     pub delay: GameDelay,
-    /// Packets a second to each peer while others may lack an input; a quarter of them while nobody does. An input leaves at once besides.
-    /// Default 20.
+    /// The maximum of packets a second to each peer that repeat inputs. An input leaves at once; the first packet that repeats it leaves an interval
+    /// later, the next after twice as long, and then a quarter as many. Default 20.
     pub packets_per_second: u32,
     /// Ticks within which a late input is repaired by resimulation. A peer that is silent for longer is waited for, unless the room has given it up
     /// by then. Default 900: 15 s at 60 ticks a second, more than a room waits for a peer.

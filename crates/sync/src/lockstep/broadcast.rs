@@ -42,9 +42,9 @@ pub(super) struct Cursor {
 
 impl Broadcast {
     /// A turn was closed.
-    pub(super) fn on_turn(&mut self, begin: Tick, end: Tick, has_news: bool, packets: u32) {
+    pub(super) fn on_turn(&mut self, begin: Tick, has_news: bool, packets: u32) {
         if let Some(rate) = &mut self.rate {
-            rate.on_turn(end, has_news, packets);
+            rate.on_turn(has_news, packets);
         }
         if self.turns.len() > MAX_REPEATED_TURNS {
             self.turns.pop_front();
@@ -90,10 +90,8 @@ impl Broadcast {
 
     /// Whether to send batches now, if there are any.
     pub(super) fn is_due(&mut self, now: Duration) -> bool {
-        let acknowledged = self.cursors.values().map(|cursor| cursor.acknowledged);
-        let acknowledged = acknowledged.min().unwrap_or(Tick(u64::MAX));
         let rate = self.rate.as_mut();
-        rate.is_none_or(|rate| rate.is_due(now, acknowledged))
+        rate.is_none_or(|rate| rate.is_due(now))
     }
 
     /// What all these peers are known to know; `None` where batches are sent with every turn.
@@ -193,7 +191,7 @@ mod tests {
         let mut broadcast = Broadcast::default();
         assert_eq!(broadcast.turns_before(Tick(9), 3), Tick(9));
         for begin in (0..100).step_by(5) {
-            broadcast.on_turn(Tick(begin), Tick(begin + 5), false, 1);
+            broadcast.on_turn(Tick(begin), false, 1);
         }
         assert_eq!(broadcast.turns_before(Tick(90), 3), Tick(75));
         assert_eq!(broadcast.turns_before(Tick(90), 100), Tick(35));

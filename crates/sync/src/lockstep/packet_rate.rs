@@ -1,22 +1,21 @@
-//! How often batches are sent where nobody waits for them: at once when an input was given, and else as often as keeps the others sure.
+//! How often batches are sent where nobody waits for them: at once when an input was given, and then less and less often.
 //!
-//! What a batch lacks is what `Input::predict` says anyway, so batches without inputs may wait; those with inputs are repeated until everyone has
-//! acknowledged them.
+//! What a batch lacks is what `Input::predict` says anyway, so batches without inputs may wait; those with inputs are followed by others that repeat
+//! them, soon at first.
 
 use core::time::Duration;
 
-use crate::Tick;
-
-/// Packets are this many times farther apart while everyone has every input.
-const QUIET: u32 = 4;
+/// The interval doubles as many times while nothing new is given.
+const DOUBLINGS: u32 = 2;
 
 /// When the next batch is sent.
 #[derive(Debug)]
 pub(super) struct PacketRate {
+    /// From a packet with an input to the next that repeats it.
     interval: Duration,
     last_sent: Option<Duration>,
-    /// Turns before this tick have inputs or changes.
-    news_upto: Tick,
+    /// Packets since the last that were sent at once.
+    repeated: u32,
     /// Packets that are still to be sent without waiting.
     at_once: u32,
     /// A turn was closed since the last packet was considered.
@@ -28,18 +27,17 @@ impl PacketRate {
         PacketRate {
             interval,
             last_sent: None,
-            news_upto: Tick(0),
+            repeated: 0,
             at_once: 0,
             closed: false,
         }
     }
 
-    /// A turn up to a tick was closed. With inputs in it, so many packets are sent at once: more than one where packets are lost.
-    pub(super) fn on_turn(&mut self, to: Tick, has_news: bool, packets: u32) {
+    /// A turn was closed. With inputs in it, so many packets are sent at once: more than one where packets are lost.
+    pub(super) fn on_turn(&mut self, has_news: bool, packets: u32) {
         self.closed = true;
         if has_news {
-            self.news_upto = to;
-            self.at_once = packets;
+            (self.at_once, self.repeated) = (packets, 0);
         }
     }
 
@@ -53,21 +51,19 @@ impl PacketRate {
         self.closed
     }
 
-    /// Whether to send now, given how far everyone has acknowledged. Packets leave when a turn is closed, so that their age is known, unless no turn
-    /// is closed for long.
-    pub(super) fn is_due(&mut self, now: Duration, acknowledged: Tick) -> bool {
-        let wait = match acknowledged >= self.news_upto {
-            true => QUIET * self.interval,
-            false => self.interval,
-        };
+    /// Whether to send now. Packets leave when a turn is closed, so that their age is known, unless no turn is closed for long.
+    pub(super) fn is_due(&mut self, now: Duration) -> bool {
         let waited = |wait| self.last_sent.is_none_or(|last| now >= last + wait);
-        let is_due = match self.closed {
-            true => self.at_once > 0 || waited(wait),
+        let doubled = self.interval * (1 << self.repeated.min(DOUBLINGS));
+        let is_due = match core::mem::take(&mut self.closed) {
+            true => self.at_once > 0 || waited(doubled),
             false => self.at_once > 0 && waited(self.interval),
         };
-        self.closed = false;
         if is_due {
-            self.at_once = self.at_once.saturating_sub(1);
+            match self.at_once.checked_sub(1) {
+                Some(left) => self.at_once = left,
+                None => self.repeated = (self.repeated + 1).min(DOUBLINGS),
+            }
             self.last_sent = Some(now);
         }
         is_due
@@ -82,18 +78,13 @@ mod tests {
         Duration::from_millis(ms)
     }
 
-    /// When packets leave in a second of turns of 10 ms, with inputs in the one at 300 ms, which all have at `acknowledged` ms.
-    fn sent(packets: u32, acknowledged: u64) -> Vec<u64> {
+    /// When packets leave in a second of turns of 10 ms, with inputs in the one at 300 ms.
+    fn sent(packets: u32) -> Vec<u64> {
         let mut rate = PacketRate::new(ms(50));
         let mut sent = Vec::new();
         for at in 0..100 {
-            rate.on_turn(Tick(at + 1), at == 30, packets);
-            let known = if 10 * at < acknowledged {
-                Tick(5)
-            } else {
-                Tick(31)
-            };
-            if rate.is_due(ms(10 * at), known.min(Tick(at))) {
+            rate.on_turn(at == 30, packets);
+            if rate.is_due(ms(10 * at)) {
                 sent.push(10 * at);
             }
         }
@@ -101,23 +92,19 @@ mod tests {
     }
 
     #[test]
-    fn inputs_leave_at_once_and_again_until_they_are_known() {
-        assert_eq!(
-            sent(1, 420),
-            [0, 200, 300, 350, 400, 600, 800],
-            "at once, then every 50 ms, then every 200 ms"
-        );
-        assert_eq!(sent(2, 420), [0, 200, 300, 310, 360, 410, 610, 810]);
+    fn inputs_leave_at_once_and_again_less_and_less_often() {
+        assert_eq!(sent(1), [0, 100, 300, 350, 450, 650, 850]);
+        assert_eq!(sent(2), [0, 100, 300, 310, 360, 460, 660, 860]);
     }
 
     #[test]
     fn packets_leave_with_turns_only_unless_somebody_asks() {
         let mut rate = PacketRate::new(ms(50));
-        assert!(!rate.is_due(ms(0), Tick(0)));
-        rate.on_turn(Tick(1), false, 1);
-        assert!(rate.is_due(ms(0), Tick(0)));
-        assert!(!rate.is_due(ms(900), Tick(0)));
+        assert!(!rate.is_due(ms(0)));
+        rate.on_turn(false, 1);
+        assert!(rate.is_due(ms(0)));
+        assert!(!rate.is_due(ms(900)));
         rate.hurry();
-        assert!(rate.is_due(ms(901), Tick(0)));
+        assert!(rate.is_due(ms(901)));
     }
 }

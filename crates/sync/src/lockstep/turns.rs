@@ -116,7 +116,7 @@ impl Lockstep {
             source.known_upto = to;
         }
         let packets = if self.room.max_loss() > 0 { 2 } else { 1 };
-        self.broadcast.on_turn(from, to, has_news, packets);
+        self.broadcast.on_turn(from, has_news, packets);
     }
 
     /// Whether a turn takes inputs. After a pause several turns are closed at once: with a common delay only the last of them take the inputs that
