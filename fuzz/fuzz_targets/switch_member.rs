@@ -4,7 +4,9 @@
 mod script;
 
 use libfuzzer_sys::fuzz_target;
-use samestep_sync::{LockstepConfig, ModelConfig, RollbackConfig, StateSyncConfig, Switch};
+use samestep_sync::{
+    EventDelayConfig, LockstepConfig, ModelConfig, RollbackConfig, StateSyncConfig, Switch,
+};
 use script::{ATTACKERS, Script, play};
 
 fuzz_target!(|bytes: &[u8]| {
@@ -16,11 +18,12 @@ fuzz_target!(|bytes: &[u8]| {
             ModelConfig::Lockstep(LockstepConfig::default()),
             ModelConfig::Rollback(RollbackConfig::default()),
             ModelConfig::StateSync(StateSyncConfig::default()),
+            ModelConfig::EventDelay(EventDelayConfig::default()),
         ];
-        choices.rotate_left(usize::from(setup) % 3);
+        choices.rotate_left(usize::from(setup) % 4);
         let switch = Switch::new(choices).expect("settings that make sense");
         // The host changes as soon as it may.
-        switch.with_policy(Box::new(|conditions| Some((conditions.current + 1) % 3)))
+        switch.with_policy(Box::new(|conditions| Some((conditions.current + 1) % 4)))
     };
     // The tag of a switch's message, or the epoch of a model's, is its last byte.
     let mark = |mut bytes: Vec<u8>| {

@@ -121,11 +121,12 @@ pub mod prelude {
         Action, Chat, MatchEvent, Message, SessionConfig, SessionEvent, StartRule, To,
     };
     pub use samestep_sync::{
-        Bounded, Confirmation, Effect, Entities, EntityId, EventStage, Events, FieldWith, Input,
-        Inputs, Interest, LagCompensation, Lockstep, LockstepConfig, ModelEvent, Opaque,
-        OpaqueState, PlayerId, PlayerPresence, Record, Replicate, Rewind, RewindConfig, Rng,
-        Rollback, RollbackConfig, SharedFields, Simulation, SmoothConfig, Snapshot, SnapshotConfig,
-        StateSync, StateSyncConfig, Synced, Text, Tick, TimedEvent, WindowLength,
+        Bounded, Confirmation, Effect, Entities, EntityId, EventDelay, EventDelayConfig,
+        EventStage, Events, FieldWith, GameDelay, Input, Inputs, Interest, LagCompensation,
+        Lockstep, LockstepConfig, ModelEvent, Opaque, OpaqueState, PlayerId, PlayerPresence,
+        Record, Replicate, Rewind, RewindConfig, Rng, Rollback, RollbackConfig, SharedFields,
+        Simulation, SmoothConfig, Snapshot, SnapshotConfig, StateSync, StateSyncConfig, Synced,
+        Text, Tick, TimedEvent, WindowLength,
     };
     pub use samestep_wire::Wire;
 }

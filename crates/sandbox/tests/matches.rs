@@ -64,7 +64,15 @@ samestep_catalog::for_each_game!(under_every_model);
 #[test]
 fn the_model_changes_while_it_runs() {
     let mut sandbox = play::<Sublockus>(&scenario::<Sublockus>("lockstep"), 60);
-    for name in ["rollback", "state-sync", "rewind", "snapshot", "lockstep"] {
+    for name in [
+        "rollback",
+        "event-delay",
+        "state-sync",
+        "event-delay",
+        "rewind",
+        "snapshot",
+        "lockstep",
+    ] {
         let kind = ModelKind::named(name).unwrap();
         assert!(sandbox.set_model(kind));
         let steps = (0..120).take_while(|_| {

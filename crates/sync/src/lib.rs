@@ -66,11 +66,12 @@
 //! |---|---|---|---|---|
 //! | [`Lockstep`] | everyone, what is known | inputs | when everyone has it | exactly, a little late |
 //! | [`Rollback`] | everyone, ahead of what is known, and again where it was wrong | inputs | at once, or a set delay later | as predicted, then corrected |
+//! | [`EventDelay`] | everyone, at the instant a tick is due, and again what was late | inputs | a delay later that is the same for all | at the same instant, exactly |
 //! | [`Snapshot`] | the authority alone | states, as far as they changed | a round trip and a display delay later | smoothly, in the past |
 //! | [`StateSync`] | the authority; each guest predicts | states, as far as they changed | at once | smoothly, in the past |
 //!
-//! [`Switch`] changes between them while a game runs; [`Beside`] runs two side by side, each with a part of the game. Lockstep and rollback work in hosted rooms and in
-//! meshes; the others are for hosted rooms.
+//! [`Switch`] changes between them while a game runs; [`Beside`] runs two side by side, each with a part of the game. Lockstep, rollback and event delay work in
+//! hosted rooms and in meshes; the others are for hosted rooms.
 //!
 //! # Running a model
 //!
@@ -160,8 +161,8 @@
 //!   [`FieldWith`] and [`Opaque`] what lets other crates' types in.
 //! - [`Record`](trait@Record), [`Replicate`](trait@Replicate): the description. [`Table`], [`ChecksumTree`], [`Difference`] work on it without knowing the type.
 //! - [`World`]: what a model is lent. [`Live`] makes one of any simulation.
-//! - [`Model`] and the models above, each with its settings: [`LockstepConfig`], [`RollbackConfig`], [`SnapshotConfig`], [`StateSyncConfig`]. [`Status`] and
-//!   [`ModelEvent`] say how it goes.
+//! - [`Model`] and the models above, each with its settings: [`LockstepConfig`], [`RollbackConfig`], [`EventDelayConfig`], [`SnapshotConfig`],
+//!   [`StateSyncConfig`]. [`Status`] and [`ModelEvent`] say how it goes.
 //! - [`Interest`]: who may see what, where the authority alone knows everything. [`LagCompensation`]: what a shooter saw.
 //! - [`SmoothView`]: a state to draw, in between ticks, without the jumps of corrections. [`movement`]: dead reckoning and correction by force, for
 //!   characters that walk.
@@ -240,6 +241,7 @@ mod difference;
 mod digest;
 mod entities;
 mod event;
+mod event_delay;
 mod exact;
 mod fields;
 #[cfg(feature = "glam")]
@@ -295,6 +297,7 @@ pub use digest::{ChecksumTree, Digest, RowChunk, StateDigest};
 pub use entities::{Entities, EntityId};
 pub(crate) use event::EventLedger;
 pub use event::{EventStage, Events, TimedEvent};
+pub use event_delay::{EventDelay, EventDelayConfig, EventDelayError};
 pub use fields::{SharedField, SharedFields, Stamp};
 pub use id::{Owner, PeerId, PlayerId};
 pub use input::{Input, InputKind, Inputs, PlayerPresence, Tick, TickInputs, UpdateWindow};
@@ -303,7 +306,7 @@ pub use journal::{Journal, JournalClock, JournalError, JournalHeader, JournalWri
 pub use lag_compensation::{LagCompensation, SeenState, ViewTime};
 pub use list::{Full, List};
 pub use live::Live;
-pub use lockstep::{Length, Lockstep, LockstepConfig, LockstepError, Pace, SlowMachine};
+pub use lockstep::{GameDelay, Length, Lockstep, LockstepConfig, LockstepError, Pace, SlowMachine};
 pub use model::{DesyncReport, Member, Model, ModelEvent, ModelWrapper, Outgoing, Roster, Status};
 pub use models::{ModelConfig, ModelConfigError, ModelKind, RoomKind};
 #[cfg(feature = "serde")]

@@ -9,11 +9,13 @@ mod broadcast;
 mod config;
 mod departure;
 mod desync;
+mod game_delay;
 mod given;
 mod initiative;
 mod input_delay;
 mod message;
 mod model_change;
+mod packet_rate;
 mod pending;
 mod permission;
 mod playout_delay;
@@ -47,6 +49,7 @@ use crate::{
 use broadcast::{Broadcast, MAX_REPEATED_TURNS};
 pub use config::{Length, LockstepConfig, LockstepError, Pace, SlowMachine};
 use desync::DesyncDetector;
+pub use game_delay::GameDelay;
 use given::GivenInputs;
 use initiative::Initiative;
 use message::Message;
@@ -54,7 +57,7 @@ use pending::PendingInputs;
 use prediction::LossEstimate;
 pub(crate) use prediction::Prediction;
 use room::Room;
-use schedule::Schedule;
+use schedule::{CLOCK_ALLOWANCE, Schedule};
 use simulated::Simulated;
 use sources::{InputSource, InputSources};
 use stall::Stall;
@@ -247,6 +250,7 @@ impl Lockstep {
 impl Model for Lockstep {
     fn name(&self) -> String {
         let kind = match self.simulated.prediction {
+            Some(_) if self.schedule.game_delay.is_some() => crate::EventDelay::KIND,
             Some(_) => crate::Rollback::KIND,
             None => Lockstep::KIND,
         };
@@ -313,6 +317,7 @@ impl Model for Lockstep {
             return self.timers.wake_at(self.transfer.awaits_host_until);
         }
         self.adjust_schedule(now);
+        self.adjust_game_delay(now);
         self.decide_whether_to_predict(now);
         self.update_loss_estimate(now);
         self.close_turns(now);
@@ -352,11 +357,14 @@ impl Model for Lockstep {
             confirmed_tick: simulated.confirmed_tick,
             running: self.schedule.start.is_some(),
             stalled_ticks: stats.stalled_ticks,
-            waiting_for: self.stall.current.map(|(_, id)| id.peer),
+            waiting_for: match self.stall.current {
+                Some((_, id)) => Some(id.peer),
+                None => self.overdue_peer(),
+            },
             behind: self.stall.behind,
             takes_input_at: self.takes_input_at(),
             delay: self.felt_delay(),
-            input_delay: self.schedule.input_delay.ticks(),
+            input_delay: self.schedule.closing_ticks(),
             turn_length: stats.turn_length,
             playout_delay: self.playout_delay(),
             predicting: self.predicts(),

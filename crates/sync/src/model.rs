@@ -390,7 +390,8 @@ pub struct Status {
     pub running: bool,
     /// Ticks that were due while the simulation stalled, so far.
     pub stalled_ticks: u64,
-    /// The peer whose inputs a stalled simulation waits for.
+    /// The peer whose inputs a stalled simulation waits for; under [`EventDelay`](crate::EventDelay), which does not stall, the peer whose inputs are
+    /// overdue.
     pub waiting_for: Option<PeerId>,
     /// Ticks by which this machine is behind what it could have simulated.
     pub behind: u64,

@@ -7,8 +7,8 @@ use thiserror::Error;
 
 use crate::switch::SwitchableModel;
 use crate::{
-    Lockstep, LockstepConfig, Model, Rewind, RewindConfig, Rollback, RollbackConfig, Snapshot,
-    SnapshotConfig, StateSync, StateSyncConfig,
+    EventDelay, EventDelayConfig, Lockstep, LockstepConfig, Model, Rewind, RewindConfig, Rollback,
+    RollbackConfig, Snapshot, SnapshotConfig, StateSync, StateSyncConfig,
 };
 
 /// How the programs of a room are connected, and who simulates for all.
@@ -100,6 +100,7 @@ macro_rules! registry {
 
 registry! {
     Lockstep(LockstepConfig),
+    EventDelay(EventDelayConfig),
     Rollback(RollbackConfig),
     Snapshot(SnapshotConfig),
     StateSync(StateSyncConfig),

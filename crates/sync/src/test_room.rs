@@ -24,6 +24,8 @@ pub(crate) struct TestRoom<M, S: Simulation> {
     pub(crate) loss: u32,
     /// By how much longer messages may take.
     pub(crate) jitter_ms: u32,
+    /// By how much longer messages to and from each peer take.
+    pub(crate) farther: Vec<Duration>,
     /// All that was sent to each peer.
     pub(crate) sent: Vec<Vec<Vec<u8>>>,
     pub(crate) messages_sent: usize,
@@ -57,6 +59,7 @@ impl<M: Model, S: Simulation> TestRoom<M, S> {
             peers: (0..peers).map(peer).collect(),
             loss: 0,
             jitter_ms: 0,
+            farther: vec![Duration::ZERO; peers],
             sent: vec![Vec::new(); peers],
             messages_sent: 0,
             incarnation: 1,
@@ -96,11 +99,16 @@ impl<M: Model, S: Simulation> TestRoom<M, S> {
             })
             .collect();
         for (at, peer) in self.peers.iter_mut().enumerate() {
+            let mut members = members.clone();
+            for member in &mut members {
+                let there = self.farther[usize::from(member.peer.0)];
+                member.latency += self.farther[at] + there;
+            }
             let roster = Roster {
                 me: PeerId(at as u16),
                 authority: PeerId(self.authority),
                 is_mesh: self.is_mesh,
-                members: members.clone(),
+                members,
             };
             peer.model.handle_roster(self.now, &roster);
         }
@@ -178,7 +186,8 @@ impl<M: Model, S: Simulation> TestRoom<M, S> {
                     continue;
                 }
                 let jitter = Duration::from_millis(self.rng.below(self.jitter_ms + 1).into());
-                let arrival = self.now + self.delay + jitter;
+                let farther = self.farther[at] + self.farther[to];
+                let arrival = self.now + self.delay + farther + jitter;
                 self.on_the_way
                     .push((arrival, at, to, message.bytes.clone()));
             }

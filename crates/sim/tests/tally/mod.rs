@@ -169,6 +169,11 @@ impl<M: Model> Room<M> {
     /// Those that play count one after the other, at uneven times.
     pub fn play(&mut self, seconds: u64) {
         let nodes: Vec<NodeId> = self.testbed.nodes().collect();
+        self.play_at(&nodes, seconds);
+    }
+
+    /// The same at some programs alone.
+    pub fn play_at(&mut self, nodes: &[NodeId], seconds: u64) {
         for round in 0..seconds * 20 {
             let node = nodes[(round * 7 + round / 5) as usize % nodes.len()];
             let players = self.game(node).session().my_players().count();

@@ -1,7 +1,9 @@
 //! How far every peer was sent this program's inputs.
 
+use core::time::Duration;
 use std::collections::{BTreeMap, VecDeque};
 
+use super::packet_rate::PacketRate;
 use super::relay::Relay;
 use crate::{Member, PeerId, Tick};
 
@@ -19,6 +21,8 @@ pub(super) struct Broadcast {
     pub(super) has_announced: bool,
     /// Some peer may not have been sent everything.
     pub(super) unsent: bool,
+    /// How often batches are sent; with every turn if there is none.
+    pub(super) rate: Option<PacketRate>,
     /// Memory to encode inputs into.
     pub(super) scratch: Vec<u8>,
     /// Memory to list ranges of ticks and the peers to send them to.
@@ -30,13 +34,18 @@ pub(super) struct Broadcast {
 pub(super) struct Cursor {
     incarnation: u64,
     pub(super) sent: Tick,
+    /// It is known to know everything before this tick.
+    pub(super) acknowledged: Tick,
     /// Ticks by which the peer's machine is behind what it could have simulated.
     pub(super) behind: u64,
 }
 
 impl Broadcast {
     /// A turn was closed.
-    pub(super) fn on_turn(&mut self, begin: Tick) {
+    pub(super) fn on_turn(&mut self, begin: Tick, has_news: bool, packets: u32) {
+        if let Some(rate) = &mut self.rate {
+            rate.on_turn(has_news, packets);
+        }
         if self.turns.len() > MAX_REPEATED_TURNS {
             self.turns.pop_front();
         }
@@ -55,9 +64,42 @@ impl Broadcast {
         let cursor = Cursor {
             incarnation,
             sent,
+            acknowledged: sent,
             behind: 0,
         };
         self.cursors.insert(peer, cursor);
+        self.hurry();
+    }
+
+    /// Batches without inputs are this far apart.
+    pub(super) fn set_interval(&mut self, interval: Duration) {
+        self.rate = Some(PacketRate::new(interval));
+    }
+
+    /// The next batch does not wait.
+    pub(super) fn hurry(&mut self) {
+        if let Some(rate) = &mut self.rate {
+            rate.hurry();
+        }
+    }
+
+    /// Whether batches are sent with every turn, or a turn was just closed.
+    pub(super) fn may_be_due(&self) -> bool {
+        self.rate.as_ref().is_none_or(PacketRate::has_closed)
+    }
+
+    /// Whether to send batches now, if there are any.
+    pub(super) fn is_due(&mut self, now: Duration) -> bool {
+        let rate = self.rate.as_mut();
+        rate.is_none_or(|rate| rate.is_due(now))
+    }
+
+    /// What all these peers are known to know; `None` where batches are sent with every turn.
+    pub(super) fn acknowledged_by(&self, peers: impl Iterator<Item = PeerId>) -> Option<Tick> {
+        self.rate.as_ref()?;
+        let cursors = peers.map(|peer| self.cursors.get(&peer));
+        let acknowledged = cursors.map(|cursor| cursor.map_or(Tick(0), |it| it.acknowledged));
+        acknowledged.min()
     }
 
     /// The cursor of a member; one that is new, or back in another incarnation, is sent everything from `first` on.
@@ -66,10 +108,12 @@ impl Broadcast {
         let cursor = self.cursors.entry(member.peer).or_insert(Cursor {
             incarnation,
             sent: first,
+            acknowledged: first,
             behind: 0,
         });
         if cursor.incarnation != incarnation {
             (cursor.incarnation, cursor.sent) = (incarnation, first);
+            cursor.acknowledged = first;
         }
         cursor
     }
@@ -80,7 +124,9 @@ impl Broadcast {
             return false;
         };
         cursor.sent = cursor.sent.min(from);
+        cursor.acknowledged = cursor.acknowledged.min(from);
         self.unsent = true;
+        self.hurry();
         true
     }
 
@@ -90,6 +136,7 @@ impl Broadcast {
             cursor.sent = cursor.sent.min(tick);
         }
         self.unsent = true;
+        self.hurry();
     }
 
     /// Nothing before a tick is sent to anybody.
@@ -144,7 +191,7 @@ mod tests {
         let mut broadcast = Broadcast::default();
         assert_eq!(broadcast.turns_before(Tick(9), 3), Tick(9));
         for begin in (0..100).step_by(5) {
-            broadcast.on_turn(Tick(begin));
+            broadcast.on_turn(Tick(begin), false, 1);
         }
         assert_eq!(broadcast.turns_before(Tick(90), 3), Tick(75));
         assert_eq!(broadcast.turns_before(Tick(90), 100), Tick(35));

@@ -68,6 +68,8 @@ pub(super) enum Message<'a> {
     Replacement { tick: Tick, checkpoint: &'a [u8] },
     /// How the sender gets on with the inputs of another guest, for the host to pass on.
     RelayedReport { source: SourceId, report: Report },
+    /// How long inputs take to reach the sender, and how long it delays its own.
+    DelayAnnouncement(DelayAnnouncement),
 }
 
 /// The inputs of a source in the ticks from `from` to `to`.
@@ -98,6 +100,15 @@ pub(super) struct Report {
     pub behind: u64,
     /// By how many µs the receiver's batches were early (late if negative), at least, since the last report, and for which tick.
     pub slack: Option<(i64, Tick)>,
+}
+
+/// What a peer says about the delay that all have in common.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct DelayAnnouncement {
+    /// What the longest path to the sender requires; from a host, the longest path of all.
+    pub need: Duration,
+    /// The delay that the sender uses.
+    pub delay: Duration,
 }
 
 /// How far a host knows a guest's inputs.
@@ -132,6 +143,7 @@ message_layout! {
         19 = StateRequest { tick };
         20 = Replacement { tick, checkpoint };
         21 = RelayedReport { source, report };
+        22 = DelayAnnouncement(announcement);
     }
 }
 
@@ -201,6 +213,20 @@ impl MessageField<'_> for Report {
             put_signed(out, slack);
             put(out, tick.0);
         }
+    }
+}
+
+impl MessageField<'_> for DelayAnnouncement {
+    fn read(r: &mut Bytes<'_>) -> Option<Self> {
+        Some(DelayAnnouncement {
+            need: r.time()?,
+            delay: r.time()?,
+        })
+    }
+
+    fn write(&self, out: &mut Vec<u8>) {
+        put(out, self.need.as_micros() as u64);
+        put(out, self.delay.as_micros() as u64);
     }
 }
 

@@ -104,6 +104,11 @@ impl PendingInputs {
         self.of.get(&player).map_or(0, VecDeque::len)
     }
 
+    /// The number of inputs of the player of whom most wait.
+    pub(super) fn most_of_one(&self) -> usize {
+        self.of.values().map(VecDeque::len).max().unwrap_or(0)
+    }
+
     /// Drops the inputs of a player that left.
     pub(super) fn forget(&mut self, player: PlayerId) {
         self.of.remove(&player);

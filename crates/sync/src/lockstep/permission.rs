@@ -33,7 +33,9 @@ impl Lockstep {
             | Message::InputSubstitution { .. } => is_hub && by_authority,
             Message::Inputs(_) => topology == Topology::Sequenced && leads && plays,
             Message::EndTurn(player) => leads && from.players.contains(player),
-            Message::Report(_) => plays && (!is_hub || leads || by_authority),
+            Message::Report(_) | Message::DelayAnnouncement(_) => {
+                plays && (!is_hub || leads || by_authority)
+            }
             Message::RelayedReport { .. } | Message::SubstitutionAck { .. } => {
                 is_hub && leads && plays
             }

@@ -143,7 +143,11 @@ impl Lockstep {
 
     /// Sets the input delay that latency and loss require.
     pub(super) fn expect_latency(&mut self) {
-        let latency = self.schedule.ticks_in(self.max_latency());
+        let max_latency = self.max_latency();
+        if let Some(delay) = &mut self.schedule.game_delay {
+            return delay.expect_latency(max_latency);
+        }
+        let latency = self.schedule.ticks_in(max_latency);
         if self.simulated.prediction.is_none() || !self.simulated.predicting {
             return self.schedule.input_delay.expect_latency(latency);
         }

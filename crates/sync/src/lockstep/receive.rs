@@ -54,6 +54,7 @@ impl Lockstep {
                 self.timers.wake_at(now);
             }
             Message::Report(report) => self.on_report(now, from, report),
+            Message::DelayAnnouncement(announced) => self.on_delay_announced(from, announced)?,
             Message::RelayedReport { source, report } => {
                 if self.sources.active(source).is_some() && source.peer != from {
                     let message = Message::Report(report);
@@ -132,6 +133,9 @@ impl Lockstep {
             self.retry_early_batches(now);
             if self.stall.current.is_some() {
                 self.timers.wake_at(now);
+            } else if self.schedule.game_delay.is_some() && self.room.is_hub() {
+                // What is relayed sooner need not be delayed for as long.
+                self.timers.wake_at(self.broadcast.relay.next().max(now));
             }
         } else {
             let encoded = || Message::InputBatch(batch.clone()).write();
@@ -234,6 +238,9 @@ impl Lockstep {
 
     /// Measures by how much a batch arrived early.
     fn note_slack(&mut self, now: Duration, batch: &InputBatch<'_>) {
+        if self.schedule.game_delay.is_some() {
+            return self.note_transit(now, batch);
+        }
         let Some(source) = self.sources.known.get(&batch.source) else {
             return;
         };

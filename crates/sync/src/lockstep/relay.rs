@@ -30,6 +30,11 @@ impl Relay {
         self.sent.insert((source, peer), upto);
     }
 
+    /// When the batches that have arrived since the last packets go out.
+    pub(super) fn next(&self) -> Duration {
+        self.next
+    }
+
     /// A guest requests the inputs of a source from a tick on.
     pub(super) fn resend_to(&mut self, source: SourceId, peer: PeerId, from: Tick) {
         if let Some(sent) = self.sent.get_mut(&(source, peer)) {
@@ -45,7 +50,8 @@ impl Relay {
 impl Lockstep {
     /// The host sends every guest the batches of the others.
     pub(super) fn relay_batches(&mut self, now: Duration) {
-        let is_due = now >= self.broadcast.relay.next || self.broadcast.unsent;
+        let is_turn = self.broadcast.unsent && self.broadcast.rate.is_none();
+        let is_due = now >= self.broadcast.relay.next || is_turn;
         if !self.room.is_hub() || !self.room.is_authority() || !is_due {
             return;
         }

@@ -3,6 +3,7 @@
 use core::time::Duration;
 
 use super::LockstepConfig;
+use super::game_delay::CommonDelay;
 use super::input_delay::InputDelay;
 use super::playout_delay::PlayoutDelay;
 use crate::Tick;
@@ -11,6 +12,8 @@ use crate::Tick;
 const MAX_OFFSET_STEP: Duration = Duration::from_secs(3600);
 /// The input delay falls by a tick once every input has arrived in time for this long.
 const CALM: Duration = Duration::from_secs(10);
+/// With a game delay turns are closed this part of a tick earlier: clocks differ a little, and packets take time to be handled.
+pub(super) const CLOCK_ALLOWANCE: u32 = 4;
 
 /// The common schedule of all peers, and how this program deviates from it.
 #[derive(Debug)]
@@ -22,6 +25,8 @@ pub(super) struct Schedule {
     pub(super) offset: Duration,
     /// How many ticks before its first tick this program closes a turn.
     pub(super) input_delay: InputDelay,
+    /// In its place, the time from an input to its effect that all have in common.
+    pub(super) game_delay: Option<CommonDelay>,
     /// How much later than due this program simulates.
     pub(super) playout_delay: PlayoutDelay,
 }
@@ -33,6 +38,7 @@ impl Schedule {
             tick_time: Duration::from_nanos(16_666_667),
             offset: Duration::ZERO,
             input_delay: InputDelay::new(config.input_delay, 2, CALM),
+            game_delay: None,
             playout_delay: PlayoutDelay::new(config.patience),
         }
     }
@@ -71,6 +77,45 @@ impl Schedule {
     /// How many ticks a time takes, rounded up.
     pub(super) fn ticks_in(&self, time: Duration) -> u64 {
         time.as_nanos().div_ceil(self.tick_time.as_nanos()) as u64
+    }
+
+    /// How long before its first tick is due a turn is closed.
+    pub(super) fn closing_lead(&self) -> Duration {
+        match &self.game_delay {
+            Some(delay) => delay.length() + self.tick_time / CLOCK_ALLOWANCE,
+            None => self.tick_time * self.input_delay.ticks() as u32,
+        }
+    }
+
+    /// The same in ticks.
+    pub(super) fn closing_ticks(&self) -> u64 {
+        match &self.game_delay {
+            Some(_) => self.ticks_in(self.closing_lead()),
+            None => self.input_delay.ticks(),
+        }
+    }
+
+    /// When a turn that begins with a tick is closed.
+    pub(super) fn closes_at(&self, tick: Tick) -> Option<Duration> {
+        Some(self.due(tick)?.saturating_sub(self.closing_lead()))
+    }
+
+    /// Whether it is too early to close a turn that begins with a tick.
+    pub(super) fn is_open(&self, now: Duration, tick: Tick) -> bool {
+        match &self.game_delay {
+            Some(_) => self.closes_at(tick).is_none_or(|at| now < at),
+            None => {
+                let closes_at = tick.0 as i64 - self.input_delay.ticks() as i64;
+                self.tick_at(now).is_none_or(|reached| closes_at > reached)
+            }
+        }
+    }
+
+    /// How many ticks from one on may be closed now.
+    pub(super) fn closable(&self, now: Duration, from: Tick) -> u64 {
+        let last = self.tick_at(now + self.closing_lead());
+        let end = last.and_then(|last| u64::try_from(last + 1).ok());
+        end.map_or(0, |end| Tick(end).since(from))
     }
 
     /// Makes all ticks due later.

@@ -32,7 +32,16 @@ impl Lockstep {
         let Some(me) = self.room.me() else {
             return;
         };
+        // Reports share a packet with a batch, if one can be sent soon; where the simulation is held all wait for the last batches.
+        let may_wait = !self.broadcast.may_be_due();
+        let wait = self.schedule.tick_time * 2 * u32::from(may_wait);
+        let reports = now >= self.timers.next_report + wait;
+        if reports || self.simulated.is_held() {
+            self.broadcast.hurry();
+        }
+        let is_due = self.broadcast.is_due(now);
         if self.broadcast.unsent
+            && is_due
             && let Some((id, source)) = self.own_source()
         {
             let (begun, upto) = (source.from, source.known_upto);
@@ -44,7 +53,8 @@ impl Lockstep {
         if self.room.is_sequenced() && !self.room.is_authority() {
             self.send_inputs(now);
         }
-        if now >= self.timers.next_report {
+        self.announce_game_delay(now, reports);
+        if reports {
             self.send_reports(now, me);
         }
     }
@@ -115,11 +125,14 @@ impl Lockstep {
         let repeats = self.config.pace == Pace::RealTime && to.since(from) <= short;
         let repeated_turns = self.repeated_turns(peers.clone());
         let mut begin = from;
-        for turns in (1..=repeated_turns).rev().filter(|_| repeats) {
-            let repeated = match is_own {
-                true => self.broadcast.turns_before(from, turns),
-                false => Tick(from.0.saturating_sub(turns as u64)),
-            };
+        let unacknowledged = self.unacknowledged(from, to, peers.clone());
+        let broadcast = &self.broadcast;
+        let turns = (1..=repeated_turns).rev().map(|turns| match is_own {
+            true => broadcast.turns_before(from, turns),
+            false => Tick(from.0.saturating_sub(turns as u64)),
+        });
+        let begins = unacknowledged.into_iter().flatten().chain(turns);
+        for repeated in begins.filter(|_| repeats) {
             let repeated = repeated.max(begun).max(self.timeline.base());
             let end = self.encode_inputs_of(id, repeated, to, SPLIT_BYTES, &mut entries);
             let batch = self.batch_to_send(id, repeated, end, &entries);
@@ -142,6 +155,20 @@ impl Lockstep {
             begin = end;
         }
         self.broadcast.scratch = entries;
+    }
+
+    /// Where a batch begins that is sufficient by itself: with what its receivers have not acknowledged, of the last second or, if that is too
+    /// long for a packet, the last quarter of one. `None` where every turn is sent and a few are repeated.
+    fn unacknowledged(
+        &self,
+        from: Tick,
+        to: Tick,
+        peers: impl Iterator<Item = PeerId>,
+    ) -> Option<[Tick; 2]> {
+        let acknowledged = self.broadcast.acknowledged_by(peers)?;
+        let second = self.schedule.ticks_in(Duration::from_secs(1));
+        let since = |ticks: u64| Tick(to.0.saturating_sub(ticks)).max(acknowledged).min(from);
+        Some([since(second), since(second / 4)])
     }
 
     /// Encodes the inputs of a source in some ticks, as far as they fit into so many bytes. Returns the tick it got to.
@@ -286,6 +313,10 @@ impl Lockstep {
     pub(super) fn on_report(&mut self, now: Duration, from: PeerId, report: Report) {
         if let Some(cursor) = self.broadcast.cursors.get_mut(&from) {
             cursor.behind = report.behind;
+            cursor.acknowledged = cursor.acknowledged.max(report.tick);
+        }
+        if self.schedule.game_delay.is_some() {
+            return;
         }
         if let Some((slack, tick)) = report.slack {
             let closed = self.own_source().map(|(_, source)| source.known_upto);

@@ -95,6 +95,10 @@ impl Lockstep {
         let predicts = self.simulated.prediction.is_some();
         self.room.decide_topology(predicts, self.config.pace);
         self.broadcast.unsent = true;
+        self.broadcast.hurry();
+        if let Some(delay) = &mut self.schedule.game_delay {
+            delay.retain(|peer| roster.member(peer).is_some_and(|member| !member.away));
+        }
         let at_start = self.simulated.confirmed_tick == Tick(0);
         if at_start || predicts {
             self.expect_latency();

@@ -22,21 +22,20 @@ impl Lockstep {
         if let Pace::Initiative { ticks } = self.config.pace {
             return self.close_by_initiative(now, me, ticks);
         }
-        let Some(scheduled) = self.schedule.tick_at(now) else {
+        if self.schedule.start.is_none() {
             return;
-        };
+        }
         self.schedule.input_delay.fall(now);
         if self.waits_for_slow_machine() {
             return;
         }
         while let Some(source) = self.sources.known.get(&me) {
             let closed = source.known_upto;
-            let (ticks, delay) = (self.turn_length(), self.schedule.input_delay.ticks());
-            let closes_at = closed.0 as i64 - delay as i64;
+            let (ticks, delay) = (self.turn_length(), self.schedule.closing_ticks());
             // A stalled world does not let its turns run away.
             let reached = self.simulated.predicted_tick.0;
             let max = reached + 2 * delay + 4 * ticks + self.ticks_beyond_hold();
-            if closes_at > scheduled || closed.0 > max {
+            if self.schedule.is_open(now, closed) || closed.0 > max {
                 return;
             }
             self.close(now, me, closed, ticks);
@@ -73,7 +72,7 @@ impl Lockstep {
                 let us = round_trip.as_micros() as i64 + self.stats.slack_us;
                 tick / 2 + tick * (turn / 4) + Duration::from_micros(us.max(0) as u64)
             }
-            _ => tick * self.schedule.input_delay.ticks() as u32,
+            _ => self.schedule.closing_lead(),
         };
         tick * turn / 2 + closed_before_due + self.playout_delay()
     }
@@ -81,9 +80,7 @@ impl Lockstep {
     /// When this program closes its next turn.
     pub(super) fn closes_turn_at(&self) -> Option<Duration> {
         let (_, source) = self.own_source()?;
-        let delay = self.schedule.input_delay.ticks() as u32;
-        let due = self.schedule.due(source.known_upto)?;
-        Some(due.saturating_sub(self.schedule.tick_time * delay))
+        self.schedule.closes_at(source.known_upto)
     }
 
     /// Ticks of the next turn: a third of the maximum latency, within what the settings allow.
@@ -104,16 +101,29 @@ impl Lockstep {
             self.announce_players(me, from, to);
         }
         self.announce_replacement(now, from);
+        let takes_inputs = self.takes_inputs(now, from);
         let is_sequenced = self.room.is_sequenced();
         let (announced, timeline) = (&self.sources.announced_players, &mut self.timeline);
         let may = |player| !is_sequenced || announced.contains(&player);
-        self.pending.take(ticks, may, |player, which, input| {
-            timeline.insert(from + which, player, input);
-        });
+        let mut has_news = timeline.changes_from(from).next().is_some();
+        if takes_inputs {
+            self.pending.take(ticks, may, |player, which, input| {
+                timeline.insert(from + which, player, input);
+                has_news = true;
+            });
+        }
         if let Some(source) = self.sources.known.get_mut(&me) {
             source.known_upto = to;
         }
-        self.broadcast.on_turn(from);
+        let packets = if self.room.max_loss() > 0 { 2 } else { 1 };
+        self.broadcast.on_turn(from, has_news, packets);
+    }
+
+    /// Whether a turn takes inputs. After a pause several turns are closed at once: with a common delay only the last of them take the inputs that
+    /// wait, because those were made now and not when the earlier ones should have been closed.
+    fn takes_inputs(&self, now: Duration, from: Tick) -> bool {
+        let waiting = self.pending.most_of_one() as u64;
+        self.schedule.game_delay.is_none() || self.schedule.closable(now, from) <= waiting.max(1)
     }
 
     /// Where all sources have ended, the authority begins.
@@ -177,7 +187,7 @@ impl Lockstep {
         // A new source learns of it before anybody needs its inputs.
         let begins = match from {
             Tick(0) => from,
-            _ => to + round_trip as u64 + self.schedule.input_delay.ticks() + 2,
+            _ => to + round_trip as u64 + self.schedule.closing_ticks() + 2,
         };
         for member in self.room.playing() {
             let (id, players) = (source_id(member), &member.players);

@@ -6,8 +6,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use samestep_sync::{
-    Lockstep, LockstepConfig, Model, ModelConfig, Rewind, Rollback, RollbackConfig, Snapshot,
-    StateSync, StateSyncConfig, Switch, save_game,
+    EventDelay, EventDelayConfig, Lockstep, LockstepConfig, Model, ModelConfig, Rewind, Rollback,
+    RollbackConfig, Snapshot, StateSync, StateSyncConfig, Switch, save_game,
 };
 
 use crate::room::{Room, Sum};
@@ -58,21 +58,24 @@ fn writes_the_corpus() {
     record(&lockstep, 2, true, Lockstep::default);
     record(&lockstep, 3, false, Rollback::default);
     record(&lockstep, 5, true, Rollback::default);
+    record(&lockstep, 8, false, EventDelay::default);
+    record(&lockstep, 10, true, EventDelay::default);
     let authority = folder("authority_member");
     record(&authority, 0, false, Snapshot::default);
     record(&authority, 1, false, StateSync::default);
     record(&authority, 2, false, Rewind::default);
     let switch = folder("switch_member");
-    for which in 0..3 {
+    for which in 0..4 {
         record(&switch, which, false, || {
             let mut choices = vec![
                 ModelConfig::Lockstep(LockstepConfig::default()),
                 ModelConfig::Rollback(RollbackConfig::default()),
                 ModelConfig::StateSync(StateSyncConfig::default()),
+                ModelConfig::EventDelay(EventDelayConfig::default()),
             ];
             choices.rotate_left(which.into());
             let switch = Switch::new(choices).unwrap();
-            switch.with_policy(Box::new(|conditions| Some((conditions.current + 1) % 3)))
+            switch.with_policy(Box::new(|conditions| Some((conditions.current + 1) % 4)))
         });
     }
     let recordings = folder("recordings");

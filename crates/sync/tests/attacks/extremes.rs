@@ -4,8 +4,8 @@
 //! the program of another panics, or loops for as long as there are ticks.
 
 use samestep_sync::{
-    Lockstep, LockstepConfig, Model, ModelConfig, Pace, Rewind, Rollback, RollbackConfig, Snapshot,
-    StateSync, Switch,
+    EventDelay, Lockstep, LockstepConfig, Model, ModelConfig, Pace, Rewind, Rollback,
+    RollbackConfig, Snapshot, StateSync, Switch,
 };
 
 use crate::room::{Room, message};
@@ -80,14 +80,20 @@ fn attack<M: Model>(is_mesh: bool, tags: core::ops::Range<u8>, model: impl Fn() 
 
 #[test]
 fn lockstep() {
-    attack(false, 0..23, Lockstep::default);
-    attack(true, 0..23, Lockstep::default);
+    attack(false, 0..24, Lockstep::default);
+    attack(true, 0..24, Lockstep::default);
 }
 
 #[test]
 fn rollback() {
-    attack(false, 0..23, Rollback::default);
-    attack(true, 0..23, Rollback::default);
+    attack(false, 0..24, Rollback::default);
+    attack(true, 0..24, Rollback::default);
+}
+
+#[test]
+fn event_delay() {
+    attack(false, 0..24, EventDelay::default);
+    attack(true, 0..24, EventDelay::default);
 }
 
 #[test]
@@ -103,7 +109,7 @@ fn turns() {
     room.run(3000);
     for (from, to) in [(1, 0), (2, 0), (0, 1)] {
         let tick = room.tick(to);
-        send(&mut room, from, to, messages(0..23, tick));
+        send(&mut room, from, to, messages(0..24, tick));
     }
 }
 
@@ -185,6 +191,7 @@ fn guests() -> Guests {
     let models: Vec<Box<dyn Model>> = vec![
         Box::new(Lockstep::default()),
         Box::new(Rollback::default()),
+        Box::new(EventDelay::default()),
         Box::new(Snapshot::default()),
         Box::new(StateSync::default()),
         Box::new(Rewind::default()),

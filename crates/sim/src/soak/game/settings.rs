@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use samestep_netem::{Jitter, LinkConfig, Loss, Rng};
 use samestep_sync::{
-    Beyond, Length, Lockstep, LockstepConfig, Model, Rollback, RollbackConfig, SlowMachine,
+    Beyond, EventDelay, EventDelayConfig, GameDelay, Length, Lockstep, LockstepConfig, Model,
+    Rollback, RollbackConfig, SlowMachine,
 };
 
 use crate::soak::Suite;
@@ -23,8 +24,10 @@ impl Suite {
     pub const LOCKSTEP: Suite = Suite::new("lockstep", super::run::<LockstepConfig>);
     /// Games that simulate ahead of the confirmed inputs, in rooms of both kinds.
     pub const ROLLBACK: Suite = Suite::new("rollback", super::run::<RollbackConfig>);
+    /// Games whose inputs take effect after a common delay, in rooms of both kinds.
+    pub const EVENT_DELAY: Suite = Suite::new("event-delay", super::run::<EventDelayConfig>);
     /// All of these.
-    pub const MODELS: &'static [Suite] = &[Suite::LOCKSTEP, Suite::ROLLBACK];
+    pub const MODELS: &'static [Suite] = &[Suite::LOCKSTEP, Suite::ROLLBACK, Suite::EVENT_DELAY];
 }
 
 /// Settings of a model, and what happens in worlds that are played with it.
@@ -269,5 +272,66 @@ impl Settings for RollbackConfig {
             (false, true) => LONGEST_STALL + UNTIL_DROPPED,
         };
         Some(most + outage)
+    }
+}
+
+impl Settings for EventDelayConfig {
+    type Model = EventDelay;
+
+    fn random(rng: &mut Rng) -> Self {
+        let time = |rng: &mut Rng, most| Duration::from_millis(rng.range(0..most));
+        EventDelayConfig {
+            delay: match rng.chance(0.5) {
+                true => GameDelay::Constant(time(rng, 200)),
+                false => {
+                    let min = time(rng, 50);
+                    let max = min + time(rng, 400);
+                    GameDelay::Dynamic { min, max }
+                }
+            },
+            packets_per_second: 5 + rng.range(0..60) as u32,
+            slow: slow_machine(rng),
+            desync_check_interval: check_every(rng),
+            correct_host: true,
+            ..EventDelayConfig::default()
+        }
+    }
+
+    fn model(self) -> EventDelay {
+        EventDelay::new(self).expect("settings that make sense")
+    }
+
+    fn explain(model: &EventDelay) -> String {
+        let (status, delay) = (model.status(), model.game_delay());
+        let (tick, explanation) = (status.tick, model.explain());
+        format!("{explanation}, shown tick {tick}, game delay {delay:?}")
+    }
+
+    fn set_check_every(&mut self, ticks: u64) {
+        self.desync_check_interval = ticks;
+    }
+
+    fn first_guests(rng: &mut Rng) -> u64 {
+        RollbackConfig::first_guests(rng)
+    }
+
+    fn kind(rng: &mut Rng, mesh: bool) -> ProgramKind {
+        RollbackConfig::kind(rng, mesh)
+    }
+
+    fn storm(rng: &mut Rng, severity: Severity) -> LinkConfig {
+        severity.random_link(rng)
+    }
+
+    fn is_undisturbed(rng: &mut Rng) -> bool {
+        rng.chance(0.4)
+    }
+
+    /// Nobody waits for the network; by policy all may wait for a machine that cannot keep up.
+    fn longest_stall(&self, _: &LinkConfig, undisturbed: bool, _: bool) -> Option<Duration> {
+        match self.slow {
+            SlowMachine::Wait { .. } if !undisturbed => Some(LONGEST_STALL + UNTIL_DROPPED),
+            _ => Some(LONGEST_STALL),
+        }
     }
 }

@@ -40,6 +40,13 @@ fn messages_are_written_as_the_page_says() {
                 checkpoint: &[1, 2, 3],
             },
         ),
+        (
+            "lockstep.delay",
+            Message::DelayAnnouncement(DelayAnnouncement {
+                need: Duration::from_millis(250),
+                delay: Duration::from_millis(80),
+            }),
+        ),
     ] {
         assert_eq!(message.write(), vector(name), "{name}");
         assert_eq!(Message::read(&vector(name)), Some(message), "{name}");
