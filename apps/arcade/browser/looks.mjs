@@ -7,6 +7,7 @@ const SCENES = {
   'sublockus-state-sync': 'game=sublockus&model=state-sync&players=4&seed=3&net=lte',
   'sublockus-rollback': 'game=sublockus&model=rollback&players=2&seed=3&net=intercontinental',
   'hat-hunters-state-sync': 'game=hat-hunters&model=state-sync&players=4&seed=3&net=lte',
+  'rawrlocks-rollback': 'game=rawrlocks&model=rollback&players=4&seed=3&net=lte',
   'skirmish-lockstep': 'game=skirmish&model=lockstep&players=3&seed=5&net=bad-wifi',
   'skirmish-snapshot': 'game=skirmish&model=snapshot&players=2&seed=5&net=broadband',
   'evaluation-state-sync': 'game=evaluation&model=state-sync&players=2&seed=1&net=lte',

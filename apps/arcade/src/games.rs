@@ -3,5 +3,6 @@
 mod camera;
 mod evaluation;
 mod hat_hunters;
+mod rawrlocks;
 mod skirmish;
 mod sublockus;

@@ -30,6 +30,7 @@
 
 pub use samestep_evaluation as evaluation;
 pub use samestep_hat_hunters as hat_hunters;
+pub use samestep_rawrlocks as rawrlocks;
 pub use samestep_skirmish as skirmish;
 pub use samestep_sublockus as sublockus;
 
@@ -42,6 +43,7 @@ macro_rules! for_each_game {
         $callback! {
             sublockus => $crate::sublockus::Sublockus,
             hat_hunters => $crate::hat_hunters::HatHunters,
+            rawrlocks => $crate::rawrlocks::Rawrlocks,
             skirmish => $crate::skirmish::Skirmish,
             evaluation => $crate::evaluation::Evaluation,
         }

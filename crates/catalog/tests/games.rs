@@ -2,6 +2,7 @@
 
 use samestep_catalog::evaluation::Evaluation;
 use samestep_catalog::hat_hunters::HatHunters;
+use samestep_catalog::rawrlocks::Rawrlocks;
 use samestep_catalog::skirmish::Skirmish;
 use samestep_catalog::sublockus::Sublockus;
 use samestep_catalog::{GAMES, NAMES, Visitor, visit};
@@ -157,6 +158,8 @@ fn impossible_games_are_refused() {
     assert!(is_refused::<Sublockus>(4, Some(9)));
     assert!(is_refused::<HatHunters>(0, None) && is_refused::<HatHunters>(33, None));
     assert!(is_refused::<HatHunters>(4, Some(9)));
+    assert!(is_refused::<Rawrlocks>(1, None) && is_refused::<Rawrlocks>(11, None));
+    assert!(is_refused::<Rawrlocks>(4, Some(9)));
     assert!(is_refused::<Skirmish>(1, None) && is_refused::<Skirmish>(2, Some(u32::MAX)));
     assert!(is_refused::<Evaluation>(0, None) && is_refused::<Evaluation>(2, Some(70_000)));
 }
